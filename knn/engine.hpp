@@ -1,0 +1,185 @@
+// The seam between Starling's tables and the hardware that answers: staged rows in, lists out.
+// A Processor drives one Engine from one thread; results arrive on the engine's own thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <memory_resource>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "knn/filter.hpp"
+#include "knn/query.hpp"
+#include "knn/types.hpp"
+
+namespace starling {
+
+/// An object's whole state as of the next tick. A slot appears at most once in a staging half.
+struct ObjectRow {
+  Slot slot = no_slot;
+  std::uint32_t generation = 0;  ///< odd: alive; even: the object leaves the snapshot
+  std::uint32_t tags = 0;
+  LatticePoint position;
+  std::int64_t time_us = 0;
+};
+static_assert(sizeof(ObjectRow) == 32);
+
+constexpr bool is_alive(std::uint32_t generation) { return (generation & 1) != 0; }
+
+/// The id of a slot, staged once per owner, before the owner's first row.
+struct ObjectBirth {
+  Slot slot = no_slot;
+  ObjectId id{};
+};
+
+/// A query's whole definition as of the next tick. A slot appears at most once in a staging half.
+struct QueryRow {
+  Slot slot = no_slot;
+  std::uint32_t generation = 0;  ///< odd: alive; even: removed, which is reported
+  std::uint32_t k = 0;
+  AnchorKind anchor = AnchorKind::fixed;
+  ReportOn on = ReportOn::order;
+  bool with_state = false;  ///< reports carry NeighborState
+  LatticePoint position;    ///< fixed
+  Slot object = no_slot;    ///< follow: its slot, stable while the query lives, alive or not
+  Filter filter;
+  TagFilter subject;
+};
+
+/// The half that ingestion writes while the engine computes from the other. The memory resource is
+/// the engine's (pinned host memory on a GPU).
+struct Staging {
+  explicit Staging(std::pmr::memory_resource* memory = std::pmr::get_default_resource())
+      : births(memory), objects(memory), queries(memory) {}
+
+  std::pmr::vector<ObjectBirth> births;
+  std::pmr::vector<ObjectRow> objects;
+  std::pmr::vector<QueryRow> queries;
+
+  void clear() {
+    births.clear();
+    objects.clear();
+    queries.clear();
+  }
+};
+
+enum class ListEvent : std::uint8_t {
+  updated,  ///< the whole new list follows
+  removed,  ///< the query, or the subject of an every-object list, is gone
+};
+
+/// One list that its stream asked to hear of.
+struct ReportedList {
+  static constexpr std::uint64_t no_state = ~std::uint64_t{0};
+
+  Slot query = no_slot;
+  ListEvent event = ListEvent::updated;
+  bool has_subject = false;   ///< an every-object list, keyed by query and subject
+  ObjectId subject{};
+  std::uint32_t count = 0;    ///< neighbours
+  std::uint64_t first = 0;    ///< index into TickResult::neighbors
+  std::uint64_t first_state = no_state;  ///< index into TickResult::states, if asked for
+};
+
+/// How long the parts of a tick took, by the host's clock or the device's.
+struct StageTimes {
+  double build_ms = 0;   ///< applying staged rows and building the index
+  double search_ms = 0;
+  double diff_ms = 0;    ///< comparing with the last lists and collecting what is reported
+};
+
+struct TickResult {
+  Tick tick{};
+  std::int64_t tau_us = 0;
+  std::uint64_t objects = 0;  ///< alive in the snapshot
+  std::vector<ReportedList> lists;  ///< by query slot, then subject slot
+  std::vector<Neighbor> neighbors;
+  std::vector<NeighborState> states;
+  StageTimes times;
+  std::string error;  ///< not empty: the tick failed, the old lists stand, its rows are kept
+};
+
+/// A question outside any stream.
+struct OneShotQuery {
+  std::uint32_t k = 1;
+  AnchorKind anchor = AnchorKind::fixed;  ///< fixed or follow
+  LatticePoint position;
+  Slot object = no_slot;
+  Filter filter;
+};
+
+/// Answers, or copies of current lists, all from one finished tick.
+struct Answers {
+  struct List {
+    Slot query = no_slot;  ///< one-shot: index of the question
+    bool has_subject = false;
+    ObjectId subject{};
+    std::uint32_t count = 0;
+    std::uint64_t first = 0;  ///< index into neighbors and states alike
+  };
+  Tick tick{};
+  std::int64_t tau_us = 0;
+  std::vector<List> lists;
+  std::vector<Neighbor> neighbors;
+  std::vector<NeighborState> states;
+};
+
+/// Everything an engine knows after a finished tick; importing it into another engine of any kind
+/// continues with the same bytes out.
+struct EngineState {
+  Tick tick{};
+  std::int64_t tau_us = 0;
+  std::vector<ObjectBirth> births;
+  std::vector<ObjectRow> objects;
+  std::vector<QueryRow> queries;
+  Answers lists;
+};
+
+struct EngineLimits {
+  std::uint64_t objects_max = 0;
+  std::uint64_t queries_max = 0;
+  std::uint32_t k_max = starling::k_max;
+};
+
+class Engine {
+ public:
+  using ResultHandler = std::function<void(std::unique_ptr<TickResult>)>;
+  using AnswersHandler = std::function<void(Answers)>;
+
+  virtual ~Engine() = default;
+
+  virtual std::string_view name() const = 0;
+  virtual const EngineLimits& limits() const = 0;
+
+  /// Bytes of state and index the engine holds for objects, for capacity planning.
+  virtual std::uint64_t bytes_used() const = 0;
+
+  /// The handler runs on the engine's thread, in tick order. Set once, before the first tick.
+  virtual void set_result_handler(ResultHandler handler) = 0;
+
+  /// The half to write now; another one after each begin_tick that returned true.
+  virtual Staging& staging() = 0;
+
+  /// Swaps the halves and returns at once. False, with nothing changed, while a tick is under way.
+  virtual bool begin_tick(Tick tick, std::int64_t tau_us) = 0;
+
+  /// Answers from the last finished tick, on a thread of the engine's; an unfiltered question at a
+  /// fixed position does not wait for a tick under way. Before the first tick: empty lists.
+  virtual void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) = 0;
+
+  /// Copies the current lists of these queries, between ticks, on the engine's thread.
+  virtual void read_lists(std::vector<Slot> queries, AnswersHandler handler) = 0;
+
+  /// Waits for a tick under way. Staged rows that no tick has taken are not part of the state.
+  virtual EngineState export_state() = 0;
+
+  /// Only on an engine that has not ticked.
+  virtual void import_state(const EngineState& state) = 0;
+
+  /// Hands a consumed result back, so that its memory serves a later tick.
+  virtual void recycle(std::unique_ptr<TickResult> result) = 0;
+};
+
+}  // namespace starling

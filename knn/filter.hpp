@@ -1,0 +1,38 @@
+// Which objects a query accepts; acts before the limit k, so a filtered list is still exact.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace starling {
+
+struct TagFilter {
+  std::uint32_t required = 0;   ///< all of these bits are set
+  std::uint32_t forbidden = 0;  ///< none of these bits is set
+
+  constexpr bool passes(std::uint32_t tags) const {
+    return (tags & (required | forbidden)) == required;
+  }
+  /// True when every object passes.
+  constexpr bool is_empty() const { return (required | forbidden) == 0; }
+  bool operator==(const TagFilter&) const = default;
+};
+
+struct Filter {
+  static constexpr std::int64_t any_age = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::uint64_t any_distance = std::numeric_limits<std::uint64_t>::max();
+
+  TagFilter tags;
+  std::uint64_t distance_sq_max = any_distance;  ///< lattice units squared, inclusive
+  std::int64_t age_us_max = any_age;             ///< inclusive; age is tau minus event time
+
+  bool operator==(const Filter&) const = default;
+};
+
+/// The oldest event time an age limit lets through at `tau_us`, saturating.
+constexpr std::int64_t oldest_time_us(std::int64_t tau_us, std::int64_t age_us_max) {
+  constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
+  return tau_us < lowest + age_us_max ? lowest : tau_us - age_us_max;
+}
+
+}  // namespace starling

@@ -1,0 +1,155 @@
+// The authoritative table of objects: event-time rules, tags with their own clock, tombstones,
+// expiry; it writes what changed into the engine's staging half. Owned by Processor.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "knn/engine.hpp"
+#include "knn/object_registry.hpp"
+#include "knn/types.hpp"
+
+namespace starling {
+
+/// A position of an object at a time. `tags` counts only with `has_tags`, and only for those bits
+/// that no TagUpdate has spoken of.
+struct ObjectUpdate {
+  ObjectId id{};
+  std::int64_t time_us = 0;
+  LatticePoint position;
+  std::uint32_t tags = 0;
+  bool has_tags = false;
+};
+
+/// Bits to set and to clear (a bit in both is set). From then on these bits belong to tag updates.
+struct TagUpdate {
+  ObjectId id{};
+  std::int64_t time_us = 0;
+  std::uint32_t set = 0;
+  std::uint32_t clear = 0;
+};
+
+struct ObjectRemoval {
+  ObjectId id{};
+  std::int64_t time_us = 0;
+};
+
+enum class UpdateStatus : std::uint8_t {
+  accepted,
+  late,              ///< older than what is stored; dropped
+  future,            ///< beyond the latest time allowed
+  time_out_of_range, ///< beyond +-2^61 us
+  unknown_object,    ///< tags for an object never seen, or forgotten
+  too_many_objects,  ///< the table is at its limit
+};
+
+std::string_view to_string(UpdateStatus status);
+
+struct UpdateCounts {
+  std::uint64_t accepted = 0;
+  std::uint64_t late = 0;
+  std::uint64_t rejected = 0;  ///< all other statuses
+};
+
+struct ObjectTableOptions {
+  static constexpr std::int64_t never_us = std::numeric_limits<std::int64_t>::max();
+
+  std::uint64_t objects_max = 1u << 27;  ///< alive, tombstones and followed ids together
+  std::int64_t object_ttl_us = never_us;  ///< an object with tau - time beyond this leaves
+  std::int64_t tombstone_ttl_us = 3'600'000'000;  ///< how long (in tau) a leaver's time is kept
+  std::uint64_t hash_seed = 0;                    ///< never changes a result
+};
+
+/// One object's record, complete; what export and import of state carry.
+struct ObjectRecordState {
+  ObjectRow row;
+  ObjectId id{};
+  std::uint32_t tags_owned = 0;
+  std::int64_t tags_time_us = 0;
+  std::uint32_t followers = 0;
+  std::int64_t forget_at_us = ObjectTableOptions::never_us;
+};
+
+class ObjectTable {
+ public:
+  explicit ObjectTable(const ObjectTableOptions& options);
+
+  /// `statuses` has one entry a row. Rows are taken in order; at equal times the later one wins.
+  UpdateCounts update(std::span<const ObjectUpdate> rows, std::int64_t time_us_max,
+                      std::span<UpdateStatus> statuses, Staging& staging);
+  UpdateCounts update_tags(std::span<const TagUpdate> rows, std::int64_t time_us_max,
+                           std::span<UpdateStatus> statuses, Staging& staging);
+  /// A removal of an unknown object leaves a tombstone too: its fixes may still be under way.
+  UpdateCounts remove(std::span<const ObjectRemoval> rows, std::int64_t time_us_max,
+                      std::span<UpdateStatus> statuses, Staging& staging);
+
+  /// What falls due at `tau_us`: expiry is staged, old tombstones are forgotten. Call right before
+  /// the engine swaps its halves.
+  void prepare_tick(std::int64_t tau_us, Staging& staging);
+
+  /// A slot for a followed object, known or not, stable until as many unfollow calls; no_slot when
+  /// the table is full.
+  Slot follow(ObjectId id, Staging& staging);
+  void unfollow(Slot slot);
+
+  Slot find(ObjectId id) const { return registry_.find(id, records_); }
+  bool is_alive(Slot slot) const { return starling::is_alive(records_[slot].generation); }
+  std::uint64_t alive_count() const { return alive_count_; }
+  /// The newest event time accepted so far, if any.
+  std::optional<std::int64_t> newest_time_us() const { return newest_time_us_; }
+  std::uint64_t bytes_used() const;
+
+  /// By slot; a free slot has generation 0 and no id.
+  std::vector<ObjectRecordState> export_state() const;
+  /// Only into an empty table. Stages nothing: the engine imports its own state.
+  void import_state(std::span<const ObjectRecordState> records);
+
+ private:
+  struct Record {
+    ObjectId id{};
+    std::int64_t time_us = 0;
+    LatticePoint position;
+    std::uint32_t tags = 0;
+    std::uint32_t generation = 0;
+    std::uint32_t staged_row = 0;  ///< valid if that row of the half is this slot's
+  };
+  struct TagClock {
+    std::uint32_t owned = 0;
+    std::int64_t time_us = std::numeric_limits<std::int64_t>::min();
+  };
+  struct Tombstone {
+    std::int64_t forget_at_us;
+    Slot slot;
+    std::uint32_t generation;
+  };
+
+  UpdateStatus update_one(const ObjectUpdate& row, std::int64_t time_us_max, Staging& staging);
+  UpdateStatus update_tags_one(const TagUpdate& row, std::int64_t time_us_max, Staging& staging);
+  UpdateStatus remove_one(const ObjectRemoval& row, std::int64_t time_us_max, Staging& staging);
+  void prefetch_ahead(std::span<const ObjectUpdate> rows, std::size_t row) const;
+  Slot add(ObjectId id, Staging& staging);
+  void kill(Slot slot, Staging& staging);
+  void stage(Slot slot, Staging& staging);
+  void forget(Slot slot);
+  TagClock& tag_clock(Slot slot);
+
+  ObjectTableOptions options_;
+  std::vector<Record> records_;
+  ObjectRegistry<std::vector<Record>> registry_;
+  std::vector<TagClock> tag_clocks_;  ///< by slot; shorter where no tag update has come
+  std::unordered_map<Slot, std::uint32_t> followers_;
+  std::vector<Slot> free_slots_;
+  std::vector<Slot> leavers_;  ///< dead since the last prepare_tick
+  std::deque<Tombstone> tombstones_;  ///< by forget_at_us, which grows with tau
+  std::uint64_t alive_count_ = 0;
+  std::int64_t oldest_time_us_ = std::numeric_limits<std::int64_t>::max();  ///< lower bound, alive
+  std::optional<std::int64_t> newest_time_us_;
+};
+
+}  // namespace starling

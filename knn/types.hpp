@@ -1,0 +1,56 @@
+// The words every part of Starling shares: ids, slots, ticks, and neighbours with their total order.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+namespace starling {
+
+enum class ObjectId : std::uint64_t {};
+enum class QueryId : std::uint64_t {};
+enum class Tick : std::uint64_t {};
+
+constexpr std::uint64_t to_number(ObjectId id) { return static_cast<std::uint64_t>(id); }
+constexpr std::uint64_t to_number(QueryId id) { return static_cast<std::uint64_t>(id); }
+constexpr std::uint64_t to_number(Tick tick) { return static_cast<std::uint64_t>(tick); }
+
+/// Where an object or a query stands in the engine's arrays. Reused after its owner is forgotten;
+/// a generation tells the owners apart.
+using Slot = std::uint32_t;
+inline constexpr Slot no_slot = ~Slot{0};
+
+/// The longest list a query may ask for.
+inline constexpr std::uint32_t k_max = 1024;
+
+/// Integer coordinates on the lattice, in units of the resolution, each in [-2^30, 2^30).
+/// planar2 keeps z = 0; wgs84 is earth-centred.
+struct LatticePoint {
+  std::int32_t x = 0;
+  std::int32_t y = 0;
+  std::int32_t z = 0;
+  bool operator==(const LatticePoint&) const = default;
+};
+
+/// Exact: at most 3 * 2^62, which fits.
+constexpr std::uint64_t distance_sq(const LatticePoint& a, const LatticePoint& b) {
+  const auto square = [](std::int64_t d) { return static_cast<std::uint64_t>(d * d); };
+  return square(std::int64_t{a.x} - b.x) + square(std::int64_t{a.y} - b.y) +
+         square(std::int64_t{a.z} - b.z);
+}
+
+/// One entry of a neighbour list. The order of the members is the total order of all answers:
+/// nearest first, ties by the smaller object id.
+struct Neighbor {
+  std::uint64_t distance_sq = 0;  ///< in lattice units squared
+  ObjectId object{};
+  auto operator<=>(const Neighbor&) const = default;
+};
+
+/// What a stream may carry beside a neighbour: its state in the tick's snapshot.
+struct NeighborState {
+  LatticePoint position;
+  std::uint32_t tags = 0;
+  bool operator==(const NeighborState&) const = default;
+};
+
+}  // namespace starling
