@@ -7,8 +7,8 @@
 namespace starling {
 
 /// Prints the sentence and where it stands, then aborts.
-[[noreturn]] void assertion_failed(
-    std::string_view what, std::source_location where = std::source_location::current());
+[[noreturn]] void assertion_failed(std::string_view what,
+                                   std::source_location where = std::source_location::current());
 
 inline void check_invariant(bool holds, std::string_view what,
                             std::source_location where = std::source_location::current()) {

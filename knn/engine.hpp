@@ -26,7 +26,9 @@ struct ObjectRow {
 };
 static_assert(sizeof(ObjectRow) == 32);
 
-constexpr bool is_alive(std::uint32_t generation) { return (generation & 1) != 0; }
+constexpr bool is_alive(std::uint32_t generation) {
+  return (generation & 1) != 0;
+}
 
 /// The id of a slot, staged once per owner, before the owner's first row.
 struct ObjectBirth {
@@ -76,24 +78,24 @@ struct ReportedList {
 
   Slot query = no_slot;
   ListEvent event = ListEvent::updated;
-  bool has_subject = false;   ///< an every-object list, keyed by query and subject
+  bool has_subject = false;  ///< an every-object list, keyed by query and subject
   ObjectId subject{};
-  std::uint32_t count = 0;    ///< neighbours
-  std::uint64_t first = 0;    ///< index into TickResult::neighbors
+  std::uint32_t count = 0;               ///< neighbours
+  std::uint64_t first = 0;               ///< index into TickResult::neighbors
   std::uint64_t first_state = no_state;  ///< index into TickResult::states, if asked for
 };
 
 /// How long the parts of a tick took, by the host's clock or the device's.
 struct StageTimes {
-  double build_ms = 0;   ///< applying staged rows and building the index
+  double build_ms = 0;  ///< applying staged rows and building the index
   double search_ms = 0;
-  double diff_ms = 0;    ///< comparing with the last lists and collecting what is reported
+  double diff_ms = 0;  ///< comparing with the last lists and collecting what is reported
 };
 
 struct TickResult {
   Tick tick{};
   std::int64_t tau_us = 0;
-  std::uint64_t objects = 0;  ///< alive in the snapshot
+  std::uint64_t objects = 0;        ///< alive in the snapshot
   std::vector<ReportedList> lists;  ///< by query slot, then subject slot
   std::vector<Neighbor> neighbors;
   std::vector<NeighborState> states;
@@ -117,13 +119,14 @@ struct Answers {
     bool has_subject = false;
     ObjectId subject{};
     std::uint32_t count = 0;
-    std::uint64_t first = 0;  ///< index into neighbors and states alike
+    std::uint64_t first = 0;                             ///< index into neighbors
+    std::uint64_t first_state = ReportedList::no_state;  ///< index into states, if carried
   };
   Tick tick{};
   std::int64_t tau_us = 0;
   std::vector<List> lists;
   std::vector<Neighbor> neighbors;
-  std::vector<NeighborState> states;
+  std::vector<NeighborState> states;  ///< only from read_lists, of queries that carry states
 };
 
 /// Everything an engine knows after a finished tick; importing it into another engine of any kind
@@ -134,7 +137,19 @@ struct EngineState {
   std::vector<ObjectBirth> births;
   std::vector<ObjectRow> objects;
   std::vector<QueryRow> queries;
-  Answers lists;
+
+  /// A list as of the tick: what the next tick's changes are told from.
+  struct List {
+    Slot query = no_slot;
+    std::uint32_t generation = 0;  ///< of the query
+    Slot subject = no_slot;        ///< every-object: the subject's slot
+    ObjectId subject_id{};
+    std::uint32_t count = 0;
+    std::uint64_t first = 0;  ///< index into neighbors and slots
+  };
+  std::vector<List> lists;
+  std::vector<Neighbor> neighbors;
+  std::vector<Slot> slots;  ///< of the neighbours
 };
 
 struct EngineLimits {
@@ -165,8 +180,9 @@ class Engine {
   /// Swaps the halves and returns at once. False, with nothing changed, while a tick is under way.
   virtual bool begin_tick(Tick tick, std::int64_t tau_us) = 0;
 
-  /// Answers from the last finished tick, on a thread of the engine's; an unfiltered question at a
-  /// fixed position does not wait for a tick under way. Before the first tick: empty lists.
+  /// Answers from the last finished tick, on a thread of the engine's. Questions at fixed positions
+  /// without a filter on tags or age do not wait for a tick under way; others may, and are then
+  /// answered from it. Before the first tick: empty lists.
   virtual void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) = 0;
 
   /// Copies the current lists of these queries, between ticks, on the engine's thread.

@@ -32,7 +32,8 @@ struct Filter {
 /// The oldest event time an age limit lets through at `tau_us`, saturating.
 constexpr std::int64_t oldest_time_us(std::int64_t tau_us, std::int64_t age_us_max) {
   constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
-  return tau_us < lowest + age_us_max ? lowest : tau_us - age_us_max;
+  if (age_us_max == Filter::any_age || tau_us < lowest + age_us_max) return lowest;
+  return tau_us - age_us_max;
 }
 
 }  // namespace starling

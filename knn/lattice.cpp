@@ -43,8 +43,8 @@ Position geodetic(const Position& centred) {
   }
   const double sin_latitude = std::sin(latitude);
   const double cos_latitude = std::cos(latitude);
-  const double altitude_m = from_axis_m * cos_latitude + z * sin_latitude -
-                            earth_axis_m * earth_axis_m / normal_m;
+  const double altitude_m =
+      from_axis_m * cos_latitude + z * sin_latitude - earth_axis_m * earth_axis_m / normal_m;
   return {std::atan2(y, x) / radians_per_degree, latitude / radians_per_degree, altitude_m};
 }
 
@@ -52,9 +52,12 @@ Position geodetic(const Position& centred) {
 
 std::string_view to_string(Space space) {
   switch (space) {
-    case Space::planar2: return "planar2";
-    case Space::planar3: return "planar3";
-    case Space::wgs84: return "wgs84";
+    case Space::planar2:
+      return "planar2";
+    case Space::planar3:
+      return "planar3";
+    case Space::wgs84:
+      return "wgs84";
   }
   return "unknown";
 }
@@ -67,11 +70,16 @@ std::optional<Space> space_from_string(std::string_view text) {
 
 std::string_view to_string(PositionError error) {
   switch (error) {
-    case PositionError::none: return "none";
-    case PositionError::not_finite: return "not finite";
-    case PositionError::out_of_range: return "out of range";
-    case PositionError::longitude_out_of_range: return "longitude outside [-180, 180]";
-    case PositionError::latitude_out_of_range: return "latitude outside [-90, 90]";
+    case PositionError::none:
+      return "none";
+    case PositionError::not_finite:
+      return "not finite";
+    case PositionError::out_of_range:
+      return "out of range";
+    case PositionError::longitude_out_of_range:
+      return "longitude outside [-180, 180]";
+    case PositionError::latitude_out_of_range:
+      return "latitude outside [-90, 90]";
   }
   return "unknown";
 }

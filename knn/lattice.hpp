@@ -23,7 +23,9 @@ std::string_view to_string(Space space);
 std::optional<Space> space_from_string(std::string_view text);
 
 /// Components a user's position has: 2 for planar2, 3 for planar3; wgs84 takes 2 or 3.
-constexpr int dimensions(Space space) { return space == Space::planar2 ? 2 : 3; }
+constexpr int dimensions(Space space) {
+  return space == Space::planar2 ? 2 : 3;
+}
 
 /// A user's position: x, y, z in metres, or longitude, latitude in degrees and altitude in metres.
 using Position = std::array<double, 3>;

@@ -42,11 +42,11 @@ struct ObjectRemoval {
 
 enum class UpdateStatus : std::uint8_t {
   accepted,
-  late,              ///< older than what is stored; dropped
-  future,            ///< beyond the latest time allowed
-  time_out_of_range, ///< beyond +-2^61 us
-  unknown_object,    ///< tags for an object never seen, or forgotten
-  too_many_objects,  ///< the table is at its limit
+  late,               ///< older than what is stored; dropped
+  future,             ///< beyond the latest time allowed
+  time_out_of_range,  ///< beyond +-2^61 us
+  unknown_object,     ///< tags for an object never seen, or forgotten
+  too_many_objects,   ///< the table is at its limit
 };
 
 std::string_view to_string(UpdateStatus status);
@@ -60,20 +60,35 @@ struct UpdateCounts {
 struct ObjectTableOptions {
   static constexpr std::int64_t never_us = std::numeric_limits<std::int64_t>::max();
 
-  std::uint64_t objects_max = 1u << 27;  ///< alive, tombstones and followed ids together
-  std::int64_t object_ttl_us = never_us;  ///< an object with tau - time beyond this leaves
+  std::uint64_t objects_max = 1u << 27;           ///< alive, tombstones and followed ids together
+  std::int64_t object_ttl_us = never_us;          ///< an object with tau - time beyond this leaves
   std::int64_t tombstone_ttl_us = 3'600'000'000;  ///< how long (in tau) a leaver's time is kept
   std::uint64_t hash_seed = 0;                    ///< never changes a result
 };
 
-/// One object's record, complete; what export and import of state carry.
-struct ObjectRecordState {
-  ObjectRow row;
-  ObjectId id{};
-  std::uint32_t tags_owned = 0;
-  std::int64_t tags_time_us = 0;
-  std::uint32_t followers = 0;
-  std::int64_t forget_at_us = ObjectTableOptions::never_us;
+/// The whole table, for export and import.
+struct ObjectTableState {
+  struct Record {
+    ObjectRow row;
+    ObjectId id{};
+    std::uint32_t tags_owned = 0;
+    std::int64_t tags_time_us = std::numeric_limits<std::int64_t>::min();
+    std::uint32_t followers = 0;
+  };
+  struct FreeSlot {
+    Slot slot = no_slot;
+    std::uint32_t generation = 0;
+  };
+  struct Tombstone {
+    std::int64_t forget_at_us = 0;
+    Slot slot = no_slot;
+    std::uint32_t generation = 0;
+  };
+  std::vector<Record> records;
+  std::vector<FreeSlot> free_slots;  ///< the last is used first
+  std::vector<Tombstone> tombstones;
+  std::vector<Slot> leavers;
+  std::optional<std::int64_t> newest_time_us;
 };
 
 class ObjectTable {
@@ -105,10 +120,10 @@ class ObjectTable {
   std::optional<std::int64_t> newest_time_us() const { return newest_time_us_; }
   std::uint64_t bytes_used() const;
 
-  /// By slot; a free slot has generation 0 and no id.
-  std::vector<ObjectRecordState> export_state() const;
-  /// Only into an empty table. Stages nothing: the engine imports its own state.
-  void import_state(std::span<const ObjectRecordState> records);
+  ObjectTableState export_state() const;
+  /// Only into an empty table. Stages every record anew, which an engine takes as no change where
+  /// it knows the same.
+  void import_state(const ObjectTableState& state, Staging& staging);
 
  private:
   struct Record {
@@ -123,11 +138,7 @@ class ObjectTable {
     std::uint32_t owned = 0;
     std::int64_t time_us = std::numeric_limits<std::int64_t>::min();
   };
-  struct Tombstone {
-    std::int64_t forget_at_us;
-    Slot slot;
-    std::uint32_t generation;
-  };
+  using Tombstone = ObjectTableState::Tombstone;
 
   UpdateStatus update_one(const ObjectUpdate& row, std::int64_t time_us_max, Staging& staging);
   UpdateStatus update_tags_one(const TagUpdate& row, std::int64_t time_us_max, Staging& staging);
@@ -135,6 +146,7 @@ class ObjectTable {
   void prefetch_ahead(std::span<const ObjectUpdate> rows, std::size_t row) const;
   Slot add(ObjectId id, Staging& staging);
   void kill(Slot slot, Staging& staging);
+  ObjectRow to_row(Slot slot) const;
   void stage(Slot slot, Staging& staging);
   void forget(Slot slot);
   TagClock& tag_clock(Slot slot);
@@ -145,7 +157,7 @@ class ObjectTable {
   std::vector<TagClock> tag_clocks_;  ///< by slot; shorter where no tag update has come
   std::unordered_map<Slot, std::uint32_t> followers_;
   std::vector<Slot> free_slots_;
-  std::vector<Slot> leavers_;  ///< dead since the last prepare_tick
+  std::vector<Slot> leavers_;         ///< dead since the last prepare_tick
   std::deque<Tombstone> tombstones_;  ///< by forget_at_us, which grows with tau
   std::uint64_t alive_count_ = 0;
   std::int64_t oldest_time_us_ = std::numeric_limits<std::int64_t>::max();  ///< lower bound, alive

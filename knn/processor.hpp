@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,12 +46,11 @@ struct TickReport {
   std::optional<std::int64_t> newest_time_us;  ///< newest event time in the snapshot's input
   std::uint64_t objects = 0;
   StageTimes times;
-  std::string error;                  ///< not empty: the tick failed and the old lists stand
-  std::vector<StreamReport> streams;  ///< every stream, by StreamId, silent ones too
+  std::string error;                   ///< not empty: the tick failed and the old lists stand
+  std::vector<StreamReport> streams;   ///< every stream, by StreamId, silent ones too
   std::unique_ptr<TickResult> result;  ///< owns what the spans show
 };
 
-/// Lists by stream and query, from one finished tick: a one-shot answer or a snapshot.
 struct ProcessorState;
 
 class Processor {
@@ -117,9 +117,8 @@ class Processor {
 
 struct ProcessorState {
   SpaceOptions space;
-  std::vector<ObjectRecordState> objects;
-  std::vector<StreamDefinition> streams;
-  std::vector<StandingQueryState> queries;
+  ObjectTableState objects;
+  QueryTableState queries;
   EngineState engine;
 };
 
@@ -127,7 +126,6 @@ struct ProcessorState {
 class LockStep {
  public:
   explicit LockStep(Processor& processor);
-  ~LockStep();
   LockStep(const LockStep&) = delete;
   LockStep& operator=(const LockStep&) = delete;
 

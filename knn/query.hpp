@@ -51,7 +51,7 @@ struct QueryDefinition {
   std::uint32_t k = 1;  ///< 1 .. k_max
   Anchor anchor;
   Filter filter;
-  TagFilter subject;                    ///< every_object: whose lists are kept
+  TagFilter subject;                     ///< every_object: whose lists are kept
   std::int64_t lease_end_us = no_lease;  ///< removed at the first tick with tau > lease end
 };
 

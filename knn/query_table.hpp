@@ -28,7 +28,7 @@ struct QueryTableOptions {
 
 enum class StreamStatus : std::uint8_t {
   accepted,
-  bad_name,          ///< empty, longer than stream_name_bytes_max, or with a NUL
+  bad_name,  ///< empty, longer than stream_name_bytes_max, or with a NUL
   too_many_streams,
 };
 inline constexpr std::size_t stream_name_bytes_max = 255;
@@ -45,12 +45,18 @@ enum class QueryStatus : std::uint8_t {
 std::string_view to_string(StreamStatus status);
 std::string_view to_string(QueryStatus status);
 
-/// A query with its stream and slot; what export and import of state carry.
-struct StandingQueryState {
-  StreamId stream{};
-  QueryDefinition definition;
-  Slot slot = no_slot;
-  std::uint32_t generation = 0;
+/// The whole table, for export and import.
+struct QueryTableState {
+  struct Entry {
+    StreamId stream{};
+    QueryDefinition definition;
+    Slot object = no_slot;         ///< follow: the object's slot
+    std::uint32_t generation = 0;  ///< even: removed or free
+  };
+  std::vector<StreamDefinition> streams;
+  std::vector<Entry> entries;  ///< by slot
+  std::vector<Slot> free_slots;
+  std::vector<Slot> removed;  ///< not yet taken by a tick
 };
 
 class QueryTable {
@@ -73,7 +79,7 @@ class QueryTable {
   /// The begun tick takes the removals staged so far; call after the engine swapped its halves.
   void tick_begun();
   /// That tick has reported them; their slots may be used again.
-  void tick_finished(bool failed);
+  void tick_finished();
 
   /// The query's slot, or no_slot.
   Slot find(StreamId stream, QueryId id) const;
@@ -86,36 +92,34 @@ class QueryTable {
 
   std::uint64_t query_count() const { return count_; }
 
-  std::vector<StandingQueryState> export_queries() const;
-  std::vector<StreamDefinition> export_streams() const;
-  void import_state(std::span<const StreamDefinition> streams,
-                    std::span<const StandingQueryState> queries, ObjectTable& objects);
+  /// Not while a tick is under way.
+  QueryTableState export_state() const;
+  /// Only into an empty table; stages every query anew, as ObjectTable does.
+  void import_state(const QueryTableState& state, Staging& staging);
 
  private:
   struct Stream {
     StreamDefinition definition;
-    std::unordered_map<std::uint64_t, Slot> slots;  ///< by query id
+    std::unordered_map<std::uint64_t, Slot> slots;    ///< by query id
+    std::unordered_map<std::uint64_t, Slot> removed;  ///< of removed_staged_, by query id
   };
-  struct Entry {
-    StreamId stream{};
-    QueryDefinition definition;
-    Slot object = no_slot;  ///< follow
-    std::uint32_t generation = 0;
-    std::uint32_t staged_row = 0;
+  struct Entry : QueryTableState::Entry {
+    std::uint32_t staged_row = 0;  ///< valid if that row of the half is this slot's
   };
 
-  Slot allocate(StreamId stream, QueryId id, const Staging& staging);
+  QueryStatus check(const QueryDefinition& definition) const;
+  Stream& stream_at(StreamId id) { return streams_[static_cast<std::size_t>(id)]; }
+  Slot allocate(StreamId stream, QueryId id);
+  void drop(Slot slot, ObjectTable& objects, Staging& staging);
   void stage(Slot slot, Staging& staging);
-  bool is_staged(Slot slot, const Staging& staging) const;
-  void release(Slot slot, ObjectTable& objects, Staging& staging);
 
   QueryTableOptions options_;
   std::vector<Stream> streams_;
   std::unordered_map<std::string, StreamId> streams_by_name_;
   std::vector<Entry> entries_;
   std::vector<Slot> free_slots_;
-  std::vector<Slot> removed_staged_;   ///< in the half being written
-  std::vector<Slot> removed_begun_;    ///< in the tick under way
+  std::vector<Slot> removed_staged_;  ///< in the half being written
+  std::vector<Slot> removed_begun_;   ///< in the tick under way
   std::uint64_t count_ = 0;
   std::int64_t earliest_lease_us_ = QueryDefinition::no_lease;  ///< lower bound
 };

@@ -1,4 +1,5 @@
-// The words every part of Starling shares: ids, slots, ticks, and neighbours with their total order.
+// The words every part of Starling shares: ids, slots, ticks, and neighbours with their total
+// order.
 #pragma once
 
 #include <compare>
@@ -10,9 +11,15 @@ enum class ObjectId : std::uint64_t {};
 enum class QueryId : std::uint64_t {};
 enum class Tick : std::uint64_t {};
 
-constexpr std::uint64_t to_number(ObjectId id) { return static_cast<std::uint64_t>(id); }
-constexpr std::uint64_t to_number(QueryId id) { return static_cast<std::uint64_t>(id); }
-constexpr std::uint64_t to_number(Tick tick) { return static_cast<std::uint64_t>(tick); }
+constexpr std::uint64_t to_number(ObjectId id) {
+  return static_cast<std::uint64_t>(id);
+}
+constexpr std::uint64_t to_number(QueryId id) {
+  return static_cast<std::uint64_t>(id);
+}
+constexpr std::uint64_t to_number(Tick tick) {
+  return static_cast<std::uint64_t>(tick);
+}
 
 /// Where an object or a query stands in the engine's arrays. Reused after its owner is forgotten;
 /// a generation tells the owners apart.

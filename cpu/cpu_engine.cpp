@@ -1,0 +1,369 @@
+#include "cpu/cpu_engine.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cpu/list_store.hpp"
+#include "cpu/object_snapshot.hpp"
+#include "cpu/radix_sort.hpp"
+#include "cpu/search.hpp"
+#include "cpu/spatial_index.hpp"
+#include "cpu/task_thread.hpp"
+#include "cpu/thread_pool.hpp"
+#include "knn/assert.hpp"
+
+namespace starling::cpu {
+namespace {
+
+constexpr std::size_t requests_per_batch = 64;
+constexpr std::size_t results_kept_max = 2;
+
+class Stopwatch {
+ public:
+  /// Milliseconds since the last call, or since the start.
+  double lap_ms() {
+    const auto now = std::chrono::steady_clock::now();
+    return std::chrono::duration<double, std::milli>(now - std::exchange(last_, now)).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+class CpuEngine final : public Engine {
+ public:
+  explicit CpuEngine(const EngineOptions& options)
+      : dimensions_(options.space == Space::planar2 ? 2 : 3),
+        pool_(options.threads == 0 ? std::max(1u, std::thread::hardware_concurrency())
+                                   : options.threads),
+        objects_(dimensions_),
+        indexes_{SpatialIndex(dimensions_), SpatialIndex(dimensions_)},
+        scratches_(pool_.threads()) {}
+
+  std::string_view name() const override { return "cpu"; }
+  const EngineLimits& limits() const override { return limits_; }
+
+  std::uint64_t bytes_used() const override {
+    return objects_.bytes_used() + indexes_[0].bytes_used() + indexes_[1].bytes_used();
+  }
+
+  void set_result_handler(ResultHandler handler) override { on_result_ = std::move(handler); }
+
+  Staging& staging() override { return halves_[writing_]; }
+
+  bool begin_tick(Tick tick, std::int64_t tau_us) override {
+    if (under_way_.exchange(true)) return false;
+    Staging& half = halves_[writing_];
+    writing_ = 1 - writing_;
+    engine_thread_.post([this, tick, tau_us, &half] { run_tick(tick, tau_us, half); });
+    return true;
+  }
+
+  void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) override {
+    const bool needs_objects = std::ranges::any_of(queries, [](const OneShotQuery& query) {
+      return query.anchor != AnchorKind::fixed || !query.filter.tags.is_empty() ||
+             query.filter.age_us_max != Filter::any_age;
+    });
+    // The index of the last finished tick stays whole while the next one is built; the objects'
+    // tags, times and slots do not, so questions that read them wait their turn between ticks.
+    TaskThread& thread = needs_objects ? engine_thread_ : question_thread_;
+    thread.post([this, queries = std::move(queries), handler = std::move(handler)] {
+      Answers answers;
+      {
+        const std::lock_guard lock(finished_mutex_);
+        answers = answer(queries);
+      }
+      handler(std::move(answers));
+    });
+  }
+
+  void read_lists(std::vector<Slot> queries, AnswersHandler handler) override {
+    engine_thread_.post([this, queries = std::move(queries), handler = std::move(handler)] {
+      handler(copy_lists(queries));
+    });
+  }
+
+  EngineState export_state() override {
+    std::promise<EngineState> state;
+    engine_thread_.post([&] { state.set_value(copy_state()); });
+    return state.get_future().get();
+  }
+
+  void import_state(const EngineState& state) override {
+    std::promise<void> done;
+    engine_thread_.post([&] {
+      take_state(state);
+      done.set_value();
+    });
+    done.get_future().get();
+  }
+
+  void recycle(std::unique_ptr<TickResult> result) override {
+    const std::lock_guard lock(results_mutex_);
+    if (results_.size() < results_kept_max) results_.push_back(std::move(result));
+  }
+
+ private:
+  void run_tick(Tick tick, std::int64_t tau_us, Staging& half);
+  void apply(const Staging& half);
+  void compute(std::int64_t tau_us, TickResult& result);
+  void search_lists(TickLists& lists, std::int64_t tau_us);
+  SearchRequest request_for(const ListEntry& entry, std::int64_t tau_us) const;
+  void follow(Slot object, SearchRequest& request) const;
+  Answers answer(const std::vector<OneShotQuery>& queries);
+  Answers copy_lists(const std::vector<Slot>& queries) const;
+  EngineState copy_state() const;
+  void take_state(const EngineState& state);
+  std::unique_ptr<TickResult> take_result();
+
+  static constexpr EngineLimits limits_{.objects_max = std::uint64_t{1} << 31,
+                                        .queries_max = std::uint64_t{1} << 31};
+
+  const int dimensions_;
+  ResultHandler on_result_;
+  std::atomic<bool> under_way_{false};
+  std::array<Staging, 2> halves_;
+  std::size_t writing_ = 0;
+
+  // Of the engine's thread, but for what finished_mutex_ guards.
+  ThreadPool pool_;
+  ObjectSnapshot objects_;
+  std::vector<QueryRow> queries_;   ///< by slot
+  std::vector<Staging> unapplied_;  ///< halves of failed ticks, oldest first
+  std::array<SpatialIndex, 2> indexes_;
+  SpatialIndex::Scratch build_scratch_;
+  std::vector<SearchScratch> scratches_;  ///< by thread
+  std::array<TickLists, 2> lists_;
+  std::size_t last_lists_ = 0;
+
+  std::mutex finished_mutex_;  ///< guards the next four, and the ids of objects_ while they grow
+  std::size_t finished_index_ = 0;
+  Tick finished_tick_{};
+  std::int64_t finished_tau_us_ = 0;
+  SearchScratch question_scratch_;
+
+  std::mutex results_mutex_;
+  std::vector<std::unique_ptr<TickResult>> results_;
+
+  TaskThread question_thread_;
+  TaskThread engine_thread_;
+};
+
+void CpuEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
+  std::unique_ptr<TickResult> result = take_result();
+  result->tick = tick;
+  result->tau_us = tau_us;
+  try {
+    Stopwatch watch;
+    for (const Staging& earlier : unapplied_) apply(earlier);
+    apply(half);
+    indexes_[1 - finished_index_].build(objects_, build_scratch_, pool_);
+    result->times.build_ms = watch.lap_ms();
+    compute(tau_us, *result);
+    unapplied_.clear();
+    half.clear();
+    const std::lock_guard lock(finished_mutex_);
+    finished_index_ = 1 - finished_index_;
+    finished_tick_ = tick;
+    finished_tau_us_ = tau_us;
+  } catch (const std::exception& error) {
+    unapplied_.push_back(std::exchange(half, Staging()));
+    result->error = error.what();
+    result->lists.clear();
+    result->neighbors.clear();
+    result->states.clear();
+  }
+  result->objects = objects_.alive_count();
+  under_way_ = false;
+  on_result_(std::move(result));
+}
+
+void CpuEngine::apply(const Staging& half) {
+  {
+    const std::lock_guard lock(finished_mutex_);
+    objects_.add(half.births);
+  }
+  objects_.apply(half.objects, pool_);
+  for (const QueryRow& query : half.queries) {
+    if (query.slot >= queries_.size()) queries_.resize(query.slot + 1);
+    queries_[query.slot] = query;
+  }
+}
+
+void CpuEngine::compute(std::int64_t tau_us, TickResult& result) {
+  Stopwatch watch;
+  TickLists& now = lists_[1 - last_lists_];
+  lay_out(now, queries_, objects_);
+  search_lists(now, tau_us);
+  result.times.search_ms = watch.lap_ms();
+  collect_changes(lists_[last_lists_], now, queries_, objects_, pool_, result);
+  last_lists_ = 1 - last_lists_;
+  result.times.diff_ms = watch.lap_ms();
+}
+
+// In order of place, so that neighbouring searches read the same cache lines.
+void CpuEngine::search_lists(TickLists& lists, std::int64_t tau_us) {
+  const SpatialIndex& index = indexes_[1 - finished_index_];
+  std::vector<std::uint64_t>& order = build_scratch_.entries;
+  order.resize(lists.entries.size());
+  pool_.for_ranges(order.size(), 4096, [&](std::size_t begin, std::size_t end, unsigned) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const LatticePoint position = request_for(lists.entries[i], tau_us).position;
+      order[i] = (std::uint64_t{index.cell(position)} << 32) | i;
+    }
+  });
+  radix_sort(order, build_scratch_.spare, 32, pool_);
+  const std::size_t batches = (order.size() + requests_per_batch - 1) / requests_per_batch;
+  pool_.run(batches, [&](std::size_t batch, unsigned thread) {
+    std::array<SearchRequest, requests_per_batch> requests;
+    const std::size_t begin = batch * requests_per_batch;
+    const std::size_t count = std::min(requests_per_batch, order.size() - begin);
+    for (std::size_t i = 0; i < count; ++i) {
+      const ListEntry& entry = lists.entries[static_cast<std::uint32_t>(order[begin + i])];
+      requests[i] = request_for(entry, tau_us);
+      requests[i].neighbors = lists.neighbors.data() + entry.first;
+      requests[i].slots = lists.slots.data() + entry.first;
+    }
+    search(index, objects_, std::span(requests).first(count), scratches_[thread]);
+    for (std::size_t i = 0; i < count; ++i)
+      lists.entries[static_cast<std::uint32_t>(order[begin + i])].count = requests[i].found;
+  });
+}
+
+SearchRequest CpuEngine::request_for(const ListEntry& entry, std::int64_t tau_us) const {
+  const QueryRow& query = queries_[entry.query];
+  SearchRequest request{.position = query.position,
+                        .k = query.k,
+                        .tags = query.filter.tags,
+                        .distance_sq_max = query.filter.distance_sq_max,
+                        .time_us_min = oldest_time_us(tau_us, query.filter.age_us_max)};
+  if (query.anchor == AnchorKind::fixed) return request;
+  follow(query.anchor == AnchorKind::follow ? query.object : entry.subject, request);
+  return request;
+}
+
+// Asks around an object, which is not its own neighbour; there is nothing around a missing one.
+void CpuEngine::follow(Slot object, SearchRequest& request) const {
+  request.exclude = object;
+  if (objects_.is_known_alive(object))
+    request.position = objects_.position(object);
+  else
+    request.k = 0;
+}
+
+Answers CpuEngine::answer(const std::vector<OneShotQuery>& queries) {
+  Answers answers;
+  answers.tick = finished_tick_;
+  answers.tau_us = finished_tau_us_;
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    const OneShotQuery& query = queries[i];
+    SearchRequest request{.position = query.position,
+                          .k = query.k,
+                          .tags = query.filter.tags,
+                          .distance_sq_max = query.filter.distance_sq_max,
+                          .time_us_min = oldest_time_us(finished_tau_us_, query.filter.age_us_max)};
+    if (query.anchor == AnchorKind::follow) follow(query.object, request);
+    const std::size_t first = answers.neighbors.size();
+    answers.neighbors.resize(first + request.k);
+    request.neighbors = answers.neighbors.data() + first;
+    search(indexes_[finished_index_], objects_, std::span(&request, 1), question_scratch_);
+    answers.neighbors.resize(first + request.found);
+    Answers::List& list = answers.lists.emplace_back();
+    list.query = static_cast<Slot>(i);
+    list.count = request.found;
+    list.first = first;
+  }
+  return answers;
+}
+
+Answers CpuEngine::copy_lists(const std::vector<Slot>& queries) const {
+  const TickLists& lists = lists_[last_lists_];
+  Answers answers;
+  answers.tick = finished_tick_;
+  answers.tau_us = finished_tau_us_;
+  for (const Slot query : queries) {
+    const auto range = std::ranges::equal_range(lists.entries, query, {}, &ListEntry::query);
+    for (const ListEntry& entry : range) {
+      if (!is_alive(queries_[query].generation)) break;
+      Answers::List list{.query = query,
+                         .has_subject = entry.subject != no_slot,
+                         .subject = entry.subject_id,
+                         .count = entry.count,
+                         .first = answers.neighbors.size(),
+                         .first_state = ReportedList::no_state};
+      const auto neighbors = lists.of(entry);
+      answers.neighbors.insert(answers.neighbors.end(), neighbors.begin(), neighbors.end());
+      if (queries_[query].with_state) {
+        list.first_state = answers.states.size();
+        for (std::uint32_t n = 0; n < entry.count; ++n) {
+          const Slot slot = lists.slots[entry.first + n];
+          answers.states.push_back({objects_.position(slot), objects_.tags(slot)});
+        }
+      }
+      answers.lists.push_back(list);
+    }
+  }
+  return answers;
+}
+
+EngineState CpuEngine::copy_state() const {
+  EngineState state;
+  state.tick = finished_tick_;
+  state.tau_us = finished_tau_us_;
+  for (Slot slot = 0; slot < objects_.slot_count(); ++slot) {
+    state.births.push_back({slot, objects_.id(slot)});
+    if (objects_.is_alive(slot))
+      state.objects.push_back(
+          {slot, 1, objects_.tags(slot), objects_.position(slot), objects_.time_us(slot)});
+  }
+  state.queries = queries_;
+  const TickLists& lists = lists_[last_lists_];
+  state.lists = lists.entries;
+  state.neighbors = lists.neighbors;
+  state.slots = lists.slots;
+  return state;
+}
+
+void CpuEngine::take_state(const EngineState& state) {
+  check_invariant(finished_tick_ == Tick{}, "state is imported into an engine that has not ticked");
+  objects_.add(state.births);
+  objects_.apply(state.objects, pool_);
+  queries_ = state.queries;
+  lists_[last_lists_] = {state.lists, state.neighbors, state.slots};
+  const std::lock_guard lock(finished_mutex_);
+  indexes_[finished_index_].build(objects_, build_scratch_, pool_);
+  finished_tick_ = state.tick;
+  finished_tau_us_ = state.tau_us;
+}
+
+std::unique_ptr<TickResult> CpuEngine::take_result() {
+  std::unique_ptr<TickResult> result;
+  {
+    const std::lock_guard lock(results_mutex_);
+    if (!results_.empty()) {
+      result = std::move(results_.back());
+      results_.pop_back();
+    }
+  }
+  if (!result) return std::make_unique<TickResult>();
+  result->lists.clear();
+  result->neighbors.clear();
+  result->states.clear();
+  result->error.clear();
+  return result;
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> make_engine(const EngineOptions& options) {
+  return std::make_unique<CpuEngine>(options);
+}
+
+}  // namespace starling::cpu

@@ -1,0 +1,23 @@
+// The Engine on CPU threads and SIMD: what Starling runs on without a GPU, and inside programs that
+// embed it.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "knn/engine.hpp"
+#include "knn/lattice.hpp"
+
+namespace starling::cpu {
+
+struct EngineOptions {
+  Space space = Space::planar2;
+  unsigned threads = 0;  ///< that compute a tick; 0: one per core. Never changes an answer.
+};
+
+std::unique_ptr<Engine> make_engine(const EngineOptions& options);
+
+/// The instruction set that the search runs on here, chosen at run time.
+std::string_view simd_target();
+
+}  // namespace starling::cpu

@@ -1,0 +1,56 @@
+// Exact k-NN over a SpatialIndex: SIMD through Highway, the target chosen at run time. A float32
+// test, rounded outwards, only filters; what ranks is exact integer arithmetic.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "cpu/object_snapshot.hpp"
+#include "cpu/spatial_index.hpp"
+#include "knn/filter.hpp"
+#include "knn/types.hpp"
+
+namespace starling::cpu {
+
+struct SearchRequest {
+  LatticePoint position;
+  std::uint32_t k = 1;
+  Slot exclude = no_slot;  ///< an object that is never its own neighbour
+  TagFilter tags;
+  std::uint64_t distance_sq_max = Filter::any_distance;
+  std::int64_t time_us_min = std::numeric_limits<std::int64_t>::min();
+  /// Room for k neighbours; nearest first.
+  Neighbor* neighbors = nullptr;
+  /// Room for k slots of the same neighbours, or null.
+  Slot* slots = nullptr;
+  std::uint32_t found = 0;  ///< written: how many there are
+
+  bool filters_objects() const {
+    return !tags.is_empty() || time_us_min != std::numeric_limits<std::int64_t>::min();
+  }
+};
+
+/// Working memory of one thread's searches.
+struct SearchScratch {
+  struct Candidate {
+    Neighbor neighbor;
+    std::uint32_t place;
+  };
+  std::vector<std::uint64_t> distances_sq;
+  std::vector<std::uint32_t> places;  ///< in the index
+  std::vector<Candidate> candidates;
+  std::vector<std::uint64_t> stack;
+};
+
+/// Answers the requests one after the other; neighbouring requests share cache lines, so ask in
+/// order of place. `objects` is read for ids and, by requests that filter objects, tags and times.
+void search(const SpatialIndex& index, const ObjectSnapshot& objects,
+            std::span<SearchRequest> requests, SearchScratch& scratch);
+
+/// The instruction set that search runs on here, in Highway's words.
+std::string_view simd_target();
+
+}  // namespace starling::cpu

@@ -1,0 +1,51 @@
+// A thread that runs what it is handed, in order: the engine's own, and the one for questions.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace starling::cpu {
+
+/// Its queue is bounded by its callers: one tick at a time, and the server's limit on questions.
+class TaskThread {
+ public:
+  TaskThread() : thread_([this] { work(); }) {}
+  ~TaskThread() {
+    post(nullptr);
+    thread_.join();
+  }
+  TaskThread(const TaskThread&) = delete;
+  TaskThread& operator=(const TaskThread&) = delete;
+
+  void post(std::function<void()> task) {
+    {
+      const std::lock_guard lock(mutex_);
+      tasks_.push_back(std::move(task));
+    }
+    posted_.notify_one();
+  }
+
+ private:
+  void work() {
+    for (;;) {
+      std::unique_lock lock(mutex_);
+      posted_.wait(lock, [this] { return !tasks_.empty(); });
+      const std::function<void()> task = std::move(tasks_.front());
+      tasks_.pop_front();
+      lock.unlock();
+      if (!task) return;
+      task();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable posted_;
+  std::deque<std::function<void()>> tasks_;
+  std::thread thread_;
+};
+
+}  // namespace starling::cpu

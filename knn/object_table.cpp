@@ -1,0 +1,325 @@
+#include "knn/object_table.hpp"
+
+#include <algorithm>
+
+#include "knn/assert.hpp"
+
+namespace starling {
+namespace {
+
+constexpr std::int64_t time_limit_us = std::int64_t{1} << 61;
+constexpr std::int64_t never_seen_us = std::numeric_limits<std::int64_t>::min();
+constexpr std::size_t prefetch_rows = 12;  // cell ahead of record ahead of use
+
+bool is_time_in_range(std::int64_t time_us) {
+  return time_us >= -time_limit_us && time_us <= time_limit_us;
+}
+
+std::int64_t saturating_add(std::int64_t time_us, std::int64_t duration_us) {
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  return time_us > most - duration_us ? most : time_us + duration_us;
+}
+
+void count(UpdateCounts& counts, UpdateStatus status) {
+  switch (status) {
+    case UpdateStatus::accepted:
+      ++counts.accepted;
+      return;
+    case UpdateStatus::late:
+      ++counts.late;
+      return;
+    default:
+      ++counts.rejected;
+      return;
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(UpdateStatus status) {
+  switch (status) {
+    case UpdateStatus::accepted:
+      return "accepted";
+    case UpdateStatus::late:
+      return "late";
+    case UpdateStatus::future:
+      return "future";
+    case UpdateStatus::time_out_of_range:
+      return "time out of range";
+    case UpdateStatus::unknown_object:
+      return "unknown object";
+    case UpdateStatus::too_many_objects:
+      return "too many objects";
+  }
+  return "unknown";
+}
+
+ObjectTable::ObjectTable(const ObjectTableOptions& options)
+    : options_(options), registry_(options.hash_seed) {}
+
+UpdateCounts ObjectTable::update(std::span<const ObjectUpdate> rows, std::int64_t time_us_max,
+                                 std::span<UpdateStatus> statuses, Staging& staging) {
+  check_invariant(statuses.size() == rows.size(), "one status a row");
+  UpdateCounts counts;
+  for (std::size_t i = 0; i < std::min(rows.size(), 2 * prefetch_rows); ++i)
+    registry_.prefetch(rows[i].id);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    prefetch_ahead(rows, i);
+    statuses[i] = update_one(rows[i], time_us_max, staging);
+    count(counts, statuses[i]);
+  }
+  return counts;
+}
+
+void ObjectTable::prefetch_ahead(std::span<const ObjectUpdate> rows, std::size_t row) const {
+  if (row + 2 * prefetch_rows < rows.size()) registry_.prefetch(rows[row + 2 * prefetch_rows].id);
+  if (row + prefetch_rows >= rows.size()) return;
+  const Slot slot = registry_.likely_slot(rows[row + prefetch_rows].id);
+  if (slot < records_.size()) __builtin_prefetch(&records_[slot], 1);
+}
+
+UpdateCounts ObjectTable::update_tags(std::span<const TagUpdate> rows, std::int64_t time_us_max,
+                                      std::span<UpdateStatus> statuses, Staging& staging) {
+  check_invariant(statuses.size() == rows.size(), "one status a row");
+  UpdateCounts counts;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    statuses[i] = update_tags_one(rows[i], time_us_max, staging);
+    count(counts, statuses[i]);
+  }
+  return counts;
+}
+
+UpdateCounts ObjectTable::remove(std::span<const ObjectRemoval> rows, std::int64_t time_us_max,
+                                 std::span<UpdateStatus> statuses, Staging& staging) {
+  check_invariant(statuses.size() == rows.size(), "one status a row");
+  UpdateCounts counts;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    statuses[i] = remove_one(rows[i], time_us_max, staging);
+    count(counts, statuses[i]);
+  }
+  return counts;
+}
+
+UpdateStatus ObjectTable::update_one(const ObjectUpdate& row, std::int64_t time_us_max,
+                                     Staging& staging) {
+  if (!is_time_in_range(row.time_us)) return UpdateStatus::time_out_of_range;
+  if (row.time_us > time_us_max) return UpdateStatus::future;
+  Slot slot = registry_.find(row.id, records_);
+  if (slot == no_slot) {
+    slot = add(row.id, staging);
+    if (slot == no_slot) return UpdateStatus::too_many_objects;
+  }
+  Record& record = records_[slot];
+  if (row.time_us < record.time_us) return UpdateStatus::late;
+  record.time_us = row.time_us;
+  record.position = row.position;
+  if (row.has_tags) {
+    const std::uint32_t owned = slot < tag_clocks_.size() ? tag_clocks_[slot].owned : 0;
+    record.tags = (record.tags & owned) | (row.tags & ~owned);
+  }
+  if (!starling::is_alive(record.generation)) {
+    ++record.generation;
+    ++alive_count_;
+  }
+  oldest_time_us_ = std::min(oldest_time_us_, row.time_us);
+  newest_time_us_ = std::max(newest_time_us_.value_or(row.time_us), row.time_us);
+  stage(slot, staging);
+  return UpdateStatus::accepted;
+}
+
+UpdateStatus ObjectTable::update_tags_one(const TagUpdate& row, std::int64_t time_us_max,
+                                          Staging& staging) {
+  if (!is_time_in_range(row.time_us)) return UpdateStatus::time_out_of_range;
+  if (row.time_us > time_us_max) return UpdateStatus::future;
+  const Slot slot = registry_.find(row.id, records_);
+  if (slot == no_slot || records_[slot].time_us == never_seen_us)
+    return UpdateStatus::unknown_object;
+  TagClock& clock = tag_clock(slot);
+  if (row.time_us < clock.time_us) return UpdateStatus::late;
+  clock.time_us = row.time_us;
+  clock.owned |= row.set | row.clear;
+  Record& record = records_[slot];
+  record.tags = (record.tags & ~row.clear) | row.set;
+  if (is_alive(slot)) stage(slot, staging);
+  return UpdateStatus::accepted;
+}
+
+UpdateStatus ObjectTable::remove_one(const ObjectRemoval& row, std::int64_t time_us_max,
+                                     Staging& staging) {
+  if (!is_time_in_range(row.time_us)) return UpdateStatus::time_out_of_range;
+  if (row.time_us > time_us_max) return UpdateStatus::future;
+  Slot slot = registry_.find(row.id, records_);
+  if (slot == no_slot) {
+    slot = add(row.id, staging);
+    if (slot == no_slot) return UpdateStatus::too_many_objects;
+  }
+  Record& record = records_[slot];
+  if (row.time_us < record.time_us) return UpdateStatus::late;
+  record.time_us = row.time_us;
+  record.tags = 0;
+  if (slot < tag_clocks_.size()) {
+    TagClock& clock = tag_clocks_[slot];
+    clock = {0, std::max(clock.time_us, row.time_us)};
+  }
+  if (is_alive(slot)) {
+    kill(slot, staging);
+  } else {
+    record.generation += 2;  // this removal's tombstone outlives an older one
+    leavers_.push_back(slot);
+  }
+  return UpdateStatus::accepted;
+}
+
+void ObjectTable::prepare_tick(std::int64_t tau_us, Staging& staging) {
+  while (!tombstones_.empty() && tombstones_.front().forget_at_us <= tau_us) {
+    const Tombstone tombstone = tombstones_.front();
+    tombstones_.pop_front();
+    const bool same_owner = records_[tombstone.slot].generation == tombstone.generation;
+    if (same_owner && !followers_.contains(tombstone.slot)) forget(tombstone.slot);
+  }
+  const std::int64_t oldest_us = oldest_time_us(tau_us, options_.object_ttl_us);
+  if (oldest_time_us_ < oldest_us) {
+    oldest_time_us_ = std::numeric_limits<std::int64_t>::max();
+    for (Slot slot = 0; slot < records_.size(); ++slot) {
+      if (!is_alive(slot)) continue;
+      if (records_[slot].time_us < oldest_us)
+        kill(slot, staging);
+      else
+        oldest_time_us_ = std::min(oldest_time_us_, records_[slot].time_us);
+    }
+  }
+  const std::int64_t forget_at_us = saturating_add(tau_us, options_.tombstone_ttl_us);
+  for (const Slot slot : leavers_)
+    if (!is_alive(slot)) tombstones_.push_back({forget_at_us, slot, records_[slot].generation});
+  leavers_.clear();
+}
+
+Slot ObjectTable::follow(ObjectId id, Staging& staging) {
+  Slot slot = registry_.find(id, records_);
+  if (slot == no_slot) slot = add(id, staging);
+  if (slot != no_slot) ++followers_[slot];
+  return slot;
+}
+
+void ObjectTable::unfollow(Slot slot) {
+  const auto it = followers_.find(slot);
+  check_invariant(it != followers_.end(), "only a followed object is unfollowed");
+  if (--it->second > 0) return;
+  followers_.erase(it);
+  if (!is_alive(slot)) leavers_.push_back(slot);
+}
+
+std::uint64_t ObjectTable::bytes_used() const {
+  return records_.capacity() * sizeof(Record) + registry_.bytes_used() +
+         tag_clocks_.capacity() * sizeof(TagClock);
+}
+
+Slot ObjectTable::add(ObjectId id, Staging& staging) {
+  Slot slot = no_slot;
+  if (!free_slots_.empty()) {
+    slot = free_slots_.back();
+    free_slots_.pop_back();
+  } else {
+    if (records_.size() >= options_.objects_max) return no_slot;
+    slot = static_cast<Slot>(records_.size());
+    records_.emplace_back();
+  }
+  Record& record = records_[slot];
+  record = {.id = id,
+            .time_us = never_seen_us,
+            .position = {},
+            .tags = 0,
+            .generation = record.generation,
+            .staged_row = record.staged_row};
+  registry_.insert(id, slot, records_);
+  staging.births.push_back({slot, id});
+  return slot;
+}
+
+void ObjectTable::kill(Slot slot, Staging& staging) {
+  ++records_[slot].generation;
+  --alive_count_;
+  leavers_.push_back(slot);
+  stage(slot, staging);
+}
+
+ObjectRow ObjectTable::to_row(Slot slot) const {
+  const Record& record = records_[slot];
+  return {slot, record.generation, record.tags, record.position, record.time_us};
+}
+
+void ObjectTable::stage(Slot slot, Staging& staging) {
+  Record& record = records_[slot];
+  const ObjectRow row = to_row(slot);
+  if (record.staged_row < staging.objects.size() &&
+      staging.objects[record.staged_row].slot == slot) {
+    staging.objects[record.staged_row] = row;
+    return;
+  }
+  record.staged_row = static_cast<std::uint32_t>(staging.objects.size());
+  staging.objects.push_back(row);
+}
+
+void ObjectTable::forget(Slot slot) {
+  registry_.erase(records_[slot].id, records_);
+  records_[slot].generation += 2;  // an older tombstone of this slot no longer matches
+  if (slot < tag_clocks_.size()) tag_clocks_[slot] = {};
+  free_slots_.push_back(slot);
+}
+
+ObjectTable::TagClock& ObjectTable::tag_clock(Slot slot) {
+  if (slot >= tag_clocks_.size()) tag_clocks_.resize(records_.size());
+  return tag_clocks_[slot];
+}
+
+ObjectTableState ObjectTable::export_state() const {
+  ObjectTableState state;
+  std::vector<bool> is_free(records_.size());
+  for (const Slot slot : free_slots_) {
+    is_free[slot] = true;
+    state.free_slots.push_back({slot, records_[slot].generation});
+  }
+  for (Slot slot = 0; slot < records_.size(); ++slot) {
+    if (is_free[slot]) continue;
+    ObjectTableState::Record& copy = state.records.emplace_back();
+    copy.row = to_row(slot);
+    copy.id = records_[slot].id;
+    if (slot < tag_clocks_.size()) {
+      copy.tags_owned = tag_clocks_[slot].owned;
+      copy.tags_time_us = tag_clocks_[slot].time_us;
+    }
+    if (const auto it = followers_.find(slot); it != followers_.end()) copy.followers = it->second;
+  }
+  state.tombstones.assign(tombstones_.begin(), tombstones_.end());
+  state.leavers = leavers_;
+  state.newest_time_us = newest_time_us_;
+  return state;
+}
+
+void ObjectTable::import_state(const ObjectTableState& state, Staging& staging) {
+  check_invariant(records_.empty(), "state is imported into an empty table");
+  records_.resize(state.records.size() + state.free_slots.size());
+  for (const auto& [slot, generation] : state.free_slots) {
+    records_[slot].generation = generation;
+    free_slots_.push_back(slot);
+  }
+  for (const ObjectTableState::Record& copy : state.records) {
+    const ObjectRow& row = copy.row;
+    records_[row.slot] = {copy.id, row.time_us, row.position, row.tags, row.generation, 0};
+    registry_.insert(copy.id, row.slot, records_);
+    if (copy.tags_time_us != TagClock{}.time_us)
+      tag_clock(row.slot) = {copy.tags_owned, copy.tags_time_us};
+    if (copy.followers > 0) followers_[row.slot] = copy.followers;
+    if (is_alive(row.slot)) {
+      ++alive_count_;
+      oldest_time_us_ = std::min(oldest_time_us_, row.time_us);
+    }
+    staging.births.push_back({row.slot, copy.id});
+    stage(row.slot, staging);
+  }
+  tombstones_.assign(state.tombstones.begin(), state.tombstones.end());
+  leavers_ = state.leavers;
+  newest_time_us_ = state.newest_time_us;
+}
+
+}  // namespace starling

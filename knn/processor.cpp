@@ -1,0 +1,156 @@
+#include "knn/processor.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+#include "knn/assert.hpp"
+
+namespace starling {
+
+Processor::Processor(const ProcessorOptions& options, std::unique_ptr<Engine> engine)
+    : options_(options),
+      lattice_(options.space),
+      engine_(std::move(engine)),
+      objects_(options.objects),
+      queries_(options.queries) {
+  const EngineLimits& limits = engine_->limits();
+  if (options.objects.objects_max > limits.objects_max)
+    throw std::invalid_argument("the engine holds at most " + std::to_string(limits.objects_max) +
+                                " objects; lower the limit on objects");
+  if (options.queries.queries_max > limits.queries_max)
+    throw std::invalid_argument("the engine holds at most " + std::to_string(limits.queries_max) +
+                                " queries; lower the limit on queries");
+  if (options.queries.k_max > limits.k_max)
+    throw std::invalid_argument("the engine answers k up to " + std::to_string(limits.k_max) +
+                                "; lower the limit on k");
+}
+
+UpdateCounts Processor::update(std::span<const ObjectUpdate> rows, std::int64_t time_us_max,
+                               std::span<UpdateStatus> statuses) {
+  return objects_.update(rows, time_us_max, statuses, engine_->staging());
+}
+
+UpdateCounts Processor::update_tags(std::span<const TagUpdate> rows, std::int64_t time_us_max,
+                                    std::span<UpdateStatus> statuses) {
+  return objects_.update_tags(rows, time_us_max, statuses, engine_->staging());
+}
+
+UpdateCounts Processor::remove_objects(std::span<const ObjectRemoval> rows,
+                                       std::int64_t time_us_max, std::span<UpdateStatus> statuses) {
+  return objects_.remove(rows, time_us_max, statuses, engine_->staging());
+}
+
+StreamStatus Processor::put_stream(const StreamDefinition& definition) {
+  return queries_.put_stream(definition, engine_->staging());
+}
+
+void Processor::put_queries(StreamId stream, std::span<const QueryDefinition> queries,
+                            std::span<QueryStatus> statuses) {
+  check_invariant(statuses.size() == queries.size(), "one status a query");
+  for (std::size_t i = 0; i < queries.size(); ++i)
+    statuses[i] = queries_.put(stream, queries[i], objects_, engine_->staging());
+}
+
+void Processor::remove_queries(StreamId stream, std::span<const QueryId> ids,
+                               std::span<QueryStatus> statuses) {
+  check_invariant(statuses.size() == ids.size(), "one status a query");
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    statuses[i] = queries_.remove(stream, ids[i], objects_, engine_->staging());
+}
+
+bool Processor::begin_tick(std::int64_t tau_us) {
+  check_invariant(!last_tau_us_ || tau_us >= *last_tau_us_, "tau never decreases");
+  if (under_way_) return false;
+  queries_.prepare_tick(tau_us, objects_, engine_->staging());
+  objects_.prepare_tick(tau_us, engine_->staging());
+  newest_time_us_ = objects_.newest_time_us();
+  last_begun_ = Tick{to_number(last_begun_) + 1};
+  last_tau_us_ = tau_us;
+  under_way_ = true;
+  check_invariant(engine_->begin_tick(last_begun_, tau_us),
+                  "an engine that delivered its result takes the next tick");
+  queries_.tick_begun();
+  return true;
+}
+
+TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
+  check_invariant(under_way_ && result->tick == last_begun_, "results come in tick order");
+  under_way_ = false;
+  last_finished_ = result->tick;
+
+  TickReport report;
+  report.tick = result->tick;
+  report.tau_us = result->tau_us;
+  report.newest_time_us = newest_time_us_;
+  report.objects = result->objects;
+  report.times = result->times;
+  report.error = result->error;
+  report.streams.resize(queries_.stream_count());
+  for (std::size_t i = 0; i < report.streams.size(); ++i)
+    report.streams[i].stream = static_cast<StreamId>(i);
+  for (const ReportedList& list : result->lists) {
+    QueryReport query{.query = queries_.id_of(list.query),
+                      .has_subject = list.has_subject,
+                      .subject = list.subject,
+                      .event = list.event,
+                      .neighbors = {},
+                      .states = {}};
+    query.neighbors = std::span(result->neighbors).subspan(list.first, list.count);
+    if (list.first_state != ReportedList::no_state)
+      query.states = std::span(result->states).subspan(list.first_state, list.count);
+    const StreamId stream = queries_.stream_of(list.query);
+    report.streams[static_cast<std::size_t>(stream)].queries.push_back(query);
+  }
+  // A failed tick's removals are reported by the next one, which takes its rows again.
+  if (report.error.empty()) queries_.tick_finished();
+  report.result = std::move(result);
+  return report;
+}
+
+void Processor::recycle(TickReport report) {
+  engine_->recycle(std::move(report.result));
+}
+
+ProcessorState Processor::export_state() {
+  check_invariant(!under_way_, "state is exported between ticks");
+  return {options_.space, objects_.export_state(), queries_.export_state(),
+          engine_->export_state()};
+}
+
+void Processor::import_state(const ProcessorState& state) {
+  if (!(state.space == options_.space))
+    throw std::invalid_argument("the state was exported from another space");
+  engine_->import_state(state.engine);
+  objects_.import_state(state.objects, engine_->staging());
+  queries_.import_state(state.queries, engine_->staging());
+  last_begun_ = last_finished_ = state.engine.tick;
+  if (to_number(last_begun_) > 0) last_tau_us_ = state.engine.tau_us;
+}
+
+struct LockStep::Mailbox {
+  std::mutex mutex;
+  std::condition_variable arrived;
+  std::unique_ptr<TickResult> result;
+};
+
+LockStep::LockStep(Processor& processor)
+    : processor_(processor), mailbox_(std::make_shared<Mailbox>()) {
+  processor_.engine().set_result_handler([mailbox = mailbox_](std::unique_ptr<TickResult> result) {
+    {
+      const std::lock_guard lock(mailbox->mutex);
+      mailbox->result = std::move(result);
+    }
+    mailbox->arrived.notify_one();
+  });
+}
+
+TickReport LockStep::advance(std::int64_t tau_us) {
+  check_invariant(processor_.begin_tick(tau_us), "a lock-step tick is alone");
+  std::unique_lock lock(mailbox_->mutex);
+  mailbox_->arrived.wait(lock, [this] { return mailbox_->result != nullptr; });
+  return processor_.finish_tick(std::move(mailbox_->result));
+}
+
+}  // namespace starling

@@ -1,0 +1,236 @@
+#include "knn/query_table.hpp"
+
+#include <algorithm>
+
+#include "knn/assert.hpp"
+
+namespace starling {
+
+std::string_view to_string(StreamStatus status) {
+  switch (status) {
+    case StreamStatus::accepted:
+      return "accepted";
+    case StreamStatus::bad_name:
+      return "bad stream name";
+    case StreamStatus::too_many_streams:
+      return "too many streams";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(QueryStatus status) {
+  switch (status) {
+    case QueryStatus::accepted:
+      return "accepted";
+    case QueryStatus::unknown_query:
+      return "unknown query";
+    case QueryStatus::k_zero:
+      return "k is 0";
+    case QueryStatus::k_too_large:
+      return "k is too large";
+    case QueryStatus::too_many_queries:
+      return "too many queries";
+    case QueryStatus::too_many_objects:
+      return "too many objects";
+  }
+  return "unknown";
+}
+
+StreamStatus QueryTable::put_stream(const StreamDefinition& definition, Staging& staging) {
+  const std::string& name = definition.name;
+  if (name.empty() || name.size() > stream_name_bytes_max || name.find('\0') != std::string::npos)
+    return StreamStatus::bad_name;
+  if (const auto it = streams_by_name_.find(name); it != streams_by_name_.end()) {
+    Stream& stream = streams_[static_cast<std::size_t>(it->second)];
+    stream.definition = definition;
+    for (const Slot slot : slots_of(it->second)) stage(slot, staging);
+    return StreamStatus::accepted;
+  }
+  if (streams_.size() >= options_.streams_max) return StreamStatus::too_many_streams;
+  streams_by_name_.emplace(name, static_cast<StreamId>(streams_.size()));
+  streams_.push_back({definition, {}, {}});
+  return StreamStatus::accepted;
+}
+
+std::optional<StreamId> QueryTable::find_stream(std::string_view name) const {
+  const auto it = streams_by_name_.find(std::string(name));
+  if (it == streams_by_name_.end()) return std::nullopt;
+  return it->second;
+}
+
+QueryStatus QueryTable::check(const QueryDefinition& definition) const {
+  if (definition.k == 0) return QueryStatus::k_zero;
+  if (definition.k > options_.k_max) return QueryStatus::k_too_large;
+  return QueryStatus::accepted;
+}
+
+QueryStatus QueryTable::put(StreamId stream, const QueryDefinition& definition,
+                            ObjectTable& objects, Staging& staging) {
+  if (const QueryStatus status = check(definition); status != QueryStatus::accepted) return status;
+  Slot object = no_slot;
+  if (definition.anchor.kind == AnchorKind::follow) {
+    object = objects.follow(definition.anchor.object, staging);
+    if (object == no_slot) return QueryStatus::too_many_objects;
+  }
+  Slot slot = find(stream, definition.id);
+  if (slot == no_slot) slot = allocate(stream, definition.id);
+  if (slot == no_slot) {
+    if (object != no_slot) objects.unfollow(object);
+    return QueryStatus::too_many_queries;
+  }
+  Entry& entry = entries_[slot];
+  if (entry.object != no_slot) objects.unfollow(entry.object);
+  entry.object = object;
+  entry.definition = definition;
+  earliest_lease_us_ = std::min(earliest_lease_us_, definition.lease_end_us);
+  stage(slot, staging);
+  return QueryStatus::accepted;
+}
+
+QueryStatus QueryTable::remove(StreamId stream, QueryId id, ObjectTable& objects,
+                               Staging& staging) {
+  const Slot slot = find(stream, id);
+  if (slot == no_slot) return QueryStatus::unknown_query;
+  drop(slot, objects, staging);
+  return QueryStatus::accepted;
+}
+
+void QueryTable::prepare_tick(std::int64_t tau_us, ObjectTable& objects, Staging& staging) {
+  if (tau_us <= earliest_lease_us_) return;
+  earliest_lease_us_ = QueryDefinition::no_lease;
+  for (Slot slot = 0; slot < entries_.size(); ++slot) {
+    if (!is_alive(entries_[slot].generation)) continue;
+    const std::int64_t lease_end_us = entries_[slot].definition.lease_end_us;
+    if (lease_end_us < tau_us)
+      drop(slot, objects, staging);
+    else
+      earliest_lease_us_ = std::min(earliest_lease_us_, lease_end_us);
+  }
+}
+
+void QueryTable::tick_begun() {
+  for (const Slot slot : removed_staged_) {
+    // Not there: put again meanwhile, or met already.
+    if (stream_at(entries_[slot].stream).removed.erase(to_number(id_of(slot))) > 0)
+      removed_begun_.push_back(slot);
+  }
+  removed_staged_.clear();
+}
+
+void QueryTable::tick_finished() {
+  free_slots_.insert(free_slots_.end(), removed_begun_.begin(), removed_begun_.end());
+  removed_begun_.clear();
+}
+
+Slot QueryTable::find(StreamId stream, QueryId id) const {
+  const auto& slots = streams_[static_cast<std::size_t>(stream)].slots;
+  const auto it = slots.find(to_number(id));
+  return it == slots.end() ? no_slot : it->second;
+}
+
+std::vector<Slot> QueryTable::slots_of(StreamId stream) const {
+  std::vector<Slot> slots;
+  for (const auto& [id, slot] : streams_[static_cast<std::size_t>(stream)].slots)
+    slots.push_back(slot);
+  std::ranges::sort(slots, {}, [this](Slot slot) { return id_of(slot); });
+  return slots;
+}
+
+// A query removed and put again before any tick saw it go keeps its slot: the new generation tells
+// the engine that it is another query, and the removal needs no report.
+Slot QueryTable::allocate(StreamId stream, QueryId id) {
+  if (count_ >= options_.queries_max) return no_slot;
+  auto& removed = stream_at(stream).removed;
+  Slot slot = no_slot;
+  if (const auto it = removed.find(to_number(id)); it != removed.end()) {
+    slot = it->second;
+    removed.erase(it);
+  } else if (!free_slots_.empty()) {
+    slot = free_slots_.back();
+    free_slots_.pop_back();
+  } else {
+    slot = static_cast<Slot>(entries_.size());
+    entries_.emplace_back();
+  }
+  Entry& entry = entries_[slot];
+  entry.stream = stream;
+  entry.object = no_slot;
+  ++entry.generation;
+  stream_at(stream).slots.emplace(to_number(id), slot);
+  ++count_;
+  return slot;
+}
+
+void QueryTable::drop(Slot slot, ObjectTable& objects, Staging& staging) {
+  Entry& entry = entries_[slot];
+  Stream& stream = stream_at(entry.stream);
+  stream.slots.erase(to_number(entry.definition.id));
+  stream.removed[to_number(entry.definition.id)] = slot;
+  if (entry.object != no_slot) objects.unfollow(entry.object);
+  entry.object = no_slot;
+  ++entry.generation;
+  --count_;
+  removed_staged_.push_back(slot);
+  stage(slot, staging);
+}
+
+void QueryTable::stage(Slot slot, Staging& staging) {
+  Entry& entry = entries_[slot];
+  const QueryDefinition& definition = entry.definition;
+  const StreamDefinition& stream = streams_[static_cast<std::size_t>(entry.stream)].definition;
+  const QueryRow row{.slot = slot,
+                     .generation = entry.generation,
+                     .k = definition.k,
+                     .anchor = definition.anchor.kind,
+                     .on = stream.on,
+                     .with_state = stream.with.position || stream.with.tags,
+                     .position = definition.anchor.position,
+                     .object = entry.object,
+                     .filter = definition.filter,
+                     .subject = definition.subject};
+  if (entry.staged_row < staging.queries.size() && staging.queries[entry.staged_row].slot == slot) {
+    staging.queries[entry.staged_row] = row;
+    return;
+  }
+  entry.staged_row = static_cast<std::uint32_t>(staging.queries.size());
+  staging.queries.push_back(row);
+}
+
+QueryTableState QueryTable::export_state() const {
+  check_invariant(removed_begun_.empty(), "state is exported between ticks");
+  QueryTableState state;
+  for (const Stream& stream : streams_) state.streams.push_back(stream.definition);
+  for (const Entry& entry : entries_) state.entries.push_back(entry);
+  state.free_slots = free_slots_;
+  for (const Stream& stream : streams_)
+    for (const auto& [id, slot] : stream.removed) state.removed.push_back(slot);
+  std::ranges::sort(state.removed);
+  return state;
+}
+
+void QueryTable::import_state(const QueryTableState& state, Staging& staging) {
+  check_invariant(streams_.empty(), "state is imported into an empty table");
+  for (const StreamDefinition& definition : state.streams) {
+    streams_by_name_.emplace(definition.name, static_cast<StreamId>(streams_.size()));
+    streams_.push_back({definition, {}, {}});
+  }
+  free_slots_ = state.free_slots;
+  removed_staged_ = state.removed;
+  for (Slot slot = 0; slot < state.entries.size(); ++slot) {
+    const QueryTableState::Entry& entry = state.entries[slot];
+    entries_.push_back({entry, 0});
+    if (is_alive(entry.generation)) {
+      const std::uint64_t id = to_number(entry.definition.id);
+      streams_[static_cast<std::size_t>(entry.stream)].slots.emplace(id, slot);
+      earliest_lease_us_ = std::min(earliest_lease_us_, entry.definition.lease_end_us);
+      ++count_;
+      stage(slot, staging);
+    }
+  }
+  for (const Slot slot : removed_staged_) {
+    stream_at(entries_[slot].stream).removed[to_number(id_of(slot))] = slot;
+    stage(slot, staging);
+  }
+}
+
+}  // namespace starling
