@@ -1,0 +1,42 @@
+// Measures ticks of one workload on one engine, with a peer interleaved tick by tick if asked.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "bench/workload.hpp"
+#include "knn/engine.hpp"
+
+namespace starling::bench {
+
+using EngineFactory = std::function<std::unique_ptr<Engine>(Space)>;
+
+struct TickBenchOptions {
+  WorkloadOptions workload;
+  EngineFactory make_engine;
+  bool with_nanoflann = false;  ///< planar2 workloads only
+  int ticks = 0;                ///< 0: the workload's own
+};
+
+/// Medians over the measured ticks, but for p99_ms.
+struct TickFigures {
+  std::string workload;
+  int ticks = 0;
+  double lattice_ms = 0;  ///< positions to the lattice
+  double stage_ms = 0;    ///< id to slot, event-time rules, staging rows
+  double stage_ns_per_update = 0;
+  double build_ms = 0;
+  double search_ms = 0;
+  double diff_ms = 0;
+  double total_ms = 0;          ///< host clock: first update to reports in hand
+  double p99_ms = 0;            ///< of total_ms
+  double bytes_per_object = 0;  ///< table, snapshot and both index buffers
+  bool has_peer = false;
+  double peer_ms = 0;
+  double ratio = 0;  ///< median of (build + search + diff) / peer, tick by tick
+};
+
+/// Throws std::runtime_error if the peer's distances contradict ours.
+TickFigures run_tick_bench(const TickBenchOptions& options);
+
+}  // namespace starling::bench

@@ -1,0 +1,74 @@
+// The canonical moving-object workloads W1 to W5 and the hard variants of W1, from a fixed seed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "knn/lattice.hpp"
+
+namespace starling::bench {
+
+enum class Layout : std::uint8_t {
+  uniform,
+  clustered,   ///< 80 % in 20 Gaussian hot spots of sigma 300 m, 20 % uniform
+  collinear,   ///< all on one line
+  coincident,  ///< all at one point
+  one_cell,    ///< all but one within a metre, the other one far away
+};
+
+struct WorkloadOptions {
+  std::string name;
+  std::string says;
+  Layout layout = Layout::uniform;
+  Space space = Space::planar2;
+  std::uint32_t objects = 0;
+  std::uint32_t queries = 0;  ///< static, drawn like the objects; 0: every object is a query
+  std::uint32_t k = 0;
+  double moving_share = 1.0;
+  int ticks = 0;  ///< that are measured by default
+};
+
+/// W1..W5 and W1-collinear, W1-coincident, W1-one-cell.
+const std::vector<WorkloadOptions>& workloads();
+const WorkloadOptions* find_workload(std::string_view name);
+
+struct Metres {
+  double x = 0;
+  double y = 0;
+};
+
+/// Objects on a square of 20 km; a step goes up to 15 m in any direction, reflected at the border.
+class Workload {
+ public:
+  explicit Workload(const WorkloadOptions& options);
+
+  const std::vector<Metres>& objects() const { return objects_; }
+  const std::vector<Metres>& queries() const { return queries_; }
+  /// Ids without any order, as users have them.
+  std::uint64_t id_of(std::uint32_t object) const;
+
+  /// Moves the objects of the next tick; they come in an order without locality.
+  const std::vector<std::uint32_t>& step();
+
+  /// In the coordinates of the workload's space (wgs84: around 37.77 N, 122.42 W).
+  Position position_of(const Metres& metres) const;
+
+ private:
+  Metres draw();
+  double uniform(double low, double high);
+  double gaussian();
+  std::uint64_t random();
+
+  WorkloadOptions options_;
+  std::uint64_t state_ = 20240601;
+  std::vector<Metres> hot_spots_;
+  std::vector<Metres> objects_;
+  std::vector<Metres> queries_;
+  std::vector<std::uint32_t> arrival_order_;
+  std::vector<std::uint32_t> moved_;
+};
+
+}  // namespace starling::bench
