@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/list_store.hpp"
+#include "cpu/list_plan.hpp"
 #include "cpu/object_snapshot.hpp"
-#include "cpu/radix_sort.hpp"
 #include "cpu/search.hpp"
 #include "cpu/spatial_index.hpp"
 #include "cpu/task_thread.hpp"
 #include "cpu/thread_pool.hpp"
+#include "cpu/tick_lists.hpp"
 #include "knn/assert.hpp"
 
 namespace starling::cpu {
@@ -24,6 +24,7 @@ namespace {
 
 constexpr std::size_t requests_per_batch = 64;
 constexpr std::size_t results_kept_max = 2;
+constexpr int plan_age_ticks_max = 8;
 
 class Stopwatch {
  public:
@@ -37,14 +38,21 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
+SearchRequest request_for(const Filter& filter, std::uint32_t k, std::int64_t tau_us) {
+  SearchRequest request;
+  request.k = k;
+  request.tags = filter.tags;
+  request.distance_sq_max = filter.distance_sq_max;
+  request.time_us_min = oldest_time_us(tau_us, filter.age_us_max);
+  return request;
+}
+
 class CpuEngine final : public Engine {
  public:
   explicit CpuEngine(const EngineOptions& options)
-      : dimensions_(options.space == Space::planar2 ? 2 : 3),
-        pool_(options.threads == 0 ? std::max(1u, std::thread::hardware_concurrency())
+      : pool_(options.threads == 0 ? std::max(1u, std::thread::hardware_concurrency())
                                    : options.threads),
-        objects_(dimensions_),
-        indexes_{SpatialIndex(dimensions_), SpatialIndex(dimensions_)},
+        indexes_{SpatialIndex(options.space), SpatialIndex(options.space)},
         scratches_(pool_.threads()) {}
 
   std::string_view name() const override { return "cpu"; }
@@ -115,7 +123,7 @@ class CpuEngine final : public Engine {
   void apply(const Staging& half);
   void compute(std::int64_t tau_us, TickResult& result);
   void search_lists(TickLists& lists, std::int64_t tau_us);
-  SearchRequest request_for(const ListEntry& entry, std::int64_t tau_us) const;
+  std::shared_ptr<const ListPlan> next_plan();
   void follow(Slot object, SearchRequest& request) const;
   Answers answer(const std::vector<OneShotQuery>& queries);
   Answers copy_lists(const std::vector<Slot>& queries) const;
@@ -126,7 +134,6 @@ class CpuEngine final : public Engine {
   static constexpr EngineLimits limits_{.objects_max = std::uint64_t{1} << 31,
                                         .queries_max = std::uint64_t{1} << 31};
 
-  const int dimensions_;
   ResultHandler on_result_;
   std::atomic<bool> under_way_{false};
   std::array<Staging, 2> halves_;
@@ -138,8 +145,11 @@ class CpuEngine final : public Engine {
   std::vector<QueryRow> queries_;   ///< by slot
   std::vector<Staging> unapplied_;  ///< halves of failed ticks, oldest first
   std::array<SpatialIndex, 2> indexes_;
-  SpatialIndex::Scratch build_scratch_;
+  SpatialIndex::Scratch index_scratch_;
   std::vector<SearchScratch> scratches_;  ///< by thread
+  std::shared_ptr<const ListPlan> plan_ = std::make_shared<ListPlan>();
+  bool queries_changed_ = false;
+  int plan_age_ticks_ = 0;
   std::array<TickLists, 2> lists_;
   std::size_t last_lists_ = 0;
 
@@ -162,9 +172,10 @@ void CpuEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
   result->tau_us = tau_us;
   try {
     Stopwatch watch;
+    objects_.begin_changes();
     for (const Staging& earlier : unapplied_) apply(earlier);
     apply(half);
-    indexes_[1 - finished_index_].build(objects_, build_scratch_, pool_);
+    indexes_[1 - finished_index_].build(objects_, index_scratch_, pool_);
     result->times.build_ms = watch.lap_ms();
     compute(tau_us, *result);
     unapplied_.clear();
@@ -175,6 +186,7 @@ void CpuEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
     finished_tau_us_ = tau_us;
   } catch (const std::exception& error) {
     unapplied_.push_back(std::exchange(half, Staging()));
+    queries_changed_ = true;  // the next tick makes its plan anew
     result->error = error.what();
     result->lists.clear();
     result->neighbors.clear();
@@ -194,59 +206,57 @@ void CpuEngine::apply(const Staging& half) {
   for (const QueryRow& query : half.queries) {
     if (query.slot >= queries_.size()) queries_.resize(query.slot + 1);
     queries_[query.slot] = query;
+    queries_changed_ = true;
   }
 }
 
 void CpuEngine::compute(std::int64_t tau_us, TickResult& result) {
   Stopwatch watch;
+  const TickLists& last = lists_[last_lists_];
   TickLists& now = lists_[1 - last_lists_];
-  lay_out(now, queries_, objects_);
+  now.lay_out(next_plan());
   search_lists(now, tau_us);
   result.times.search_ms = watch.lap_ms();
-  collect_changes(lists_[last_lists_], now, queries_, objects_, pool_, result);
+  collect_changes(last, now, objects_, pool_, result);
   last_lists_ = 1 - last_lists_;
   result.times.diff_ms = watch.lap_ms();
 }
 
-// In order of place, so that neighbouring searches read the same cache lines.
+// The last plan serves while the lists are the same; where anchors move, its order of place wears
+// off, and it is made anew every few ticks.
+std::shared_ptr<const ListPlan> CpuEngine::next_plan() {
+  const bool same_lists =
+      !queries_changed_ && !(plan_->has_every_object && objects_.membership_changed());
+  const bool in_order = !plan_->has_moving_anchors || ++plan_age_ticks_ < plan_age_ticks_max;
+  if (!same_lists || !in_order) {
+    plan_ = std::make_shared<ListPlan>(queries_, objects_, indexes_[1 - finished_index_]);
+    plan_age_ticks_ = 0;
+    queries_changed_ = false;
+  }
+  return plan_;
+}
+
 void CpuEngine::search_lists(TickLists& lists, std::int64_t tau_us) {
   const SpatialIndex& index = indexes_[1 - finished_index_];
-  std::vector<std::uint64_t>& order = build_scratch_.entries;
-  order.resize(lists.entries.size());
-  pool_.for_ranges(order.size(), 4096, [&](std::size_t begin, std::size_t end, unsigned) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const LatticePoint position = request_for(lists.entries[i], tau_us).position;
-      order[i] = (std::uint64_t{index.cell(position)} << 32) | i;
-    }
-  });
-  radix_sort(order, build_scratch_.spare, 32, pool_);
-  const std::size_t batches = (order.size() + requests_per_batch - 1) / requests_per_batch;
+  const std::vector<PlannedSearch>& searches = lists.plan->searches;
+  const std::size_t batches = (searches.size() + requests_per_batch - 1) / requests_per_batch;
   pool_.run(batches, [&](std::size_t batch, unsigned thread) {
     std::array<SearchRequest, requests_per_batch> requests;
     const std::size_t begin = batch * requests_per_batch;
-    const std::size_t count = std::min(requests_per_batch, order.size() - begin);
+    const std::size_t count = std::min(requests_per_batch, searches.size() - begin);
+    for (std::size_t i = begin; i < begin + count; ++i)
+      if (searches[i].anchor != no_slot) objects_.prefetch(searches[i].anchor);
     for (std::size_t i = 0; i < count; ++i) {
-      const ListEntry& entry = lists.entries[static_cast<std::uint32_t>(order[begin + i])];
-      requests[i] = request_for(entry, tau_us);
-      requests[i].neighbors = lists.neighbors.data() + entry.first;
-      requests[i].slots = lists.slots.data() + entry.first;
+      const PlannedSearch& search = searches[begin + i];
+      requests[i] = request_for(search.filter, search.k, tau_us);
+      requests[i].position = search.position;
+      if (search.anchor != no_slot) follow(search.anchor, requests[i]);
+      requests[i].neighbors = lists.neighbors.data() + search.first;
+      requests[i].slots = lists.slots.data() + search.first;
     }
     search(index, objects_, std::span(requests).first(count), scratches_[thread]);
-    for (std::size_t i = 0; i < count; ++i)
-      lists.entries[static_cast<std::uint32_t>(order[begin + i])].count = requests[i].found;
+    for (std::size_t i = 0; i < count; ++i) lists.counts[begin + i] = requests[i].found;
   });
-}
-
-SearchRequest CpuEngine::request_for(const ListEntry& entry, std::int64_t tau_us) const {
-  const QueryRow& query = queries_[entry.query];
-  SearchRequest request{.position = query.position,
-                        .k = query.k,
-                        .tags = query.filter.tags,
-                        .distance_sq_max = query.filter.distance_sq_max,
-                        .time_us_min = oldest_time_us(tau_us, query.filter.age_us_max)};
-  if (query.anchor == AnchorKind::fixed) return request;
-  follow(query.anchor == AnchorKind::follow ? query.object : entry.subject, request);
-  return request;
 }
 
 // Asks around an object, which is not its own neighbour; there is nothing around a missing one.
@@ -262,21 +272,20 @@ Answers CpuEngine::answer(const std::vector<OneShotQuery>& queries) {
   Answers answers;
   answers.tick = finished_tick_;
   answers.tau_us = finished_tau_us_;
-  for (std::size_t i = 0; i < queries.size(); ++i) {
-    const OneShotQuery& query = queries[i];
-    SearchRequest request{.position = query.position,
-                          .k = query.k,
-                          .tags = query.filter.tags,
-                          .distance_sq_max = query.filter.distance_sq_max,
-                          .time_us_min = oldest_time_us(finished_tau_us_, query.filter.age_us_max)};
+  std::vector<Slot> slots;
+  for (const OneShotQuery& query : queries) {
+    SearchRequest request = request_for(query.filter, query.k, finished_tau_us_);
+    request.position = query.position;
     if (query.anchor == AnchorKind::follow) follow(query.object, request);
     const std::size_t first = answers.neighbors.size();
     answers.neighbors.resize(first + request.k);
+    slots.resize(request.k);
     request.neighbors = answers.neighbors.data() + first;
+    request.slots = slots.data();
     search(indexes_[finished_index_], objects_, std::span(&request, 1), question_scratch_);
     answers.neighbors.resize(first + request.found);
     Answers::List& list = answers.lists.emplace_back();
-    list.query = static_cast<Slot>(i);
+    list.query = static_cast<Slot>(answers.lists.size() - 1);
     list.count = request.found;
     list.first = first;
   }
@@ -289,25 +298,19 @@ Answers CpuEngine::copy_lists(const std::vector<Slot>& queries) const {
   answers.tick = finished_tick_;
   answers.tau_us = finished_tau_us_;
   for (const Slot query : queries) {
-    const auto range = std::ranges::equal_range(lists.entries, query, {}, &ListEntry::query);
-    for (const ListEntry& entry : range) {
-      if (!is_alive(queries_[query].generation)) break;
-      Answers::List list{.query = query,
-                         .has_subject = entry.subject != no_slot,
-                         .subject = entry.subject_id,
-                         .count = entry.count,
-                         .first = answers.neighbors.size(),
-                         .first_state = ReportedList::no_state};
-      const auto neighbors = lists.of(entry);
+    for (const ListPlan::List& known :
+         std::ranges::equal_range(lists.plan->lists, query, {}, &ListPlan::List::query)) {
+      Answers::List& list = answers.lists.emplace_back();
+      list.query = query;
+      list.has_subject = known.subject != no_slot;
+      list.subject = known.subject_id;
+      list.count = lists.counts[known.search];
+      list.first = answers.neighbors.size();
+      const auto neighbors = lists.of(known.search);
       answers.neighbors.insert(answers.neighbors.end(), neighbors.begin(), neighbors.end());
-      if (queries_[query].with_state) {
-        list.first_state = answers.states.size();
-        for (std::uint32_t n = 0; n < entry.count; ++n) {
-          const Slot slot = lists.slots[entry.first + n];
-          answers.states.push_back({objects_.position(slot), objects_.tags(slot)});
-        }
-      }
-      answers.lists.push_back(list);
+      if (!known.with_state) continue;
+      list.first_state = answers.states.size();
+      lists.append_states(known.search, objects_, answers.states);
     }
   }
   return answers;
@@ -325,7 +328,13 @@ EngineState CpuEngine::copy_state() const {
   }
   state.queries = queries_;
   const TickLists& lists = lists_[last_lists_];
-  state.lists = lists.entries;
+  for (const ListPlan::List& list : lists.plan->lists)
+    state.lists.push_back({.query = list.query,
+                           .generation = list.generation,
+                           .subject = list.subject,
+                           .subject_id = list.subject_id,
+                           .count = lists.counts[list.search],
+                           .first = lists.plan->searches[list.search].first});
   state.neighbors = lists.neighbors;
   state.slots = lists.slots;
   return state;
@@ -336,9 +345,26 @@ void CpuEngine::take_state(const EngineState& state) {
   objects_.add(state.births);
   objects_.apply(state.objects, pool_);
   queries_ = state.queries;
-  lists_[last_lists_] = {state.lists, state.neighbors, state.slots};
+  queries_changed_ = true;
+
+  // The lists as they were, under a plan that the next tick replaces.
+  auto plan = std::make_shared<ListPlan>();
+  TickLists& lists = lists_[last_lists_];
+  lists.counts.clear();
+  for (const EngineState::List& list : state.lists) {
+    const auto search = static_cast<std::uint32_t>(plan->searches.size());
+    const QueryRow& query = queries_[list.query];
+    plan->lists.push_back(
+        {list.query, list.generation, list.subject, list.subject_id, search, query.with_state});
+    plan->searches.emplace_back().first = list.first;
+    lists.counts.push_back(list.count);
+  }
+  lists.plan = std::move(plan);
+  lists.neighbors = state.neighbors;
+  lists.slots = state.slots;
+
   const std::lock_guard lock(finished_mutex_);
-  indexes_[finished_index_].build(objects_, build_scratch_, pool_);
+  indexes_[finished_index_].build(objects_, index_scratch_, pool_);
   finished_tick_ = state.tick;
   finished_tau_us_ = state.tau_us;
 }

@@ -13,40 +13,41 @@ namespace starling::cpu {
 
 class ObjectSnapshot {
  public:
-  /// `dimensions` is 2 (z is always 0) or 3.
-  explicit ObjectSnapshot(int dimensions) : dimensions_(static_cast<std::size_t>(dimensions)) {}
-
   /// Makes room for the born and notes their ids.
   void add(std::span<const ObjectBirth> births);
   /// Each slot at most once, and born before.
   void apply(std::span<const ObjectRow> rows, ThreadPool& pool);
 
-  std::size_t slot_count() const { return ids_.size(); }
-  std::uint64_t alive_count() const { return alive_count_; }
-  bool is_alive(Slot slot) const { return times_us_[slot] != dead; }
-  bool is_known_alive(Slot slot) const { return slot < ids_.size() && is_alive(slot); }
-  ObjectId id(Slot slot) const { return ids_[slot]; }
-  std::uint32_t tags(Slot slot) const { return tags_[slot]; }
-  std::int64_t time_us(Slot slot) const { return times_us_[slot]; }
-  LatticePoint position(Slot slot) const {
-    const std::int32_t* at = &coordinates_[slot * dimensions_];
-    return {at[0], at[1], dimensions_ == 3 ? at[2] : 0};
-  }
-  const ObjectId* ids() const { return ids_.data(); }
+  /// From here on, membership_changed tells whether an object came, went or changed its tags.
+  void begin_changes() { membership_changed_ = false; }
+  bool membership_changed() const { return membership_changed_; }
 
-  std::uint64_t bytes_used() const;
+  std::size_t slot_count() const { return objects_.size(); }
+  std::uint64_t alive_count() const { return alive_count_; }
+  bool is_alive(Slot slot) const { return objects_[slot].time_us != dead; }
+  bool is_known_alive(Slot slot) const { return slot < objects_.size() && is_alive(slot); }
+  ObjectId id(Slot slot) const { return objects_[slot].id; }
+  std::uint32_t tags(Slot slot) const { return objects_[slot].tags; }
+  std::int64_t time_us(Slot slot) const { return objects_[slot].time_us; }
+  const LatticePoint& position(Slot slot) const { return objects_[slot].position; }
+  void prefetch(Slot slot) const { __builtin_prefetch(&objects_[slot]); }
+
+  std::uint64_t bytes_used() const { return objects_.capacity() * sizeof(Object); }
 
  private:
   static constexpr std::int64_t dead = std::numeric_limits<std::int64_t>::min();
 
-  void grow(std::size_t slots);
+  /// Half a cache line, never across two: whoever comes by slot comes in no order.
+  struct alignas(32) Object {
+    ObjectId id{};
+    std::int64_t time_us = dead;
+    LatticePoint position;
+    std::uint32_t tags = 0;
+  };
 
-  std::size_t dimensions_;
-  std::vector<std::int32_t> coordinates_;  ///< [slot][dimension]: one cache line an object
-  std::vector<std::uint32_t> tags_;
-  std::vector<std::int64_t> times_us_;  ///< `dead` where there is no object
-  std::vector<ObjectId> ids_;
+  std::vector<Object> objects_;
   std::uint64_t alive_count_ = 0;
+  bool membership_changed_ = false;
 };
 
 }  // namespace starling::cpu

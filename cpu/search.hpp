@@ -22,11 +22,9 @@ struct SearchRequest {
   TagFilter tags;
   std::uint64_t distance_sq_max = Filter::any_distance;
   std::int64_t time_us_min = std::numeric_limits<std::int64_t>::min();
-  /// Room for k neighbours; nearest first.
-  Neighbor* neighbors = nullptr;
-  /// Room for k slots of the same neighbours, or null.
-  Slot* slots = nullptr;
-  std::uint32_t found = 0;  ///< written: how many there are
+  Neighbor* neighbors = nullptr;  ///< room for k, nearest first
+  Slot* slots = nullptr;          ///< room for k: the same neighbours' slots
+  std::uint32_t found = 0;        ///< written: how many there are
 
   bool filters_objects() const {
     return !tags.is_empty() || time_us_min != std::numeric_limits<std::int64_t>::min();
@@ -42,13 +40,20 @@ struct SearchScratch {
   std::vector<std::uint64_t> distances_sq;
   std::vector<std::uint32_t> places;  ///< in the index
   std::vector<Candidate> candidates;
-  std::vector<std::uint64_t> stack;
+  std::vector<float> estimates;        ///< of gathered objects' squared distances
+  std::vector<std::int32_t> gathered;  ///< their places
 };
 
 /// Answers the requests one after the other; neighbouring requests share cache lines, so ask in
 /// order of place. `objects` is read for ids and, by requests that filter objects, tags and times.
 void search(const SpatialIndex& index, const ObjectSnapshot& objects,
             std::span<SearchRequest> requests, SearchScratch& scratch);
+
+/// The two that it chooses from.
+void search_grid(const GridIndex& index, const ObjectSnapshot& objects,
+                 std::span<SearchRequest> requests, SearchScratch& scratch);
+void search_tree(const TreeIndex& index, const ObjectSnapshot& objects,
+                 std::span<SearchRequest> requests, SearchScratch& scratch);
 
 /// The instruction set that search runs on here, in Highway's words.
 std::string_view simd_target();

@@ -1,88 +1,54 @@
-// The index of one tick: objects in Morton order, cut into leaves of 16, under a tree of bounding
-// boxes 16 wide that has no pointers. Rebuilt each tick; docs/decisions/0003-cpu-index.md says why.
+// The index of one tick, rebuilt each tick: the grid where it fits the objects, else the tree.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
-#include <vector>
 
+#include "cpu/grid_index.hpp"
 #include "cpu/object_snapshot.hpp"
+#include "cpu/place_sort.hpp"
 #include "cpu/thread_pool.hpp"
-#include "knn/types.hpp"
+#include "cpu/tree_index.hpp"
+#include "knn/lattice.hpp"
 
 namespace starling::cpu {
 
-/// Children a node has, and objects a leaf has: one vector of 16 32-bit lanes.
-inline constexpr std::size_t fanout = 16;
-
-/// Bounding boxes of one level. Node i of level 0 covers objects [16 i, 16 i + 16), node i of level
-/// l covers nodes [16 i, 16 i + 16) of level l - 1. Arrays are padded to a multiple of 16.
-struct IndexLevel {
-  std::array<std::vector<std::int32_t>, 3> min;
-  std::array<std::vector<std::int32_t>, 3> max;
-  std::size_t count = 0;
-  /// Smallest id inside a node whose objects all coincide (else 0): where distances tie, it says
-  /// that a node has nothing to add. Empty where no node of the level is such.
-  std::vector<ObjectId> min_id;
-};
-
-/// Positions to cells of a square grid over the objects' bounding box, numbered in Morton order.
-class CellGrid {
- public:
-  CellGrid() = default;
-  CellGrid(const LatticePoint& min, const LatticePoint& max, int dimensions);
-  /// Points outside the box get the cell of the nearest border.
-  std::uint32_t cell(const LatticePoint& point) const;
-  bool is_one_point() const { return extent_ == 0; }
-
- private:
-  LatticePoint min_;
-  std::uint32_t extent_ = 0;
-  int shift_ = 0;
-  int dimensions_ = 2;
-};
-
 class SpatialIndex {
  public:
-  explicit SpatialIndex(int dimensions) : dimensions_(dimensions) {}
+  explicit SpatialIndex(Space space)
+      : space_(space), grid_(dimensions(space)), tree_(dimensions(space)) {}
 
-  /// Working memory that one build after another may share.
+  /// Working memory that one index after another may share.
   struct Scratch {
-    std::vector<std::uint64_t> entries;
-    std::vector<std::uint64_t> spare;
+    BucketScatter scatter;
+    PlaceSort sort;
   };
 
-  /// If it throws (std::bad_alloc), the index is empty until a build succeeds.
-  void build(const ObjectSnapshot& objects, Scratch& scratch, ThreadPool& pool);
-
-  int dimensions() const { return dimensions_; }
-  std::size_t count() const { return count_; }
-  const std::int32_t* coordinates(int dimension) const {
-    return coordinates_[static_cast<std::size_t>(dimension)].data();
+  /// If it throws (std::bad_alloc), the index is unusable until a build succeeds.
+  void build(const ObjectSnapshot& objects, Scratch& scratch, ThreadPool& pool) {
+    const Box box = BucketScatter::bounding_box(objects, pool);
+    cells_ = box.is_empty() ? CellGrid() : CellGrid(box, dimensions(space_));
+    is_grid_ = !box.is_empty() && grid_.build(objects, box, space_, scratch.scatter, pool);
+    if (is_grid_ || box.is_empty())
+      tree_.clear();
+    else
+      tree_.build(objects, cells_, scratch.sort, scratch.scatter, pool);
   }
-  const Slot* slots() const { return slots_.data(); }
-  const std::vector<IndexLevel>& levels() const { return levels_; }
 
-  std::uint32_t cell(const LatticePoint& point) const { return grid_.cell(point); }
-  /// The leaf in whose neighbourhood `cell` lies: where a search starts to look.
-  std::size_t leaf_of_cell(std::uint32_t cell) const;
+  /// Null if the tree holds the objects.
+  const GridIndex* grid() const { return is_grid_ ? &grid_ : nullptr; }
+  const TreeIndex& tree() const { return tree_; }
 
-  std::uint64_t bytes_used() const;
+  /// A number by which searches in order are searches in order of place.
+  std::uint32_t cell(const LatticePoint& point) const { return cells_.cell(point); }
+
+  std::uint64_t bytes_used() const { return grid_.bytes_used() + tree_.bytes_used(); }
 
  private:
-  void collect(const ObjectSnapshot& objects, Scratch& scratch, ThreadPool& pool);
-  void place(const ObjectSnapshot& objects, const Scratch& scratch, ThreadPool& pool);
-  void build_level(const IndexLevel* below, std::size_t children, const ObjectSnapshot& objects,
-                   ThreadPool& pool);
-
-  int dimensions_;
-  std::size_t count_ = 0;
-  CellGrid grid_;
-  std::array<std::vector<std::int32_t>, 3> coordinates_;
-  std::vector<Slot> slots_;
-  std::vector<std::uint32_t> leaf_cells_;  ///< cell of each leaf's first object
-  std::vector<IndexLevel> levels_;
+  Space space_;
+  CellGrid cells_;
+  bool is_grid_ = false;
+  GridIndex grid_;
+  TreeIndex tree_;
 };
 
 }  // namespace starling::cpu

@@ -1,0 +1,66 @@
+#include "cpu/list_plan.hpp"
+
+#include <hwy/contrib/sort/vqsort.h>
+
+namespace starling::cpu {
+
+ListPlan::ListPlan(std::span<const QueryRow> queries, const ObjectSnapshot& objects,
+                   const SpatialIndex& index) {
+  for (const QueryRow& query : queries)
+    if (is_alive(query.generation)) add(query, objects);
+  order_by_place(objects, index);
+}
+
+void ListPlan::add(const QueryRow& query, const ObjectSnapshot& objects) {
+  List list{.query = query.slot,
+            .generation = query.generation,
+            .subject = no_slot,
+            .subject_id = {},
+            .search = 0,
+            .with_state = query.with_state};
+  PlannedSearch search{.position = query.position,
+                       .anchor = no_slot,
+                       .k = query.k,
+                       .on = query.on,
+                       .filter = query.filter,
+                       .first = 0};
+  if (query.anchor == AnchorKind::follow) search.anchor = query.object;
+  if (query.anchor != AnchorKind::fixed) has_moving_anchors = true;
+  if (query.anchor != AnchorKind::every_object) {
+    lists.push_back(list);
+    searches.push_back(search);
+    return;
+  }
+  has_every_object = true;
+  for (Slot slot = 0; slot < objects.slot_count(); ++slot) {
+    if (!objects.is_alive(slot) || !query.subject.passes(objects.tags(slot))) continue;
+    list.subject = slot;
+    list.subject_id = objects.id(slot);
+    search.anchor = slot;
+    lists.push_back(list);
+    searches.push_back(search);
+  }
+}
+
+void ListPlan::order_by_place(const ObjectSnapshot& objects, const SpatialIndex& index) {
+  std::vector<std::uint64_t> order(searches.size());
+  for (std::size_t i = 0; i < searches.size(); ++i) {
+    const Slot anchor = searches[i].anchor;
+    const LatticePoint& position =
+        objects.is_known_alive(anchor) ? objects.position(anchor) : searches[i].position;
+    order[i] = (std::uint64_t{index.cell(position)} << 32) | i;
+  }
+  hwy::Sorter()(order.data(), order.size(), hwy::SortAscending());
+  std::vector<PlannedSearch> in_place_order;
+  in_place_order.reserve(searches.size());
+  for (const std::uint64_t key : order) {
+    const auto list = static_cast<std::uint32_t>(key);
+    lists[list].search = static_cast<std::uint32_t>(in_place_order.size());
+    in_place_order.push_back(searches[list]);
+    in_place_order.back().first = room;
+    room += searches[list].k;
+  }
+  searches = std::move(in_place_order);
+}
+
+}  // namespace starling::cpu

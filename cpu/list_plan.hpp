@@ -1,0 +1,50 @@
+// Which lists a tick has, and in which order of place they are searched. Made from the queries and
+// kept from tick to tick while nothing that shapes it changes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cpu/object_snapshot.hpp"
+#include "cpu/spatial_index.hpp"
+#include "knn/engine.hpp"
+
+namespace starling::cpu {
+
+/// One search, with all that it needs of its query.
+struct PlannedSearch {
+  LatticePoint position;  ///< of a fixed query
+  Slot anchor = no_slot;  ///< the object followed, or the subject: excluded from its own list
+  std::uint32_t k = 0;
+  ReportOn on = ReportOn::order;
+  Filter filter;
+  std::uint64_t first = 0;  ///< where its neighbours go: room for k
+};
+
+struct ListPlan {
+  struct List {
+    Slot query = no_slot;
+    std::uint32_t generation = 0;  ///< of the query
+    Slot subject = no_slot;        ///< every-object: the subject's slot
+    ObjectId subject_id{};
+    std::uint32_t search = 0;  ///< index into searches
+    bool with_state = false;
+  };
+  std::vector<List> lists;              ///< by query slot, then subject slot
+  std::vector<PlannedSearch> searches;  ///< neighbours in place follow one another
+  std::uint64_t room = 0;               ///< neighbours of all lists
+  bool has_moving_anchors = false;
+  bool has_every_object = false;
+
+  ListPlan() = default;
+  /// `queries` is by slot.
+  ListPlan(std::span<const QueryRow> queries, const ObjectSnapshot& objects,
+           const SpatialIndex& index);
+
+ private:
+  void add(const QueryRow& query, const ObjectSnapshot& objects);
+  void order_by_place(const ObjectSnapshot& objects, const SpatialIndex& index);
+};
+
+}  // namespace starling::cpu

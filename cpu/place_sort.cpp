@@ -1,0 +1,71 @@
+#include "cpu/place_sort.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace starling::cpu {
+namespace {
+
+// A bucket of about 128 sorts in the first-level cache, and amortises the call of the SIMD sort.
+constexpr std::size_t bucket_objects = 128;
+constexpr int bucket_bits_max = 14;
+constexpr std::size_t simd_sort_min = 48;
+
+}  // namespace
+
+std::span<const PlacedObject> PlaceSort::sort(const ObjectSnapshot& objects, const CellGrid& grid,
+                                              std::size_t crowd, BucketScatter& scatter,
+                                              ThreadPool& pool) {
+  objects_ = &objects;
+  dimensions_ = grid.dimensions();
+  crowd_ = crowd;
+  scratches_.resize(pool.threads());
+  const auto wanted = static_cast<int>(std::bit_width(objects.alive_count() / bucket_objects));
+  const int bucket_bits = std::min(wanted, bucket_bits_max);
+  const int shift = grid.cell_bits() - bucket_bits;
+  scatter.run(
+      objects, std::size_t{1} << bucket_bits,
+      [&](const LatticePoint& position) { return std::uint64_t{grid.cell(position)} >> shift; },
+      pool);
+  pool.run(scatter.bucket_count(), [&](std::size_t bucket, unsigned thread) {
+    const auto run = scatter.bucket(bucket);
+    if (run.size() > 1) sort_run(run, grid, scratches_[thread]);
+  });
+  return scatter.placed();
+}
+
+void PlaceSort::sort_run(std::span<PlacedObject> run, const CellGrid& grid, Scratch& scratch) {
+  scratch.keys.resize(run.size());
+  for (std::size_t i = 0; i < run.size(); ++i)
+    scratch.keys[i] = (std::uint64_t{grid.cell(run[i].position)} << 32) | i;
+  if (run.size() < simd_sort_min)
+    std::sort(scratch.keys.begin(), scratch.keys.end());
+  else
+    scratch.sorter(scratch.keys.data(), run.size(), hwy::SortAscending());
+  scratch.sorted.resize(run.size());
+  for (std::size_t i = 0; i < run.size(); ++i)
+    scratch.sorted[i] = run[static_cast<std::uint32_t>(scratch.keys[i])];
+  std::ranges::copy(scratch.sorted, run.begin());
+
+  for (std::size_t begin = 0; begin < run.size();) {
+    const std::uint32_t cell = grid.cell(run[begin].position);
+    std::size_t end = begin + 1;
+    while (end < run.size() && grid.cell(run[end].position) == cell) ++end;
+    if (end - begin > crowd_) refine(run.subspan(begin, end - begin), scratch);
+    begin = end;
+  }
+}
+
+void PlaceSort::refine(std::span<PlacedObject> run, Scratch& scratch) {
+  Box box;
+  for (const PlacedObject& object : run) box.add(object.position);
+  const CellGrid grid(box, dimensions_);
+  if (!grid.is_one_point()) {
+    sort_run(run, grid, scratch);
+    return;
+  }
+  std::ranges::sort(run, {},
+                    [this](const PlacedObject& object) { return objects_->id(object.slot); });
+}
+
+}  // namespace starling::cpu

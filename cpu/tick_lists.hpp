@@ -1,0 +1,37 @@
+// The neighbour lists of one tick, and what changed between two ticks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cpu/list_plan.hpp"
+#include "cpu/object_snapshot.hpp"
+#include "cpu/thread_pool.hpp"
+#include "knn/engine.hpp"
+
+namespace starling::cpu {
+
+struct TickLists {
+  std::shared_ptr<const ListPlan> plan = std::make_shared<ListPlan>();
+  std::vector<std::uint32_t> counts;  ///< by search
+  std::vector<Neighbor> neighbors;
+  std::vector<Slot> slots;  ///< of the neighbours
+
+  /// Takes room for all lists of the plan.
+  void lay_out(std::shared_ptr<const ListPlan> next);
+
+  std::span<const Neighbor> of(std::uint32_t search) const {
+    return std::span(neighbors).subspan(plan->searches[search].first, counts[search]);
+  }
+  /// What is reported of a list's neighbours beside their ids.
+  void append_states(std::uint32_t search, const ObjectSnapshot& objects,
+                     std::vector<NeighborState>& states) const;
+};
+
+/// Writes into `result` what each list's stream asks to hear, comparing with the last tick's lists.
+void collect_changes(const TickLists& last, const TickLists& now, const ObjectSnapshot& objects,
+                     ThreadPool& pool, TickResult& result);
+
+}  // namespace starling::cpu
