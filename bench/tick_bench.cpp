@@ -184,7 +184,7 @@ TickFigures run_tick_bench(const TickBenchOptions& options) {
   Run run(options, workload);
   Samples samples;
   const int ticks = options.ticks > 0 ? options.ticks : workload_options.ticks;
-  const bool with_peer = options.with_nanoflann && workload_options.space == Space::planar2;
+  const bool with_peer = options.with_nanoflann && workload_options.has_peer;
 #ifdef STARLING_NANOFLANN
   NanoflannPeer peer;
 #endif

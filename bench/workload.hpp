@@ -28,7 +28,8 @@ struct WorkloadOptions {
   std::uint32_t queries = 0;  ///< static, drawn like the objects; 0: every object is a query
   std::uint32_t k = 0;
   double moving_share = 1.0;
-  int ticks = 0;  ///< that are measured by default
+  int ticks = 0;          ///< that are measured by default
+  bool has_peer = false;  ///< nanoflann answers it in reasonable time
 };
 
 /// W1..W5 and W1-collinear, W1-coincident, W1-one-cell.
@@ -50,7 +51,7 @@ class Workload {
   /// Ids without any order, as users have them.
   std::uint64_t id_of(std::uint32_t object) const;
 
-  /// Moves the objects of the next tick; they come in an order without locality.
+  /// Moves the objects of the next tick; they come in the order of their first appearance.
   const std::vector<std::uint32_t>& step();
 
   /// In the coordinates of the workload's space (wgs84: around 37.77 N, 122.42 W).
@@ -67,7 +68,6 @@ class Workload {
   std::vector<Metres> hot_spots_;
   std::vector<Metres> objects_;
   std::vector<Metres> queries_;
-  std::vector<std::uint32_t> arrival_order_;
   std::vector<std::uint32_t> moved_;
 };
 

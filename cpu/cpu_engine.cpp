@@ -114,6 +114,8 @@ class CpuEngine final : public Engine {
   }
 
   void recycle(std::unique_ptr<TickResult> result) override {
+    result->neighbors = {};
+    result->neighbors_owner.reset();
     const std::lock_guard lock(results_mutex_);
     if (results_.size() < results_kept_max) results_.push_back(std::move(result));
   }
@@ -124,6 +126,7 @@ class CpuEngine final : public Engine {
   void compute(std::int64_t tau_us, TickResult& result);
   void search_lists(TickLists& lists, std::int64_t tau_us);
   std::shared_ptr<const ListPlan> next_plan();
+  std::shared_ptr<TickLists> free_lists();
   void follow(Slot object, SearchRequest& request) const;
   Answers answer(const std::vector<OneShotQuery>& queries);
   Answers copy_lists(const std::vector<Slot>& queries) const;
@@ -150,8 +153,8 @@ class CpuEngine final : public Engine {
   std::shared_ptr<const ListPlan> plan_ = std::make_shared<ListPlan>();
   bool queries_changed_ = false;
   int plan_age_ticks_ = 0;
-  std::array<TickLists, 2> lists_;
-  std::size_t last_lists_ = 0;
+  std::shared_ptr<TickLists> lists_ = std::make_shared<TickLists>();  ///< of the last tick
+  std::vector<std::shared_ptr<TickLists>> spare_lists_;  ///< free once no result shows them
 
   std::mutex finished_mutex_;  ///< guards the next four, and the ids of objects_ while they grow
   std::size_t finished_index_ = 0;
@@ -189,7 +192,6 @@ void CpuEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
     queries_changed_ = true;  // the next tick makes its plan anew
     result->error = error.what();
     result->lists.clear();
-    result->neighbors.clear();
     result->states.clear();
   }
   result->objects = objects_.alive_count();
@@ -212,14 +214,26 @@ void CpuEngine::apply(const Staging& half) {
 
 void CpuEngine::compute(std::int64_t tau_us, TickResult& result) {
   Stopwatch watch;
-  const TickLists& last = lists_[last_lists_];
-  TickLists& now = lists_[1 - last_lists_];
-  now.lay_out(next_plan());
-  search_lists(now, tau_us);
+  const std::shared_ptr<TickLists> now = free_lists();
+  now->lay_out(next_plan());
+  search_lists(*now, tau_us);
   result.times.search_ms = watch.lap_ms();
-  collect_changes(last, now, objects_, pool_, result);
-  last_lists_ = 1 - last_lists_;
+  collect_changes(*lists_, now, objects_, pool_, result);
+  spare_lists_.push_back(std::exchange(lists_, now));
   result.times.diff_ms = watch.lap_ms();
+}
+
+// Lists that no result shows any more, so that their memory serves again.
+std::shared_ptr<TickLists> CpuEngine::free_lists() {
+  for (auto it = spare_lists_.begin(); it != spare_lists_.end(); ++it) {
+    if (it->use_count() > 1) continue;
+    const std::shared_ptr<TickLists> lists = std::move(*it);
+    spare_lists_.erase(it);
+    return lists;
+  }
+  // The rest live as long as the results that show them.
+  spare_lists_.clear();
+  return std::make_shared<TickLists>();
 }
 
 // The last plan serves while the lists are the same; where anchors move, its order of place wears
@@ -293,7 +307,7 @@ Answers CpuEngine::answer(const std::vector<OneShotQuery>& queries) {
 }
 
 Answers CpuEngine::copy_lists(const std::vector<Slot>& queries) const {
-  const TickLists& lists = lists_[last_lists_];
+  const TickLists& lists = *lists_;
   Answers answers;
   answers.tick = finished_tick_;
   answers.tau_us = finished_tau_us_;
@@ -327,7 +341,7 @@ EngineState CpuEngine::copy_state() const {
           {slot, 1, objects_.tags(slot), objects_.position(slot), objects_.time_us(slot)});
   }
   state.queries = queries_;
-  const TickLists& lists = lists_[last_lists_];
+  const TickLists& lists = *lists_;
   for (const ListPlan::List& list : lists.plan->lists)
     state.lists.push_back({.query = list.query,
                            .generation = list.generation,
@@ -349,11 +363,13 @@ void CpuEngine::take_state(const EngineState& state) {
 
   // The lists as they were, under a plan that the next tick replaces.
   auto plan = std::make_shared<ListPlan>();
-  TickLists& lists = lists_[last_lists_];
+  TickLists& lists = *lists_;
   lists.counts.clear();
   for (const EngineState::List& list : state.lists) {
     const auto search = static_cast<std::uint32_t>(plan->searches.size());
     const QueryRow& query = queries_[list.query];
+    if (plan->queries.empty() || plan->queries.back().slot != list.query)
+      plan->queries.push_back({list.query, list.generation});
     plan->lists.push_back(
         {list.query, list.generation, list.subject, list.subject_id, search, query.with_state});
     plan->searches.emplace_back().first = list.first;
@@ -380,7 +396,6 @@ std::unique_ptr<TickResult> CpuEngine::take_result() {
   }
   if (!result) return std::make_unique<TickResult>();
   result->lists.clear();
-  result->neighbors.clear();
   result->states.clear();
   result->error.clear();
   return result;

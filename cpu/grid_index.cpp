@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <numeric>
+#include <numbers>
+#include <utility>
 
 namespace starling::cpu {
 namespace {
@@ -136,6 +137,16 @@ void GridIndex::lay_outer_grid(const Box& box, std::size_t objects) {
   outer_.rows = (outer_.extent[1] >> outer_.shift) + 1;
 }
 
+float GridIndex::radius_sq_per_object(const GridBlock& block) const {
+  constexpr std::uint32_t telling_count = 8;  // fewer objects say little about density
+  const double side = std::ldexp(1.0, static_cast<int>(outer_.shift));
+  const double area = block.count >= telling_count
+                          ? (block.extent[0] + 1.0) * (block.extent[1] + 1.0)
+                          : side * side;
+  const double objects = std::max(1.0, static_cast<double>(block.count));
+  return static_cast<float>(foreshortening_ * area / (std::numbers::pi * objects));
+}
+
 // Lays the inner grid over the block's objects and puts them in order of its cells. Returns the sum
 // over objects of how many share their cell.
 double GridIndex::fill_block(std::span<const PlacedObject> objects, std::uint32_t first,
@@ -145,6 +156,7 @@ double GridIndex::fill_block(std::span<const PlacedObject> objects, std::uint32_
   block.first = first;
   block.count = static_cast<std::uint32_t>(objects.size());
   block.cells = static_cast<std::uint32_t>(first / cell_objects + 2 * index);
+  block.radius_sq_per_object = radius_sq_per_object(block);
   if (objects.empty()) return 0;
   Box box;
   for (const PlacedObject& object : objects) box.add(object.position);
@@ -157,6 +169,7 @@ double GridIndex::fill_block(std::span<const PlacedObject> objects, std::uint32_
   block.shift = shift_for(block.extent[0], block.extent[1],
                           std::max<std::size_t>(objects.size() / cell_objects, 1));
   block.columns = (block.extent[0] >> block.shift) + 1;
+  block.radius_sq_per_object = radius_sq_per_object(block);
   const std::size_t cells = std::size_t{block.columns} * ((block.extent[1] >> block.shift) + 1);
 
   std::uint32_t* begins = &cell_begins_[block.cells];

@@ -23,6 +23,8 @@ struct GridBlock {
   std::uint32_t cells = 0;    ///< index of its first cell's begin
   std::uint32_t columns = 0;  ///< cells along axis 0
   std::uint32_t shift = 0;    ///< a cell is 2^shift wide
+  /// Square of the radius of a circle that should hold one object, by the density hereabouts.
+  float radius_sq_per_object = 0;
 };
 
 class GridIndex {
@@ -45,9 +47,6 @@ class GridIndex {
   /// Which coordinate of a position each axis is: the grid spans axes 0 and 1; axis 2 is the depth,
   /// along which distances are computed but nothing is divided.
   const std::array<std::size_t, 3>& axes() const { return axes_; }
-  /// How much closer objects lie on the grid's plane than on their own surface, at most.
-  double foreshortening() const { return foreshortening_; }
-
   /// The outer grid: blocks are 2^block_shift wide, `columns` by `rows`, from `origin` on.
   struct Outer {
     std::array<std::int32_t, 2> origin{};
@@ -72,12 +71,13 @@ class GridIndex {
  private:
   bool choose_axes(const Box& box, Space space, std::uint64_t objects);
   void lay_outer_grid(const Box& box, std::size_t objects);
+  float radius_sq_per_object(const GridBlock& block) const;
   double fill_block(std::span<const PlacedObject> objects, std::uint32_t first, std::size_t block,
                     std::vector<std::uint32_t>& scratch);
 
   std::size_t dimensions_;
   std::array<std::size_t, 3> axes_{0, 1, 2};
-  double foreshortening_ = 1;
+  double foreshortening_ = 1;  ///< how much closer objects lie on the plane than in space, at most
   Outer outer_;
   std::vector<GridBlock> blocks_;
   std::vector<std::uint32_t> cell_begins_;

@@ -29,6 +29,7 @@ class GridSearch {
       : index_(index), scratch_(scratch), ranking_(index, objects, scratch) {
     for (std::size_t axis = 0; axis < dimensions; ++axis)
       coordinates_[axis] = index.coordinates(axis);
+    make_room(2 * lanes_max);
   }
 
   void answer(SearchRequest& request) {
@@ -44,8 +45,10 @@ class GridSearch {
       gather();
       if (ranking_.filters_objects()) drop_filtered();
       if (gathered_ >= ranking_.k() || is_last) {
-        cut();
-        rank_exactly();
+        if (!rank_by_estimates()) {
+          cut();
+          rank_exactly();
+        }
         if (ranking_.count() >= ranking_.k() || is_last) break;
       }
       radius_sq *= std::clamp(enough / (static_cast<double>(gathered_) + 0.5), 2.0, 16.0);
@@ -54,6 +57,8 @@ class GridSearch {
   }
 
  private:
+  static constexpr std::size_t few = Ranking<GridIndex>::few;
+
   // So many that a circle expected to hold them has k most of the time.
   double wanted() const {
     const auto k = static_cast<double>(ranking_.k());
@@ -61,8 +66,6 @@ class GridSearch {
   }
 
   double first_radius_sq(double enough) const {
-    constexpr double pi = 3.14159265358979;
-    constexpr std::uint32_t telling_count = 8;  // fewer objects say little about density
     const GridIndex::Outer& outer = index_.outer();
     const auto block_at = [&](std::size_t axis) {
       return static_cast<std::size_t>(
@@ -70,13 +73,7 @@ class GridSearch {
                                    outer.extent[axis]) >>
           outer.shift);
     };
-    const GridBlock& block = index_.block(block_at(0), block_at(1));
-    const double side = std::ldexp(1.0, static_cast<int>(outer.shift));
-    const double area = block.count >= telling_count
-                            ? (block.extent[0] + 1.0) * (block.extent[1] + 1.0)
-                            : side * side;
-    const double objects = std::max(1.0, static_cast<double>(block.count));
-    return enough * index_.foreshortening() * area / (pi * objects);
+    return enough * double{index_.block(block_at(0), block_at(1)).radius_sq_per_object};
   }
 
   // True if no larger radius can find more.
@@ -134,7 +131,7 @@ class GridSearch {
   HWY_INLINE void gather_run(std::size_t begin, std::size_t end) {
     const Lanes d;
     const FloatLanes f;
-    make_room(gathered_ + (end - begin) + lanes_max);
+    make_room(gathered_ + (end - begin) + 2 * lanes_max);
     for (std::size_t i = begin; i < end; i += hn::Lanes(d)) {
       auto sum = hn::Zero(f);
       for (std::size_t axis = 0; axis < dimensions; ++axis) {
@@ -201,6 +198,57 @@ class GridSearch {
     if (count_high >= k) limit_ = std::min(limit_, widened(high));
   }
 
+  // The usual case, a few estimates far enough apart to put their objects in order: only the k
+  // nearest are computed exactly. False where that would not be certain.
+  bool rank_by_estimates() {
+    const Lanes d;
+    const FloatLanes f;
+    const std::size_t lanes = hn::Lanes(f);
+    const std::size_t k = ranking_.k();
+    if (gathered_ > few) return false;
+    std::fill_n(estimates_ + gathered_, lanes, std::numeric_limits<float>::max());
+    HWY_ALIGN std::int32_t ranks[few + lanes_max];
+    const auto one = hn::Set(d, 1);
+    for (std::size_t block = 0; block < gathered_; block += lanes) {
+      const auto mine = hn::LoadU(f, estimates_ + block);
+      auto smaller = hn::Zero(d);
+      for (std::size_t i = 0; i < gathered_; ++i) {
+        const auto is_smaller = hn::RebindMask(d, hn::Lt(hn::Set(f, estimates_[i]), mine));
+        smaller = hn::Add(smaller, hn::IfThenElseZero(is_smaller, one));
+      }
+      hn::Store(smaller, d, ranks + block);
+    }
+    std::size_t order[few];
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < gathered_; ++i) {
+      order[ranks[i]] = i;
+      sum += static_cast<std::size_t>(ranks[i]);
+    }
+    const bool has_ties = 2 * sum != gathered_ * (gathered_ - 1);
+    if (has_ties) return false;
+    if (gathered_ > k && !(estimates_[order[k]] > widened(estimates_[order[k - 1]]))) return false;
+
+    ranking_.restart(radius_sq_);
+    ranking_.reserve(k + 1);
+    const std::size_t kept = std::min(gathered_, k);
+    for (std::size_t i = 0; i < kept; ++i)
+      if (!ranking_.append(place_of(order[i]), distance_sq_of(place_of(order[i])))) return false;
+    return true;
+  }
+
+  std::uint32_t place_of(std::size_t candidate) const {
+    return static_cast<std::uint32_t>(places_[candidate]);
+  }
+
+  std::uint64_t distance_sq_of(std::uint32_t place) const {
+    std::uint64_t sum = 0;
+    for (std::size_t axis = 0; axis < dimensions; ++axis) {
+      const std::int64_t gap = std::int64_t{coordinates_[axis][place]} - query_[axis];
+      sum += static_cast<std::uint64_t>(gap * gap);
+    }
+    return sum;
+  }
+
   void rank_exactly() {
     const FloatLanes f;
     ranking_.restart(radius_sq_);
@@ -212,20 +260,12 @@ class GridSearch {
                                 hn::FirstN(f, gathered_ - i)),
                         bytes);
       std::uint32_t near = bytes[0] | std::uint32_t{bytes[1]} << 8;
-      for (; near != 0; near &= near - 1)
-        add(static_cast<std::uint32_t>(
-            places_[i + static_cast<std::size_t>(std::countr_zero(near))]));
+      for (; near != 0; near &= near - 1) {
+        const auto lane = static_cast<std::size_t>(std::countr_zero(near));
+        ranking_.add(distance_sq_of(place_of(i + lane)), place_of(i + lane));
+      }
     }
     ranking_.rank();
-  }
-
-  void add(std::uint32_t place) {
-    std::uint64_t sum = 0;
-    for (std::size_t axis = 0; axis < dimensions; ++axis) {
-      const std::int64_t gap = std::int64_t{coordinates_[axis][place]} - query_[axis];
-      sum += static_cast<std::uint64_t>(gap * gap);
-    }
-    ranking_.add(sum, place);
   }
 
   const GridIndex& index_;

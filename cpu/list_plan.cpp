@@ -4,14 +4,15 @@
 
 namespace starling::cpu {
 
-ListPlan::ListPlan(std::span<const QueryRow> queries, const ObjectSnapshot& objects,
+ListPlan::ListPlan(std::span<const QueryRow> rows, const ObjectSnapshot& objects,
                    const SpatialIndex& index) {
-  for (const QueryRow& query : queries)
+  for (const QueryRow& query : rows)
     if (is_alive(query.generation)) add(query, objects);
   order_by_place(objects, index);
 }
 
 void ListPlan::add(const QueryRow& query, const ObjectSnapshot& objects) {
+  queries.push_back({query.slot, query.generation});
   List list{.query = query.slot,
             .generation = query.generation,
             .subject = no_slot,

@@ -31,6 +31,11 @@ struct ListPlan {
     std::uint32_t search = 0;  ///< index into searches
     bool with_state = false;
   };
+  struct Query {
+    Slot slot = no_slot;
+    std::uint32_t generation = 0;
+  };
+  std::vector<Query> queries;           ///< by slot; an every-object query may have no list
   std::vector<List> lists;              ///< by query slot, then subject slot
   std::vector<PlannedSearch> searches;  ///< neighbours in place follow one another
   std::uint64_t room = 0;               ///< neighbours of all lists
@@ -38,8 +43,8 @@ struct ListPlan {
   bool has_every_object = false;
 
   ListPlan() = default;
-  /// `queries` is by slot.
-  ListPlan(std::span<const QueryRow> queries, const ObjectSnapshot& objects,
+  /// `rows` is by slot.
+  ListPlan(std::span<const QueryRow> rows, const ObjectSnapshot& objects,
            const SpatialIndex& index);
 
  private:

@@ -75,6 +75,17 @@ class Ranking {
     is_ranked_ = false;
   }
 
+  /// Adds a candidate that comes after all so far. False if it does not, or ties with the last. One
+  /// beyond the bound is left out.
+  bool append(std::uint32_t place, std::uint64_t distance_sq) {
+    if (count_ > 0 && distance_sq <= scratch_.distances_sq[count_ - 1]) return false;
+    if (distance_sq > bound_sq_) return true;
+    scratch_.distances_sq[count_] = distance_sq;
+    scratch_.places[count_] = place;
+    ++count_;
+    return true;
+  }
+
   bool passes_filter(std::uint32_t place) const {
     const Slot slot = index_.slot(place);
     return request_->tags.passes(objects_.tags(slot)) &&

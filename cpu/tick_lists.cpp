@@ -33,27 +33,71 @@ bool has_changed(std::span<const Neighbor> last, std::span<const Neighbor> now, 
 
 // What became of the last tick's lists.
 struct Matching {
-  std::vector<std::uint32_t> last_search;   ///< by search of now: the same list's, or none
-  std::vector<const ListPlan::List*> gone;  ///< in order
+  std::vector<std::uint32_t> last_search;  ///< by search of now: the same list's, or none
+  std::vector<ReportedList> removals;      ///< by query slot, then subject slot
 };
 
-Matching match(const ListPlan& last, const ListPlan& now) {
-  Matching matching;
-  matching.last_search.resize(now.searches.size(), none);
-  auto before = last.lists.begin();
-  for (const ListPlan::List& list : now.lists) {
-    for (; before != last.lists.end() && key_of(*before) < key_of(list); ++before)
-      matching.gone.push_back(&*before);
-    if (before == last.lists.end() || key_of(*before) != key_of(list)) continue;
-    if (before->generation == list.generation && before->subject_id == list.subject_id)
-      matching.last_search[list.search] = before->search;
-    else if (list.subject != no_slot)
-      matching.gone.push_back(&*before);  // a reused slot: another subject, or another query
-    ++before;
-  }
-  for (; before != last.lists.end(); ++before) matching.gone.push_back(&*before);
-  return matching;
+ReportedList removal(const ListPlan::List& list) {
+  ReportedList report;
+  report.query = list.query;
+  report.event = ListEvent::removed;
+  report.has_subject = list.subject != no_slot;
+  report.subject = list.subject_id;
+  return report;
 }
+
+// A query that is gone is reported once, whatever lists it had; of a query that stays, each list
+// that is gone.
+class Matcher {
+ public:
+  Matcher(const ListPlan& last, const ListPlan& now) : last_(last), now_(now) {}
+
+  Matching run() {
+    matching_.last_search.resize(now_.searches.size(), none);
+    auto query = now_.queries.begin();
+    for (const ListPlan::Query& before : last_.queries) {
+      while (query != now_.queries.end() && query->slot < before.slot) ++query;
+      const bool stays = query != now_.queries.end() && query->slot == before.slot &&
+                         query->generation == before.generation;
+      if (stays)
+        match_lists(before.slot);
+      else
+        report_gone(before.slot);
+    }
+    return std::move(matching_);
+  }
+
+ private:
+  static auto lists_of(const ListPlan& plan, Slot query) {
+    return std::ranges::equal_range(plan.lists, query, {}, &ListPlan::List::query);
+  }
+
+  void match_lists(Slot query) {
+    const auto before = lists_of(last_, query);
+    auto last = before.begin();
+    for (const ListPlan::List& list : lists_of(now_, query)) {
+      for (; last != before.end() && key_of(*last) < key_of(list); ++last)
+        matching_.removals.push_back(removal(*last));
+      if (last == before.end() || key_of(*last) != key_of(list)) continue;
+      if (last->subject_id == list.subject_id)
+        matching_.last_search[list.search] = last->search;
+      else
+        matching_.removals.push_back(removal(*last));  // another object in the same slot
+      ++last;
+    }
+    for (; last != before.end(); ++last) matching_.removals.push_back(removal(*last));
+  }
+
+  void report_gone(Slot query) {
+    ReportedList& report = matching_.removals.emplace_back();
+    report.query = query;
+    report.event = ListEvent::removed;
+  }
+
+  const ListPlan& last_;
+  const ListPlan& now_;
+  Matching matching_;
+};
 
 std::vector<char> find_changed(const TickLists& last, const TickLists& now,
                                const Matching* matching, ThreadPool& pool) {
@@ -67,15 +111,6 @@ std::vector<char> find_changed(const TickLists& last, const TickLists& now,
     }
   });
   return changed;
-}
-
-ReportedList removal(const ListPlan::List& list) {
-  ReportedList report;
-  report.query = list.query;
-  report.event = ListEvent::removed;
-  report.has_subject = list.subject != no_slot;
-  report.subject = list.subject_id;
-  return report;
 }
 
 }  // namespace
@@ -94,46 +129,34 @@ void TickLists::append_states(std::uint32_t search, const ObjectSnapshot& object
     states.push_back({objects.position(slots[first + i]), objects.tags(slots[first + i])});
 }
 
-void collect_changes(const TickLists& last, const TickLists& now, const ObjectSnapshot& objects,
-                     ThreadPool& pool, TickResult& result) {
+void collect_changes(const TickLists& last, const std::shared_ptr<const TickLists>& now_owner,
+                     const ObjectSnapshot& objects, ThreadPool& pool, TickResult& result) {
+  const TickLists& now = *now_owner;
   const bool same_plan = last.plan == now.plan;
-  const Matching matching = same_plan ? Matching{} : match(*last.plan, *now.plan);
+  const Matching matching = same_plan ? Matching{} : Matcher(*last.plan, *now.plan).run();
   const std::vector<char> changed = find_changed(last, now, same_plan ? nullptr : &matching, pool);
 
-  // Merge the changed and the gone, and give every reported list its place.
-  std::vector<std::uint32_t> searches;  // of result.lists
-  std::uint64_t neighbor_count = 0;
-  auto gone = matching.gone.begin();
-  const auto report_gone_before = [&](const ListPlan::List* list) {
-    for (; gone != matching.gone.end(); ++gone) {
-      if (list != nullptr && key_of(*list) < key_of(**gone)) return;
-      result.lists.push_back(removal(**gone));
-      searches.push_back(none);
-    }
+  auto removed = matching.removals.begin();
+  const auto report_removals_before = [&](Slot query) {
+    for (; removed != matching.removals.end() && removed->query <= query; ++removed)
+      result.lists.push_back(*removed);
   };
   for (const ListPlan::List& list : now.plan->lists) {
-    report_gone_before(&list);
+    report_removals_before(list.query);
     if (changed[list.search] == 0) continue;
     ReportedList& report = result.lists.emplace_back();
     report.query = list.query;
     report.has_subject = list.subject != no_slot;
     report.subject = list.subject_id;
     report.count = now.counts[list.search];
-    report.first = neighbor_count;
-    neighbor_count += report.count;
-    searches.push_back(list.search);
+    report.first = now.plan->searches[list.search].first;
     if (!list.with_state) continue;
     report.first_state = result.states.size();
     now.append_states(list.search, objects, result.states);
   }
-  report_gone_before(nullptr);
-
-  result.neighbors.resize(neighbor_count);
-  pool.for_ranges(searches.size(), lists_grain, [&](std::size_t first, std::size_t end, unsigned) {
-    for (std::size_t i = first; i < end; ++i)
-      if (searches[i] != none)
-        std::ranges::copy(now.of(searches[i]), &result.neighbors[result.lists[i].first]);
-  });
+  report_removals_before(no_slot);
+  result.neighbors = now.neighbors;
+  result.neighbors_owner = now_owner;
 }
 
 }  // namespace starling::cpu

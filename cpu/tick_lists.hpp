@@ -31,7 +31,8 @@ struct TickLists {
 };
 
 /// Writes into `result` what each list's stream asks to hear, comparing with the last tick's lists.
-void collect_changes(const TickLists& last, const TickLists& now, const ObjectSnapshot& objects,
-                     ThreadPool& pool, TickResult& result);
+/// The neighbours stay where they are: the result shows them and shares their ownership.
+void collect_changes(const TickLists& last, const std::shared_ptr<const TickLists>& now_owner,
+                     const ObjectSnapshot& objects, ThreadPool& pool, TickResult& result);
 
 }  // namespace starling::cpu

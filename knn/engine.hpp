@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <memory_resource>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,7 +70,7 @@ struct Staging {
 
 enum class ListEvent : std::uint8_t {
   updated,  ///< the whole new list follows
-  removed,  ///< the query, or the subject of an every-object list, is gone
+  removed,  ///< the query with all its lists is gone, or (has_subject) one subject's list
 };
 
 /// One list that its stream asked to hear of.
@@ -95,9 +96,10 @@ struct StageTimes {
 struct TickResult {
   Tick tick{};
   std::int64_t tau_us = 0;
-  std::uint64_t objects = 0;        ///< alive in the snapshot
-  std::vector<ReportedList> lists;  ///< by query slot, then subject slot
-  std::vector<Neighbor> neighbors;
+  std::uint64_t objects = 0;            ///< alive in the snapshot
+  std::vector<ReportedList> lists;      ///< by query slot, then subject slot
+  std::span<const Neighbor> neighbors;  ///< room between lists may hold anything
+  std::shared_ptr<const void> neighbors_owner;
   std::vector<NeighborState> states;
   StageTimes times;
   std::string error;  ///< not empty: the tick failed, the old lists stand, its rows are kept

@@ -11,7 +11,7 @@ struct TagFilter {
   std::uint32_t forbidden = 0;  ///< none of these bits is set
 
   constexpr bool passes(std::uint32_t tags) const {
-    return (tags & (required | forbidden)) == required;
+    return (tags & required) == required && (tags & forbidden) == 0;
   }
   /// True when every object passes.
   constexpr bool is_empty() const { return (required | forbidden) == 0; }

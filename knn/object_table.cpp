@@ -157,10 +157,8 @@ UpdateStatus ObjectTable::remove_one(const ObjectRemoval& row, std::int64_t time
   if (row.time_us < record.time_us) return UpdateStatus::late;
   record.time_us = row.time_us;
   record.tags = 0;
-  if (slot < tag_clocks_.size()) {
-    TagClock& clock = tag_clocks_[slot];
-    clock = {0, std::max(clock.time_us, row.time_us)};
-  }
+  TagClock& clock = tag_clock(slot);
+  clock = {0, std::max(clock.time_us, row.time_us)};
   if (is_alive(slot)) {
     kill(slot, staging);
   } else {
@@ -174,8 +172,7 @@ void ObjectTable::prepare_tick(std::int64_t tau_us, Staging& staging) {
   while (!tombstones_.empty() && tombstones_.front().forget_at_us <= tau_us) {
     const Tombstone tombstone = tombstones_.front();
     tombstones_.pop_front();
-    const bool same_owner = records_[tombstone.slot].generation == tombstone.generation;
-    if (same_owner && !followers_.contains(tombstone.slot)) forget(tombstone.slot);
+    if (records_[tombstone.slot].generation == tombstone.generation) forget(tombstone.slot);
   }
   const std::int64_t oldest_us = oldest_time_us(tau_us, options_.object_ttl_us);
   if (oldest_time_us_ < oldest_us) {
@@ -261,9 +258,13 @@ void ObjectTable::stage(Slot slot, Staging& staging) {
 }
 
 void ObjectTable::forget(Slot slot) {
-  registry_.erase(records_[slot].id, records_);
-  records_[slot].generation += 2;  // an older tombstone of this slot no longer matches
+  Record& record = records_[slot];
+  record.generation += 2;  // an older tombstone of this slot no longer matches
+  record.time_us = never_seen_us;
+  record.tags = 0;
   if (slot < tag_clocks_.size()) tag_clocks_[slot] = {};
+  if (followers_.contains(slot)) return;  // it keeps its slot, and nothing else
+  registry_.erase(record.id, records_);
   free_slots_.push_back(slot);
 }
 

@@ -97,7 +97,7 @@ TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
                       .event = list.event,
                       .neighbors = {},
                       .states = {}};
-    query.neighbors = std::span(result->neighbors).subspan(list.first, list.count);
+    query.neighbors = result->neighbors.subspan(list.first, list.count);
     if (list.first_state != ReportedList::no_state)
       query.states = std::span(result->states).subspan(list.first_state, list.count);
     const StreamId stream = queries_.stream_of(list.query);
