@@ -1,0 +1,104 @@
+// Numbers, credit and resends: see client_session.hpp.
+#include "protocol/client_session.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "knn/assert.hpp"
+#include "protocol/check.hpp"
+#include "protocol/request_codec.hpp"
+
+namespace starling::protocol {
+
+Frame ClientSession::hello() const {
+  Hello hello{.client = client_, .key = key_};
+  if (server_) hello.resume_session = server_->session;
+  hello.first_sequence = next_sequence_;
+  for (const Outgoing& outgoing : unanswered_)
+    if (outgoing.sequence != 0) {
+      hello.first_sequence = outgoing.sequence;
+      break;
+    }
+  return encode_request({}, hello);
+}
+
+void ClientSession::on_hello(const HelloReply& reply) {
+  server_name_ = reply.server;
+  server_ = reply;
+  server_->server = server_name_;
+  for (Outgoing& outgoing : unanswered_) set_session(outgoing.frame, reply.session);
+}
+
+std::variant<Outgoing, Problem> ClientSession::prepare(const RequestBody& body) {
+  check_invariant(server_.has_value(), "requests follow hello");
+  const Limits& limits = server_->limits;
+  const std::uint64_t rows_max = std::min<std::uint64_t>(limits.rows_max, limits.credit_rows);
+  if (auto problem = check_row_count("rows", credit_rows(body), rows_max)) return *problem;
+  RequestHead head{.request_id = next_request_id_, .session = server_->session};
+  if (is_sequenced(body)) head.sequence = next_sequence_;
+  Outgoing outgoing;
+  outgoing.request_id = head.request_id;
+  outgoing.sequence = head.sequence;
+  outgoing.frame = encode_request(head, body);
+  const std::uint64_t bytes_max =
+      std::min<std::uint64_t>(limits.frame_bytes_max, limits.credit_bytes);
+  if (outgoing.frame.size() > bytes_max)
+    return Problem{ErrorCode::frame_too_large,
+                   "The request has " + std::to_string(outgoing.frame.size()) +
+                       " bytes; allowed are " + std::to_string(bytes_max) + ", so split it."};
+  if (is_batch(body)) {
+    outgoing.credit_rows = credit_rows(body);
+    outgoing.credit_bytes = outgoing.frame.size();
+  }
+  return outgoing;
+}
+
+bool ClientSession::has_credit_for(const Outgoing& outgoing) const {
+  const Limits& limits = server_->limits;
+  return unanswered_.size() < limits.unanswered_max &&
+         credit_rows_held_ + outgoing.credit_rows <= limits.credit_rows &&
+         credit_bytes_held_ + outgoing.credit_bytes <= limits.credit_bytes;
+}
+
+const Outgoing& ClientSession::admit(Outgoing outgoing) {
+  check_invariant(outgoing.request_id == next_request_id_, "requests are sent as prepared");
+  ++next_request_id_;
+  if (outgoing.sequence != 0) ++next_sequence_;
+  credit_rows_held_ += outgoing.credit_rows;
+  credit_bytes_held_ += outgoing.credit_bytes;
+  set_session(outgoing.frame, server_->session);
+  return unanswered_.emplace_back(std::move(outgoing));
+}
+
+ClientSession::Verdict ClientSession::on_reply(const ReplyHead& head, ErrorCode refusal) {
+  const auto answered = std::ranges::find(unanswered_, head.request_id, &Outgoing::request_id);
+  if (answered == unanswered_.end()) return Verdict::unexpected;
+  switch (refusal) {
+    case ErrorCode::unknown_session:
+    case ErrorCode::sequence_gap:
+    case ErrorCode::out_of_credit:
+    case ErrorCode::shutting_down:
+      return Verdict::start_again;
+    case ErrorCode::busy:
+      return answered->sequence == 0 ? Verdict::try_again : Verdict::start_again;
+    default:
+      break;
+  }
+  credit_rows_held_ -= answered->credit_rows;
+  credit_bytes_held_ -= answered->credit_bytes;
+  unanswered_.erase(answered);
+  return Verdict::answered;
+}
+
+void ClientSession::abandon(std::uint64_t request_id) {
+  std::erase_if(unanswered_, [&](const Outgoing& each) {
+    return each.request_id == request_id && each.sequence == 0;
+  });
+}
+
+const Outgoing* ClientSession::find(std::uint64_t request_id) const {
+  const auto found = std::ranges::find(unanswered_, request_id, &Outgoing::request_id);
+  return found == unanswered_.end() ? nullptr : &*found;
+}
+
+}  // namespace starling::protocol

@@ -1,0 +1,287 @@
+// Bytes to requests: see request_codec.hpp. The server's only way in for what clients send.
+#include <string>
+#include <utility>
+
+#include "protocol/check.hpp"
+#include "protocol/request_codec.hpp"
+#include "protocol/wire.hpp"
+
+namespace starling::protocol {
+namespace {
+
+using Refusal = std::optional<Problem>;
+
+// A wire enum's value is its product enum's; the highest is the last valid one.
+static_assert(static_cast<int>(wire::Space::MAX) == static_cast<int>(Space::wgs84));
+static_assert(static_cast<int>(wire::ReportOn::MAX) == static_cast<int>(ReportOn::distance));
+static_assert(static_cast<int>(wire::AnchorKind::MAX) ==
+              static_cast<int>(AnchorKind::every_object));
+static_assert(static_cast<int>(wire::ListEvent::MAX) == static_cast<int>(ListEvent::removed));
+static_assert(static_cast<int>(wire::ErrorCode::MAX) == static_cast<int>(last_error_code));
+static_assert(static_cast<int>(wire::RowReason::MAX) == static_cast<int>(last_row_reason));
+
+Problem bad_value(std::string sentence) {
+  return {ErrorCode::bad_value, std::move(sentence)};
+}
+
+Refusal check_same_length(std::string_view name, std::size_t size, std::size_t rows) {
+  if (size == rows) return std::nullopt;
+  return Problem{ErrorCode::array_mismatch, "The request has " + std::to_string(rows) +
+                                                " ids but " + std::to_string(size) + " " +
+                                                std::string(name) + "; each id needs one."};
+}
+
+/// One component count a space; wgs84 may leave out the altitude.
+Refusal check_components(int components, Space space) {
+  const bool fits = components == dimensions(space) || (space == Space::wgs84 && components == 2);
+  if (fits) return std::nullopt;
+  return bad_value("The batch has " + std::to_string(components) +
+                   " components a row; this server's space is " + std::string(to_string(space)) +
+                   ", which takes " + (space == Space::wgs84 ? "2 or " : "") +
+                   std::to_string(dimensions(space)) + ".");
+}
+
+Refusal check_coordinates(const UpdateBatch& batch) {
+  if (!batch.coordinates.empty() && !batch.coordinates_f32.empty())
+    return Problem{ErrorCode::array_mismatch,
+                   "The batch has coordinates and coordinates_f32; send one of them."};
+  const std::size_t size = batch.coordinates.size() + batch.coordinates_f32.size();
+  const std::size_t needed = batch.ids.size() * batch.components;
+  if (size == needed) return std::nullopt;
+  return Problem{ErrorCode::array_mismatch, "The batch has " + std::to_string(size) +
+                                                " coordinates; " +
+                                                std::to_string(batch.ids.size()) + " ids of " +
+                                                std::to_string(batch.components) +
+                                                " components need " + std::to_string(needed) + "."};
+}
+
+Refusal read(const wire::Hello& table, const Limits& limits, Hello& hello) {
+  hello = {.client = to_view(table.client()),
+           .key = to_view(table.key()),
+           .resume_session = table.resume_session(),
+           .first_sequence = table.first_sequence()};
+  if (hello.first_sequence == 0) return bad_value("first_sequence is 0; numbers start at 1.");
+  if (auto refusal = check_text("The client's name", hello.client, limits.text_bytes_max))
+    return refusal;
+  if (hello.key.empty()) return std::nullopt;
+  return check_text("The key", hello.key, limits.text_bytes_max);
+}
+
+Refusal read(const wire::UpdateBatch& table, const Limits& limits, UpdateBatch& batch) {
+  batch = {.ids = to_span(table.ids()),
+           .times_us = to_span(table.times_us()),
+           .components = table.components(),
+           .coordinates = to_span(table.coordinates()),
+           .coordinates_f32 = to_span(table.coordinates_f32()),
+           .tags = to_span(table.tags())};
+  if (auto refusal = check_row_count("ids", batch.ids.size(), limits.rows_max)) return refusal;
+  if (auto refusal = check_same_length("times_us", batch.times_us.size(), batch.ids.size()))
+    return refusal;
+  if (auto refusal = check_components(batch.components, limits.space)) return refusal;
+  if (auto refusal = check_coordinates(batch)) return refusal;
+  if (batch.tags.empty()) return std::nullopt;
+  return check_same_length("tags", batch.tags.size(), batch.ids.size());
+}
+
+Refusal read(const wire::UpdateTags& table, const Limits& limits, UpdateTags& batch) {
+  batch = {.ids = to_span(table.ids()),
+           .times_us = to_span(table.times_us()),
+           .set = to_span(table.set()),
+           .clear = to_span(table.clear())};
+  const std::size_t rows = batch.ids.size();
+  if (auto refusal = check_row_count("ids", rows, limits.rows_max)) return refusal;
+  if (auto refusal = check_same_length("times_us", batch.times_us.size(), rows)) return refusal;
+  if (auto refusal = check_same_length("set", batch.set.size(), rows)) return refusal;
+  return check_same_length("clear", batch.clear.size(), rows);
+}
+
+Refusal read(const wire::RemoveObjects& table, const Limits& limits, RemoveObjects& batch) {
+  batch = {.ids = to_span(table.ids()), .times_us = to_span(table.times_us())};
+  if (auto refusal = check_row_count("ids", batch.ids.size(), limits.rows_max)) return refusal;
+  return check_same_length("times_us", batch.times_us.size(), batch.ids.size());
+}
+
+Refusal read(const wire::PutNames& table, const Limits& limits, PutNames& batch) {
+  batch.ids = to_span(table.ids());
+  const std::size_t text_count = table.texts() == nullptr ? 0 : table.texts()->size();
+  if (auto refusal = check_row_count("ids", batch.ids.size(), limits.rows_max)) return refusal;
+  if (auto refusal = check_same_length("texts", text_count, batch.ids.size())) return refusal;
+  batch.texts.reserve(text_count);
+  for (std::size_t row = 0; row < text_count; ++row) {
+    const std::string_view text =
+        to_view(table.texts()->Get(static_cast<flatbuffers::uoffset_t>(row)));
+    if (auto refusal = check_text("The text", text, limits.text_bytes_max))
+      return in_row("Row", row, std::move(refusal));
+    batch.texts.push_back(text);
+  }
+  return std::nullopt;
+}
+
+Refusal read(const wire::PutStream& table, const Limits&, PutStream& stream) {
+  stream = {.name = to_view(table.name()),
+            .on = static_cast<ReportOn>(table.on()),
+            .with = {.distance = table.with_distance(),
+                     .position = table.with_position(),
+                     .tags = table.with_tags()}};
+  if (table.on() > wire::ReportOn::MAX)
+    return bad_value("on is neither membership (0), order (1) nor distance (2).");
+  return check_stream_name(stream.name);
+}
+
+Refusal read(const wire::Query& table, const Limits& limits, QuerySpec& query) {
+  if (table.anchor() > wire::AnchorKind::MAX)
+    return bad_value("anchor is neither fixed (0), follow (1) nor every_object (2).");
+  if (table.anchor() == wire::AnchorKind::fixed && table.position() == nullptr)
+    return bad_value("a fixed anchor needs a position.");
+  query = {.id = QueryId{table.id()},
+           .k = table.k(),
+           .anchor = static_cast<AnchorKind>(table.anchor()),
+           .object = ObjectId{table.object()},
+           .tags = {table.tags_required(), table.tags_forbidden()},
+           .distance_max_m = table.distance_max_m(),
+           .age_max_us = table.age_max_us(),
+           .subject = {table.subject_tags_required(), table.subject_tags_forbidden()},
+           .lease_ms = table.lease_ms()};
+  if (const wire::Vec3* position = table.position())
+    query.position = {position->x(), position->y(), position->z()};
+  return check_query(query, limits);
+}
+
+using QueryTables = flatbuffers::Vector<flatbuffers::Offset<wire::Query>>;
+
+Refusal read(const QueryTables* tables, std::string_view what, std::uint32_t count_max,
+             const Limits& limits, std::vector<QuerySpec>& queries) {
+  if (tables == nullptr) return std::nullopt;
+  if (auto refusal = check_row_count("queries", tables->size(), count_max)) return refusal;
+  queries.resize(tables->size());
+  for (flatbuffers::uoffset_t row = 0; row < tables->size(); ++row) {
+    if (auto refusal = read(*tables->Get(row), limits, queries[row]))
+      return in_row(what, row, std::move(refusal));
+  }
+  return std::nullopt;
+}
+
+Refusal read(const wire::PutQueries& table, const Limits& limits, PutQueries& batch) {
+  batch.stream = to_view(table.stream());
+  if (auto refusal = check_stream_name(batch.stream)) return refusal;
+  return read(table.queries(), "Query", limits.rows_max, limits, batch.queries);
+}
+
+Refusal read(const wire::RemoveQueries& table, const Limits& limits, RemoveQueries& batch) {
+  batch = {.stream = to_view(table.stream()), .ids = to_span(table.ids())};
+  if (auto refusal = check_stream_name(batch.stream)) return refusal;
+  return check_row_count("ids", batch.ids.size(), limits.rows_max);
+}
+
+Refusal read(const wire::GetSnapshot& table, const Limits& limits, GetSnapshot& request) {
+  request = {.stream = to_view(table.stream()),
+             .query_ids = to_span(table.query_ids()),
+             .page = table.page()};
+  if (auto refusal = check_stream_name(request.stream)) return refusal;
+  return check_row_count("query_ids", request.query_ids.size(), limits.rows_max);
+}
+
+Refusal read(const wire::GetNeighbors& table, const Limits& limits, GetNeighbors& request) {
+  if (auto refusal =
+          read(table.questions(), "Question", limits.questions_max, limits, request.questions))
+    return refusal;
+  for (const QuerySpec& question : request.questions)
+    if (question.anchor == AnchorKind::every_object)
+      return bad_value("A one-shot question can't ask for every object; put a query instead.");
+  return std::nullopt;
+}
+
+Refusal read(const wire::GetStats&, const Limits&, GetStats&) {
+  return std::nullopt;
+}
+
+Refusal read(const wire::AdvanceTick& table, const Limits&, AdvanceTick& request) {
+  request.tau_us = table.tau_us();
+  return std::nullopt;
+}
+
+Refusal read(const wire::ReportReceived& table, const Limits&, ReportReceived& report) {
+  report = {.stream = to_view(table.stream()),
+            .epoch = table.epoch(),
+            .sequence = table.sequence(),
+            .lost = table.lost()};
+  return check_stream_name(report.stream);
+}
+
+template <class Body, class Table>
+Refusal read_as(const Table* table, const Limits& limits, DecodedRequest& request) {
+  if (table == nullptr) return malformed("The request has a body type but no body.");
+  auto& body = request.body.emplace<Body>();
+  request.sequenced = is_sequenced(request.body);
+  return read(*table, limits, body);
+}
+
+Refusal read_body(const wire::Request& root, const Limits& limits, DecodedRequest& request) {
+  switch (root.body_type()) {
+    case wire::RequestBody::Hello:
+      return read_as<Hello>(root.body_as_Hello(), limits, request);
+    case wire::RequestBody::UpdateBatch:
+      return read_as<UpdateBatch>(root.body_as_UpdateBatch(), limits, request);
+    case wire::RequestBody::UpdateTags:
+      return read_as<UpdateTags>(root.body_as_UpdateTags(), limits, request);
+    case wire::RequestBody::RemoveObjects:
+      return read_as<RemoveObjects>(root.body_as_RemoveObjects(), limits, request);
+    case wire::RequestBody::PutNames:
+      return read_as<PutNames>(root.body_as_PutNames(), limits, request);
+    case wire::RequestBody::PutStream:
+      return read_as<PutStream>(root.body_as_PutStream(), limits, request);
+    case wire::RequestBody::PutQueries:
+      return read_as<PutQueries>(root.body_as_PutQueries(), limits, request);
+    case wire::RequestBody::RemoveQueries:
+      return read_as<RemoveQueries>(root.body_as_RemoveQueries(), limits, request);
+    case wire::RequestBody::GetSnapshot:
+      return read_as<GetSnapshot>(root.body_as_GetSnapshot(), limits, request);
+    case wire::RequestBody::GetNeighbors:
+      return read_as<GetNeighbors>(root.body_as_GetNeighbors(), limits, request);
+    case wire::RequestBody::GetStats:
+      return read_as<GetStats>(root.body_as_GetStats(), limits, request);
+    case wire::RequestBody::AdvanceTick:
+      return read_as<AdvanceTick>(root.body_as_AdvanceTick(), limits, request);
+    case wire::RequestBody::ReportReceived:
+      return read_as<ReportReceived>(root.body_as_ReportReceived(), limits, request);
+    case wire::RequestBody::NONE:
+      break;
+  }
+  return Problem{ErrorCode::unknown_request,
+                 "The request's body type " + std::to_string(static_cast<int>(root.body_type())) +
+                     " is not one of protocol version " + std::to_string(protocol_version) + "."};
+}
+
+}  // namespace
+
+DecodedRequest decode_request(const AlignedBytes& frame, const Limits& limits) {
+  DecodedRequest request;
+  const auto bytes = frame.bytes();
+  if (bytes.size() > limits.frame_bytes_max) {
+    request.problem = {ErrorCode::frame_too_large,
+                       "The frame has " + std::to_string(bytes.size()) + " bytes; allowed are " +
+                           std::to_string(limits.frame_bytes_max) + "."};
+    return request;
+  }
+  // Every table that is no query is counted on one hand.
+  const std::size_t tables_max = std::size_t{limits.rows_max} + limits.questions_max + 8;
+  const auto* root = verified_root<wire::Request>(bytes, request_identifier, tables_max);
+  if (root == nullptr) {
+    request.problem = malformed(
+        "The frame is not a FlatBuffer of the table Request with the file identifier STRQ, or it "
+        "has more rows than allowed.");
+    return request;
+  }
+  if (root->version() != protocol_version) {
+    request.problem = {ErrorCode::wrong_version, "The request is of protocol version " +
+                                                     std::to_string(root->version()) +
+                                                     "; this server speaks version " +
+                                                     std::to_string(protocol_version) + "."};
+    return request;
+  }
+  request.head = {root->request_id(), root->session(), root->sequence()};
+  request.problem = read_body(*root, limits, request);
+  return request;
+}
+
+}  // namespace starling::protocol

@@ -1,0 +1,111 @@
+// Replies to bytes: see reply_codec.hpp.
+#include <vector>
+
+#include "knn/assert.hpp"
+#include "protocol/reply_codec.hpp"
+#include "protocol/wire.hpp"
+
+namespace starling::protocol {
+namespace {
+
+using flatbuffers::FlatBufferBuilder;
+using flatbuffers::Offset;
+
+// What a page or answer takes beside its chunk: the reply, the head, a stream's name.
+constexpr std::size_t head_bytes = 1024;
+
+template <class Table>
+Frame finish(FlatBufferBuilder& builder, const ReplyHead& head, Offset<Table> body) {
+  builder.Finish(wire::CreateReply(builder, protocol_version, head.request_id, head.sequence,
+                                   wire::ReplyBodyTraits<Table>::enum_value, body.Union()),
+                 reply_identifier);
+  return Frame(builder.Release());
+}
+
+}  // namespace
+
+Frame encode_error(const ReplyHead& head, const ErrorReply& reply) {
+  FlatBufferBuilder builder;
+  const auto sentence = add_text(builder, reply.problem.sentence);
+  return finish(builder, head,
+                wire::CreateError(builder, static_cast<wire::ErrorCode>(reply.problem.code),
+                                  sentence, reply.sequence_expected));
+}
+
+Frame encode_hello_reply(const ReplyHead& head, const HelloReply& reply) {
+  FlatBufferBuilder builder;
+  const auto server = add_text(builder, reply.server);
+  const Position& origin = reply.space.origin;
+  const wire::Vec3 origin_wire(origin[0], origin[1], origin[2]);
+  const Limits& limits = reply.limits;
+  return finish(builder, head,
+                wire::CreateHelloReply(
+                    builder, reply.session, reply.resumed, reply.last_sequence, reply.epoch, server,
+                    static_cast<wire::Space>(reply.space.space), reply.space.resolution_m,
+                    &origin_wire, reply.manual_ticks, limits.frame_bytes_max, limits.rows_max,
+                    limits.credit_rows, limits.credit_bytes, limits.k_max, limits.questions_max,
+                    limits.text_bytes_max, reply.session_idle_ms, limits.unanswered_max));
+}
+
+Frame encode_batch_reply(const ReplyHead& head, const BatchReply& reply) {
+  check_invariant(reply.first_rejected.size() <= rejected_rows_listed_max,
+                  "a reply lists a bounded number of rejected rows");
+  FlatBufferBuilder builder;
+  std::vector<Offset<wire::ReasonCount>> reasons;
+  for (const ReasonCount& each : reply.reasons)
+    reasons.push_back(
+        wire::CreateReasonCount(builder, static_cast<wire::RowReason>(each.reason), each.count));
+  std::vector<wire::RejectedRow> rows;
+  for (const RejectedRow& row : reply.first_rejected)
+    rows.emplace_back(row.index, static_cast<wire::RowReason>(row.reason));
+  const auto reasons_at = builder.CreateVector(reasons);
+  const auto rows_at = builder.CreateVectorOfStructs(rows);
+  return finish(builder, head,
+                wire::CreateBatchReply(builder, reply.accepted, reply.late, reply.rejected,
+                                       reasons_at, rows_at));
+}
+
+Frame encode_done(const ReplyHead& head) {
+  FlatBufferBuilder builder;
+  return finish(builder, head, wire::CreateDone(builder));
+}
+
+Frame encode_stats(const ReplyHead& head, const Stats& reply) {
+  FlatBufferBuilder builder;
+  std::vector<Offset<wire::Counter>> counters;
+  for (const Counter& counter : reply.counters) {
+    const auto name = add_text(builder, counter.name);
+    counters.push_back(wire::CreateCounter(builder, name, counter.value));
+  }
+  return finish(builder, head, wire::CreateStats(builder, builder.CreateVector(counters)));
+}
+
+Frame encode_tick_done(const ReplyHead& head, const TickDone& reply) {
+  FlatBufferBuilder builder;
+  return finish(builder, head,
+                wire::CreateTickDone(builder, to_number(reply.tick), reply.tau_us,
+                                     reply.object_count, reply.list_count, reply.removal_count,
+                                     reply.build_ms, reply.search_ms, reply.diff_ms));
+}
+
+Frame encode_snapshot_page(const ReplyHead& head, const SnapshotHead& page,
+                           const ListSource& lists) {
+  FlatBufferBuilder builder(chunk_bytes(lists) + head_bytes);
+  const auto chunk = add_lists(builder, lists);
+  const auto stream = add_text(builder, page.stream);
+  return finish(
+      builder, head,
+      wire::CreateSnapshotPage(builder, stream, page.epoch, to_number(page.tick), page.tau_us,
+                               page.sequence, page.next_page, page.list_count, chunk));
+}
+
+Frame encode_neighbors(const ReplyHead& head, const NeighborsHead& answer,
+                       const ListSource& lists) {
+  FlatBufferBuilder builder(chunk_bytes(lists) + head_bytes);
+  const auto chunk = add_lists(builder, lists);
+  return finish(
+      builder, head,
+      wire::CreateNeighbors(builder, answer.epoch, to_number(answer.tick), answer.tau_us, chunk));
+}
+
+}  // namespace starling::protocol

@@ -1,0 +1,72 @@
+// Why the server refuses a request or a row: the closed lists behind Error and BatchReply, equal to
+// those in starling.fbs. README.md says what a client does about each.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace starling::protocol {
+
+/// Why a whole request was refused; it changed nothing.
+enum class ErrorCode : std::uint16_t {
+  none,
+  malformed,        ///< not a verified Request of this schema
+  wrong_version,    ///< of another protocol version
+  unknown_request,  ///< a body that this server does not know
+  frame_too_large,  ///< longer than frame_bytes_max
+  too_many_rows,    ///< more rows, queries, questions or ids than a request may have
+  array_mismatch,   ///< arrays of one batch differ in length
+  bad_value,        ///< a number or enum outside what its field allows
+  bad_text,         ///< a name or text that is empty, too long, not UTF-8, or has a NUL
+  k_out_of_range,   ///< k is 0 or beyond k_max
+  unknown_stream,   ///< no PutStream has named it
+  too_many_streams,
+  unknown_session,  ///< no Hello has opened it, or it was idle too long
+  too_many_sessions,
+  sequence_gap,        ///< not the successor of the last sequence number
+  sequence_forgotten,  ///< applied so long ago that its reply is gone
+  out_of_credit,       ///< beyond the session's rows or bytes without an answer
+  busy,                ///< a bounded queue of the server is full; try again
+  not_manual,          ///< AdvanceTick to a server whose ticks follow the wall clock
+  tau_too_early,       ///< AdvanceTick to before the last tick
+  tick_failed,         ///< the engine failed; the old lists stand
+  page_expired,        ///< the snapshot behind this page is no longer held
+  shutting_down,
+};
+inline constexpr auto last_error_code = ErrorCode::shutting_down;
+
+/// Why one row of an accepted batch had no effect.
+enum class RowReason : std::uint8_t {
+  none,
+  late,               ///< older than what is stored; counted as late, not as rejected
+  future,             ///< beyond tau + future_max
+  time_out_of_range,  ///< beyond +-2^61 us
+  unknown_object,     ///< tags for an object never seen, or forgotten
+  too_many_objects,
+  position_not_finite,
+  position_out_of_range,   ///< beyond 2^30 lattice units from the origin
+  longitude_out_of_range,  ///< outside [-180, 180]
+  latitude_out_of_range,   ///< outside [-90, 90]
+  unknown_query,
+  too_many_queries,
+  text_is_not_its_id,  ///< PutNames: the text's id is another
+  name_collision,      ///< PutNames: the id is known by another text
+  too_many_names,
+};
+inline constexpr auto last_row_reason = RowReason::too_many_names;
+
+std::string_view to_string(ErrorCode code);
+std::string_view to_string(RowReason reason);
+
+/// Whether a refused request used up its sequence number: true for requests that no resend can
+/// help, false for those that may be sent again unchanged, now or later.
+bool consumes_sequence(ErrorCode code);
+
+/// A refusal: the code for the program, one sentence for its author.
+struct Problem {
+  ErrorCode code = ErrorCode::none;
+  std::string sentence{};  ///< what was wrong, where, and what is allowed
+};
+
+}  // namespace starling::protocol

@@ -1,0 +1,140 @@
+// A tick's message: see tick_message.hpp.
+#include "protocol/tick_message.hpp"
+
+#include <algorithm>
+
+#include "protocol/limits.hpp"
+#include "protocol/wire.hpp"
+
+namespace starling::protocol {
+namespace {
+
+Frame encode_header(const TickHeader& header) {
+  flatbuffers::FlatBufferBuilder builder(256);
+  builder.Finish(wire::CreateTickHeader(
+                     builder, protocol_version, header.epoch, to_number(header.tick), header.tau_us,
+                     header.newest_time_us, header.sequence, header.failed, header.object_count,
+                     header.chunk_count, header.list_count, header.removal_count,
+                     static_cast<wire::Space>(header.space), static_cast<wire::ReportOn>(header.on),
+                     header.with.distance, header.with.position, header.with.tags),
+                 tick_header_identifier);
+  return Frame(builder.Release());
+}
+
+Frame encode_chunk(const ListSource& source) {
+  flatbuffers::FlatBufferBuilder builder(chunk_bytes(source));
+  builder.Finish(add_lists(builder, source), list_chunk_identifier);
+  return Frame(builder.Release());
+}
+
+std::optional<Problem> read_header(const AlignedBytes& frame, TickHeader& header) {
+  const auto* table = verified_root<wire::TickHeader>(frame.bytes(), tick_header_identifier, 1);
+  if (table == nullptr)
+    return malformed(
+        "The frame after the topic is not a FlatBuffer of the table TickHeader with the file "
+        "identifier STTH.");
+  if (table->version() != protocol_version)
+    return Problem{ErrorCode::wrong_version,
+                   "The tick is of protocol version " + std::to_string(table->version()) +
+                       "; this client speaks version " + std::to_string(protocol_version) + "."};
+  if (table->space() > wire::Space::MAX || table->on() > wire::ReportOn::MAX)
+    return malformed("The tick's space or on is not one of protocol version 1.");
+  header = {.epoch = table->epoch(),
+            .tick = Tick{table->tick()},
+            .tau_us = table->tau_us(),
+            .newest_time_us = table->newest_time_us(),
+            .sequence = table->sequence(),
+            .failed = table->failed(),
+            .object_count = table->object_count(),
+            .chunk_count = table->chunk_count(),
+            .list_count = table->list_count(),
+            .removal_count = table->removal_count(),
+            .space = static_cast<Space>(table->space()),
+            .on = static_cast<ReportOn>(table->on()),
+            .with = {.distance = table->with_distance(),
+                     .position = table->with_position(),
+                     .tags = table->with_tags()}};
+  return std::nullopt;
+}
+
+std::optional<Problem> check_columns(const TickHeader& header, const ListChunk& lists) {
+  const std::size_t neighbors = lists.object_ids.size();
+  if (lists.distances_m.size() == (header.with.distance ? neighbors : 0) &&
+      lists.positions.size() == (header.with.position ? 3 * neighbors : 0) &&
+      lists.tags.size() == (header.with.tags ? neighbors : 0))
+    return std::nullopt;
+  return malformed("A chunk carries other columns than its header promises.");
+}
+
+std::optional<Problem> read_chunks(std::span<const AlignedBytes> frames, DecodedTick& message) {
+  std::uint64_t lists = 0;
+  std::uint64_t removals = 0;
+  for (const AlignedBytes& frame : frames) {
+    const auto* table = verified_root<wire::ListChunk>(frame.bytes(), list_chunk_identifier, 1);
+    if (table == nullptr)
+      return malformed(
+          "A chunk is not a FlatBuffer of the table ListChunk with the file identifier STLC.");
+    ListChunk& chunk = message.chunks.emplace_back();
+    if (auto problem = read_lists(table, chunk)) return problem;
+    if (auto problem = check_columns(message.header, chunk)) return problem;
+    const auto removed = static_cast<std::uint64_t>(
+        std::ranges::count_if(chunk.events, [](std::uint8_t event) { return event != 0; }));
+    removals += removed;
+    lists += chunk.list_count() - removed;
+  }
+  if (lists == message.header.list_count && removals == message.header.removal_count)
+    return std::nullopt;
+  return malformed("A tick's chunks hold another number of lists than its header says.");
+}
+
+}  // namespace
+
+std::string topic_of(std::string_view stream) {
+  std::string topic(stream);
+  topic.push_back('\0');
+  return topic;
+}
+
+std::size_t TickMessage::bytes() const {
+  std::size_t sum = topic.size() + header.size();
+  for (const Frame& chunk : chunks) sum += chunk.size();
+  return sum;
+}
+
+TickMessage encode_tick(std::string_view stream, TickHeader header, const ListSource& lists) {
+  TickMessage message;
+  message.topic = topic_of(stream);
+  header.with = carried_columns(lists);
+  header.removal_count = static_cast<std::uint64_t>(std::ranges::count(
+      lists.reports, ListEvent::removed, [](const QueryReport& report) { return report.event; }));
+  header.list_count = lists.reports.size() - header.removal_count;
+  for (auto rest = lists.reports; !rest.empty();) {
+    const std::size_t count = lists_that_fit(rest, lists.with);
+    message.chunks.push_back(encode_chunk({rest.first(count), header.with, lists.lattice}));
+    rest = rest.subspan(count);
+  }
+  header.chunk_count = static_cast<std::uint32_t>(message.chunks.size());
+  message.header = encode_header(header);
+  return message;
+}
+
+DecodedTick decode_tick(std::span<const AlignedBytes> frames) {
+  DecodedTick message;
+  if (frames.empty()) {
+    message.problem = malformed("A tick's message has no header.");
+    return message;
+  }
+  message.problem = read_header(frames.front(), message.header);
+  if (message.problem) return message;
+  const auto chunks = frames.subspan(1);
+  if (chunks.size() != message.header.chunk_count) {
+    message.problem =
+        malformed("A tick's message has " + std::to_string(chunks.size()) +
+                  " chunks; its header says " + std::to_string(message.header.chunk_count) + ".");
+    return message;
+  }
+  message.problem = read_chunks(chunks, message);
+  return message;
+}
+
+}  // namespace starling::protocol

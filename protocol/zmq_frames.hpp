@@ -1,0 +1,63 @@
+// Frames as ZeroMQ messages and back, and waiting for them: signals cut ZeroMQ's calls short, which
+// is no reason to fail. Included by .cpp files that own sockets.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <zmq.hpp>
+
+#include "protocol/frame.hpp"
+
+namespace starling::protocol {
+
+/// Hands the frame's memory to ZeroMQ, uncopied.
+inline zmq::message_t to_message(Frame frame) {
+  auto owner = std::make_unique<Frame>(std::move(frame));
+  const auto bytes = owner->mutable_bytes();
+  zmq::message_t message(
+      bytes.data(), bytes.size(), [](void*, void* hint) { delete static_cast<Frame*>(hint); },
+      owner.get());
+  owner.release();
+  return message;
+}
+
+/// The message must outlive what is returned.
+inline AlignedBytes to_aligned(const zmq::message_t& message) {
+  return AlignedBytes({static_cast<const std::byte*>(message.data()), message.size()});
+}
+
+/// Repeats a call of ZeroMQ's that a signal cuts short.
+template <class Call>
+auto uninterrupted(const Call& call) {
+  while (true) {
+    try {
+      return call();
+    } catch (const zmq::error_t& error) {
+      if (error.num() != EINTR) throw;
+    }
+  }
+}
+
+/// True once a message is there to be received, false if none comes until then.
+inline bool wait_until_readable(zmq::socket_t& socket,
+                                std::chrono::steady_clock::time_point until) {
+  return uninterrupted([&] {
+    using std::chrono::milliseconds;
+    const auto left = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now());
+    zmq::pollitem_t item{socket.handle(), 0, ZMQ_POLLIN, 0};
+    return zmq::poll(&item, 1, std::max(left, milliseconds(0))) > 0;
+  });
+}
+
+/// The next frame of what waits; false if nothing does.
+inline bool receive_now(zmq::socket_t& socket, zmq::message_t& frame) {
+  return uninterrupted([&] { return socket.recv(frame, zmq::recv_flags::dontwait).has_value(); });
+}
+
+}  // namespace starling::protocol

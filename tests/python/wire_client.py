@@ -1,0 +1,237 @@
+"""A Starling client in Python, written from protocol/README.md alone: pyzmq, flatbuffers and what
+`flatc --python` makes of the schema. Lists are held as {(query, subject or None): [(object, metres)]}.
+Used by wire_client_test.py, which also shows how to call it.
+"""
+
+import importlib
+
+import flatbuffers
+import zmq
+
+PROTOCOL_VERSION = 1
+
+
+def generated(table):
+    return importlib.import_module("starling.wire." + table)
+
+
+def root(frame, table, identifier):
+    assert frame[4:8] == identifier, frame[4:8]
+    return getattr(generated(table), table).GetRootAs(frame, 0)
+
+
+def add_table(builder, table, fields):
+    """Fields are scalars, texts, or functions that add a vector or struct."""
+    module = generated(table)
+    offsets = {}
+    for name, value in fields.items():
+        if isinstance(value, str):
+            offsets[name] = builder.CreateString(value)
+        elif callable(value) and not getattr(value, "inline", False):
+            offsets[name] = value(builder)
+        else:
+            offsets[name] = value
+    module.Start(builder)
+    for name, value in offsets.items():
+        if callable(value):
+            value = value(builder)
+        getattr(module, "Add" + "".join(part.capitalize() for part in name.split("_")))(
+            builder, value)
+    return module.End(builder)
+
+
+def vector(kind, values):
+    """kind: Uint64, Int64, Float64, Float32, Uint32."""
+    size = int(kind[-2:]) // 8
+
+    def add(builder):
+        builder.StartVector(size, len(values), size)
+        for value in reversed(values):
+            getattr(builder, "Prepend" + kind)(value)
+        return builder.EndVector()
+
+    return add
+
+
+def vector_of(offsets_of):
+    """offsets_of(builder) returns the offsets of tables or texts."""
+
+    def add(builder):
+        offsets = offsets_of(builder)
+        builder.StartVector(4, len(offsets), 4)
+        for offset in reversed(offsets):
+            builder.PrependUOffsetTRelative(offset)
+        return builder.EndVector()
+
+    return add
+
+
+def position(x, y, z=0.0):
+    def add(builder):
+        return generated("Vec3").CreateVec3(builder, x, y, z)
+
+    add.inline = True  # a struct is written while its table is open
+    return add
+
+
+def queries(rows):
+    return vector_of(lambda builder: [add_table(builder, "Query", row) for row in rows])
+
+
+class Refused(Exception):
+    def __init__(self, code, sentence, sequence_expected):
+        super().__init__(sentence)
+        self.code = code
+        self.sequence_expected = sequence_expected
+
+
+class Client:
+    def __init__(self, context, commands, kind=zmq.DEALER, timeout_s=20):
+        self.socket = context.socket(kind)
+        self.socket.linger = 0
+        self.socket.rcvtimeo = timeout_s * 1000
+        self.socket.connect(commands)
+        self.request_id = 0
+        self.session = 0
+        self.sequence = 0
+        self.hello = self.call("Hello", client="wire_client_test")
+        self.session = self.hello.Session()
+
+    def close(self):
+        self.socket.close()
+
+    def encode(self, body_type, fields, sequence):
+        builder = flatbuffers.Builder(1024)
+        body = add_table(builder, body_type, fields)
+        request = add_table(
+            builder, "Request",
+            dict(version=PROTOCOL_VERSION, request_id=self.request_id, session=self.session,
+                 sequence=sequence, body=body,
+                 body_type=getattr(generated("RequestBody").RequestBody, body_type)))
+        builder.Finish(request, b"STRQ")
+        return bytes(builder.Output())
+
+    def call(self, body_type, **fields):
+        """A request that changes nothing."""
+        frame = self.encode(body_type, fields, 0)
+        self.request_id += 1
+        return self.exchange(frame)
+
+    def change(self, body_type, **fields):
+        """A request that changes something, under the next number, which it uses up even if it is
+        refused for good."""
+        self.sequence += 1
+        frame = self.encode(body_type, fields, self.sequence)
+        self.request_id += 1
+        return self.exchange(frame)
+
+    def exchange(self, frame):
+        self.socket.send(frame)
+        return self.decode(self.socket.recv())
+
+    @staticmethod
+    def decode(frame):
+        reply = root(frame, "Reply", b"STRP")
+        names = {value: name for name, value in vars(generated("ReplyBody").ReplyBody).items()
+                 if not name.startswith("_")}
+        table = names[reply.BodyType()]
+        body = getattr(generated(table), table)()
+        body.Init(reply.Body().Bytes, reply.Body().Pos)
+        if table == "Error":
+            raise Refused(body.Code(), body.Sentence().decode(), body.SequenceExpected())
+        return body
+
+    def advance(self, tau_us):
+        return self.change("AdvanceTick", tau_us=tau_us)
+
+
+def lists_of(chunk):
+    """[(key, removed, neighbours)] of a ListChunk."""
+    result = []
+    for at in range(chunk.QueryIdsLength()):
+        has_subject = chunk.HasSubjectLength() > 0 and chunk.HasSubject(at)
+        key = (chunk.QueryIds(at), chunk.SubjectIds(at) if has_subject else None)
+        removed = chunk.EventsLength() > 0 and chunk.Events(at) == 1
+        neighbors = [(chunk.ObjectIds(n), chunk.DistancesM(n))
+                     for n in range(chunk.Offsets(at), chunk.Offsets(at + 1))]
+        result.append((key, removed, neighbors))
+    return result
+
+
+class Subscription:
+    """The README's section "How to subscribe"."""
+
+    def __init__(self, context, results, client, stream):
+        self.client = client
+        self.stream = stream
+        self.lists = {}
+        self.epoch = None
+        self.sequence = 0
+        self.tick = None
+        self.live = False
+        self.lost = 0
+        self.messages_read = 0
+        self.buffered = []
+        self.socket = context.socket(zmq.SUB)
+        self.socket.linger = 0
+        self.socket.rcvhwm = 1000
+        self.socket.subscribe(stream.encode() + b"\0")
+        self.socket.connect(results)
+
+    def close(self):
+        self.socket.close()
+
+    def read(self, timeout_ms):
+        """Takes in one message; False if none comes."""
+        if not self.socket.poll(timeout_ms):
+            return False
+        topic, header, *chunks = self.socket.recv_multipart()
+        assert topic == self.stream.encode() + b"\0", topic
+        header = root(header, "TickHeader", b"STTH")
+        chunks = [root(chunk, "ListChunk", b"STLC") for chunk in chunks]
+        assert header.ChunkCount() == len(chunks)
+        self.messages_read += 1
+        self.take(header, chunks)
+        if not self.live:
+            self.take_snapshot()
+        return True
+
+    def take(self, header, chunks):
+        is_next = header.Epoch() == self.epoch and header.Sequence() == self.sequence + 1
+        if self.live and is_next:
+            self.apply(header, chunks)
+        elif header.Epoch() != self.epoch or header.Sequence() > self.sequence:
+            if self.live and header.Epoch() == self.epoch:
+                self.lost += header.Sequence() - self.sequence - 1
+            self.live = False
+            self.buffered.append((header, chunks))
+            del self.buffered[:-100]
+
+    def apply(self, header, chunks):
+        for chunk in chunks:
+            for key, removed, neighbors in lists_of(chunk):
+                if removed:
+                    self.lists.pop(key, None)
+                else:
+                    self.lists[key] = neighbors
+        self.sequence = header.Sequence()
+        if not header.Failed():
+            self.tick = header.Tick()
+
+    def take_snapshot(self):
+        lists, page = {}, 0
+        while True:
+            reply = self.client.call("GetSnapshot", stream=self.stream, page=page)
+            for key, _, neighbors in lists_of(reply.Lists()):
+                lists[key] = neighbors
+            page = reply.NextPage()
+            if page == 0:
+                break
+        assert reply.ListCount() == len(lists)
+        self.lists, self.epoch, self.sequence = lists, reply.Epoch(), reply.Sequence()
+        self.tick = reply.Tick()
+        self.live = True
+        waiting, self.buffered = self.buffered, []
+        for header, chunks in waiting:
+            if header.Epoch() == self.epoch and header.Sequence() > self.sequence:
+                self.take(header, chunks)

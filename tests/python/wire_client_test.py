@@ -1,0 +1,264 @@
+"""Runs a real `starling serve` and talks to it as protocol/README.md says; compares every answer with
+a brute force of its own. Arguments: the starling program, flatc, the schema, a directory for flatc's
+output, then unittest's.
+"""
+
+import json
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import zmq
+
+from wire_client import Client, Refused, Subscription, lists_of, position, queries, vector, vector_of
+
+STARLING, FLATC, SCHEMA, GENERATED = sys.argv[1:5]
+RESOLUTION_M = 0.01
+EVERY_OBJECT, FOLLOW = 2, 1
+DISTANCE = 2  # ReportOn
+START_US = 1_700_000_000_000_000
+OCCUPIED = 1
+
+
+class World:
+    """Objects in whole centimetres, and the k nearest by sorting all of them."""
+
+    def __init__(self, seed, count):
+        self.random = random.Random(seed)
+        self.objects = {}  # id: [x_cm, y_cm, tags]
+        for number in range(count):
+            self.objects[1000 + number] = [self.coordinate(), self.coordinate(), number % 4]
+
+    def coordinate(self):
+        return self.random.randrange(-50_000, 50_000)
+
+    def move_some(self):
+        moved = self.random.sample(sorted(self.objects), len(self.objects) // 3)
+        for number in moved:
+            self.objects[number][:2] = self.coordinate(), self.coordinate()
+        return moved
+
+    def nearest(self, x_cm, y_cm, k, without=None, forbidden=0, distance_max_m=math.inf):
+        found = []
+        for number, (x, y, tags) in self.objects.items():
+            distance_sq = (x - x_cm) ** 2 + (y - y_cm) ** 2
+            if number == without or tags & forbidden:
+                continue
+            if distance_sq * RESOLUTION_M ** 2 <= distance_max_m ** 2:
+                found.append((distance_sq, number))
+        return [(number, math.sqrt(d) * RESOLUTION_M) for d, number in sorted(found)[:k]]
+
+    def lists(self):
+        """Of the queries that WireClientTest.put_queries puts."""
+        x, y, _ = self.objects[1001]
+        result = {(1, None): self.nearest(0, 0, 5),
+                  (2, None): self.nearest(x, y, 3, without=1001),
+                  (3, None): self.nearest(10_000, 0, 8, forbidden=OCCUPIED, distance_max_m=200.0)}
+        for number, (x, y, tags) in self.objects.items():
+            if tags & OCCUPIED:
+                result[(4, number)] = self.nearest(x, y, 2, without=number, forbidden=OCCUPIED)
+        return result
+
+
+class WireClientTest(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self.directory.cleanup)
+        self.start_server()
+        self.context = zmq.Context()
+        self.addCleanup(self.context.term)
+        self.tau_us = START_US
+        self.client = self.connect()
+
+    def start_server(self):
+        path = os.path.join(self.directory.name, "endpoints.json")
+        self.server = subprocess.Popen(
+            [STARLING, "serve", "--tick", "manual", "--commands", "tcp://127.0.0.1:*", "--results",
+             "tcp://127.0.0.1:*", "--http", "127.0.0.1:0", "--endpoints-file", path,
+             "--threads", "2", "--log-level", "warning"])
+        self.addCleanup(self.stop_server)
+        deadline = time.monotonic() + 20
+        while not os.path.exists(path):
+            try:
+                self.fail(f"the server ended with {self.server.wait(timeout=0.02)}")
+            except subprocess.TimeoutExpired:
+                self.assertLess(time.monotonic(), deadline, "the server did not start")
+        with open(path) as file:
+            self.endpoints = json.load(file)
+
+    def stop_server(self):
+        if self.server.poll() is None:
+            self.server.kill()
+            self.server.wait()
+
+    def connect(self, kind=zmq.DEALER):
+        client = Client(self.context, self.endpoints["commands"], kind)
+        self.addCleanup(client.close)
+        return client
+
+    def subscribe(self, stream):
+        subscription = Subscription(self.context, self.endpoints["results"], self.client, stream)
+        self.addCleanup(subscription.close)
+        return subscription
+
+    def put_stream(self, name="riders"):
+        self.client.change("PutStream", name=name, on=DISTANCE)
+
+    def put_queries(self):
+        reply = self.client.change("PutQueries", stream="riders", queries=queries([
+            dict(id=1, k=5, position=position(0, 0)),
+            dict(id=2, k=3, anchor=FOLLOW, object=1001),
+            dict(id=3, k=8, position=position(100, 0), tags_forbidden=OCCUPIED,
+                 distance_max_m=200.0),
+            dict(id=4, k=2, anchor=EVERY_OBJECT, tags_forbidden=OCCUPIED,
+                 subject_tags_required=OCCUPIED)]))
+        self.assertEqual(reply.Accepted(), 4)
+
+    def update(self, world, numbers, time_us=None):
+        xy = [coordinate / 100 for number in numbers for coordinate in world.objects[number][:2]]
+        return self.client.change(
+            "UpdateBatch", ids=vector("Uint64", numbers),
+            times_us=vector("Int64", [time_us or self.tau_us] * len(numbers)),
+            coordinates=vector("Float64", xy),
+            tags=vector("Uint32", [world.objects[number][2] for number in numbers]))
+
+    def advance(self):
+        self.tau_us += 100_000
+        return self.client.advance(self.tau_us)
+
+    def error_code(self, name):
+        from starling.wire.ErrorCode import ErrorCode
+        return getattr(ErrorCode, name)
+
+    def assert_refused(self, name, call):
+        with self.assertRaises(Refused) as caught:
+            call()
+        self.assertEqual(caught.exception.code, self.error_code(name), str(caught.exception))
+        return caught.exception
+
+    def test_a_subscriber_holds_the_brute_forces_answer_at_every_tick(self):
+        world = World(seed=1, count=120)
+        self.put_stream()
+        self.put_stream("rider")
+        self.put_queries()
+        subscriptions = [self.subscribe("riders")]
+        self.assertEqual(self.update(world, list(world.objects)).Accepted(), 120)
+        for tick in range(1, 21):
+            done = self.advance()
+            self.assertEqual(done.Tick(), tick)
+            self.assertEqual(done.ObjectCount(), 120)
+            if tick == 1:  # Its subscription may reach the server later than the first tick.
+                subscriptions[0].take_snapshot()
+            if tick == 10:
+                subscriptions.append(self.subscribe("riders"))
+                subscriptions[1].take_snapshot()
+            for subscription in subscriptions:
+                self.read_or_ask(subscription, tick)
+                self.assertEqual(subscription.lists, world.lists(), f"tick {tick}")
+            moved = world.move_some()
+            self.assertEqual(self.update(world, moved).Accepted(), len(moved))
+        for subscription in subscriptions:
+            self.client.call("ReportReceived", stream="riders", epoch=subscription.epoch,
+                             sequence=subscription.sequence, lost=subscription.lost)
+        self.assertGreater(subscriptions[0].messages_read, 10)
+
+    def read_or_ask(self, subscription, tick):
+        """A subscription that has not reached the server yet gets no message: ask once more."""
+        while subscription.tick < tick:
+            if subscription.read(500):
+                continue
+            self.assertEqual(subscription.messages_read, 0, f"tick {tick} did not come")
+            subscription.take_snapshot()
+
+    def test_one_shot_questions_are_answered_from_the_last_tick(self):
+        world = World(seed=2, count=50)
+        self.update(world, list(world.objects))
+        self.advance()
+        reply = self.client.call("GetNeighbors", questions=queries([
+            dict(k=7, position=position(12.34, -56.78)),
+            dict(k=4, anchor=FOLLOW, object=1001),
+            dict(k=4, anchor=FOLLOW, object=5)]))
+        x, y, _ = world.objects[1001]
+        self.assertEqual([neighbors for _, _, neighbors in lists_of(reply.Lists())],
+                         [world.nearest(1234, -5678, 7), world.nearest(x, y, 4, without=1001), []])
+        self.assertEqual(reply.Tick(), 1)
+
+    def test_a_resend_is_answered_alike_and_applied_once(self):
+        world = World(seed=3, count=3)
+        client = self.client
+        client.sequence += 1
+        frame = client.encode("UpdateBatch", dict(
+            ids=vector("Uint64", [1]), times_us=vector("Int64", [START_US]),
+            coordinates_f32=vector("Float32", [1.0, 2.0])), client.sequence)
+        replies = []
+        for _ in range(3):
+            client.socket.send(frame)
+            replies.append(client.socket.recv())
+        self.assertEqual(replies[0], replies[1])
+        self.assertEqual(replies[0], replies[2])
+        gap = self.assert_refused("sequence_gap", lambda: client.exchange(
+            client.encode("AdvanceTick", dict(tau_us=START_US), client.sequence + 5)))
+        self.assertEqual(gap.sequence_expected, client.sequence + 1)
+        client.request_id += 1
+        self.assertEqual(self.update(world, [1000]).Accepted(), 1)
+        self.assertEqual(self.advance().ObjectCount(), 2)
+
+    def test_event_time_rules_hold(self):
+        world = World(seed=4, count=2)
+        self.update(world, [1000, 1001])
+        self.assertEqual(self.update(world, [1000], START_US - 1).Late(), 1)
+        tags = dict(ids=vector("Uint64", [1000, 77]),
+                    times_us=vector("Int64", [START_US, START_US]),
+                    set=vector("Uint32", [OCCUPIED, OCCUPIED]), clear=vector("Uint32", [0, 0]))
+        reply = self.client.change("UpdateTags", **tags)
+        self.assertEqual((reply.Accepted(), reply.Rejected()), (1, 1))
+        self.assertEqual(reply.FirstRejected(0).Index(), 1)
+        gone = dict(ids=vector("Uint64", [1001]), times_us=vector("Int64", [START_US + 5]))
+        self.assertEqual(self.client.change("RemoveObjects", **gone).Accepted(), 1)
+        self.assertEqual(self.update(world, [1001], START_US + 4).Late(), 1)
+        self.assertEqual(self.advance().ObjectCount(), 1)
+
+    def test_names_must_hash_to_their_ids(self):
+        reply = self.client.change(
+            "PutNames", ids=vector("Uint64", [0x44BC2CF5AD770999, 7, 8]),
+            texts=vector_of(lambda builder: [builder.CreateString(text)
+                                             for text in ("abc", "007", "abc")]))
+        self.assertEqual((reply.Accepted(), reply.Rejected()), (2, 1))
+
+    def test_bad_requests_get_their_error_and_the_server_lives_on(self):
+        self.put_stream()
+        for k in (0, 1025):
+            self.assert_refused("k_out_of_range", lambda: self.client.change(
+                "PutQueries", stream="riders",
+                queries=queries([dict(id=1, k=k, position=position(0, 0))])))
+        self.assert_refused("unknown_stream", lambda: self.client.change(
+            "PutQueries", stream="nobody", queries=queries([])))
+        self.assert_refused("array_mismatch", lambda: self.client.change(
+            "RemoveObjects", ids=vector("Uint64", [1, 2]), times_us=vector("Int64", [1])))
+        for garbage in (b"", b"x", b"STRQSTRQSTRQSTRQ", os.urandom(100)):
+            self.assert_refused("malformed", lambda: self.client.exchange(garbage))
+        nan = self.client.change("UpdateBatch", ids=vector("Uint64", [1]),
+                                 times_us=vector("Int64", [START_US]),
+                                 coordinates=vector("Float64", [math.nan, 0.0]))
+        self.assertEqual(nan.Rejected(), 1)
+        self.assertEqual(self.advance().ObjectCount(), 0)
+
+    def test_req_sockets_are_answered_too(self):
+        stats = self.connect(zmq.REQ).call("GetStats")
+        self.assertGreater(stats.CountersLength(), 0)
+
+    def test_a_terminated_server_exits_with_0(self):
+        self.server.send_signal(signal.SIGTERM)
+        self.assertEqual(self.server.wait(timeout=20), 0)
+
+
+if __name__ == "__main__":
+    subprocess.run([FLATC, "--python", "-o", GENERATED, SCHEMA], check=True)
+    sys.path.insert(0, GENERATED)
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:], verbosity=2)
