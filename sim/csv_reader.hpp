@@ -1,0 +1,53 @@
+// Records of a CSV file by RFC 4180: quotes, doubled quotes, line breaks within quotes, CRLF or LF,
+// a byte order mark, no final line break needed. The CSV layouts and the query file read with it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/text_input.hpp"
+#include "sim/trace.hpp"
+
+namespace starling::sim {
+
+class CsvReader {
+ public:
+  /// A longer record is taken for a quote left open, and an error.
+  static constexpr std::size_t record_bytes_max = 1 << 20;
+
+  explicit CsvReader(TextInput& input);
+
+  /// The next record's fields, valid until the next call; false at the end. Blank lines are passed
+  /// over. A quote within an unquoted field stands for itself. Throws TraceError if a quote is left
+  /// open.
+  bool next(std::vector<Field>& fields);
+
+ private:
+  int peek();
+  void take();
+  void begin_field();
+  void end_field();
+  void read_quoted();
+  void read_record();
+  void append(char byte);
+
+  struct FieldSpan {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    std::uint64_t line = 0;
+    std::uint64_t column = 0;
+  };
+
+  TextInput& input_;
+  std::vector<char> buffer_;
+  std::size_t position_ = 0;
+  std::size_t filled_ = 0;
+  bool at_end_ = false;
+  std::uint64_t line_ = 1;
+  std::uint64_t column_ = 1;
+  std::string record_;  ///< the fields' text, quotes undone, without separators
+  std::vector<FieldSpan> spans_;
+};
+
+}  // namespace starling::sim

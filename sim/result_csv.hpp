@@ -1,0 +1,62 @@
+// Results as CSV, everywhere the same: tick,time_us,query_id,rank,object_id,distance_m, sorted by
+// tick, query and rank. Written by `starling replay` and `starling subscribe`.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "knn/types.hpp"
+#include "protocol/list_store.hpp"
+#include "sim/name_table.hpp"
+
+namespace starling::sim {
+
+/// Decimal ids come first, by number; other ids follow, by their bytes.
+class ResultCsv {
+ public:
+  /// "-" is the standard output; a name that ends in .gz is compressed. The tables give queries and
+  /// objects (also as subjects) their original ids, and must outlive the writer. Throws
+  /// std::runtime_error as do the members.
+  ResultCsv(const std::string& path, const NameTable& query_names, const NameTable& object_names);
+  ~ResultCsv();
+  ResultCsv(const ResultCsv&) = delete;
+  ResultCsv& operator=(const ResultCsv&) = delete;
+
+  /// One tick's lists; each gives as many rows as it has neighbours.
+  void write_tick(Tick tick, std::int64_t tau_us, const protocol::ListStore& lists);
+
+  /// Hands everything written so far to the system, for a reader that follows along.
+  void flush();
+
+  /// Completes the file. The destructor only releases it, so that an unfinished file is known by an
+  /// exception and not by silence.
+  void close();
+
+ private:
+  class Output;
+
+  /// A list with what its id sorts by.
+  struct Entry {
+    bool is_text = false;
+    std::uint64_t number = 0;
+    std::string_view text;  ///< of ids that are not their number
+    const protocol::ListStore::value_type* list = nullptr;
+  };
+
+  Entry entry_of(const protocol::ListStore::value_type& list) const;
+  void write_list(std::string_view tick_prefix, const Entry& entry);
+  static void append_id(std::string& text, std::uint64_t id, const NameTable& names);
+  void write_buffer();
+
+  const NameTable& query_names_;
+  const NameTable& object_names_;
+  std::unique_ptr<Output> output_;
+  std::string buffer_;
+  std::string row_prefix_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace starling::sim

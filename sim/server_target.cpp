@@ -1,0 +1,199 @@
+// A replay as a client of a server: see server_target.hpp.
+#include "sim/server_target.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+
+#include <zmq.hpp>
+
+namespace starling::sim {
+namespace {
+
+constexpr std::int64_t patience_ms = 30'000;
+constexpr std::int64_t poll_ms = 20;
+constexpr std::size_t row_bytes = 48;  // id, time, three coordinates, tags, and some of the frame
+constexpr std::size_t query_bytes = 192;
+
+protocol::ClientOptions client_options(const std::string& commands) {
+  protocol::ClientOptions options;
+  options.commands = commands;
+  options.name = "starling replay";
+  options.timeout_ms = patience_ms;
+  return options;
+}
+
+}  // namespace
+
+ServerTarget::ServerTarget(zmq::context_t& context, const ServerTargetOptions& options)
+    : context_(context), options_(options), client_(context, client_options(options.commands)) {
+  if (!client_.server().manual_ticks)
+    throw UsageError("--connect: the server at " + options.commands +
+                     " ticks by itself; a replay needs one started with --tick manual");
+}
+
+ServerTarget::~ServerTarget() = default;
+
+void ServerTarget::start(const ReplaySetup& setup, const NameTable& object_names) {
+  put_names(object_names);
+  client_.put_stream({setup.stream, setup.on, {}}).value();
+  if (options_.wants_lists) subscribe(setup);
+  put_queries(setup);
+}
+
+std::size_t ServerTarget::batch_rows_max(std::size_t bytes_per_row) const {
+  const protocol::Limits& limits = client_.server().limits;
+  const std::size_t bytes_max = std::min<std::size_t>(limits.frame_bytes_max, limits.credit_bytes);
+  return std::max<std::size_t>(
+      1, std::min({std::size_t{limits.rows_max}, std::size_t{limits.credit_rows},
+                   bytes_max / bytes_per_row}));
+}
+
+void ServerTarget::put_names(const NameTable& object_names) {
+  const std::size_t rows_max = batch_rows_max(client_.server().limits.text_bytes_max + 32);
+  std::vector<std::uint64_t> ids;
+  protocol::PutNames batch;
+  const auto post_batch = [&] {
+    batch.ids = ids;
+    if (!ids.empty())
+      if (const auto problem = client_.post(batch)) throw protocol::RefusedError(*problem);
+    ids.clear();
+    batch.texts.clear();
+  };
+  for (const auto& [id, text] : object_names.texts()) {
+    if (text.empty()) continue;
+    ids.push_back(id);
+    batch.texts.push_back(text);
+    if (ids.size() == rows_max) post_batch();
+  }
+  post_batch();
+  expect_all_accepted("the objects' names");
+}
+
+void ServerTarget::put_queries(const ReplaySetup& setup) {
+  const std::size_t rows_max = batch_rows_max(query_bytes);
+  for (auto first = setup.queries.begin(); first != setup.queries.end();) {
+    const auto last = first + static_cast<std::ptrdiff_t>(std::min(
+                                  rows_max, static_cast<std::size_t>(setup.queries.end() - first)));
+    if (const auto problem = client_.post(protocol::PutQueries{setup.stream, {first, last}}))
+      throw protocol::RefusedError(*problem);
+    first = last;
+  }
+  expect_all_accepted("the queries");
+}
+
+void ServerTarget::expect_all_accepted(const char* what) {
+  const protocol::BatchTotals totals = client_.flush();
+  if (totals.first_refusal) throw protocol::RefusedError(*totals.first_refusal);
+  if (totals.rejected == 0) return;
+  const auto reason = std::ranges::find_if(totals.rejected_by_reason,
+                                           [](std::uint64_t count) { return count > 0; });
+  throw std::runtime_error(
+      "the server rejects " + std::to_string(totals.rejected) + " of " + what + ": " +
+      std::string(
+          to_string(static_cast<protocol::RowReason>(reason - totals.rejected_by_reason.begin()))));
+}
+
+// A subscription travels by itself, not with the commands; a tick before it has arrived would be
+// missed. The server counts it when it has.
+void ServerTarget::subscribe(const ReplaySetup& setup) {
+  const double before = subscription_count();
+  protocol::SubscriberOptions options;
+  options.results = options_.results;
+  options.client = client_options(options_.commands);
+  options.subscription.stream = setup.stream;
+  for (const protocol::QuerySpec& query : setup.queries) query_ids_.insert(to_number(query.id));
+  options.subscription.query_ids.assign(query_ids_.begin(), query_ids_.end());
+  protocol::SubscriptionHandlers handlers;
+  handlers.applied = [this](const protocol::DecodedTick& tick) { take_tick(tick); };
+  handlers.lost = [this](std::uint64_t ticks) { ticks_lost_ += ticks; };
+  subscriber_.emplace(context_, options, handlers);
+  wait_until([&] { return subscriber_->state().is_live() && subscription_count() > before; },
+             "the stream at " + options_.results);
+}
+
+double ServerTarget::subscription_count() {
+  for (const auto& [name, value] : client_.get_stats().value())
+    if (name == "starling_subscriptions") return value;
+  throw std::runtime_error("the server at " + options_.commands + " counts no subscriptions");
+}
+
+StagedRows ServerTarget::stage(std::span<const TraceRow> rows) {
+  const std::size_t rows_max = batch_rows_max(row_bytes);
+  while (!rows.empty()) {
+    std::size_t count = 1;  // a batch speaks of tags for all of its rows or for none
+    while (count < std::min(rows_max, rows.size()) && rows[count].has_tags == rows[0].has_tags)
+      ++count;
+    post(rows.first(count));
+    rows = rows.subspan(count);
+  }
+  const protocol::BatchTotals totals = client_.flush();
+  if (totals.first_refusal) throw protocol::RefusedError(*totals.first_refusal);
+  return {totals.accepted, totals.late, totals.rejected};
+}
+
+void ServerTarget::post(std::span<const TraceRow> rows) {
+  const auto components = static_cast<std::size_t>(dimensions(space().space));
+  ids_.clear();
+  times_us_.clear();
+  coordinates_.clear();
+  tags_.clear();
+  for (const TraceRow& row : rows) {
+    ids_.push_back(to_number(row.id));
+    times_us_.push_back(row.time_us);
+    coordinates_.insert(coordinates_.end(), row.position.begin(),
+                        row.position.begin() + static_cast<std::ptrdiff_t>(components));
+    if (row.has_tags) tags_.push_back(row.tags);
+  }
+  protocol::UpdateBatch batch;
+  batch.ids = ids_;
+  batch.times_us = times_us_;
+  batch.components = static_cast<std::uint8_t>(components);
+  batch.coordinates = coordinates_;
+  batch.tags = tags_;
+  if (const auto problem = client_.post(batch)) throw protocol::RefusedError(*problem);
+}
+
+FinishedTick ServerTarget::advance(std::int64_t tau_us, protocol::ListStore* lists) {
+  lists_ = lists;
+  const protocol::TickDone done = client_.advance_tick(tau_us).value();
+  if (lists != nullptr)
+    wait_until(
+        [&] {
+          const auto& held_at = subscriber_->state().held_at();
+          return held_at && held_at->tick >= done.tick;
+        },
+        "tick " + std::to_string(to_number(done.tick)));
+  if (ticks_lost_ > 0)
+    throw std::runtime_error("the server dropped " + std::to_string(ticks_lost_) +
+                             " ticks on their way here; let it queue more for a subscriber");
+  return {done.tick, done.tau_us, done.object_count, {done.build_ms, done.search_ms, done.diff_ms}};
+}
+
+void ServerTarget::take_tick(const protocol::DecodedTick& tick) {
+  if (lists_ == nullptr) return;
+  for (const protocol::ListChunk& chunk : tick.chunks)
+    for (std::size_t list = 0; list < chunk.list_count(); ++list) {
+      if (!query_ids_.contains(chunk.query_ids[list])) continue;
+      const protocol::ListKey key = protocol::key_of(chunk, list);
+      if (chunk.event_of(list) == ListEvent::removed) {
+        lists_->erase(key);
+      } else {
+        (*lists_)[key] = protocol::list_of(chunk, list);
+      }
+    }
+}
+
+void ServerTarget::wait_until(const std::function<bool()>& done, const std::string& what) {
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds(patience_ms);
+  while (!done()) {
+    if (std::chrono::steady_clock::now() > give_up)
+      throw std::runtime_error(what + " has not come within " + std::to_string(patience_ms / 1000) +
+                               " s" +
+                               (subscriber_->obstacle().empty() ? "; is --results right?"
+                                                                : ": " + subscriber_->obstacle()));
+    subscriber_->poll(poll_ms);
+  }
+}
+
+}  // namespace starling::sim

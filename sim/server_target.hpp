@@ -1,0 +1,70 @@
+// A replay into a running server whose ticks are on request: rows through a Client, lists from a
+// Subscriber, in lock step with the replay clock and so the same as an embedded engine's.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "protocol/client.hpp"
+#include "protocol/subscriber.hpp"
+#include "sim/name_table.hpp"
+#include "sim/replay.hpp"
+#include "sim/replay_setup.hpp"
+
+namespace starling::sim {
+
+struct ServerTargetOptions {
+  std::string commands = "tcp://127.0.0.1:7411";
+  std::string results = "tcp://127.0.0.1:7412";
+  bool wants_lists = true;  ///< without, nothing is subscribed to
+};
+
+class ServerTarget : public ReplayTarget {
+ public:
+  /// Connects. Throws UsageError if the server ticks by itself, else as Client does.
+  ServerTarget(zmq::context_t& context, const ServerTargetOptions& options);
+  ~ServerTarget() override;
+
+  const SpaceOptions& space() const { return client_.server().space; }
+
+  /// Puts the stream, the queries and the objects' names, and joins the stream. Once, before the
+  /// first row. Throws std::runtime_error if the server refuses.
+  void start(const ReplaySetup& setup, const NameTable& object_names);
+
+  /// What the queries held before the first row, on a server where they have been before; later
+  /// ticks report only what differs from it.
+  const protocol::ListStore& held_before() const { return subscriber_->state().lists(); }
+
+  StagedRows stage(std::span<const TraceRow> rows) override;
+  FinishedTick advance(std::int64_t tau_us, protocol::ListStore* lists) override;
+
+ private:
+  std::size_t batch_rows_max(std::size_t row_bytes) const;
+  void put_names(const NameTable& object_names);
+  void put_queries(const ReplaySetup& setup);
+  void subscribe(const ReplaySetup& setup);
+  double subscription_count();
+  void post(std::span<const TraceRow> rows);
+  void expect_all_accepted(const char* what);
+  void take_tick(const protocol::DecodedTick& tick);
+  void wait_until(const std::function<bool()>& done, const std::string& what);
+
+  zmq::context_t& context_;
+  ServerTargetOptions options_;
+  protocol::Client client_;
+  std::optional<protocol::Subscriber> subscriber_;
+  std::unordered_set<std::uint64_t> query_ids_;  ///< the stream may hold others' queries
+  protocol::ListStore* lists_ = nullptr;         ///< where the tick under way is applied
+  std::uint64_t ticks_lost_ = 0;
+
+  std::vector<std::uint64_t> ids_;
+  std::vector<std::int64_t> times_us_;
+  std::vector<double> coordinates_;
+  std::vector<std::uint32_t> tags_;
+};
+
+}  // namespace starling::sim

@@ -1,0 +1,64 @@
+// One trace out of several files or a directory: finds each file's layout, agrees on the space, and
+// streams the rows to a callback, so that what a caller keeps in memory is the caller's choice.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "knn/lattice.hpp"
+#include "sim/columns.hpp"
+#include "sim/layout.hpp"
+#include "sim/name_table.hpp"
+#include "sim/row_parser.hpp"
+#include "sim/trace.hpp"
+
+namespace starling::sim {
+
+struct TraceOptions {
+  std::string format = "auto";          ///< a layout's name, or auto
+  std::string columns{};                ///< for the layout csv
+  std::optional<Space> space{};         ///< default: the layout's
+  std::optional<TimeUnit> time_unit{};  ///< default: the layout's
+  std::int64_t utc_offset_us = 0;
+  bool persons = false;
+  bool altitude = false;
+  bool keep_null_island = false;
+  bool strict = false;
+};
+
+class Trace {
+ public:
+  struct File {
+    std::string path;
+    const Layout* layout = nullptr;
+    Columns columns;
+  };
+
+  /// Files, and directories whose files are taken by name; hidden ones are left out. Throws
+  /// UsageError or TraceError.
+  Trace(std::span<const std::string> paths, const TraceOptions& options);
+
+  std::span<const File> files() const { return files_; }
+  Space space() const { return space_; }
+
+  using RowHandler = std::function<void(const TraceRow&)>;
+
+  /// Every row, file after file. The lattice must be of this trace's space. Throws TraceError.
+  void read(const Lattice& lattice, NameTable& names, TraceCounts& counts,
+            const RowHandler& handler) const;
+
+ private:
+  File identify(const std::string& path) const;
+  void agree_on_space(const File& file);
+  bool is_geographic(const File& file) const;
+  RowRules rules_for(const File& file) const;
+
+  TraceOptions options_;
+  std::vector<File> files_;
+  Space space_ = Space::planar2;
+};
+
+}  // namespace starling::sim

@@ -1,0 +1,94 @@
+// Trace files made by a test in a directory of its own, and a reader that keeps all rows.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include "sim/trace_files.hpp"
+
+namespace starling::sim {
+
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "starling_sim_XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
+    path_ = pattern;
+  }
+  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+
+  std::string path(std::string_view name = "") const { return (path_ / name).string(); }
+
+  std::string write(std::string_view name, std::string_view text) const {
+    std::ofstream(path(name), std::ios::binary) << text;
+    return path(name);
+  }
+
+  std::string write_gz(std::string_view name, std::string_view text) const {
+    const gzFile file = gzopen(path(name).c_str(), "wb");
+    EXPECT_EQ(gzwrite(file, text.data(), static_cast<unsigned>(text.size())),
+              static_cast<int>(text.size()));
+    EXPECT_EQ(gzclose(file), Z_OK);
+    return path(name);
+  }
+
+  static std::string read(const std::string& path) {
+    TextInput input(path);
+    return input.read_all(std::size_t{1} << 30, 0);
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+struct ReadTrace {
+  std::vector<TraceRow> rows;
+  NameTable names;
+  TraceCounts counts;
+  Space space = Space::planar2;
+  std::string layout;
+};
+
+inline ReadTrace read_trace(const std::vector<std::string>& paths,
+                            const TraceOptions& options = {}) {
+  const Trace trace(paths, options);
+  ReadTrace result;
+  result.space = trace.space();
+  result.layout = trace.files().front().layout->name;
+  trace.read(Lattice({.space = trace.space()}), result.names, result.counts,
+             [&](const TraceRow& row) { result.rows.push_back(row); });
+  return result;
+}
+
+/// The sentence that reading ends with; empty if it doesn't fail.
+inline std::string trace_error(const std::vector<std::string>& paths,
+                               const TraceOptions& options = {}) {
+  try {
+    read_trace(paths, options);
+  } catch (const TraceError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+inline std::string usage_error(const std::vector<std::string>& paths,
+                               const TraceOptions& options = {}) {
+  try {
+    read_trace(paths, options);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace starling::sim
