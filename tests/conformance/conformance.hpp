@@ -1,0 +1,17 @@
+// The fixture of the suite: a test written with TEST_P(Conformance, ...) runs once per engine.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "tests/conformance/engines.hpp"
+#include "tests/conformance/twin.hpp"
+
+namespace starling::test {
+
+class Conformance : public ::testing::TestWithParam<EngineChoice> {
+ protected:
+  void SetUp() override { ASSERT_EQ(GetParam().make(Space::planar2, 1)->name(), GetParam().name); }
+  const EngineChoice& engine() const { return GetParam(); }
+};
+
+}  // namespace starling::test

@@ -1,0 +1,27 @@
+// The engines under test. The whole suite runs once against each; a new backend is one more row.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "knn/engine.hpp"
+#include "knn/lattice.hpp"
+
+namespace starling::test {
+
+struct EngineChoice {
+  std::string name;  ///< what Engine::name() must answer
+  std::function<std::unique_ptr<Engine>(Space space, int threads)> make;
+};
+
+/// GoogleTest shows parameters by this.
+inline void PrintTo(const EngineChoice& choice, std::ostream* out) {
+  *out << choice.name;
+}
+
+const std::vector<EngineChoice>& engines();
+
+}  // namespace starling::test

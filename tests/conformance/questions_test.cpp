@@ -1,0 +1,176 @@
+// The engine's other doors: one-shot questions, current lists, state export, and the refusal of a
+// second tick.
+#include <chrono>
+#include <future>
+#include <memory>
+#include <utility>
+
+#include <gmock/gmock.h>
+
+#include "tests/conformance/conformance.hpp"
+#include "tests/conformance/shapes.hpp"
+#include "tests/support/words.hpp"
+
+namespace starling::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr ObjectId ann{1};
+constexpr ObjectId bob{2};
+
+/// A Processor whose ticks can be left under way.
+class OpenClock {
+ public:
+  explicit OpenClock(std::unique_ptr<Engine> engine)
+      : processor_(ProcessorOptions{}, std::move(engine)) {
+    processor_.engine().set_result_handler(
+        [this](std::unique_ptr<TickResult> result) { results_.set_value(std::move(result)); });
+  }
+
+  Processor& processor() { return processor_; }
+  bool begin(std::int64_t tau_us) { return processor_.begin_tick(tau_us); }
+  bool result_is_there() const {
+    return result_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  }
+  TickReport finish() {
+    EXPECT_EQ(result_.wait_for(std::chrono::seconds(120)), std::future_status::ready);
+    std::unique_ptr<TickResult> result = result_.get();
+    results_ = {};
+    result_ = results_.get_future();
+    return processor_.finish_tick(std::move(result));
+  }
+
+ private:
+  std::promise<std::unique_ptr<TickResult>> results_;
+  std::future<std::unique_ptr<TickResult>> result_ = results_.get_future();
+  Processor processor_;
+};
+
+OneShotQuery question(std::uint32_t k, const LatticePoint& position, const Filter& filter = {}) {
+  OneShotQuery one_shot;
+  one_shot.k = k;
+  one_shot.position = position;
+  one_shot.filter = filter;
+  return one_shot;
+}
+
+void update(Processor& processor, Oracle& oracle, const ObjectUpdate& row) {
+  UpdateStatus status{};
+  processor.update(std::span(&row, 1), Oracle::no_time_limit, std::span(&status, 1));
+  EXPECT_EQ(status, oracle.update(row));
+}
+
+void put_graph(Processor& processor, std::uint32_t k) {
+  EXPECT_EQ(processor.put_stream(stream("graph")), StreamStatus::accepted);
+  const QueryDefinition graph = query(1, k, every_object());
+  QueryStatus status{};
+  processor.put_queries(StreamId{0}, std::span(&graph, 1), std::span(&status, 1));
+  EXPECT_EQ(status, QueryStatus::accepted);
+}
+
+TEST_P(Conformance, BeforeTheFirstTickEveryAnswerIsEmpty) {
+  const std::unique_ptr<Engine> fresh = engine().make(Space::planar2, 2);
+  const Answers answers = ask(*fresh, {question(3, {}), question(5, {})});
+  ASSERT_EQ(answers.lists.size(), 2u);
+  EXPECT_EQ(answers.lists[1].query, 1u);
+  EXPECT_EQ(answers.lists[1].count, 0u);
+  EXPECT_THAT(answers.neighbors, IsEmpty());
+}
+
+TEST_P(Conformance, ASecondTickIsRefusedWhileOneIsUnderWay) {
+  OpenClock clock(engine().make(Space::planar2, 2));
+  ASSERT_TRUE(clock.begin(10));
+  EXPECT_FALSE(clock.begin(20));
+  EXPECT_EQ(clock.finish().tau_us, 10);
+  EXPECT_TRUE(clock.begin(20));
+  EXPECT_EQ(clock.finish().tau_us, 20);
+}
+
+TEST_P(Conformance, QuestionsAreAnsweredFromTheLastFinishedTickWhileAnotherIsUnderWay) {
+  OpenClock clock(engine().make(Space::planar2, 2));
+  Oracle before;
+  Random random(1);
+  PointSource points(Space::planar2, Shape::uniform, random);
+  for (std::uint64_t i = 0; i < 20'000; ++i)
+    update(clock.processor(), before, fix(ObjectId{i}, 0, points.next()));
+  before.tick(0);
+  ASSERT_TRUE(clock.begin(0));
+  clock.finish();
+
+  Oracle after = before;
+  for (std::uint64_t i = 0; i < 20'000; ++i)
+    update(clock.processor(), after, fix(ObjectId{i}, 1, points.next()));
+  after.tick(1);
+  put_graph(clock.processor(), 256);
+  ASSERT_TRUE(clock.begin(1));
+  const LatticePoint here = points.next();
+  const Answers unfiltered = ask(clock.processor().engine(), {question(10, here)});
+  EXPECT_FALSE(clock.result_is_there()) << "the question waited for the tick";
+  EXPECT_EQ(unfiltered.tick, Tick{1});
+  EXPECT_EQ(unfiltered.neighbors, before.answer(10, fixed_at(here), {}));
+
+  const Filter filter = within(1'000'000'000);
+  const Answers filtered = ask(clock.processor().engine(), {question(10, here, filter)});
+  const Oracle& then = filtered.tick == Tick{1} ? before : after;
+  EXPECT_EQ(filtered.neighbors, then.answer(10, fixed_at(here), filter));
+  clock.finish();
+  const Answers now = ask(clock.processor().engine(), {question(10, here)});
+  EXPECT_EQ(now.tick, Tick{2});
+  EXPECT_EQ(now.neighbors, after.answer(10, fixed_at(here), {}));
+}
+
+TEST_P(Conformance, StagedRowsAreNotPartOfAnAnswer) {
+  Twin twin(engine(), {});
+  twin.update(fix(ann, 0, 1));
+  twin.tick(0);
+  twin.update(fix(ann, 1, 5));
+  twin.update(fix(bob, 1, 2));
+  twin.compare_answer(3, fixed_at(0), {});
+  twin.compare_answer(3, follow(ann), {});
+  twin.compare_answer(3, follow(bob), {});
+  twin.compare_answer(3, follow(ObjectId{99}), {});
+}
+
+TEST_P(Conformance, CurrentListsAreReadWhetherReportedOrNot) {
+  Twin twin(engine(), {});
+  twin.put_stream(stream("s", ReportOn::membership, {.tags = true}));
+  twin.put_query(0, query(1, 2, fixed_at(0)));
+  twin.put_query(0, query(2, 2, follow(ann)));
+  twin.put_query(0, query(3, 2, every_object()));
+  twin.update(fix(ann, 0, 1));
+  twin.update(tagged(fix(bob, 0, 2), 0b11));
+  twin.tick(0);
+  twin.compare_current_lists();
+  twin.update(fix(ann, 0, 3));
+  EXPECT_THAT(twin.tick(1).reports, IsEmpty());
+  twin.compare_current_lists();
+}
+
+TEST_P(Conformance, AStateImportedIntoANewEngineContinuesWithTheSameBytes) {
+  TwinOptions options;
+  options.oracle.object_ttl_us = 100;
+  Twin twin(engine(), options);
+  twin.put_stream(stream("s", ReportOn::distance));
+  twin.put_query(0, query(1, 2, fixed_at(0)));
+  twin.put_query(0, query(2, 2, follow(bob)));
+  twin.put_query(0, query(3, 2, every_object()));
+  twin.update(fix(ann, 0, 1));
+  twin.update(fix(bob, 60, 2));
+  twin.tick(60);
+  twin.update_tags({ann, 60, 0b1, 0});
+  twin.remove_query(0, QueryId{1});
+  twin.move_to_new_engine(1);
+  EXPECT_EQ(twin.processor().last_tick(), Tick{1});
+  EXPECT_EQ(twin.update(fix(bob, 50, 9)), UpdateStatus::late);
+  twin.compare_answer(2, fixed_at(0), {});
+  twin.tick(100);
+  EXPECT_THAT(twin.list(0, 2), ElementsAre(at(ann, 1)));
+  twin.move_to_new_engine(3);
+  twin.tick(101);
+  EXPECT_THAT(twin.list(0, 2), IsEmpty()) << "ann has expired";
+}
+
+}  // namespace
+}  // namespace starling::test

@@ -1,0 +1,51 @@
+// Where test objects stand: the shapes of data that break indexes, on the lattice of each space.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "knn/lattice.hpp"
+#include "tests/support/random.hpp"
+
+namespace starling::test {
+
+enum class Shape {
+  uniform,
+  clustered,
+  collinear,
+  all_equal,
+  one_cell_and_outlier,
+  corners,       ///< the lattice's extreme coordinates, and its middle
+  antimeridian,  ///< wgs84: on both sides of 180 degrees, and on it
+  poles,         ///< wgs84: around both
+};
+
+std::string_view to_string(Shape shape);
+const std::vector<Shape>& shapes_of(Space space);
+
+/// Draws points of one shape. Extents and centres are drawn too, so that small ones make ties.
+class PointSource {
+ public:
+  PointSource(Space space, Shape shape, Random& random);
+
+  LatticePoint next();
+  /// A point at most `reach` units away in each coordinate, inside the lattice.
+  LatticePoint near(const LatticePoint& point, std::int32_t reach);
+
+ private:
+  LatticePoint next_planar();
+  LatticePoint next_wgs84();
+  LatticePoint around(const LatticePoint& centre, std::int32_t reach);
+  LatticePoint anywhere_on_the_globe(double altitude_max_m);
+  LatticePoint geographic(double longitude, double latitude, double altitude_m) const;
+
+  Space space_;
+  Shape shape_;
+  Random& random_;
+  Lattice lattice_;
+  std::int32_t extent_ = 0;
+  LatticePoint direction_;
+  std::vector<LatticePoint> centres_;
+};
+
+}  // namespace starling::test

@@ -1,0 +1,310 @@
+// Both sides of the comparison, and the words for what differs.
+#include "tests/conformance/twin.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <string>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/words.hpp"
+
+namespace starling::test {
+
+namespace {
+
+using ::testing::ElementsAreArray;
+
+constexpr std::chrono::seconds answer_timeout{60};
+
+std::string name_of(const ListKey& key) {
+  std::string name =
+      "stream " + std::to_string(key.stream) + ", query " + std::to_string(to_number(key.query));
+  if (key.subject) name += ", subject " + std::to_string(to_number(*key.subject));
+  return name;
+}
+
+ListKey key_of(std::uint32_t stream, const QueryReport& report) {
+  ListKey key{stream, report.query, std::nullopt};
+  if (report.has_subject) key.subject = report.subject;
+  return key;
+}
+
+template <class Row, class Call>
+UpdateStatus status_of(const Row& row, Call&& call) {
+  UpdateStatus status{};
+  const UpdateCounts counts = call(std::span<const Row>(&row, 1), std::span(&status, 1));
+  EXPECT_EQ(counts.accepted, status == UpdateStatus::accepted ? 1u : 0u);
+  EXPECT_EQ(counts.late, status == UpdateStatus::late ? 1u : 0u);
+  EXPECT_EQ(counts.accepted + counts.late + counts.rejected, 1u);
+  return status;
+}
+
+std::vector<ObjectId> ids_of(const List& list) {
+  std::vector<ObjectId> ids;
+  for (const Neighbor& neighbor : list) ids.push_back(neighbor.object);
+  return ids;
+}
+
+/// GoogleTest's matchers explain a mismatch well but are slow: ask them only when there is one.
+template <class T>
+void expect_equal(std::span<const T> actual, const std::vector<T>& expected) {
+  if (std::equal(actual.begin(), actual.end(), expected.begin(), expected.end())) return;
+  EXPECT_THAT(std::vector<T>(actual.begin(), actual.end()), ElementsAreArray(expected));
+}
+
+void expect_as_promised(ReportOn on, const List& held, const List& list) {
+  if (held == list) return;
+  switch (on) {
+    case ReportOn::membership:
+      EXPECT_THAT(ids_of(held), ::testing::UnorderedElementsAreArray(ids_of(list)));
+      break;
+    case ReportOn::order:
+      EXPECT_THAT(ids_of(held), ElementsAreArray(ids_of(list)));
+      break;
+    case ReportOn::distance:
+      EXPECT_THAT(held, ElementsAreArray(list));
+      break;
+  }
+}
+
+template <class Call>
+Answers wait_for(Call&& call) {
+  auto promise = std::make_shared<std::promise<Answers>>();
+  std::future<Answers> future = promise->get_future();
+  call([promise](Answers answers) { promise->set_value(std::move(answers)); });
+  if (future.wait_for(answer_timeout) != std::future_status::ready) {
+    ADD_FAILURE() << "the engine did not answer within " << answer_timeout.count() << " s";
+    return {};
+  }
+  return future.get();
+}
+
+}  // namespace
+
+Answers ask(Engine& engine, std::vector<OneShotQuery> questions) {
+  return wait_for([&](auto handler) { engine.search_finished(std::move(questions), handler); });
+}
+
+Answers read_lists(Engine& engine, std::vector<Slot> queries) {
+  return wait_for([&](auto handler) { engine.read_lists(std::move(queries), handler); });
+}
+
+void Subscriber::apply(std::uint32_t stream, const QueryReport& report) {
+  const ListKey key = key_of(stream, report);
+  if (report.event == ListEvent::updated) {
+    lists_[key] = List(report.neighbors.begin(), report.neighbors.end());
+  } else if (report.has_subject) {
+    lists_.erase(key);
+  } else {
+    std::erase_if(lists_, [&](const auto& held) {
+      return held.first.stream == stream && held.first.query == key.query;
+    });
+  }
+}
+
+Twin::Twin(const EngineChoice& engine, const TwinOptions& options)
+    : engine_(engine), oracle_(options.oracle) {
+  options_.space.space = options.space;
+  options_.objects.object_ttl_us = options.oracle.object_ttl_us;
+  options_.objects.tombstone_ttl_us = options.oracle.tombstone_ttl_us;
+  start_processor(options.threads);
+}
+
+void Twin::start_processor(int threads) {
+  clock_.reset();
+  std::unique_ptr<Engine> engine = engine_.make(options_.space.space, threads);
+  EXPECT_EQ(engine->name(), engine_.name);
+  processor_ = std::make_unique<Processor>(options_, std::move(engine));
+  clock_ = std::make_unique<LockStep>(*processor_);
+}
+
+void Twin::move_to_new_engine(int threads) {
+  const ProcessorState state = processor_->export_state();
+  start_processor(threads);
+  processor_->import_state(state);
+}
+
+UpdateStatus Twin::update(const ObjectUpdate& row) {
+  const UpdateStatus status = status_of(
+      row, [&](auto rows, auto to) { return processor_->update(rows, time_us_max_, to); });
+  EXPECT_EQ(to_string(status), to_string(oracle_.update(row, time_us_max_)));
+  return status;
+}
+
+UpdateStatus Twin::update_tags(const TagUpdate& row) {
+  const UpdateStatus status = status_of(
+      row, [&](auto rows, auto to) { return processor_->update_tags(rows, time_us_max_, to); });
+  EXPECT_EQ(to_string(status), to_string(oracle_.update_tags(row, time_us_max_)));
+  return status;
+}
+
+UpdateStatus Twin::remove(ObjectId id, std::int64_t time_us) {
+  const ObjectRemoval row{id, time_us};
+  const UpdateStatus status = status_of(
+      row, [&](auto rows, auto to) { return processor_->remove_objects(rows, time_us_max_, to); });
+  EXPECT_EQ(to_string(status), to_string(oracle_.remove(row, time_us_max_)));
+  return status;
+}
+
+std::uint32_t Twin::put_stream(const StreamDefinition& definition) {
+  EXPECT_EQ(processor_->put_stream(definition), StreamStatus::accepted);
+  const std::uint32_t stream = oracle_.put_stream(definition);
+  EXPECT_EQ(processor_->queries().find_stream(definition.name), StreamId{stream});
+  if (stream == weakest_on_.size()) weakest_on_.push_back(definition.on);
+  weakest_on_[stream] = std::min(weakest_on_[stream], definition.on);
+  return stream;
+}
+
+QueryStatus Twin::put_query(std::uint32_t stream, const QueryDefinition& definition) {
+  QueryStatus status{};
+  processor_->put_queries(StreamId{stream}, std::span(&definition, 1), std::span(&status, 1));
+  EXPECT_EQ(to_string(status), to_string(oracle_.put_query(stream, definition)));
+  return status;
+}
+
+QueryStatus Twin::remove_query(std::uint32_t stream, QueryId id) {
+  QueryStatus status{};
+  processor_->remove_queries(StreamId{stream}, std::span(&id, 1), std::span(&status, 1));
+  EXPECT_EQ(to_string(status), to_string(oracle_.remove_query(stream, id)));
+  return status;
+}
+
+OracleTick Twin::tick(std::int64_t tau_us) {
+  OracleTick expected = oracle_.tick(tau_us);
+  TickReport report = clock_->advance(tau_us);
+  EXPECT_EQ(report.error, "");
+  EXPECT_EQ(report.tau_us, tau_us);
+  EXPECT_EQ(report.objects, expected.objects);
+  EXPECT_EQ(report.newest_time_us, expected.newest_time_us);
+  compare_reports(report, expected);
+  compare_subscriber(report);
+  record(*report.result);
+  processor_->recycle(std::move(report));
+  return expected;
+}
+
+void Twin::compare_reports(const TickReport& report, const OracleTick& expected) {
+  auto missing = expected.reports;
+  for (std::size_t i = 0; i < report.streams.size(); ++i) {
+    const auto stream = static_cast<std::uint32_t>(i);
+    EXPECT_EQ(report.streams[i].stream, StreamId{stream});
+    for (const QueryReport& actual : report.streams[i].queries) {
+      const ListKey key = key_of(stream, actual);
+      SCOPED_TRACE(name_of(key));
+      const auto wanted = missing.extract(key);
+      if (wanted.empty()) {
+        ADD_FAILURE() << (expected.reports.contains(key) ? "reported twice" : "not to be reported");
+        continue;
+      }
+      EXPECT_EQ(actual.event, wanted.mapped().event);
+      expect_equal(actual.neighbors, wanted.mapped().neighbors);
+      expect_equal(actual.states, wanted.mapped().states);
+    }
+  }
+  for (const auto& [key, wanted] : missing) ADD_FAILURE() << "not reported: " << name_of(key);
+}
+
+void Twin::compare_subscriber(const TickReport& report) {
+  for (std::size_t i = 0; i < report.streams.size(); ++i)
+    for (const QueryReport& query : report.streams[i].queries)
+      subscriber_.apply(static_cast<std::uint32_t>(i), query);
+  EXPECT_EQ(subscriber_.lists().size(), oracle_.lists().size());
+  for (const auto& [key, list] : oracle_.lists()) {
+    SCOPED_TRACE(name_of(key));
+    const auto held = subscriber_.lists().find(key);
+    if (held == subscriber_.lists().end())
+      ADD_FAILURE() << "the subscriber never heard of it";
+    else
+      expect_as_promised(weakest_on_[key.stream], held->second, list);
+  }
+}
+
+void Twin::record(const TickResult& result) {
+  const auto add = [&](std::uint64_t number) { transcript_.push_back(number); };
+  add(to_number(result.tick));
+  add(result.objects);
+  for (const ReportedList& list : result.lists) {
+    add(list.query);
+    add(static_cast<std::uint64_t>(list.event));
+    add(list.has_subject ? to_number(list.subject) + 1 : 0);
+    add(list.count);
+    add(list.first);
+    add(list.first_state);
+  }
+  for (const Neighbor& neighbor : result.neighbors) {
+    add(neighbor.distance_sq);
+    add(to_number(neighbor.object));
+  }
+  for (const NeighborState& state : result.states) {
+    add(static_cast<std::uint32_t>(state.position.x));
+    add(static_cast<std::uint32_t>(state.position.y));
+    add(static_cast<std::uint32_t>(state.position.z));
+    add(state.tags);
+  }
+}
+
+void Twin::compare_current_lists() {
+  std::vector<Slot> slots;
+  std::map<Slot, ListKey> owners;
+  for (std::uint32_t stream = 0; stream < processor_->queries().stream_count(); ++stream)
+    for (const Slot slot : processor_->queries().slots_of(StreamId{stream})) {
+      slots.push_back(slot);
+      owners[slot] = {stream, processor_->queries().id_of(slot), std::nullopt};
+    }
+  const Answers answers = read_lists(processor_->engine(), slots);
+  Lists wanted = oracle_.lists();
+  for (const Answers::List& list : answers.lists) {
+    ListKey key = owners.at(list.query);
+    if (list.has_subject) key.subject = list.subject;
+    SCOPED_TRACE("current list of " + name_of(key));
+    const auto expected = wanted.extract(key);
+    if (expected.empty()) {
+      ADD_FAILURE() << "a list that no tick has made, or that came twice";
+      continue;
+    }
+    expect_equal(std::span<const Neighbor>(answers.neighbors).subspan(list.first, list.count),
+                 expected.mapped());
+    const ReportWith& with = processor_->queries().stream(StreamId{key.stream}).with;
+    EXPECT_EQ(list.first_state != ReportedList::no_state, with.position || with.tags);
+    if (list.first_state != ReportedList::no_state)
+      expect_equal(
+          std::span<const NeighborState>(answers.states).subspan(list.first_state, list.count),
+          oracle_.states_of(expected.mapped()));
+  }
+  for (const auto& [key, list] : wanted) ADD_FAILURE() << "not among the lists: " << name_of(key);
+}
+
+void Twin::compare_answer(std::uint32_t k, const Anchor& anchor, const Filter& filter) {
+  OneShotQuery question;
+  question.k = k;
+  question.anchor = anchor.kind;
+  question.position = anchor.position;
+  question.filter = filter;
+  if (anchor.kind == AnchorKind::follow) question.object = processor_->find_object(anchor.object);
+  const Answers answers = ask(processor_->engine(), {question});
+  const List expected = oracle_.answer(k, anchor, filter);
+  ASSERT_EQ(answers.lists.size(), 1u);
+  EXPECT_EQ(answers.lists[0].query, 0u);
+  EXPECT_EQ(answers.lists[0].count, answers.neighbors.size());
+  EXPECT_EQ(answers.tick, processor_->last_tick());
+  expect_equal<Neighbor>(answers.neighbors, expected);
+  EXPECT_TRUE(answers.states.empty());
+}
+
+List Twin::list(std::uint32_t stream, std::uint64_t query, std::optional<ObjectId> subject) const {
+  const auto held = subscriber_.lists().find({stream, QueryId{query}, subject});
+  if (held != subscriber_.lists().end()) return held->second;
+  ADD_FAILURE() << "no subscriber holds " << name_of({stream, QueryId{query}, subject});
+  return {};
+}
+
+bool Twin::has_list(std::uint32_t stream, std::uint64_t query,
+                    std::optional<ObjectId> subject) const {
+  return subscriber_.lists().contains({stream, QueryId{query}, subject});
+}
+
+}  // namespace starling::test

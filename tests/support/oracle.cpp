@@ -1,0 +1,255 @@
+// Written from the contract, for being plainly right: linear scans, sorts, 128-bit sums.
+#include "tests/support/oracle.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace starling::test {
+
+namespace {
+
+__extension__ typedef unsigned __int128 Wide;
+__extension__ typedef __int128 SignedWide;
+
+constexpr std::int64_t time_us_limit = std::int64_t{1} << 61;
+
+Wide square_of_difference(std::int32_t a, std::int32_t b) {
+  const SignedWide difference = static_cast<SignedWide>(a) - b;
+  return static_cast<Wide>(difference * difference);
+}
+
+Wide squared_distance(const LatticePoint& a, const LatticePoint& b) {
+  return square_of_difference(a.x, b.x) + square_of_difference(a.y, b.y) +
+         square_of_difference(a.z, b.z);
+}
+
+bool time_is_in_range(std::int64_t time_us) {
+  return time_us >= -time_us_limit && time_us <= time_us_limit;
+}
+
+bool tags_pass(const TagFilter& filter, std::uint32_t tags) {
+  for (int bit = 0; bit < 32; ++bit) {
+    const bool is_set = (tags >> bit & 1) != 0;
+    if ((filter.required >> bit & 1) != 0 && !is_set) return false;
+    if ((filter.forbidden >> bit & 1) != 0 && is_set) return false;
+  }
+  return true;
+}
+
+bool is_older_than(std::int64_t time_us, std::int64_t tau_us, std::int64_t age_us) {
+  return static_cast<SignedWide>(tau_us) - time_us > age_us;
+}
+
+std::vector<ObjectId> ids_of(const List& list) {
+  std::vector<ObjectId> ids;
+  for (const Neighbor& neighbor : list) ids.push_back(neighbor.object);
+  return ids;
+}
+
+bool changed(ReportOn on, const List& before, const List& now) {
+  std::vector<ObjectId> ids_before = ids_of(before);
+  std::vector<ObjectId> ids_now = ids_of(now);
+  if (on == ReportOn::membership) {
+    std::sort(ids_before.begin(), ids_before.end());
+    std::sort(ids_now.begin(), ids_now.end());
+  }
+  if (ids_before != ids_now) return true;
+  if (on != ReportOn::distance) return false;
+  for (std::size_t i = 0; i < now.size(); ++i)
+    if (before[i].distance_sq != now[i].distance_sq) return true;
+  return false;
+}
+
+}  // namespace
+
+UpdateStatus Oracle::update(const ObjectUpdate& row, std::int64_t time_us_max) {
+  if (!time_is_in_range(row.time_us)) return UpdateStatus::time_out_of_range;
+  if (row.time_us > time_us_max) return UpdateStatus::future;
+  const auto found = objects_.find(row.id);
+  if (found != objects_.end() && row.time_us < found->second.time_us) return UpdateStatus::late;
+  Object& object = objects_[row.id];
+  object.time_us = row.time_us;
+  object.alive = true;
+  object.left_at_tau_us.reset();
+  object.position = row.position;
+  if (row.has_tags)
+    object.tags = (object.tags & object.tags_owned) | (row.tags & ~object.tags_owned);
+  newest_time_us_ = std::max(newest_time_us_.value_or(row.time_us), row.time_us);
+  return UpdateStatus::accepted;
+}
+
+UpdateStatus Oracle::update_tags(const TagUpdate& row, std::int64_t time_us_max) {
+  if (!time_is_in_range(row.time_us)) return UpdateStatus::time_out_of_range;
+  if (row.time_us > time_us_max) return UpdateStatus::future;
+  const auto found = objects_.find(row.id);
+  if (found == objects_.end()) return UpdateStatus::unknown_object;
+  Object& object = found->second;
+  if (object.tags_time_us && row.time_us < *object.tags_time_us) return UpdateStatus::late;
+  object.tags_time_us = row.time_us;
+  object.tags_owned |= row.set | row.clear;
+  object.tags = (object.tags & ~row.clear) | row.set;
+  return UpdateStatus::accepted;
+}
+
+UpdateStatus Oracle::remove(const ObjectRemoval& row, std::int64_t time_us_max) {
+  if (!time_is_in_range(row.time_us)) return UpdateStatus::time_out_of_range;
+  if (row.time_us > time_us_max) return UpdateStatus::future;
+  const auto found = objects_.find(row.id);
+  if (found != objects_.end() && row.time_us < found->second.time_us) return UpdateStatus::late;
+  Object& object = objects_[row.id];
+  object.time_us = row.time_us;
+  object.alive = false;
+  object.left_at_tau_us.reset();
+  object.tags = 0;
+  object.tags_owned = 0;
+  object.tags_time_us = std::max(object.tags_time_us.value_or(row.time_us), row.time_us);
+  return UpdateStatus::accepted;
+}
+
+std::uint32_t Oracle::put_stream(const StreamDefinition& definition) {
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    if (streams_[i].name != definition.name) continue;
+    streams_[i] = definition;
+    return static_cast<std::uint32_t>(i);
+  }
+  streams_.push_back(definition);
+  return static_cast<std::uint32_t>(streams_.size() - 1);
+}
+
+QueryStatus Oracle::put_query(std::uint32_t stream, const QueryDefinition& definition) {
+  if (definition.k == 0) return QueryStatus::k_zero;
+  if (definition.k > 1024) return QueryStatus::k_too_large;
+  queries_[{stream, definition.id}] = definition;
+  return QueryStatus::accepted;
+}
+
+QueryStatus Oracle::remove_query(std::uint32_t stream, QueryId id) {
+  if (!queries_.contains({stream, id})) return QueryStatus::unknown_query;
+  drop_query({stream, id});
+  return QueryStatus::accepted;
+}
+
+void Oracle::drop_query(QueryKey key) {
+  queries_.erase(key);
+  std::erase_if(lists_, [&](const auto& entry) {
+    return entry.first.stream == key.stream && entry.first.query == key.id;
+  });
+  removed_.push_back(key);
+}
+
+void Oracle::age_objects(std::int64_t tau_us) {
+  for (auto& [id, object] : objects_)
+    if (object.alive && is_older_than(object.time_us, tau_us, options_.object_ttl_us))
+      object.alive = false;
+  for (auto& [id, object] : objects_)
+    if (!object.alive && !object.left_at_tau_us) object.left_at_tau_us = tau_us;
+  std::erase_if(objects_, [&](const auto& entry) {
+    const Object& object = entry.second;
+    return !object.alive &&
+           is_older_than(*object.left_at_tau_us, tau_us, options_.tombstone_ttl_us);
+  });
+}
+
+void Oracle::take_snapshot(std::int64_t tau_us) {
+  snapshot_tau_us_ = tau_us;
+  snapshot_.clear();
+  for (const auto& [id, object] : objects_)
+    if (object.alive) snapshot_.push_back({id, object.position, object.tags, object.time_us});
+}
+
+const Oracle::Candidate* Oracle::find_in_snapshot(ObjectId id) const {
+  const auto found = std::lower_bound(
+      snapshot_.begin(), snapshot_.end(), id,
+      [](const Candidate& candidate, ObjectId wanted) { return candidate.id < wanted; });
+  return found != snapshot_.end() && found->id == id ? &*found : nullptr;
+}
+
+List Oracle::nearest(const LatticePoint& from, std::optional<ObjectId> excluded, std::uint32_t k,
+                     const Filter& filter) const {
+  std::vector<std::tuple<Wide, std::uint64_t>> all;
+  for (const Candidate& candidate : snapshot_) {
+    const Wide distance = squared_distance(from, candidate.position);
+    if (candidate.id == excluded || distance > filter.distance_sq_max ||
+        is_older_than(candidate.time_us, snapshot_tau_us_, filter.age_us_max) ||
+        !tags_pass(filter.tags, candidate.tags))
+      continue;
+    all.emplace_back(distance, static_cast<std::uint64_t>(candidate.id));
+  }
+  const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(k, all.size()));
+  std::partial_sort(all.begin(), end, all.end());
+  all.erase(end, all.end());
+  List list;
+  for (const auto& [distance, id] : all)
+    list.push_back({static_cast<std::uint64_t>(distance), ObjectId{id}});
+  return list;
+}
+
+List Oracle::answer(std::uint32_t k, const Anchor& anchor, const Filter& filter) const {
+  if (anchor.kind == AnchorKind::fixed) return nearest(anchor.position, std::nullopt, k, filter);
+  const Candidate* followed = find_in_snapshot(anchor.object);
+  if (followed == nullptr) return {};
+  return nearest(followed->position, followed->id, k, filter);
+}
+
+Lists Oracle::all_lists() const {
+  Lists all;
+  for (const auto& [key, query] : queries_) {
+    if (query.anchor.kind != AnchorKind::every_object) {
+      all[{key.stream, key.id, std::nullopt}] = answer(query.k, query.anchor, query.filter);
+      continue;
+    }
+    for (const Candidate& subject : snapshot_)
+      if (tags_pass(query.subject, subject.tags))
+        all[{key.stream, key.id, subject.id}] =
+            nearest(subject.position, subject.id, query.k, query.filter);
+  }
+  return all;
+}
+
+bool Oracle::must_report(const ListKey& key, const List& now) const {
+  const auto before = lists_.find(key);
+  return before == lists_.end() || changed(streams_[key.stream].on, before->second, now);
+}
+
+std::vector<NeighborState> Oracle::states_of(const List& list) const {
+  std::vector<NeighborState> states;
+  for (const Neighbor& neighbor : list) {
+    const Candidate* candidate = find_in_snapshot(neighbor.object);
+    states.push_back({candidate->position, candidate->tags});
+  }
+  return states;
+}
+
+OracleTick Oracle::tick(std::int64_t tau_us) {
+  age_objects(tau_us);
+  std::vector<QueryKey> leases_over;
+  for (const auto& [key, query] : queries_)
+    if (tau_us > query.lease_end_us) leases_over.push_back(key);
+  for (const QueryKey& key : leases_over) drop_query(key);
+  take_snapshot(tau_us);
+
+  OracleTick result;
+  result.objects = snapshot_.size();
+  result.newest_time_us = newest_time_us_;
+  for (const QueryKey& key : removed_)
+    if (ticked_.contains(key) && !queries_.contains(key))
+      result.reports[{key.stream, key.id, std::nullopt}].event = ListEvent::removed;
+  removed_.clear();
+  ticked_.clear();
+  for (const auto& [key, query] : queries_) ticked_.insert(key);
+
+  Lists now = all_lists();
+  for (const auto& [key, list] : lists_)
+    if (!now.contains(key)) result.reports[key].event = ListEvent::removed;
+  for (const auto& [key, list] : now) {
+    if (!must_report(key, list)) continue;
+    const ReportWith& with = streams_[key.stream].with;
+    OracleReport report{ListEvent::updated, list, {}};
+    if (with.position || with.tags) report.states = states_of(list);
+    result.reports[key] = std::move(report);
+  }
+  lists_ = std::move(now);
+  return result;
+}
+
+}  // namespace starling::test

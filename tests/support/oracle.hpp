@@ -1,0 +1,116 @@
+// The whole contract as a plain model: objects with their event-time rules, standing queries, and
+// per tick every list by sorting everything in 128-bit arithmetic, and what each stream must hear.
+// It shares the input structs of knn/ and no code; the conformance suite holds engines against it.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "knn/engine.hpp"
+#include "knn/object_table.hpp"
+#include "knn/query.hpp"
+#include "knn/query_table.hpp"
+#include "knn/types.hpp"
+
+namespace starling::test {
+
+struct OracleOptions {
+  std::int64_t object_ttl_us = ObjectTableOptions::never_us;
+  std::int64_t tombstone_ttl_us = 3'600'000'000;
+};
+
+/// Which list: one per query, or per query and subject for the k-NN graph.
+struct ListKey {
+  std::uint32_t stream = 0;
+  QueryId query{};
+  std::optional<ObjectId> subject;
+  auto operator<=>(const ListKey&) const = default;
+};
+
+using List = std::vector<Neighbor>;
+using Lists = std::map<ListKey, List>;
+
+struct OracleReport {
+  ListEvent event = ListEvent::updated;
+  List neighbors;
+  std::vector<NeighborState> states;  ///< if the stream asked for position or tags
+};
+
+struct OracleTick {
+  std::uint64_t objects = 0;
+  std::optional<std::int64_t> newest_time_us;  ///< of the fixes accepted so far
+  std::map<ListKey, OracleReport> reports;
+};
+
+class Oracle {
+ public:
+  explicit Oracle(const OracleOptions& options = {}) : options_(options) {}
+
+  static constexpr std::int64_t no_time_limit = ObjectTableOptions::never_us;
+
+  UpdateStatus update(const ObjectUpdate& row, std::int64_t time_us_max = no_time_limit);
+  UpdateStatus update_tags(const TagUpdate& row, std::int64_t time_us_max = no_time_limit);
+  UpdateStatus remove(const ObjectRemoval& row, std::int64_t time_us_max = no_time_limit);
+
+  /// The stream's number, from 0 in the order of first puts.
+  std::uint32_t put_stream(const StreamDefinition& definition);
+  QueryStatus put_query(std::uint32_t stream, const QueryDefinition& definition);
+  QueryStatus remove_query(std::uint32_t stream, QueryId id);
+
+  OracleTick tick(std::int64_t tau_us);
+
+  /// The lists as of the last tick, reported or not.
+  const Lists& lists() const { return lists_; }
+  /// A direct answer from the last tick's snapshot. Kind `every_object` is not a question.
+  List answer(std::uint32_t k, const Anchor& anchor, const Filter& filter) const;
+  std::vector<NeighborState> states_of(const List& list) const;
+
+ private:
+  struct Object {
+    std::int64_t time_us = 0;
+    bool alive = false;
+    LatticePoint position;
+    std::uint32_t tags = 0;
+    std::uint32_t tags_owned = 0;
+    std::optional<std::int64_t> tags_time_us;
+    std::optional<std::int64_t> left_at_tau_us;  ///< dead: the tick that saw it leave
+  };
+  struct Candidate {
+    ObjectId id{};
+    LatticePoint position;
+    std::uint32_t tags = 0;
+    std::int64_t time_us = 0;
+  };
+  struct QueryKey {
+    std::uint32_t stream = 0;
+    QueryId id{};
+    auto operator<=>(const QueryKey&) const = default;
+  };
+
+  void age_objects(std::int64_t tau_us);
+  void drop_query(QueryKey key);
+  void take_snapshot(std::int64_t tau_us);
+  Lists all_lists() const;
+  List nearest(const LatticePoint& from, std::optional<ObjectId> excluded, std::uint32_t k,
+               const Filter& filter) const;
+  const Candidate* find_in_snapshot(ObjectId id) const;
+  bool must_report(const ListKey& key, const List& now) const;
+
+  OracleOptions options_;
+  std::map<ObjectId, Object> objects_;
+  std::optional<std::int64_t> newest_time_us_;
+  std::vector<StreamDefinition> streams_;
+  std::map<QueryKey, QueryDefinition> queries_;
+  std::set<QueryKey> ticked_;      ///< there at the last tick: their removal is heard of
+  std::vector<QueryKey> removed_;  ///< since the last tick
+  Lists lists_;
+  std::vector<Candidate> snapshot_;  ///< by id
+  std::int64_t snapshot_tau_us_ = 0;
+};
+
+}  // namespace starling::test

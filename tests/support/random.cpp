@@ -1,0 +1,34 @@
+// Draws are built from the generator's bits alone: the standard's distributions differ by library.
+#include "tests/support/random.hpp"
+
+#include <cmath>
+#include <cstdlib>
+#include <numbers>
+#include <numeric>
+
+namespace starling::test {
+
+std::int64_t Random::between(std::int64_t low, std::int64_t high) {
+  const auto span = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) + 1;
+  const std::uint64_t draw = span == 0 ? next() : below(span);
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + draw);
+}
+
+double Random::normal() {
+  const double radius = std::sqrt(-2.0 * std::log(1.0 - unit()));
+  return radius * std::cos(2.0 * std::numbers::pi * unit());
+}
+
+std::vector<std::uint64_t> seeds(std::size_t count_default) {
+  if (const char* one = std::getenv("STARLING_SEED")) return {std::strtoull(one, nullptr, 10)};
+  const char* count = std::getenv("STARLING_SEEDS");
+  std::vector<std::uint64_t> all(count ? std::strtoull(count, nullptr, 10) : count_default);
+  std::iota(all.begin(), all.end(), std::uint64_t{1});
+  return all;
+}
+
+std::string replay_hint(std::uint64_t seed) {
+  return "replay with STARLING_SEED=" + std::to_string(seed);
+}
+
+}  // namespace starling::test
