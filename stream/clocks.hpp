@@ -1,0 +1,23 @@
+// The two clocks of a running server, in microseconds. Pure parts take their numbers as arguments.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace starling::stream {
+
+/// Never goes back; says nothing about the date.
+inline std::int64_t steady_now_us() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// Since the epoch; may be set back.
+inline std::int64_t wall_now_us() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace starling::stream

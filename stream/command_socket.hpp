@@ -1,0 +1,77 @@
+// The commands endpoint: a ZeroMQ ROUTER on the server's loop. Knows frames and peers, not what
+// they say. DEALER peers send [body]; REQ peers send ["", body] and are answered alike.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace boost::asio {
+class io_context;
+}
+namespace zmq {
+class context_t;
+}
+
+namespace starling::stream {
+
+struct CommandSocketOptions {
+  std::string endpoint;
+  std::size_t message_bytes_max = 0;  ///< a longer frame disconnects its sender
+  int send_hwm = 1000;                ///< replies waiting for one peer
+  int receive_hwm = 1000;             ///< requests waiting from one peer
+  int linger_ms = 0;
+};
+
+/// Where a reply goes.
+struct Peer {
+  std::string routing_id;
+  bool has_delimiter = false;
+  bool operator==(const Peer&) const = default;
+};
+
+/// One received frame, kept by whoever holds `owner`.
+struct ReceivedBytes {
+  std::shared_ptr<const void> owner;
+  std::span<const std::byte> bytes;
+};
+
+class CommandSocket {
+ public:
+  enum class Sent : std::uint8_t {
+    queued,
+    peer_gone,
+    peer_full,  ///< it does not read its replies; a resend is answered from the session's cache
+  };
+
+  struct Handlers {
+    std::function<void(Peer, ReceivedBytes)> request;
+    std::function<void(const Peer&)> malformed;  ///< not one body
+    std::function<bool()> may_read;  ///< false: leave requests with ZeroMQ until read_on
+  };
+
+  /// Binds; throws zmq::error_t with what the system says.
+  CommandSocket(boost::asio::io_context& loop, zmq::context_t& context,
+                const CommandSocketOptions& options, Handlers handlers);
+  ~CommandSocket();
+
+  /// As bound, with the port that the system chose.
+  const std::string& endpoint() const;
+
+  Sent send(const Peer& peer, std::span<const std::byte> body);
+
+  /// After `may_read` said no and now would say yes.
+  void read_on();
+
+  /// Reads no more; replies still go out.
+  void stop_reading();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace starling::stream

@@ -1,0 +1,41 @@
+#include "stream/credit_ledger.hpp"
+
+#include "knn/assert.hpp"
+
+namespace starling::stream {
+
+void CreditLedger::open(std::uint64_t session) {
+  const std::lock_guard lock(mutex_);
+  taken_.try_emplace(session);
+}
+
+void CreditLedger::close(std::uint64_t session) {
+  const std::lock_guard lock(mutex_);
+  taken_.erase(session);
+}
+
+CreditLedger::Taken CreditLedger::take(std::uint64_t session, Credit amount) {
+  const std::lock_guard lock(mutex_);
+  const auto found = taken_.find(session);
+  if (found == taken_.end()) return Taken::unknown_session;
+  Credit& taken = found->second;
+  const bool fits =
+      amount.rows <= granted_.rows - taken.rows && amount.bytes <= granted_.bytes - taken.bytes;
+  if (!fits) return Taken::beyond_credit;
+  taken.rows += amount.rows;
+  taken.bytes += amount.bytes;
+  return Taken::taken;
+}
+
+void CreditLedger::give_back(std::uint64_t session, Credit amount) {
+  const std::lock_guard lock(mutex_);
+  const auto found = taken_.find(session);
+  if (found == taken_.end()) return;
+  Credit& taken = found->second;
+  check_invariant(amount.rows <= taken.rows && amount.bytes <= taken.bytes,
+                  "no more credit comes back than was taken");
+  taken.rows -= amount.rows;
+  taken.bytes -= amount.bytes;
+}
+
+}  // namespace starling::stream

@@ -1,0 +1,42 @@
+// Who has how many rows and bytes of batches unanswered: what bounds a producer. Decode workers
+// take before they convert a batch's rows; the loop gives back with the answer. Safe from any
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+
+namespace starling::stream {
+
+struct Credit {
+  std::uint64_t rows = 0;
+  std::uint64_t bytes = 0;
+};
+
+class CreditLedger {
+ public:
+  enum class Taken : std::uint8_t {
+    taken,
+    beyond_credit,    ///< nothing was taken
+    unknown_session,  ///< nothing was taken
+  };
+
+  explicit CreditLedger(Credit granted) : granted_(granted) {}
+
+  const Credit& granted() const { return granted_; }
+
+  void open(std::uint64_t session);
+  void close(std::uint64_t session);
+
+  Taken take(std::uint64_t session, Credit amount);
+  /// What was taken before; a session closed meanwhile is no error.
+  void give_back(std::uint64_t session, Credit amount);
+
+ private:
+  Credit granted_;
+  std::mutex mutex_;
+  std::unordered_map<std::uint64_t, Credit> taken_;
+};
+
+}  // namespace starling::stream

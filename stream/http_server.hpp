@@ -1,0 +1,53 @@
+// A small HTTP/1.1 server on the server's loop, for probes and scrapers: GET and HEAD, no bodies,
+// with limits on header size, connections and time.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace starling::stream {
+
+struct HttpOptions {
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 0;
+  unsigned connections_max = 64;  ///< more are closed at once
+  std::uint32_t header_bytes_max = 8192;
+  std::chrono::milliseconds timeout{
+      5000};  ///< for a request to arrive, and for its answer to leave
+};
+
+struct HttpAnswer {
+  unsigned status = 200;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::string body;
+};
+
+class HttpServer {
+ public:
+  /// Called on the loop with the request's target, "/metrics".
+  using Handler = std::function<HttpAnswer(std::string_view target)>;
+
+  /// Binds; throws boost::system::system_error.
+  HttpServer(boost::asio::io_context& loop, const HttpOptions& options, Handler handler);
+  ~HttpServer();
+
+  /// "127.0.0.1:7413", with the port that the system chose.
+  std::string endpoint() const;
+
+  /// Accepts no more, and closes what is open.
+  void close();
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace starling::stream

@@ -1,0 +1,194 @@
+#include "stream/metrics.hpp"
+
+#include <array>
+#include <sstream>
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+namespace starling::stream {
+
+namespace {
+
+using protocol::ErrorCode;
+using protocol::RowReason;
+
+constexpr std::size_t row_reasons = static_cast<std::size_t>(protocol::last_row_reason) + 1;
+constexpr std::size_t error_codes = static_cast<std::size_t>(protocol::last_error_code) + 1;
+
+prometheus::Counter& counter(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add({});
+}
+
+// From 10 us to 10 s in steps of about two and a half.
+const prometheus::Histogram::BucketBoundaries stage_bounds_s{
+    1e-5,   2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2,
+    2.5e-2, 5e-2,   0.1,  0.25, 0.5,    1.0,  2.5,  5.0,    10.0};
+
+std::string labelled(const std::string& name, const prometheus::ClientMetric& metric) {
+  if (metric.label.empty()) return name;
+  std::string text = name + '{';
+  for (const auto& label : metric.label) {
+    if (text.back() != '{') text += ',';
+    text += label.name + "=\"" + label.value + '"';
+  }
+  return text + '}';
+}
+
+}  // namespace
+
+struct Metrics::State {
+  State() {
+    auto& rows_family = prometheus::BuildCounter()
+                            .Name("starling_rows_total")
+                            .Help("Rows of batches by what became of them.")
+                            .Register(registry);
+    for (std::size_t index = 0; index < row_reasons; ++index) {
+      const auto reason = static_cast<RowReason>(index);
+      const std::string outcome = index == 0 ? "accepted" : std::string(to_string(reason));
+      rows[index] = &rows_family.Add({{"outcome", outcome}});
+    }
+    auto& errors_family = prometheus::BuildCounter()
+                              .Name("starling_refused_requests_total")
+                              .Help("Requests answered with an Error, or dropped, by its code.")
+                              .Register(registry);
+    for (std::size_t index = 1; index < error_codes; ++index)
+      errors[index] =
+          &errors_family.Add({{"code", std::string(to_string(static_cast<ErrorCode>(index)))}});
+  }
+
+  prometheus::Histogram& stage(const char* name) {
+    return stages.Add({{"stage", name}}, stage_bounds_s);
+  }
+  prometheus::Gauge& gauge(const char* name, const char* help) {
+    return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
+  }
+  void set(const Gauges& gauges);
+
+  prometheus::Registry registry;
+  std::array<prometheus::Counter*, row_reasons> rows{};
+  std::array<prometheus::Counter*, error_codes> errors{};
+
+  prometheus::Counter& ticks = counter(registry, "starling_ticks_total", "Ticks finished.");
+  prometheus::Counter& failed =
+      counter(registry, "starling_ticks_failed_total", "Ticks that the engine could not finish.");
+  prometheus::Counter& overruns = counter(registry, "starling_tick_overruns_total",
+                                          "Ticks skipped because the one before was not finished.");
+  prometheus::Counter& lost = counter(registry, "starling_subscriber_lost_ticks_total",
+                                      "Tick messages that subscribers reported missing.");
+  prometheus::Counter& published = counter(registry, "starling_published_bytes_total",
+                                           "Bytes of tick messages given to the results socket.");
+  prometheus::Counter& replies_dropped = counter(registry, "starling_replies_dropped_total",
+                                                 "Replies to peers that had left or did not read.");
+
+  prometheus::Family<prometheus::Histogram>& stages =
+      prometheus::BuildHistogram()
+          .Name("starling_tick_stage_seconds")
+          .Help("Time of a tick's stages; total is from its begin to its finish.")
+          .Register(registry);
+  prometheus::Histogram& build = stage("build");
+  prometheus::Histogram& search = stage("search");
+  prometheus::Histogram& diff = stage("diff");
+  prometheus::Histogram& total = stage("total");
+  prometheus::Histogram& publish = stage("publish");
+
+  prometheus::Gauge& sessions = gauge("starling_sessions", "Sessions open.");
+  prometheus::Gauge& subscriptions =
+      gauge("starling_subscriptions", "Subscriptions on the results socket.");
+  prometheus::Gauge& objects = gauge("starling_objects", "Objects alive.");
+  prometheus::Gauge& queries = gauge("starling_queries", "Standing queries.");
+  prometheus::Gauge& streams = gauge("starling_streams", "Streams.");
+  prometheus::Gauge& names = gauge("starling_names", "Object names known.");
+  prometheus::Gauge& snapshots = gauge("starling_snapshots", "Snapshots pinned or being copied.");
+  prometheus::Gauge& decoding_requests =
+      gauge("starling_decoding_requests", "Requests read and not yet applied.");
+  prometheus::Gauge& decoding_bytes = gauge("starling_decoding_bytes", "Their bytes.");
+  prometheus::Gauge& searches =
+      gauge("starling_searches", "One-shot requests that the engine is answering.");
+  prometheus::Gauge& publishing =
+      gauge("starling_publishing_ticks", "Ticks finished and not yet sent.");
+  prometheus::Gauge& engine_bytes =
+      gauge("starling_engine_bytes", "Memory of the engine's state and index.");
+};
+
+void Metrics::State::set(const Gauges& gauges) {
+  sessions.Set(gauges.sessions);
+  subscriptions.Set(gauges.subscriptions);
+  objects.Set(gauges.objects);
+  queries.Set(gauges.queries);
+  streams.Set(gauges.streams);
+  names.Set(gauges.names);
+  snapshots.Set(gauges.snapshots);
+  decoding_requests.Set(gauges.decoding_requests);
+  decoding_bytes.Set(gauges.decoding_bytes);
+  searches.Set(gauges.searches);
+  publishing.Set(gauges.publishing_ticks);
+  engine_bytes.Set(gauges.engine_bytes);
+}
+
+Metrics::Metrics() : state_(std::make_unique<State>()) {}
+
+Metrics::~Metrics() = default;
+
+void Metrics::rows(RowReason outcome, std::uint64_t count) {
+  if (count == 0) return;
+  state_->rows[static_cast<std::size_t>(outcome)]->Increment(static_cast<double>(count));
+}
+
+void Metrics::refused(ErrorCode code) {
+  state_->errors[static_cast<std::size_t>(code)]->Increment();
+}
+
+void Metrics::reply_dropped() {
+  state_->replies_dropped.Increment();
+}
+
+void Metrics::tick_finished(const StageTimes& times, double total_ms) {
+  state_->ticks.Increment();
+  state_->build.Observe(times.build_ms / 1e3);
+  state_->search.Observe(times.search_ms / 1e3);
+  state_->diff.Observe(times.diff_ms / 1e3);
+  state_->total.Observe(total_ms / 1e3);
+}
+
+void Metrics::tick_failed() {
+  state_->failed.Increment();
+}
+
+void Metrics::tick_published(double publish_ms, std::uint64_t bytes) {
+  state_->publish.Observe(publish_ms / 1e3);
+  state_->published.Increment(static_cast<double>(bytes));
+}
+
+void Metrics::overrun(std::uint64_t ticks) {
+  if (ticks > 0) state_->overruns.Increment(static_cast<double>(ticks));
+}
+
+void Metrics::lost_by_subscribers(std::uint64_t ticks) {
+  if (ticks > 0) state_->lost.Increment(static_cast<double>(ticks));
+}
+
+std::string Metrics::text(const Gauges& gauges) {
+  state_->set(gauges);
+  std::ostringstream out;
+  prometheus::TextSerializer().Serialize(out, state_->registry.Collect());
+  return out.str();
+}
+
+std::vector<Sample> Metrics::samples(const Gauges& gauges) {
+  state_->set(gauges);
+  std::vector<Sample> samples;
+  for (const prometheus::MetricFamily& family : state_->registry.Collect()) {
+    if (family.type == prometheus::MetricType::Histogram) continue;
+    for (const prometheus::ClientMetric& metric : family.metric)
+      samples.push_back({labelled(family.name, metric),
+                         family.type == prometheus::MetricType::Counter ? metric.counter.value
+                                                                        : metric.gauge.value});
+  }
+  return samples;
+}
+
+}  // namespace starling::stream

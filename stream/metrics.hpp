@@ -1,0 +1,61 @@
+// What the server counts and measures, once, for /metrics and GetStats alike. Over prometheus-cpp;
+// every method may be called from any thread, the server calls them on its loop.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "knn/engine.hpp"
+#include "protocol/errors.hpp"
+
+namespace starling::stream {
+
+/// What is true at the moment of asking.
+struct Gauges {
+  double sessions = 0;
+  double subscriptions = 0;
+  double objects = 0;
+  double queries = 0;
+  double streams = 0;
+  double names = 0;
+  double snapshots = 0;
+  double decoding_requests = 0;  ///< read and not yet applied
+  double decoding_bytes = 0;
+  double searches = 0;          ///< one-shot questions with the engine
+  double publishing_ticks = 0;  ///< finished and not yet sent
+  double engine_bytes = 0;
+};
+
+struct Sample {
+  std::string name;
+  double value = 0;
+};
+
+class Metrics {
+ public:
+  Metrics();
+  ~Metrics();
+
+  /// Rows of batches by what became of them; none: accepted.
+  void rows(protocol::RowReason outcome, std::uint64_t count);
+  void refused(protocol::ErrorCode code);
+  void reply_dropped();
+  void tick_finished(const StageTimes& times, double total_ms);
+  void tick_failed();
+  void tick_published(double publish_ms, std::uint64_t bytes);
+  void overrun(std::uint64_t ticks);
+  void lost_by_subscribers(std::uint64_t ticks);
+
+  /// Prometheus's text format.
+  std::string text(const Gauges& gauges);
+  /// Counters and gauges, without histograms.
+  std::vector<Sample> samples(const Gauges& gauges);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace starling::stream

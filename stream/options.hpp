@@ -1,0 +1,48 @@
+// Everything that a server may be told, with its defaults. apps/serve.cpp fills it from flags,
+// environment and file; tests by hand.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "knn/processor.hpp"
+#include "protocol/limits.hpp"
+#include "stream/name_table.hpp"
+#include "stream/session_table.hpp"
+#include "stream/snapshot_store.hpp"
+
+namespace starling::stream {
+
+struct ServerOptions {
+  std::string commands_endpoint = "tcp://127.0.0.1:7411";  ///< ":*" as port: the system chooses
+  std::string results_endpoint = "tcp://127.0.0.1:7412";
+  std::string http_host = "127.0.0.1";
+  std::uint16_t http_port = 7413;  ///< 0: the system chooses
+
+  ProcessorOptions processor;
+  std::optional<std::int64_t> tick_period_us = 100'000;  ///< none: ticks by AdvanceTick
+  /// How far beyond tau an event time may lie; none: 10 s by the wall clock, any on request.
+  std::optional<std::int64_t> future_max_us;
+
+  protocol::Limits limits;  ///< its space is taken from `processor`
+  SessionLimits sessions;
+  SnapshotLimits snapshots;
+  NameLimits names;
+  std::size_t searches_max = 64;  ///< one-shot requests with the engine at a time
+
+  unsigned decode_threads = 2;
+  std::size_t decode_bytes_max = std::size_t{256}
+                                 << 20;  ///< read and not yet applied, all sessions
+  std::size_t decode_requests_max = 8192;
+
+  std::size_t subscriber_bytes_max = std::size_t{64} << 20;  ///< waiting for one slow subscriber
+  int subscriber_ticks_max = 0;  ///< waiting for one; 0: as many as fit subscriber_bytes_max
+  int linger_ms = 2000;          ///< at the end, for what is still to be sent
+
+  bool stop_on_signals = false;  ///< SIGTERM and SIGINT stop the server
+  std::string server_name = "starling";
+};
+
+}  // namespace starling::stream

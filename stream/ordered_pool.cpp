@@ -1,0 +1,49 @@
+#include "stream/ordered_pool.hpp"
+
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+namespace starling::stream {
+
+namespace asio = boost::asio;
+
+OrderedPool::OrderedPool(asio::io_context& loop, unsigned thread_count)
+    : loop_(loop), workers_(std::make_unique<asio::thread_pool>(thread_count)) {}
+
+OrderedPool::~OrderedPool() {
+  workers_->stop();
+  workers_->join();
+}
+
+void OrderedPool::submit(Work work) {
+  const std::size_t number = first_number_ + slots_.size();
+  slots_.emplace_back();
+  asio::post(*workers_, [this, number, work = std::move(work)] {
+    asio::post(loop_, [this, number, completion = work()]() mutable {
+      finished(number, std::move(completion));
+    });
+  });
+}
+
+void OrderedPool::finished(std::size_t number, Completion completion) {
+  slots_[number - first_number_] = std::move(completion);
+  if (!completing_) complete_next();
+}
+
+// One a turn, so that a backlog that comes free at once does not hold up a tick.
+void OrderedPool::complete_next() {
+  completing_ = false;
+  if (slots_.empty() || !slots_.front()) return;
+  const Completion completion = std::move(*slots_.front());
+  slots_.pop_front();
+  ++first_number_;
+  completion();
+  if (slots_.empty() || !slots_.front()) return;
+  completing_ = true;
+  asio::post(loop_, [this] { complete_next(); });
+}
+
+}  // namespace starling::stream

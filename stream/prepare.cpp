@@ -1,0 +1,134 @@
+#include "stream/prepare.hpp"
+
+#include <string>
+#include <utility>
+
+namespace starling::stream {
+
+using protocol::RowReason;
+
+namespace {
+
+RowSet<ObjectUpdate> convert(const protocol::UpdateBatch& batch, const Lattice& lattice) {
+  RowSet<ObjectUpdate> set;
+  set.rows.reserve(batch.ids.size());
+  set.reasons.reserve(batch.ids.size());
+  for (std::size_t row = 0; row < batch.ids.size(); ++row) {
+    ObjectUpdate update{.id = ObjectId{batch.ids[row]},
+                        .time_us = batch.times_us[row],
+                        .position = {},
+                        .tags = batch.tags.empty() ? 0 : batch.tags[row],
+                        .has_tags = !batch.tags.empty()};
+    const PositionError error = lattice.to_lattice(batch.position(row), update.position);
+    set.reasons.push_back(to_reason(error));
+    if (error == PositionError::none) set.rows.push_back(update);
+  }
+  return set;
+}
+
+RowSet<TagUpdate> convert(const protocol::UpdateTags& batch) {
+  RowSet<TagUpdate> set;
+  set.reasons.resize(batch.ids.size());
+  set.rows.reserve(batch.ids.size());
+  for (std::size_t row = 0; row < batch.ids.size(); ++row)
+    set.rows.push_back({.id = ObjectId{batch.ids[row]},
+                        .time_us = batch.times_us[row],
+                        .set = batch.set[row],
+                        .clear = batch.clear[row]});
+  return set;
+}
+
+RowSet<ObjectRemoval> convert(const protocol::RemoveObjects& batch) {
+  RowSet<ObjectRemoval> set;
+  set.reasons.resize(batch.ids.size());
+  set.rows.reserve(batch.ids.size());
+  for (std::size_t row = 0; row < batch.ids.size(); ++row)
+    set.rows.push_back({.id = ObjectId{batch.ids[row]}, .time_us = batch.times_us[row]});
+  return set;
+}
+
+RowSet<QueryDefinition> convert(const protocol::PutQueries& batch, const Lattice& lattice) {
+  RowSet<QueryDefinition> set;
+  set.reasons.reserve(batch.queries.size());
+  set.rows.reserve(batch.queries.size());
+  for (const protocol::QuerySpec& query : batch.queries) {
+    QueryDefinition definition{.id = query.id,
+                               .k = query.k,
+                               .anchor = {query.anchor, {}, query.object},
+                               .filter = to_filter(query, lattice),
+                               .subject = query.subject};
+    const PositionError error = query.anchor == AnchorKind::fixed
+                                    ? lattice.to_lattice(query.position, definition.anchor.position)
+                                    : PositionError::none;
+    set.reasons.push_back(to_reason(error));
+    if (error == PositionError::none) set.rows.push_back(definition);
+  }
+  return set;
+}
+
+PreparedRows convert_rows(const protocol::RequestBody& body, const Lattice& lattice) {
+  if (const auto* updates = std::get_if<protocol::UpdateBatch>(&body))
+    return convert(*updates, lattice);
+  if (const auto* tags = std::get_if<protocol::UpdateTags>(&body)) return convert(*tags);
+  if (const auto* removals = std::get_if<protocol::RemoveObjects>(&body)) return convert(*removals);
+  if (const auto* queries = std::get_if<protocol::PutQueries>(&body))
+    return convert(*queries, lattice);
+  return {};
+}
+
+std::string beyond_credit_sentence(const Credit& granted) {
+  return "The session has more rows or bytes unanswered than its credit of " +
+         std::to_string(granted.rows) + " rows and " + std::to_string(granted.bytes) +
+         " bytes; wait for replies, then send this batch and all after it again.";
+}
+
+}  // namespace
+
+PreparedRequest prepare_request(ReceivedBytes received, const protocol::Limits& limits,
+                                const Lattice& lattice, CreditLedger& ledger) {
+  PreparedRequest prepared;
+  prepared.received = std::move(received);
+  prepared.frame = protocol::AlignedBytes(prepared.received.bytes);
+  prepared.request = protocol::decode_request(prepared.frame, limits);
+  protocol::DecodedRequest& request = prepared.request;
+  if (request.problem || !protocol::is_batch(request.body)) return prepared;
+
+  const Credit wanted{protocol::credit_rows(request.body), prepared.received.bytes.size()};
+  switch (ledger.take(request.head.session, wanted)) {
+    case CreditLedger::Taken::taken:
+      prepared.credit = wanted;
+      prepared.rows = convert_rows(request.body, lattice);
+      break;
+    case CreditLedger::Taken::beyond_credit:
+      request.problem = protocol::Problem{protocol::ErrorCode::out_of_credit,
+                                          beyond_credit_sentence(ledger.granted())};
+      break;
+    case CreditLedger::Taken::unknown_session:
+      break;  // refused as such, in its turn
+  }
+  return prepared;
+}
+
+RowReason to_reason(PositionError error) {
+  switch (error) {
+    case PositionError::none:
+      return RowReason::none;
+    case PositionError::not_finite:
+      return RowReason::position_not_finite;
+    case PositionError::out_of_range:
+      return RowReason::position_out_of_range;
+    case PositionError::longitude_out_of_range:
+      return RowReason::longitude_out_of_range;
+    case PositionError::latitude_out_of_range:
+      return RowReason::latitude_out_of_range;
+  }
+  return RowReason::position_out_of_range;
+}
+
+Filter to_filter(const protocol::QuerySpec& query, const Lattice& lattice) {
+  return {.tags = query.tags,
+          .distance_sq_max = lattice.to_distance_sq(query.distance_max_m),
+          .age_us_max = query.age_max_us};
+}
+
+}  // namespace starling::stream

@@ -1,0 +1,79 @@
+// RequestHandler, the frame: who may ask, what is refused at once, and what is forgotten in time.
+#include "stream/request_handler.hpp"
+
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "protocol/reply_codec.hpp"
+#include "stream/clocks.hpp"
+
+namespace starling::stream {
+
+using protocol::ErrorCode;
+
+RequestHandler::RequestHandler(const RequestHandlerOptions& options, Parts parts)
+    : options_(options),
+      parts_(std::move(parts)),
+      sessions_(options.sessions, parts_.publisher.epoch()),
+      snapshots_(options.snapshots),
+      names_(options.names) {}
+
+RequestHandler::~RequestHandler() = default;
+
+void RequestHandler::handle(const Peer& peer, PreparedRequest request) {
+  const protocol::DecodedRequest& decoded = request.request;
+  const Caller caller{peer, decoded.head};
+  const std::uint64_t session = caller.head.session;
+  const bool is_known = sessions_.touch(session, steady_now_us());
+
+  if (decoded.sequenced && is_known) {
+    handle_sequenced(caller, request);
+  } else if (decoded.problem) {
+    refuse(caller, decoded.problem->code, decoded.problem->sentence);
+  } else if (const auto* greeting = std::get_if<protocol::Hello>(&decoded.body)) {
+    hello(caller, *greeting);
+  } else if (!is_known) {
+    refuse(caller, ErrorCode::unknown_session,
+           "The session is not known, or was idle for too long; send Hello for one.");
+  } else if (const auto* snapshot = std::get_if<protocol::GetSnapshot>(&decoded.body)) {
+    get_snapshot(caller, *snapshot);
+  } else if (const auto* neighbors = std::get_if<protocol::GetNeighbors>(&decoded.body)) {
+    get_neighbors(caller, *neighbors);
+  } else if (const auto* report = std::get_if<protocol::ReportReceived>(&decoded.body)) {
+    report_received(caller, *report);
+  } else {
+    get_stats(caller);
+  }
+  parts_.credit.give_back(session, request.credit);
+}
+
+void RequestHandler::refuse_malformed(const Peer& peer, const std::string& sentence) {
+  refuse({peer, {}}, ErrorCode::malformed, sentence);
+}
+
+void RequestHandler::expire(std::int64_t now_us) {
+  for (const std::uint64_t session : sessions_.expire(now_us)) {
+    spdlog::info("session {} was idle and is closed", session);
+    parts_.credit.close(session);
+    snapshots_.drop_session(session);
+    losses_.drop_session(session);
+  }
+  snapshots_.expire(now_us);
+}
+
+void RequestHandler::refuse(const Caller& caller, ErrorCode code, std::string sentence) {
+  parts_.metrics.refused(code);
+  spdlog::debug("session {} request {}: {}", caller.head.session, caller.head.request_id, sentence);
+  const protocol::ErrorReply reply{{code, std::move(sentence)},
+                                   sessions_.next_sequence(caller.head.session)};
+  parts_.send(caller.peer, protocol::encode_error(caller.reply_head(), reply));
+}
+
+protocol::ErrorReply RequestHandler::unknown_stream(std::string_view stream) const {
+  return {{ErrorCode::unknown_stream,
+           "There is no stream \"" + std::string(stream) + "\"; name it with PutStream first."},
+          0};
+}
+
+}  // namespace starling::stream

@@ -1,0 +1,119 @@
+// What each request means: sessions and sequence numbers, the tables, ticks on request, and
+// questions to the engine. Runs on the loop; knows no sockets, replies go through a function.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "knn/processor.hpp"
+#include "protocol/frame.hpp"
+#include "protocol/messages.hpp"
+#include "stream/command_socket.hpp"
+#include "stream/credit_ledger.hpp"
+#include "stream/metrics.hpp"
+#include "stream/name_table.hpp"
+#include "stream/prepare.hpp"
+#include "stream/publisher.hpp"
+#include "stream/session_table.hpp"
+#include "stream/snapshot_store.hpp"
+#include "stream/subscriber_losses.hpp"
+#include "stream/ticker.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace starling::stream {
+
+struct RequestHandlerOptions {
+  protocol::Limits limits;
+  SessionLimits sessions;
+  SnapshotLimits snapshots;
+  NameLimits names;
+  std::size_t searches_max = 64;  ///< one-shot requests with the engine at a time
+  std::string server_name;        ///< told to clients, for their logs
+};
+
+class RequestHandler {
+ public:
+  using Send = std::function<void(const Peer&, const protocol::Frame&)>;
+
+  /// What the handler works on; all of it outlives the handler.
+  struct Parts {
+    boost::asio::io_context& loop;
+    Processor& processor;
+    Ticker& ticker;
+    Publisher& publisher;
+    CreditLedger& credit;
+    Metrics& metrics;
+    Send send;
+    std::function<Gauges()> gauges;
+  };
+
+  RequestHandler(const RequestHandlerOptions& options, Parts parts);
+  ~RequestHandler();
+
+  /// In arrival order; each is answered exactly once, now or when its tick or search is done.
+  void handle(const Peer& peer, PreparedRequest request);
+
+  /// The peer sent something that is no request at all.
+  void refuse_malformed(const Peer& peer, const std::string& sentence);
+
+  /// Once a second: forgets idle sessions and old snapshots.
+  void expire(std::int64_t now_us);
+
+  /// Requests that the engine is answering.
+  std::size_t searches_under_way() const { return searches_ + snapshots_copying_; }
+  std::size_t session_count() const { return sessions_.count(); }
+  std::size_t snapshot_count() const { return snapshots_.count(); }
+  std::size_t name_count() const { return names_.count(); }
+
+ private:
+  /// Whom a reply goes to, and how it names the request.
+  struct Caller {
+    Peer peer;
+    protocol::RequestHead head;
+    protocol::ReplyHead reply_head() const { return {head.request_id, head.sequence}; }
+  };
+
+  // Sequenced requests (commands.cpp)
+  void handle_sequenced(const Caller& caller, PreparedRequest& request);
+  void execute(const Caller& caller, PreparedRequest& request);
+  SequencedReply apply(PreparedRequest& request);
+  template <class Row, class Apply>
+  protocol::BatchReply apply_rows(RowSet<Row>& set, Apply apply);
+  SequencedReply put_stream(const protocol::PutStream& request);
+  SequencedReply put_queries(const protocol::PutQueries& request, RowSet<QueryDefinition>& rows);
+  SequencedReply remove_queries(const protocol::RemoveQueries& request);
+  protocol::BatchReply put_names(const protocol::PutNames& request);
+  void advance_tick(const Caller& caller, std::int64_t tau_us);
+  void answer(const Caller& caller, SequencedReply reply);
+  void send_reply(const Caller& caller, const SequencedReply& reply);
+
+  // The others (questions.cpp)
+  void hello(const Caller& caller, const protocol::Hello& request);
+  void get_snapshot(const Caller& caller, const protocol::GetSnapshot& request);
+  void copy_snapshot(const Caller& caller, const protocol::GetSnapshot& request);
+  void send_page(const Caller& caller, std::uint64_t snapshot_number, std::size_t page);
+  void get_neighbors(const Caller& caller, const protocol::GetNeighbors& request);
+  void send_neighbors(const Caller& caller, const Answers& answers);
+  void get_stats(const Caller& caller);
+  void report_received(const Caller& caller, const protocol::ReportReceived& request);
+
+  void refuse(const Caller& caller, protocol::ErrorCode code, std::string sentence);
+  protocol::ErrorReply unknown_stream(std::string_view stream) const;
+
+  RequestHandlerOptions options_;
+  Parts parts_;
+  SessionTable sessions_;
+  SnapshotStore snapshots_;
+  NameTable names_;
+  SubscriberLosses losses_;
+  std::size_t searches_ = 0;
+  std::size_t snapshots_copying_ = 0;
+  std::optional<Caller> advancing_;  ///< who gets the tick's TickDone; changes with a resend
+};
+
+}  // namespace starling::stream

@@ -1,0 +1,67 @@
+#include "stream/row_outcomes.hpp"
+
+#include <array>
+
+#include "knn/assert.hpp"
+
+namespace starling::stream {
+
+using protocol::RowReason;
+
+RowReason to_reason(UpdateStatus status) {
+  switch (status) {
+    case UpdateStatus::accepted:
+      return RowReason::none;
+    case UpdateStatus::late:
+      return RowReason::late;
+    case UpdateStatus::future:
+      return RowReason::future;
+    case UpdateStatus::time_out_of_range:
+      return RowReason::time_out_of_range;
+    case UpdateStatus::unknown_object:
+      return RowReason::unknown_object;
+    case UpdateStatus::too_many_objects:
+      return RowReason::too_many_objects;
+  }
+  assertion_failed("every update status has a reason");
+}
+
+RowReason to_reason(QueryStatus status) {
+  switch (status) {
+    case QueryStatus::accepted:
+      return RowReason::none;
+    case QueryStatus::unknown_query:
+      return RowReason::unknown_query;
+    case QueryStatus::too_many_queries:
+      return RowReason::too_many_queries;
+    case QueryStatus::too_many_objects:
+      return RowReason::too_many_objects;
+    case QueryStatus::k_zero:
+    case QueryStatus::k_too_large:
+      break;
+  }
+  assertion_failed("decoding has checked k");
+}
+
+protocol::BatchReply summarize(std::span<const RowReason> reasons) {
+  std::array<std::uint64_t, static_cast<std::size_t>(protocol::last_row_reason) + 1> counts{};
+  protocol::BatchReply reply;
+  for (std::size_t row = 0; row < reasons.size(); ++row) {
+    const RowReason reason = reasons[row];
+    ++counts[static_cast<std::size_t>(reason)];
+    const bool is_rejected = reason != RowReason::none && reason != RowReason::late;
+    if (is_rejected && reply.first_rejected.size() < protocol::rejected_rows_listed_max)
+      reply.first_rejected.push_back({static_cast<std::uint32_t>(row), reason});
+  }
+  reply.accepted = counts[static_cast<std::size_t>(RowReason::none)];
+  reply.late = counts[static_cast<std::size_t>(RowReason::late)];
+  reply.rejected = reasons.size() - reply.accepted - reply.late;
+  for (std::size_t index = 0; index < counts.size(); ++index) {
+    const auto reason = static_cast<RowReason>(index);
+    if (counts[index] > 0 && reason != RowReason::none && reason != RowReason::late)
+      reply.reasons.push_back({reason, counts[index]});
+  }
+  return reply;
+}
+
+}  // namespace starling::stream

@@ -1,0 +1,269 @@
+#include "stream/server.hpp"
+
+#include <csignal>
+#include <random>
+#include <stdexcept>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <spdlog/spdlog.h>
+#include <zmq.hpp>
+
+#include "stream/clocks.hpp"
+#include "stream/command_socket.hpp"
+#include "stream/credit_ledger.hpp"
+#include "stream/http_server.hpp"
+#include "stream/metrics.hpp"
+#include "stream/ordered_pool.hpp"
+#include "stream/publisher.hpp"
+#include "stream/request_handler.hpp"
+#include "stream/results_socket.hpp"
+#include "stream/ticker.hpp"
+
+namespace starling::stream {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr std::int64_t wall_future_max_us = 10'000'000;
+constexpr std::chrono::seconds expiry_period{1};
+
+std::uint64_t random_number() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
+}
+
+ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
+  options.limits.space = options.processor.space.space;
+  options.limits.k_max = std::min(options.limits.k_max, engine.k_max);
+  options.processor.queries.k_max = options.limits.k_max;
+  if (options.tick_period_us && *options.tick_period_us <= 0)
+    throw std::invalid_argument("a tick's period must be longer than nothing");
+  if (options.tick_period_us && !options.future_max_us) options.future_max_us = wall_future_max_us;
+  if (options.limits.credit_bytes < options.limits.frame_bytes_max)
+    throw std::invalid_argument("the credit in bytes must cover one frame of the greatest length");
+  if (options.limits.credit_rows < options.limits.rows_max)
+    throw std::invalid_argument("the credit in rows must cover one request of the most rows");
+  return options;
+}
+
+/// What cannot be bound is an endpoint with a name, not an errno.
+template <class Socket, class... Arguments>
+std::unique_ptr<Socket> bound(const std::string& endpoint, Arguments&&... arguments) {
+  try {
+    return std::make_unique<Socket>(std::forward<Arguments>(arguments)...);
+  } catch (const std::exception& error) {
+    throw std::runtime_error("cannot listen on " + endpoint + ": " + error.what());
+  }
+}
+
+}  // namespace
+
+struct Server::State {
+  State(const ServerOptions& the_options, std::unique_ptr<Engine> engine)
+      : options(completed(the_options, engine->limits())),
+        publisher(random_number(), options.processor.space.space),
+        credit({options.limits.credit_rows, options.limits.credit_bytes}),
+        processor(options.processor, std::move(engine)),
+        commands(bound<CommandSocket>(options.commands_endpoint, loop, context, command_options(),
+                                      command_handlers())),
+        results(bound<ResultsSocket>(options.results_endpoint, loop, context, results_options())),
+        http(bound<HttpServer>(options.http_host + ":" + std::to_string(options.http_port), loop,
+                               HttpOptions{.host = options.http_host, .port = options.http_port},
+                               [this](std::string_view target) { return answer_http(target); })),
+        endpoints{commands->endpoint(), results->endpoint(), http->endpoint()},
+        ticker(loop, {options.tick_period_us, options.future_max_us}, processor, publisher,
+               *results, metrics),
+        handler(handler_options(), handler_parts()),
+        decoder(loop, options.decode_threads),
+        expiry(loop),
+        signals(loop) {
+    if (options.stop_on_signals) wait_for_signal();
+  }
+
+  CommandSocketOptions command_options() const {
+    return {.endpoint = options.commands_endpoint,
+            .message_bytes_max = options.limits.frame_bytes_max,
+            .linger_ms = options.linger_ms};
+  }
+  CommandSocket::Handlers command_handlers() {
+    return {
+        .request = [this](Peer peer, ReceivedBytes received) { decode(std::move(peer), received); },
+        .malformed =
+            [this](const Peer& peer) {
+              handler.refuse_malformed(
+                  peer, "A request is one frame, after an empty one if the client uses REQ.");
+            },
+        .may_read = [this] { return may_read_or_pause(); }};
+  }
+  ResultsSocketOptions results_options() const {
+    return {.endpoint = options.results_endpoint,
+            .subscriber_bytes_max = options.subscriber_bytes_max,
+            .send_hwm = options.subscriber_ticks_max,
+            .linger_ms = options.linger_ms};
+  }
+  RequestHandlerOptions handler_options() const {
+    return {.limits = options.limits,
+            .sessions = options.sessions,
+            .snapshots = options.snapshots,
+            .names = options.names,
+            .searches_max = options.searches_max,
+            .server_name = options.server_name};
+  }
+  RequestHandler::Parts handler_parts() {
+    return {.loop = loop,
+            .processor = processor,
+            .ticker = ticker,
+            .publisher = publisher,
+            .credit = credit,
+            .metrics = metrics,
+            .send = [this](const Peer& peer, const protocol::Frame& frame) { send(peer, frame); },
+            .gauges = [this] { return gauges(); }};
+  }
+
+  bool may_read() const {
+    return decoding_bytes < options.decode_bytes_max &&
+           decoder.waiting() < options.decode_requests_max;
+  }
+  bool may_read_or_pause() {
+    reading_paused = !may_read();
+    return !reading_paused;
+  }
+
+  void decode(Peer peer, const ReceivedBytes& received) {
+    decoding_bytes += received.bytes.size();
+    decoder.submit([this, peer = std::move(peer), received]() -> OrderedPool::Completion {
+      auto prepared = std::make_shared<PreparedRequest>(
+          prepare_request(received, options.limits, processor.lattice(), credit));
+      return [this, peer, prepared] {
+        decoding_bytes -= prepared->received.bytes.size();
+        handler.handle(peer, std::move(*prepared));
+        if (reading_paused && may_read()) commands->read_on();
+        stop_if_idle();
+      };
+    });
+  }
+
+  void send(const Peer& peer, const protocol::Frame& frame) {
+    switch (commands->send(peer, frame.bytes())) {
+      case CommandSocket::Sent::queued:
+        return;
+      case CommandSocket::Sent::peer_gone:
+        spdlog::debug("a reply's peer has left");
+        break;
+      case CommandSocket::Sent::peer_full:
+        spdlog::debug("a client does not read its replies; one is dropped");
+        break;
+    }
+    metrics.reply_dropped();
+  }
+
+  HttpAnswer answer_http(std::string_view target) {
+    if (target == "/metrics")
+      return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
+              .body = metrics.text(gauges())};
+    if (target != "/healthz") return {.status = 404, .body = "There is /healthz and /metrics.\n"};
+    if (ticker.last_error().empty()) return {.body = "ok\n"};
+    return {.status = 503, .body = "the last tick failed: " + ticker.last_error() + "\n"};
+  }
+
+  Gauges gauges() {
+    const auto number = [](auto count) { return static_cast<double>(count); };
+    return {.sessions = number(handler.session_count()),
+            .subscriptions = number(results->subscriber_count()),
+            .objects = number(processor.objects().alive_count()),
+            .queries = number(processor.queries().query_count()),
+            .streams = number(processor.queries().stream_count()),
+            .names = number(handler.name_count()),
+            .snapshots = number(handler.snapshot_count()),
+            .decoding_requests = number(decoder.waiting()),
+            .decoding_bytes = number(decoding_bytes),
+            .searches = number(handler.searches_under_way()),
+            .publishing_ticks = number(ticker.publishing_count()),
+            .engine_bytes = number(ticker.engine_bytes())};
+  }
+
+  void expire_later() {
+    expiry.expires_after(expiry_period);
+    expiry.async_wait([this](const boost::system::error_code& error) {
+      if (error) return;
+      handler.expire(steady_now_us());
+      expire_later();
+    });
+  }
+
+  void wait_for_signal() {
+    signals.add(SIGTERM);
+    signals.add(SIGINT);
+    signals.async_wait([this](const boost::system::error_code& error, int) {
+      if (!error) begin_stop();
+    });
+  }
+
+  void run() {
+    ticker.start();
+    expire_later();
+    loop.run();
+  }
+
+  // What has been read is still applied and answered; what ZeroMQ holds is not read any more.
+  void begin_stop() {
+    if (std::exchange(stopping, true)) return;
+    spdlog::info("stopping: finishing the tick under way");
+    commands->stop_reading();
+    results->stop_reading();
+    http->close();
+    ticker.stop([this] {
+      ticks_done = true;
+      stop_if_idle();
+    });
+  }
+
+  void stop_if_idle() {
+    if (stopping && ticks_done && decoder.waiting() == 0) loop.stop();
+  }
+
+  ServerOptions options;
+  asio::io_context loop{1};
+  zmq::context_t context;
+  Metrics metrics;
+  Publisher publisher;
+  CreditLedger credit;
+  Processor processor;
+  std::unique_ptr<CommandSocket> commands;
+  std::unique_ptr<ResultsSocket> results;
+  std::unique_ptr<HttpServer> http;
+  Endpoints endpoints;
+  Ticker ticker;
+  RequestHandler handler;
+  OrderedPool decoder;
+  std::size_t decoding_bytes = 0;
+  bool reading_paused = false;
+  asio::steady_timer expiry;
+  asio::signal_set signals;
+  bool stopping = false;
+  bool ticks_done = false;
+};
+
+Server::Server(const ServerOptions& options, std::unique_ptr<Engine> engine)
+    : state_(std::make_unique<State>(options, std::move(engine))) {}
+
+Server::~Server() = default;
+
+const Endpoints& Server::endpoints() const {
+  return state_->endpoints;
+}
+
+void Server::run() {
+  state_->run();
+}
+
+void Server::stop() {
+  asio::post(state_->loop, [state = state_.get()] { state->begin_stop(); });
+}
+
+}  // namespace starling::stream

@@ -1,0 +1,20 @@
+#include "stream/subscriber_losses.hpp"
+
+namespace starling::stream {
+
+std::uint64_t SubscriberLosses::report(std::uint64_t session, StreamId stream, std::uint64_t lost) {
+  std::uint64_t& known = lost_[{session, stream}];
+  // Less than before: the session has subscribed anew and counts from zero.
+  const std::uint64_t news = lost >= known ? lost - known : lost;
+  known = lost;
+  return news;
+}
+
+void SubscriberLosses::drop_session(std::uint64_t session) {
+  const auto first = lost_.lower_bound({session, StreamId{0}});
+  auto last = first;
+  while (last != lost_.end() && last->first.first == session) ++last;
+  lost_.erase(first, last);
+}
+
+}  // namespace starling::stream

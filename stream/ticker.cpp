@@ -1,0 +1,197 @@
+#include "stream/ticker.hpp"
+
+#include <chrono>
+#include <limits>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <spdlog/spdlog.h>
+
+#include "knn/assert.hpp"
+#include "stream/clocks.hpp"
+#include "stream/ordered_pool.hpp"
+#include "stream/tick_clock.hpp"
+
+namespace starling::stream {
+
+namespace asio = boost::asio;
+
+namespace {
+
+// One tick may be encoded while the next is computed; a third would be a queue.
+constexpr std::size_t publishing_max = 1;
+
+TickOutcome outcome_of(const TickReport& report) {
+  TickOutcome outcome{.done = {.tick = report.tick,
+                               .tau_us = report.tau_us,
+                               .object_count = report.objects,
+                               .build_ms = report.times.build_ms,
+                               .search_ms = report.times.search_ms,
+                               .diff_ms = report.times.diff_ms},
+                      .error = report.error};
+  for (const StreamReport& stream : report.streams)
+    for (const QueryReport& query : stream.queries)
+      ++(query.event == ListEvent::removed ? outcome.done.removal_count : outcome.done.list_count);
+  return outcome;
+}
+
+}  // namespace
+
+struct Ticker::State {
+  State(asio::io_context& the_loop, const TickerOptions& the_options, Processor& the_processor,
+        Publisher& the_publisher, ResultsSocket& the_results, Metrics& the_metrics)
+      : loop(the_loop),
+        options(the_options),
+        processor(the_processor),
+        publisher(the_publisher),
+        results(the_results),
+        metrics(the_metrics),
+        timer(the_loop),
+        encoder(the_loop, 1) {}
+
+  bool is_busy() const { return processor.tick_under_way() || encoder.waiting() > publishing_max; }
+
+  void begin(std::int64_t tau_us, Finished finished) {
+    begun_us = steady_now_us();
+    on_finished = std::move(finished);
+    check_invariant(processor.begin_tick(tau_us), "no tick is under way");
+  }
+
+  void wait_for_due() {
+    timer.expires_at(
+        std::chrono::steady_clock::time_point(std::chrono::microseconds(clock->next_due_us())));
+    timer.async_wait([this](const boost::system::error_code& error) {
+      if (error || stopping) return;
+      const auto decision = clock->poll(steady_now_us(), wall_now_us(), is_busy());
+      metrics.overrun(decision.overruns);
+      if (decision.overruns > 0)
+        spdlog::debug("{} ticks skipped: the one before is not finished", decision.overruns);
+      if (decision.begin_tau_us) begin(*decision.begin_tau_us, {});
+      wait_for_due();
+    });
+  }
+
+  void take_result(std::unique_ptr<TickResult> result) {
+    auto report = std::make_shared<TickReport>(processor.finish_tick(std::move(result)));
+    metrics.tick_finished(report->times, static_cast<double>(steady_now_us() - begun_us) / 1e3);
+    last_error = report->error;
+    engine_bytes = processor.engine().bytes_used();  // only between ticks does it stand still
+    if (!last_error.empty()) {
+      metrics.tick_failed();
+      spdlog::error("tick {} failed: {}", to_number(report->tick), last_error);
+    }
+    publish(report, std::exchange(on_finished, {}));
+  }
+
+  void publish(std::shared_ptr<TickReport> report, Finished finished) {
+    auto plans = publisher.plan(*report, processor.queries());
+    const std::int64_t since_us = steady_now_us();
+    encoder.submit([this, report, since_us, plans = std::move(plans),
+                    finished = std::move(finished)]() -> OrderedPool::Completion {
+      auto messages = std::make_shared<std::vector<protocol::TickMessage>>(
+          encode_report(plans, *report, processor.lattice()));
+      return [this, report, since_us, messages, finished] {
+        std::uint64_t bytes = 0;
+        for (protocol::TickMessage& message : *messages) {
+          bytes += message.bytes();
+          results.send(std::move(message));
+        }
+        metrics.tick_published(static_cast<double>(steady_now_us() - since_us) / 1e3, bytes);
+        const TickOutcome outcome = outcome_of(*report);
+        processor.recycle(std::move(*report));
+        if (finished) finished(outcome);
+        if (stopping) tell_if_idle();
+      };
+    });
+  }
+
+  void tell_if_idle() {
+    if (processor.tick_under_way() || encoder.waiting() > 0 || !on_idle) return;
+    std::exchange(on_idle, {})();
+  }
+
+  asio::io_context& loop;
+  TickerOptions options;
+  Processor& processor;
+  Publisher& publisher;
+  ResultsSocket& results;
+  Metrics& metrics;
+  asio::steady_timer timer;
+  std::optional<TickClock> clock;
+  std::int64_t begun_us = 0;
+  Finished on_finished;
+  std::string last_error;
+  std::uint64_t engine_bytes = 0;
+  bool stopping = false;
+  std::function<void()> on_idle;
+  OrderedPool encoder;
+};
+
+Ticker::Ticker(asio::io_context& loop, const TickerOptions& options, Processor& processor,
+               Publisher& publisher, ResultsSocket& results, Metrics& metrics)
+    : state_(std::make_shared<State>(loop, options, processor, publisher, results, metrics)) {
+  // The engine may deliver while the loop goes down; the weak pointer is looked at on the loop
+  // only.
+  processor.engine().set_result_handler(
+      [&loop, weak = std::weak_ptr(state_)](std::unique_ptr<TickResult> result) {
+        asio::post(loop, [weak, result = std::move(result)]() mutable {
+          if (const auto state = weak.lock()) state->take_result(std::move(result));
+        });
+      });
+}
+
+Ticker::~Ticker() = default;
+
+void Ticker::start() {
+  if (is_manual()) return;
+  state_->clock.emplace(*state_->options.period_us, steady_now_us());
+  state_->wait_for_due();
+}
+
+bool Ticker::is_manual() const {
+  return !state_->options.period_us;
+}
+
+Ticker::Begun Ticker::advance(std::int64_t tau_us, Finished finished) {
+  if (state_->is_busy() || state_->stopping) return Begun::busy;
+  const auto last_us = state_->processor.last_tau_us();
+  if (last_us && tau_us < *last_us) return Begun::tau_too_early;
+  state_->begin(tau_us, std::move(finished));
+  return Begun::begun;
+}
+
+std::optional<std::int64_t> Ticker::base_time_us() const {
+  return is_manual() ? state_->processor.last_tau_us() : wall_now_us();
+}
+
+std::int64_t Ticker::event_time_max_us() const {
+  constexpr auto no_limit = std::numeric_limits<std::int64_t>::max();
+  const auto base_us = base_time_us();
+  if (!state_->options.future_max_us || !base_us) return no_limit;
+  return *base_us > no_limit - *state_->options.future_max_us
+             ? no_limit
+             : *base_us + *state_->options.future_max_us;
+}
+
+std::size_t Ticker::publishing_count() const {
+  return state_->encoder.waiting();
+}
+
+std::uint64_t Ticker::engine_bytes() const {
+  return state_->engine_bytes;
+}
+
+const std::string& Ticker::last_error() const {
+  return state_->last_error;
+}
+
+void Ticker::stop(std::function<void()> idle) {
+  state_->stopping = true;
+  state_->timer.cancel();
+  state_->on_idle = std::move(idle);
+  state_->tell_if_idle();
+}
+
+}  // namespace starling::stream

@@ -1,0 +1,147 @@
+// What bounds producers, subscribers and questioners: credit, snapshots, names, high-water marks.
+#include <gtest/gtest.h>
+
+#include "protocol/text_id.hpp"
+#include "stream/credit_ledger.hpp"
+#include "stream/name_table.hpp"
+#include "stream/results_socket.hpp"
+#include "stream/snapshot_store.hpp"
+#include "stream/subscriber_losses.hpp"
+
+namespace starling::stream {
+namespace {
+
+using Taken = CreditLedger::Taken;
+using protocol::RowReason;
+
+TEST(CreditLedger, ABatchBeyondRowsOrBytesTakesNothing) {
+  CreditLedger ledger({.rows = 10, .bytes = 100});
+  ledger.open(1);
+  EXPECT_EQ(ledger.take(1, {.rows = 6, .bytes = 10}), Taken::taken);
+  EXPECT_EQ(ledger.take(1, {.rows = 5, .bytes = 10}), Taken::beyond_credit);
+  EXPECT_EQ(ledger.take(1, {.rows = 1, .bytes = 91}), Taken::beyond_credit);
+  EXPECT_EQ(ledger.take(1, {.rows = 4, .bytes = 90}), Taken::taken);
+  ledger.give_back(1, {.rows = 6, .bytes = 10});
+  EXPECT_EQ(ledger.take(1, {.rows = 6, .bytes = 10}), Taken::taken);
+}
+
+TEST(CreditLedger, SessionsDoNotShareCredit) {
+  CreditLedger ledger({.rows = 10, .bytes = 100});
+  ledger.open(1);
+  ledger.open(2);
+  EXPECT_EQ(ledger.take(1, {.rows = 10, .bytes = 1}), Taken::taken);
+  EXPECT_EQ(ledger.take(2, {.rows = 10, .bytes = 1}), Taken::taken);
+  EXPECT_EQ(ledger.take(3, {.rows = 1, .bytes = 1}), Taken::unknown_session);
+}
+
+TEST(CreditLedger, CreditOfAClosedSessionMayComeBackLate) {
+  CreditLedger ledger({.rows = 10, .bytes = 100});
+  ledger.open(1);
+  EXPECT_EQ(ledger.take(1, {.rows = 1, .bytes = 1}), Taken::taken);
+  ledger.close(1);
+  ledger.give_back(1, {.rows = 1, .bytes = 1});
+  EXPECT_EQ(ledger.take(1, {.rows = 1, .bytes = 1}), Taken::unknown_session);
+}
+
+TEST(NameTable, ATextStandsOnlyForItsOwnId) {
+  NameTable names({});
+  const ObjectId id = protocol::id_of_text("tram 7");
+  EXPECT_EQ(names.put(id, "tram 7"), RowReason::none);
+  EXPECT_EQ(names.put(id, "tram 7"), RowReason::none) << "saying it again is no collision";
+  EXPECT_EQ(names.find(id), "tram 7");
+  EXPECT_EQ(names.put(ObjectId{1}, "tram 8"), RowReason::text_is_not_its_id);
+}
+
+TEST(NameTable, DecimalTextCollidesWithAHashOfItsNumber) {
+  NameTable names({});
+  const ObjectId id = protocol::id_of_text("tram 7");
+  ASSERT_EQ(names.put(id, "tram 7"), RowReason::none);
+  EXPECT_EQ(names.put(id, std::to_string(to_number(id))), RowReason::name_collision);
+  EXPECT_EQ(names.put(ObjectId{12}, "12"), RowReason::none);
+}
+
+TEST(NameTable, NamesAreBounded) {
+  NameTable names({.names_max = 1, .bytes_max = 100});
+  EXPECT_EQ(names.put(protocol::id_of_text("a"), "a"), RowReason::none);
+  EXPECT_EQ(names.put(protocol::id_of_text("b"), "b"), RowReason::too_many_names);
+  EXPECT_EQ(names.put(protocol::id_of_text("a"), "a"), RowReason::none);
+}
+
+TEST(HighWaterMark, TheByteBudgetDecidesHowManyMessagesWait) {
+  HighWaterMark mark(1 << 20);
+  mark.sent(64 << 10);
+  EXPECT_EQ(mark.messages(), 16);
+  mark.sent(256 << 10);
+  EXPECT_EQ(mark.messages(), 4);
+}
+
+TEST(HighWaterMark, AtLeastTwoMessagesMayWaitHoweverLong) {
+  HighWaterMark mark(1 << 20);
+  mark.sent(16 << 20);
+  EXPECT_EQ(mark.messages(), 2);
+}
+
+TEST(HighWaterMark, ALongMessageFades) {
+  HighWaterMark mark(1 << 20);
+  mark.sent(256 << 10);
+  for (int message = 0; message < 2000; ++message) mark.sent(1 << 10);
+  EXPECT_GT(mark.messages(), 512);
+}
+
+std::unique_ptr<Snapshot> empty_snapshot() {
+  return std::make_unique<Snapshot>("riders", ReportWith{}, 1, Answers{},
+                                    std::unordered_map<Slot, QueryId>{});
+}
+
+TEST(SnapshotStore, FirstPagesAreLimitedInRateAndToldWhenToComeBack) {
+  SnapshotStore store({.interval_us = 100, .burst = 2});
+  std::int64_t now_us = 0;
+  for (int ask = 0; ask < 3; ++ask) {
+    ASSERT_TRUE(store.reserve(1, now_us).granted);
+    store.release(store.pin(1, empty_snapshot(), now_us));
+  }
+  const auto refused = store.reserve(1, now_us);
+  EXPECT_FALSE(refused.granted);
+  EXPECT_EQ(refused.retry_after_us, 100);
+  EXPECT_TRUE(store.reserve(2, now_us).granted) << "another session has its own rate";
+  EXPECT_TRUE(store.reserve(1, now_us + refused.retry_after_us).granted);
+}
+
+TEST(SnapshotStore, PinnedSnapshotsAreFewAndBelongToTheirSession) {
+  SnapshotStore store({.snapshots_max = 3, .session_snapshots_max = 2});
+  ASSERT_TRUE(store.reserve(1, 0).granted);
+  ASSERT_TRUE(store.reserve(1, 0).granted);
+  EXPECT_FALSE(store.reserve(1, 0).granted);
+  ASSERT_TRUE(store.reserve(2, 0).granted);
+  EXPECT_FALSE(store.reserve(3, 0).granted);
+  const std::uint64_t number = store.pin(1, empty_snapshot(), 0);
+  EXPECT_NE(store.find(1, number, 0), nullptr);
+  EXPECT_EQ(store.find(2, number, 0), nullptr);
+  store.drop_session(1);
+  EXPECT_EQ(store.find(1, number, 0), nullptr);
+  EXPECT_TRUE(store.reserve(3, 0).granted);
+}
+
+TEST(SnapshotStore, ASnapshotThatNobodyPagesThroughIsGivenUp) {
+  SnapshotStore store({.idle_us = 1000});
+  ASSERT_TRUE(store.reserve(1, 0).granted);
+  const std::uint64_t number = store.pin(1, empty_snapshot(), 0);
+  store.expire(900);
+  EXPECT_NE(store.find(1, number, 900), nullptr);
+  store.expire(1901);
+  EXPECT_EQ(store.find(1, number, 1901), nullptr);
+  EXPECT_EQ(store.count(), 0u);
+}
+
+TEST(SubscriberLosses, OnlyWhatIsNewIsCounted) {
+  SubscriberLosses losses;
+  EXPECT_EQ(losses.report(1, StreamId{0}, 3), 3u);
+  EXPECT_EQ(losses.report(1, StreamId{0}, 3), 0u);
+  EXPECT_EQ(losses.report(1, StreamId{0}, 5), 2u);
+  EXPECT_EQ(losses.report(1, StreamId{1}, 1), 1u);
+  EXPECT_EQ(losses.report(2, StreamId{0}, 1), 1u);
+  EXPECT_EQ(losses.report(1, StreamId{0}, 1), 1u) << "a new subscription counts from zero";
+}
+
+}  // namespace
+}  // namespace starling::stream

@@ -1,0 +1,268 @@
+// The whole server over loopback: an update goes in, a tick makes it the answer, the subscriber
+// holds it; what is resent is not applied twice, and a restart is noticed.
+#include "stream/server.hpp"
+
+#include <gtest/gtest.h>
+
+#include "protocol/text_id.hpp"
+#include "tests/stream/running_server.hpp"
+
+namespace starling::stream {
+namespace {
+
+using protocol::ErrorCode;
+using protocol::HeldNeighbor;
+
+std::vector<HeldNeighbor> held(const protocol::Subscriber& subscriber, std::uint64_t query) {
+  return subscriber.state().lists().at({QueryId{query}, false, {}}).neighbors;
+}
+
+class ServerTest : public testing::Test {
+ protected:
+  void put_riders(std::uint32_t k = 2) {
+    ASSERT_TRUE(client.put_stream({.name = "riders", .on = ReportOn::distance, .with = {}}));
+    ASSERT_TRUE(client.put_queries({"riders", {nearest_to(1, k, 0, 0)}}));
+  }
+  void update(std::uint64_t id, std::int64_t time_us, double x, double y) {
+    Fixes fixes;
+    fixes.add(id, time_us, x, y);
+    ASSERT_TRUE(client.update(fixes.batch()));
+  }
+  bool catches_up(protocol::Subscriber& subscriber, std::uint64_t tick) {
+    return happens([&] {
+      subscriber.poll(50);
+      const auto& at = subscriber.state().held_at();
+      return subscriber.state().is_live() && at && to_number(at->tick) >= tick;
+    });
+  }
+
+  RunningServer server;
+  protocol::Client client = server.client();
+};
+
+TEST_F(ServerTest, ASubscriberHoldsTheDirectAnswer) {
+  put_riders();
+  protocol::Subscriber subscriber(server.context(), server.subscriber_options("riders"));
+  update(7, 10, 3, 4);
+  update(8, 10, 0, 1);
+  update(9, 10, 100, 100);
+  const auto done = client.advance_tick(1000).value();
+  EXPECT_EQ(to_number(done.tick), 1u);
+  EXPECT_EQ(done.object_count, 3u);
+  EXPECT_EQ(done.list_count, 1u);
+  ASSERT_TRUE(catches_up(subscriber, 1));
+  const std::vector<HeldNeighbor> expected{{ObjectId{8}, 1.0}, {ObjectId{7}, 5.0}};
+  EXPECT_EQ(held(subscriber, 1), expected);
+
+  const auto answers = client.get_neighbors({{nearest_to(0, 2, 0, 0)}}).value();
+  EXPECT_EQ(to_number(answers.tick), 1u);
+  ASSERT_EQ(answers.lists.size(), 1u);
+  EXPECT_EQ(answers.lists[0].neighbors, expected);
+}
+
+TEST_F(ServerTest, AnUpdateIsNotInTheAnswerBeforeItsTick) {
+  put_riders();
+  update(7, 10, 3, 4);
+  ASSERT_TRUE(client.advance_tick(1000));
+  update(8, 10, 0, 1);
+  const auto answers = client.get_neighbors({{nearest_to(0, 2, 0, 0)}}).value();
+  EXPECT_EQ(answers.lists[0].neighbors, (std::vector<HeldNeighbor>{{ObjectId{7}, 5.0}}));
+}
+
+TEST_F(ServerTest, ALateSubscriberGetsASnapshotAndThenTheTicks) {
+  put_riders();
+  update(7, 10, 3, 4);
+  ASSERT_TRUE(client.advance_tick(1000));
+  protocol::Subscriber subscriber(server.context(), server.subscriber_options("riders"));
+  ASSERT_TRUE(catches_up(subscriber, 1));
+  EXPECT_EQ(held(subscriber, 1), (std::vector<HeldNeighbor>{{ObjectId{7}, 5.0}}));
+  EXPECT_EQ(subscriber.state().held_at()->sequence, 1u);
+  update(7, 20, 0, 2);
+  ASSERT_TRUE(client.advance_tick(2000));
+  ASSERT_TRUE(catches_up(subscriber, 2));
+  EXPECT_EQ(held(subscriber, 1), (std::vector<HeldNeighbor>{{ObjectId{7}, 2.0}}));
+}
+
+TEST_F(ServerTest, EachRowIsAcceptedLateOrRejectedWithItsReason) {
+  update(1, 100, 0, 0);
+  Fixes fixes;
+  fixes.add(1, 50, 1, 1);
+  fixes.add(2, 50, std::numeric_limits<double>::quiet_NaN(), 0);
+  fixes.add(3, 50, 1e9, 0);
+  fixes.add(4, 50, 2, 2);
+  const auto reply = client.update(fixes.batch()).value();
+  EXPECT_EQ(reply.accepted, 1u);
+  EXPECT_EQ(reply.late, 1u);
+  EXPECT_EQ(reply.rejected, 2u);
+  const std::vector<protocol::RejectedRow> expected{
+      {1, protocol::RowReason::position_not_finite},
+      {2, protocol::RowReason::position_out_of_range}};
+  EXPECT_EQ(reply.first_rejected, expected);
+  EXPECT_EQ(server.stat("starling_rows_total{outcome=\"accepted\"}"), 2);
+  EXPECT_EQ(server.stat("starling_rows_total{outcome=\"late\"}"), 1);
+  EXPECT_EQ(server.stat("starling_rows_total{outcome=\"position_not_finite\"}"), 1);
+}
+
+TEST_F(ServerTest, ATickBeforeTheLastOnesTimeIsRefused) {
+  ASSERT_TRUE(client.advance_tick(1000));
+  const auto refused = client.advance_tick(999);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.problem().code, ErrorCode::tau_too_early);
+  EXPECT_EQ(to_number(client.advance_tick(1000).value().tick), 2u);
+}
+
+TEST_F(ServerTest, UnknownStreamsAreNamedInTheRefusal) {
+  const auto refused = client.put_queries({"ghosts", {nearest_to(1, 1, 0, 0)}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.problem().code, ErrorCode::unknown_stream);
+  EXPECT_NE(refused.problem().sentence.find("ghosts"), std::string::npos);
+}
+
+TEST_F(ServerTest, ALeaseEndsAtTheFirstTickBeyondIt) {
+  ASSERT_TRUE(client.put_stream({.name = "riders", .on = ReportOn::distance, .with = {}}));
+  protocol::QuerySpec leased = nearest_to(1, 1, 0, 0);
+  leased.lease_ms = 1;
+  const auto too_early = client.put_queries({"riders", {leased}});
+  ASSERT_FALSE(too_early);
+  EXPECT_EQ(too_early.problem().code, ErrorCode::bad_value);
+  ASSERT_TRUE(client.advance_tick(5000));
+  ASSERT_TRUE(client.put_queries({"riders", {leased}}));
+  EXPECT_EQ(client.advance_tick(6000).value().removal_count, 0u);
+  EXPECT_EQ(client.advance_tick(6001).value().removal_count, 1u);
+}
+
+TEST_F(ServerTest, QuestionsThatCannotBeAskedAreRefused) {
+  protocol::QuerySpec far = nearest_to(0, 1, 1e12, 0);
+  const auto refused = client.get_neighbors({{far}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.problem().code, ErrorCode::bad_value);
+}
+
+TEST_F(ServerTest, AnObjectThatNoTickHasSeenHasNoNeighbors) {
+  update(7, 10, 3, 4);
+  ASSERT_TRUE(client.advance_tick(1000));
+  update(8, 10, 0, 1);
+  for (const std::uint64_t object : {8u, 99u}) {
+    protocol::QuerySpec question = nearest_to(0, 2, 0, 0);
+    question.anchor = AnchorKind::follow;
+    question.object = ObjectId{object};
+    const auto answers = client.get_neighbors({{question}}).value();
+    ASSERT_EQ(answers.lists.size(), 1u);
+    EXPECT_TRUE(answers.lists[0].neighbors.empty());
+  }
+}
+
+TEST_F(ServerTest, NamesCollideOnlyWithOtherTexts) {
+  const std::vector<std::uint64_t> ids{to_number(protocol::id_of_text("tram 7")), 12, 13};
+  const auto reply = client.put_names({ids, {"tram 7", "12", "tram 13"}}).value();
+  EXPECT_EQ(reply.accepted, 2u);
+  ASSERT_EQ(reply.first_rejected.size(), 1u);
+  EXPECT_EQ(reply.first_rejected[0],
+            (protocol::RejectedRow{2, protocol::RowReason::text_is_not_its_id}));
+}
+
+TEST_F(ServerTest, ASnapshotOfMorePagesThanOneIsOfOneTick) {
+  // 300,000 neighbours of 48 bytes each fill a chunk of 16 MiB; here are 400,000.
+  constexpr std::uint64_t objects = 2000;
+  ASSERT_TRUE(
+      client.put_stream({.name = "graph", .on = ReportOn::distance, .with = {true, true, true}}));
+  protocol::QuerySpec graph = nearest_to(1, 200, 0, 0);
+  graph.anchor = AnchorKind::every_object;
+  ASSERT_TRUE(client.put_queries({"graph", {graph}}));
+  Fixes fixes;
+  for (std::uint64_t id = 0; id < objects; ++id) fixes.add(id, 1, static_cast<double>(id * id), 0);
+  ASSERT_TRUE(client.update(fixes.batch()));
+  ASSERT_TRUE(client.advance_tick(1000));
+  std::size_t pages = 0;
+  std::size_t lists = 0;
+  ASSERT_TRUE(client.get_snapshot({.stream = "graph", .query_ids = {}},
+                                  [&](const protocol::SnapshotPage& page) {
+                                    ++pages;
+                                    lists += page.lists.list_count();
+                                    EXPECT_EQ(to_number(page.head.tick), 1u);
+                                    EXPECT_EQ(page.head.list_count, objects);
+                                    // Between the pages the world goes on.
+                                    if (pages == 1) {
+                                      EXPECT_TRUE(server.client().advance_tick(2000));
+                                    }
+                                  }));
+  EXPECT_EQ(pages, 2u);
+  EXPECT_EQ(lists, objects);
+  EXPECT_EQ(server.stat("starling_snapshots"), 0) << "the last page lets go of it";
+}
+
+TEST_F(ServerTest, APageThatIsNoLongerHeldIsTold) {
+  put_riders();
+  const auto refused = client.get_snapshot_page(
+      {.stream = "riders", .query_ids = {}, .page = 12'345'678'901}, [](const auto&) {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.problem().code, ErrorCode::page_expired);
+}
+
+TEST_F(ServerTest, ARestartIsNoticedByItsEpochAndResynchronised) {
+  put_riders();
+  update(7, 10, 3, 4);
+  ASSERT_TRUE(client.advance_tick(1000));
+  protocol::Subscriber subscriber(server.context(), server.subscriber_options("riders"));
+  ASSERT_TRUE(catches_up(subscriber, 1));
+  const std::uint64_t former_epoch = subscriber.state().held_at()->epoch;
+
+  ServerOptions options = manual_options();
+  options.commands_endpoint = server.endpoints().commands;
+  options.results_endpoint = server.endpoints().results;
+  server.stop();
+  RunningServer second(options);
+  auto second_client = second.client();
+  ASSERT_NE(second_client.epoch(), former_epoch);
+  ASSERT_TRUE(second_client.put_stream({.name = "riders", .on = ReportOn::distance, .with = {}}));
+  ASSERT_TRUE(second_client.put_queries({"riders", {nearest_to(1, 2, 0, 0)}}));
+  std::int64_t tau_us = 0;
+  ASSERT_TRUE(happens([&] {
+    EXPECT_TRUE(second_client.advance_tick(++tau_us));
+    subscriber.poll(50);
+    const auto& at = subscriber.state().held_at();
+    return subscriber.state().is_live() && at->epoch == second_client.epoch();
+  }));
+  EXPECT_EQ(subscriber.state().counters().restarts, 1u);
+  EXPECT_TRUE(held(subscriber, 1).empty()) << "nothing of the first server is left";
+}
+
+TEST_F(ServerTest, AWallClockServerRefusesToBeAdvanced) {
+  ServerOptions options = manual_options();
+  options.tick_period_us = 3'600'000'000;
+  RunningServer wall(options);
+  const auto refused = wall.client().advance_tick(1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.problem().code, ErrorCode::not_manual);
+}
+
+TEST_F(ServerTest, RowsFromTheFutureAreRejectedByTheWallClock) {
+  ServerOptions options = manual_options();
+  options.tick_period_us = 3'600'000'000;
+  RunningServer wall(options);
+  auto producer = wall.client();
+  const std::int64_t now_us = std::chrono::duration_cast<std::chrono::microseconds>(
+                                  std::chrono::system_clock::now().time_since_epoch())
+                                  .count();
+  Fixes fixes;
+  fixes.add(1, now_us, 0, 0);
+  fixes.add(2, now_us + 3'600'000'000, 0, 0);
+  const auto reply = producer.update(fixes.batch()).value();
+  EXPECT_EQ(reply.accepted, 1u);
+  ASSERT_EQ(reply.reasons.size(), 1u);
+  EXPECT_EQ(reply.reasons[0].reason, protocol::RowReason::future);
+}
+
+TEST_F(ServerTest, AnEndpointInUseIsNamed) {
+  ServerOptions options = manual_options();
+  options.commands_endpoint = server.endpoints().commands;
+  try {
+    RunningServer second(options);
+    FAIL() << "two servers on one endpoint";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find(options.commands_endpoint), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace starling::stream

@@ -1,0 +1,128 @@
+// Ticks that take long, fail, or are under way when the server is told to stop; with an engine that
+// finishes when told.
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "tests/stream/held_engine.hpp"
+#include "tests/stream/raw_peer.hpp"
+#include "tests/stream/running_server.hpp"
+
+namespace starling::stream {
+namespace {
+
+using protocol::ErrorCode;
+
+std::string advance_frame(std::uint64_t session, std::uint64_t sequence, std::int64_t tau_us) {
+  return encoded({.request_id = 100 + sequence, .session = session, .sequence = sequence},
+                 protocol::AdvanceTick{tau_us});
+}
+
+class TicksTest : public testing::Test {
+ protected:
+  std::unique_ptr<RunningServer> start(ServerOptions options) {
+    return std::make_unique<RunningServer>(options, std::make_unique<HeldEngine>(control));
+  }
+
+  std::shared_ptr<HeldEngine::Control> control = std::make_shared<HeldEngine::Control>();
+};
+
+TEST_F(TicksTest, AnOverrunTickIsSkippedAndCountedNeverQueued) {
+  ServerOptions options = manual_options();
+  options.tick_period_us = 1000;
+  const auto server = start(options);
+  ASSERT_TRUE(happens([&] { return server->stat("starling_tick_overruns_total") >= 3; }));
+  EXPECT_EQ(control->begun, 1) << "the ticks that fell due meanwhile must not begin";
+  EXPECT_EQ(server->stat("starling_ticks_total"), 0);
+  ASSERT_TRUE(control->finish());
+  ASSERT_TRUE(happens([&] { return control->begun == 2; }));
+  EXPECT_EQ(server->stat("starling_ticks_total"), 1) << "one was finished, however many were due";
+  control->finish();
+}
+
+TEST_F(TicksTest, RequestsAreAnsweredWhileATickIsUnderWay) {
+  const auto server = start(manual_options());
+  RawPeer peer(server->context(), server->endpoints().commands);
+  const std::uint64_t session = peer.hello();
+  peer.send(advance_frame(session, 1, 1000));
+  Fixes fixes;
+  fixes.add(1, 1, 0, 0);
+  auto client = server->client();
+  ASSERT_TRUE(happens([&] { return control->begun == 1; }));
+  EXPECT_EQ(client.update(fixes.batch()).value().accepted, 1u);
+  ASSERT_TRUE(control->finish());
+  const auto done = peer.receive();
+  ASSERT_TRUE(done);
+  EXPECT_EQ(to_number(std::get<protocol::TickDone>(done->decoded.body).tick), 1u);
+}
+
+TEST_F(TicksTest, ASecondAdvanceIsToldToWaitAndDoesNotUseItsNumber) {
+  const auto server = start(manual_options());
+  RawPeer peer(server->context(), server->endpoints().commands);
+  const std::uint64_t session = peer.hello();
+  peer.send(advance_frame(session, 1, 1000));
+  const auto busy = peer.ask(advance_frame(session, 2, 2000));
+  ASSERT_TRUE(busy);
+  EXPECT_EQ(busy->error(), ErrorCode::busy);
+  ASSERT_TRUE(control->finish());
+  ASSERT_TRUE(peer.receive());
+  peer.send(advance_frame(session, 2, 2000));
+  ASSERT_TRUE(happens([&] { return control->finish(); }));
+  const auto done = peer.receive();
+  ASSERT_TRUE(done);
+  EXPECT_EQ(to_number(std::get<protocol::TickDone>(done->decoded.body).tick), 2u);
+}
+
+TEST_F(TicksTest, AResentAdvanceIsAnsweredToTheOneWhoSentItLast) {
+  const auto server = start(manual_options());
+  RawPeer peer(server->context(), server->endpoints().commands);
+  const std::uint64_t session = peer.hello();
+  peer.send(advance_frame(session, 1, 1000));
+  ASSERT_TRUE(happens([&] { return control->begun == 1; }));
+  RawPeer other(server->context(), server->endpoints().commands);
+  other.hello();
+  other.send(advance_frame(session, 1, 1000));
+  other.hello();  // answered after the resend was read
+  ASSERT_TRUE(control->finish());
+  const auto done = other.receive();
+  ASSERT_TRUE(done);
+  EXPECT_TRUE(std::holds_alternative<protocol::TickDone>(done->decoded.body));
+  EXPECT_EQ(control->begun, 1);
+}
+
+TEST_F(TicksTest, AFailedTickIsToldCountedAndUnhealthyUntilTheNext) {
+  const auto server = start(manual_options());
+  control->error = "the device is gone";
+  RawPeer peer(server->context(), server->endpoints().commands);
+  const std::uint64_t session = peer.hello();
+  peer.send(advance_frame(session, 1, 1000));
+  ASSERT_TRUE(happens([&] { return control->finish(); }));
+  const auto failed = peer.receive();
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->error(), ErrorCode::tick_failed);
+  EXPECT_NE(http_get(server->endpoints().http, "/healthz").find("the device is gone"),
+            std::string::npos);
+  EXPECT_EQ(server->stat("starling_ticks_failed_total"), 1);
+  control->error.clear();
+  peer.send(advance_frame(session, 2, 2000));
+  ASSERT_TRUE(happens([&] { return control->finish(); }));
+  ASSERT_TRUE(peer.receive());
+  EXPECT_TRUE(http_get(server->endpoints().http, "/healthz").starts_with("HTTP/1.1 200"));
+}
+
+TEST_F(TicksTest, StoppingFinishesTheTickUnderWayAndAnswersIt) {
+  const auto server = start(manual_options());
+  RawPeer peer(server->context(), server->endpoints().commands);
+  const std::uint64_t session = peer.hello();
+  peer.send(advance_frame(session, 1, 1000));
+  ASSERT_TRUE(happens([&] { return control->begun == 1; }));
+  std::thread stopper([&] { server->stop(); });
+  ASSERT_TRUE(control->finish());
+  const auto done = peer.receive();
+  stopper.join();
+  ASSERT_TRUE(done);
+  EXPECT_TRUE(std::holds_alternative<protocol::TickDone>(done->decoded.body));
+}
+
+}  // namespace
+}  // namespace starling::stream
