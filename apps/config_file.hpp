@@ -1,0 +1,15 @@
+// `--config FILE` and STARLING_* for every subcommand: flags over environment over file. Called by
+// main after the subcommands are registered.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace starling::apps {
+
+/// In the file, each subcommand's flags stand under its name: [serve], tick = "100ms". In the
+/// environment: STARLING_TICK.
+void add_config_file(CLI::App& program);
+
+}  // namespace starling::apps

@@ -1,0 +1,16 @@
+// `starling info`: version, engines, limits, libraries. Called by main.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace starling::apps {
+
+/// Adds the command; what it returns runs it, if the command line chose it, and gives the exit
+/// status. Errors of the environment are thrown.
+std::function<int()> add_info(CLI::App& program);
+
+}  // namespace starling::apps

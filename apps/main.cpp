@@ -1,0 +1,48 @@
+// The `starling` program: wires its subcommands. Exit status 0 done, 1 failed, 2 wrong usage.
+#include <exception>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "apps/bench.hpp"
+#include "apps/config_file.hpp"
+#include "apps/info.hpp"
+#include "apps/replay.hpp"
+#include "apps/serve.hpp"
+#include "apps/subscribe.hpp"
+
+namespace {
+
+int run(int argument_count, char** arguments) {
+  CLI::App program("Exact k nearest neighbours of moving objects, tick by tick.", "starling");
+  program.set_version_flag("--version", "starling " STARLING_VERSION);
+  program.require_subcommand(1);
+  const std::map<std::string, std::function<int()>> commands{
+      {"bench", starling::apps::add_bench(program)},
+      {"info", starling::apps::add_info(program)},
+      {"replay", starling::apps::add_replay(program)},
+      {"serve", starling::apps::add_serve(program)},
+      {"subscribe", starling::apps::add_subscribe(program)},
+  };
+  starling::apps::add_config_file(program);
+  try {
+    program.parse(argument_count, arguments);
+    return commands.at(program.get_subcommands().front()->get_name())();
+  } catch (const CLI::ParseError& error) {
+    return program.exit(error) == 0 ? 0 : 2;
+  }
+}
+
+}  // namespace
+
+int main(int argument_count, char** arguments) {
+  try {
+    return run(argument_count, arguments);
+  } catch (const std::exception& error) {
+    std::cerr << "starling: " << error.what() << '\n';
+    return 1;
+  }
+}

@@ -1,0 +1,152 @@
+// The parts of a replay, wired: see replay_run.hpp.
+#include "apps/replay_run.hpp"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <set>
+#include <thread>
+#include <unordered_set>
+
+#include <zmq.hpp>
+
+#include "cpu/cpu_engine.hpp"
+#include "sim/embedded_target.hpp"
+#include "sim/query_file.hpp"
+#include "sim/result_csv.hpp"
+#include "sim/server_target.hpp"
+
+namespace starling::apps {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class Replay {
+ public:
+  explicit Replay(const ReplayPlan& plan) : plan_(plan) {}
+
+  ReplaySummary run() {
+    const sim::Trace trace(plan_.paths, plan_.trace);
+    summary_.source = describe(trace);
+    const SpaceOptions space = agree_on_space(trace.space());
+    const Lattice lattice(space);
+    read_rows(trace, lattice);
+    start_target(space, queries(lattice));
+    run_clock();
+    return std::move(summary_);
+  }
+
+ private:
+  static std::string describe(const sim::Trace& trace) {
+    std::set<std::string_view> titles;
+    for (const sim::Trace::File& file : trace.files()) titles.insert(file.layout->title);
+    std::string text;
+    for (const std::string_view title : titles)
+      text += (text.empty() ? "" : ", ") + std::string(title);
+    return text + ", " + std::to_string(trace.files().size()) +
+           (trace.files().size() == 1 ? " file, " : " files, ") +
+           std::string(to_string(trace.space()));
+  }
+
+  SpaceOptions agree_on_space(Space trace_space) {
+    if (plan_.commands.empty()) return {trace_space, plan_.resolution_m, plan_.origin};
+    zmq_.emplace();
+    auto server = std::make_unique<sim::ServerTarget>(
+        *zmq_, sim::ServerTargetOptions{plan_.commands, plan_.results, !plan_.out.empty()});
+    const SpaceOptions space = server->space();
+    if (space.space != trace_space)
+      throw sim::UsageError("--connect: the server's space is " +
+                            std::string(to_string(space.space)) + ", the trace's " +
+                            std::string(to_string(trace_space)));
+    server_ = server.get();
+    target_ = std::move(server);
+    return space;
+  }
+
+  void read_rows(const sim::Trace& trace, const Lattice& lattice) {
+    ProgressLine progress;
+    trace.read(lattice, object_names_, summary_.counts, [&](const sim::TraceRow& row) {
+      rows_.push_back(row);
+      if (rows_.size() % 4096 == 0) progress.show("reading", rows_.size(), 0);
+    });
+    const std::size_t read_count = rows_.size();
+    sim::arrange(rows_, plan_.order);
+    summary_.rows_outside = read_count - rows_.size();
+    if (rows_.empty())
+      throw sim::TraceError("there is nothing to replay: of the rows, " +
+                            describe_skipped(summary_.counts) + " were skipped and " +
+                            std::to_string(summary_.rows_outside) + " are outside --from and --to");
+    std::unordered_set<ObjectId> ids;
+    for (const sim::TraceRow& row : rows_) ids.insert(row.id);
+    summary_.objects = ids.size();
+  }
+
+  std::vector<protocol::QuerySpec> queries(const Lattice& lattice) {
+    protocol::QuerySpec common;
+    common.k = plan_.k;
+    common.age_max_us = plan_.age_max_us;
+    common.anchor = AnchorKind::every_object;
+    if (plan_.query_file.empty()) return {common};
+    return sim::read_query_file(plan_.query_file, common, lattice, query_names_, object_names_);
+  }
+
+  void start_target(const SpaceOptions& space, std::vector<protocol::QuerySpec> queries) {
+    const sim::ReplaySetup setup{plan_.stream, plan_.on, std::move(queries)};
+    if (server_ != nullptr) {
+      server_->start(setup, object_names_);
+      summary_.answerer = "the server at " + plan_.commands;
+      return;
+    }
+    ProcessorOptions options;
+    options.space = space;
+    options.objects.object_ttl_us = plan_.object_ttl_us;
+    std::unique_ptr<Engine> engine =
+        cpu::make_engine({.space = space.space, .threads = plan_.threads});
+    summary_.answerer = "the embedded engine " + std::string(engine->name());
+    target_ = std::make_unique<sim::EmbeddedTarget>(options, std::move(engine), setup);
+  }
+
+  void run_clock() {
+    std::optional<sim::ResultCsv> csv;
+    if (!plan_.out.empty()) csv.emplace(plan_.out, query_names_, object_names_);
+    ProgressLine progress;
+    protocol::ListStore lists;
+    if (server_ != nullptr && csv && !plan_.changes_only) lists = server_->held_before();
+    const auto on_tick = [&](const sim::FinishedTick& tick, std::uint64_t rows_done) {
+      if (csv) csv->write_tick(tick.tick, tick.tau_us, lists);
+      if (plan_.changes_only) lists.clear();
+      progress.show("replaying", rows_done, rows_.size());
+    };
+    const auto start = Clock::now();
+    summary_.result =
+        sim::replay(rows_, {plan_.tick_us, pacing()}, *target_, csv ? &lists : nullptr, on_tick);
+    if (csv) csv->close();
+    summary_.elapsed_s = std::chrono::duration<double>(Clock::now() - start).count();
+  }
+
+  std::function<void(std::int64_t)> pacing() const {
+    if (!plan_.speed) return {};
+    return [start = Clock::now(), speed = *plan_.speed](std::int64_t since_first_us) {
+      const std::chrono::duration<double, std::micro> due(static_cast<double>(since_first_us) /
+                                                          speed);
+      std::this_thread::sleep_until(start + std::chrono::duration_cast<Clock::duration>(due));
+    };
+  }
+
+  const ReplayPlan& plan_;
+  ReplaySummary summary_;
+  std::vector<sim::TraceRow> rows_;
+  sim::NameTable object_names_;
+  sim::NameTable query_names_;
+  std::optional<zmq::context_t> zmq_;
+  std::unique_ptr<sim::ReplayTarget> target_;
+  sim::ServerTarget* server_ = nullptr;  ///< the target, if it is one
+};
+
+}  // namespace
+
+ReplaySummary run_replay(const ReplayPlan& plan) {
+  return Replay(plan).run();
+}
+
+}  // namespace starling::apps

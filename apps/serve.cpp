@@ -1,0 +1,205 @@
+#include "apps/serve.hpp"
+
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include "cpu/cpu_engine.hpp"
+#include "sim/time_text.hpp"
+#include "stream/server.hpp"
+
+namespace starling::apps {
+
+namespace {
+
+struct ServeFlags {
+  stream::ServerOptions server;
+  unsigned threads = 0;
+  std::string endpoints_file;
+  std::string log_level = "info";
+};
+
+CLI::Option* add_duration(CLI::App& app, const std::string& name, const std::string& help,
+                          std::function<void(std::int64_t)> set) {
+  return app
+      .add_option_function<std::string>(
+          name,
+          [name, set = std::move(set)](const std::string& text) {
+            const auto duration_us = sim::parse_duration_us(text);
+            if (!duration_us)
+              throw CLI::ValidationError(
+                  name, "\"" + text + "\" is no duration; write a number and us, ms, s, m, h or d");
+            set(*duration_us);
+          },
+          help)
+      ->type_name("DURATION");
+}
+
+void add_endpoint_flags(CLI::App& app, ServeFlags& flags) {
+  auto& server = flags.server;
+  app.add_option("--commands", server.commands_endpoint, "Where requests come in")
+      ->capture_default_str();
+  app.add_option("--results", server.results_endpoint, "Where ticks are published")
+      ->capture_default_str();
+  app.add_option_function<std::string>(
+         "--http",
+         [&server](const std::string& text) {
+           const std::size_t colon = text.rfind(':');
+           const std::string port = colon == std::string::npos ? "" : text.substr(colon + 1);
+           if (!CLI::detail::lexical_cast(port, server.http_port) || colon == 0)
+             throw CLI::ValidationError("--http", "\"" + text + "\" is not HOST:PORT");
+           server.http_host = text.substr(0, colon);
+         },
+         "Where /healthz and /metrics are answered [127.0.0.1:7413]")
+      ->type_name("HOST:PORT");
+  app.add_option("--endpoints-file", flags.endpoints_file,
+                 "Once ready, write the endpoints as bound to this file, as JSON")
+      ->type_name("PATH");
+}
+
+void add_space_flags(CLI::App& app, ServeFlags& flags) {
+  auto& space = flags.server.processor.space;
+  app.add_option_function<std::string>(
+         "--space",
+         [&space](const std::string& text) {
+           const auto chosen = space_from_string(text);
+           if (!chosen)
+             throw CLI::ValidationError("--space",
+                                        "\"" + text + "\" is neither planar2, planar3 nor wgs84");
+           space.space = *chosen;
+         },
+         "planar2, planar3 (metres) or wgs84 (longitude, latitude, altitude) [planar2]")
+      ->type_name("SPACE");
+  app.add_option("--resolution", space.resolution_m, "Lattice unit in metres")
+      ->capture_default_str();
+  app.add_option_function<std::vector<double>>(
+         "--origin",
+         [&space](const std::vector<double>& origin) {
+           std::copy(origin.begin(), origin.end(), space.origin.begin());
+         },
+         "Planar position that becomes 0,0,0: X,Y or X,Y,Z in metres")
+      ->delimiter(',')
+      ->expected(2, 3);
+}
+
+void add_time_flags(CLI::App& app, ServeFlags& flags) {
+  auto& server = flags.server;
+  app.add_option_function<std::string>(
+         "--tick",
+         [&server](const std::string& text) {
+           server.tick_period_us.reset();
+           if (text == "manual") return;
+           server.tick_period_us = sim::parse_duration_us(text);
+           if (server.tick_period_us.value_or(0) == 0)
+             throw CLI::ValidationError(
+                 "--tick", "\"" + text + "\" is neither manual nor a duration such as 100ms");
+         },
+         "A tick every so often, or manual: when a client advances it [100ms]")
+      ->type_name("DURATION|manual");
+  add_duration(app, "--future-max", "How far ahead of tau an event time may be [10s; manual: any]",
+               [&server](std::int64_t us) { server.future_max_us = us; });
+  add_duration(app, "--object-ttl", "Objects unheard for so long leave [never]",
+               [&server](std::int64_t us) { server.processor.objects.object_ttl_us = us; });
+  add_duration(app, "--tombstone-ttl", "How long a leaver's time bars older fixes [1h]",
+               [&server](std::int64_t us) { server.processor.objects.tombstone_ttl_us = us; });
+  add_duration(app, "--session-idle", "Sessions unheard for so long are closed [10min]",
+               [&server](std::int64_t us) { server.sessions.idle_us = us; });
+  add_duration(app, "--linger", "At the end, how long to wait for peers to take what is sent [2s]",
+               [&server](std::int64_t us) { server.linger_ms = static_cast<int>(us / 1000); });
+}
+
+void add_limit_flags(CLI::App& app, ServeFlags& flags) {
+  auto& server = flags.server;
+  const CLI::AsSizeValue bytes(false);
+  const auto count = [&app](const char* name, auto& value, const char* help) {
+    app.add_option(name, value, help)->capture_default_str()->check(CLI::PositiveNumber);
+  };
+  const auto size = [&app, &bytes](const char* name, auto& value, const char* help) {
+    app.add_option(name, value, help)->capture_default_str()->transform(bytes);
+  };
+  count("--objects-max", server.processor.objects.objects_max, "Objects, alive or remembered");
+  count("--queries-max", server.processor.queries.queries_max, "Standing queries");
+  count("--streams-max", server.processor.queries.streams_max, "Streams");
+  count("--k-max", server.limits.k_max, "Longest list a query may ask for");
+  count("--sessions-max", server.sessions.sessions_max, "Sessions");
+  count("--names-max", server.names.names_max, "Names of objects");
+  count("--rows-max", server.limits.rows_max, "Rows in one request");
+  count("--questions-max", server.limits.questions_max, "One-shot questions in one request");
+  count("--searches-max", server.searches_max, "One-shot requests answered at a time");
+  count("--snapshots-max", server.snapshots.snapshots_max, "Snapshots held at a time");
+  count("--credit-rows", server.limits.credit_rows, "Rows a session may have unanswered");
+  size("--credit-bytes", server.limits.credit_bytes, "Bytes a session may have unanswered");
+  size("--frame-bytes-max", server.limits.frame_bytes_max, "Longest request");
+  size("--decode-bytes-max", server.decode_bytes_max, "Bytes read and not applied, all sessions");
+  size("--subscriber-bytes-max", server.subscriber_bytes_max,
+       "Bytes waiting for a slow subscriber");
+  app.add_option("--subscriber-ticks-max", server.subscriber_ticks_max,
+                 "Ticks waiting for one; 0: as many as fit the bytes")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+}
+
+void start_logging(const std::string& level) {
+  auto logger = spdlog::stderr_color_mt("starling");
+  logger->set_level(spdlog::level::from_str(level));
+  spdlog::set_default_logger(std::move(logger));
+}
+
+/// Whole or not at all, for those who wait for the file to appear.
+void write_endpoints(const std::string& path, const stream::Endpoints& endpoints) {
+  const std::string partial = path + ".partial";
+  std::ofstream file(partial);
+  file << "{\"commands\": \"" << endpoints.commands << "\", \"results\": \"" << endpoints.results
+       << "\", \"http\": \"" << endpoints.http << "\"}\n";
+  file.close();
+  if (!file || std::rename(partial.c_str(), path.c_str()) != 0)
+    throw std::runtime_error("--endpoints-file: cannot write " + path);
+}
+
+void serve(const ServeFlags& flags) {
+  start_logging(flags.log_level);
+  const Space space = flags.server.processor.space.space;
+  auto engine = cpu::make_engine({.space = space, .threads = flags.threads});
+  const std::string engine_name(engine->name());
+  stream::Server server(flags.server, std::move(engine));
+  const stream::Endpoints& endpoints = server.endpoints();
+  if (!flags.endpoints_file.empty()) write_endpoints(flags.endpoints_file, endpoints);
+  spdlog::info("ready: {} engine, {}, commands {}, results {}, http {}", engine_name,
+               to_string(space), endpoints.commands, endpoints.results, endpoints.http);
+  server.run();
+  spdlog::info("stopped");
+}
+
+}  // namespace
+
+std::function<int()> add_serve(CLI::App& program) {
+  auto flags = std::make_shared<ServeFlags>();
+  flags->server.stop_on_signals = true;
+  flags->server.server_name = program.version();
+  CLI::App& command = *program.add_subcommand("serve", "Run the server");
+  add_endpoint_flags(command, *flags);
+  add_space_flags(command, *flags);
+  add_time_flags(command, *flags);
+  add_limit_flags(command, *flags);
+  command.add_option("--threads", flags->threads, "Threads that compute a tick; 0: one per core")
+      ->capture_default_str();
+  command.add_option("--decode-threads", flags->server.decode_threads, "Threads that decode")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64));
+  command.add_option("--log-level", flags->log_level, "What to log on stderr")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "critical", "off"}));
+  return [flags] {
+    serve(*flags);
+    return 0;
+  };
+}
+
+}  // namespace starling::apps

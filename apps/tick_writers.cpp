@@ -1,0 +1,132 @@
+#include "apps/tick_writers.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <stdexcept>
+
+#include "sim/name_table.hpp"
+#include "sim/result_csv.hpp"
+
+namespace starling::apps {
+namespace {
+
+class CsvWriter final : public TickWriter {
+ public:
+  void write(const ShownTick& tick) override {
+    if (!tick.header.with.distance)
+      throw std::runtime_error(
+          "this stream carries no distances, which CSV needs; use --format ndjson");
+    lists_.clear();
+    for (const ShownList& shown : tick.lists)
+      if (shown.list != nullptr) lists_.emplace(shown.key, *shown.list);
+    csv_.write_tick(tick.header.tick, tick.header.tau_us, lists_);
+    csv_.flush();
+  }
+
+ private:
+  sim::NameTable query_names_;
+  sim::NameTable object_names_;
+  sim::ResultCsv csv_{"-", query_names_, object_names_};
+  protocol::ListStore lists_;
+};
+
+class NdjsonWriter final : public TickWriter {
+ public:
+  explicit NdjsonWriter(std::ostream& out) : out_(out) {}
+
+  void write(const ShownTick& tick) override {
+    line_.clear();
+    if (tick.is_whole) {
+      begin(tick.header, "whole");
+      append(",\"lists\":");
+      append_number(tick.lists.size());
+      append("}\n");
+    }
+    for (const ShownList& shown : tick.lists) append_list(tick.header, shown);
+    out_ << line_ << std::flush;
+    if (!out_) throw std::runtime_error("the standard output cannot be written to");
+  }
+
+ private:
+  void append(std::string_view text) { line_ += text; }
+
+  template <class Number>
+  void append_number(Number number) {
+    std::array<char, 32> text;
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+    line_.append(text.data(), end);
+  }
+
+  void append_id(std::string_view field, std::uint64_t id) {
+    append(",\"");
+    append(field);
+    append("\":\"");
+    append_number(id);
+    append("\"");
+  }
+
+  void begin(const protocol::TickHeader& header, std::string_view event) {
+    append("{\"tick\":");
+    append_number(to_number(header.tick));
+    append(",\"time_us\":");
+    append_number(header.tau_us);
+    append(",\"event\":\"");
+    append(event);
+    append("\"");
+  }
+
+  void append_list(const protocol::TickHeader& header, const ShownList& shown) {
+    begin(header, shown.event == ListEvent::removed ? "removed" : "updated");
+    append_id("query", to_number(shown.key.query));
+    if (shown.key.has_subject) append_id("subject", to_number(shown.key.subject));
+    if (shown.list != nullptr) append_neighbors(header.with, *shown.list);
+    append("}\n");
+  }
+
+  void append_neighbors(const ReportWith& with, const protocol::HeldList& list) {
+    append(",\"neighbors\":[");
+    for (std::size_t i = 0; i < list.neighbors.size(); ++i) {
+      append(i == 0 ? "{\"object\":\"" : ",{\"object\":\"");
+      append_number(to_number(list.neighbors[i].object));
+      append("\"");
+      if (with.distance) {
+        append(",\"distance_m\":");
+        append_number(list.neighbors[i].distance_m);
+      }
+      if (!list.states.empty()) append_state(with, list.states[i]);
+      append("}");
+    }
+    append("]");
+  }
+
+  void append_state(const ReportWith& with, const protocol::HeldState& state) {
+    if (with.position) {
+      append(",\"position\":[");
+      for (std::size_t axis = 0; axis < state.position.size(); ++axis) {
+        if (axis > 0) append(",");
+        append_number(state.position[axis]);
+      }
+      append("]");
+    }
+    if (with.tags) {
+      append(",\"tags\":");
+      append_number(state.tags);
+    }
+  }
+
+  std::ostream& out_;
+  std::string line_;
+};
+
+}  // namespace
+
+std::unique_ptr<TickWriter> make_csv_writer() {
+  return std::make_unique<CsvWriter>();
+}
+
+std::unique_ptr<TickWriter> make_ndjson_writer(std::ostream& out) {
+  return std::make_unique<NdjsonWriter>(out);
+}
+
+}  // namespace starling::apps

@@ -1,0 +1,45 @@
+// What `starling subscribe` shows of a tick, and the writers that show it: CSV and NDJSON here, the
+// table in live_table.hpp.
+#pragma once
+
+#include <memory>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "knn/engine.hpp"
+#include "protocol/list_store.hpp"
+#include "protocol/tick_message.hpp"
+
+namespace starling::apps {
+
+struct ShownList {
+  protocol::ListKey key;
+  ListEvent event = ListEvent::updated;
+  const protocol::HeldList* list = nullptr;  ///< null where removed
+};
+
+/// A tick as a subscription applied it.
+struct ShownTick {
+  protocol::TickHeader header;
+  bool is_whole = false;         ///< everything held, after a snapshot; else what the tick reported
+  std::vector<ShownList> lists;  ///< by key
+};
+
+class TickWriter {
+ public:
+  virtual ~TickWriter() = default;
+  /// Throws std::runtime_error if the stream lacks what the format needs, or the output fails.
+  virtual void write(const ShownTick& tick) = 0;
+};
+
+/// To the standard output. The list of an every-object query's subject bears the subject's id; a
+/// list that is empty or removed has no rows.
+std::unique_ptr<TickWriter> make_csv_writer();
+
+/// A line a list; ids are strings, since JSON's numbers end at 2^53. A whole tick begins with a
+/// line of event "whole": lists held before it that do not follow are gone. `out` must outlive it.
+std::unique_ptr<TickWriter> make_ndjson_writer(std::ostream& out);
+
+}  // namespace starling::apps

@@ -1,0 +1,162 @@
+"""`starling subscribe` as a program, against real servers: what it prints, and that a server's
+restart is survived and said. Run by ctest with the program's path as the only argument."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM = sys.argv.pop()
+PATIENCE_S = 60  # how long anything may take before its test fails
+CSV_HEAD = "tick,time_us,query_id,rank,object_id,distance_m"
+
+
+class LineReader:
+    """Lines of a pipe as they come, each within PATIENCE_S."""
+
+    def __init__(self, pipe):
+        self.fd = pipe.fileno()
+        self.buffer = b""
+
+    def line(self, timeout_s=PATIENCE_S):
+        """The next line, or None if none came in time or the pipe ended."""
+        deadline = time.monotonic() + timeout_s
+        while b"\n" not in self.buffer:
+            ready, _, _ = select.select([self.fd], [], [], max(0, deadline - time.monotonic()))
+            chunk = os.read(self.fd, 65536) if ready else b""
+            if not chunk:
+                return None
+            self.buffer += chunk
+        line, self.buffer = self.buffer.split(b"\n", 1)
+        return line.decode()
+
+
+class SubscribeTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.time_s = 0
+
+    def start(self, *arguments):
+        process = subprocess.Popen(
+            [PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(self.end, process)
+        return process
+
+    def end(self, process, number=signal.SIGKILL):
+        if process.poll() is None:
+            process.send_signal(number)
+        status = process.wait(PATIENCE_S)
+        process.stdout.close()
+        process.stderr.close()
+        return status
+
+    def serve(self, commands="tcp://127.0.0.1:*", results="tcp://127.0.0.1:*"):
+        path = os.path.join(self.folder.name, "endpoints.json")
+        if os.path.exists(path):
+            os.remove(path)
+        server = self.start("serve", "--tick", "manual", "--commands", commands, "--results",
+                            results, "--http", "127.0.0.1:0", "--endpoints-file", path,
+                            "--log-level", "error")
+        deadline = time.monotonic() + PATIENCE_S
+        while not os.path.exists(path):
+            self.assertIsNone(server.poll(), "the server ended")
+            self.assertLess(time.monotonic(), deadline, "the server does not start")
+            time.sleep(0.01)
+        with open(path) as file:
+            self.endpoints = json.load(file)
+        return server
+
+    def connect(self):
+        return ["--connect", self.endpoints["commands"], "--results", self.endpoints["results"]]
+
+    def subscribe(self, *more):
+        process = self.start("subscribe", "pairs", *self.connect(), *more)
+        return process, LineReader(process.stdout), LineReader(process.stderr)
+
+    def replay(self, distance_m):
+        """Ten ticks of two objects; the later in time than all before."""
+        path = os.path.join(self.folder.name, "trace.csv")
+        with open(path, "w") as file:
+            file.write("id,t,x,y\n")
+            for _ in range(10):
+                self.time_s += 1
+                file.write(f"1,{self.time_s},0,0\n2,{self.time_s},{distance_m + self.time_s},0\n")
+        subprocess.run([PROGRAM, "replay", path, "--columns", "id=id,time=t,x=x,y=y", "--queries",
+                        "all", "--tick", "1s", "--stream", "pairs", *self.connect()],
+                       check=True, timeout=PATIENCE_S, capture_output=True)
+
+    def replay_until(self, lines, text, distance_m):
+        """The first line with `text`. What is replayed before the subscriber has joined, or joined
+        anew, does not reach it, so there is more."""
+        for _ in range(200):
+            self.replay(distance_m)
+            while (line := lines.line(timeout_s=0.2)) is not None:
+                if text in line:
+                    return line
+        self.fail(f"'{text}' never comes")
+
+    def line_with(self, lines, text):
+        while True:
+            line = lines.line()
+            self.assertIsNotNone(line, f"'{text}' is never said")
+            if text in line:
+                return line
+
+    def test_ndjson_begins_with_everything_held(self):
+        self.serve()
+        subscriber, lines, _ = self.subscribe("--format", "ndjson")
+        first = json.loads(self.replay_until(lines, "", 100))
+        self.assertEqual(first["event"], "whole")
+        self.replay(100)
+        one = json.loads(self.line_with(lines, '"subject":"1","neighbors":[{'))
+        self.assertEqual(one["neighbors"][0]["object"], "2")
+        self.assertEqual(one["neighbors"][0]["distance_m"], 100 + one["time_us"] / 1_000_000)
+        self.assertEqual(self.end(subscriber, signal.SIGTERM), 0)
+
+    def test_csv_has_the_one_format_and_ticks_ends_it(self):
+        self.serve()
+        subscriber, lines, _ = self.subscribe("--format", "csv", "--ticks", "5")
+        self.assertEqual(self.replay_until(lines, "", 100), CSV_HEAD)
+        self.replay(100)
+        self.assertEqual(subscriber.wait(PATIENCE_S), 0)
+        row = lines.line().split(",")
+        self.assertEqual(row[2:5], ["1", "1", "2"])
+        self.assertEqual(row[5], f"{100 + int(row[1]) // 1_000_000}.000")
+
+    def test_a_servers_restart_is_survived_and_said(self):
+        server = self.serve()
+        subscriber, lines, said = self.subscribe("--format", "ndjson")
+        self.replay_until(lines, '"neighbors":[{', 100)
+        self.assertEqual(self.end(server, signal.SIGTERM), 0)
+
+        self.serve(self.endpoints["commands"], self.endpoints["results"])
+        self.time_s = 0
+        self.replay_until(said, "restarted", 500)
+        self.replay(500)
+        while True:
+            line = json.loads(self.line_with(lines, '"subject":"1","neighbors":[{'))
+            if line["neighbors"][0]["distance_m"] == 500 + line["time_us"] / 1_000_000:
+                break
+        self.assertEqual(self.end(subscriber, signal.SIGINT), 0)
+
+    def test_an_unreachable_server_is_said_and_sigterm_still_ends_it(self):
+        server = self.serve()
+        self.end(server, signal.SIGTERM)
+        subscriber, _, said = self.subscribe()
+        self.line_with(said, "did not answer")
+        self.assertEqual(self.end(subscriber, signal.SIGTERM), 0)
+
+    def test_wrong_usage_exits_2(self):
+        for arguments in ([], ["pairs", "--format", "xml"], ["pairs", "--refresh", "often"]):
+            process = self.start("subscribe", *arguments)
+            self.assertEqual(process.wait(PATIENCE_S), 2, arguments)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

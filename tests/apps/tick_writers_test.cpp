@@ -1,0 +1,74 @@
+// CSV and NDJSON of `starling subscribe`.
+#include "apps/tick_writers.hpp"
+
+#include <sstream>
+#include <stdexcept>
+
+#include <gtest/gtest.h>
+
+namespace starling::apps {
+namespace {
+
+protocol::TickHeader header_of(const ReportWith& with) {
+  protocol::TickHeader header;
+  header.tick = Tick{3};
+  header.tau_us = 2'000'000;
+  header.with = with;
+  return header;
+}
+
+class NdjsonWriter : public testing::Test {
+ protected:
+  std::string written(const ShownTick& tick) {
+    make_ndjson_writer(out_)->write(tick);
+    return out_.str();
+  }
+  std::ostringstream out_;
+};
+
+TEST_F(NdjsonWriter, WritesALineAListWithIdsAsStrings) {
+  const protocol::HeldList list{
+      .neighbors = {{ObjectId{~std::uint64_t{0}}, 1.25}, {ObjectId{2}, 3}}, .states = {}};
+  EXPECT_EQ(written({header_of({}), false, {{{.query = QueryId{9}}, ListEvent::updated, &list}}}),
+            "{\"tick\":3,\"time_us\":2000000,\"event\":\"updated\",\"query\":\"9\",\"neighbors\":["
+            "{\"object\":\"18446744073709551615\",\"distance_m\":1.25},"
+            "{\"object\":\"2\",\"distance_m\":3}]}\n");
+}
+
+TEST_F(NdjsonWriter, SaysRemovalsAndEmptyLists) {
+  const protocol::HeldList empty;
+  const protocol::ListKey subject{QueryId{1}, true, ObjectId{5}};
+  EXPECT_EQ(written({header_of({}),
+                     false,
+                     {{{.query = QueryId{1}}, ListEvent::removed, nullptr},
+                      {subject, ListEvent::updated, &empty}}}),
+            "{\"tick\":3,\"time_us\":2000000,\"event\":\"removed\",\"query\":\"1\"}\n"
+            "{\"tick\":3,\"time_us\":2000000,\"event\":\"updated\",\"query\":\"1\","
+            "\"subject\":\"5\",\"neighbors\":[]}\n");
+}
+
+TEST_F(NdjsonWriter, CarriesWhatTheStreamCarries) {
+  const protocol::HeldList list{.neighbors = {{ObjectId{2}, 0}}, .states = {{{1.5, -2, 0}, 6}}};
+  const ReportWith with{.distance = false, .position = true, .tags = true};
+  EXPECT_EQ(written({header_of(with), false, {{{.query = QueryId{9}}, ListEvent::updated, &list}}}),
+            "{\"tick\":3,\"time_us\":2000000,\"event\":\"updated\",\"query\":\"9\",\"neighbors\":["
+            "{\"object\":\"2\",\"position\":[1.5,-2,0],\"tags\":6}]}\n");
+}
+
+TEST_F(NdjsonWriter, BeginsAWholeTickWithALineThatSaysSo) {
+  EXPECT_EQ(written({header_of({}), true, {}}),
+            "{\"tick\":3,\"time_us\":2000000,\"event\":\"whole\",\"lists\":0}\n");
+}
+
+TEST_F(NdjsonWriter, ThrowsWhenTheOutputIsGone) {
+  out_.setstate(std::ios::badbit);
+  EXPECT_THROW(make_ndjson_writer(out_)->write({header_of({}), true, {}}), std::runtime_error);
+}
+
+TEST(CsvWriter, RefusesAStreamWithoutDistances) {
+  EXPECT_THROW(make_csv_writer()->write({header_of({.distance = false}), true, {}}),
+               std::runtime_error);
+}
+
+}  // namespace
+}  // namespace starling::apps
