@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <hwy/targets.h>
+
 #include "cpu/list_plan.hpp"
 #include "cpu/object_snapshot.hpp"
 #include "cpu/search.hpp"
@@ -227,7 +229,7 @@ void CpuEngine::compute(std::int64_t tau_us, TickResult& result) {
 std::shared_ptr<TickLists> CpuEngine::free_lists() {
   for (auto it = spare_lists_.begin(); it != spare_lists_.end(); ++it) {
     if (it->use_count() > 1) continue;
-    const std::shared_ptr<TickLists> lists = std::move(*it);
+    std::shared_ptr<TickLists> lists = std::move(*it);
     spare_lists_.erase(it);
     return lists;
   }
@@ -363,13 +365,13 @@ void CpuEngine::take_state(const EngineState& state) {
 
   // The lists as they were, under a plan that the next tick replaces.
   auto plan = std::make_shared<ListPlan>();
+  for (const QueryRow& query : queries_)
+    if (is_alive(query.generation)) plan->queries.push_back({query.slot, query.generation});
   TickLists& lists = *lists_;
   lists.counts.clear();
   for (const EngineState::List& list : state.lists) {
     const auto search = static_cast<std::uint32_t>(plan->searches.size());
     const QueryRow& query = queries_[list.query];
-    if (plan->queries.empty() || plan->queries.back().slot != list.query)
-      plan->queries.push_back({list.query, list.generation});
     plan->lists.push_back(
         {list.query, list.generation, list.subject, list.subject_id, search, query.with_state});
     plan->searches.emplace_back().first = list.first;
@@ -405,6 +407,11 @@ std::unique_ptr<TickResult> CpuEngine::take_result() {
 
 std::unique_ptr<Engine> make_engine(const EngineOptions& options) {
   return std::make_unique<CpuEngine>(options);
+}
+
+std::string_view simd_target() {
+  const std::int64_t targets = hwy::SupportedTargets();
+  return hwy::TargetName(targets & -targets);  // the lowest bit is the best
 }
 
 }  // namespace starling::cpu

@@ -72,8 +72,8 @@ class GridIndex {
   bool choose_axes(const Box& box, Space space, std::uint64_t objects);
   void lay_outer_grid(const Box& box, std::size_t objects);
   float radius_sq_per_object(const GridBlock& block) const;
-  double fill_block(std::span<const PlacedObject> objects, std::uint32_t first, std::size_t block,
-                    std::vector<std::uint32_t>& scratch);
+  double fill_block(std::span<const PlacedObject> objects, std::uint32_t first, std::size_t index,
+                    std::vector<std::uint32_t>& cell_of);
 
   std::size_t dimensions_;
   std::array<std::size_t, 3> axes_{0, 1, 2};

@@ -1,7 +1,5 @@
 #include "cpu/search.hpp"
 
-#include <hwy/targets.h>
-
 namespace starling::cpu {
 
 void search(const SpatialIndex& index, const ObjectSnapshot& objects,
@@ -13,11 +11,6 @@ void search(const SpatialIndex& index, const ObjectSnapshot& objects,
   } else {
     for (SearchRequest& request : requests) request.found = 0;
   }
-}
-
-std::string_view simd_target() {
-  const std::int64_t targets = hwy::SupportedTargets();
-  return hwy::TargetName(targets & -targets);  // the lowest bit is the best
 }
 
 }  // namespace starling::cpu

@@ -55,7 +55,4 @@ void search_grid(const GridIndex& index, const ObjectSnapshot& objects,
 void search_tree(const TreeIndex& index, const ObjectSnapshot& objects,
                  std::span<SearchRequest> requests, SearchScratch& scratch);
 
-/// The instruction set that search runs on here, in Highway's words.
-std::string_view simd_target();
-
 }  // namespace starling::cpu

@@ -46,8 +46,8 @@ ReportedList removal(const ListPlan::List& list) {
   return report;
 }
 
-// A query that is gone is reported once, whatever lists it had; of a query that stays, each list
-// that is gone.
+// A query that is gone is reported once, whatever lists it had; of a query that stays, or that was
+// removed and put again between the ticks, each list that is gone.
 class Matcher {
  public:
   Matcher(const ListPlan& last, const ListPlan& now) : last_(last), now_(now) {}
@@ -57,12 +57,10 @@ class Matcher {
     auto query = now_.queries.begin();
     for (const ListPlan::Query& before : last_.queries) {
       while (query != now_.queries.end() && query->slot < before.slot) ++query;
-      const bool stays = query != now_.queries.end() && query->slot == before.slot &&
-                         query->generation == before.generation;
-      if (stays)
-        match_lists(before.slot);
-      else
+      if (query == now_.queries.end() || query->slot != before.slot)
         report_gone(before.slot);
+      else
+        match_lists(before.slot, query->generation == before.generation);
     }
     return std::move(matching_);
   }
@@ -72,17 +70,17 @@ class Matcher {
     return std::ranges::equal_range(plan.lists, query, {}, &ListPlan::List::query);
   }
 
-  void match_lists(Slot query) {
+  void match_lists(Slot query, bool is_same_query) {
     const auto before = lists_of(last_, query);
     auto last = before.begin();
     for (const ListPlan::List& list : lists_of(now_, query)) {
       for (; last != before.end() && key_of(*last) < key_of(list); ++last)
         matching_.removals.push_back(removal(*last));
       if (last == before.end() || key_of(*last) != key_of(list)) continue;
-      if (last->subject_id == list.subject_id)
-        matching_.last_search[list.search] = last->search;
-      else
+      if (last->subject_id != list.subject_id)
         matching_.removals.push_back(removal(*last));  // another object in the same slot
+      else if (is_same_query)
+        matching_.last_search[list.search] = last->search;
       ++last;
     }
     for (; last != before.end(); ++last) matching_.removals.push_back(removal(*last));

@@ -34,7 +34,7 @@ class TreeSearch {
     query_[1] = request.position.y;
     query_[2] = request.position.z;
     ranking_.start(request);
-    flush_at_ = ranking_.k() + std::max(ranking_.k(), ranking_.few / 2);
+    flush_at_ = ranking_.k() + std::max(ranking_.k(), few / 2);
     ranking_.reserve(flush_at_ + fanout);
     limit_ = filter_limit(ranking_.bound_sq());
     home_ = index_.leaf_near(request.position, home_);
@@ -44,6 +44,7 @@ class TreeSearch {
   }
 
  private:
+  static constexpr std::size_t few = Ranking<TreeIndex>::few;
   static constexpr std::size_t depth_max = 8;  // 16^8 objects fill the slots
 
   struct Visit {

@@ -169,11 +169,6 @@ UpdateStatus ObjectTable::remove_one(const ObjectRemoval& row, std::int64_t time
 }
 
 void ObjectTable::prepare_tick(std::int64_t tau_us, Staging& staging) {
-  while (!tombstones_.empty() && tombstones_.front().forget_at_us <= tau_us) {
-    const Tombstone tombstone = tombstones_.front();
-    tombstones_.pop_front();
-    if (records_[tombstone.slot].generation == tombstone.generation) forget(tombstone.slot);
-  }
   const std::int64_t oldest_us = oldest_time_us(tau_us, options_.object_ttl_us);
   if (oldest_time_us_ < oldest_us) {
     oldest_time_us_ = std::numeric_limits<std::int64_t>::max();
@@ -189,6 +184,11 @@ void ObjectTable::prepare_tick(std::int64_t tau_us, Staging& staging) {
   for (const Slot slot : leavers_)
     if (!is_alive(slot)) tombstones_.push_back({forget_at_us, slot, records_[slot].generation});
   leavers_.clear();
+  while (!tombstones_.empty() && tombstones_.front().forget_at_us <= tau_us) {
+    const Tombstone tombstone = tombstones_.front();
+    tombstones_.pop_front();
+    if (records_[tombstone.slot].generation == tombstone.generation) forget(tombstone.slot);
+  }
 }
 
 Slot ObjectTable::follow(ObjectId id, Staging& staging) {

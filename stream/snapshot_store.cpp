@@ -48,6 +48,8 @@ std::span<const QueryReport> Snapshot::page(std::size_t index) const {
 
 SnapshotStore::Reservation SnapshotStore::reserve(std::uint64_t session, std::int64_t now_us) {
   Account& account = accounts_[session];
+  // A client that asks anew, after a lost reply say, will not page through its older snapshots.
+  if (account.held >= limits_.session_snapshots_max) release_oldest(session);
   if (total_ >= limits_.snapshots_max || account.held >= limits_.session_snapshots_max)
     return {.granted = false, .retry_after_us = place_retry_us};
   // The generic cell rate algorithm: a steady rate, of which `burst` may be used in advance.
@@ -84,6 +86,15 @@ void SnapshotStore::release(std::uint64_t number) {
   const auto found = pinned_.find(number);
   cancel(found->second.session);
   pinned_.erase(found);
+}
+
+void SnapshotStore::release_oldest(std::uint64_t session) {
+  auto oldest = pinned_.end();
+  for (auto entry = pinned_.begin(); entry != pinned_.end(); ++entry) {
+    if (entry->second.session != session) continue;
+    if (oldest == pinned_.end() || entry->first < oldest->first) oldest = entry;
+  }
+  if (oldest != pinned_.end()) release(oldest->first);
 }
 
 void SnapshotStore::drop_session(std::uint64_t session) {

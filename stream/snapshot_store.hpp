@@ -45,7 +45,8 @@ class SnapshotStore {
  public:
   explicit SnapshotStore(const SnapshotLimits& limits) : limits_(limits) {}
 
-  /// Makes room for a copy that is to be asked of the engine. On a refusal `retry_after_us` says
+  /// Makes room for a copy that is to be asked of the engine; a session that holds its most lets go
+  /// of its oldest. On a refusal `retry_after_us` says
   /// when to ask again.
   struct Reservation {
     bool granted = false;
@@ -76,6 +77,8 @@ class SnapshotStore {
     std::size_t held = 0;     ///< pinned and reserved
     std::int64_t due_us = 0;  ///< when the next first page would be on time at the steady rate
   };
+
+  void release_oldest(std::uint64_t session);
 
   SnapshotLimits limits_;
   std::size_t total_ = 0;

@@ -197,7 +197,9 @@ void Twin::compare_reports(const TickReport& report, const OracleTick& expected)
       SCOPED_TRACE(name_of(key));
       const auto wanted = missing.extract(key);
       if (wanted.empty()) {
-        ADD_FAILURE() << (expected.reports.contains(key) ? "reported twice" : "not to be reported");
+        ADD_FAILURE() << (expected.reports.contains(key) ? "reported twice" : "not to be reported")
+                      << ", event " << static_cast<int>(actual.event) << ", "
+                      << actual.neighbors.size() << " neighbours";
         continue;
       }
       EXPECT_EQ(actual.event, wanted.mapped().event);
@@ -232,12 +234,11 @@ void Twin::record(const TickResult& result) {
     add(static_cast<std::uint64_t>(list.event));
     add(list.has_subject ? to_number(list.subject) + 1 : 0);
     add(list.count);
-    add(list.first);
     add(list.first_state);
-  }
-  for (const Neighbor& neighbor : result.neighbors) {
-    add(neighbor.distance_sq);
-    add(to_number(neighbor.object));
+    for (const Neighbor& neighbor : result.neighbors.subspan(list.first, list.count)) {
+      add(neighbor.distance_sq);
+      add(to_number(neighbor.object));
+    }
   }
   for (const NeighborState& state : result.states) {
     add(static_cast<std::uint32_t>(state.position.x));

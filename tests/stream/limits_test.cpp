@@ -122,6 +122,18 @@ TEST(SnapshotStore, PinnedSnapshotsAreFewAndBelongToTheirSession) {
   EXPECT_TRUE(store.reserve(3, 0).granted);
 }
 
+TEST(SnapshotStore, ASessionsOldestSnapshotMakesRoomForItsNext) {
+  SnapshotStore store({.session_snapshots_max = 2});
+  ASSERT_TRUE(store.reserve(1, 0).granted);
+  const std::uint64_t oldest = store.pin(1, empty_snapshot(), 0);
+  ASSERT_TRUE(store.reserve(1, 0).granted);
+  const std::uint64_t newer = store.pin(1, empty_snapshot(), 0);
+  ASSERT_TRUE(store.reserve(1, 0).granted);
+  EXPECT_EQ(store.find(1, oldest, 0), nullptr);
+  EXPECT_NE(store.find(1, newer, 0), nullptr);
+  EXPECT_EQ(store.count(), 2u);
+}
+
 TEST(SnapshotStore, ASnapshotThatNobodyPagesThroughIsGivenUp) {
   SnapshotStore store({.idle_us = 1000});
   ASSERT_TRUE(store.reserve(1, 0).granted);

@@ -18,7 +18,7 @@ namespace asio = boost::asio;
 namespace {
 
 // A request that was under way while a server was restarted is lost; it is soon sent again.
-constexpr std::int64_t reconnect_after_ms = 500;
+constexpr std::int64_t reconnect_after_ms = 2000;
 
 }  // namespace
 

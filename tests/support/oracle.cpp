@@ -131,9 +131,6 @@ QueryStatus Oracle::remove_query(std::uint32_t stream, QueryId id) {
 
 void Oracle::drop_query(QueryKey key) {
   queries_.erase(key);
-  std::erase_if(lists_, [&](const auto& entry) {
-    return entry.first.stream == key.stream && entry.first.query == key.id;
-  });
   removed_.push_back(key);
 }
 
@@ -231,9 +228,19 @@ OracleTick Oracle::tick(std::int64_t tau_us) {
   OracleTick result;
   result.objects = snapshot_.size();
   result.newest_time_us = newest_time_us_;
-  for (const QueryKey& key : removed_)
-    if (ticked_.contains(key) && !queries_.contains(key))
+  // Of a query removed and put again, every list is a first one, and those it lost are reported.
+  std::set<QueryKey> put_again;
+  for (const QueryKey& key : removed_) {
+    if (queries_.contains(key)) {
+      put_again.insert(key);
+      continue;
+    }
+    std::erase_if(lists_, [&](const auto& entry) {
+      return entry.first.stream == key.stream && entry.first.query == key.id;
+    });
+    if (ticked_.contains(key))
       result.reports[{key.stream, key.id, std::nullopt}].event = ListEvent::removed;
+  }
   removed_.clear();
   ticked_.clear();
   for (const auto& [key, query] : queries_) ticked_.insert(key);
@@ -242,7 +249,7 @@ OracleTick Oracle::tick(std::int64_t tau_us) {
   for (const auto& [key, list] : lists_)
     if (!now.contains(key)) result.reports[key].event = ListEvent::removed;
   for (const auto& [key, list] : now) {
-    if (!must_report(key, list)) continue;
+    if (!put_again.contains({key.stream, key.query}) && !must_report(key, list)) continue;
     const ReportWith& with = streams_[key.stream].with;
     OracleReport report{ListEvent::updated, list, {}};
     if (with.position || with.tags) report.states = states_of(list);
