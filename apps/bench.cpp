@@ -55,7 +55,7 @@ std::function<int()> add_bench(CLI::App& program) {
     if (bench.threads == 0) bench.threads = std::max(1u, std::thread::hardware_concurrency());
     bench.engine_name = "cpu";
     bench.make_engine = [threads = bench.threads](Space space) {
-      return cpu::make_engine({.space = space, .threads = threads});
+      return cpu::make_engine({.space = space, .threads = threads, .pin_threads = true});
     };
     bench::run_bench(bench, std::cout);
     return 0;

@@ -166,7 +166,7 @@ void write_endpoints(const std::string& path, const stream::Endpoints& endpoints
 void serve(const ServeFlags& flags) {
   start_logging(flags.log_level);
   const Space space = flags.server.processor.space.space;
-  auto engine = cpu::make_engine({.space = space, .threads = flags.threads});
+  auto engine = cpu::make_engine({.space = space, .threads = flags.threads, .pin_threads = true});
   const std::string engine_name(engine->name());
   stream::Server server(flags.server, std::move(engine));
   const stream::Endpoints& endpoints = server.endpoints();

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/cell_grid.hpp"
 #include "cpu/object_snapshot.hpp"
 #include "cpu/thread_pool.hpp"
 
@@ -19,9 +18,6 @@ struct PlacedObject {
 
 class BucketScatter {
  public:
-  /// The bounding box of the live objects.
-  static Box bounding_box(const ObjectSnapshot& objects, ThreadPool& pool);
-
   /// bucket_of(position) is below `buckets`. Within a bucket objects are in order of slot, whatever
   /// the number of threads. The result is valid until the next call.
   template <class BucketOf>

@@ -23,7 +23,7 @@ struct Box {
     min = {std::min(min.x, p.x), std::min(min.y, p.y), std::min(min.z, p.z)};
     max = {std::max(max.x, p.x), std::max(max.y, p.y), std::max(max.z, p.z)};
   }
-  void add(const Box& other) {
+  void add(const Box& other) {  // not empty
     add(other.min);
     add(other.max);
   }

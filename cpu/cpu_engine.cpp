@@ -12,6 +12,7 @@
 
 #include <hwy/targets.h>
 
+#include "cpu/affinity.hpp"
 #include "cpu/list_plan.hpp"
 #include "cpu/object_snapshot.hpp"
 #include "cpu/search.hpp"
@@ -53,9 +54,12 @@ class CpuEngine final : public Engine {
  public:
   explicit CpuEngine(const EngineOptions& options)
       : pool_(options.threads == 0 ? std::max(1u, std::thread::hardware_concurrency())
-                                   : options.threads),
+                                   : options.threads,
+              options.pin_threads),
         indexes_{SpatialIndex(options.space), SpatialIndex(options.space)},
-        scratches_(pool_.threads()) {}
+        scratches_(pool_.threads()) {
+    if (options.pin_threads && pool_.threads() > 1) engine_thread_.post([] { pin_this_thread(0); });
+  }
 
   std::string_view name() const override { return "cpu"; }
   const EngineLimits& limits() const override { return limits_; }
@@ -261,7 +265,7 @@ void CpuEngine::search_lists(TickLists& lists, std::int64_t tau_us) {
     const std::size_t begin = batch * requests_per_batch;
     const std::size_t count = std::min(requests_per_batch, searches.size() - begin);
     for (std::size_t i = begin; i < begin + count; ++i)
-      if (searches[i].anchor != no_slot) objects_.prefetch(searches[i].anchor);
+      if (searches[i].anchor != no_slot) objects_.prefetch_position(searches[i].anchor);
     for (std::size_t i = 0; i < count; ++i) {
       const PlannedSearch& search = searches[begin + i];
       requests[i] = request_for(search.filter, search.k, tau_us);

@@ -12,7 +12,8 @@ namespace starling::cpu {
 
 struct EngineOptions {
   Space space = Space::planar2;
-  unsigned threads = 0;  ///< that compute a tick; 0: one per core. Never changes an answer.
+  unsigned threads = 0;      ///< that compute a tick; 0: one per core. Never changes an answer.
+  bool pin_threads = false;  ///< each of them on a core of its own, if they are more than one
 };
 
 std::unique_ptr<Engine> make_engine(const EngineOptions& options);

@@ -1,48 +1,80 @@
 #include "cpu/object_snapshot.hpp"
 
 #include <algorithm>
-#include <atomic>
 
 namespace starling::cpu {
 namespace {
 
 constexpr std::size_t rows_grain = 4096;
 constexpr std::size_t prefetch_rows = 16;
+constexpr int box_age_max = 32;
+
+// An eighth of headroom: growth stays amortised and memory close to what is used.
+template <class T>
+void resize_to(std::vector<T>& values, std::size_t count, T fill) {
+  if (count > values.capacity()) values.reserve(count + count / 8);
+  values.resize(count, fill);
+}
 
 }  // namespace
 
 void ObjectSnapshot::add(std::span<const ObjectBirth> births) {
-  std::size_t slots = objects_.size();
+  std::size_t slots = ids_.size();
   for (const ObjectBirth& birth : births) slots = std::max<std::size_t>(slots, birth.slot + 1);
-  // An eighth of headroom: growth stays amortised and memory close to what is used.
-  if (slots > objects_.capacity()) objects_.reserve(slots + slots / 8);
-  objects_.resize(slots);
-  for (const ObjectBirth& birth : births) objects_[birth.slot].id = birth.id;
+  resize_to(positions_, slots, LatticePoint{nowhere, 0, 0});
+  resize_to(times_us_, slots, std::int64_t{0});
+  resize_to(tags_, slots, 0u);
+  resize_to(ids_, slots, ObjectId{});
+  for (const ObjectBirth& birth : births) ids_[birth.slot] = birth.id;
 }
 
 void ObjectSnapshot::apply(std::span<const ObjectRow> rows, ThreadPool& pool) {
-  std::atomic<std::int64_t> alive_change{0};
-  std::atomic<bool> membership_changed{membership_changed_};
   pool.for_ranges(rows.size(), rows_grain, [&](std::size_t begin, std::size_t end, unsigned) {
-    std::int64_t change = 0;
-    bool members = false;
-    for (std::size_t i = begin; i < end; ++i) {
-      if (i + prefetch_rows < end) __builtin_prefetch(&objects_[rows[i + prefetch_rows].slot], 1);
-      const ObjectRow& row = rows[i];
-      const bool alive = starling::is_alive(row.generation);
-      Object& object = objects_[row.slot];
-      const bool was_alive = object.time_us != dead;
-      change += static_cast<int>(alive) - static_cast<int>(was_alive);
-      members = members || alive != was_alive || object.tags != row.tags;
-      object.time_us = alive ? row.time_us : dead;
-      object.position = row.position;
-      object.tags = row.tags;
-    }
-    alive_change += change;
-    if (members) membership_changed = true;
+    apply_range(rows.subspan(begin, end - begin));
   });
-  membership_changed_ = membership_changed;
-  alive_count_ = static_cast<std::uint64_t>(static_cast<std::int64_t>(alive_count_) + alive_change);
+  if (++box_age_ >= box_age_max) draw_box();
+}
+
+void ObjectSnapshot::apply_range(std::span<const ObjectRow> rows) {
+  Box box;
+  std::uint64_t came = 0;
+  std::uint64_t left = 0;
+  bool members = false;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i + prefetch_rows < rows.size()) {
+      const Slot ahead = rows[i + prefetch_rows].slot;
+      __builtin_prefetch(&positions_[ahead], 1);
+      __builtin_prefetch(&times_us_[ahead], 1);
+      __builtin_prefetch(&tags_[ahead], 1);
+    }
+    const ObjectRow& row = rows[i];
+    const bool alive = starling::is_alive(row.generation);
+    const bool was_alive = is_alive(row.slot);
+    came += alive && !was_alive ? 1 : 0;
+    left += !alive && was_alive ? 1 : 0;
+    members = members || alive != was_alive || tags_[row.slot] != row.tags;
+    positions_[row.slot] = alive ? row.position : LatticePoint{nowhere, 0, 0};
+    times_us_[row.slot] = row.time_us;
+    tags_[row.slot] = row.tags;
+    if (alive) box.add(row.position);
+  }
+  const std::lock_guard lock(mutex_);
+  if (!box.is_empty()) box_.add(box);
+  alive_count_ += came;
+  alive_count_ -= left;
+  membership_changed_ = membership_changed_ || members;
+}
+
+void ObjectSnapshot::draw_box() {
+  box_ = {};
+  box_age_ = 0;
+  for (const LatticePoint& position : positions_)
+    if (position.x != nowhere) box_.add(position);
+}
+
+std::uint64_t ObjectSnapshot::bytes_used() const {
+  return positions_.capacity() * sizeof(LatticePoint) + ids_.capacity() * sizeof(ObjectId) +
+         times_us_.capacity() * sizeof(std::int64_t) + tags_.capacity() * sizeof(std::uint32_t);
 }
 
 }  // namespace starling::cpu

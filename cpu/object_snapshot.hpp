@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <limits>
+#include <mutex>
 #include <span>
 #include <vector>
 
+#include "cpu/cell_grid.hpp"
 #include "cpu/thread_pool.hpp"
 #include "knn/engine.hpp"
 
@@ -22,32 +24,39 @@ class ObjectSnapshot {
   void begin_changes() { membership_changed_ = false; }
   bool membership_changed() const { return membership_changed_; }
 
-  std::size_t slot_count() const { return objects_.size(); }
+  std::size_t slot_count() const { return ids_.size(); }
   std::uint64_t alive_count() const { return alive_count_; }
-  bool is_alive(Slot slot) const { return objects_[slot].time_us != dead; }
-  bool is_known_alive(Slot slot) const { return slot < objects_.size() && is_alive(slot); }
-  ObjectId id(Slot slot) const { return objects_[slot].id; }
-  std::uint32_t tags(Slot slot) const { return objects_[slot].tags; }
-  std::int64_t time_us(Slot slot) const { return objects_[slot].time_us; }
-  const LatticePoint& position(Slot slot) const { return objects_[slot].position; }
-  void prefetch(Slot slot) const { __builtin_prefetch(&objects_[slot]); }
+  bool is_alive(Slot slot) const { return positions_[slot].x != nowhere; }
+  bool is_known_alive(Slot slot) const { return slot < ids_.size() && is_alive(slot); }
+  ObjectId id(Slot slot) const { return ids_[slot]; }
+  std::uint32_t tags(Slot slot) const { return tags_[slot]; }
+  std::int64_t time_us(Slot slot) const { return times_us_[slot]; }
+  const LatticePoint& position(Slot slot) const { return positions_[slot]; }
+  void prefetch_id(Slot slot) const { __builtin_prefetch(&ids_[slot]); }
+  void prefetch_position(Slot slot) const { __builtin_prefetch(&positions_[slot]); }
 
-  std::uint64_t bytes_used() const { return objects_.capacity() * sizeof(Object); }
+  /// Holds all live objects, and may be larger: it grows as they move and is drawn anew now and
+  /// then.
+  const Box& box() const { return box_; }
+
+  std::uint64_t bytes_used() const;
 
  private:
-  static constexpr std::int64_t dead = std::numeric_limits<std::int64_t>::min();
+  static constexpr std::int32_t nowhere = std::numeric_limits<std::int32_t>::min();
 
-  /// Half a cache line, never across two: whoever comes by slot comes in no order.
-  struct alignas(32) Object {
-    ObjectId id{};
-    std::int64_t time_us = dead;
-    LatticePoint position;
-    std::uint32_t tags = 0;
-  };
+  void apply_range(std::span<const ObjectRow> rows);
+  void draw_box();
 
-  std::vector<Object> objects_;
+  // Each in an array of its own: the passes of a build read positions alone.
+  std::vector<LatticePoint> positions_;  ///< x is `nowhere`, which no lattice point is, of the dead
+  std::vector<ObjectId> ids_;
+  std::vector<std::int64_t> times_us_;
+  std::vector<std::uint32_t> tags_;
+  Box box_;
+  int box_age_ = 0;
   std::uint64_t alive_count_ = 0;
   bool membership_changed_ = false;
+  std::mutex mutex_;  ///< guards the four above while rows are applied
 };
 
 }  // namespace starling::cpu

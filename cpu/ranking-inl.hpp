@@ -111,7 +111,7 @@ class Ranking {
     for (std::size_t i = 0; i < count_ && request.found < request.k; ++i) {
       const Slot slot = index_.slot(scratch_.places[i]);
       if (slot == request.exclude) continue;
-      objects_.prefetch(slot);
+      objects_.prefetch_id(slot);
       request.neighbors[request.found].distance_sq = scratch_.distances_sq[i];
       request.slots[request.found] = slot;
       ++request.found;

@@ -25,13 +25,12 @@ class SpatialIndex {
 
   /// If it throws (std::bad_alloc), the index is unusable until a build succeeds.
   void build(const ObjectSnapshot& objects, Scratch& scratch, ThreadPool& pool) {
-    const Box box = BucketScatter::bounding_box(objects, pool);
-    cells_ = box.is_empty() ? CellGrid() : CellGrid(box, dimensions(space_));
-    is_grid_ = !box.is_empty() && grid_.build(objects, box, space_, scratch.scatter, pool);
-    if (is_grid_ || box.is_empty())
-      tree_.clear();
-    else
-      tree_.build(objects, cells_, scratch.sort, scratch.scatter, pool);
+    is_grid_ = false;
+    tree_.clear();
+    if (objects.alive_count() == 0) return;
+    cells_ = CellGrid(objects.box(), dimensions(space_));
+    is_grid_ = grid_.build(objects, objects.box(), space_, scratch.scatter, pool);
+    if (!is_grid_) tree_.build(objects, cells_, scratch.sort, scratch.scatter, pool);
   }
 
   /// Null if the tree holds the objects.

@@ -1,18 +1,42 @@
 #include "cpu/thread_pool.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
+
+#include <hwy/cache_control.h>
+
+#include "cpu/affinity.hpp"
 
 namespace starling::cpu {
 namespace {
 
 constexpr std::size_t ranges_per_thread = 8;  // evens out ranges of unequal work
 
+// The rounds of a tick follow one another in microseconds, and waking a thread takes tens of them:
+// both sides look for so long before they sleep.
+constexpr std::chrono::microseconds spin_time{50};
+
+template <class Condition>
+bool spin_until(const Condition& holds) {
+  const auto give_up = std::chrono::steady_clock::now() + spin_time;
+  do {
+    for (int i = 0; i < 64; ++i) {
+      if (holds()) return true;
+      hwy::Pause();
+    }
+  } while (std::chrono::steady_clock::now() < give_up);
+  return false;
+}
+
 }  // namespace
 
-ThreadPool::ThreadPool(unsigned threads) {
+ThreadPool::ThreadPool(unsigned threads, bool pin) {
   for (unsigned thread = 1; thread < threads; ++thread)
-    workers_.emplace_back([this, thread] { work(thread); });
+    workers_.emplace_back([this, thread, pin] {
+      if (pin) pin_this_thread(thread);
+      work(thread);
+    });
 }
 
 ThreadPool::~ThreadPool() {
@@ -29,18 +53,24 @@ void ThreadPool::run(std::size_t chunks, const std::function<void(std::size_t, u
     for (std::size_t chunk = 0; chunk < chunks; ++chunk) task(chunk, 0);
     return;
   }
+  task_ = &task;
+  chunks_ = chunks;
+  next_chunk_ = 0;
+  busy_ = workers_.size();
   {
     const std::lock_guard lock(mutex_);
-    task_ = &task;
-    chunks_ = chunks;
-    next_chunk_ = 0;
-    busy_ = workers_.size();
     ++round_;
   }
   start_.notify_all();
   take_chunks(0);
-  std::unique_lock lock(mutex_);
-  done_.wait(lock, [this] { return busy_ == 0; });
+  const auto all_done = [this] { return busy_ == 0; };
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (!spin_until(all_done)) {
+    lock.lock();
+    done_.wait(lock, all_done);
+  } else {
+    lock.lock();
+  }
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
@@ -55,17 +85,22 @@ void ThreadPool::for_ranges(std::size_t count, std::size_t grain,
 }
 
 void ThreadPool::work(unsigned thread) {
-  std::uint64_t seen = 0;
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    start_.wait(lock, [&] { return stop_ || round_ != seen; });
-    if (stop_) return;
-    seen = round_;
-    lock.unlock();
+  for (std::uint64_t seen = 0; wait_for_round(seen); ++seen) {
     take_chunks(thread);
-    lock.lock();
-    if (--busy_ == 0) done_.notify_one();
+    if (--busy_ > 0) continue;
+    const std::lock_guard lock(mutex_);
+    done_.notify_one();
   }
+}
+
+// False when the pool stops. Rounds are seen one by one: the next begins when all have done this.
+bool ThreadPool::wait_for_round(std::uint64_t seen) {
+  const auto has_come = [&] { return stop_ || round_ != seen; };
+  if (!spin_until(has_come)) {
+    std::unique_lock lock(mutex_);
+    start_.wait(lock, has_come);
+  }
+  return !stop_;
 }
 
 void ThreadPool::take_chunks(unsigned thread) {

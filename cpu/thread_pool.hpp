@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -15,8 +16,9 @@ namespace starling::cpu {
 
 class ThreadPool {
  public:
-  /// `threads` includes the caller of run; at least 1.
-  explicit ThreadPool(unsigned threads);
+  /// `threads` includes the caller of run; at least 1. With `pin`, each other thread keeps a core
+  /// of its own, from the second on.
+  explicit ThreadPool(unsigned threads, bool pin = false);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -35,17 +37,21 @@ class ThreadPool {
  private:
   void work(unsigned thread);
   void take_chunks(unsigned thread);
+  bool wait_for_round(std::uint64_t seen);
 
   std::vector<std::thread> workers_;
-  std::mutex mutex_;
-  std::condition_variable start_;
-  std::condition_variable done_;
-  std::uint64_t round_ = 0;
-  std::size_t busy_ = 0;
-  bool stop_ = false;
-  std::atomic<std::size_t> next_chunk_{0};
+
+  // Of the round under way; written before round_ counts up, read after.
   std::size_t chunks_ = 0;
   const std::function<void(std::size_t, unsigned)>* task_ = nullptr;
+  std::atomic<std::size_t> next_chunk_{0};
+  std::atomic<std::size_t> busy_{0};
+
+  std::atomic<std::uint64_t> round_{0};
+  std::atomic<bool> stop_{false};
+  std::mutex mutex_;  ///< guards error_, and sleeping against waking
+  std::condition_variable start_;
+  std::condition_variable done_;
   std::exception_ptr error_;
 };
 

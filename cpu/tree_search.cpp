@@ -62,6 +62,7 @@ class TreeSearch {
       open(depth, first, near_children(levels[depth], first) & ~(1u << (node - first)));
       while (stacked_ > 0) {
         const Visit next = stack_[--stacked_];
+        if (!can_improve(levels[next.depth], next.node)) continue;
         if (next.depth == 0) {
           scan(next.node);
         } else {
@@ -74,12 +75,13 @@ class TreeSearch {
     }
   }
 
+  // The first child ends on top of the stack: where distances tie, it has the smaller ids.
   void open(std::size_t depth, std::size_t first, std::uint32_t near) {
-    const IndexLevel& level = index_.levels()[depth];
-    for (; near != 0; near &= near - 1) {
-      const std::size_t node = first + static_cast<std::size_t>(std::countr_zero(near));
-      if (!level.min_id.empty() && !can_improve(level, node)) continue;
-      stack_[stacked_++] = {static_cast<std::uint32_t>(depth), static_cast<std::uint32_t>(node)};
+    while (near != 0) {
+      const auto child = static_cast<std::uint32_t>(std::bit_width(near)) - 1;
+      near ^= 1u << child;
+      stack_[stacked_++] = {static_cast<std::uint32_t>(depth),
+                            static_cast<std::uint32_t>(first) + child};
     }
   }
 
@@ -112,8 +114,11 @@ class TreeSearch {
     });
   }
 
-  // Decides exactly, ids included: without it, many coincident objects would all be visited.
-  bool can_improve(const IndexLevel& level, std::size_t node) const {
+  // Where nodes are of coincident objects, decides exactly and by id: many of them would all be
+  // visited otherwise.
+  bool can_improve(const IndexLevel& level, std::size_t node) {
+    if (level.min_id.empty()) return true;
+    tighten();
     const Line* group = &level.groups[node / fanout * 2 * dimensions];
     std::uint64_t gap_sq = 0;
     for (std::size_t dim = 0; dim < dimensions; ++dim) {

@@ -19,7 +19,8 @@ class SlowSubscriberTest : public testing::Test {
   }
 
   SlowSubscriberTest() {
-    EXPECT_TRUE(client.put_stream({.name = "graph", .on = ReportOn::distance, .with = {}}));
+    EXPECT_TRUE(
+        client.put_stream({.name = "graph", .on = ReportOn::distance, .with = {true, true, true}}));
     protocol::QuerySpec graph;
     graph.id = QueryId{1};
     graph.k = k;
@@ -27,7 +28,7 @@ class SlowSubscriberTest : public testing::Test {
     EXPECT_TRUE(client.put_queries({"graph", {graph}}));
   }
 
-  /// Everyone moves, so that every list is reported: half a megabyte a tick.
+  /// Everyone moves, so that every list is reported: 1.4 MB a tick.
   void tick() {
     ++tick_number;
     Fixes fixes;
@@ -80,8 +81,8 @@ TEST_F(SlowSubscriberTest, AStoppedReaderNoticesTheGapResynchronisesAndIsCounted
   protocol::Subscriber subscriber(server.context(), subscriber_options);
   tick();
   ASSERT_TRUE(catches_up(subscriber));
-  // More than the kernel's buffers on the way hold: 40 MB.
-  for (int round = 0; round < 80; ++round) tick();
+  // More than the kernel's buffers on the way hold: 56 MB.
+  for (int round = 0; round < 40; ++round) tick();
   ASSERT_TRUE(happens([&] {
     tick();
     subscriber.poll(50);
@@ -103,7 +104,7 @@ TEST_F(SlowSubscriberTest, AStoppedReaderHoldsUpNeitherTicksNorOtherReaders) {
   protocol::Subscriber slow(server.context(), slow_options);
   protocol::Subscriber brisk(server.context(), server.subscriber_options("graph"));
   ASSERT_TRUE(happens([&] { return server.stat("starling_subscriptions") == 2; }));
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < 20; ++round) {
     tick();
     ASSERT_TRUE(catches_up(brisk));
   }
