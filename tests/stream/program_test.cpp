@@ -1,5 +1,6 @@
 // The real binary: readiness, settings by flag, environment and file, exit statuses, SIGTERM.
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -25,6 +26,9 @@ class Program {
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDERR_FILENO);
     arguments.insert(arguments.begin(), STARLING_PROGRAM);
+    // The program is built as its test is; a sanitizer is to treat both alike.
+    for (const std::string name : {"TSAN_OPTIONS", "ASAN_OPTIONS", "UBSAN_OPTIONS"})
+      if (const char* value = std::getenv(name.c_str())) environment.push_back(name + "=" + value);
     auto argv = pointers(arguments);
     auto envp = pointers(environment);
     const int failed =
