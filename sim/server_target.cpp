@@ -95,9 +95,9 @@ void ServerTarget::expect_all_accepted(const char* what) {
 }
 
 // A subscription travels by itself, not with the commands; a tick before it has arrived would be
-// missed. The server counts it when it has.
+// missed. The server counts it when it has; those who leave meanwhile do not lower that count.
 void ServerTarget::subscribe(const ReplaySetup& setup) {
-  const double before = subscription_count();
+  const double before = joined_count();
   protocol::SubscriberOptions options;
   options.results = options_.results;
   options.client = client_options(options_.commands);
@@ -108,13 +108,13 @@ void ServerTarget::subscribe(const ReplaySetup& setup) {
   handlers.applied = [this](const protocol::DecodedTick& tick) { take_tick(tick); };
   handlers.lost = [this](std::uint64_t ticks) { ticks_lost_ += ticks; };
   subscriber_.emplace(context_, options, handlers);
-  wait_until([&] { return subscriber_->state().is_live() && subscription_count() > before; },
+  wait_until([&] { return subscriber_->state().is_live() && joined_count() > before; },
              "the stream at " + options_.results);
 }
 
-double ServerTarget::subscription_count() {
+double ServerTarget::joined_count() {
   for (const auto& [name, value] : client_.get_stats().value())
-    if (name == "starling_subscriptions") return value;
+    if (name == "starling_subscriptions_joined_total") return value;
   throw std::runtime_error("the server at " + options_.commands + " counts no subscriptions");
 }
 

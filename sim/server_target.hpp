@@ -47,7 +47,7 @@ class ServerTarget : public ReplayTarget {
   void put_names(const NameTable& object_names);
   void put_queries(const ReplaySetup& setup);
   void subscribe(const ReplaySetup& setup);
-  double subscription_count();
+  double joined_count();
   void post(std::span<const TraceRow> rows);
   void expect_all_accepted(const char* what);
   void take_tick(const protocol::DecodedTick& tick);

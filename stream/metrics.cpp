@@ -98,6 +98,8 @@ struct Metrics::State {
   prometheus::Gauge& sessions = gauge("starling_sessions", "Sessions open.");
   prometheus::Gauge& subscriptions =
       gauge("starling_subscriptions", "Subscriptions on the results socket.");
+  prometheus::Counter& joins = counter(registry, "starling_subscriptions_joined_total",
+                                       "Subscriptions that the results socket has seen come.");
   prometheus::Gauge& objects = gauge("starling_objects", "Objects alive.");
   prometheus::Gauge& queries = gauge("starling_queries", "Standing queries.");
   prometheus::Gauge& streams = gauge("starling_streams", "Streams.");
@@ -117,6 +119,7 @@ struct Metrics::State {
 void Metrics::State::set(const Gauges& gauges) {
   sessions.Set(gauges.sessions);
   subscriptions.Set(gauges.subscriptions);
+  joins.Increment(gauges.joins - joins.Value());
   objects.Set(gauges.objects);
   queries.Set(gauges.queries);
   streams.Set(gauges.streams);

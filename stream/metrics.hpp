@@ -16,6 +16,7 @@ namespace starling::stream {
 struct Gauges {
   double sessions = 0;
   double subscriptions = 0;
+  double joins = 0;  ///< subscriptions ever made
   double objects = 0;
   double queries = 0;
   double streams = 0;

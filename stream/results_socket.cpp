@@ -74,6 +74,7 @@ struct ResultsSocket::State {
     if (topics.size() >= topics_max && !topics.contains(key)) return;
     ++topics[key];
     ++total;
+    ++joins;
   }
 
   void leave(std::string_view topic) {
@@ -108,6 +109,7 @@ struct ResultsSocket::State {
   int mark_set;
   std::unordered_map<std::string, std::uint64_t> topics;
   std::uint64_t total = 0;
+  std::uint64_t joins = 0;
   std::unique_ptr<ZmqWatch> watch;
 };
 
@@ -133,6 +135,10 @@ void ResultsSocket::send(protocol::TickMessage message) {
 
 std::uint64_t ResultsSocket::subscriber_count() const {
   return state_->total;
+}
+
+std::uint64_t ResultsSocket::join_count() const {
+  return state_->joins;
 }
 
 std::uint64_t ResultsSocket::subscriber_count(std::string_view topic) const {

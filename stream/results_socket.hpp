@@ -55,6 +55,8 @@ class ResultsSocket {
 
   /// Subscriptions to any topic, and to this one alone.
   std::uint64_t subscriber_count() const;
+  /// How many have ever joined; one that left and came back counts twice.
+  std::uint64_t join_count() const;
   std::uint64_t subscriber_count(std::string_view topic) const;
 
   /// Reads no more joins and leaves; what was sent still goes out.

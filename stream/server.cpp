@@ -175,6 +175,7 @@ struct Server::State {
     const auto number = [](auto count) { return static_cast<double>(count); };
     return {.sessions = number(handler.session_count()),
             .subscriptions = number(results->subscriber_count()),
+            .joins = number(results->join_count()),
             .objects = number(processor.objects().alive_count()),
             .queries = number(processor.queries().query_count()),
             .streams = number(processor.queries().stream_count()),
