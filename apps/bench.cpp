@@ -38,7 +38,8 @@ std::function<int()> add_bench(CLI::App& program) {
   for (const bench::WorkloadOptions& workload : bench::workloads()) known.push_back(workload.name);
   tick->add_option("workloads", options->bench.workloads, "which to run (all)")
       ->check(CLI::IsMember(known));
-  tick->add_option("--threads", options->bench.threads, "that compute a tick; 0: one per core");
+  tick->add_option("--threads", options->bench.threads, "that compute a tick; 0: one per core")
+      ->check(CLI::Range(0, 1024));
   tick->add_option("--ticks", options->bench.ticks, "to measure of each; 0: the workload's own")
       ->check(CLI::Range(0, 1'000'000));
   tick->add_option("--peer", options->peer, "another index, interleaved tick by tick")

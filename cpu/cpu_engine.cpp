@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <hwy/targets.h>
+#include <hwy/highway.h>
 
 #include "cpu/affinity.hpp"
 #include "cpu/list_plan.hpp"
@@ -225,7 +225,8 @@ void CpuEngine::compute(std::int64_t tau_us, TickResult& result) {
   search_lists(*now, tau_us);
   result.times.search_ms = watch.lap_ms();
   collect_changes(*lists_, now, objects_, pool_, result);
-  spare_lists_.push_back(std::exchange(lists_, now));
+  spare_lists_.push_back(lists_);
+  lists_ = now;
   result.times.diff_ms = watch.lap_ms();
 }
 
@@ -401,6 +402,7 @@ std::unique_ptr<TickResult> CpuEngine::take_result() {
     }
   }
   if (!result) return std::make_unique<TickResult>();
+  result->times = {};
   result->lists.clear();
   result->states.clear();
   result->error.clear();
@@ -414,7 +416,7 @@ std::unique_ptr<Engine> make_engine(const EngineOptions& options) {
 }
 
 std::string_view simd_target() {
-  const std::int64_t targets = hwy::SupportedTargets();
+  const std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
   return hwy::TargetName(targets & -targets);  // the lowest bit is the best
 }
 

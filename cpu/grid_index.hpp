@@ -38,7 +38,6 @@ class GridIndex {
   void clear();
 
   std::size_t dimensions() const { return dimensions_; }
-  std::size_t count() const { return slots_.size() - padding; }
 
   /// Coordinates by place along axis 0, 1 or 2; `padding` more may be read.
   const std::int32_t* coordinates(std::size_t axis) const { return coordinates_[axis].data(); }
@@ -56,6 +55,7 @@ class GridIndex {
     std::uint32_t rows = 0;
   };
   const Outer& outer() const { return outer_; }
+  const std::vector<GridBlock>& blocks() const { return blocks_; }
   const GridBlock& block(std::size_t column, std::size_t row) const {
     return blocks_[row * outer_.columns + column];
   }

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
+#include <tuple>
+#include <utility>
 
 #include "cpu/search.hpp"
 
@@ -39,10 +42,19 @@ class GridSearch {
     for (std::size_t axis = 0; axis < 3; ++axis) query_[axis] = at[index_.axes()[axis]];
     ranking_.start(request);
     const double enough = wanted();
-    double radius_sq = first_radius_sq(enough);
+    // The radius is `gap` to where objects begin (0 until nothing is found) plus `reach`.
+    double gap = 0;
+    bool has_gap = false;
+    double reach_sq = first_reach_sq(enough);
     for (;;) {
-      const bool is_last = set_radius(radius_sq, request.distance_sq_max);
+      const double radius = gap + std::sqrt(reach_sq);
+      const bool is_last = set_radius(radius * radius, request.distance_sq_max);
       gather();
+      if (gathered_ == 0 && !is_last && !has_gap) {
+        has_gap = true;
+        std::tie(gap, reach_sq) = nearest_block(enough);
+        continue;
+      }
       if (ranking_.filters_objects()) drop_filtered();
       if (gathered_ >= ranking_.k() || is_last) {
         if (!rank_by_estimates()) {
@@ -51,7 +63,7 @@ class GridSearch {
         }
         if (ranking_.count() >= ranking_.k() || is_last) break;
       }
-      radius_sq *= std::clamp(enough / (static_cast<double>(gathered_) + 0.5), 2.0, 16.0);
+      reach_sq *= std::clamp(enough / (static_cast<double>(gathered_) + 0.5), 2.0, 16.0);
     }
     ranking_.write(request);
   }
@@ -65,7 +77,7 @@ class GridSearch {
     return k + 1.5 * std::sqrt(k) + 1;
   }
 
-  double first_radius_sq(double enough) const {
+  double first_reach_sq(double enough) const {
     const GridIndex::Outer& outer = index_.outer();
     const auto block_at = [&](std::size_t axis) {
       return static_cast<std::size_t>(
@@ -74,6 +86,27 @@ class GridSearch {
           outer.shift);
     };
     return enough * double{index_.block(block_at(0), block_at(1)).radius_sq_per_object};
+  }
+
+  // For a query in the void: how far it is to the nearest block's objects, and the square of how
+  // far to reach in among them.
+  std::pair<double, double> nearest_block(double enough) const {
+    double least_sq = std::numeric_limits<double>::infinity();
+    double reach_sq = 0;
+    for (const GridBlock& block : index_.blocks()) {
+      if (block.count == 0) continue;
+      double gap_sq = 0;
+      for (std::size_t axis = 0; axis < 2; ++axis) {
+        const std::int64_t offset = std::int64_t{query_[axis]} - block.min[axis];
+        const auto gap = static_cast<double>(
+            std::max({-offset, offset - std::int64_t{block.extent[axis]}, std::int64_t{0}}));
+        gap_sq += gap * gap;
+      }
+      if (gap_sq >= least_sq) continue;
+      least_sq = gap_sq;
+      reach_sq = enough * double{block.radius_sq_per_object};
+    }
+    return {std::sqrt(least_sq), reach_sq};
   }
 
   // True if no larger radius can find more.

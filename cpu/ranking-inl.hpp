@@ -24,9 +24,10 @@ using Lanes = hn::CappedTag<std::int32_t, lanes_max>;
 using FloatLanes = hn::RebindToFloat<Lanes>;
 using KeyLanes = hn::CappedTag<std::int64_t, 8>;
 
-// A float32 estimate of a squared distance is within 2^-22 of it, relatively: a difference is exact
-// in int32, its conversion, square and the sums each round by 2^-24 at most. A limit widened by
-// 2^-20 therefore never drops what the exact comparison would keep.
+// A float32 estimate of a squared distance is within 5 * 2^-24 of it, relatively: a difference is
+// exact in int32, its conversion (squared) and up to three sums each round by 2^-24 at most. A
+// limit widened by 2^-20 covers that more than twice, so it never drops what the exact comparison
+// keeps.
 inline float widened(float limit) {
   return limit * (1.0f + 0x1p-20f);
 }

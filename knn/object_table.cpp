@@ -162,8 +162,7 @@ UpdateStatus ObjectTable::remove_one(const ObjectRemoval& row, std::int64_t time
   if (is_alive(slot)) {
     kill(slot, staging);
   } else {
-    record.generation += 2;  // this removal's tombstone outlives an older one
-    leavers_.push_back(slot);
+    leavers_.insert(slot);  // this removal's tombstone takes the place of an older one
   }
   return UpdateStatus::accepted;
 }
@@ -180,15 +179,25 @@ void ObjectTable::prepare_tick(std::int64_t tau_us, Staging& staging) {
         oldest_time_us_ = std::min(oldest_time_us_, records_[slot].time_us);
     }
   }
-  const std::int64_t forget_at_us = saturating_add(tau_us, options_.tombstone_ttl_us);
-  for (const Slot slot : leavers_)
-    if (!is_alive(slot)) tombstones_.push_back({forget_at_us, slot, records_[slot].generation});
-  leavers_.clear();
-  while (!tombstones_.empty() && tombstones_.front().forget_at_us <= tau_us) {
-    const Tombstone tombstone = tombstones_.front();
-    tombstones_.pop_front();
-    if (records_[tombstone.slot].generation == tombstone.generation) forget(tombstone.slot);
+  bury_leavers(tau_us);
+  while (!tombstones_.empty() && tombstones_.begin()->forget_at_us <= tau_us) {
+    const Slot slot = tombstones_.begin()->slot;
+    tombstones_.erase(tombstones_.begin());
+    forget_at_us_.erase(slot);
+    if (!is_alive(slot)) forget(slot);
   }
+}
+
+void ObjectTable::bury_leavers(std::int64_t tau_us) {
+  const std::int64_t forget_at_us = saturating_add(tau_us, options_.tombstone_ttl_us);
+  for (const Slot slot : leavers_) {
+    if (is_alive(slot)) continue;
+    const auto [known, is_new] = forget_at_us_.try_emplace(slot, forget_at_us);
+    if (!is_new) tombstones_.erase({known->second, slot});
+    known->second = forget_at_us;
+    tombstones_.insert(tombstones_.end(), {forget_at_us, slot});
+  }
+  leavers_.clear();
 }
 
 Slot ObjectTable::follow(ObjectId id, Staging& staging) {
@@ -203,7 +212,7 @@ void ObjectTable::unfollow(Slot slot) {
   check_invariant(it != followers_.end(), "only a followed object is unfollowed");
   if (--it->second > 0) return;
   followers_.erase(it);
-  if (!is_alive(slot)) leavers_.push_back(slot);
+  if (!is_alive(slot)) leavers_.insert(slot);
 }
 
 std::uint64_t ObjectTable::bytes_used() const {
@@ -236,7 +245,7 @@ Slot ObjectTable::add(ObjectId id, Staging& staging) {
 void ObjectTable::kill(Slot slot, Staging& staging) {
   ++records_[slot].generation;
   --alive_count_;
-  leavers_.push_back(slot);
+  leavers_.insert(slot);
   stage(slot, staging);
 }
 
@@ -259,7 +268,7 @@ void ObjectTable::stage(Slot slot, Staging& staging) {
 
 void ObjectTable::forget(Slot slot) {
   Record& record = records_[slot];
-  record.generation += 2;  // an older tombstone of this slot no longer matches
+  record.generation += 2;
   record.time_us = never_seen_us;
   record.tags = 0;
   if (slot < tag_clocks_.size()) tag_clocks_[slot] = {};
@@ -292,7 +301,7 @@ ObjectTableState ObjectTable::export_state() const {
     if (const auto it = followers_.find(slot); it != followers_.end()) copy.followers = it->second;
   }
   state.tombstones.assign(tombstones_.begin(), tombstones_.end());
-  state.leavers = leavers_;
+  state.leavers.assign(leavers_.begin(), leavers_.end());
   state.newest_time_us = newest_time_us_;
   return state;
 }
@@ -318,8 +327,11 @@ void ObjectTable::import_state(const ObjectTableState& state, Staging& staging) 
     staging.births.push_back({row.slot, copy.id});
     stage(row.slot, staging);
   }
-  tombstones_.assign(state.tombstones.begin(), state.tombstones.end());
-  leavers_ = state.leavers;
+  for (const Tombstone& tombstone : state.tombstones) {
+    tombstones_.insert(tombstone);
+    forget_at_us_[tombstone.slot] = tombstone.forget_at_us;
+  }
+  leavers_.insert(state.leavers.begin(), state.leavers.end());
   newest_time_us_ = state.newest_time_us;
 }
 

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -82,7 +82,7 @@ struct ObjectTableState {
   struct Tombstone {
     std::int64_t forget_at_us = 0;
     Slot slot = no_slot;
-    std::uint32_t generation = 0;
+    auto operator<=>(const Tombstone&) const = default;
   };
   std::vector<Record> records;
   std::vector<FreeSlot> free_slots;  ///< the last is used first
@@ -116,7 +116,7 @@ class ObjectTable {
   Slot find(ObjectId id) const { return registry_.find(id, records_); }
   bool is_alive(Slot slot) const { return starling::is_alive(records_[slot].generation); }
   std::uint64_t alive_count() const { return alive_count_; }
-  /// The newest event time accepted so far, if any.
+  /// The newest event time of an accepted position so far, if any.
   std::optional<std::int64_t> newest_time_us() const { return newest_time_us_; }
   std::uint64_t bytes_used() const;
 
@@ -148,6 +148,7 @@ class ObjectTable {
   void kill(Slot slot, Staging& staging);
   ObjectRow to_row(Slot slot) const;
   void stage(Slot slot, Staging& staging);
+  void bury_leavers(std::int64_t tau_us);
   void forget(Slot slot);
   TagClock& tag_clock(Slot slot);
 
@@ -157,8 +158,9 @@ class ObjectTable {
   std::vector<TagClock> tag_clocks_;  ///< by slot; shorter where no tag update has come
   std::unordered_map<Slot, std::uint32_t> followers_;
   std::vector<Slot> free_slots_;
-  std::vector<Slot> leavers_;         ///< dead since the last prepare_tick
-  std::deque<Tombstone> tombstones_;  ///< by forget_at_us, which grows with tau
+  std::set<Slot> leavers_;          ///< dead or removed anew since the last prepare_tick
+  std::set<Tombstone> tombstones_;  ///< one a slot
+  std::unordered_map<Slot, std::int64_t> forget_at_us_;  ///< of tombstones_, by slot
   std::uint64_t alive_count_ = 0;
   std::int64_t oldest_time_us_ = std::numeric_limits<std::int64_t>::max();  ///< lower bound, alive
   std::optional<std::int64_t> newest_time_us_;

@@ -149,6 +149,8 @@ Slot QueryTable::allocate(StreamId stream, QueryId id) {
     slot = free_slots_.back();
     free_slots_.pop_back();
   } else {
+    // Slots whose removal no tick has reported yet are not free: a few more than live queries.
+    if (entries_.size() >= 2 * options_.queries_max) return no_slot;
     slot = static_cast<Slot>(entries_.size());
     entries_.emplace_back();
   }
