@@ -56,7 +56,7 @@ class ObjectSnapshot {
   int box_age_ = 0;
   std::uint64_t alive_count_ = 0;
   bool membership_changed_ = false;
-  std::mutex mutex_;  ///< guards the four above while rows are applied
+  std::mutex mutex_;  ///< guards the box and the two above while rows are applied
 };
 
 }  // namespace starling::cpu

@@ -96,8 +96,8 @@ struct StageTimes {
 struct TickResult {
   Tick tick{};
   std::int64_t tau_us = 0;
-  std::uint64_t objects = 0;        ///< alive in the snapshot
-  std::vector<ReportedList> lists;  ///< by query slot; its removals, then updates by subject slot
+  std::uint64_t objects = 0;            ///< alive in the snapshot
+  std::vector<ReportedList> lists;      ///< by query slot; its removals, then its updates
   std::span<const Neighbor> neighbors;  ///< room between lists may hold anything
   std::shared_ptr<const void> neighbors_owner;
   std::vector<NeighborState> states;

@@ -56,7 +56,8 @@ class ObjectRegistry {
   std::size_t mask() const { return cells_.size() - 1; }
   std::size_t next(std::size_t cell) const { return (cell + 1) & mask(); }
 
-  // The finalizer of MurmurHash3 (Appleby); the seed keeps crafted ids from sharing one cell.
+  // The finalizer of MurmurHash3 (Appleby); a seed that nobody knows keeps crafted ids from sharing
+  // a cell.
   std::size_t home(ObjectId id) const {
     std::uint64_t hash = to_number(id) ^ seed_;
     hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccdULL;
