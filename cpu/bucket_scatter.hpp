@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -11,38 +10,29 @@
 
 namespace starling::cpu {
 
-struct PlacedObject {
-  LatticePoint position;
-  Slot slot = no_slot;
-};
-
 class BucketScatter {
  public:
-  /// bucket_of(position) is below `buckets`. Within a bucket objects are in order of slot, whatever
-  /// the number of threads. The result is valid until the next call.
-  template <class BucketOf>
+  /// Calls put(place, position, slot) once for each live object, from several threads. The places
+  /// of a bucket follow one another, in order of slot whatever the number of threads;
+  /// bucket_of(position) is below `buckets`.
+  template <class BucketOf, class Put>
   void run(const ObjectSnapshot& objects, std::size_t buckets, const BucketOf& bucket_of,
-           ThreadPool& pool);
+           const Put& put, ThreadPool& pool);
 
-  std::span<PlacedObject> placed() { return placed_; }
   std::size_t bucket_count() const { return begins_.size() - 1; }
   std::uint32_t begin(std::size_t bucket) const { return begins_[bucket]; }
-  std::span<PlacedObject> bucket(std::size_t bucket) {
-    return std::span(placed_).subspan(begins_[bucket], begins_[bucket + 1] - begins_[bucket]);
-  }
+  std::uint32_t size(std::size_t bucket) const { return begins_[bucket + 1] - begins_[bucket]; }
 
  private:
-  std::vector<PlacedObject> placed_;
   std::vector<std::uint32_t> begins_;
   std::vector<std::vector<std::uint32_t>> places_;  ///< by chunk, then bucket
 };
 
-template <class BucketOf>
+template <class BucketOf, class Put>
 void BucketScatter::run(const ObjectSnapshot& objects, std::size_t buckets,
-                        const BucketOf& bucket_of, ThreadPool& pool) {
+                        const BucketOf& bucket_of, const Put& put, ThreadPool& pool) {
   const std::size_t chunks = pool.threads();
   const auto begin_of = [&](std::size_t chunk) { return objects.slot_count() * chunk / chunks; };
-  placed_.resize(objects.alive_count());
   places_.resize(chunks);
   pool.run(chunks, [&](std::size_t chunk, unsigned) {
     std::vector<std::uint32_t>& counts = places_[chunk];
@@ -66,7 +56,7 @@ void BucketScatter::run(const ObjectSnapshot& objects, std::size_t buckets,
       const Slot slot = static_cast<Slot>(i);
       if (!objects.is_alive(slot)) continue;
       const LatticePoint& position = objects.position(slot);
-      placed_[places[bucket_of(position)]++] = {position, slot};
+      put(places[bucket_of(position)]++, position, slot);
     }
   });
 }

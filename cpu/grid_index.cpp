@@ -1,3 +1,4 @@
+// Builds the grid: a scatter of the objects into blocks, then each block on its own.
 #include "cpu/grid_index.hpp"
 
 #include <algorithm>
@@ -6,30 +7,25 @@
 #include <numbers>
 #include <utility>
 
+#include "knn/prefetch.hpp"
+
 namespace starling::cpu {
 namespace {
 
 // Tuned on W1 to W4: few enough objects a block that its inner grid is filled in the first-level
 // cache, few enough a cell that a search sees little more than it needs.
-constexpr std::size_t block_objects = 128;
-constexpr std::size_t cell_objects = 2;
-constexpr std::size_t blocks_per_task = 16;
+constexpr std::size_t block_objects = 512;
+constexpr std::size_t cell_objects = 3;
+constexpr std::size_t blocks_per_task = 4;
+constexpr std::size_t line = 64 / sizeof(std::int32_t);
 
 // Mean number of objects that share an object's cell, past which the tree is the faster index.
-constexpr double crowd_max = 48;
+constexpr std::uint64_t crowd_max = 48;
 
 // planar3: depth, in mean distances between objects, up to which a volume counts as flat.
 constexpr double flat_depth = 4;
 // wgs84: least cosine between the earth's surface and the grid's plane.
 constexpr double flat_cosine = 0.45;
-
-std::array<std::int32_t, 3> to_array(const LatticePoint& p) {
-  return {p.x, p.y, p.z};
-}
-
-std::uint32_t distance(std::int32_t low, std::int32_t high) {
-  return static_cast<std::uint32_t>(high) - static_cast<std::uint32_t>(low);
-}
 
 template <class T>
 void resize_to(std::vector<T>& values, std::size_t count) {
@@ -37,11 +33,21 @@ void resize_to(std::vector<T>& values, std::size_t count) {
   values.resize(count);
 }
 
-// The least shift at which an extent of a by b has at most `cells` cells.
-std::uint32_t shift_for(std::uint32_t a, std::uint32_t b, std::size_t cells) {
-  std::uint32_t shift = 0;
-  while (((std::uint64_t{a} >> shift) + 1) * ((std::uint64_t{b} >> shift) + 1) > cells) ++shift;
-  return shift;
+// At most `cells` cells, about as wide as high.
+CellRectangle divide(const std::array<std::int32_t, 2>& min, const std::array<std::int32_t, 2>& max,
+                     std::size_t cells) {
+  CellRectangle rectangle;
+  rectangle.min = min;
+  const std::uint32_t a = CellRectangle::offset(max[0], min[0]);
+  const std::uint32_t b = CellRectangle::offset(max[1], min[1]);
+  const double side = std::sqrt((a + 1.0) * (b + 1.0) / static_cast<double>(cells));
+  const double columns_max = std::min(a + 1.0, static_cast<double>(cells));
+  const auto columns =
+      static_cast<std::uint32_t>(std::clamp(std::round((a + 1.0) / side), 1.0, columns_max));
+  const auto rows =
+      static_cast<std::uint32_t>(std::clamp(static_cast<double>(cells / columns), 1.0, b + 1.0));
+  rectangle.divisions = {Division(a, columns), Division(b, rows)};
+  return rectangle;
 }
 
 }  // namespace
@@ -49,8 +55,7 @@ std::uint32_t shift_for(std::uint32_t a, std::uint32_t b, std::size_t cells) {
 void GridIndex::clear() {
   blocks_.clear();
   cell_begins_.clear();
-  for (auto& values : coordinates_) values.clear();
-  slots_.assign(padding, no_slot);
+  objects_.clear();
 }
 
 bool GridIndex::build(const ObjectSnapshot& objects, const Box& box, Space space,
@@ -60,34 +65,38 @@ bool GridIndex::build(const ObjectSnapshot& objects, const Box& box, Space space
     clear();
     return false;
   }
-  lay_outer_grid(box, count);
-  const std::size_t block_count = std::size_t{outer_.columns} * outer_.rows;
+  const auto [a, b, depth] = axes_;
+  outer_ = divide({box.min.*a, box.min.*b}, {box.max.*a, box.max.*b},
+                  std::max<std::size_t>(count / block_objects, 1));
+  const std::size_t block_count = outer_.cells();
+  resize_to(objects_, (count + padding) * stride());
   scatter.run(
       objects, block_count,
-      [&](const LatticePoint& position) {
-        const auto at = to_array(position);
-        const std::uint32_t column = distance(outer_.origin[0], at[axes_[0]]) >> outer_.shift;
-        const std::uint32_t row = distance(outer_.origin[1], at[axes_[1]]) >> outer_.shift;
-        return std::size_t{row} * outer_.columns + column;
+      [this, a, b](const LatticePoint& position) { return outer_.cell(position.*a, position.*b); },
+      [this, a, b, depth](std::uint32_t place, const LatticePoint& position, Slot slot) {
+        std::int32_t* object = &objects_[place * stride()];
+        object[0] = position.*a;
+        object[1] = position.*b;
+        if (dimensions_ == 3) object[2] = position.*depth;
+        object[dimensions_] = static_cast<std::int32_t>(slot);
+        prefetch_to_write(object + line);  // there are too many blocks for the hardware to foresee
       },
       pool);
 
   resize_to(blocks_, block_count);
-  // A block of n objects has at most n / 2 + 1 cells, and one begin more.
+  // A block of n objects has at most n / 3 + 1 cells, and one begin more.
   resize_to(cell_begins_, count / cell_objects + 2 * block_count + 1);
-  for (std::size_t d = 0; d < dimensions_; ++d) resize_to(coordinates_[d], count + padding);
-  resize_to(slots_, count + padding);
   std::atomic<std::uint64_t> shared_cells{0};
   const std::size_t tasks = (block_count + blocks_per_task - 1) / blocks_per_task;
   pool.run(tasks, [&](std::size_t task, unsigned) {
-    std::vector<std::uint32_t> scratch;
-    double shared = 0;
+    Scratch scratch;
+    std::uint64_t shared = 0;
     const std::size_t last = std::min((task + 1) * blocks_per_task, block_count);
     for (std::size_t block = task * blocks_per_task; block < last; ++block)
-      shared += fill_block(scatter.bucket(block), scatter.begin(block), block, scratch);
-    shared_cells += static_cast<std::uint64_t>(shared);
+      shared += fill_block(block, scatter.begin(block), scatter.size(block), scratch);
+    shared_cells += shared;
   });
-  if (static_cast<double>(shared_cells) <= crowd_max * static_cast<double>(count)) return true;
+  if (shared_cells <= crowd_max * count) return true;
   clear();
   return false;
 }
@@ -95,18 +104,17 @@ bool GridIndex::build(const ObjectSnapshot& objects, const Box& box, Space space
 // The depth is the axis that loses least: in planar3 the shortest extent, in wgs84 the direction
 // that the earth's surface faces.
 bool GridIndex::choose_axes(const Box& box, Space space, std::uint64_t objects) {
-  axes_ = {0, 1, 2};
+  constexpr std::array<Axis, 3> all = {&LatticePoint::x, &LatticePoint::y, &LatticePoint::z};
+  axes_ = all;
   foreshortening_ = 1;
   if (space == Space::planar2) return true;
-  const auto min = to_array(box.min);
-  const auto max = to_array(box.max);
   std::array<double, 3> extents;
   std::array<double, 3> least;  // distance from the centre of the earth along an axis
   double radius_sq = 0;
   for (std::size_t d = 0; d < 3; ++d) {
-    extents[d] = distance(min[d], max[d]);
-    const auto low = static_cast<double>(min[d]);
-    const auto high = static_cast<double>(max[d]);
+    const auto low = static_cast<double>(box.min.*all[d]);
+    const auto high = static_cast<double>(box.max.*all[d]);
+    extents[d] = high - low;
     least[d] = std::max({low, -high, 0.0});
     const double most = std::max(std::abs(low), std::abs(high));
     radius_sq += most * most;
@@ -114,85 +122,64 @@ bool GridIndex::choose_axes(const Box& box, Space space, std::uint64_t objects) 
   const std::size_t depth = static_cast<std::size_t>(
       space == Space::wgs84 ? std::max_element(least.begin(), least.end()) - least.begin()
                             : std::min_element(extents.begin(), extents.end()) - extents.begin());
-  axes_ = {(depth + 1) % 3, (depth + 2) % 3, depth};
+  const std::size_t a = (depth + 1) % 3;
+  const std::size_t b = (depth + 2) % 3;
+  axes_ = {all[a], all[b], all[depth]};
   if (space == Space::wgs84) {
     const double cosine = least[depth] / std::sqrt(radius_sq);
     foreshortening_ = 1 / std::max(cosine, flat_cosine);
     return cosine >= flat_cosine;
   }
-  const double area = (extents[axes_[0]] + 1) * (extents[axes_[1]] + 1);
+  const double area = (extents[a] + 1) * (extents[b] + 1);
   return extents[depth] <= flat_depth * std::sqrt(area / static_cast<double>(objects));
-}
-
-void GridIndex::lay_outer_grid(const Box& box, std::size_t objects) {
-  const auto min = to_array(box.min);
-  const auto max = to_array(box.max);
-  for (std::size_t i = 0; i < 2; ++i) {
-    outer_.origin[i] = min[axes_[i]];
-    outer_.extent[i] = distance(min[axes_[i]], max[axes_[i]]);
-  }
-  outer_.shift = shift_for(outer_.extent[0], outer_.extent[1],
-                           std::max<std::size_t>(objects / block_objects, 1));
-  outer_.columns = (outer_.extent[0] >> outer_.shift) + 1;
-  outer_.rows = (outer_.extent[1] >> outer_.shift) + 1;
 }
 
 float GridIndex::radius_sq_per_object(const GridBlock& block) const {
   constexpr std::uint32_t telling_count = 8;  // fewer objects say little about density
-  const double side = std::ldexp(1.0, static_cast<int>(outer_.shift));
+  const auto width = [](const Division& division) { return division.extent() + 1.0; };
+  const auto& inner = block.grid.divisions;
+  const auto& outer = outer_.divisions;
   const double area = block.count >= telling_count
-                          ? (block.extent[0] + 1.0) * (block.extent[1] + 1.0)
-                          : side * side;
+                          ? width(inner[0]) * width(inner[1])
+                          : width(outer[0]) * width(outer[1]) / static_cast<double>(outer_.cells());
   const double objects = std::max(1.0, static_cast<double>(block.count));
   return static_cast<float>(foreshortening_ * area / (std::numbers::pi * objects));
 }
 
-// Lays the inner grid over the block's objects and puts them in order of its cells. Returns the sum
-// over objects of how many share their cell.
-double GridIndex::fill_block(std::span<const PlacedObject> objects, std::uint32_t first,
-                             std::size_t index, std::vector<std::uint32_t>& cell_of) {
+// Puts a block's objects in order of the cells of its inner grid. Returns the sum over objects of
+// how many share their cell.
+std::uint64_t GridIndex::fill_block(std::size_t index, std::uint32_t first, std::uint32_t count,
+                                    Scratch& scratch) {
   GridBlock& block = blocks_[index];
   block = {};
   block.first = first;
-  block.count = static_cast<std::uint32_t>(objects.size());
+  block.count = count;
   block.cells = static_cast<std::uint32_t>(first / cell_objects + 2 * index);
+  std::int32_t* objects = &objects_[first * stride()];
+  lay_block_grid(block, objects);
   block.radius_sq_per_object = radius_sq_per_object(block);
-  if (objects.empty()) return 0;
-  Box box;
-  for (const PlacedObject& object : objects) box.add(object.position);
-  const auto min = to_array(box.min);
-  const auto max = to_array(box.max);
-  for (std::size_t i = 0; i < 2; ++i) {
-    block.min[i] = min[axes_[i]];
-    block.extent[i] = distance(min[axes_[i]], max[axes_[i]]);
-  }
-  block.shift = shift_for(block.extent[0], block.extent[1],
-                          std::max<std::size_t>(objects.size() / cell_objects, 1));
-  block.columns = (block.extent[0] >> block.shift) + 1;
-  block.radius_sq_per_object = radius_sq_per_object(block);
-  const std::size_t cells = std::size_t{block.columns} * ((block.extent[1] >> block.shift) + 1);
+  if (count == 0) return 0;
 
+  const std::size_t cells = block.grid.cells();
   std::uint32_t* begins = &cell_begins_[block.cells];
   std::fill(begins, begins + cells + 1, 0u);
-  cell_of.resize(objects.size());
-  for (std::size_t i = 0; i < objects.size(); ++i) {
-    const auto at = to_array(objects[i].position);
-    const std::uint32_t column = distance(block.min[0], at[axes_[0]]) >> block.shift;
-    const std::uint32_t row = distance(block.min[1], at[axes_[1]]) >> block.shift;
-    cell_of[i] = row * block.columns + column;
-    ++begins[cell_of[i]];
+  scratch.cells.resize(count);
+  scratch.objects.assign(objects, objects + count * stride());
+  const std::int32_t* unordered = scratch.objects.data();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t cell = block.grid.cell(unordered[i * stride()], unordered[i * stride() + 1]);
+    scratch.cells[i] = static_cast<std::uint32_t>(cell);
+    ++begins[cell];
   }
-  double shared = 0;
+  std::uint64_t shared = 0;
   std::uint32_t place = first;
   for (std::size_t cell = 0; cell <= cells; ++cell) {
-    shared += static_cast<double>(begins[cell]) * static_cast<double>(begins[cell]);
+    shared += std::uint64_t{begins[cell]} * begins[cell];
     place += std::exchange(begins[cell], place);
   }
-  for (std::size_t i = 0; i < objects.size(); ++i) {
-    const std::uint32_t at = begins[cell_of[i]]++;
-    const auto position = to_array(objects[i].position);
-    for (std::size_t d = 0; d < dimensions_; ++d) coordinates_[d][at] = position[axes_[d]];
-    slots_[at] = objects[i].slot;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t at = begins[scratch.cells[i]]++ - first;
+    std::copy_n(unordered + i * stride(), stride(), objects + at * stride());
   }
   // Each begin has moved on to its cell's end, which is the next cell's begin.
   std::copy_backward(begins, begins + cells, begins + cells + 1);
@@ -200,12 +187,23 @@ double GridIndex::fill_block(std::span<const PlacedObject> objects, std::uint32_
   return shared;
 }
 
+void GridIndex::lay_block_grid(GridBlock& block, const std::int32_t* objects) const {
+  if (block.count == 0) return;
+  std::array<std::int32_t, 2> min = {objects[0], objects[1]};
+  std::array<std::int32_t, 2> max = min;
+  for (std::size_t i = 1; i < block.count; ++i) {
+    const std::int32_t* object = objects + i * stride();
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      min[axis] = std::min(min[axis], object[axis]);
+      max[axis] = std::max(max[axis], object[axis]);
+    }
+  }
+  block.grid = divide(min, max, std::max<std::size_t>(block.count / cell_objects, 1));
+}
+
 std::uint64_t GridIndex::bytes_used() const {
-  std::uint64_t bytes = blocks_.capacity() * sizeof(GridBlock) +
-                        cell_begins_.capacity() * sizeof(std::uint32_t) +
-                        slots_.capacity() * sizeof(Slot);
-  for (const auto& values : coordinates_) bytes += values.capacity() * sizeof(std::int32_t);
-  return bytes;
+  return blocks_.capacity() * sizeof(GridBlock) + cell_begins_.capacity() * sizeof(std::uint32_t) +
+         objects_.capacity() * sizeof(std::int32_t);
 }
 
 }  // namespace starling::cpu

@@ -14,21 +14,62 @@
 
 namespace starling::cpu {
 
-/// A cell of the outer grid and the inner grid over its objects' bounding box.
+/// [0, extent] cut into equal parts, at most one for each unit.
+class Division {
+ public:
+  Division() = default;
+  Division(std::uint32_t extent, std::uint32_t parts)
+      : extent_(extent),
+        parts_(parts),
+        scale_(static_cast<std::uint32_t>((std::uint64_t{parts} << bits) /
+                                          (std::uint64_t{extent} + 1))) {}
+
+  std::uint32_t extent() const { return extent_; }
+  std::uint32_t parts() const { return parts_; }
+  /// In which part an offset up to the extent lies. Never falls as the offset grows.
+  std::uint32_t part(std::uint32_t offset) const {
+    return static_cast<std::uint32_t>(std::uint64_t{offset} * scale_ >> bits);
+  }
+
+ private:
+  static constexpr int bits = 31;
+
+  std::uint32_t extent_ = 0;
+  std::uint32_t parts_ = 1;
+  std::uint32_t scale_ = 1;  ///< parts a unit, times 2^bits
+};
+
+/// A rectangle of the two axes of the grid, cut into columns and rows of cells.
+struct CellRectangle {
+  std::array<std::int32_t, 2> min{};
+  std::array<Division, 2> divisions;
+
+  std::size_t cells() const { return std::size_t{divisions[0].parts()} * divisions[1].parts(); }
+  /// Row by row. The point is inside.
+  std::size_t cell(std::int32_t a, std::int32_t b) const {
+    const std::uint32_t column = divisions[0].part(offset(a, min[0]));
+    const std::uint32_t row = divisions[1].part(offset(b, min[1]));
+    return std::size_t{row} * divisions[0].parts() + column;
+  }
+  static std::uint32_t offset(std::int32_t high, std::int32_t low) {
+    return static_cast<std::uint32_t>(high) - static_cast<std::uint32_t>(low);
+  }
+};
+
+/// A cell of the outer grid, and the inner grid over its objects' bounding box.
 struct GridBlock {
   std::uint32_t first = 0;  ///< place of its first object
   std::uint32_t count = 0;
-  std::array<std::int32_t, 2> min{};  ///< along the two axes of the grid
-  std::array<std::uint32_t, 2> extent{};
-  std::uint32_t cells = 0;    ///< index of its first cell's begin
-  std::uint32_t columns = 0;  ///< cells along axis 0
-  std::uint32_t shift = 0;    ///< a cell is 2^shift wide
+  CellRectangle grid;
+  std::uint32_t cells = 0;  ///< index of its first cell's begin
   /// Square of the radius of a circle that should hold one object, by the density hereabouts.
   float radius_sq_per_object = 0;
 };
 
 class GridIndex {
  public:
+  using Axis = std::int32_t LatticePoint::*;
+
   explicit GridIndex(int dimensions) : dimensions_(static_cast<std::size_t>(dimensions)) {}
 
   /// False, and empty, where the objects are not flat (see axes()) or crowd so much that a cell
@@ -39,25 +80,21 @@ class GridIndex {
 
   std::size_t dimensions() const { return dimensions_; }
 
-  /// Coordinates by place along axis 0, 1 or 2; `padding` more may be read.
-  const std::int32_t* coordinates(std::size_t axis) const { return coordinates_[axis].data(); }
-  Slot slot(std::size_t place) const { return slots_[place]; }
+  /// The objects by place, each its coordinates along the axes, then its slot. One that is read in
+  /// full vectors may be read `padding` objects past the last.
+  const std::int32_t* objects() const { return objects_.data(); }
+  std::size_t stride() const { return dimensions_ + 1; }
+  Slot slot(std::size_t place) const {
+    return static_cast<Slot>(objects_[place * stride() + dimensions_]);
+  }
 
   /// Which coordinate of a position each axis is: the grid spans axes 0 and 1; axis 2 is the depth,
   /// along which distances are computed but nothing is divided.
-  const std::array<std::size_t, 3>& axes() const { return axes_; }
-  /// The outer grid: blocks are 2^block_shift wide, `columns` by `rows`, from `origin` on.
-  struct Outer {
-    std::array<std::int32_t, 2> origin{};
-    std::array<std::uint32_t, 2> extent{};
-    std::uint32_t shift = 0;
-    std::uint32_t columns = 0;
-    std::uint32_t rows = 0;
-  };
-  const Outer& outer() const { return outer_; }
+  const std::array<Axis, 3>& axes() const { return axes_; }
+  const CellRectangle& outer() const { return outer_; }
   const std::vector<GridBlock>& blocks() const { return blocks_; }
   const GridBlock& block(std::size_t column, std::size_t row) const {
-    return blocks_[row * outer_.columns + column];
+    return blocks_[row * outer_.divisions[0].parts() + column];
   }
   /// Places where the cells of a block begin, row by row, and one past the end.
   const std::uint32_t* cell_begins(const GridBlock& block) const {
@@ -69,20 +106,24 @@ class GridIndex {
   static constexpr std::size_t padding = 16;
 
  private:
+  struct Scratch {
+    std::vector<std::int32_t> objects;
+    std::vector<std::uint32_t> cells;
+  };
+
   bool choose_axes(const Box& box, Space space, std::uint64_t objects);
-  void lay_outer_grid(const Box& box, std::size_t objects);
   float radius_sq_per_object(const GridBlock& block) const;
-  double fill_block(std::span<const PlacedObject> objects, std::uint32_t first, std::size_t index,
-                    std::vector<std::uint32_t>& cell_of);
+  std::uint64_t fill_block(std::size_t index, std::uint32_t first, std::uint32_t count,
+                           Scratch& scratch);
+  void lay_block_grid(GridBlock& block, const std::int32_t* objects) const;
 
   std::size_t dimensions_;
-  std::array<std::size_t, 3> axes_{0, 1, 2};
+  std::array<Axis, 3> axes_{&LatticePoint::x, &LatticePoint::y, &LatticePoint::z};
   double foreshortening_ = 1;  ///< how much closer objects lie on the plane than in space, at most
-  Outer outer_;
+  CellRectangle outer_;
   std::vector<GridBlock> blocks_;
   std::vector<std::uint32_t> cell_begins_;
-  std::array<std::vector<std::int32_t>, 3> coordinates_;
-  std::vector<Slot> slots_ = std::vector<Slot>(padding);
+  std::vector<std::int32_t> objects_;
 };
 
 }  // namespace starling::cpu

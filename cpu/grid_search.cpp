@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cpu/search.hpp"
+#include "knn/prefetch.hpp"
 
 // Compiles what stands between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE once per instruction
 // set.
@@ -25,99 +26,183 @@ namespace HWY_NAMESPACE {
 
 static_assert(GridIndex::padding >= lanes_max);
 
+// How far around a query objects are gathered. The centre is along the axes of the grid.
+struct Circle {
+  std::int32_t center[3] = {};
+  std::uint64_t radius_sq = 0;
+  std::int64_t radius = 0;  ///< rounded up
+  float limit = 0;          ///< on estimates of squared distances
+  bool is_last = false;     ///< no larger radius can find more
+};
+
+// A few requests go through each step together: the steps of one wait for each other, those of
+// different requests do not.
 template <std::size_t dimensions>
 class GridSearch {
  public:
   GridSearch(const GridIndex& index, const ObjectSnapshot& objects, SearchScratch& scratch)
-      : index_(index), scratch_(scratch), ranking_(index, objects, scratch) {
-    for (std::size_t axis = 0; axis < dimensions; ++axis)
-      coordinates_[axis] = index.coordinates(axis);
+      : index_(index),
+        entries_(index.objects()),
+        scratch_(scratch),
+        ranking_(index, objects, scratch) {
     make_room(2 * lanes_max);
   }
 
-  void answer(SearchRequest& request) {
+  /// At most requests_at_once. All but the ids of the neighbours, which it prefetches.
+  void answer(std::span<SearchRequest> requests) {
+    Circle circles[requests_at_once];
+    std::size_t ends[requests_at_once];
+    const GridBlock* homes[requests_at_once];
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      homes[i] = &home_block(requests[i], circles[i]);
+      prefetch(homes[i]);
+    }
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const double reach_sq = enough(requests[i]) * double{homes[i]->radius_sq_per_object};
+      set_radius(circles[i], std::sqrt(reach_sq), requests[i]);
+      prefetch(home_cell(*homes[i], circles[i]));
+    }
+    for (std::size_t i = 0; i < requests.size(); ++i) prefetch_around(*homes[i], circles[i]);
+    std::size_t gathered = 0;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (is_usual(requests[i])) gathered = gather(circles[i], gathered);
+      ends[i] = gathered;
+    }
+    std::size_t unanswered[requests_at_once];
+    std::size_t unanswered_count = 0;
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const Candidates candidates{estimates_ + begin, places_ + begin, ends[i] - begin};
+      begin = ends[i];
+      if (!is_usual(requests[i]) || !rank_by_estimates(requests[i], circles[i], candidates))
+        unanswered[unanswered_count++] = i;
+    }
+    for (std::size_t i = 0; i < unanswered_count; ++i)
+      widen_and_rank(requests[unanswered[i]], circles[unanswered[i]]);
+  }
+
+ private:
+  static constexpr std::size_t stride = dimensions + 1;
+  static constexpr std::size_t few = Ranking<GridIndex>::few;
+
+  struct Candidates {
+    const float* estimates;  ///< of squared distances
+    const std::int32_t* places;
+    std::size_t count;
+  };
+
+  static bool is_usual(const SearchRequest& request) {
+    return request.k > 0 && request.k < few && !request.filters_objects();
+  }
+
+  // The excluded object may hold a place among the nearest.
+  static std::size_t needed(const SearchRequest& request) {
+    return request.k + (request.exclude == no_slot ? 0u : 1u);
+  }
+
+  // So many that a circle expected to hold them has k most of the time.
+  double enough(const SearchRequest& request) {
+    const std::size_t k = needed(request);
+    if (k != last_k_) {
+      last_k_ = k;
+      enough_ = static_cast<double>(k) + 1.5 * std::sqrt(static_cast<double>(k)) + 1;
+    }
+    return enough_;
+  }
+
+  // Sets the centre, and returns the block that it is in, or nearest to.
+  const GridBlock& home_block(const SearchRequest& request, Circle& circle) const {
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      circle.center[axis] = request.position.*index_.axes()[axis];
+    return index_.block(nearest_part(index_.outer(), circle, 0),
+                        nearest_part(index_.outer(), circle, 1));
+  }
+
+  // The column (axis 0) or row that the centre is in, or nearest to.
+  static std::size_t nearest_part(const CellRectangle& rectangle, const Circle& circle,
+                                  std::size_t axis) {
+    const Division& division = rectangle.divisions[axis];
+    return division.part(static_cast<std::uint32_t>(std::clamp<std::int64_t>(
+        std::int64_t{circle.center[axis]} - rectangle.min[axis], 0, division.extent())));
+  }
+
+  const std::uint32_t* home_cell(const GridBlock& block, const Circle& circle) const {
+    return index_.cell_begins(block) +
+           nearest_part(block.grid, circle, 1) * block.grid.divisions[0].parts() +
+           nearest_part(block.grid, circle, 0);
+  }
+
+  // Fetches the objects of the centre's cell and of those above and below.
+  void prefetch_around(const GridBlock& block, const Circle& circle) const {
+    const std::uint32_t columns = block.grid.divisions[0].parts();
+    const std::uint32_t* cell = home_cell(block, circle);
+    const std::uint32_t* begins = index_.cell_begins(block);
+    const std::uint32_t* ends = begins + block.grid.cells();
+    for (const std::uint32_t* row :
+         {std::max(begins, cell - columns), cell, std::min(ends, cell + columns)}) {
+      constexpr std::size_t line = 64 / sizeof(std::int32_t);
+      prefetch(entries_ + *row * stride);
+      prefetch(entries_ + *row * stride + line);
+    }
+  }
+
+  static void set_radius(Circle& circle, double radius, const SearchRequest& request) {
+    constexpr double farthest = 0x1.fp+31;  // beyond any two points of the lattice
+    const auto radius_max_sq = static_cast<double>(request.distance_sq_max);
+    circle.is_last = !(radius < farthest) || !(radius * radius < radius_max_sq);
+    if (circle.is_last) radius = std::sqrt(radius_max_sq);
+    circle.radius_sq =
+        circle.is_last ? request.distance_sq_max : static_cast<std::uint64_t>(radius * radius);
+    circle.radius = static_cast<std::int64_t>(radius) + 2;
+    circle.limit = filter_limit(circle.radius_sq);
+  }
+
+  // For what the first circle did not answer: larger ones until k are found, and any ranking.
+  void widen_and_rank(SearchRequest& request, Circle circle) {
     request.found = 0;
     if (request.k == 0) return;
-    const std::int32_t at[3] = {request.position.x, request.position.y, request.position.z};
-    for (std::size_t axis = 0; axis < 3; ++axis) query_[axis] = at[index_.axes()[axis]];
+    const double enough = this->enough(request);
     ranking_.start(request);
-    const double enough = wanted();
     // The radius is `gap` to where objects begin (0 until nothing is found) plus `reach`.
     double gap = 0;
     bool has_gap = false;
-    double reach_sq = first_reach_sq(enough);
-    for (;;) {
-      const double radius = gap + std::sqrt(reach_sq);
-      const bool is_last = set_radius(radius * radius, request.distance_sq_max);
-      gather();
-      if (gathered_ == 0 && !is_last && !has_gap) {
+    double reach = static_cast<double>(circle.radius);
+    for (;; set_radius(circle, gap + reach, request)) {
+      std::size_t count = gather(circle, 0);
+      if (count == 0 && !circle.is_last && !has_gap) {
         has_gap = true;
-        std::tie(gap, reach_sq) = nearest_block(enough);
+        std::tie(gap, reach) = nearest_block(circle, enough);
         continue;
       }
-      if (ranking_.filters_objects()) drop_filtered();
-      if (gathered_ >= ranking_.k() || is_last) {
-        if (!rank_by_estimates()) {
-          cut();
-          rank_exactly();
-        }
-        if (ranking_.count() >= ranking_.k() || is_last) break;
+      if (ranking_.filters_objects()) count = drop_filtered(count);
+      if (count >= ranking_.k() || circle.is_last) {
+        rank_exactly({estimates_, places_, count}, circle);
+        if (ranking_.count() >= ranking_.k() || circle.is_last) break;
       }
-      reach_sq *= std::clamp(enough / (static_cast<double>(gathered_) + 0.5), 2.0, 16.0);
+      reach *= std::sqrt(std::clamp(enough / (static_cast<double>(count) + 0.5), 2.0, 16.0));
     }
     ranking_.write(request);
   }
 
- private:
-  static constexpr std::size_t few = Ranking<GridIndex>::few;
-
-  // So many that a circle expected to hold them has k most of the time.
-  double wanted() const {
-    const auto k = static_cast<double>(ranking_.k());
-    return k + 1.5 * std::sqrt(k) + 1;
-  }
-
-  double first_reach_sq(double enough) const {
-    const GridIndex::Outer& outer = index_.outer();
-    const auto block_at = [&](std::size_t axis) {
-      return static_cast<std::size_t>(
-          std::clamp<std::int64_t>(std::int64_t{query_[axis]} - outer.origin[axis], 0,
-                                   outer.extent[axis]) >>
-          outer.shift);
-    };
-    return enough * double{index_.block(block_at(0), block_at(1)).radius_sq_per_object};
-  }
-
-  // For a query in the void: how far it is to the nearest block's objects, and the square of how
-  // far to reach in among them.
-  std::pair<double, double> nearest_block(double enough) const {
+  // For a query in the void: how far it is to the nearest block's objects, and how far to reach in
+  // among them.
+  std::pair<double, double> nearest_block(const Circle& circle, double enough) const {
     double least_sq = std::numeric_limits<double>::infinity();
     double reach_sq = 0;
     for (const GridBlock& block : index_.blocks()) {
       if (block.count == 0) continue;
       double gap_sq = 0;
       for (std::size_t axis = 0; axis < 2; ++axis) {
-        const std::int64_t offset = std::int64_t{query_[axis]} - block.min[axis];
-        const auto gap = static_cast<double>(
-            std::max({-offset, offset - std::int64_t{block.extent[axis]}, std::int64_t{0}}));
+        const std::int64_t offset = std::int64_t{circle.center[axis]} - block.grid.min[axis];
+        const std::int64_t extent = block.grid.divisions[axis].extent();
+        const auto gap = static_cast<double>(std::max({-offset, offset - extent, std::int64_t{0}}));
         gap_sq += gap * gap;
       }
       if (gap_sq >= least_sq) continue;
       least_sq = gap_sq;
       reach_sq = enough * double{block.radius_sq_per_object};
     }
-    return {std::sqrt(least_sq), reach_sq};
-  }
-
-  // True if no larger radius can find more.
-  bool set_radius(double radius_sq, std::uint64_t distance_sq_max) {
-    constexpr double farthest_sq = 0x1p+64;  // beyond any two points of the lattice
-    const bool is_last =
-        !(radius_sq < static_cast<double>(distance_sq_max)) || !(radius_sq < farthest_sq * 0.99);
-    radius_sq_ = is_last ? distance_sq_max : static_cast<std::uint64_t>(radius_sq);
-    radius_ = static_cast<std::int64_t>(std::sqrt(static_cast<double>(radius_sq_))) + 2;
-    limit_ = filter_limit(radius_sq_);
-    return is_last;
+    return {std::sqrt(least_sq), std::sqrt(reach_sq)};
   }
 
   struct Range {
@@ -126,62 +211,83 @@ class GridSearch {
     bool is_empty;
   };
 
-  // The cells of width 2^shift from `low` on, `extent` wide, that the radius around the query
-  // meets.
-  HWY_INLINE Range cells_within(std::size_t axis, std::int32_t low, std::uint32_t extent,
-                                std::uint32_t shift) const {
-    const std::int64_t begin = query_[axis] - radius_ - low;
-    const std::int64_t end = query_[axis] + radius_ - low;
-    if (end < 0 || begin > std::int64_t{extent}) return {0, 0, true};
-    return {static_cast<std::size_t>(std::max<std::int64_t>(begin, 0)) >> shift,
-            static_cast<std::size_t>(std::min<std::int64_t>(end, extent)) >> shift, false};
+  // The columns (axis 0) or rows of cells that the circle meets.
+  static HWY_INLINE Range cells_within(const CellRectangle& rectangle, const Circle& circle,
+                                       std::size_t axis) {
+    const Division& division = rectangle.divisions[axis];
+    const std::int64_t begin = circle.center[axis] - circle.radius - rectangle.min[axis];
+    const std::int64_t end = circle.center[axis] + circle.radius - rectangle.min[axis];
+    const std::int64_t extent = division.extent();
+    if (end < 0 || begin > extent) return {0, 0, true};
+    return {division.part(static_cast<std::uint32_t>(std::max<std::int64_t>(begin, 0))),
+            division.part(static_cast<std::uint32_t>(std::min(end, extent))), false};
   }
 
-  void gather() {
-    gathered_ = 0;
-    const GridIndex::Outer& outer = index_.outer();
-    const Range columns = cells_within(0, outer.origin[0], outer.extent[0], outer.shift);
-    const Range rows = cells_within(1, outer.origin[1], outer.extent[1], outer.shift);
-    if (columns.is_empty || rows.is_empty) return;
+  // Appends the objects whose estimates are within the limit to the `gathered` first; returns how
+  // many there are then.
+  std::size_t gather(const Circle& circle, std::size_t gathered) {
+    const Range columns = cells_within(index_.outer(), circle, 0);
+    const Range rows = cells_within(index_.outer(), circle, 1);
+    if (columns.is_empty || rows.is_empty) return gathered;
     for (std::size_t row = rows.first; row <= rows.last; ++row)
       for (std::size_t column = columns.first; column <= columns.last; ++column)
-        gather_block(index_.block(column, row));
+        gathered = gather_block(index_.block(column, row), circle, gathered);
+    return gathered;
   }
 
-  void gather_block(const GridBlock& block) {
-    if (block.count == 0) return;
-    const Range columns = cells_within(0, block.min[0], block.extent[0], block.shift);
-    const Range rows = cells_within(1, block.min[1], block.extent[1], block.shift);
-    if (columns.is_empty || rows.is_empty) return;
+  HWY_INLINE std::size_t gather_block(const GridBlock& block, const Circle& circle,
+                                      std::size_t gathered) {
+    if (block.count == 0) return gathered;
+    const Range columns = cells_within(block.grid, circle, 0);
+    const Range rows = cells_within(block.grid, circle, 1);
+    if (columns.is_empty || rows.is_empty) return gathered;
     const std::uint32_t* begins = index_.cell_begins(block);
     for (std::size_t row = rows.first; row <= rows.last; ++row) {
-      const std::uint32_t* cells = begins + row * block.columns;
-      gather_run(cells[columns.first], cells[columns.last + 1]);
+      const std::uint32_t* cells = begins + row * block.grid.divisions[0].parts();
+      gathered = gather_run(cells[columns.first], cells[columns.last + 1], circle, gathered);
     }
+    return gathered;
   }
 
-  // Notes the objects in places [begin, end) whose estimates are within the limit.
-  HWY_INLINE void gather_run(std::size_t begin, std::size_t end) {
+  HWY_INLINE std::size_t gather_run(std::size_t begin, std::size_t end, const Circle& circle,
+                                    std::size_t gathered) {
     const Lanes d;
     const FloatLanes f;
-    make_room(gathered_ + (end - begin) + 2 * lanes_max);
+    make_room(gathered + (end - begin) + 2 * lanes_max);
+    float* const estimates = estimates_;
+    std::int32_t* const places = places_;
     for (std::size_t i = begin; i < end; i += hn::Lanes(d)) {
-      auto sum = hn::Zero(f);
-      for (std::size_t axis = 0; axis < dimensions; ++axis) {
-        const auto difference =
-            hn::Sub(hn::LoadU(d, coordinates_[axis] + i), hn::Set(d, query_[axis]));
-        const auto gap = hn::ConvertTo(f, difference);
-        sum = hn::MulAdd(gap, gap, sum);
-      }
-      const auto near = hn::And(hn::Le(sum, hn::Set(f, limit_)), hn::FirstN(f, end - i));
-      const auto places = hn::Add(first_places_, hn::Set(d, static_cast<std::int32_t>(i)));
-      hn::CompressBlendedStore(places, hn::RebindMask(d, near), d, places_ + gathered_);
-      gathered_ += hn::CompressBlendedStore(sum, near, f, estimates_ + gathered_);
+      const auto sum = estimate(i, circle);
+      const auto near = hn::And(hn::Le(sum, hn::Set(f, circle.limit)), hn::FirstN(f, end - i));
+      const auto here = hn::Add(hn::Iota(d, 0), hn::Set(d, static_cast<std::int32_t>(i)));
+      hn::StoreU(hn::Compress(here, hn::RebindMask(d, near)), d, places + gathered);
+      hn::StoreU(hn::Compress(sum, near), f, estimates + gathered);
+      gathered += hn::CountTrue(f, near);
     }
+    return gathered;
   }
 
-  void make_room(std::size_t count) {
-    if (count <= room_) return;
+  // Of the squared distances of the objects in places from `place` on.
+  HWY_INLINE hn::Vec<FloatLanes> estimate(std::size_t place, const Circle& circle) const {
+    const Lanes d;
+    const FloatLanes f;
+    hn::Vec<Lanes> a, b, depth, slots;
+    if constexpr (dimensions == 2)
+      hn::LoadInterleaved3(d, entries_ + place * stride, a, b, slots);
+    else
+      hn::LoadInterleaved4(d, entries_ + place * stride, a, b, depth, slots);
+    const auto gap_a = hn::ConvertTo(f, hn::Sub(a, hn::Set(d, circle.center[0])));
+    const auto gap_b = hn::ConvertTo(f, hn::Sub(b, hn::Set(d, circle.center[1])));
+    const auto sum = hn::MulAdd(gap_b, gap_b, hn::Mul(gap_a, gap_a));
+    if constexpr (dimensions == 2) return sum;
+    const auto gap_depth = hn::ConvertTo(f, hn::Sub(depth, hn::Set(d, circle.center[2])));
+    return hn::MulAdd(gap_depth, gap_depth, sum);
+  }
+
+  HWY_INLINE void make_room(std::size_t count) {
+    if (count > room_) grow(count);
+  }
+  HWY_NOINLINE void grow(std::size_t count) {
     room_ = 2 * count;
     scratch_.estimates.resize(room_);
     scratch_.gathered.resize(room_);
@@ -189,142 +295,157 @@ class GridSearch {
     places_ = scratch_.gathered.data();
   }
 
-  void drop_filtered() {
+  std::size_t drop_filtered(std::size_t count) {
     std::size_t kept = 0;
-    for (std::size_t i = 0; i < gathered_; ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
       if (!ranking_.passes_filter(static_cast<std::uint32_t>(places_[i]))) continue;
       places_[kept] = places_[i];
       estimates_[kept++] = estimates_[i];
     }
-    gathered_ = kept;
-  }
-
-  std::size_t count_within(float limit) const {
-    const FloatLanes f;
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < gathered_; i += hn::Lanes(f))
-      count += hn::CountTrue(f, hn::And(hn::Le(hn::LoadU(f, estimates_ + i), hn::Set(f, limit)),
-                                        hn::FirstN(f, gathered_ - i)));
-    return count;
-  }
-
-  // Lowers the limit towards the k-th estimate. On a plane the count within a distance grows with
-  // its square, so that interpolation comes close in two or three steps.
-  void cut() {
-    constexpr int steps_max = 5;
-    const std::size_t k = ranking_.k();
-    const std::size_t slack = 4 + k / 8;
-    float low = 0;
-    float high = limit_;
-    std::size_t count_low = 0;
-    std::size_t count_high = gathered_;
-    for (int step = 0; step < steps_max && count_high > k + slack; ++step) {
-      const float share =
-          (static_cast<float>(k - count_low) + 2.0f) / static_cast<float>(count_high - count_low);
-      const float middle = low + (high - low) * share;
-      if (!(middle > low && middle < high)) break;
-      const std::size_t count = count_within(middle);
-      (count >= k ? high : low) = middle;
-      (count >= k ? count_high : count_low) = count;
-    }
-    // At least k objects have estimates up to `high`: the k-th distance is within it, widened.
-    if (count_high >= k) limit_ = std::min(limit_, widened(high));
+    return kept;
   }
 
   // The usual case, a few estimates far enough apart to put their objects in order: only the k
-  // nearest are computed exactly. False where that would not be certain.
-  bool rank_by_estimates() {
+  // nearest are computed exactly. False where that would not be certain, or too few are found.
+  bool rank_by_estimates(SearchRequest& request, const Circle& circle,
+                         const Candidates& candidates) {
     const Lanes d;
     const FloatLanes f;
-    const std::size_t lanes = hn::Lanes(f);
-    const std::size_t k = ranking_.k();
-    if (gathered_ > few) return false;
-    std::fill_n(estimates_ + gathered_, lanes, std::numeric_limits<float>::max());
+    const std::size_t count = candidates.count;
+    const std::size_t k = needed(request);
+    if (count > few || (count < k && !circle.is_last)) return false;
     HWY_ALIGN std::int32_t ranks[few + lanes_max];
     const auto one = hn::Set(d, 1);
-    for (std::size_t block = 0; block < gathered_; block += lanes) {
-      const auto mine = hn::LoadU(f, estimates_ + block);
+    const auto none = hn::Set(f, std::numeric_limits<float>::max());
+    for (std::size_t block = 0; block < count; block += hn::Lanes(f)) {
+      const auto mine = hn::IfThenElse(hn::FirstN(f, count - block),
+                                       hn::LoadU(f, candidates.estimates + block), none);
       auto smaller = hn::Zero(d);
-      for (std::size_t i = 0; i < gathered_; ++i) {
-        const auto is_smaller = hn::RebindMask(d, hn::Lt(hn::Set(f, estimates_[i]), mine));
-        smaller = hn::Add(smaller, hn::IfThenElseZero(is_smaller, one));
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto is_smaller =
+            hn::RebindMask(d, hn::Lt(hn::Set(f, candidates.estimates[i]), mine));
+        smaller = hn::IfThenElse(is_smaller, hn::Add(smaller, one), smaller);
       }
       hn::Store(smaller, d, ranks + block);
     }
-    std::size_t order[few];
+    std::uint8_t order[few];
     std::size_t sum = 0;
-    for (std::size_t i = 0; i < gathered_; ++i) {
-      order[ranks[i]] = i;
+    for (std::size_t i = 0; i < count; ++i) {
+      order[ranks[i]] = static_cast<std::uint8_t>(i);
       sum += static_cast<std::size_t>(ranks[i]);
     }
-    const bool has_ties = 2 * sum != gathered_ * (gathered_ - 1);
+    const bool has_ties = 2 * sum != count * (count - 1);
     if (has_ties) return false;
-    if (gathered_ > k && !(estimates_[order[k]] > widened(estimates_[order[k - 1]]))) return false;
+    if (count > k &&
+        !(candidates.estimates[order[k]] > widened(candidates.estimates[order[k - 1]])))
+      return false;
 
-    ranking_.restart(radius_sq_);
-    ranking_.reserve(k + 1);
-    const std::size_t kept = std::min(gathered_, k);
-    for (std::size_t i = 0; i < kept; ++i)
-      if (!ranking_.append(place_of(order[i]), distance_sq_of(place_of(order[i])))) return false;
+    std::size_t nearest = std::min(count, k);
+    std::uint32_t places[few];
+    std::uint64_t distances_sq[few];
+    bool is_in_order = true;
+    for (std::size_t i = 0; i < nearest; ++i) {
+      places[i] = static_cast<std::uint32_t>(candidates.places[order[i]]);
+      distances_sq[i] = distance_sq_of(places[i], circle);
+    }
+    for (std::size_t i = 1; i < nearest; ++i)
+      is_in_order = is_in_order && distances_sq[i - 1] < distances_sq[i];
+    if (!is_in_order) return false;
+    while (nearest > 0 && distances_sq[nearest - 1] > circle.radius_sq) --nearest;
+    if (nearest < k && !circle.is_last) return false;
+
+    std::uint32_t found = 0;
+    for (std::size_t i = 0; i < nearest; ++i) {
+      const auto slot = static_cast<Slot>(entries_[places[i] * stride + dimensions]);
+      if (slot != request.exclude && found < request.k)
+        ranking_.put(request, found++, slot, distances_sq[i]);
+    }
+    request.found = found;
     return true;
   }
 
-  std::uint32_t place_of(std::size_t candidate) const {
-    return static_cast<std::uint32_t>(places_[candidate]);
-  }
-
-  std::uint64_t distance_sq_of(std::uint32_t place) const {
+  std::uint64_t distance_sq_of(std::uint32_t place, const Circle& circle) const {
     std::uint64_t sum = 0;
     for (std::size_t axis = 0; axis < dimensions; ++axis) {
-      const std::int64_t gap = std::int64_t{coordinates_[axis][place]} - query_[axis];
+      const std::int64_t gap = std::int64_t{entries_[place * stride + axis]} - circle.center[axis];
       sum += static_cast<std::uint64_t>(gap * gap);
     }
     return sum;
   }
 
-  void rank_exactly() {
+  std::size_t count_within(const Candidates& candidates, float limit) const {
     const FloatLanes f;
-    ranking_.restart(radius_sq_);
-    ranking_.reserve(gathered_ + 1);
-    for (std::size_t i = 0; i < gathered_; i += hn::Lanes(f)) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < candidates.count; i += hn::Lanes(f))
+      count += hn::CountTrue(f, within(candidates, i, limit));
+    return count;
+  }
+
+  HWY_INLINE hn::Mask<FloatLanes> within(const Candidates& candidates, std::size_t first,
+                                         float limit) const {
+    const FloatLanes f;
+    return hn::And(hn::Le(hn::LoadU(f, candidates.estimates + first), hn::Set(f, limit)),
+                   hn::FirstN(f, candidates.count - first));
+  }
+
+  // A limit on estimates, near the k-th, that the k nearest are within. On a plane the count within
+  // a distance grows with its square, so that interpolation comes close in two or three steps.
+  float cut(const Candidates& candidates, const Circle& circle) const {
+    constexpr int steps_max = 5;
+    const std::size_t k = ranking_.k();
+    const std::size_t slack = 4 + k / 8;
+    float low = 0;
+    float high = circle.limit;
+    std::size_t count_low = 0;
+    std::size_t count_high = candidates.count;
+    for (int step = 0; step < steps_max && count_high > k + slack; ++step) {
+      const float share =
+          (static_cast<float>(k - count_low) + 2.0f) / static_cast<float>(count_high - count_low);
+      const float middle = low + (high - low) * share;
+      if (!(middle > low && middle < high)) break;
+      const std::size_t count = count_within(candidates, middle);
+      (count >= k ? high : low) = middle;
+      (count >= k ? count_high : count_low) = count;
+    }
+    // At least k objects have estimates up to `high`: the k-th distance is within it, widened.
+    return count_high >= k ? std::min(circle.limit, widened(high)) : circle.limit;
+  }
+
+  void rank_exactly(const Candidates& candidates, const Circle& circle) {
+    const FloatLanes f;
+    const float limit = cut(candidates, circle);
+    ranking_.restart(circle.radius_sq);
+    ranking_.reserve(candidates.count + 1);
+    for (std::size_t i = 0; i < candidates.count; i += hn::Lanes(f)) {
       std::uint8_t bytes[8] = {};
-      hn::StoreMaskBits(f,
-                        hn::And(hn::Le(hn::LoadU(f, estimates_ + i), hn::Set(f, limit_)),
-                                hn::FirstN(f, gathered_ - i)),
-                        bytes);
+      hn::StoreMaskBits(f, within(candidates, i, limit), bytes);
       std::uint32_t near = bytes[0] | std::uint32_t{bytes[1]} << 8;
       for (; near != 0; near &= near - 1) {
         const auto lane = static_cast<std::size_t>(std::countr_zero(near));
-        ranking_.add(distance_sq_of(place_of(i + lane)), place_of(i + lane));
+        const auto place = static_cast<std::uint32_t>(candidates.places[i + lane]);
+        ranking_.add(distance_sq_of(place, circle), place);
       }
     }
     ranking_.rank();
   }
 
   const GridIndex& index_;
+  const std::int32_t* entries_;
   SearchScratch& scratch_;
   Ranking<GridIndex> ranking_;
-  const std::int32_t* coordinates_[dimensions];
-  std::int32_t query_[3] = {};
-  std::uint64_t radius_sq_ = 0;
-  std::int64_t radius_ = 0;  // rounded up
-  float limit_ = 0;
-  hn::Vec<Lanes> first_places_ = hn::Iota(Lanes(), 0);
-  std::size_t gathered_ = 0;
+  std::size_t last_k_ = 0;
+  double enough_ = 0;  // for last_k_
   std::size_t room_ = 0;
-  float* estimates_ = nullptr;
-  std::int32_t* places_ = nullptr;
+  float* estimates_ = nullptr;      // of gathered objects' squared distances
+  std::int32_t* places_ = nullptr;  // of gathered objects
 };
 
 void search_grid_all(const GridIndex& index, const ObjectSnapshot& objects,
                      std::span<SearchRequest> requests, SearchScratch& scratch) {
-  if (index.dimensions() == 2) {
-    GridSearch<2> search(index, objects, scratch);
-    answer_all(search, objects, requests);
-  } else {
-    GridSearch<3> search(index, objects, scratch);
-    answer_all(search, objects, requests);
-  }
+  if (index.dimensions() == 2)
+    answer_all(GridSearch<2>(index, objects, scratch), objects, requests);
+  else
+    answer_all(GridSearch<3>(index, objects, scratch), objects, requests);
 }
 
 }  // namespace HWY_NAMESPACE

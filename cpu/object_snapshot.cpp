@@ -43,9 +43,9 @@ void ObjectSnapshot::apply_range(std::span<const ObjectRow> rows) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (i + prefetch_rows < rows.size()) {
       const Slot ahead = rows[i + prefetch_rows].slot;
-      __builtin_prefetch(&positions_[ahead], 1);
-      __builtin_prefetch(&times_us_[ahead], 1);
-      __builtin_prefetch(&tags_[ahead], 1);
+      prefetch_to_write(&positions_[ahead]);
+      prefetch_to_write(&times_us_[ahead]);
+      prefetch_to_write(&tags_[ahead]);
     }
     const ObjectRow& row = rows[i];
     const bool alive = starling::is_alive(row.generation);

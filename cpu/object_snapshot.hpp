@@ -10,6 +10,7 @@
 #include "cpu/cell_grid.hpp"
 #include "cpu/thread_pool.hpp"
 #include "knn/engine.hpp"
+#include "knn/prefetch.hpp"
 
 namespace starling::cpu {
 
@@ -32,8 +33,8 @@ class ObjectSnapshot {
   std::uint32_t tags(Slot slot) const { return tags_[slot]; }
   std::int64_t time_us(Slot slot) const { return times_us_[slot]; }
   const LatticePoint& position(Slot slot) const { return positions_[slot]; }
-  void prefetch_id(Slot slot) const { __builtin_prefetch(&ids_[slot]); }
-  void prefetch_position(Slot slot) const { __builtin_prefetch(&positions_[slot]); }
+  void prefetch_id(Slot slot) const { prefetch(&ids_[slot]); }
+  void prefetch_position(Slot slot) const { prefetch(&positions_[slot]); }
 
   /// Holds all live objects, and may be larger: it grows as they move and is drawn anew now and
   /// then.

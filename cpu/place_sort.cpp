@@ -23,15 +23,19 @@ std::span<const PlacedObject> PlaceSort::sort(const ObjectSnapshot& objects, con
   const auto wanted = static_cast<int>(std::bit_width(objects.alive_count() / bucket_objects));
   const int bucket_bits = std::min(wanted, bucket_bits_max);
   const int shift = grid.cell_bits() - bucket_bits;
+  placed_.resize(objects.alive_count());
   scatter.run(
       objects, std::size_t{1} << bucket_bits,
       [&](const LatticePoint& position) { return std::uint64_t{grid.cell(position)} >> shift; },
+      [&](std::uint32_t place, const LatticePoint& position, Slot slot) {
+        placed_[place] = {position, slot};
+      },
       pool);
   pool.run(scatter.bucket_count(), [&](std::size_t bucket, unsigned thread) {
-    const auto run = scatter.bucket(bucket);
+    const auto run = std::span(placed_).subspan(scatter.begin(bucket), scatter.size(bucket));
     if (run.size() > 1) sort_run(run, grid, scratches_[thread]);
   });
-  return scatter.placed();
+  return placed_;
 }
 
 void PlaceSort::sort_run(std::span<PlacedObject> run, const CellGrid& grid, Scratch& scratch) {

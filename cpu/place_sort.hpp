@@ -15,11 +15,16 @@
 
 namespace starling::cpu {
 
+struct PlacedObject {
+  LatticePoint position;
+  Slot slot = no_slot;
+};
+
 class PlaceSort {
  public:
   /// Sorts the live objects by cell of `grid`. Cells with more than `crowd` objects are ordered
-  /// inside as well, by grids of their own; objects at one point go by id. The result lives in
-  /// `scatter`.
+  /// inside as well, by grids of their own; objects at one point go by id. The result is
+  /// valid until the next call.
   std::span<const PlacedObject> sort(const ObjectSnapshot& objects, const CellGrid& grid,
                                      std::size_t crowd, BucketScatter& scatter, ThreadPool& pool);
 
@@ -36,6 +41,7 @@ class PlaceSort {
   const ObjectSnapshot* objects_ = nullptr;
   int dimensions_ = 2;
   std::size_t crowd_ = 0;
+  std::vector<PlacedObject> placed_;
   std::vector<Scratch> scratches_;  ///< by thread
 };
 

@@ -76,17 +76,6 @@ class Ranking {
     is_ranked_ = false;
   }
 
-  /// Adds a candidate that comes after all so far. False if it does not, or ties with the last. One
-  /// beyond the bound is left out.
-  bool append(std::uint32_t place, std::uint64_t distance_sq) {
-    if (count_ > 0 && distance_sq <= scratch_.distances_sq[count_ - 1]) return false;
-    if (distance_sq > bound_sq_) return true;
-    scratch_.distances_sq[count_] = distance_sq;
-    scratch_.places[count_] = place;
-    ++count_;
-    return true;
-  }
-
   bool passes_filter(std::uint32_t place) const {
     const Slot slot = index_.slot(place);
     return request_->tags.passes(objects_.tags(slot)) &&
@@ -111,12 +100,13 @@ class Ranking {
     request.found = 0;
     for (std::size_t i = 0; i < count_ && request.found < request.k; ++i) {
       const Slot slot = index_.slot(scratch_.places[i]);
-      if (slot == request.exclude) continue;
-      objects_.prefetch_id(slot);
-      request.neighbors[request.found].distance_sq = scratch_.distances_sq[i];
-      request.slots[request.found] = slot;
-      ++request.found;
+      if (slot != request.exclude) put(request, request.found++, slot, scratch_.distances_sq[i]);
     }
+  }
+  void put(SearchRequest& request, std::uint32_t i, Slot slot, std::uint64_t distance_sq) const {
+    objects_.prefetch_id(slot);
+    request.neighbors[i].distance_sq = distance_sq;
+    request.slots[i] = slot;
   }
 
   static constexpr std::size_t few = 64;
@@ -191,18 +181,19 @@ class Ranking {
   bool is_full_ = false;  // k candidates are ranked, and the last of them is the bound
 };
 
-// Runs `search.answer` for each request, and fills in the ids of each answer a few answers later,
-// when their fetches have arrived.
+inline constexpr std::size_t requests_at_once = 32;
+
+// Has `search` answer some requests at a time, and fills in the ids when their fetches have
+// arrived.
 template <class Search>
-void answer_all(Search& search, const ObjectSnapshot& objects, std::span<SearchRequest> requests) {
-  constexpr std::size_t lag = 8;
-  const auto fill_in_ids = [&](SearchRequest& request) {
-    for (std::uint32_t i = 0; i < request.found; ++i)
-      request.neighbors[i].object = objects.id(request.slots[i]);
-  };
-  for (std::size_t i = 0; i < requests.size() + lag; ++i) {
-    if (i < requests.size()) search.answer(requests[i]);
-    if (i >= lag && i - lag < requests.size()) fill_in_ids(requests[i - lag]);
+void answer_all(Search search, const ObjectSnapshot& objects, std::span<SearchRequest> requests) {
+  while (!requests.empty()) {
+    const auto some = requests.first(std::min(requests.size(), requests_at_once));
+    search.answer(some);
+    for (SearchRequest& request : some)
+      for (std::uint32_t i = 0; i < request.found; ++i)
+        request.neighbors[i].object = objects.id(request.slots[i]);
+    requests = requests.subspan(some.size());
   }
 }
 

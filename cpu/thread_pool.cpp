@@ -31,7 +31,7 @@ bool spin_until(const Condition& holds) {
 
 }  // namespace
 
-ThreadPool::ThreadPool(unsigned threads, bool pin) {
+ThreadPool::ThreadPool(unsigned threads, bool pin) : shares_(threads) {
   for (unsigned thread = 1; thread < threads; ++thread)
     workers_.emplace_back([this, thread, pin] {
       if (pin) pin_this_thread(thread);
@@ -54,8 +54,10 @@ void ThreadPool::run(std::size_t chunks, const std::function<void(std::size_t, u
     return;
   }
   task_ = &task;
-  chunks_ = chunks;
-  next_chunk_ = 0;
+  for (std::size_t thread = 0; thread < shares_.size(); ++thread) {
+    shares_[thread].next = chunks * thread / shares_.size();
+    shares_[thread].end = chunks * (thread + 1) / shares_.size();
+  }
   busy_ = workers_.size();
   {
     const std::lock_guard lock(mutex_);
@@ -105,7 +107,11 @@ bool ThreadPool::wait_for_round(std::uint64_t seen) {
 
 void ThreadPool::take_chunks(unsigned thread) {
   try {
-    for (std::size_t chunk; (chunk = next_chunk_.fetch_add(1)) < chunks_;) (*task_)(chunk, thread);
+    for (std::size_t i = 0; i < shares_.size(); ++i) {
+      Share& share = shares_[(thread + i) % shares_.size()];
+      for (std::size_t chunk; (chunk = share.next.fetch_add(1)) < share.end;)
+        (*task_)(chunk, thread);
+    }
   } catch (...) {
     const std::lock_guard lock(mutex_);
     if (!error_) error_ = std::current_exception();

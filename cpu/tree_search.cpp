@@ -27,6 +27,11 @@ class TreeSearch {
   TreeSearch(const TreeIndex& index, const ObjectSnapshot& objects, SearchScratch& scratch)
       : index_(index), ranking_(index, objects, scratch) {}
 
+  void answer(std::span<SearchRequest> requests) {
+    for (SearchRequest& request : requests) answer(request);
+  }
+
+ private:
   void answer(SearchRequest& request) {
     request.found = 0;
     if (request.k == 0) return;
@@ -170,13 +175,10 @@ class TreeSearch {
 
 void search_tree_all(const TreeIndex& index, const ObjectSnapshot& objects,
                      std::span<SearchRequest> requests, SearchScratch& scratch) {
-  if (index.dimensions() == 2) {
-    TreeSearch<2> search(index, objects, scratch);
-    answer_all(search, objects, requests);
-  } else {
-    TreeSearch<3> search(index, objects, scratch);
-    answer_all(search, objects, requests);
-  }
+  if (index.dimensions() == 2)
+    answer_all(TreeSearch<2>(index, objects, scratch), objects, requests);
+  else
+    answer_all(TreeSearch<3>(index, objects, scratch), objects, requests);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,15 +1,17 @@
 #include "knn/object_table.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "knn/assert.hpp"
+#include "knn/prefetch.hpp"
 
 namespace starling {
 namespace {
 
 constexpr std::int64_t time_limit_us = std::int64_t{1} << 61;
 constexpr std::int64_t never_seen_us = std::numeric_limits<std::int64_t>::min();
-constexpr std::size_t prefetch_rows = 12;  // cell ahead of record ahead of use
+constexpr std::size_t rows_at_once = 64;  // looked up together, so that their misses overlap
 
 bool is_time_in_range(std::int64_t time_us) {
   return time_us >= -time_limit_us && time_us <= time_limit_us;
@@ -61,21 +63,38 @@ UpdateCounts ObjectTable::update(std::span<const ObjectUpdate> rows, std::int64_
                                  std::span<UpdateStatus> statuses, Staging& staging) {
   check_invariant(statuses.size() == rows.size(), "one status a row");
   UpdateCounts counts;
-  for (std::size_t i = 0; i < std::min(rows.size(), 2 * prefetch_rows); ++i)
-    registry_.prefetch(rows[i].id);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    prefetch_ahead(rows, i);
-    statuses[i] = update_one(rows[i], time_us_max, staging);
-    count(counts, statuses[i]);
+  std::array<Slot, rows_at_once> likely;
+  for (std::size_t begin = 0; begin < rows.size(); begin += rows_at_once) {
+    const std::size_t end = std::min(begin + rows_at_once, rows.size());
+    look_up_ahead(rows.subspan(begin, end - begin), likely, staging);
+    for (std::size_t i = begin; i < end; ++i) {
+      statuses[i] = update_one(rows[i], likely[i - begin], time_us_max, staging);
+      count(counts, statuses[i]);
+    }
   }
   return counts;
 }
 
-void ObjectTable::prefetch_ahead(std::span<const ObjectUpdate> rows, std::size_t row) const {
-  if (row + 2 * prefetch_rows < rows.size()) registry_.prefetch(rows[row + 2 * prefetch_rows].id);
-  if (row + prefetch_rows >= rows.size()) return;
-  const Slot slot = registry_.likely_slot(rows[row + prefetch_rows].id);
-  if (slot < records_.size()) __builtin_prefetch(&records_[slot], 1);
+// Writes the slot that each row's object very likely has, or no_slot, and fetches what updating it
+// will touch.
+void ObjectTable::look_up_ahead(std::span<const ObjectUpdate> rows, std::span<Slot> likely,
+                                const Staging& staging) const {
+  std::array<std::uint64_t, rows_at_once> hashes;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    hashes[i] = registry_.hash(rows[i].id);
+    registry_.prefetch(hashes[i]);
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    likely[i] = registry_.likely_slot(hashes[i]);
+    if (likely[i] == no_slot) continue;
+    prefetch_to_write(&records_[likely[i]]);
+    prefetch_to_write(&records_[likely[i]].staged_row);  // it may reach into a second line
+  }
+  constexpr std::size_t rows_a_line = 64 / sizeof(ObjectRow);
+  const std::size_t staged = staging.objects.size();
+  const std::size_t room = std::min(rows.size(), staging.objects.capacity() - staged);
+  for (std::size_t i = 0; i < room; i += rows_a_line)
+    prefetch_to_write(staging.objects.data() + staged + i);
 }
 
 UpdateCounts ObjectTable::update_tags(std::span<const TagUpdate> rows, std::int64_t time_us_max,
@@ -100,11 +119,12 @@ UpdateCounts ObjectTable::remove(std::span<const ObjectRemoval> rows, std::int64
   return counts;
 }
 
-UpdateStatus ObjectTable::update_one(const ObjectUpdate& row, std::int64_t time_us_max,
+UpdateStatus ObjectTable::update_one(const ObjectUpdate& row, Slot likely, std::int64_t time_us_max,
                                      Staging& staging) {
   if (!is_time_in_range(row.time_us)) return UpdateStatus::time_out_of_range;
   if (row.time_us > time_us_max) return UpdateStatus::future;
-  Slot slot = registry_.find(row.id, records_);
+  Slot slot = likely;
+  if (slot == no_slot || records_[slot].id != row.id) slot = registry_.find(row.id, records_);
   if (slot == no_slot) {
     slot = add(row.id, staging);
     if (slot == no_slot) return UpdateStatus::too_many_objects;
@@ -249,21 +269,24 @@ void ObjectTable::kill(Slot slot, Staging& staging) {
   stage(slot, staging);
 }
 
-ObjectRow ObjectTable::to_row(Slot slot) const {
+void ObjectTable::write_row(Slot slot, ObjectRow& row) const {
   const Record& record = records_[slot];
-  return {slot, record.generation, record.tags, record.position, record.time_us};
+  row.slot = slot;
+  row.generation = record.generation;
+  row.tags = record.tags;
+  row.position = record.position;
+  row.time_us = record.time_us;
 }
 
 void ObjectTable::stage(Slot slot, Staging& staging) {
   Record& record = records_[slot];
-  const ObjectRow row = to_row(slot);
-  if (record.staged_row < staging.objects.size() &&
-      staging.objects[record.staged_row].slot == slot) {
-    staging.objects[record.staged_row] = row;
-    return;
+  const bool is_staged =
+      record.staged_row < staging.objects.size() && staging.objects[record.staged_row].slot == slot;
+  if (!is_staged) {
+    record.staged_row = static_cast<std::uint32_t>(staging.objects.size());
+    staging.objects.emplace_back();
   }
-  record.staged_row = static_cast<std::uint32_t>(staging.objects.size());
-  staging.objects.push_back(row);
+  write_row(slot, staging.objects[record.staged_row]);
 }
 
 void ObjectTable::forget(Slot slot) {
@@ -292,7 +315,7 @@ ObjectTableState ObjectTable::export_state() const {
   for (Slot slot = 0; slot < records_.size(); ++slot) {
     if (is_free[slot]) continue;
     ObjectTableState::Record& copy = state.records.emplace_back();
-    copy.row = to_row(slot);
+    write_row(slot, copy.row);
     copy.id = records_[slot].id;
     if (slot < tag_clocks_.size()) {
       copy.tags_owned = tag_clocks_[slot].owned;

@@ -140,13 +140,15 @@ class ObjectTable {
   };
   using Tombstone = ObjectTableState::Tombstone;
 
-  UpdateStatus update_one(const ObjectUpdate& row, std::int64_t time_us_max, Staging& staging);
+  UpdateStatus update_one(const ObjectUpdate& row, Slot likely, std::int64_t time_us_max,
+                          Staging& staging);
   UpdateStatus update_tags_one(const TagUpdate& row, std::int64_t time_us_max, Staging& staging);
   UpdateStatus remove_one(const ObjectRemoval& row, std::int64_t time_us_max, Staging& staging);
-  void prefetch_ahead(std::span<const ObjectUpdate> rows, std::size_t row) const;
+  void look_up_ahead(std::span<const ObjectUpdate> rows, std::span<Slot> likely,
+                     const Staging& staging) const;
   Slot add(ObjectId id, Staging& staging);
   void kill(Slot slot, Staging& staging);
-  ObjectRow to_row(Slot slot) const;
+  void write_row(Slot slot, ObjectRow& row) const;
   void stage(Slot slot, Staging& staging);
   void bury_leavers(std::int64_t tau_us);
   void forget(Slot slot);
