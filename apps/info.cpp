@@ -39,6 +39,7 @@ void show_info() {
   line("  objects at most", engine->limits().objects_max);
   line("  queries at most", engine->limits().queries_max);
   line("  k at most", engine->limits().k_max);
+  line("  neighbours at most", engine->limits().neighbors_max);
 
   const protocol::Limits limits;
   std::cout << "\na server's limits, unless its flags say otherwise\n";

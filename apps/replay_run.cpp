@@ -102,6 +102,7 @@ class Replay {
     options.objects.object_ttl_us = plan_.object_ttl_us;
     std::unique_ptr<Engine> engine =
         cpu::make_engine({.space = space.space, .threads = plan_.threads, .pin_threads = true});
+    options.queries.neighbors_max = engine->limits().neighbors_max;  // nobody else's memory
     summary_.answerer = "the embedded engine " + std::string(engine->name());
     target_ = std::make_unique<sim::EmbeddedTarget>(options, std::move(engine), setup);
   }

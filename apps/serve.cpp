@@ -126,6 +126,8 @@ void add_limit_flags(CLI::App& app, ServeFlags& flags) {
   };
   count("--objects-max", server.processor.objects.objects_max, "Objects, alive or remembered");
   count("--queries-max", server.processor.queries.queries_max, "Standing queries");
+  count("--neighbors-max", server.processor.queries.neighbors_max,
+        "Neighbours in all lists; an every-object query counts k for each object");
   count("--streams-max", server.processor.queries.streams_max, "Streams");
   count("--k-max", server.limits.k_max, "Longest list a query may ask for");
   count("--sessions-max", server.sessions.sessions_max, "Sessions");

@@ -82,6 +82,8 @@ class Run {
   static ProcessorOptions processor_options(const WorkloadOptions& workload) {
     ProcessorOptions options;
     options.space.space = workload.space;
+    options.queries.neighbors_max =
+        std::uint64_t{workload.k} * std::max(workload.objects, workload.queries);
     return options;
   }
 

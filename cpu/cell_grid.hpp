@@ -1,5 +1,6 @@
 // Positions to cells of a square grid over a box, numbered in Morton order: what puts objects and
-// queries in an order of place.
+// queries in an order of place. ObjectSnapshot keeps the box; the indexes and the sort
+// by place number the cells.
 #pragma once
 
 #include <algorithm>

@@ -6,6 +6,9 @@
 #include <chrono>
 #include <future>
 #include <mutex>
+#include <new>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -13,7 +16,10 @@
 #include <hwy/highway.h>
 
 #include "cpu/affinity.hpp"
+#include "cpu/engine_state.hpp"
+#include "cpu/finished_tick.hpp"
 #include "cpu/list_plan.hpp"
+#include "cpu/lists_pool.hpp"
 #include "cpu/object_snapshot.hpp"
 #include "cpu/search.hpp"
 #include "cpu/spatial_index.hpp"
@@ -28,6 +34,7 @@ namespace {
 constexpr std::size_t requests_per_batch = 64;
 constexpr std::size_t results_kept_max = 2;
 constexpr int plan_age_ticks_max = 8;
+constexpr int overtaken_max = 2;
 
 class Stopwatch {
  public:
@@ -41,13 +48,21 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-SearchRequest request_for(const Filter& filter, std::uint32_t k, std::int64_t tau_us) {
-  SearchRequest request;
-  request.k = k;
-  request.tags = filter.tags;
-  request.distance_sq_max = filter.distance_sq_max;
-  request.time_us_min = oldest_time_us(tau_us, filter.age_us_max);
-  return request;
+std::string sentence(const std::exception& error, const char* what_helps) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) == nullptr) return error.what();
+  return std::string("out of memory; ") + what_helps;
+}
+
+/// What `make` returns, or the error that it met, for whoever asked.
+template <class Make>
+auto or_error(Make make) -> decltype(make()) {
+  Answers failed;
+  try {
+    return make();
+  } catch (const std::exception& error) {
+    failed.error = sentence(error, "ask in smaller parts, or for fewer neighbours");
+  }
+  return failed;
 }
 
 class CpuEngine final : public Engine {
@@ -56,7 +71,7 @@ class CpuEngine final : public Engine {
       : pool_(options.threads == 0 ? std::max(1u, std::thread::hardware_concurrency())
                                    : options.threads,
               options.pin_threads),
-        indexes_{SpatialIndex(options.space), SpatialIndex(options.space)},
+        finished_(options.space, objects_),
         scratches_(pool_.threads()) {
     if (options.pin_threads && pool_.threads() > 1) engine_thread_.post([] { pin_this_thread(0); });
   }
@@ -65,7 +80,7 @@ class CpuEngine final : public Engine {
   const EngineLimits& limits() const override { return limits_; }
 
   std::uint64_t bytes_used() const override {
-    return objects_.bytes_used() + indexes_[0].bytes_used() + indexes_[1].bytes_used();
+    return objects_.bytes_used() + finished_.bytes_used();
   }
 
   void set_result_handler(ResultHandler handler) override { on_result_ = std::move(handler); }
@@ -87,36 +102,25 @@ class CpuEngine final : public Engine {
     });
     // The index of the last finished tick stays whole while the next one is built; the objects'
     // tags, times and slots do not, so questions that read them wait their turn between ticks.
-    TaskThread& thread = needs_objects ? engine_thread_ : question_thread_;
-    thread.post([this, queries = std::move(queries), handler = std::move(handler)] {
-      Answers answers;
-      {
-        const std::lock_guard lock(finished_mutex_);
-        answers = answer(queries);
-      }
-      handler(std::move(answers));
-    });
+    const auto asked = std::make_shared<const Asked>(std::move(queries), std::move(handler));
+    if (needs_objects)
+      answer_between_ticks(asked);
+    else
+      question_thread_.post([this, asked] { answer_beside_ticks(asked); });
   }
 
   void read_lists(std::vector<Slot> queries, AnswersHandler handler) override {
     engine_thread_.post([this, queries = std::move(queries), handler = std::move(handler)] {
-      handler(copy_lists(queries));
+      handler(or_error([&] { return copy_lists(queries); }));
     });
   }
 
   EngineState export_state() override {
-    std::promise<EngineState> state;
-    engine_thread_.post([&] { state.set_value(copy_state()); });
-    return state.get_future().get();
+    return on_engine_thread<EngineState>([this] { return copy_state(); });
   }
 
   void import_state(const EngineState& state) override {
-    std::promise<void> done;
-    engine_thread_.post([&] {
-      take_state(state);
-      done.set_value();
-    });
-    done.get_future().get();
+    on_engine_thread<void>([&] { take_state(state); });
   }
 
   void recycle(std::unique_ptr<TickResult> result) override {
@@ -127,52 +131,64 @@ class CpuEngine final : public Engine {
   }
 
  private:
+  struct Asked {
+    Asked(std::vector<OneShotQuery> the_queries, AnswersHandler the_handler)
+        : queries(std::move(the_queries)), handler(std::move(the_handler)) {}
+    std::vector<OneShotQuery> queries;
+    AnswersHandler handler;
+  };
+
   void run_tick(Tick tick, std::int64_t tau_us, Staging& half);
+  void take_rows(Staging& half);
+  void take_kept_rows();
   void apply(const Staging& half);
   void compute(std::int64_t tau_us, TickResult& result);
   void search_lists(TickLists& lists, std::int64_t tau_us);
   std::shared_ptr<const ListPlan> next_plan();
-  std::shared_ptr<TickLists> free_lists();
-  void follow(Slot object, SearchRequest& request) const;
-  Answers answer(const std::vector<OneShotQuery>& queries);
+  void answer_beside_ticks(const std::shared_ptr<const Asked>& asked);
+  void answer_between_ticks(const std::shared_ptr<const Asked>& asked);
   Answers copy_lists(const std::vector<Slot>& queries) const;
-  EngineState copy_state() const;
+  EngineState copy_state();
   void take_state(const EngineState& state);
   std::unique_ptr<TickResult> take_result();
 
+  /// Between ticks, waited for; throws what `work` throws.
+  template <class Result, class Work>
+  Result on_engine_thread(Work work) {
+    const auto task = std::make_shared<std::packaged_task<Result()>>(std::move(work));
+    engine_thread_.post([task] { (*task)(); });
+    return task->get_future().get();
+  }
+
+  // A plan numbers its searches in 32 bits.
   static constexpr EngineLimits limits_{.objects_max = std::uint64_t{1} << 31,
-                                        .queries_max = std::uint64_t{1} << 31};
+                                        .queries_max = std::uint64_t{1} << 31,
+                                        .neighbors_max = std::uint64_t{1} << 31};
 
   ResultHandler on_result_;
   std::atomic<bool> under_way_{false};
   std::array<Staging, 2> halves_;
   std::size_t writing_ = 0;
 
-  // Of the engine's thread, but for what finished_mutex_ guards.
+  // Of the engine's thread:
   ThreadPool pool_;
   ObjectSnapshot objects_;
-  std::vector<QueryRow> queries_;   ///< by slot
-  std::vector<Staging> unapplied_;  ///< halves of failed ticks, oldest first
-  std::array<SpatialIndex, 2> indexes_;
+  std::vector<QueryRow> queries_;  ///< by slot
+  Staging kept_rows_;              ///< of failed ticks that could not apply them
+  FinishedTick finished_;          ///< and any thread's to ask
   SpatialIndex::Scratch index_scratch_;
   std::vector<SearchScratch> scratches_;  ///< by thread
   std::shared_ptr<const ListPlan> plan_ = std::make_shared<ListPlan>();
   bool queries_changed_ = false;
   int plan_age_ticks_ = 0;
-  std::shared_ptr<TickLists> lists_ = std::make_shared<TickLists>();  ///< of the last tick
-  std::vector<std::shared_ptr<TickLists>> spare_lists_;  ///< free once no result shows them
-
-  std::mutex finished_mutex_;  ///< guards the next four, and the ids of objects_ while they grow
-  std::size_t finished_index_ = 0;
-  Tick finished_tick_{};
-  std::int64_t finished_tau_us_ = 0;
-  SearchScratch question_scratch_;
+  ListsPool lists_pool_;
+  std::shared_ptr<TickLists> lists_ = lists_pool_.take();  ///< of the last finished tick
 
   std::mutex results_mutex_;
   std::vector<std::unique_ptr<TickResult>> results_;
 
-  TaskThread question_thread_;
   TaskThread engine_thread_;
+  TaskThread question_thread_;  ///< ends first, since it hands on to the engine's
 };
 
 void CpuEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
@@ -182,21 +198,15 @@ void CpuEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
   try {
     Stopwatch watch;
     objects_.begin_changes();
-    for (const Staging& earlier : unapplied_) apply(earlier);
-    apply(half);
-    indexes_[1 - finished_index_].build(objects_, index_scratch_, pool_);
+    take_rows(half);
+    finished_.next_index().build(objects_, index_scratch_, pool_);
     result->times.build_ms = watch.lap_ms();
     compute(tau_us, *result);
-    unapplied_.clear();
-    half.clear();
-    const std::lock_guard lock(finished_mutex_);
-    finished_index_ = 1 - finished_index_;
-    finished_tick_ = tick;
-    finished_tau_us_ = tau_us;
+    finished_.finish(tick, tau_us);
   } catch (const std::exception& error) {
-    unapplied_.push_back(std::exchange(half, Staging()));
+    finished_.fail();
     queries_changed_ = true;  // the next tick makes its plan anew
-    result->error = error.what();
+    result->error = sentence(error, "remove queries or objects, or ask for fewer neighbours");
     result->lists.clear();
     result->states.clear();
   }
@@ -205,9 +215,28 @@ void CpuEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
   on_result_(std::move(result));
 }
 
+// Rows that were applied stay applied if the tick fails later: the next one computes from them.
+// Only those that were not are kept.
+void CpuEngine::take_rows(Staging& half) {
+  try {
+    take_kept_rows();
+    apply(half);
+  } catch (const std::exception&) {
+    keep_rows(half, kept_rows_);
+    throw;
+  }
+  half.clear();
+}
+
+void CpuEngine::take_kept_rows() {
+  if (kept_rows_.is_empty()) return;
+  apply(kept_rows_);
+  kept_rows_ = Staging();
+}
+
 void CpuEngine::apply(const Staging& half) {
   {
-    const std::lock_guard lock(finished_mutex_);
+    const auto lock = finished_.lock();
     objects_.add(half.births);
   }
   objects_.apply(half.objects, pool_);
@@ -220,27 +249,13 @@ void CpuEngine::apply(const Staging& half) {
 
 void CpuEngine::compute(std::int64_t tau_us, TickResult& result) {
   Stopwatch watch;
-  const std::shared_ptr<TickLists> now = free_lists();
+  const std::shared_ptr<TickLists> now = lists_pool_.take();
   now->lay_out(next_plan());
   search_lists(*now, tau_us);
   result.times.search_ms = watch.lap_ms();
   collect_changes(*lists_, now, objects_, pool_, result);
-  spare_lists_.push_back(lists_);
   lists_ = now;
   result.times.diff_ms = watch.lap_ms();
-}
-
-// Lists that no result shows any more, so that their memory serves again.
-std::shared_ptr<TickLists> CpuEngine::free_lists() {
-  for (auto it = spare_lists_.begin(); it != spare_lists_.end(); ++it) {
-    if (it->use_count() > 1) continue;
-    std::shared_ptr<TickLists> lists = std::move(*it);
-    spare_lists_.erase(it);
-    return lists;
-  }
-  // The rest live as long as the results that show them.
-  spare_lists_.clear();
-  return std::make_shared<TickLists>();
 }
 
 // The last plan serves while the lists are the same; where anchors move, its order of place wears
@@ -250,7 +265,7 @@ std::shared_ptr<const ListPlan> CpuEngine::next_plan() {
       !queries_changed_ && !(plan_->has_every_object && objects_.membership_changed());
   const bool in_order = !plan_->has_moving_anchors || ++plan_age_ticks_ < plan_age_ticks_max;
   if (!same_lists || !in_order) {
-    plan_ = std::make_shared<ListPlan>(queries_, objects_, indexes_[1 - finished_index_]);
+    plan_ = std::make_shared<ListPlan>(queries_, objects_, finished_.next_index());
     plan_age_ticks_ = 0;
     queries_changed_ = false;
   }
@@ -258,7 +273,7 @@ std::shared_ptr<const ListPlan> CpuEngine::next_plan() {
 }
 
 void CpuEngine::search_lists(TickLists& lists, std::int64_t tau_us) {
-  const SpatialIndex& index = indexes_[1 - finished_index_];
+  const SpatialIndex& index = finished_.next_index();
   const std::vector<PlannedSearch>& searches = lists.plan->searches;
   const std::size_t batches = (searches.size() + requests_per_batch - 1) / requests_per_batch;
   pool_.run(batches, [&](std::size_t batch, unsigned thread) {
@@ -271,7 +286,7 @@ void CpuEngine::search_lists(TickLists& lists, std::int64_t tau_us) {
       const PlannedSearch& search = searches[begin + i];
       requests[i] = request_for(search.filter, search.k, tau_us);
       requests[i].position = search.position;
-      if (search.anchor != no_slot) follow(search.anchor, requests[i]);
+      if (search.anchor != no_slot) ask_around(search.anchor, objects_, requests[i]);
       requests[i].neighbors = lists.neighbors.data() + search.first;
       requests[i].slots = lists.slots.data() + search.first;
     }
@@ -280,44 +295,25 @@ void CpuEngine::search_lists(TickLists& lists, std::int64_t tau_us) {
   });
 }
 
-// Asks around an object, which is not its own neighbour; there is nothing around a missing one.
-void CpuEngine::follow(Slot object, SearchRequest& request) const {
-  request.exclude = object;
-  if (objects_.is_known_alive(object))
-    request.position = objects_.position(object);
-  else
-    request.k = 0;
+// A batch that ticks overtake again and again takes its turn between them.
+void CpuEngine::answer_beside_ticks(const std::shared_ptr<const Asked>& asked) {
+  for (int overtaken = 0; overtaken <= overtaken_max; ++overtaken)
+    if (auto answers = or_error([&] { return finished_.answer(asked->queries); }))
+      return asked->handler(*std::move(answers));
+  answer_between_ticks(asked);
 }
 
-Answers CpuEngine::answer(const std::vector<OneShotQuery>& queries) {
-  Answers answers;
-  answers.tick = finished_tick_;
-  answers.tau_us = finished_tau_us_;
-  std::vector<Slot> slots;
-  for (const OneShotQuery& query : queries) {
-    SearchRequest request = request_for(query.filter, query.k, finished_tau_us_);
-    request.position = query.position;
-    if (query.anchor == AnchorKind::follow) follow(query.object, request);
-    const std::size_t first = answers.neighbors.size();
-    answers.neighbors.resize(first + request.k);
-    slots.resize(request.k);
-    request.neighbors = answers.neighbors.data() + first;
-    request.slots = slots.data();
-    search(indexes_[finished_index_], objects_, std::span(&request, 1), question_scratch_);
-    answers.neighbors.resize(first + request.found);
-    Answers::List& list = answers.lists.emplace_back();
-    list.query = static_cast<Slot>(answers.lists.size() - 1);
-    list.count = request.found;
-    list.first = first;
-  }
-  return answers;
+void CpuEngine::answer_between_ticks(const std::shared_ptr<const Asked>& asked) {
+  engine_thread_.post([this, asked] {
+    asked->handler(or_error([&] { return finished_.answer(asked->queries).value(); }));
+  });
 }
 
 Answers CpuEngine::copy_lists(const std::vector<Slot>& queries) const {
   const TickLists& lists = *lists_;
   Answers answers;
-  answers.tick = finished_tick_;
-  answers.tau_us = finished_tau_us_;
+  answers.tick = finished_.tick();
+  answers.tau_us = finished_.tau_us();
   for (const Slot query : queries) {
     for (const ListPlan::List& known :
          std::ranges::equal_range(lists.plan->lists, query, {}, &ListPlan::List::query)) {
@@ -330,6 +326,7 @@ Answers CpuEngine::copy_lists(const std::vector<Slot>& queries) const {
       const auto neighbors = lists.of(known.search);
       answers.neighbors.insert(answers.neighbors.end(), neighbors.begin(), neighbors.end());
       if (!known.with_state) continue;
+      if (finished_.objects_are_ahead()) throw std::runtime_error(ask_after_next_tick);
       list.first_state = answers.states.size();
       lists.append_states(known.search, objects_, answers.states);
     }
@@ -337,59 +334,27 @@ Answers CpuEngine::copy_lists(const std::vector<Slot>& queries) const {
   return answers;
 }
 
-EngineState CpuEngine::copy_state() const {
-  EngineState state;
-  state.tick = finished_tick_;
-  state.tau_us = finished_tau_us_;
-  for (Slot slot = 0; slot < objects_.slot_count(); ++slot) {
-    state.births.push_back({slot, objects_.id(slot)});
-    if (objects_.is_alive(slot))
-      state.objects.push_back(
-          {slot, 1, objects_.tags(slot), objects_.position(slot), objects_.time_us(slot)});
-  }
-  state.queries = queries_;
-  const TickLists& lists = *lists_;
-  for (const ListPlan::List& list : lists.plan->lists)
-    state.lists.push_back({.query = list.query,
-                           .generation = list.generation,
-                           .subject = list.subject,
-                           .subject_id = list.subject_id,
-                           .count = lists.counts[list.search],
-                           .first = lists.plan->searches[list.search].first});
-  state.neighbors = lists.neighbors;
-  state.slots = lists.slots;
+EngineState CpuEngine::copy_state() {
+  take_kept_rows();
+  EngineState state = export_parts(objects_, queries_, *lists_);
+  state.tick = finished_.tick();
+  state.tau_us = finished_.tau_us();
+  state.objects_ahead = finished_.objects_are_ahead();
   return state;
 }
 
 void CpuEngine::take_state(const EngineState& state) {
-  check_invariant(finished_tick_ == Tick{}, "state is imported into an engine that has not ticked");
+  check_invariant(finished_.tick() == Tick{},
+                  "state is imported into an engine that has not ticked");
   objects_.add(state.births);
   objects_.apply(state.objects, pool_);
   queries_ = state.queries;
   queries_changed_ = true;
+  import_lists(state, *lists_);
 
-  // The lists as they were, under a plan that the next tick replaces.
-  auto plan = std::make_shared<ListPlan>();
-  for (const QueryRow& query : queries_)
-    if (is_alive(query.generation)) plan->queries.push_back({query.slot, query.generation});
-  TickLists& lists = *lists_;
-  lists.counts.clear();
-  for (const EngineState::List& list : state.lists) {
-    const auto search = static_cast<std::uint32_t>(plan->searches.size());
-    const QueryRow& query = queries_[list.query];
-    plan->lists.push_back(
-        {list.query, list.generation, list.subject, list.subject_id, search, query.with_state});
-    plan->searches.emplace_back().first = list.first;
-    lists.counts.push_back(list.count);
-  }
-  lists.plan = std::move(plan);
-  lists.neighbors = state.neighbors;
-  lists.slots = state.slots;
-
-  const std::lock_guard lock(finished_mutex_);
-  indexes_[finished_index_].build(objects_, index_scratch_, pool_);
-  finished_tick_ = state.tick;
-  finished_tau_us_ = state.tau_us;
+  finished_.next_index().build(objects_, index_scratch_, pool_);
+  finished_.finish(state.tick, state.tau_us);
+  if (state.objects_ahead) finished_.fail();
 }
 
 std::unique_ptr<TickResult> CpuEngine::take_result() {

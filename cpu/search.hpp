@@ -31,6 +31,25 @@ struct SearchRequest {
   }
 };
 
+/// Still without a place to ask around and room for the answer.
+inline SearchRequest request_for(const Filter& filter, std::uint32_t k, std::int64_t tau_us) {
+  SearchRequest request;
+  request.k = k;
+  request.tags = filter.tags;
+  request.distance_sq_max = filter.distance_sq_max;
+  request.time_us_min = oldest_time_us(tau_us, filter.age_us_max);
+  return request;
+}
+
+/// Asks around an object, which is not its own neighbour; there is nothing around a missing one.
+inline void ask_around(Slot object, const ObjectSnapshot& objects, SearchRequest& request) {
+  request.exclude = object;
+  if (objects.is_known_alive(object))
+    request.position = objects.position(object);
+  else
+    request.k = 0;
+}
+
 /// Working memory of one thread's searches.
 struct SearchScratch {
   struct Candidate {

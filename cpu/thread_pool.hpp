@@ -1,5 +1,6 @@
 // Fork-join over a fixed set of threads: the engine's loops split into numbered chunks. Which
-// thread takes which chunk is free, so nothing may depend on it.
+// thread takes which chunk is free, so nothing may depend on it. CpuEngine owns one, and all parts
+// of a tick run on it.
 #pragma once
 
 #include <atomic>

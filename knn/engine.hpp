@@ -61,6 +61,7 @@ struct Staging {
   std::pmr::vector<ObjectRow> objects;
   std::pmr::vector<QueryRow> queries;
 
+  bool is_empty() const { return births.empty() && objects.empty() && queries.empty(); }
   void clear() {
     births.clear();
     objects.clear();
@@ -102,7 +103,8 @@ struct TickResult {
   std::shared_ptr<const void> neighbors_owner;
   std::vector<NeighborState> states;
   StageTimes times;
-  std::string error;  ///< not empty: the tick failed, the old lists stand, its rows are kept
+  /// Not empty: the tick failed, of what, and what helps. The old lists stand, its rows are kept.
+  std::string error;
 };
 
 /// A question outside any stream.
@@ -129,16 +131,25 @@ struct Answers {
   std::vector<List> lists;
   std::vector<Neighbor> neighbors;
   std::vector<NeighborState> states;  ///< only from read_lists, of queries that carry states
+  std::string error;                  ///< not empty: there is no answer, why, and what helps
 };
 
-/// Everything an engine knows after a finished tick; importing it into another engine of any kind
-/// continues with the same bytes out.
+/// Everything an engine knows after a tick, finished or failed; importing it into another engine of
+/// any kind continues with the same bytes out.
 struct EngineState {
-  Tick tick{};
+  Tick tick{};  ///< the last finished one
   std::int64_t tau_us = 0;
+  bool objects_ahead = false;  ///< of that tick and its lists: a tick failed after it
   std::vector<ObjectBirth> births;
   std::vector<ObjectRow> objects;
   std::vector<QueryRow> queries;
+
+  /// A query that the tick knew, with or without lists: its removal is to be reported.
+  struct Query {
+    Slot slot = no_slot;
+    std::uint32_t generation = 0;
+  };
+  std::vector<Query> queries_known;  ///< by slot
 
   /// A list as of the tick: what the next tick's changes are told from.
   struct List {
@@ -146,6 +157,7 @@ struct EngineState {
     std::uint32_t generation = 0;  ///< of the query
     Slot subject = no_slot;        ///< every-object: the subject's slot
     ObjectId subject_id{};
+    bool with_state = false;
     std::uint32_t count = 0;
     std::uint64_t first = 0;  ///< index into neighbors and slots
   };
@@ -158,6 +170,7 @@ struct EngineLimits {
   std::uint64_t objects_max = 0;
   std::uint64_t queries_max = 0;
   std::uint32_t k_max = starling::k_max;
+  std::uint64_t neighbors_max = 0;  ///< of all lists together
 };
 
 class Engine {
@@ -184,16 +197,19 @@ class Engine {
 
   /// Answers from the last finished tick, on a thread of the engine's. Questions at fixed positions
   /// without a filter on tags or age do not wait for a tick under way; others may, and are then
-  /// answered from it. Before the first tick: empty lists.
+  /// answered from it. Before the first tick: empty lists. After a failed tick, until the next that
+  /// finishes, the objects are ahead of the last finished one, and the answer is an error.
   virtual void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) = 0;
 
-  /// Copies the current lists of these queries, between ticks, on the engine's thread.
+  /// Copies the current lists of these queries, between ticks, on the engine's thread. After a
+  /// failed tick lists that carry states cannot be read: the answer is an error.
   virtual void read_lists(std::vector<Slot> queries, AnswersHandler handler) = 0;
 
   /// Waits for a tick under way. Staged rows that no tick has taken are not part of the state.
+  /// Throws std::bad_alloc if there is no room for the copy.
   virtual EngineState export_state() = 0;
 
-  /// Only on an engine that has not ticked.
+  /// Only on an engine that has not ticked. Throws std::bad_alloc; the engine is then of no use.
   virtual void import_state(const EngineState& state) = 0;
 
   /// Hands a consumed result back, so that its memory serves a later tick.

@@ -1,4 +1,5 @@
-// Which objects a query accepts; acts before the limit k, so a filtered list is still exact.
+// Which objects a query accepts; acts before the limit k, so a filtered list is still exact. Part
+// of QueryDefinition, and so of every row that QueryTable stages for an Engine.
 #pragma once
 
 #include <cstdint>

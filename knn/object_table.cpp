@@ -36,6 +36,17 @@ void count(UpdateCounts& counts, UpdateStatus status) {
   }
 }
 
+template <class Row, class Take>
+UpdateCounts for_each_row(std::span<const Row> rows, std::span<UpdateStatus> statuses, Take take) {
+  check_invariant(statuses.size() == rows.size(), "one status a row");
+  UpdateCounts counts;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    statuses[i] = take(rows[i]);
+    count(counts, statuses[i]);
+  }
+  return counts;
+}
+
 }  // namespace
 
 std::string_view to_string(UpdateStatus status) {
@@ -99,24 +110,14 @@ void ObjectTable::look_up_ahead(std::span<const ObjectUpdate> rows, std::span<Sl
 
 UpdateCounts ObjectTable::update_tags(std::span<const TagUpdate> rows, std::int64_t time_us_max,
                                       std::span<UpdateStatus> statuses, Staging& staging) {
-  check_invariant(statuses.size() == rows.size(), "one status a row");
-  UpdateCounts counts;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    statuses[i] = update_tags_one(rows[i], time_us_max, staging);
-    count(counts, statuses[i]);
-  }
-  return counts;
+  return for_each_row(rows, statuses,
+                      [&](const auto& row) { return update_tags_one(row, time_us_max, staging); });
 }
 
 UpdateCounts ObjectTable::remove(std::span<const ObjectRemoval> rows, std::int64_t time_us_max,
                                  std::span<UpdateStatus> statuses, Staging& staging) {
-  check_invariant(statuses.size() == rows.size(), "one status a row");
-  UpdateCounts counts;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    statuses[i] = remove_one(rows[i], time_us_max, staging);
-    count(counts, statuses[i]);
-  }
-  return counts;
+  return for_each_row(rows, statuses,
+                      [&](const auto& row) { return remove_one(row, time_us_max, staging); });
 }
 
 UpdateStatus ObjectTable::update_one(const ObjectUpdate& row, Slot likely, std::int64_t time_us_max,

@@ -105,7 +105,9 @@ class ObjectTable {
                       std::span<UpdateStatus> statuses, Staging& staging);
 
   /// What falls due at `tau_us`: expiry is staged, old tombstones are forgotten. Call right before
-  /// the engine swaps its halves.
+  /// the engine swaps its halves. Reads every record once the oldest time seen may have expired:
+  /// about once a TTL while all objects keep moving, each tick where some fall silent one by one.
+  /// That costs less than an order by time would, which every update had to change.
   void prepare_tick(std::int64_t tau_us, Staging& staging);
 
   /// A slot for a followed object, known or not, stable until as many unfollow calls; no_slot when

@@ -25,6 +25,10 @@ Processor::Processor(const ProcessorOptions& options, std::unique_ptr<Engine> en
   if (options.queries.k_max > limits.k_max)
     throw std::invalid_argument("the engine answers k up to " + std::to_string(limits.k_max) +
                                 "; lower the limit on k");
+  if (options.queries.neighbors_max > limits.neighbors_max)
+    throw std::invalid_argument("the engine's lists hold at most " +
+                                std::to_string(limits.neighbors_max) +
+                                " neighbours; lower the limit on neighbours");
 }
 
 UpdateCounts Processor::update(std::span<const ObjectUpdate> rows, std::int64_t time_us_max,
@@ -65,6 +69,7 @@ bool Processor::begin_tick(std::int64_t tau_us) {
   if (under_way_) return false;
   queries_.prepare_tick(tau_us, objects_, engine_->staging());
   objects_.prepare_tick(tau_us, engine_->staging());
+  remove_outgrown();
   newest_time_us_ = objects_.newest_time_us();
   last_begun_ = Tick{to_number(last_begun_) + 1};
   last_tau_us_ = tau_us;
@@ -73,6 +78,17 @@ bool Processor::begin_tick(std::int64_t tau_us) {
                   "an engine that delivered its result takes the next tick");
   queries_.tick_begun();
   return true;
+}
+
+void Processor::remove_outgrown() {
+  warning_.clear();
+  const std::uint64_t removed = queries_.remove_outgrown(objects_, engine_->staging());
+  if (removed == 0) return;
+  warning_ = std::to_string(removed) + " every-object queries were removed: with " +
+             std::to_string(objects_.alive_count()) +
+             " objects all lists would hold more than neighbors_max (" +
+             std::to_string(options_.queries.neighbors_max) +
+             ") neighbours; put them again with a smaller k, or raise the limit";
 }
 
 TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
@@ -87,6 +103,7 @@ TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
   report.objects = result->objects;
   report.times = result->times;
   report.error = result->error;
+  report.warning = std::exchange(warning_, {});
   report.streams.resize(queries_.stream_count());
   for (std::size_t i = 0; i < report.streams.size(); ++i)
     report.streams[i].stream = static_cast<StreamId>(i);
@@ -104,7 +121,10 @@ TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
     report.streams[static_cast<std::size_t>(stream)].queries.push_back(query);
   }
   // A failed tick's removals are reported by the next one, which takes its rows again.
-  if (report.error.empty()) queries_.tick_finished();
+  if (report.error.empty())
+    queries_.tick_finished();
+  else
+    queries_.tick_failed();
   report.result = std::move(result);
   return report;
 }
@@ -115,8 +135,8 @@ void Processor::recycle(TickReport report) {
 
 ProcessorState Processor::export_state() {
   check_invariant(!under_way_, "state is exported between ticks");
-  return {options_.space, objects_.export_state(), queries_.export_state(),
-          engine_->export_state()};
+  return {options_.space,          last_finished_,          last_tau_us_,
+          objects_.export_state(), queries_.export_state(), engine_->export_state()};
 }
 
 void Processor::import_state(const ProcessorState& state) {
@@ -125,8 +145,8 @@ void Processor::import_state(const ProcessorState& state) {
   engine_->import_state(state.engine);
   objects_.import_state(state.objects, engine_->staging());
   queries_.import_state(state.queries, engine_->staging());
-  last_begun_ = last_finished_ = state.engine.tick;
-  if (to_number(last_begun_) > 0) last_tau_us_ = state.engine.tau_us;
+  last_begun_ = last_finished_ = state.last_tick;
+  last_tau_us_ = state.last_tau_us;
 }
 
 struct LockStep::Mailbox {

@@ -7,8 +7,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "knn/engine.hpp"
@@ -47,6 +45,7 @@ struct TickReport {
   std::uint64_t objects = 0;
   StageTimes times;
   std::string error;                   ///< not empty: the tick failed and the old lists stand
+  std::string warning;                 ///< not empty: queries were removed because of a limit
   std::vector<StreamReport> streams;   ///< every stream, by StreamId, silent ones too
   std::unique_ptr<TickResult> result;  ///< owns what the spans show
 };
@@ -82,6 +81,8 @@ class Processor {
 
   /// Starts the next tick. False, with nothing changed, while one is under way. tau_us must not be
   /// less than the last tick's.
+  /// Every-object queries whose lists have outgrown QueryTableOptions::neighbors_max are removed,
+  /// which their streams hear and the report's warning says.
   bool begin_tick(std::int64_t tau_us);
   /// Turns the engine's result into each stream's report. Call once per result, in order, on the
   /// owner's thread.
@@ -103,6 +104,8 @@ class Processor {
   void import_state(const ProcessorState& state);
 
  private:
+  void remove_outgrown();
+
   ProcessorOptions options_;
   Lattice lattice_;
   std::unique_ptr<Engine> engine_;
@@ -112,11 +115,14 @@ class Processor {
   Tick last_finished_{};
   std::optional<std::int64_t> last_tau_us_;
   std::optional<std::int64_t> newest_time_us_;  ///< as of the last begin_tick
+  std::string warning_;                         ///< of the last begin_tick
   bool under_way_ = false;
 };
 
 struct ProcessorState {
   SpaceOptions space;
+  Tick last_tick{};  ///< the engine's, or a failed one after it
+  std::optional<std::int64_t> last_tau_us;
   ObjectTableState objects;
   QueryTableState queries;
   EngineState engine;

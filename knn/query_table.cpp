@@ -32,6 +32,8 @@ std::string_view to_string(QueryStatus status) {
       return "too many queries";
     case QueryStatus::too_many_objects:
       return "too many objects";
+    case QueryStatus::too_many_neighbors:
+      return "too many neighbours";
   }
   return "unknown";
 }
@@ -48,7 +50,7 @@ StreamStatus QueryTable::put_stream(const StreamDefinition& definition, Staging&
   }
   if (streams_.size() >= options_.streams_max) return StreamStatus::too_many_streams;
   streams_by_name_.emplace(name, static_cast<StreamId>(streams_.size()));
-  streams_.push_back({definition, {}, {}});
+  streams_.push_back({definition, {}});
   return StreamStatus::accepted;
 }
 
@@ -64,16 +66,46 @@ QueryStatus QueryTable::check(const QueryDefinition& definition) const {
   return QueryStatus::accepted;
 }
 
+bool QueryTable::fits(const Room& room, const ObjectTable& objects) const {
+  if (room.neighbors > options_.neighbors_max) return false;
+  const std::uint64_t rest = options_.neighbors_max - room.neighbors;
+  const std::uint64_t alive = objects.alive_count();
+  return alive == 0 || room.neighbors_per_object <= rest / alive;
+}
+
+// What is kept of a live query beside its entry; leave undoes enter.
+void QueryTable::enter(Slot slot) {
+  const QueryDefinition& definition = entries_[slot].definition;
+  room_.of(definition) += definition.k;
+  if (definition.anchor.kind == AnchorKind::every_object) every_object_.emplace(definition.k, slot);
+  if (definition.lease_end_us != QueryDefinition::no_lease)
+    leases_.emplace(definition.lease_end_us, slot);
+}
+
+void QueryTable::leave(Slot slot) {
+  const QueryDefinition& definition = entries_[slot].definition;
+  room_.of(definition) -= definition.k;
+  every_object_.erase({definition.k, slot});
+  leases_.erase({definition.lease_end_us, slot});
+}
+
 QueryStatus QueryTable::put(StreamId stream, const QueryDefinition& definition,
                             ObjectTable& objects, Staging& staging) {
   if (const QueryStatus status = check(definition); status != QueryStatus::accepted) return status;
+  Slot slot = find(stream, definition.id);
+  Room room = room_;
+  if (slot != no_slot) room.of(entries_[slot].definition) -= entries_[slot].definition.k;
+  room.of(definition) += definition.k;
+  if (!fits(room, objects)) return QueryStatus::too_many_neighbors;
   Slot object = no_slot;
   if (definition.anchor.kind == AnchorKind::follow) {
     object = objects.follow(definition.anchor.object, staging);
     if (object == no_slot) return QueryStatus::too_many_objects;
   }
-  Slot slot = find(stream, definition.id);
-  if (slot == no_slot) slot = allocate(stream, definition.id);
+  if (slot == no_slot)
+    slot = allocate(stream, definition.id);
+  else
+    leave(slot);
   if (slot == no_slot) {
     if (object != no_slot) objects.unfollow(object);
     return QueryStatus::too_many_queries;
@@ -82,7 +114,7 @@ QueryStatus QueryTable::put(StreamId stream, const QueryDefinition& definition,
   if (entry.object != no_slot) objects.unfollow(entry.object);
   entry.object = object;
   entry.definition = definition;
-  earliest_lease_us_ = std::min(earliest_lease_us_, definition.lease_end_us);
+  enter(slot);
   stage(slot, staging);
   return QueryStatus::accepted;
 }
@@ -96,30 +128,30 @@ QueryStatus QueryTable::remove(StreamId stream, QueryId id, ObjectTable& objects
 }
 
 void QueryTable::prepare_tick(std::int64_t tau_us, ObjectTable& objects, Staging& staging) {
-  if (tau_us <= earliest_lease_us_) return;
-  earliest_lease_us_ = QueryDefinition::no_lease;
-  for (Slot slot = 0; slot < entries_.size(); ++slot) {
-    if (!is_alive(entries_[slot].generation)) continue;
-    const std::int64_t lease_end_us = entries_[slot].definition.lease_end_us;
-    if (lease_end_us < tau_us)
-      drop(slot, objects, staging);
-    else
-      earliest_lease_us_ = std::min(earliest_lease_us_, lease_end_us);
-  }
+  while (!leases_.empty() && leases_.begin()->first < tau_us)
+    drop(leases_.begin()->second, objects, staging);
+}
+
+std::uint64_t QueryTable::remove_outgrown(ObjectTable& objects, Staging& staging) {
+  std::uint64_t removed = 0;
+  for (; !every_object_.empty() && !fits(room_, objects); ++removed)
+    drop(every_object_.rbegin()->second, objects, staging);
+  return removed;
 }
 
 void QueryTable::tick_begun() {
-  for (const Slot slot : removed_staged_) {
-    // Not there: put again meanwhile, or met already.
-    if (stream_at(entries_[slot].stream).removed.erase(to_number(id_of(slot))) > 0)
-      removed_begun_.push_back(slot);
-  }
-  removed_staged_.clear();
+  check_invariant(removed_begun_.empty(), "the tick before has finished or failed");
+  removed_begun_.swap(removed_staged_);
 }
 
 void QueryTable::tick_finished() {
-  free_slots_.insert(free_slots_.end(), removed_begun_.begin(), removed_begun_.end());
+  for (const auto& [owner, slot] : removed_begun_) free_slots_.push_back(slot);
   removed_begun_.clear();
+}
+
+void QueryTable::tick_failed() {
+  removed_staged_.merge(removed_begun_);
+  check_invariant(removed_begun_.empty(), "a query has one slot until its removal is reported");
 }
 
 Slot QueryTable::find(StreamId stream, QueryId id) const {
@@ -136,15 +168,16 @@ std::vector<Slot> QueryTable::slots_of(StreamId stream) const {
   return slots;
 }
 
-// A query removed and put again before any tick saw it go keeps its slot: the new generation tells
-// the engine that it is another query, and the removal needs no report.
+// A query that is put again before its removal was reported keeps its slot: the new generation
+// tells the engine that it is another query. If no tick reported the removal in between, none needs
+// to.
 Slot QueryTable::allocate(StreamId stream, QueryId id) {
   if (count_ >= options_.queries_max) return no_slot;
-  auto& removed = stream_at(stream).removed;
   Slot slot = no_slot;
-  if (const auto it = removed.find(to_number(id)); it != removed.end()) {
-    slot = it->second;
-    removed.erase(it);
+  if (auto staged = removed_staged_.extract({stream, id})) {
+    slot = staged.mapped();
+  } else if (auto begun = removed_begun_.extract({stream, id})) {
+    slot = begun.mapped();
   } else if (!free_slots_.empty()) {
     slot = free_slots_.back();
     free_slots_.pop_back();
@@ -165,14 +198,13 @@ Slot QueryTable::allocate(StreamId stream, QueryId id) {
 
 void QueryTable::drop(Slot slot, ObjectTable& objects, Staging& staging) {
   Entry& entry = entries_[slot];
-  Stream& stream = stream_at(entry.stream);
-  stream.slots.erase(to_number(entry.definition.id));
-  stream.removed[to_number(entry.definition.id)] = slot;
+  leave(slot);
+  stream_at(entry.stream).slots.erase(to_number(entry.definition.id));
   if (entry.object != no_slot) objects.unfollow(entry.object);
   entry.object = no_slot;
   ++entry.generation;
   --count_;
-  removed_staged_.push_back(slot);
+  removed_staged_.emplace(std::pair(entry.stream, entry.definition.id), slot);
   stage(slot, staging);
 }
 
@@ -204,9 +236,7 @@ QueryTableState QueryTable::export_state() const {
   for (const Stream& stream : streams_) state.streams.push_back(stream.definition);
   for (const Entry& entry : entries_) state.entries.push_back(entry);
   state.free_slots = free_slots_;
-  for (const Stream& stream : streams_)
-    for (const auto& [id, slot] : stream.removed) state.removed.push_back(slot);
-  std::ranges::sort(state.removed);
+  for (const auto& [owner, slot] : removed_staged_) state.removed.push_back(slot);
   return state;
 }
 
@@ -214,23 +244,22 @@ void QueryTable::import_state(const QueryTableState& state, Staging& staging) {
   check_invariant(streams_.empty(), "state is imported into an empty table");
   for (const StreamDefinition& definition : state.streams) {
     streams_by_name_.emplace(definition.name, static_cast<StreamId>(streams_.size()));
-    streams_.push_back({definition, {}, {}});
+    streams_.push_back({definition, {}});
   }
   free_slots_ = state.free_slots;
-  removed_staged_ = state.removed;
   for (Slot slot = 0; slot < state.entries.size(); ++slot) {
     const QueryTableState::Entry& entry = state.entries[slot];
     entries_.push_back({entry, 0});
     if (is_alive(entry.generation)) {
       const std::uint64_t id = to_number(entry.definition.id);
       streams_[static_cast<std::size_t>(entry.stream)].slots.emplace(id, slot);
-      earliest_lease_us_ = std::min(earliest_lease_us_, entry.definition.lease_end_us);
+      enter(slot);
       ++count_;
       stage(slot, staging);
     }
   }
-  for (const Slot slot : removed_staged_) {
-    stream_at(entries_[slot].stream).removed[to_number(id_of(slot))] = slot;
+  for (const Slot slot : state.removed) {
+    removed_staged_.emplace(std::pair(stream_of(slot), id_of(slot)), slot);
     stage(slot, staging);
   }
 }

@@ -3,12 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <map>
 #include <optional>
-#include <span>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "knn/engine.hpp"
@@ -24,6 +25,10 @@ struct QueryTableOptions {
   std::uint64_t queries_max = 1u << 24;
   std::uint32_t streams_max = 4096;
   std::uint32_t k_max = starling::k_max;
+  /// Neighbours that all lists together may hold, 20 bytes each in every copy that the engine
+  /// keeps. A fixed or following query counts k; an every-object query counts k for each object
+  /// alive, whatever its subject filter, since tags change.
+  std::uint64_t neighbors_max = std::uint64_t{1} << 27;
 };
 
 enum class StreamStatus : std::uint8_t {
@@ -39,7 +44,8 @@ enum class QueryStatus : std::uint8_t {
   k_zero,
   k_too_large,
   too_many_queries,
-  too_many_objects,  ///< no room to remember the followed id
+  too_many_objects,    ///< no room to remember the followed id
+  too_many_neighbors,  ///< all lists together would pass neighbors_max
 };
 
 std::string_view to_string(StreamStatus status);
@@ -76,10 +82,16 @@ class QueryTable {
 
   /// Removes queries whose lease ended before `tau_us`.
   void prepare_tick(std::int64_t tau_us, ObjectTable& objects, Staging& staging);
+  /// Objects came since the puts: removes as many every-object queries, the largest k first, as it
+  /// takes for all lists to fit neighbors_max again, and says how many. Call once the objects are
+  /// as the tick will see them.
+  std::uint64_t remove_outgrown(ObjectTable& objects, Staging& staging);
   /// The begun tick takes the removals staged so far; call after the engine swapped its halves.
   void tick_begun();
   /// That tick has reported them; their slots may be used again.
   void tick_finished();
+  /// That tick has reported nothing; the next one takes them again.
+  void tick_failed();
 
   /// The query's slot, or no_slot.
   Slot find(StreamId stream, QueryId id) const;
@@ -100,14 +112,27 @@ class QueryTable {
  private:
   struct Stream {
     StreamDefinition definition;
-    std::unordered_map<std::uint64_t, Slot> slots;    ///< by query id
-    std::unordered_map<std::uint64_t, Slot> removed;  ///< of removed_staged_, by query id
+    std::unordered_map<std::uint64_t, Slot> slots;  ///< by query id
   };
   struct Entry : QueryTableState::Entry {
     std::uint32_t staged_row = 0;  ///< valid if that row of the half is this slot's
   };
+  /// Slots of removed queries by who had them. Until its removal is reported, a query has one slot.
+  using RemovedSlots = std::map<std::pair<StreamId, QueryId>, Slot>;
+  /// What the lists of live queries need.
+  struct Room {
+    std::uint64_t neighbors = 0;             ///< of lists whose number is known
+    std::uint64_t neighbors_per_object = 0;  ///< of every-object queries
+
+    std::uint64_t& of(const QueryDefinition& definition) {
+      return definition.anchor.kind == AnchorKind::every_object ? neighbors_per_object : neighbors;
+    }
+  };
 
   QueryStatus check(const QueryDefinition& definition) const;
+  bool fits(const Room& room, const ObjectTable& objects) const;
+  void enter(Slot slot);
+  void leave(Slot slot);
   Stream& stream_at(StreamId id) { return streams_[static_cast<std::size_t>(id)]; }
   Slot allocate(StreamId stream, QueryId id);
   void drop(Slot slot, ObjectTable& objects, Staging& staging);
@@ -118,10 +143,12 @@ class QueryTable {
   std::unordered_map<std::string, StreamId> streams_by_name_;
   std::vector<Entry> entries_;
   std::vector<Slot> free_slots_;
-  std::vector<Slot> removed_staged_;  ///< in the half being written
-  std::vector<Slot> removed_begun_;   ///< in the tick under way
+  RemovedSlots removed_staged_;  ///< in the half being written
+  RemovedSlots removed_begun_;   ///< in the tick under way
   std::uint64_t count_ = 0;
-  std::int64_t earliest_lease_us_ = QueryDefinition::no_lease;  ///< lower bound
+  Room room_;
+  std::set<std::pair<std::int64_t, Slot>> leases_;         ///< by end, in us
+  std::set<std::pair<std::uint32_t, Slot>> every_object_;  ///< by k
 };
 
 }  // namespace starling

@@ -1,5 +1,5 @@
 // The words every part of Starling shares: ids, slots, ticks, and neighbours with their total
-// order.
+// order. Every folder includes it: the tables, the engines, the wire and the replay.
 #pragma once
 
 #include <compare>

@@ -33,8 +33,9 @@ enum class ErrorCode : std::uint16_t {
   tick_failed,         ///< the engine failed; the old lists stand
   page_expired,        ///< the snapshot behind this page is no longer held
   shutting_down,
+  answer_failed,  ///< the engine could not answer this question
 };
-inline constexpr auto last_error_code = ErrorCode::shutting_down;
+inline constexpr auto last_error_code = ErrorCode::answer_failed;
 
 /// Why one row of an accepted batch had no effect.
 enum class RowReason : std::uint8_t {
@@ -53,8 +54,9 @@ enum class RowReason : std::uint8_t {
   text_is_not_its_id,  ///< PutNames: the text's id is another
   name_collision,      ///< PutNames: the id is known by another text
   too_many_names,
+  too_many_neighbors,  ///< all lists together would hold more than the server allows
 };
-inline constexpr auto last_row_reason = RowReason::too_many_names;
+inline constexpr auto last_row_reason = RowReason::too_many_neighbors;
 
 std::string_view to_string(ErrorCode code);
 std::string_view to_string(RowReason reason);

@@ -70,6 +70,7 @@ StagedRows EmbeddedTarget::stage(std::span<const TraceRow> rows) {
 FinishedTick EmbeddedTarget::advance(std::int64_t tau_us, protocol::ListStore* lists) {
   TickReport report = lock_step_.advance(tau_us);
   if (!report.error.empty()) throw std::runtime_error("a tick failed: " + report.error);
+  if (!report.warning.empty()) throw std::runtime_error(report.warning);
   const FinishedTick tick{report.tick, report.tau_us, report.objects, report.times};
   if (lists != nullptr)
     for (const StreamReport& stream : report.streams)

@@ -21,7 +21,7 @@ struct ServerOptions {
   std::string http_host = "127.0.0.1";
   std::uint16_t http_port = 7413;  ///< 0: the system chooses
 
-  ProcessorOptions processor;
+  ProcessorOptions processor;  ///< its hash seed is the server's own choice
   std::optional<std::int64_t> tick_period_us = 100'000;  ///< none: ticks by AdvanceTick
   /// How far beyond tau an event time may lie; none: 10 s by the wall clock, any on request.
   std::optional<std::int64_t> future_max_us;

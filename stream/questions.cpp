@@ -101,6 +101,10 @@ void RequestHandler::copy_snapshot(const Caller& caller, const protocol::GetSnap
       [this, &loop = parts_.loop, caller, stream = *stream, ids = std::move(ids)](Answers answers) {
         asio::post(loop, [this, caller, stream, ids, answers = std::move(answers)]() mutable {
           --snapshots_copying_;
+          if (!answers.error.empty()) {
+            snapshots_.cancel(caller.head.session);
+            return refuse_unanswered(caller, answers);
+          }
           const StreamDefinition& definition = parts_.processor.queries().stream(stream);
           const std::uint64_t sequence = parts_.publisher.sequence(stream, answers.tick);
           const std::uint64_t number =
@@ -162,6 +166,7 @@ void RequestHandler::get_neighbors(const Caller& caller, const protocol::GetNeig
       std::move(questions), [this, &loop = parts_.loop, caller](Answers answers) {
         asio::post(loop, [this, caller, answers = std::move(answers)] {
           --searches_;
+          if (!answers.error.empty()) return refuse_unanswered(caller, answers);
           send_neighbors(caller, answers);
         });
       });
@@ -178,6 +183,10 @@ void RequestHandler::send_neighbors(const Caller& caller, const Answers& answers
                                                       {.reports = reports,
                                                        .with = neighbors_carry,
                                                        .lattice = &parts_.processor.lattice()}));
+}
+
+void RequestHandler::refuse_unanswered(const Caller& caller, const Answers& answers) {
+  refuse(caller, ErrorCode::answer_failed, "The engine could not answer: " + answers.error + '.');
 }
 
 void RequestHandler::get_stats(const Caller& caller) {

@@ -99,6 +99,7 @@ class RequestHandler {
   void send_page(const Caller& caller, std::uint64_t snapshot_number, std::size_t page);
   void get_neighbors(const Caller& caller, const protocol::GetNeighbors& request);
   void send_neighbors(const Caller& caller, const Answers& answers);
+  void refuse_unanswered(const Caller& caller, const Answers& answers);
   void get_stats(const Caller& caller);
   void report_received(const Caller& caller, const protocol::ReportReceived& request);
 

@@ -36,6 +36,8 @@ RowReason to_reason(QueryStatus status) {
       return RowReason::too_many_queries;
     case QueryStatus::too_many_objects:
       return RowReason::too_many_objects;
+    case QueryStatus::too_many_neighbors:
+      return RowReason::too_many_neighbors;
     case QueryStatus::k_zero:
     case QueryStatus::k_too_large:
       break;

@@ -41,6 +41,8 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   options.limits.space = options.processor.space.space;
   options.limits.k_max = std::min(options.limits.k_max, engine.k_max);
   options.processor.queries.k_max = options.limits.k_max;
+  // Ids come from the network: nobody out there may know which of them share a cell.
+  options.processor.objects.hash_seed = random_number();
   if (options.tick_period_us && *options.tick_period_us <= 0)
     throw std::invalid_argument("a tick's period must be longer than nothing");
   if (options.tick_period_us && !options.future_max_us) options.future_max_us = wall_future_max_us;

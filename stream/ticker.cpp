@@ -78,6 +78,8 @@ struct Ticker::State {
     metrics.tick_finished(report->times, static_cast<double>(steady_now_us() - begun_us) / 1e3);
     last_error = report->error;
     engine_bytes = processor.engine().bytes_used();  // only between ticks does it stand still
+    if (!report->warning.empty())
+      spdlog::warn("tick {}: {}", to_number(report->tick), report->warning);
     if (!last_error.empty()) {
       metrics.tick_failed();
       spdlog::error("tick {} failed: {}", to_number(report->tick), last_error);

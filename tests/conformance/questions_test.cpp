@@ -121,6 +121,41 @@ TEST_P(Conformance, QuestionsAreAnsweredFromTheLastFinishedTickWhileAnotherIsUnd
   EXPECT_EQ(now.neighbors, after.answer(10, fixed_at(here), {}));
 }
 
+TEST_P(Conformance, ABatchThatTicksOvertakeIsAnsweredFromOneTick) {
+  OpenClock clock(engine().make(Space::planar2, 2));
+  Random random(2);
+  PointSource points(Space::planar2, Shape::uniform, random);
+  std::vector<Oracle> ticks(1);
+  const auto tick = [&] {
+    Oracle next = ticks.back();
+    const auto tau_us = static_cast<std::int64_t>(ticks.size());
+    for (std::uint64_t i = 0; i < 300; ++i)
+      update(clock.processor(), next, fix(ObjectId{i}, tau_us, points.next()));
+    next.tick(tau_us);
+    ticks.push_back(std::move(next));
+    ASSERT_TRUE(clock.begin(tau_us));
+    clock.finish();
+  };
+  tick();
+  std::vector<OneShotQuery> questions;
+  for (int i = 0; i < 20'000; ++i) questions.push_back(question(20, points.next()));
+  const auto promise = std::make_shared<std::promise<Answers>>();
+  std::future<Answers> future = promise->get_future();
+  clock.processor().engine().search_finished(
+      questions, [promise](Answers answers) { promise->set_value(std::move(answers)); });
+  while (future.wait_for(std::chrono::seconds(0)) != std::future_status::ready) tick();
+  const Answers answers = future.get();
+  EXPECT_EQ(answers.error, "");
+  ASSERT_EQ(answers.lists.size(), questions.size());
+  const Oracle& then = ticks.at(to_number(answers.tick));
+  for (std::size_t i = 0; i < questions.size(); i += 97) {
+    const Answers::List& list = answers.lists[i];
+    const auto neighbors = std::span(answers.neighbors).subspan(list.first, list.count);
+    EXPECT_THAT(neighbors,
+                ::testing::ElementsAreArray(then.answer(20, fixed_at(questions[i].position), {})));
+  }
+}
+
 TEST_P(Conformance, StagedRowsAreNotPartOfAnAnswer) {
   Twin twin(engine(), {});
   twin.update(fix(ann, 0, 1));

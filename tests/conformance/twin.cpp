@@ -187,6 +187,13 @@ OracleTick Twin::tick(std::int64_t tau_us) {
   return expected;
 }
 
+void Twin::fail_tick(std::int64_t tau_us) {
+  TickReport report = clock_->advance(tau_us);
+  EXPECT_NE(report.error, "") << "the tick was to fail";
+  for (const StreamReport& stream : report.streams) EXPECT_TRUE(stream.queries.empty());
+  processor_->recycle(std::move(report));
+}
+
 void Twin::compare_reports(const TickReport& report, const OracleTick& expected) {
   auto missing = expected.reports;
   for (std::size_t i = 0; i < report.streams.size(); ++i) {
@@ -257,6 +264,7 @@ void Twin::compare_current_lists() {
       owners[slot] = {stream, processor_->queries().id_of(slot), std::nullopt};
     }
   const Answers answers = read_lists(processor_->engine(), slots);
+  EXPECT_EQ(answers.error, "");
   Lists wanted = oracle_.lists();
   for (const Answers::List& list : answers.lists) {
     ListKey key = owners.at(list.query);
@@ -287,6 +295,7 @@ void Twin::compare_answer(std::uint32_t k, const Anchor& anchor, const Filter& f
   question.filter = filter;
   if (anchor.kind == AnchorKind::follow) question.object = processor_->find_object(anchor.object);
   const Answers answers = ask(processor_->engine(), {question});
+  EXPECT_EQ(answers.error, "");
   const List expected = oracle_.answer(k, anchor, filter);
   ASSERT_EQ(answers.lists.size(), 1u);
   EXPECT_EQ(answers.lists[0].query, 0u);

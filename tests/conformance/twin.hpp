@@ -51,6 +51,9 @@ class Twin {
   /// Runs the tick through both, compares, and says what the oracle expects to be reported.
   OracleTick tick(std::int64_t tau_us);
 
+  /// A tick that the engine is to fail; nothing is reported. The next one takes over its rows.
+  void fail_tick(std::int64_t tau_us);
+
   /// Asks the engine for the current lists of every query and compares them. Right after a tick.
   void compare_current_lists();
   /// Asks a one-shot question of the last finished tick and compares the answer.

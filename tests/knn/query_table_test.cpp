@@ -12,6 +12,7 @@
 namespace starling {
 namespace {
 
+using test::every_object;
 using test::fixed_at;
 using test::follow;
 using test::query;
@@ -37,6 +38,13 @@ class QueryTableTest : public ::testing::Test {
   }
   QueryStatus remove(std::uint64_t id) {
     return table_->remove(first_stream, QueryId{id}, *objects_, half_);
+  }
+  void add_objects(std::uint64_t first, std::uint64_t end) {
+    for (std::uint64_t id = first; id < end; ++id) {
+      const ObjectUpdate row = test::fix(ObjectId{id}, 0, 0);
+      UpdateStatus status{};
+      objects_->update(std::span(&row, 1), 0, std::span(&status, 1), half_);
+    }
   }
   Slot find(std::uint64_t id) const { return table_->find(first_stream, QueryId{id}); }
   Staging tick(std::int64_t tau_us) {
@@ -84,6 +92,37 @@ TEST_F(QueryTableTest, RefusesStreamsAndQueriesBeyondItsLimits) {
   EXPECT_EQ(put(query(3, 1, fixed_at(0))), QueryStatus::too_many_queries);
   EXPECT_EQ(put(query(2, 3, fixed_at(0))), QueryStatus::accepted) << "known already";
   EXPECT_EQ(table_->query_count(), 2u);
+}
+
+TEST_F(QueryTableTest, RefusesQueriesWhoseListsWouldPassTheLimitOnNeighbors) {
+  start({.neighbors_max = 20});
+  add_objects(0, 3);
+  EXPECT_EQ(put(query(1, 5, fixed_at(0))), QueryStatus::accepted);
+  EXPECT_EQ(put(query(2, 5, follow(ObjectId{1}))), QueryStatus::accepted);
+  EXPECT_EQ(put(query(3, 4, every_object())), QueryStatus::too_many_neighbors) << "3 lists of 4";
+  EXPECT_EQ(put(query(3, 3, every_object())), QueryStatus::accepted);
+  EXPECT_EQ(put(query(4, 2, fixed_at(0))), QueryStatus::too_many_neighbors);
+  EXPECT_EQ(put(query(1, 7, fixed_at(0))), QueryStatus::too_many_neighbors);
+  EXPECT_EQ(table_->definition_of(find(1)).k, 5u) << "the old definition stands";
+  EXPECT_EQ(put(query(1, 6, fixed_at(0))), QueryStatus::accepted) << "in place of its 5";
+  EXPECT_EQ(find(4), no_slot);
+  remove(3);
+  EXPECT_EQ(put(query(4, 9, fixed_at(0))), QueryStatus::accepted);
+}
+
+TEST_F(QueryTableTest, RemovesTheLargestEveryObjectQueriesThatObjectsHaveOutgrown) {
+  start({.neighbors_max = 100});
+  put(query(1, 10, fixed_at(0)));
+  put(query(2, 3, every_object()));
+  put(query(3, 6, every_object()));
+  put(query(4, 1, every_object()));
+  add_objects(0, 9);
+  EXPECT_EQ(table_->remove_outgrown(*objects_, half_), 0u) << "10 and 9 times 10";
+  add_objects(9, 23);
+  EXPECT_EQ(table_->remove_outgrown(*objects_, half_), 2u);
+  EXPECT_EQ(find(2), no_slot);
+  EXPECT_EQ(find(3), no_slot);
+  EXPECT_NE(find(4), no_slot);
 }
 
 TEST_F(QueryTableTest, RefusesAFollowQueryWhoseObjectCannotBeRemembered) {
@@ -160,6 +199,60 @@ TEST_F(QueryTableTest, GivesAQueryPutAgainBeforeTheTickItsSlotUnderANewGeneratio
   EXPECT_EQ(taken.queries[0].slot, before.slot);
   EXPECT_TRUE(is_alive(taken.queries[0].generation));
   EXPECT_GT(taken.queries[0].generation, before.generation);
+}
+
+TEST_F(QueryTableTest, AQueryPutAgainWhileItsRemovalIsUnderWayKeepsItsSlot) {
+  put(query(7, 1, fixed_at(5)));
+  tick(0);
+  const Slot slot = find(7);
+  remove(7);
+  half_.clear();
+  table_->tick_begun();
+  put(query(7, 2, fixed_at(5)));
+  EXPECT_EQ(find(7), slot);
+  table_->tick_finished();
+  put(query(8, 1, fixed_at(5)));
+  EXPECT_NE(find(8), slot);
+}
+
+TEST_F(QueryTableTest, HoldsASlotWhileTheTicksThatWouldReportItsRemovalFail) {
+  put(query(7, 1, fixed_at(5)));
+  tick(0);
+  const Slot slot = find(7);
+  remove(7);
+  for (int failed = 0; failed < 2; ++failed) {
+    table_->tick_begun();
+    table_->tick_failed();
+    EXPECT_THAT(table_->export_state().removed, ElementsAre(slot));
+  }
+  put(query(8, 1, fixed_at(5)));
+  EXPECT_NE(find(8), slot);
+  tick(1);
+  put(query(9, 1, fixed_at(5)));
+  EXPECT_EQ(find(9), slot) << "used again";
+}
+
+TEST_F(QueryTableTest, AQueryPutAndRemovedManyTimesIsRememberedOnce) {
+  for (int again = 0; again < 5; ++again) {
+    put(query(7, 1, fixed_at(5)));
+    remove(7);
+  }
+  EXPECT_THAT(table_->export_state().removed, SizeIs(1));
+  EXPECT_THAT(tick(0).queries, SizeIs(1));
+  EXPECT_THAT(table_->export_state().free_slots, SizeIs(1));
+}
+
+TEST_F(QueryTableTest, ARedefinitionReplacesTheLease) {
+  QueryDefinition leased = query(7, 1, fixed_at(0));
+  leased.lease_end_us = 10;
+  put(leased);
+  put(query(7, 1, fixed_at(0)));
+  tick(11);
+  EXPECT_NE(find(7), no_slot);
+  leased.lease_end_us = 15;
+  put(leased);
+  tick(16);
+  EXPECT_EQ(find(7), no_slot);
 }
 
 TEST_F(QueryTableTest, RemovesQueriesAtTheFirstTickBeyondTheirLease) {

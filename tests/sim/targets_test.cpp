@@ -124,6 +124,19 @@ TEST_P(ReplayTargets, GiveTheSameBytes) {
   EXPECT_EQ(one.result.rejected, 0u);
 }
 
+TEST(EmbeddedTarget, AQueryThatOutgrowsALimitEndsTheReplayWithAnError) {
+  ProcessorOptions options = processor_options(Space::planar2);
+  options.queries.neighbors_max = 1;
+  protocol::QuerySpec graph;
+  graph.k = 1;
+  graph.anchor = AnchorKind::every_object;
+  EmbeddedTarget target(options, cpu::make_engine({.space = Space::planar2, .threads = 1}),
+                        {"replay", ReportOn::order, {graph}});
+  const std::vector<TraceRow> rows{{.id = ObjectId{1}}, {.id = ObjectId{2}}};
+  EXPECT_EQ(target.stage(rows).accepted, 2u);
+  EXPECT_THROW(target.advance(0, nullptr), std::runtime_error);
+}
+
 INSTANTIATE_TEST_SUITE_P(SpacesAndModes, ReplayTargets,
                          testing::Combine(testing::Values(Space::planar2, Space::planar3,
                                                           Space::wgs84),

@@ -18,6 +18,7 @@ class HeldEngine final : public Engine {
     std::mutex mutex;
     std::function<void()> finish_now;  ///< empty while no tick is under way
     std::string error;                 ///< what the next tick fails of
+    std::string answers_error;         ///< what questions and reads of lists fail of
     std::atomic<int> begun{0};
 
     /// False if no tick is under way.
@@ -58,15 +59,23 @@ class HeldEngine final : public Engine {
     return true;
   }
 
-  void search_finished(std::vector<OneShotQuery>, AnswersHandler handler) override { handler({}); }
-  void read_lists(std::vector<Slot>, AnswersHandler handler) override { handler({}); }
+  void search_finished(std::vector<OneShotQuery>, AnswersHandler handler) override {
+    handler(answers());
+  }
+  void read_lists(std::vector<Slot>, AnswersHandler handler) override { handler(answers()); }
   EngineState export_state() override { return {}; }
   void import_state(const EngineState&) override {}
   void recycle(std::unique_ptr<TickResult>) override {}
 
  private:
+  Answers answers() const {
+    Answers answers;
+    answers.error = control_->answers_error;
+    return answers;
+  }
+
   std::shared_ptr<Control> control_;
-  EngineLimits limits_{.objects_max = 1u << 30, .queries_max = 1u << 30};
+  EngineLimits limits_{.objects_max = 1u << 30, .queries_max = 1u << 30, .neighbors_max = 1u << 30};
   ResultHandler handler_;
   Staging staging_;
 };

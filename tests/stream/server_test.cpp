@@ -152,6 +152,26 @@ TEST_F(ServerTest, AnObjectThatNoTickHasSeenHasNoNeighbors) {
   }
 }
 
+TEST(ServerLimits, QueriesBeyondTheLimitOnNeighborsAreRejectedOrLeaveWhenOutgrown) {
+  ServerOptions options = manual_options();
+  options.processor.queries.neighbors_max = 10;
+  RunningServer server(options);
+  auto client = server.client();
+  ASSERT_TRUE(client.put_stream({.name = "s", .on = ReportOn::order, .with = {}}));
+  protocol::QuerySpec graph = nearest_to(1, 5, 0, 0);
+  graph.anchor = AnchorKind::every_object;
+  const auto reply = client.put_queries({"s", {graph, nearest_to(2, 11, 0, 0)}}).value();
+  EXPECT_EQ(reply.accepted, 1u);
+  ASSERT_EQ(reply.first_rejected.size(), 1u);
+  EXPECT_EQ(reply.first_rejected[0],
+            (protocol::RejectedRow{1, protocol::RowReason::too_many_neighbors}));
+  Fixes fixes;
+  for (std::uint64_t id = 1; id <= 3; ++id) fixes.add(id, 1, static_cast<double>(id), 0);
+  ASSERT_TRUE(client.update(fixes.batch()));
+  EXPECT_EQ(client.advance_tick(1000).value().list_count, 0u);
+  EXPECT_EQ(server.stat("starling_queries"), 0);
+}
+
 TEST_F(ServerTest, NamesCollideOnlyWithOtherTexts) {
   const std::vector<std::uint64_t> ids{to_number(protocol::id_of_text("tram 7")), 12, 13};
   const auto reply = client.put_names({ids, {"tram 7", "12", "tram 13"}}).value();

@@ -110,6 +110,23 @@ TEST_F(TicksTest, AFailedTickIsToldCountedAndUnhealthyUntilTheNext) {
   EXPECT_TRUE(http_get(server->endpoints().http, "/healthz").starts_with("HTTP/1.1 200"));
 }
 
+TEST_F(TicksTest, AnAnswerThatTheEngineCannotGiveIsAnErrorAndHoldsNoPlace) {
+  control->answers_error = "out of memory; ask in smaller parts";
+  const auto server = start(manual_options());
+  auto client = server->client();
+  const auto refused = client.get_neighbors({{nearest_to(0, 2, 0, 0)}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.problem().code, ErrorCode::answer_failed);
+  EXPECT_NE(refused.problem().sentence.find("ask in smaller parts"), std::string::npos);
+  ASSERT_TRUE(client.put_stream({.name = "s", .on = ReportOn::order, .with = {}}));
+  const auto page =
+      client.get_snapshot_page({.stream = "s", .query_ids = {}, .page = 0}, [](const auto&) {});
+  ASSERT_FALSE(page);
+  EXPECT_EQ(page.problem().code, ErrorCode::answer_failed);
+  EXPECT_EQ(server->stat("starling_snapshots"), 0);
+  EXPECT_EQ(server->stat("starling_searches"), 0);
+}
+
 TEST_F(TicksTest, StoppingFinishesTheTickUnderWayAndAnswersIt) {
   const auto server = start(manual_options());
   RawPeer peer(server->context(), server->endpoints().commands);

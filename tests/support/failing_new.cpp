@@ -1,0 +1,39 @@
+#include "tests/support/failing_new.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <limits>
+#include <new>
+
+namespace {
+
+constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
+std::atomic<std::size_t> fails_from_bytes{never};
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  void* memory = bytes < fails_from_bytes ? std::malloc(bytes == 0 ? 1 : bytes) : nullptr;
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+namespace starling::test {
+
+FailingNew::FailingNew(std::size_t bytes_min) {
+  fails_from_bytes = bytes_min;
+}
+
+FailingNew::~FailingNew() {
+  fails_from_bytes = never;
+}
+
+}  // namespace starling::test
