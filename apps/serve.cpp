@@ -143,7 +143,7 @@ void add_limit_flags(CLI::App& app, ServeFlags& flags) {
   size("--subscriber-bytes-max", server.subscriber_bytes_max,
        "Bytes waiting for a slow subscriber");
   app.add_option("--subscriber-ticks-max", server.subscriber_ticks_max,
-                 "Ticks waiting for one; 0: as many as fit the bytes")
+                 "Ticks waiting for one; 0: as many as fit the bytes, at most 64")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
 }

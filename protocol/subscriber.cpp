@@ -30,6 +30,8 @@ class Subscriber::Sockets {
     return any;
   }
 
+  void miss_tick() { state_.on_tick_missed(); }
+
   const SubscriptionState& state() const { return state_; }
   const std::string& obstacle() const { return obstacle_; }
 
@@ -131,6 +133,10 @@ Subscriber::~Subscriber() = default;
 
 bool Subscriber::poll(std::int64_t timeout_ms) {
   return sockets_->poll(timeout_ms);
+}
+
+void Subscriber::miss_tick() {
+  sockets_->miss_tick();
 }
 
 const SubscriptionState& Subscriber::state() const {

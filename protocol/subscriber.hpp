@@ -31,6 +31,11 @@ class Subscriber {
   /// and sends a report where due. Handlers run inside. False if no tick came.
   bool poll(std::int64_t timeout_ms);
 
+  /// For who knows by another way, TickDone say, that a tick has passed which does not come: the
+  /// next poll takes a snapshot, that tick or a later one. Without this only the tick after it
+  /// shows the gap.
+  void miss_tick();
+
   const SubscriptionState& state() const;
 
   /// Why there is no snapshot yet, or empty: the stream is unknown, the server does not answer.

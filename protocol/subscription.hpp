@@ -70,6 +70,8 @@ class SubscriptionState {
   void on_page(const SnapshotPage& page);
   /// The page asked for will not come: the snapshot starts over.
   void on_page_refused();
+  /// A tick is known to have passed that did not come. Without this only the one after it tells.
+  void on_tick_missed() { needs_snapshot_ = true; }
 
   /// Nothing is known to be missing.
   bool is_live() const { return held_at_.has_value() && !needs_snapshot_; }

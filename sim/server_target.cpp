@@ -23,6 +23,18 @@ protocol::ClientOptions client_options(const std::string& commands) {
   return options;
 }
 
+/// Whether a stream that reports `on` this tells one list from the other.
+bool differ(const protocol::HeldList& left, const protocol::HeldList& right, ReportOn on) {
+  if (on == ReportOn::distance) return left.neighbors != right.neighbors;
+  const auto objects = [on](const protocol::HeldList& list) {
+    std::vector<ObjectId> ids;
+    for (const protocol::HeldNeighbor& neighbor : list.neighbors) ids.push_back(neighbor.object);
+    if (on == ReportOn::membership) std::ranges::sort(ids);
+    return ids;
+  };
+  return objects(left) != objects(right);
+}
+
 }  // namespace
 
 ServerTarget::ServerTarget(zmq::context_t& context, const ServerTargetOptions& options)
@@ -35,6 +47,7 @@ ServerTarget::ServerTarget(zmq::context_t& context, const ServerTargetOptions& o
 ServerTarget::~ServerTarget() = default;
 
 void ServerTarget::start(const ReplaySetup& setup, const NameTable& object_names) {
+  on_ = setup.on;
   put_names(object_names);
   client_.put_stream({setup.stream, setup.on, {}}).value();
   if (options_.wants_lists) subscribe(setup);
@@ -102,10 +115,12 @@ void ServerTarget::subscribe(const ReplaySetup& setup) {
   options.results = options_.results;
   options.client = client_options(options_.commands);
   options.subscription.stream = setup.stream;
+  options.retry_interval_ms = std::min(options.retry_interval_ms, options_.missed_after_ms);
   for (const protocol::QuerySpec& query : setup.queries) query_ids_.insert(to_number(query.id));
   options.subscription.query_ids.assign(query_ids_.begin(), query_ids_.end());
   protocol::SubscriptionHandlers handlers;
   handlers.applied = [this](const protocol::DecodedTick& tick) { take_tick(tick); };
+  handlers.replaced = [this](const protocol::HeldAt&) { take_snapshot(); };
   handlers.lost = [this](std::uint64_t ticks) { ticks_lost_ += ticks; };
   subscriber_.emplace(context_, options, handlers);
   wait_until([&] { return subscriber_->state().is_live() && joined_count() > before; },
@@ -157,17 +172,29 @@ void ServerTarget::post(std::span<const TraceRow> rows) {
 FinishedTick ServerTarget::advance(std::int64_t tau_us, protocol::ListStore* lists) {
   lists_ = lists;
   const protocol::TickDone done = client_.advance_tick(tau_us).value();
-  if (lists != nullptr)
-    wait_until(
-        [&] {
-          const auto& held_at = subscriber_->state().held_at();
-          return held_at && held_at->tick >= done.tick;
-        },
-        "tick " + std::to_string(to_number(done.tick)));
+  if (lists != nullptr) await_lists(done.tick);
   if (ticks_lost_ > 0)
     throw std::runtime_error("the server dropped " + std::to_string(ticks_lost_) +
                              " ticks on their way here; let it queue more for a subscriber");
   return {done.tick, done.tau_us, done.object_count, {done.build_ms, done.search_ms, done.diff_ms}};
+}
+
+// No later tick comes in lock step to show that this one was lost on its way, beyond a high-water
+// mark or while the connection was made anew.
+void ServerTarget::await_lists(Tick tick) {
+  const auto missed_at =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.missed_after_ms);
+  const auto is_held = [&] { return subscriber_->state().held_at()->tick >= tick; };
+  const auto is_held_or_asked_for = [&] {
+    if (is_held()) return true;
+    if (!before_ && std::chrono::steady_clock::now() >= missed_at) {
+      before_ = subscriber_->state().lists();
+      subscriber_->miss_tick();
+    }
+    return false;
+  };
+  wait_until(is_held_or_asked_for, "tick " + std::to_string(to_number(tick)));
+  before_.reset();
 }
 
 void ServerTarget::take_tick(const protocol::DecodedTick& tick) {
@@ -182,6 +209,19 @@ void ServerTarget::take_tick(const protocol::DecodedTick& tick) {
         (*lists_)[key] = protocol::list_of(chunk, list);
       }
     }
+}
+
+// The missed tick is what tells the lists now from those before it. What it would not have reported
+// stays as it is in `lists_`.
+void ServerTarget::take_snapshot() {
+  if (!before_) return;
+  const protocol::ListStore& now = subscriber_->state().lists();
+  for (const auto& [key, list] : *before_)
+    if (!now.contains(key)) lists_->erase(key);
+  for (const auto& [key, list] : now) {
+    const auto before = before_->find(key);
+    if (before == before_->end() || differ(before->second, list, on_)) (*lists_)[key] = list;
+  }
 }
 
 void ServerTarget::wait_until(const std::function<bool()>& done, const std::string& what) {

@@ -20,7 +20,8 @@ namespace starling::sim {
 struct ServerTargetOptions {
   std::string commands = "tcp://127.0.0.1:7411";
   std::string results = "tcp://127.0.0.1:7412";
-  bool wants_lists = true;  ///< without, nothing is subscribed to
+  bool wants_lists = true;              ///< without, nothing is subscribed to
+  std::int64_t missed_after_ms = 1000;  ///< a finished tick's lists not here: take a snapshot
 };
 
 class ServerTarget : public ReplayTarget {
@@ -50,7 +51,9 @@ class ServerTarget : public ReplayTarget {
   double joined_count();
   void post(std::span<const TraceRow> rows);
   void expect_all_accepted(const char* what);
+  void await_lists(Tick tick);
   void take_tick(const protocol::DecodedTick& tick);
+  void take_snapshot();
   void wait_until(const std::function<bool()>& done, const std::string& what);
 
   zmq::context_t& context_;
@@ -58,7 +61,9 @@ class ServerTarget : public ReplayTarget {
   protocol::Client client_;
   std::optional<protocol::Subscriber> subscriber_;
   std::unordered_set<std::uint64_t> query_ids_;  ///< the stream may hold others' queries
-  protocol::ListStore* lists_ = nullptr;         ///< where the tick under way is applied
+  ReportOn on_ = ReportOn::distance;
+  protocol::ListStore* lists_ = nullptr;       ///< where the tick under way is applied
+  std::optional<protocol::ListStore> before_;  ///< held when a tick was found missing
   std::uint64_t ticks_lost_ = 0;
 
   std::vector<std::uint64_t> ids_;

@@ -38,7 +38,7 @@ struct ServerOptions {
   std::size_t decode_requests_max = 8192;
 
   std::size_t subscriber_bytes_max = std::size_t{64} << 20;  ///< waiting for one slow subscriber
-  int subscriber_ticks_max = 0;  ///< waiting for one; 0: as many as fit subscriber_bytes_max
+  int subscriber_ticks_max = 0;  ///< waiting for one; 0: as many as fit the bytes, at most 64
   int linger_ms = 2000;          ///< at the end, for what is still to be sent
 
   bool stop_on_signals = false;  ///< SIGTERM and SIGINT stop the server

@@ -1,6 +1,8 @@
 #include "stream/results_socket.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <bit>
 #include <unordered_map>
 #include <utility>
 
@@ -19,35 +21,66 @@ constexpr int joins_per_turn = 256;
 constexpr std::size_t topics_max = 1u << 16;
 constexpr std::size_t topic_bytes_max = 256;
 
+/// Bytes that ZeroMQ still holds for some subscriber; its threads count down.
+using WaitingBytes = std::atomic<std::size_t>;
+
+struct Lent {
+  Lent(protocol::Frame the_frame, std::shared_ptr<WaitingBytes> the_waiting)
+      : frame(std::move(the_frame)), waiting(std::move(the_waiting)) {
+    *waiting += frame.size();
+  }
+  ~Lent() { *waiting -= frame.size(); }
+
+  protocol::Frame frame;
+  std::shared_ptr<WaitingBytes> waiting;  ///< may outlive the socket
+};
+
 // ZeroMQ sends from the frame's own memory and frees it when the last subscriber has it.
-zmq::message_t lend(protocol::Frame frame) {
-  auto owned = std::make_unique<protocol::Frame>(std::move(frame));
-  const std::span bytes = owned->bytes();
+zmq::message_t lend(protocol::Frame frame, const std::shared_ptr<WaitingBytes>& waiting) {
+  auto lent = std::make_unique<Lent>(std::move(frame), waiting);
+  const std::span bytes = lent->frame.bytes();
   zmq::message_t part(
       const_cast<std::byte*>(bytes.data()), bytes.size(),
-      [](void*, void* hint) { delete static_cast<protocol::Frame*>(hint); }, owned.get());
-  owned.release();
+      [](void*, void* hint) { delete static_cast<Lent*>(hint); }, lent.get());
+  lent.release();
   return part;
 }
 
 }  // namespace
 
-void HighWaterMark::sent(std::size_t bytes) {
-  typical_bytes_ = std::max({bytes, typical_bytes_ - typical_bytes_ / 128, std::size_t{1}});
+void HighWaterMark::follow(const NextTick& next) {
+  typical_bytes_ =
+      std::max({next.message_bytes, typical_bytes_ - typical_bytes_ / 128, std::size_t{1}});
+  const int lower = that_fit(typical_bytes_, next.messages);
+  const int higher = that_fit(2 * typical_bytes_, next.messages);  // no going to and fro
+  const bool is_idle = next.waiting_bytes == 0;
+  ticks_until_lower_ = std::max(ticks_until_lower_ - 1, 0);
+  if (std::exchange(is_first_, false)) {
+    messages_ = lower;
+  } else if (higher > messages_ && is_idle) {
+    messages_ = higher;
+    ticks_until_lower_ = 0;
+  } else if (lower < messages_ && ticks_until_lower_ == 0 &&
+             (is_idle || next.waiting_bytes > bytes_max_)) {
+    // Under the lower mark what was read is said twice in so many messages.
+    messages_ /= 2;
+    ticks_until_lower_ = messages_;
+  }
 }
 
-int HighWaterMark::messages() const {
-  return static_cast<int>(std::clamp<std::size_t>(bytes_max_ / typical_bytes_, 2, 100'000));
+int HighWaterMark::that_fit(std::size_t message_bytes, std::size_t messages) const {
+  const std::size_t messages_max = std::bit_ceil(std::max<std::size_t>(messages, 1)) * ticks_max;
+  return static_cast<int>(std::bit_floor(
+      std::clamp<std::size_t>(bytes_max_ / message_bytes, messages_min, messages_max)));
 }
 
 struct ResultsSocket::State {
   State(boost::asio::io_context& loop, zmq::context_t& context, const ResultsSocketOptions& options)
       : socket(context, zmq::socket_type::xpub),
         mark(options.subscriber_bytes_max),
-        mark_is_fixed(options.send_hwm > 0),
-        mark_set(mark_is_fixed ? options.send_hwm : mark.messages()) {
+        mark_is_fixed(options.send_hwm > 0) {
     socket.set(zmq::sockopt::xpub_verboser, true);
-    socket.set(zmq::sockopt::sndhwm, mark_set);
+    socket.set(zmq::sockopt::sndhwm, mark_is_fixed ? options.send_hwm : mark.messages());
     socket.set(zmq::sockopt::linger, options.linger_ms);
     // Peers only send topics here.
     socket.set(zmq::sockopt::maxmsgsize, std::int64_t{4096});
@@ -57,6 +90,13 @@ struct ResultsSocket::State {
   }
 
   bool drain() {
+    const std::uint64_t joins_before = joins;
+    const bool is_cut_short = receive_topics();
+    if (joins > joins_before) set_mark();
+    return is_cut_short;
+  }
+
+  bool receive_topics() {
     for (int count = 0; count < joins_per_turn; ++count) {
       zmq::message_t part;
       if (!uninterrupted([&] { return socket.recv(part, zmq::recv_flags::dontwait); }))
@@ -91,22 +131,35 @@ struct ResultsSocket::State {
     uninterrupted([&] { return socket.send(part, flags); });
   }
 
-  // Existing subscribers' pipes follow the option.
-  void follow_mark(std::size_t bytes) {
-    if (mark_is_fixed) return;
-    mark.sent(bytes);
-    const int wanted = mark.messages();
-    const bool is_far = wanted < mark_set || wanted > mark_set + mark_set / 4;
-    if (!is_far) return;
-    socket.set(zmq::sockopt::sndhwm, wanted);
-    mark_set = wanted;
+  // Existing subscribers' pipes follow the option; a new one's starts with what was set before
+  // bind.
+  void set_mark() {
+    if (!mark_is_fixed) socket.set(zmq::sockopt::sndhwm, mark.messages());
+  }
+
+  void follow(const std::vector<protocol::TickMessage>& messages) {
+    HighWaterMark::NextTick next{.messages = messages.size(), .waiting_bytes = *waiting};
+    for (const protocol::TickMessage& message : messages)
+      next.message_bytes = std::max(next.message_bytes, message.bytes());
+    const int before = mark.messages();
+    mark.follow(next);
+    if (mark.messages() != before) set_mark();
+  }
+
+  void send(protocol::TickMessage message) {
+    drain();  // Takes in, too, how far subscribers have read, and gives new ones their mark.
+    send_part(zmq::message_t(message.topic), false);
+    send_part(lend(std::move(message.header), waiting), message.chunks.empty());
+    for (std::size_t index = 0; index < message.chunks.size(); ++index)
+      send_part(lend(std::move(message.chunks[index]), waiting),
+                index + 1 == message.chunks.size());
   }
 
   zmq::socket_t socket;
   std::string endpoint;
   HighWaterMark mark;
   bool mark_is_fixed;
-  int mark_set;
+  std::shared_ptr<WaitingBytes> waiting = std::make_shared<WaitingBytes>(0);
   std::unordered_map<std::string, std::uint64_t> topics;
   std::uint64_t total = 0;
   std::uint64_t joins = 0;
@@ -123,14 +176,10 @@ const std::string& ResultsSocket::endpoint() const {
   return state_->endpoint;
 }
 
-void ResultsSocket::send(protocol::TickMessage message) {
-  State& state = *state_;
-  state.follow_mark(message.bytes());
-  state.send_part(zmq::message_t(message.topic), false);
-  state.send_part(lend(std::move(message.header)), message.chunks.empty());
-  for (std::size_t index = 0; index < message.chunks.size(); ++index)
-    state.send_part(lend(std::move(message.chunks[index])), index + 1 == message.chunks.size());
-  state.watch->check_soon();
+void ResultsSocket::send(std::vector<protocol::TickMessage> messages) {
+  state_->follow(messages);
+  for (protocol::TickMessage& message : messages) state_->send(std::move(message));
+  state_->watch->check_soon();
 }
 
 std::uint64_t ResultsSocket::subscriber_count() const {

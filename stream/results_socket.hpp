@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "protocol/tick_message.hpp"
 
@@ -27,18 +28,39 @@ struct ResultsSocketOptions {
   int linger_ms = 0;
 };
 
-/// How many messages of the sizes seen lately fit a byte budget; sans-IO.
+/// How many messages may wait for a subscriber, so that those of the sizes seen lately fit a byte
+/// budget; sans-IO.
+///
+/// A moving mark may stop a ZeroMQ pipe for good. The reading end says how far it has read only at
+/// each multiple of half the mark, and the writing end counts what was not said as waiting: a mark
+/// lowered below that finds an empty pipe full, and a mark raised above a full pipe moves the next
+/// saying beyond what is there to be read. Therefore all marks are powers of two, a lower one is
+/// half of the one before, the next lower one comes when half that mark has surely been said, and
+/// a higher one comes only while nothing waits.
 class HighWaterMark {
  public:
+  static constexpr int messages_min = 2;
+  static constexpr int ticks_max = 64;  ///< of all streams, however short
+
   explicit HighWaterMark(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  /// A message was sent. The largest one counts at once and fades over some hundred messages.
-  void sent(std::size_t bytes);
-  int messages() const;
+  struct NextTick {
+    std::size_t messages = 0;       ///< one a stream
+    std::size_t message_bytes = 0;  ///< of the longest
+    std::size_t waiting_bytes = 0;  ///< sent before and not yet with every subscriber
+  };
+  /// Before a tick is sent. The longest message counts at once and fades over some hundred ticks.
+  void follow(const NextTick& next);
+  int messages() const { return messages_; }
 
  private:
+  int that_fit(std::size_t message_bytes, std::size_t messages) const;
+
   std::size_t bytes_max_;
   std::size_t typical_bytes_ = 1024;
+  int messages_ = ticks_max;
+  int ticks_until_lower_ = 0;
+  bool is_first_ = true;
 };
 
 class ResultsSocket {
@@ -50,8 +72,8 @@ class ResultsSocket {
 
   const std::string& endpoint() const;
 
-  /// One multipart message: topic, header, chunks.
-  void send(protocol::TickMessage message);
+  /// A tick: for each stream one multipart message of topic, header, chunks.
+  void send(std::vector<protocol::TickMessage> messages);
 
   /// Subscriptions to any topic, and to this one alone.
   std::uint64_t subscriber_count() const;

@@ -96,10 +96,8 @@ struct Ticker::State {
           encode_report(plans, *report, processor.lattice()));
       return [this, report, since_us, messages, finished] {
         std::uint64_t bytes = 0;
-        for (protocol::TickMessage& message : *messages) {
-          bytes += message.bytes();
-          results.send(std::move(message));
-        }
+        for (const protocol::TickMessage& message : *messages) bytes += message.bytes();
+        results.send(std::move(*messages));
         metrics.tick_published(static_cast<double>(steady_now_us() - since_us) / 1e3, bytes);
         const TickOutcome outcome = outcome_of(*report);
         processor.recycle(std::move(*report));

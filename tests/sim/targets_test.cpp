@@ -1,8 +1,11 @@
 // A replay's answers do not depend on who gives them: embedded with one thread or two, or a server.
+#include <atomic>
 #include <cmath>
 #include <random>
+#include <thread>
 
 #include <gmock/gmock.h>
+#include <zmq.hpp>
 
 #include "cpu/cpu_engine.hpp"
 #include "sim/embedded_target.hpp"
@@ -103,6 +106,62 @@ Outcome run_server(std::span<const TraceRow> rows, Space space, const ReplaySetu
   return run(target, rows, changes_only);
 }
 
+/// Between a server's results and a subscriber: passes on subscriptions, and of the ticks all but
+/// each seventh.
+class LossyWay {
+ public:
+  LossyWay(zmq::context_t& context, const std::string& results)
+      : upstream_(context, zmq::socket_type::xsub),
+        downstream_(context, zmq::socket_type::xpub),
+        stop_(context, zmq::socket_type::pair),
+        stopper_(context, zmq::socket_type::pair) {
+    for (zmq::socket_t* socket : {&upstream_, &downstream_, &stop_, &stopper_})
+      socket->set(zmq::sockopt::linger, 0);
+    upstream_.connect(results);
+    downstream_.bind("tcp://127.0.0.1:*");
+    stop_.bind("inproc://stop-lossy-way");
+    stopper_.connect("inproc://stop-lossy-way");
+    endpoint = downstream_.get(zmq::sockopt::last_endpoint);
+    thread_ = std::thread([this] { run(); });
+  }
+  ~LossyWay() {
+    stopper_.send(zmq::message_t(), zmq::send_flags::none);
+    thread_.join();
+  }
+
+  std::string endpoint;
+  std::atomic<int> lost = 0;
+
+ private:
+  void run() {
+    zmq::pollitem_t items[] = {{upstream_.handle(), 0, ZMQ_POLLIN, 0},
+                               {downstream_.handle(), 0, ZMQ_POLLIN, 0},
+                               {stop_.handle(), 0, ZMQ_POLLIN, 0}};
+    int count = 0;
+    while (items[2].revents == 0) {
+      zmq::poll(items, 3, std::chrono::milliseconds(-1));
+      if (items[0].revents != 0) pass(upstream_, downstream_, ++count % 7 == 0);
+      if (items[1].revents != 0) pass(downstream_, upstream_, false);
+    }
+  }
+  void pass(zmq::socket_t& from, zmq::socket_t& to, bool is_lost) {
+    lost += is_lost ? 1 : 0;
+    zmq::message_t part;
+    do {
+      static_cast<void>(from.recv(part));
+      const bool more = part.more();
+      if (!is_lost) to.send(part, more ? zmq::send_flags::sndmore : zmq::send_flags::none);
+      if (!more) return;
+    } while (true);
+  }
+
+  zmq::socket_t upstream_;
+  zmq::socket_t downstream_;
+  zmq::socket_t stop_;
+  zmq::socket_t stopper_;
+  std::thread thread_;
+};
+
 class ReplayTargets : public testing::TestWithParam<std::tuple<Space, bool>> {};
 
 TEST_P(ReplayTargets, GiveTheSameBytes) {
@@ -168,6 +227,33 @@ TEST(ReplayTargets, ChangesAreAPartOfTheWhole) {
     ASSERT_TRUE(whole_lines.contains(line)) << line;
   EXPECT_LT(count, whole_lines.size());
 }
+
+class LossyReplay : public testing::TestWithParam<std::tuple<ReportOn, bool, std::int64_t>> {};
+
+TEST_P(LossyReplay, GivesTheSameBytes) {
+  const auto [on, changes_only, missed_after_ms] = GetParam();
+  std::vector<TraceRow> rows = random_walks(13, Space::planar2);
+  arrange(rows, {});
+  const ReplaySetup setup{"replay", on, every_kind_of_query()};
+  stream::ServerOptions options = stream::manual_options();
+  options.processor = processor_options(Space::planar2);
+  options.snapshots.interval_us = 0;  // as many as are asked for
+  const stream::RunningServer server(options);
+  const LossyWay way(server.context(), server.endpoints().results);
+  ServerTarget target(server.context(), {.commands = server.endpoints().commands,
+                                         .results = way.endpoint,
+                                         .missed_after_ms = missed_after_ms});
+  target.start(setup, NameTable());
+  EXPECT_EQ(run(target, rows, changes_only).csv,
+            run_embedded(rows, Space::planar2, setup, changes_only, 1).csv);
+  EXPECT_GE(way.lost, 5);
+}
+
+// After 0 ms each tick is taken for missed that is not there at once.
+INSTANTIATE_TEST_SUITE_P(KindsModesAndPatience, LossyReplay,
+                         testing::Combine(testing::Values(ReportOn::membership, ReportOn::order,
+                                                          ReportOn::distance),
+                                          testing::Bool(), testing::Values(0, 50)));
 
 TEST(ServerTarget, RefusesAServerThatTicksByItself) {
   stream::ServerOptions options = stream::manual_options();

@@ -1,10 +1,9 @@
-// What bounds producers, subscribers and questioners: credit, snapshots, names, high-water marks.
+// What bounds producers, subscribers and questioners: credit, snapshots, names.
 #include <gtest/gtest.h>
 
 #include "protocol/text_id.hpp"
 #include "stream/credit_ledger.hpp"
 #include "stream/name_table.hpp"
-#include "stream/results_socket.hpp"
 #include "stream/snapshot_store.hpp"
 #include "stream/subscriber_losses.hpp"
 
@@ -65,27 +64,6 @@ TEST(NameTable, NamesAreBounded) {
   EXPECT_EQ(names.put(protocol::id_of_text("a"), "a"), RowReason::none);
   EXPECT_EQ(names.put(protocol::id_of_text("b"), "b"), RowReason::too_many_names);
   EXPECT_EQ(names.put(protocol::id_of_text("a"), "a"), RowReason::none);
-}
-
-TEST(HighWaterMark, TheByteBudgetDecidesHowManyMessagesWait) {
-  HighWaterMark mark(1 << 20);
-  mark.sent(64 << 10);
-  EXPECT_EQ(mark.messages(), 16);
-  mark.sent(256 << 10);
-  EXPECT_EQ(mark.messages(), 4);
-}
-
-TEST(HighWaterMark, AtLeastTwoMessagesMayWaitHoweverLong) {
-  HighWaterMark mark(1 << 20);
-  mark.sent(16 << 20);
-  EXPECT_EQ(mark.messages(), 2);
-}
-
-TEST(HighWaterMark, ALongMessageFades) {
-  HighWaterMark mark(1 << 20);
-  mark.sent(256 << 10);
-  for (int message = 0; message < 2000; ++message) mark.sent(1 << 10);
-  EXPECT_GT(mark.messages(), 512);
 }
 
 std::unique_ptr<Snapshot> empty_snapshot() {
