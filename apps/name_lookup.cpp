@@ -24,8 +24,8 @@ void NameLookup::with_names(std::span<const std::uint64_t> ids, const std::funct
   for (const std::uint64_t id : ids) cache_.want(id);
   if (!cache_.is_complete()) {
     changed_.notify_all();
-    if (!is_late_)
-      is_late_ = !changed_.wait_for(lock, wait_max, [&] { return cache_.is_complete(); });
+    if (!changed_.wait_for(lock, wait_max, [&] { return is_late_ || cache_.is_complete(); }))
+      is_late_ = true;
   }
   use();
 }
@@ -39,6 +39,7 @@ void NameLookup::run(const std::stop_token& stop) {
       const std::scoped_lock lock(mutex_);
       cache_.unanswered();
       is_late_ = true;
+      changed_.notify_all();
     } catch (const zmq::error_t&) {
       return;  // the context was shut down
     } catch (const protocol::RefusedError&) {
