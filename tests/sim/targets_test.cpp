@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "cpu/cpu_engine.hpp"
+#include "protocol/text_id.hpp"
 #include "sim/embedded_target.hpp"
 #include "sim/replay.hpp"
 #include "sim/result_csv.hpp"
