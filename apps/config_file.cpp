@@ -12,9 +12,10 @@ namespace starling::apps {
 
 namespace {
 
-std::string environment_name(const std::string& flag) {
+// Per command, since one flag means different things: --tick of serve takes "manual".
+std::string environment_name(const std::string& command, const std::string& flag) {
   std::string name = "STARLING_";
-  for (const char letter : flag)
+  for (const char letter : command + "-" + flag)
     name +=
         letter == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
   return name;
@@ -27,7 +28,8 @@ class FileBelowEnvironment : public CLI::ConfigTOML {
   std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
     auto found = CLI::ConfigTOML::from_config(input);
     std::erase_if(found, [](const CLI::ConfigItem& item) {
-      return std::getenv(environment_name(item.name).c_str()) != nullptr;
+      return item.parents.size() == 1 &&
+             std::getenv(environment_name(item.parents.front(), item.name).c_str()) != nullptr;
     });
     return found;
   }
@@ -43,7 +45,7 @@ void add_config_file(CLI::App& program) {
     for (CLI::Option* option : command->get_options()) {
       const bool is_flag = !option->get_positional() && !option->get_lnames().empty();
       if (is_flag && option->get_lnames().front() != "help")
-        option->envname(environment_name(option->get_lnames().front()));
+        option->envname(environment_name(command->get_name(), option->get_lnames().front()));
     }
   }
 }

@@ -1,5 +1,5 @@
-// `--config FILE` and STARLING_* for every subcommand: flags over environment over file. Called by
-// main after the subcommands are registered.
+// `--config FILE` and STARLING_COMMAND_FLAG for every subcommand: flags over environment over file.
+// Called by main after the subcommands are registered.
 #pragma once
 
 namespace CLI {
@@ -9,7 +9,7 @@ class App;
 namespace starling::apps {
 
 /// In the file, each subcommand's flags stand under its name: [serve], tick = "100ms". In the
-/// environment: STARLING_TICK.
+/// environment: STARLING_SERVE_TICK.
 void add_config_file(CLI::App& program);
 
 }  // namespace starling::apps

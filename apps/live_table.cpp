@@ -21,19 +21,44 @@ std::string format(const char* pattern, Values... values) {
   return {text.data(), std::min(static_cast<std::size_t>(length), text.size() - 1)};
 }
 
-std::string id_text(const protocol::ListKey& key) {
-  return std::to_string(key.has_subject ? to_number(key.subject) : to_number(key.query));
+constexpr std::size_t id_columns = 20;  // of a name; any number fits
+
+std::uint64_t id_of(const protocol::ListKey& key) {
+  return key.has_subject ? to_number(key.subject) : to_number(key.query);
+}
+
+bool continues_character(char octet) {
+  return (static_cast<unsigned char>(octet) & 0xC0) == 0x80;
+}
+
+// A column a character, which is near enough for a table.
+std::size_t columns_of(std::string_view text) {
+  return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, continues_character));
+}
+
+// Whole characters that take no more columns.
+std::string_view cut(std::string_view text, std::size_t columns) {
+  std::size_t end = 0;
+  for (; end < text.size(); ++end)
+    if (!continues_character(text[end]) && columns-- == 0) break;
+  return text.substr(0, end);
+}
+
+std::string_view name_of(std::uint64_t id, const sim::NameTable& names,
+                         sim::NameTable::NumberText& number) {
+  return cut(names.text_of(id, number), id_columns);
 }
 
 // As many whole entries as fit.
-std::string neighbors_text(const protocol::HeldList& list, std::size_t columns) {
+std::string neighbors_text(const protocol::HeldList& list, std::size_t columns,
+                           const sim::NameTable& names) {
   constexpr std::string_view more = "...";
   std::string text;
   for (const protocol::HeldNeighbor& neighbor : list.neighbors) {
-    const std::string entry =
-        format("%llu (%.1f)  ", static_cast<unsigned long long>(to_number(neighbor.object)),
-               neighbor.distance_m);
-    if (text.size() + entry.size() + more.size() > columns) return text.append(more);
+    sim::NameTable::NumberText number;
+    const std::string entry = std::string(name_of(to_number(neighbor.object), names, number)) +
+                              format(" (%.1f)  ", neighbor.distance_m);
+    if (columns_of(text) + columns_of(entry) + more.size() > columns) return text.append(more);
     text += entry;
   }
   return text.empty() ? "-" : text;
@@ -53,9 +78,13 @@ std::vector<protocol::ListStore::const_pointer> smallest_keys(const protocol::Li
 
 // Names and sentences come from elsewhere: nothing in them may steer the terminal.
 void append_line(std::string& text, std::string line, std::size_t columns) {
-  if (line.size() > columns) line.resize(columns);
+  line.resize(cut(line, columns).size());
   std::ranges::replace_if(
       line, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  // U+0080 to U+009F are control characters too, which some terminals obey.
+  for (std::size_t at = 0; at + 1 < line.size(); ++at)
+    if (line[at] == '\xc2' && static_cast<unsigned char>(line[at + 1]) < 0xa0)
+      line.replace(at, 2, "?");
   text += line;
   text += '\n';
 }
@@ -82,14 +111,16 @@ std::string format_time(std::int64_t time_us) {
 }
 
 std::string render_table(const TableStatus& status, const protocol::ListStore& lists,
-                         const TableSize& size) {
+                         const TableSize& size, const sim::NameTable& names) {
   using Count = unsigned long long;
   std::string text;
   append_line(
       text,
-      format("%s  tick %llu  %s  %llu objects", status.stream.c_str(),
-             static_cast<Count>(to_number(status.at.tick)), format_time(status.at.tau_us).c_str(),
-             static_cast<Count>(status.object_count)),
+      status.stream +
+          format("  tick %llu  %s", static_cast<Count>(to_number(status.at.tick)),
+                 format_time(status.at.tau_us).c_str()) +
+          (status.object_count ? format("  %llu objects", static_cast<Count>(*status.object_count))
+                               : ""),
       size.columns);
   append_line(text,
               status.obstacle.empty()
@@ -104,26 +135,47 @@ std::string render_table(const TableStatus& status, const protocol::ListStore& l
   append_line(text, "whose                 nearest first (metres)", size.columns);
   const std::size_t rows = size.rows > head_rows ? size.rows - head_rows : 0;
   for (const auto* entry : smallest_keys(lists, rows)) {
-    const std::string whose = format("%-20s  ", id_text(entry->first).c_str());
-    const std::size_t columns = size.columns - std::min(size.columns, whose.size());
-    append_line(text, whose + neighbors_text(entry->second, columns), size.columns);
+    sim::NameTable::NumberText number;
+    std::string whose(name_of(id_of(entry->first), names, number));
+    whose.append(id_columns + 2 - columns_of(whose), ' ');
+    const std::size_t columns = size.columns - std::min(size.columns, columns_of(whose));
+    append_line(text, whose + neighbors_text(entry->second, columns, names), size.columns);
   }
   return text;
+}
+
+std::vector<std::uint64_t> ids_in_table(const protocol::ListStore& lists, const TableSize& size) {
+  constexpr std::size_t entry_columns_min = 9;  // "1 (0.0)  "
+  std::vector<std::uint64_t> ids;
+  for (const auto* entry : smallest_keys(lists, size.rows)) {
+    ids.push_back(id_of(entry->first));
+    const auto& neighbors = entry->second.neighbors;
+    const std::size_t count = std::min(neighbors.size(), size.columns / entry_columns_min);
+    for (std::size_t rank = 0; rank < count; ++rank)
+      ids.push_back(to_number(neighbors[rank].object));
+  }
+  return ids;
 }
 
 LiveTable::~LiveTable() {
   if (in_place_ && has_drawn_) out_ << "\x1b[?25h" << std::flush;
 }
 
-void LiveTable::draw(const TableStatus& status, const protocol::ListStore& lists) {
-  due_ = std::chrono::steady_clock::now() + refresh_;
-  if (!in_place_) {
-    out_ << render_table(status, lists, {.rows = 12, .columns = 100}) << std::endl;
-    return;
-  }
+TableSize LiveTable::size() const {
+  if (!in_place_) return {.rows = 12, .columns = 100};
   TableSize size = terminal_size();
   --size.rows;  // the cursor stands on the last one
-  const std::string table = render_table(status, lists, size);
+  return size;
+}
+
+void LiveTable::draw(const TableStatus& status, const protocol::ListStore& lists,
+                     const sim::NameTable& names) {
+  due_ = std::chrono::steady_clock::now() + refresh_;
+  const std::string table = render_table(status, lists, size(), names);
+  if (!in_place_) {
+    out_ << table << std::endl;
+    return;
+  }
   // Cursor off and home; each line clears what was to its right, the last what was below.
   std::string frame = has_drawn_ ? "\x1b[H" : "\x1b[?25l\x1b[2J\x1b[H";
   for (const char c : table) {

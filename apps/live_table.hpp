@@ -5,11 +5,14 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "protocol/subscription.hpp"
+#include "sim/name_table.hpp"
 
 namespace starling::apps {
 
@@ -17,8 +20,8 @@ namespace starling::apps {
 struct TableStatus {
   std::string stream;
   protocol::HeldAt at;
-  std::uint64_t object_count = 0;
-  std::uint64_t list_count_reported = 0;  ///< by the last tick
+  std::optional<std::uint64_t> object_count;  ///< none: no tick has come yet, only a snapshot
+  std::uint64_t list_count_reported = 0;      ///< by the last tick
   double ticks_per_s = 0;
   protocol::SubscriptionCounters counters;
   std::string obstacle;  ///< why nothing comes, or empty
@@ -29,9 +32,13 @@ struct TableSize {
   std::size_t columns = 80;
 };
 
-/// At most `size` large, without control characters. The lists of the smallest keys are shown.
+/// At most `size` large, without control characters. The lists of the smallest keys are shown; ids
+/// with a name in `names` as that, cut where it is long.
 std::string render_table(const TableStatus& status, const protocol::ListStore& lists,
-                         const TableSize& size);
+                         const TableSize& size, const sim::NameTable& names = {});
+
+/// The ids that a table of this size shows, and perhaps some more.
+std::vector<std::uint64_t> ids_in_table(const protocol::ListStore& lists, const TableSize& size);
 
 /// "125.000 s" below a year, else UTC.
 std::string format_time(std::int64_t time_us);
@@ -47,7 +54,10 @@ class LiveTable {
   LiveTable& operator=(const LiveTable&) = delete;
 
   bool is_due() const { return std::chrono::steady_clock::now() >= due_; }
-  void draw(const TableStatus& status, const protocol::ListStore& lists);
+  /// Of the next frame.
+  TableSize size() const;
+  void draw(const TableStatus& status, const protocol::ListStore& lists,
+            const sim::NameTable& names = {});
 
  private:
   std::ostream& out_;

@@ -28,6 +28,9 @@ int run(int argument_count, char** arguments) {
       {"subscribe", starling::apps::add_subscribe(program)},
   };
   starling::apps::add_config_file(program);
+  program.footer(
+      "Flags may stand in the environment, as STARLING_COMMAND_FLAG (STARLING_SERVE_TICK=manual),\n"
+      "or in the file of --config, under [COMMAND]: flags over environment over file.");
   try {
     program.parse(argument_count, arguments);
     return commands.at(program.get_subcommands().front()->get_name())();

@@ -58,6 +58,10 @@ void add_engine_flags(CLI::App& command, ReplayFlags& flags) {
       "Replay into the server at this commands endpoint, started with --tick manual");
   command.add_option("--results", flags.results, "That server's results endpoint")
       ->capture_default_str();
+  command
+      .add_option("--connect-timeout", flags.connect_timeout,
+                  "How long to wait for that server to answer")
+      ->capture_default_str();
   command.add_option("--stream", flags.stream, "The name of the stream that reports the lists")
       ->capture_default_str();
 }

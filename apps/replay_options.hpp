@@ -37,6 +37,7 @@ struct ReplayFlags {
   std::string out;
   std::string commands;
   std::string results = "tcp://127.0.0.1:7412";
+  std::string connect_timeout = "5s";
   std::string stream = "replay";
 };
 
@@ -58,6 +59,7 @@ struct ReplayPlan {
   std::string out;       ///< empty: no lists are written
   std::string commands;  ///< empty: an embedded engine
   std::string results;
+  std::int64_t connect_timeout_ms = 0;
   std::string stream;
 };
 

@@ -52,7 +52,8 @@ class Replay {
     if (plan_.commands.empty()) return {trace_space, plan_.resolution_m, plan_.origin};
     zmq_.emplace();
     auto server = std::make_unique<sim::ServerTarget>(
-        *zmq_, sim::ServerTargetOptions{plan_.commands, plan_.results, !plan_.out.empty()});
+        *zmq_, sim::ServerTargetOptions{plan_.commands, plan_.results, !plan_.out.empty(),
+                                        plan_.connect_timeout_ms});
     const SpaceOptions space = server->space();
     if (space.space != trace_space)
       throw sim::UsageError("--connect: the server's space is " +
@@ -93,7 +94,7 @@ class Replay {
   void start_target(const SpaceOptions& space, std::vector<protocol::QuerySpec> queries) {
     const sim::ReplaySetup setup{plan_.stream, plan_.on, std::move(queries)};
     if (server_ != nullptr) {
-      server_->start(setup, object_names_);
+      server_->start(setup, object_names_, query_names_);
       summary_.answerer = "the server at " + plan_.commands;
       return;
     }
@@ -114,6 +115,7 @@ class Replay {
     protocol::ListStore lists;
     if (server_ != nullptr && csv && !plan_.changes_only) lists = server_->held_before();
     const auto on_tick = [&](const sim::FinishedTick& tick, std::uint64_t rows_done) {
+      if (csv && server_ != nullptr) server_->learn_names(lists, object_names_);
       if (csv) csv->write_tick(tick.tick, tick.tau_us, lists);
       if (plan_.changes_only) lists.clear();
       progress.show("replaying", rows_done, rows_.size());

@@ -130,7 +130,8 @@ void add_limit_flags(CLI::App& app, ServeFlags& flags) {
         "Neighbours in all lists; an every-object query counts k for each object");
   count("--streams-max", server.processor.queries.streams_max, "Streams");
   count("--k-max", server.limits.k_max, "Longest list a query may ask for");
-  count("--sessions-max", server.sessions.sessions_max, "Sessions");
+  count("--sessions-max", server.sessions.sessions_max,
+        "Sessions; when all are taken, the oldest that was never used makes room");
   count("--names-max", server.names.names_max, "Names of objects");
   count("--rows-max", server.limits.rows_max, "Rows in one request");
   count("--questions-max", server.limits.questions_max, "One-shot questions in one request");

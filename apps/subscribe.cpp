@@ -15,6 +15,7 @@
 #include <zmq.hpp>
 
 #include "apps/live_table.hpp"
+#include "apps/name_lookup.hpp"
 #include "apps/stop_signals.hpp"
 #include "apps/tick_writers.hpp"
 #include "protocol/subscriber.hpp"
@@ -43,13 +44,17 @@ void say(const std::string& sentence) {
   std::cerr << "starling subscribe: " << sentence << '\n';
 }
 
+protocol::ClientOptions client_options(const Options& options, const char* name) {
+  return {.commands = options.commands,
+          .name = name,
+          .timeout_ms = request_timeout_ms,
+          .reconnect_after_ms = request_timeout_ms / 2};
+}
+
 protocol::SubscriberOptions subscriber_options(const Options& options) {
   protocol::SubscriberOptions result;
   result.results = options.results;
-  result.client.commands = options.commands;
-  result.client.name = "starling subscribe";
-  result.client.timeout_ms = request_timeout_ms;
-  result.client.reconnect_after_ms = request_timeout_ms / 2;
+  result.client = client_options(options, "starling subscribe");
   result.subscription.stream = options.stream;
   for (const std::string& text : options.queries)
     result.subscription.query_ids.push_back(to_number(protocol::id_of_text(text)));
@@ -69,9 +74,10 @@ std::chrono::milliseconds refresh_interval(const std::string& text, bool in_plac
 // One run of the command: a subscription and what shows it.
 class Subscription {
  public:
-  explicit Subscription(const Options& options) : options_(options) {
-    if (options.format == "csv") writer_ = make_csv_writer();
-    if (options.format == "ndjson") writer_ = make_ndjson_writer(std::cout);
+  explicit Subscription(const Options& options)
+      : options_(options), names_(client_options(options, "starling subscribe: names")) {
+    if (options.format == "csv") writer_ = make_csv_writer(names_.names());
+    if (options.format == "ndjson") writer_ = make_ndjson_writer(std::cout, names_.names());
     if (options.format == "table") {
       const bool in_place = isatty(STDOUT_FILENO) != 0;
       table_.emplace(std::cout, in_place, refresh_interval(options.refresh, in_place));
@@ -93,9 +99,9 @@ class Subscription {
  private:
   const protocol::SubscriptionState& state() const { return subscriber_->state(); }
 
-  bool is_done() {
-    return signals_.asked_to_stop() ||
-           (options_.ticks_max > 0 && ticks_shown_ >= options_.ticks_max);
+  bool is_done() { return signals_.asked_to_stop() || has_shown_all(); }
+  bool has_shown_all() const {
+    return options_.ticks_max > 0 && ticks_shown_ >= options_.ticks_max;
   }
 
   // Leaves no subscriber only where the signal to stop came first.
@@ -117,28 +123,39 @@ class Subscription {
   void on_replaced(const protocol::HeldAt& at) {
     if (has_held_) say("caught up at tick " + std::to_string(to_number(at.tick)));
     has_held_ = true;
-    is_whole_due_ = true;
+    if (has_shown_all()) return;
+    if (at.tick != Tick{0}) ++ticks_shown_;  // before the first tick there is nothing to show
+    protocol::TickHeader header;
+    header.tick = at.tick;
+    header.tau_us = at.tau_us;
+    header.with = at.with;
+    if (writer_) write(whole(header));
   }
 
   void on_applied(const protocol::DecodedTick& tick) {
     last_header_ = tick.header;
-    if (options_.ticks_max > 0 && ticks_shown_ >= options_.ticks_max) return;
+    if (has_shown_all()) return;
     ++ticks_shown_;
-    if (writer_) writer_->write(shown(tick));
+    if (writer_) write(reported(tick));
   }
 
-  // The first tick after a snapshot shows everything, for only its header says what lists carry.
-  ShownTick shown(const protocol::DecodedTick& tick) {
-    ShownTick result{tick.header, std::exchange(is_whole_due_, false), {}};
-    const protocol::ListStore& lists = state().lists();
-    if (result.is_whole) {
-      for (const auto& [key, list] : lists)
-        result.lists.push_back({key, ListEvent::updated, &list});
-    } else {
-      for (const protocol::ListChunk& chunk : tick.chunks)
-        for (std::size_t i = 0; i < chunk.list_count(); ++i) add_reported(chunk, i, result);
-    }
-    std::ranges::sort(result.lists, {}, &ShownList::key);
+  void write(ShownTick tick) {
+    std::ranges::sort(tick.lists, {}, &ShownList::key);
+    names_.with_names(ids_in(tick.lists), [&] { writer_->write(tick); });
+  }
+
+  /// Everything held, as a snapshot has left it.
+  ShownTick whole(const protocol::TickHeader& header) const {
+    ShownTick tick{header, true, {}};
+    for (const auto& [key, list] : state().lists())
+      tick.lists.push_back({key, ListEvent::updated, &list});
+    return tick;
+  }
+
+  ShownTick reported(const protocol::DecodedTick& tick) const {
+    ShownTick result{tick.header, false, {}};
+    for (const protocol::ListChunk& chunk : tick.chunks)
+      for (std::size_t i = 0; i < chunk.list_count(); ++i) add_reported(chunk, i, result);
     return result;
   }
 
@@ -163,13 +180,15 @@ class Subscription {
     TableStatus status{
         .stream = options_.stream,
         .at = *state().held_at(),
-        .object_count = last_header_ ? last_header_->object_count : 0,
+        .object_count = last_header_ ? std::optional(last_header_->object_count) : std::nullopt,
         .list_count_reported = last_header_ ? last_header_->list_count : 0,
         .ticks_per_s = static_cast<double>(applied - ticks_drawn_) / elapsed_s,
         .counters = state().counters(),
         .obstacle = subscriber_->obstacle(),
     };
-    table_->draw(status, state().lists());
+    const protocol::ListStore& lists = state().lists();
+    names_.with_names(ids_in_table(lists, table_->size()),
+                      [&] { table_->draw(status, lists, names_.names()); });
     drawn_at_ = now;
     ticks_drawn_ = applied;
   }
@@ -190,12 +209,12 @@ class Subscription {
   const Options& options_;
   StopSignals signals_;  // before the context, whose threads inherit the mask
   zmq::context_t zmq_;
+  NameLookup names_;  // its thread inherits the mask too
   std::unique_ptr<TickWriter> writer_;
   std::optional<LiveTable> table_;
   std::optional<protocol::Subscriber> subscriber_;
   std::optional<protocol::TickHeader> last_header_;
   bool has_held_ = false;
-  bool is_whole_due_ = false;
   std::uint64_t ticks_shown_ = 0;
   std::uint64_t ticks_drawn_ = 0;
   std::chrono::steady_clock::time_point drawn_at_ = std::chrono::steady_clock::now();
@@ -218,7 +237,9 @@ std::function<int()> add_subscribe(CLI::App& program) {
       ->capture_default_str();
   command.add_option("--query", options->queries, "Only these queries of the stream")
       ->type_name("ID");
-  command.add_option("--ticks", options->ticks_max, "Stop after so many ticks; 0: go on")
+  command
+      .add_option("--ticks", options->ticks_max,
+                  "Stop after so many ticks, the one held at the start included; 0: go on")
       ->capture_default_str();
   command
       .add_option("--refresh", options->refresh,

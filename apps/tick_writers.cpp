@@ -5,7 +5,6 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "sim/name_table.hpp"
 #include "sim/result_csv.hpp"
 
 namespace starling::apps {
@@ -13,6 +12,8 @@ namespace {
 
 class CsvWriter final : public TickWriter {
  public:
+  explicit CsvWriter(const sim::NameTable& names) : csv_("-", names, names) {}
+
   void write(const ShownTick& tick) override {
     if (!tick.header.with.distance)
       throw std::runtime_error(
@@ -25,15 +26,13 @@ class CsvWriter final : public TickWriter {
   }
 
  private:
-  sim::NameTable query_names_;
-  sim::NameTable object_names_;
-  sim::ResultCsv csv_{"-", query_names_, object_names_};
+  sim::ResultCsv csv_;
   protocol::ListStore lists_;
 };
 
 class NdjsonWriter final : public TickWriter {
  public:
-  explicit NdjsonWriter(std::ostream& out) : out_(out) {}
+  NdjsonWriter(std::ostream& out, const sim::NameTable& names) : out_(out), names_(names) {}
 
   void write(const ShownTick& tick) override {
     line_.clear();
@@ -58,12 +57,37 @@ class NdjsonWriter final : public TickWriter {
     line_.append(text.data(), end);
   }
 
-  void append_id(std::string_view field, std::uint64_t id) {
-    append(",\"");
+  void append_id(std::string_view field, std::string_view name_field, std::uint64_t id) {
+    append("\"");
     append(field);
     append("\":\"");
     append_number(id);
     append("\"");
+    const auto name = names_.texts().find(id);
+    if (name == names_.texts().end()) return;
+    append(",\"");
+    append(name_field);
+    append("\":\"");
+    append_escaped(name->second);
+    append("\"");
+  }
+
+  // Names are UTF-8, which JSON takes as it is, but for these.
+  void append_escaped(std::string_view text) {
+    constexpr std::string_view hex = "0123456789abcdef";
+    for (const char each : text) {
+      const auto octet = static_cast<unsigned char>(each);
+      if (each == '"' || each == '\\') {
+        line_ += '\\';
+        line_ += each;
+      } else if (octet < 0x20) {
+        append("\\u00");
+        line_ += hex[octet >> 4];
+        line_ += hex[octet & 15];
+      } else {
+        line_ += each;
+      }
+    }
   }
 
   void begin(const protocol::TickHeader& header, std::string_view event) {
@@ -78,8 +102,12 @@ class NdjsonWriter final : public TickWriter {
 
   void append_list(const protocol::TickHeader& header, const ShownList& shown) {
     begin(header, shown.event == ListEvent::removed ? "removed" : "updated");
-    append_id("query", to_number(shown.key.query));
-    if (shown.key.has_subject) append_id("subject", to_number(shown.key.subject));
+    append(",");
+    append_id("query", "query_name", to_number(shown.key.query));
+    if (shown.key.has_subject) {
+      append(",");
+      append_id("subject", "subject_name", to_number(shown.key.subject));
+    }
     if (shown.list != nullptr) append_neighbors(header.with, *shown.list);
     append("}\n");
   }
@@ -87,9 +115,8 @@ class NdjsonWriter final : public TickWriter {
   void append_neighbors(const ReportWith& with, const protocol::HeldList& list) {
     append(",\"neighbors\":[");
     for (std::size_t i = 0; i < list.neighbors.size(); ++i) {
-      append(i == 0 ? "{\"object\":\"" : ",{\"object\":\"");
-      append_number(to_number(list.neighbors[i].object));
-      append("\"");
+      append(i == 0 ? "{" : ",{");
+      append_id("object", "name", to_number(list.neighbors[i].object));
       if (with.distance) {
         append(",\"distance_m\":");
         append_number(list.neighbors[i].distance_m);
@@ -116,17 +143,30 @@ class NdjsonWriter final : public TickWriter {
   }
 
   std::ostream& out_;
+  const sim::NameTable& names_;
   std::string line_;
 };
 
 }  // namespace
 
-std::unique_ptr<TickWriter> make_csv_writer() {
-  return std::make_unique<CsvWriter>();
+std::vector<std::uint64_t> ids_in(const std::vector<ShownList>& lists) {
+  std::vector<std::uint64_t> ids;
+  for (const ShownList& shown : lists) {
+    ids.push_back(to_number(shown.key.query));
+    if (shown.key.has_subject) ids.push_back(to_number(shown.key.subject));
+    if (shown.list == nullptr) continue;
+    for (const protocol::HeldNeighbor& neighbor : shown.list->neighbors)
+      ids.push_back(to_number(neighbor.object));
+  }
+  return ids;
 }
 
-std::unique_ptr<TickWriter> make_ndjson_writer(std::ostream& out) {
-  return std::make_unique<NdjsonWriter>(out);
+std::unique_ptr<TickWriter> make_csv_writer(const sim::NameTable& names) {
+  return std::make_unique<CsvWriter>(names);
+}
+
+std::unique_ptr<TickWriter> make_ndjson_writer(std::ostream& out, const sim::NameTable& names) {
+  return std::make_unique<NdjsonWriter>(out, names);
 }
 
 }  // namespace starling::apps

@@ -11,6 +11,7 @@
 #include "knn/engine.hpp"
 #include "protocol/list_store.hpp"
 #include "protocol/tick_message.hpp"
+#include "sim/name_table.hpp"
 
 namespace starling::apps {
 
@@ -19,6 +20,9 @@ struct ShownList {
   ListEvent event = ListEvent::updated;
   const protocol::HeldList* list = nullptr;  ///< null where removed
 };
+
+/// All ids of queries, subjects and neighbours in these lists, some more than once.
+std::vector<std::uint64_t> ids_in(const std::vector<ShownList>& lists);
 
 /// A tick as a subscription applied it.
 struct ShownTick {
@@ -35,11 +39,13 @@ class TickWriter {
 };
 
 /// To the standard output. The list of an every-object query's subject bears the subject's id; a
-/// list that is empty or removed has no rows.
-std::unique_ptr<TickWriter> make_csv_writer();
+/// list that is empty or removed has no rows. Ids with a name in `names`, which must outlive it,
+/// are written as that.
+std::unique_ptr<TickWriter> make_csv_writer(const sim::NameTable& names);
 
 /// A line a list; ids are strings, since JSON's numbers end at 2^53. A whole tick begins with a
-/// line of event "whole": lists held before it that do not follow are gone. `out` must outlive it.
-std::unique_ptr<TickWriter> make_ndjson_writer(std::ostream& out);
+/// line of event "whole": lists held before it that do not follow are gone. An id with a name in
+/// `names` is followed by it. Both arguments must outlive it.
+std::unique_ptr<TickWriter> make_ndjson_writer(std::ostream& out, const sim::NameTable& names);
 
 }  // namespace starling::apps

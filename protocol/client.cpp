@@ -85,6 +85,17 @@ Result<NeighborAnswers> Client::get_neighbors(const GetNeighbors& request) {
   return answers;
 }
 
+Result<NameAnswers> Client::get_names(std::span<const std::uint64_t> object_ids) {
+  const auto reply = connection_->call(GetNames{object_ids});
+  const auto body = body_of<Names>(reply);
+  if (!body) return body.problem();
+  if (body->texts.size() != object_ids.size())
+    return Problem{ErrorCode::malformed, "The server's reply names " +
+                                             std::to_string(body->texts.size()) + " of " +
+                                             std::to_string(object_ids.size()) + " ids."};
+  return NameAnswers{body->epoch, body->name_count, {body->texts.begin(), body->texts.end()}};
+}
+
 Result<StatValues> Client::get_stats() {
   const auto reply = connection_->call(GetStats{});
   const auto body = body_of<Stats>(reply);

@@ -28,11 +28,12 @@ struct ClientOptions {
   std::string commands = "tcp://127.0.0.1:7411";
   std::string name = "starling client";  ///< for the server's logs
   std::string key{};
-  std::int64_t timeout_ms = 30'000;         ///< longest wait for one reply, reconnects included
-  std::int64_t reconnect_after_ms = 5'000;  ///< without a reply for so long: connect anew
+  std::int64_t timeout_ms = 30'000;          ///< longest wait for one reply, reconnects included
+  std::int64_t connect_timeout_ms = 30'000;  ///< the same for the first hello, if it is less
+  std::int64_t reconnect_after_ms = 5'000;   ///< without a reply for so long: connect anew
 };
 
-/// No reply within timeout_ms.
+/// No reply within timeout_ms, or to the first hello within connect_timeout_ms.
 class TimeoutError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -53,6 +54,13 @@ struct NeighborAnswers {
   Tick tick{};
   std::int64_t tau_us = 0;
   std::vector<HeldList> lists{};
+};
+
+/// Texts of ids, in the order asked; see Names.
+struct NameAnswers {
+  std::uint64_t epoch = 0;
+  std::uint64_t name_count = 0;
+  std::vector<std::string> texts{};  ///< empty: no name
 };
 
 using StatValues = std::vector<std::pair<std::string, double>>;
@@ -87,6 +95,8 @@ class Client {
   Result<Done> put_stream(const PutStream& stream);
   Result<TickDone> advance_tick(std::int64_t tau_us);
   Result<NeighborAnswers> get_neighbors(const GetNeighbors& request);
+  /// At most server().limits.names_asked_max ids at a time.
+  Result<NameAnswers> get_names(std::span<const std::uint64_t> object_ids);
   Result<StatValues> get_stats();
   Result<Done> report_received(const ReportReceived& report);
 

@@ -26,6 +26,7 @@ Client::Connection::Connection(zmq::context_t& context, ClientOptions options)
     : context_(context), options_(std::move(options)), session_(options_.name, options_.key) {
   open_socket();
   say_hello(deadline());
+  is_connected_ = true;
 }
 
 void Client::Connection::open_socket() {
@@ -86,9 +87,12 @@ void Client::Connection::start_again(Clock::time_point deadline) {
 
 void Client::Connection::check_deadline(Clock::time_point deadline) const {
   if (Clock::now() < deadline) return;
-  throw TimeoutError("The server at " + options_.commands + " did not answer within " +
-                     std::to_string(options_.timeout_ms) + " ms" +
-                     (last_obstacle_.empty() ? "." : "; last it said: " + last_obstacle_));
+  std::string sentence = "The server at " + options_.commands + " did not answer within " +
+                         std::to_string(wait_ms()) + " ms";
+  if (!last_obstacle_.empty()) throw TimeoutError(sentence + "; last it said: " + last_obstacle_);
+  if (!is_connected_)
+    sentence += "; start one with starling serve, or give the commands endpoint of one that runs";
+  throw TimeoutError(sentence + ".");
 }
 
 void Client::Connection::back_off(Clock::time_point deadline) {

@@ -2,6 +2,7 @@
 // Private to client.cpp.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -50,8 +51,10 @@ class Client::Connection {
   ReceivedReply answer_or_abandon(std::uint64_t request_id);
   void back_off(Clock::time_point deadline);
   void check_deadline(Clock::time_point deadline) const;  ///< throws TimeoutError
-  Clock::time_point deadline() const {
-    return Clock::now() + std::chrono::milliseconds(options_.timeout_ms);
+  Clock::time_point deadline() const { return Clock::now() + std::chrono::milliseconds(wait_ms()); }
+  std::int64_t wait_ms() const {
+    return is_connected_ ? options_.timeout_ms
+                         : std::min(options_.timeout_ms, options_.connect_timeout_ms);
   }
   std::chrono::milliseconds patience() const {
     return std::chrono::milliseconds(options_.reconnect_after_ms);
@@ -60,6 +63,7 @@ class Client::Connection {
   zmq::context_t& context_;
   ClientOptions options_;
   ClientSession session_;
+  bool is_connected_ = false;  ///< the server has said hello once
   zmq::socket_t socket_;
   BatchTotals totals_;
   std::int64_t back_off_ms_ = 0;

@@ -1,6 +1,7 @@
 // Bytes to replies: see reply_codec.hpp. Clients trust a server no more than it trusts them.
 #include <string>
 
+#include "protocol/check.hpp"
 #include "protocol/reply_codec.hpp"
 #include "protocol/wire.hpp"
 
@@ -38,7 +39,8 @@ Refusal read(const wire::HelloReply& table, HelloReply& reply) {
                  .unanswered_max = table.unanswered_max(),
                  .k_max = table.k_max(),
                  .questions_max = table.questions_max(),
-                 .text_bytes_max = table.text_bytes_max()},
+                 .text_bytes_max = table.text_bytes_max(),
+                 .names_asked_max = table.names_asked_max()},
       .session_idle_ms = table.session_idle_ms()};
   if (const wire::Vec3* origin = table.origin())
     reply.space.origin = {origin->x(), origin->y(), origin->z()};
@@ -69,7 +71,10 @@ Refusal read(const wire::SnapshotPage& table, SnapshotPage& reply) {
                 .tau_us = table.tau_us(),
                 .sequence = table.sequence(),
                 .next_page = table.next_page(),
-                .list_count = table.list_count()};
+                .list_count = table.list_count(),
+                .with = {.distance = table.with_distance(),
+                         .position = table.with_position(),
+                         .tags = table.with_tags()}};
   return read_lists(table.lists(), reply.lists);
 }
 
@@ -97,6 +102,20 @@ Refusal read(const wire::TickDone& table, TickDone& reply) {
   return std::nullopt;
 }
 
+Refusal read(const wire::Names& table, Names& reply) {
+  reply.epoch = table.epoch();
+  reply.name_count = table.name_count();
+  if (table.texts() == nullptr) return std::nullopt;
+  reply.texts.reserve(table.texts()->size());
+  for (const flatbuffers::String* each : *table.texts()) {
+    const std::string_view text = to_view(each);
+    if (!is_utf8(text) || text.find('\0') != std::string_view::npos)
+      return malformed("A name from the server is not UTF-8 without NUL.");
+    reply.texts.push_back(text);
+  }
+  return std::nullopt;
+}
+
 template <class Body, class Table>
 Refusal read_as(const Table* table, ReplyBody& body) {
   if (table == nullptr) return malformed("The reply has a body type but no body.");
@@ -121,6 +140,8 @@ Refusal read_body(const wire::Reply& root, ReplyBody& body) {
       return read_as<Stats>(root.body_as_Stats(), body);
     case wire::ReplyBody::TickDone:
       return read_as<TickDone>(root.body_as_TickDone(), body);
+    case wire::ReplyBody::Names:
+      return read_as<Names>(root.body_as_Names(), body);
     case wire::ReplyBody::NONE:
       break;
   }

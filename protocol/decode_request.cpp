@@ -1,4 +1,5 @@
 // Bytes to requests: see request_codec.hpp. The server's only way in for what clients send.
+#include <new>
 #include <string>
 #include <utility>
 
@@ -208,6 +209,11 @@ Refusal read(const wire::ReportReceived& table, const Limits&, ReportReceived& r
   return check_stream_name(report.stream);
 }
 
+Refusal read(const wire::GetNames& table, const Limits& limits, GetNames& request) {
+  request.object_ids = to_span(table.object_ids());
+  return check_row_count("object_ids", request.object_ids.size(), limits.names_asked_max);
+}
+
 template <class Body, class Table>
 Refusal read_as(const Table* table, const Limits& limits, DecodedRequest& request) {
   if (table == nullptr) return malformed("The request has a body type but no body.");
@@ -244,6 +250,8 @@ Refusal read_body(const wire::Request& root, const Limits& limits, DecodedReques
       return read_as<AdvanceTick>(root.body_as_AdvanceTick(), limits, request);
     case wire::RequestBody::ReportReceived:
       return read_as<ReportReceived>(root.body_as_ReportReceived(), limits, request);
+    case wire::RequestBody::GetNames:
+      return read_as<GetNames>(root.body_as_GetNames(), limits, request);
     case wire::RequestBody::NONE:
       break;
   }
@@ -280,7 +288,11 @@ DecodedRequest decode_request(const AlignedBytes& frame, const Limits& limits) {
     return request;
   }
   request.head = {root->request_id(), root->session(), root->sequence()};
-  request.problem = read_body(*root, limits, request);
+  try {
+    request.problem = read_body(*root, limits, request);
+  } catch (const std::bad_alloc&) {
+    request.problem = out_of_memory();  // here the head is known, and the client gets its answer
+  }
   return request;
 }
 

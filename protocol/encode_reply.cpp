@@ -38,13 +38,14 @@ Frame encode_hello_reply(const ReplyHead& head, const HelloReply& reply) {
   const Position& origin = reply.space.origin;
   const wire::Vec3 origin_wire(origin[0], origin[1], origin[2]);
   const Limits& limits = reply.limits;
-  return finish(builder, head,
-                wire::CreateHelloReply(
-                    builder, reply.session, reply.resumed, reply.last_sequence, reply.epoch, server,
-                    static_cast<wire::Space>(reply.space.space), reply.space.resolution_m,
-                    &origin_wire, reply.manual_ticks, limits.frame_bytes_max, limits.rows_max,
-                    limits.credit_rows, limits.credit_bytes, limits.k_max, limits.questions_max,
-                    limits.text_bytes_max, reply.session_idle_ms, limits.unanswered_max));
+  return finish(
+      builder, head,
+      wire::CreateHelloReply(
+          builder, reply.session, reply.resumed, reply.last_sequence, reply.epoch, server,
+          static_cast<wire::Space>(reply.space.space), reply.space.resolution_m, &origin_wire,
+          reply.manual_ticks, limits.frame_bytes_max, limits.rows_max, limits.credit_rows,
+          limits.credit_bytes, limits.k_max, limits.questions_max, limits.text_bytes_max,
+          reply.session_idle_ms, limits.unanswered_max, limits.names_asked_max));
 }
 
 Frame encode_batch_reply(const ReplyHead& head, const BatchReply& reply) {
@@ -88,15 +89,28 @@ Frame encode_tick_done(const ReplyHead& head, const TickDone& reply) {
                                      reply.build_ms, reply.search_ms, reply.diff_ms));
 }
 
+Frame encode_names(const ReplyHead& head, const Names& reply) {
+  FlatBufferBuilder builder;
+  std::vector<Offset<flatbuffers::String>> texts;
+  texts.reserve(reply.texts.size());
+  const auto no_name = builder.CreateString("");  // one for all ids without
+  for (const std::string_view text : reply.texts)
+    texts.push_back(text.empty() ? no_name : builder.CreateString(text.data(), text.size()));
+  const auto texts_at = builder.CreateVector(texts);
+  return finish(builder, head, wire::CreateNames(builder, reply.epoch, reply.name_count, texts_at));
+}
+
 Frame encode_snapshot_page(const ReplyHead& head, const SnapshotHead& page,
                            const ListSource& lists) {
   FlatBufferBuilder builder(chunk_bytes(lists) + head_bytes);
+  const ReportWith with = carried_columns(lists);
   const auto chunk = add_lists(builder, lists);
   const auto stream = add_text(builder, page.stream);
   return finish(
       builder, head,
       wire::CreateSnapshotPage(builder, stream, page.epoch, to_number(page.tick), page.tau_us,
-                               page.sequence, page.next_page, page.list_count, chunk));
+                               page.sequence, page.next_page, page.list_count, chunk, with.distance,
+                               with.position, with.tags));
 }
 
 Frame encode_neighbors(const ReplyHead& head, const NeighborsHead& answer,

@@ -104,6 +104,10 @@ Offset<wire::ReportReceived> add(FlatBufferBuilder& builder, const ReportReceive
   return wire::CreateReportReceived(builder, stream, report.epoch, report.sequence, report.lost);
 }
 
+Offset<wire::GetNames> add(FlatBufferBuilder& builder, const GetNames& request) {
+  return wire::CreateGetNames(builder, add_array(builder, request.object_ids));
+}
+
 template <class Table>
 constexpr auto body_type_of(Offset<Table>) {
   return wire::RequestBodyTraits<Table>::enum_value;

@@ -52,6 +52,12 @@ std::string_view to_string(RowReason reason) {
   return at < reason_names.size() ? reason_names[at] : "unknown";
 }
 
+Problem out_of_memory() {
+  return {
+      ErrorCode::busy,
+      "The server is out of memory for this request; send it again later, or in smaller parts."};
+}
+
 bool consumes_sequence(ErrorCode code) {
   switch (code) {
     case ErrorCode::unknown_session:

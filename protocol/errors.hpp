@@ -71,4 +71,7 @@ struct Problem {
   std::string sentence{};  ///< what was wrong, where, and what is allowed
 };
 
+/// For a request that there was no memory to read: busy, so that it may be sent again.
+Problem out_of_memory();
+
 }  // namespace starling::protocol

@@ -28,8 +28,9 @@ struct Limits {
   std::uint64_t credit_bytes = std::uint64_t{64} << 20;
   std::uint32_t unanswered_max = 1024;  ///< sequenced requests without an answer, per session
   std::uint32_t k_max = starling::k_max;
-  std::uint32_t questions_max = 1024;  ///< in one GetNeighbors
-  std::uint32_t text_bytes_max = 255;  ///< a client's or object's name, a key
+  std::uint32_t questions_max = 1024;    ///< in one GetNeighbors
+  std::uint32_t text_bytes_max = 255;    ///< a client's or object's name, a key
+  std::uint32_t names_asked_max = 4096;  ///< ids in one GetNames; 0: the server knows no GetNames
 
   bool operator==(const Limits&) const = default;
 };

@@ -129,9 +129,14 @@ struct ReportReceived {
   std::uint64_t lost = 0;      ///< ticks of this epoch that never came, since subscribing
 };
 
-using RequestBody =
-    std::variant<Hello, UpdateBatch, UpdateTags, RemoveObjects, PutNames, PutStream, PutQueries,
-                 RemoveQueries, GetSnapshot, GetNeighbors, GetStats, AdvanceTick, ReportReceived>;
+/// The texts that PutNames has told of these ids.
+struct GetNames {
+  std::span<const std::uint64_t> object_ids{};
+};
+
+using RequestBody = std::variant<Hello, UpdateBatch, UpdateTags, RemoveObjects, PutNames, PutStream,
+                                 PutQueries, RemoveQueries, GetSnapshot, GetNeighbors, GetStats,
+                                 AdvanceTick, ReportReceived, GetNames>;
 
 /// Whether the request changes state and so carries a sequence number: the batches, PutStream and
 /// AdvanceTick.
@@ -199,6 +204,7 @@ struct SnapshotHead {
   std::uint64_t sequence = 0;    ///< of the stream's message of that tick; 0: none yet
   std::uint64_t next_page = 0;   ///< 0: this was the last
   std::uint64_t list_count = 0;  ///< in all pages
+  ReportWith with{};             ///< what the lists carry; set by encode_snapshot_page
 };
 
 struct SnapshotPage {
@@ -238,7 +244,15 @@ struct TickDone {
   double diff_ms = 0;
 };
 
+/// Names are only ever added: an id without one is worth asking for again when `epoch` or
+/// `name_count` has changed.
+struct Names {
+  std::uint64_t epoch = 0;
+  std::uint64_t name_count = 0;           ///< that the server knows in all
+  std::vector<std::string_view> texts{};  ///< one an id asked for, in their order; empty: no name
+};
+
 using ReplyBody = std::variant<ErrorReply, HelloReply, BatchReply, Done, SnapshotPage, Neighbors,
-                               Stats, TickDone>;
+                               Stats, TickDone, Names>;
 
 }  // namespace starling::protocol

@@ -15,6 +15,7 @@ Frame encode_batch_reply(const ReplyHead& head, const BatchReply& reply);
 Frame encode_done(const ReplyHead& head);
 Frame encode_stats(const ReplyHead& head, const Stats& reply);
 Frame encode_tick_done(const ReplyHead& head, const TickDone& reply);
+Frame encode_names(const ReplyHead& head, const Names& reply);
 
 /// `lists` must fit one chunk: see lists_that_fit.
 Frame encode_snapshot_page(const ReplyHead& head, const SnapshotHead& page,

@@ -97,7 +97,7 @@ void SubscriptionState::on_page(const SnapshotPage& page) {
   const SnapshotHead& head = page.head;
   if (!needs_snapshot_) return;
   enter_epoch(head.epoch);
-  const HeldAt at{head.epoch, head.tick, head.tau_us, head.sequence};
+  const HeldAt at{head.epoch, head.tick, head.tau_us, head.sequence, head.with};
   if (!incoming_) incoming_.emplace().at = at;
   if (incoming_->at != at) {
     incoming_.reset();
@@ -145,6 +145,7 @@ void SubscriptionState::apply(const DecodedTick& tick) {
         lists_.insert_or_assign(key_of(chunk, list), list_of(chunk, list));
     }
   held_at_->sequence = tick.header.sequence;
+  held_at_->with = tick.header.with;
   if (!tick.header.failed) {
     held_at_->tick = tick.header.tick;
     held_at_->tau_us = tick.header.tau_us;

@@ -40,6 +40,7 @@ struct HeldAt {
   Tick tick{};
   std::int64_t tau_us = 0;
   std::uint64_t sequence = 0;
+  ReportWith with{};  ///< what the lists carry
   bool operator==(const HeldAt&) const = default;
 };
 

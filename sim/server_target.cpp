@@ -15,12 +15,11 @@ constexpr std::int64_t poll_ms = 20;
 constexpr std::size_t row_bytes = 48;  // id, time, three coordinates, tags, and some of the frame
 constexpr std::size_t query_bytes = 192;
 
-protocol::ClientOptions client_options(const std::string& commands) {
-  protocol::ClientOptions options;
-  options.commands = commands;
-  options.name = "starling replay";
-  options.timeout_ms = patience_ms;
-  return options;
+protocol::ClientOptions client_options(const ServerTargetOptions& options) {
+  return {.commands = options.commands,
+          .name = "starling replay",
+          .timeout_ms = patience_ms,
+          .connect_timeout_ms = options.connect_timeout_ms};
 }
 
 /// Whether a stream that reports `on` this tells one list from the other.
@@ -38,7 +37,7 @@ bool differ(const protocol::HeldList& left, const protocol::HeldList& right, Rep
 }  // namespace
 
 ServerTarget::ServerTarget(zmq::context_t& context, const ServerTargetOptions& options)
-    : context_(context), options_(options), client_(context, client_options(options.commands)) {
+    : context_(context), options_(options), client_(context, client_options(options)) {
   if (!client_.server().manual_ticks)
     throw UsageError("--connect: the server at " + options.commands +
                      " ticks by itself; a replay needs one started with --tick manual");
@@ -46,9 +45,11 @@ ServerTarget::ServerTarget(zmq::context_t& context, const ServerTargetOptions& o
 
 ServerTarget::~ServerTarget() = default;
 
-void ServerTarget::start(const ReplaySetup& setup, const NameTable& object_names) {
+void ServerTarget::start(const ReplaySetup& setup, const NameTable& object_names,
+                         const NameTable& query_names) {
   on_ = setup.on;
-  put_names(object_names);
+  put_names(object_names, "the objects' names");
+  put_names(query_names, "the queries' names");
   client_.put_stream({setup.stream, setup.on, {}}).value();
   if (options_.wants_lists) subscribe(setup);
   put_queries(setup);
@@ -62,7 +63,7 @@ std::size_t ServerTarget::batch_rows_max(std::size_t bytes_per_row) const {
                    bytes_max / bytes_per_row}));
 }
 
-void ServerTarget::put_names(const NameTable& object_names) {
+void ServerTarget::put_names(const NameTable& names, const char* what) {
   const std::size_t rows_max = batch_rows_max(client_.server().limits.text_bytes_max + 32);
   std::vector<std::uint64_t> ids;
   protocol::PutNames batch;
@@ -73,14 +74,33 @@ void ServerTarget::put_names(const NameTable& object_names) {
     ids.clear();
     batch.texts.clear();
   };
-  for (const auto& [id, text] : object_names.texts()) {
+  for (const auto& [id, text] : names.texts()) {
     if (text.empty()) continue;
     ids.push_back(id);
     batch.texts.push_back(text);
     if (ids.size() == rows_max) post_batch();
   }
   post_batch();
-  expect_all_accepted("the objects' names");
+  expect_all_accepted(what);
+}
+
+void ServerTarget::learn_names(const protocol::ListStore& lists, NameTable& object_names) {
+  const std::size_t asked_max = client_.server().limits.names_asked_max;
+  if (asked_max == 0) return;
+  std::unordered_set<std::uint64_t> unknown;
+  const auto want = [&](ObjectId object) {
+    if (!object_names.texts().contains(to_number(object))) unknown.insert(to_number(object));
+  };
+  for (const auto& [key, list] : lists) {
+    if (key.has_subject) want(key.subject);
+    for (const protocol::HeldNeighbor& neighbor : list.neighbors) want(neighbor.object);
+  }
+  const std::vector<std::uint64_t> ids(unknown.begin(), unknown.end());
+  for (std::size_t first = 0; first < ids.size(); first += asked_max) {
+    const auto asked = std::span(ids).subspan(first, std::min(asked_max, ids.size() - first));
+    const protocol::NameAnswers names = client_.get_names(asked).value();
+    for (std::size_t at = 0; at < asked.size(); ++at) object_names.put(asked[at], names.texts[at]);
+  }
 }
 
 void ServerTarget::put_queries(const ReplaySetup& setup) {
@@ -113,7 +133,7 @@ void ServerTarget::subscribe(const ReplaySetup& setup) {
   const double before = joined_count();
   protocol::SubscriberOptions options;
   options.results = options_.results;
-  options.client = client_options(options_.commands);
+  options.client = client_options(options_);
   options.subscription.stream = setup.stream;
   options.retry_interval_ms = std::min(options.retry_interval_ms, options_.missed_after_ms);
   for (const protocol::QuerySpec& query : setup.queries) query_ids_.insert(to_number(query.id));
@@ -123,8 +143,9 @@ void ServerTarget::subscribe(const ReplaySetup& setup) {
   handlers.replaced = [this](const protocol::HeldAt&) { take_snapshot(); };
   handlers.lost = [this](std::uint64_t ticks) { ticks_lost_ += ticks; };
   subscriber_.emplace(context_, options, handlers);
-  wait_until([&] { return subscriber_->state().is_live() && joined_count() > before; },
-             "the stream at " + options_.results);
+  wait_until([&] { return joined_count() > before; }, "the stream at " + options_.results,
+             options_.connect_timeout_ms);
+  wait_until([&] { return subscriber_->state().is_live(); }, "the stream's snapshot", patience_ms);
 }
 
 double ServerTarget::joined_count() {
@@ -224,12 +245,12 @@ void ServerTarget::take_snapshot() {
   }
 }
 
-void ServerTarget::wait_until(const std::function<bool()>& done, const std::string& what) {
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds(patience_ms);
+void ServerTarget::wait_until(const std::function<bool()>& done, const std::string& what,
+                              std::int64_t timeout_ms) {
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   while (!done()) {
     if (std::chrono::steady_clock::now() > give_up)
-      throw std::runtime_error(what + " has not come within " + std::to_string(patience_ms / 1000) +
-                               " s" +
+      throw std::runtime_error(what + " has not come within " + std::to_string(timeout_ms) + " ms" +
                                (subscriber_->obstacle().empty() ? "; is --results right?"
                                                                 : ": " + subscriber_->obstacle()));
     subscriber_->poll(poll_ms);

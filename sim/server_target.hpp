@@ -22,6 +22,7 @@ struct ServerTargetOptions {
   std::string results = "tcp://127.0.0.1:7412";
   bool wants_lists = true;              ///< without, nothing is subscribed to
   std::int64_t missed_after_ms = 1000;  ///< a finished tick's lists not here: take a snapshot
+  std::int64_t connect_timeout_ms = 5'000;  ///< until the server answers, and until it is subscribed
 };
 
 class ServerTarget : public ReplayTarget {
@@ -32,9 +33,14 @@ class ServerTarget : public ReplayTarget {
 
   const SpaceOptions& space() const { return client_.server().space; }
 
-  /// Puts the stream, the queries and the objects' names, and joins the stream. Once, before the
-  /// first row. Throws std::runtime_error if the server refuses.
-  void start(const ReplaySetup& setup, const NameTable& object_names);
+  /// Puts the stream, the queries and all names, and joins the stream. Once, before the first row.
+  /// Throws std::runtime_error if the server refuses.
+  void start(const ReplaySetup& setup, const NameTable& object_names,
+             const NameTable& query_names = {});
+
+  /// Asks for the names of all objects in `lists` that `object_names` has never seen: others than
+  /// this replay may have put them on the server. Throws std::runtime_error if the server refuses.
+  void learn_names(const protocol::ListStore& lists, NameTable& object_names);
 
   /// What the queries held before the first row, on a server where they have been before; later
   /// ticks report only what differs from it.
@@ -45,7 +51,7 @@ class ServerTarget : public ReplayTarget {
 
  private:
   std::size_t batch_rows_max(std::size_t row_bytes) const;
-  void put_names(const NameTable& object_names);
+  void put_names(const NameTable& names, const char* what);
   void put_queries(const ReplaySetup& setup);
   void subscribe(const ReplaySetup& setup);
   double joined_count();
@@ -54,7 +60,8 @@ class ServerTarget : public ReplayTarget {
   void await_lists(Tick tick);
   void take_tick(const protocol::DecodedTick& tick);
   void take_snapshot();
-  void wait_until(const std::function<bool()>& done, const std::string& what);
+  void wait_until(const std::function<bool()>& done, const std::string& what,
+                  std::int64_t timeout_ms);
 
   zmq::context_t& context_;
   ServerTargetOptions options_;

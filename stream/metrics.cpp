@@ -83,6 +83,9 @@ struct Metrics::State {
                                            "Bytes of tick messages given to the results socket.");
   prometheus::Counter& replies_dropped = counter(registry, "starling_replies_dropped_total",
                                                  "Replies to peers that had left or did not read.");
+  prometheus::Counter& out_of_memory =
+      counter(registry, "starling_decode_out_of_memory_total",
+              "Requests answered with busy because there was no memory to read them.");
 
   prometheus::Family<prometheus::Histogram>& stages =
       prometheus::BuildHistogram()
@@ -147,6 +150,10 @@ void Metrics::refused(ErrorCode code) {
 
 void Metrics::reply_dropped() {
   state_->replies_dropped.Increment();
+}
+
+void Metrics::decode_out_of_memory() {
+  state_->out_of_memory.Increment();
 }
 
 void Metrics::tick_finished(const StageTimes& times, double total_ms) {

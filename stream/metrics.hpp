@@ -43,6 +43,8 @@ class Metrics {
   void rows(protocol::RowReason outcome, std::uint64_t count);
   void refused(protocol::ErrorCode code);
   void reply_dropped();
+  /// A decode worker had no memory for a request, which is answered with busy.
+  void decode_out_of_memory();
   void tick_finished(const StageTimes& times, double total_ms);
   void tick_failed();
   void tick_published(double publish_ms, std::uint64_t bytes);

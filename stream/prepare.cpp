@@ -1,5 +1,6 @@
 #include "stream/prepare.hpp"
 
+#include <new>
 #include <string>
 #include <utility>
 
@@ -82,16 +83,12 @@ std::string beyond_credit_sentence(const Credit& granted) {
          " bytes; wait for replies, then send this batch and all after it again.";
 }
 
-}  // namespace
-
-PreparedRequest prepare_request(ReceivedBytes received, const protocol::Limits& limits,
-                                const Lattice& lattice, CreditLedger& ledger) {
-  PreparedRequest prepared;
-  prepared.received = std::move(received);
+void prepare(PreparedRequest& prepared, const protocol::Limits& limits, const Lattice& lattice,
+             CreditLedger& ledger) {
   prepared.frame = protocol::AlignedBytes(prepared.received.bytes);
   prepared.request = protocol::decode_request(prepared.frame, limits);
   protocol::DecodedRequest& request = prepared.request;
-  if (request.problem || !protocol::is_batch(request.body)) return prepared;
+  if (request.problem || !protocol::is_batch(request.body)) return;
 
   const Credit wanted{protocol::credit_rows(request.body), prepared.received.bytes.size()};
   switch (ledger.take(request.head.session, wanted)) {
@@ -105,6 +102,20 @@ PreparedRequest prepare_request(ReceivedBytes received, const protocol::Limits& 
       break;
     case CreditLedger::Taken::unknown_session:
       break;  // refused as such, in its turn
+  }
+}
+
+}  // namespace
+
+PreparedRequest prepare_request(ReceivedBytes received, const protocol::Limits& limits,
+                                const Lattice& lattice, CreditLedger& ledger) {
+  PreparedRequest prepared;
+  prepared.received = std::move(received);
+  try {
+    prepare(prepared, limits, lattice, ledger);
+  } catch (const std::bad_alloc&) {
+    prepared.rows = {};
+    prepared.request.problem = protocol::out_of_memory();
   }
   return prepared;
 }

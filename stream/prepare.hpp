@@ -33,6 +33,8 @@ struct PreparedRequest {
   Credit credit;                     ///< taken from the session's, to be given back
 };
 
+/// Where there is no memory for it, the request's problem says so; its credit is still to be given
+/// back.
 PreparedRequest prepare_request(ReceivedBytes received, const protocol::Limits& limits,
                                 const Lattice& lattice, CreditLedger& ledger);
 

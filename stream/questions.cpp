@@ -40,9 +40,20 @@ std::vector<QueryReport> to_reports(const Answers& answers) {
 void RequestHandler::hello(const Caller& caller, const protocol::Hello& request) {
   const auto opened =
       sessions_.open(request.resume_session, request.first_sequence, steady_now_us());
-  if (!opened)
+  if (!opened) {
+    const SessionLimits& limits = options_.sessions;
     return refuse(caller, ErrorCode::too_many_sessions,
-                  "The server has as many sessions as it may; try again when some have ended.");
+                  "All " + std::to_string(limits.sessions_max) +
+                      " sessions are taken and in use; say Hello again later (a session ends when "
+                      "it was silent for " +
+                      std::to_string(limits.idle_us / 1'000'000) +
+                      " s), or continue one of yours with resume_session, or start the server "
+                      "with a greater --sessions-max.");
+  }
+  if (opened->replaced) {
+    spdlog::debug("session {} was never used and makes room", *opened->replaced);
+    forget_session(*opened->replaced);
+  }
   parts_.credit.open(opened->session);
   spdlog::info("session {} {} by \"{}\"", opened->session, opened->resumed ? "resumed" : "opened",
                request.client);
@@ -187,6 +198,15 @@ void RequestHandler::send_neighbors(const Caller& caller, const Answers& answers
 
 void RequestHandler::refuse_unanswered(const Caller& caller, const Answers& answers) {
   refuse(caller, ErrorCode::answer_failed, "The engine could not answer: " + answers.error + '.');
+}
+
+void RequestHandler::get_names(const Caller& caller, const protocol::GetNames& request) {
+  protocol::Names names{
+      .epoch = parts_.publisher.epoch(), .name_count = names_.count(), .texts = {}};
+  names.texts.reserve(request.object_ids.size());
+  for (const std::uint64_t id : request.object_ids)
+    names.texts.push_back(names_.find(ObjectId{id}));
+  parts_.send(caller.peer, protocol::encode_names(caller.reply_head(), names));
 }
 
 void RequestHandler::get_stats(const Caller& caller) {

@@ -26,6 +26,9 @@ void RequestHandler::handle(const Peer& peer, PreparedRequest request) {
   const Caller caller{peer, decoded.head};
   const std::uint64_t session = caller.head.session;
   const bool is_known = sessions_.touch(session, steady_now_us());
+  // Decoding is never busy for another reason.
+  if (decoded.problem && decoded.problem->code == ErrorCode::busy)
+    parts_.metrics.decode_out_of_memory();
 
   if (decoded.sequenced && is_known) {
     handle_sequenced(caller, request);
@@ -40,6 +43,8 @@ void RequestHandler::handle(const Peer& peer, PreparedRequest request) {
     get_snapshot(caller, *snapshot);
   } else if (const auto* neighbors = std::get_if<protocol::GetNeighbors>(&decoded.body)) {
     get_neighbors(caller, *neighbors);
+  } else if (const auto* names = std::get_if<protocol::GetNames>(&decoded.body)) {
+    get_names(caller, *names);
   } else if (const auto* report = std::get_if<protocol::ReportReceived>(&decoded.body)) {
     report_received(caller, *report);
   } else {
@@ -55,11 +60,15 @@ void RequestHandler::refuse_malformed(const Peer& peer, const std::string& sente
 void RequestHandler::expire(std::int64_t now_us) {
   for (const std::uint64_t session : sessions_.expire(now_us)) {
     spdlog::info("session {} was idle and is closed", session);
-    parts_.credit.close(session);
-    snapshots_.drop_session(session);
-    losses_.drop_session(session);
+    forget_session(session);
   }
   snapshots_.expire(now_us);
+}
+
+void RequestHandler::forget_session(std::uint64_t session) {
+  parts_.credit.close(session);
+  snapshots_.drop_session(session);
+  losses_.drop_session(session);
 }
 
 void RequestHandler::refuse(const Caller& caller, ErrorCode code, std::string sentence) {

@@ -100,9 +100,12 @@ class RequestHandler {
   void get_neighbors(const Caller& caller, const protocol::GetNeighbors& request);
   void send_neighbors(const Caller& caller, const Answers& answers);
   void refuse_unanswered(const Caller& caller, const Answers& answers);
+  void get_names(const Caller& caller, const protocol::GetNames& request);
   void get_stats(const Caller& caller);
   void report_received(const Caller& caller, const protocol::ReportReceived& request);
 
+  /// All that is kept for a session, once the table has let go of it.
+  void forget_session(std::uint64_t session);
   void refuse(const Caller& caller, protocol::ErrorCode code, std::string sentence);
   protocol::ErrorReply unknown_stream(std::string_view stream) const;
 

@@ -50,6 +50,10 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
     throw std::invalid_argument("the credit in bytes must cover one frame of the greatest length");
   if (options.limits.credit_rows < options.limits.rows_max)
     throw std::invalid_argument("the credit in rows must cover one request of the most rows");
+  constexpr std::size_t text_bytes_besides = 16;  // its length, NUL, padding and place
+  if (options.limits.names_asked_max * (options.limits.text_bytes_max + text_bytes_besides) >
+      protocol::chunk_bytes_max)
+    throw std::invalid_argument("the names of one request must fit one reply");
   return options;
 }
 

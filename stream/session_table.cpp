@@ -14,17 +14,36 @@ std::optional<SessionTable::Opened> SessionTable::open(std::uint64_t resume_sess
                                                        std::int64_t now_us) {
   if (touch(resume_session, now_us))
     return Opened{resume_session, true, sessions_.at(resume_session).last_sequence};
-  if (sessions_.size() >= limits_.sessions_max) return std::nullopt;
+  std::optional<std::uint64_t> replaced;
+  if (sessions_.size() >= limits_.sessions_max) {
+    if (unused_.empty()) return std::nullopt;
+    replaced = unused_.front();
+    forget(sessions_.find(*replaced));
+  }
   while (next_session_ == 0 || sessions_.contains(next_session_)) ++next_session_;
   const std::uint64_t id = next_session_++;
-  sessions_[id] = {.heard_us = now_us, .last_sequence = first_sequence - 1, .replies = {}};
-  return Opened{id, false, first_sequence - 1};
+  sessions_[id] = {.heard_us = now_us,
+                   .last_sequence = first_sequence - 1,
+                   .replies = {},
+                   .unused = unused_.insert(unused_.end(), id)};
+  return Opened{id, false, first_sequence - 1, replaced};
+}
+
+void SessionTable::take_off_unused(Session& session) {
+  if (session.unused) unused_.erase(*session.unused);
+  session.unused.reset();
+}
+
+void SessionTable::forget(Sessions::iterator session) {
+  take_off_unused(session->second);
+  sessions_.erase(session);
 }
 
 bool SessionTable::touch(std::uint64_t session, std::int64_t now_us) {
   const auto found = sessions_.find(session);
   if (found == sessions_.end()) return false;
   found->second.heard_us = now_us;
+  take_off_unused(found->second);
   return true;
 }
 
@@ -32,7 +51,7 @@ std::vector<std::uint64_t> SessionTable::expire(std::int64_t now_us) {
   std::vector<std::uint64_t> expired;
   for (const auto& [id, session] : sessions_)
     if (now_us - session.heard_us > limits_.idle_us) expired.push_back(id);
-  for (const std::uint64_t id : expired) sessions_.erase(id);
+  for (const std::uint64_t id : expired) forget(sessions_.find(id));
   return expired;
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <optional>
 #include <unordered_map>
 #include <variant>
@@ -33,9 +34,12 @@ class SessionTable {
     std::uint64_t session = 0;
     bool resumed = false;
     std::uint64_t last_sequence = 0;
+    std::optional<std::uint64_t> replaced{};  ///< a session that is forgotten for this one
   };
   /// Continues `resume_session` if it lives, else opens a new one whose next number is
-  /// `first_sequence`. Nothing if there are too many.
+  /// `first_sequence`. When there are sessions_max, it takes the place of the oldest of those that
+  /// were never heard of again, which have nothing to lose; so Hellos alone keep nobody out.
+  /// Nothing if all have been used.
   std::optional<Opened> open(std::uint64_t resume_session, std::uint64_t first_sequence,
                              std::int64_t now_us);
 
@@ -74,12 +78,18 @@ class SessionTable {
   struct Session {
     std::int64_t heard_us = 0;
     std::uint64_t last_sequence = 0;
-    std::deque<std::optional<SequencedReply>> replies;  ///< the last one is of last_sequence
+    std::deque<std::optional<SequencedReply>> replies;         ///< the last one is of last_sequence
+    std::optional<std::list<std::uint64_t>::iterator> unused;  ///< its place in unused_, if there
   };
+  using Sessions = std::unordered_map<std::uint64_t, Session>;
+
+  void take_off_unused(Session& session);
+  void forget(Sessions::iterator session);
 
   SessionLimits limits_;
   std::uint64_t next_session_;
-  std::unordered_map<std::uint64_t, Session> sessions_;
+  Sessions sessions_;
+  std::list<std::uint64_t> unused_;  ///< opened and not heard of again, the oldest first
 };
 
 }  // namespace starling::stream

@@ -69,6 +69,39 @@ TEST(LiveTable, FitsItsSizeAndShowsTheSmallestKeys) {
   EXPECT_THAT(lines.back(), testing::StartsWith("5 "));
 }
 
+TEST(LiveTable, ShowsNamesWhereTheyAreKnownAndKeepsItsColumns) {
+  ListStore lists;
+  lists[{.query = QueryId{1}, .has_subject = true, .subject = ObjectId{55}}].neighbors = {
+      {ObjectId{17}, 3.25}, {ObjectId{9}, 14.0}};
+  sim::NameTable names;
+  names.put(55, "stra\u00dfe");
+  names.put(9, std::string(100, 'x'));
+  const auto lines = lines_of(render_table(status_of("s"), lists, {}, names));
+  EXPECT_EQ(lines.back(),
+            "stra\u00dfe                17 (3.2)  " + std::string(20, 'x') + " (14.0)  ");
+}
+
+TEST(LiveTable, CutsNoCharacterInHalf) {
+  ListStore lists;
+  lists[{.query = QueryId{1}}] = {};
+  sim::NameTable names;
+  names.put(1, "\u00df\u00df\u00df\u00df");
+  const auto lines =
+      lines_of(render_table(status_of("s"), lists, {.rows = 10, .columns = 3}, names));
+  EXPECT_EQ(lines.back(), "\u00df\u00df\u00df");
+}
+
+TEST(LiveTable, AsksForTheIdsThatItShows) {
+  const auto ids = ids_in_table(lists_of(1000), {.rows = 3, .columns = 80});
+  EXPECT_EQ(ids, (std::vector<std::uint64_t>{0, 100, 1, 101, 2, 102}));
+}
+
+TEST(LiveTable, SaysNoNumberOfObjectsBeforeATickHasToldIt) {
+  TableStatus status = status_of("riders");
+  status.object_count.reset();
+  EXPECT_EQ(lines_of(render_table(status, {}, {})).front(), "riders  tick 7  125.000 s");
+}
+
 TEST(LiveTable, CutsNoNeighbourInHalf) {
   ListStore lists;
   lists[{.query = QueryId{4}}].neighbors = {{ObjectId{17}, 3.25}, {ObjectId{9}, 14.0}};
@@ -86,6 +119,7 @@ TEST(LiveTable, LetsNoNameSteerTheTerminal) {
   const std::string table = render_table(status_of("bad\x1b[2J\rname"), {}, {});
   EXPECT_THAT(table, HasSubstr("bad?[2J?name"));
   EXPECT_EQ(table.find('\x1b'), std::string::npos);
+  EXPECT_THAT(render_table(status_of("a\u009b2Jb"), {}, {}), HasSubstr("a?2Jb"));
 }
 
 TEST(LiveTable, WritesDatesInUtcAndShortTimesInSeconds) {

@@ -79,16 +79,17 @@ class SubscribeTest(unittest.TestCase):
         process = self.start("subscribe", "pairs", *self.connect(), *more)
         return process, LineReader(process.stdout), LineReader(process.stderr)
 
-    def replay(self, distance_m):
+    def replay(self, distance_m, ids=("1", "2"), more=()):
         """Ten ticks of two objects; the later in time than all before."""
         path = os.path.join(self.folder.name, "trace.csv")
         with open(path, "w") as file:
             file.write("id,t,x,y\n")
             for _ in range(10):
                 self.time_s += 1
-                file.write(f"1,{self.time_s},0,0\n2,{self.time_s},{distance_m + self.time_s},0\n")
+                file.write(f"{ids[0]},{self.time_s},0,0\n"
+                           f"{ids[1]},{self.time_s},{distance_m + self.time_s},0\n")
         subprocess.run([PROGRAM, "replay", path, "--columns", "id=id,time=t,x=x,y=y", "--queries",
-                        "all", "--tick", "1s", "--stream", "pairs", *self.connect()],
+                        "all", "--tick", "1s", "--stream", "pairs", *self.connect(), *more],
                        check=True, timeout=PATIENCE_S, capture_output=True)
 
     def replay_until(self, lines, text, distance_m):
@@ -128,6 +129,44 @@ class SubscribeTest(unittest.TestCase):
         row = lines.line().split(",")
         self.assertEqual(row[2:5], ["1", "1", "2"])
         self.assertEqual(row[5], f"{100 + int(row[1]) // 1_000_000}.000")
+
+    def test_on_an_idle_server_what_is_held_shows_at_once(self):
+        self.serve()
+        self.replay(100)  # no tick follows
+        subscriber, lines, _ = self.subscribe("--format", "ndjson")
+        whole = json.loads(lines.line())
+        self.assertEqual((whole["event"], whole["tick"], whole["lists"]), ("whole", 10, 2))
+        self.assertEqual(json.loads(lines.line())["neighbors"],
+                         [{"object": "2", "distance_m": 110}])
+        self.assertEqual(self.end(subscriber, signal.SIGTERM), 0)
+        subscriber, lines, _ = self.subscribe("--format", "csv", "--ticks", "1")
+        self.assertEqual([lines.line() for _ in range(3)],
+                         [CSV_HEAD, "10,10000000,1,1,2,110.000", "10,10000000,2,1,1,110.000"])
+        self.assertEqual(subscriber.wait(PATIENCE_S), 0)
+        subscriber, lines, _ = self.subscribe()
+        self.assertIn("pairs  tick 10", lines.line())
+        self.assertEqual(self.line_with(lines, "2 (110.0)").split(), ["1", "2", "(110.0)"])
+
+    def test_text_ids_are_shown_by_their_names(self):
+        self.serve()
+        self.replay(100, ids=("tram 7", "bus"))
+        subscriber, lines, _ = self.subscribe("--format", "csv", "--ticks", "1")
+        self.assertEqual([lines.line() for _ in range(3)],
+                         [CSV_HEAD, "10,10000000,bus,1,tram 7,110.000",
+                          "10,10000000,tram 7,1,bus,110.000"])
+        subscriber, lines, _ = self.subscribe("--format", "ndjson")
+        line = json.loads(self.line_with(lines, '"subject_name":"bus"'))
+        self.assertEqual(line["neighbors"][0]["name"], "tram 7")
+        subscriber, lines, _ = self.subscribe()
+        self.line_with(lines, "tram 7                bus (110.0)")
+
+    def test_a_replay_into_a_server_names_objects_that_others_put_there(self):
+        self.serve()
+        self.replay(100, ids=("tram 7", "bus"))
+        out = os.path.join(self.folder.name, "out.csv")
+        self.replay(100, ids=("car", "van"), more=("--out", out))
+        with open(out) as file:
+            self.assertIn(",tram 7,", file.read())
 
     def test_a_servers_restart_is_survived_and_said(self):
         server = self.serve()

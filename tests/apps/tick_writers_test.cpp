@@ -20,9 +20,10 @@ protocol::TickHeader header_of(const ReportWith& with) {
 class NdjsonWriter : public testing::Test {
  protected:
   std::string written(const ShownTick& tick) {
-    make_ndjson_writer(out_)->write(tick);
+    make_ndjson_writer(out_, names_)->write(tick);
     return out_.str();
   }
+  sim::NameTable names_;
   std::ostringstream out_;
 };
 
@@ -55,6 +56,25 @@ TEST_F(NdjsonWriter, CarriesWhatTheStreamCarries) {
             "{\"object\":\"2\",\"position\":[1.5,-2,0],\"tags\":6}]}\n");
 }
 
+TEST_F(NdjsonWriter, AddsNamesToIdsWhereTheyAreKnown) {
+  names_.put(5, "tram \"7\"\\\n");
+  names_.put(9, "stra\u00dfe");
+  const protocol::HeldList list{.neighbors = {{ObjectId{9}, 1.5}, {ObjectId{2}, 3}}, .states = {}};
+  const protocol::ListKey subject{QueryId{1}, true, ObjectId{5}};
+  EXPECT_EQ(written({header_of({}), false, {{subject, ListEvent::updated, &list}}}),
+            "{\"tick\":3,\"time_us\":2000000,\"event\":\"updated\",\"query\":\"1\","
+            "\"subject\":\"5\",\"subject_name\":\"tram \\\"7\\\"\\\\\\u000a\",\"neighbors\":["
+            "{\"object\":\"9\",\"name\":\"stra\u00dfe\",\"distance_m\":1.5},"
+            "{\"object\":\"2\",\"distance_m\":3}]}\n");
+}
+
+TEST(ShownIds, AreThoseOfQueriesSubjectsAndNeighbours) {
+  const protocol::HeldList list{.neighbors = {{ObjectId{9}, 1.5}, {ObjectId{2}, 3}}, .states = {}};
+  EXPECT_EQ(ids_in({{{QueryId{1}, true, ObjectId{5}}, ListEvent::updated, &list},
+                    {{.query = QueryId{4}}, ListEvent::removed, nullptr}}),
+            (std::vector<std::uint64_t>{1, 5, 9, 2, 4}));
+}
+
 TEST_F(NdjsonWriter, BeginsAWholeTickWithALineThatSaysSo) {
   EXPECT_EQ(written({header_of({}), true, {}}),
             "{\"tick\":3,\"time_us\":2000000,\"event\":\"whole\",\"lists\":0}\n");
@@ -62,11 +82,13 @@ TEST_F(NdjsonWriter, BeginsAWholeTickWithALineThatSaysSo) {
 
 TEST_F(NdjsonWriter, ThrowsWhenTheOutputIsGone) {
   out_.setstate(std::ios::badbit);
-  EXPECT_THROW(make_ndjson_writer(out_)->write({header_of({}), true, {}}), std::runtime_error);
+  EXPECT_THROW(make_ndjson_writer(out_, names_)->write({header_of({}), true, {}}),
+               std::runtime_error);
 }
 
 TEST(CsvWriter, RefusesAStreamWithoutDistances) {
-  EXPECT_THROW(make_csv_writer()->write({header_of({.distance = false}), true, {}}),
+  const sim::NameTable names;
+  EXPECT_THROW(make_csv_writer(names)->write({header_of({.distance = false}), true, {}}),
                std::runtime_error);
 }
 

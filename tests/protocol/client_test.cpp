@@ -2,6 +2,7 @@
 // and after a server that has forgotten the session, and refusals as values.
 #include "protocol/client.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <set>
 
@@ -146,6 +147,43 @@ TEST_F(ClientTest, ASilentServerEndsInATimeoutThatNamesIt) {
   } catch (const TimeoutError& error) {
     EXPECT_NE(std::string(error.what()).find(server.endpoint()), std::string::npos);
   }
+}
+
+TEST_F(ClientTest, AServerThatIsNotThereIsGivenUpAfterTheTimeToConnect) {
+  ClientOptions nobody{.commands = "tcp://127.0.0.1:1", .connect_timeout_ms = 60};
+  try {
+    Client client(context, nobody);
+    FAIL() << "It said hello to nobody.";
+  } catch (const TimeoutError& error) {
+    const std::string sentence = error.what();
+    EXPECT_NE(sentence.find("did not answer within 60 ms"), std::string::npos) << sentence;
+    EXPECT_NE(sentence.find("starling serve"), std::string::npos) << sentence;
+  }
+}
+
+TEST_F(ClientTest, NamesAreAnsweredInTheOrderAsked) {
+  FakeServer server(context, [](const DecodedRequest& request) -> std::optional<Frame> {
+    if (is_hello(request)) return hello_reply(7, 1);
+    EXPECT_TRUE(std::ranges::equal(std::get<GetNames>(request.body).object_ids, ids));
+    return encode_names(head_of(request), {5, 6, {"a", "", "c"}});
+  });
+  Client client(context, options(server));
+  const auto names = client.get_names(ids);
+  ASSERT_TRUE(names);
+  EXPECT_EQ(names->epoch, 5u);
+  EXPECT_EQ(names->name_count, 6u);
+  EXPECT_EQ(names->texts, (std::vector<std::string>{"a", "", "c"}));
+}
+
+TEST_F(ClientTest, AnAnswerWithTooFewNamesIsRefused) {
+  FakeServer server(context, [](const DecodedRequest& request) -> std::optional<Frame> {
+    if (is_hello(request)) return hello_reply(7, 1);
+    return encode_names(head_of(request), {5, 6, {"a"}});
+  });
+  Client client(context, options(server));
+  const auto names = client.get_names(ids);
+  ASSERT_FALSE(names);
+  EXPECT_EQ(names.problem().code, ErrorCode::malformed);
 }
 
 TEST_F(ClientTest, AHelloThatIsRefusedForGoodThrows) {

@@ -32,6 +32,7 @@ std::optional<Problem> decode_as_reply(const Bytes& bytes) {
   const ListChunk* lists = nullptr;
   if (const auto* page = std::get_if<SnapshotPage>(&decoded.body)) lists = &page->lists;
   if (const auto* answer = std::get_if<Neighbors>(&decoded.body)) lists = &answer->lists;
+  if (const auto* names = std::get_if<Names>(&decoded.body)) encode_names(decoded.head, *names);
   if (!decoded.problem && lists != nullptr)
     for (std::size_t list = 0; list < lists->list_count(); ++list) list_of(*lists, list);
   return decoded.problem;

@@ -29,7 +29,7 @@ FakeStream::FakeStream(std::uint64_t epoch, std::uint64_t seed) : epoch_(epoch),
 }
 
 HeldAt FakeStream::now() const {
-  return {epoch_, finished_, tau_of(finished_), sequence_};
+  return {epoch_, finished_, tau_of(finished_), sequence_, with_everything};
 }
 
 void FakeStream::change_one(std::map<ListKey, ListEvent>& changed) {

@@ -52,7 +52,8 @@ TEST(ReplyCodec, AHelloReplyCarriesTheServersTerms) {
                              .unanswered_max = 8,
                              .k_max = 9,
                              .questions_max = 10,
-                             .text_bytes_max = 11},
+                             .text_bytes_max = 11,
+                             .names_asked_max = 13},
                   .session_idle_ms = 12};
   const Decoded decoded(encode_hello_reply(head, sent));
   const auto& reply = decoded.as<HelloReply>();
@@ -112,6 +113,7 @@ TEST(ReplyCodec, ASnapshotPageCarriesItsTickAndLists) {
   EXPECT_EQ(page.head.sequence, 4u);
   EXPECT_EQ(page.head.next_page, 5u);
   EXPECT_EQ(page.head.list_count, 6u);
+  EXPECT_EQ(page.head.with, lists.source().with);
   ASSERT_EQ(page.lists.list_count(), 3u);
   EXPECT_EQ(key_of(page.lists, 0), (ListKey{QueryId{1}, true, ObjectId{55}}));
   EXPECT_EQ(key_of(page.lists, 1), (ListKey{QueryId{2}, false, ObjectId{}}));
@@ -121,6 +123,26 @@ TEST(ReplyCodec, ASnapshotPageCarriesItsTickAndLists) {
                           {{{3, 4, 0}, 1}, {{-1, 0, 0}, 2}}};
   EXPECT_EQ(held, expected);
   EXPECT_EQ(list_of(page.lists, 1), HeldList{});
+}
+
+TEST(ReplyCodec, NamesComeInTheOrderAskedAndEmptyWhereThereIsNone) {
+  const Names sent{7, 8, {"bus 7", "", "stra\u00dfe", ""}};
+  const Decoded decoded(encode_names(head, sent));
+  const auto& reply = decoded.as<Names>();
+  EXPECT_EQ(reply.epoch, 7u);
+  EXPECT_EQ(reply.name_count, 8u);
+  EXPECT_EQ(reply.texts, sent.texts);
+  const Decoded none(encode_names(head, {}));
+  EXPECT_TRUE(none.as<Names>().texts.empty());
+}
+
+TEST(ReplyCodec, ANameThatIsNotUtf8OrHasANulIsRefused) {
+  using namespace std::string_view_literals;
+  for (const std::string_view text : {"\xff"sv, "a\0b"sv, "\xc0\xaf"sv}) {
+    const Decoded decoded(encode_names(head, {1, 2, {text}}));
+    ASSERT_TRUE(decoded.reply.problem);
+    EXPECT_EQ(decoded.reply.problem->code, ErrorCode::malformed);
+  }
 }
 
 TEST(ReplyCodec, ARequestIsNoReply) {

@@ -108,6 +108,7 @@ TEST(RequestCodec, ArraysOfDifferentLengthsAreRefused) {
 }
 
 TEST(RequestCodec, AnEmptyBatchIsAllowed) {
+  EXPECT_FALSE(refusal_of(GetNames{}));
   EXPECT_FALSE(refusal_of(UpdateBatch{}));
   EXPECT_FALSE(refusal_of(PutQueries{"riders", {}}));
 }
@@ -182,6 +183,21 @@ TEST(RequestCodec, MoreRowsThanAllowedAreRefused) {
   expect_too_many(RemoveQueries{"riders", ids});
   expect_too_many(GetSnapshot{"riders", ids, 0});
   expect_too_many(GetNeighbors{std::vector<QuerySpec>(2)});
+}
+
+TEST(RequestCodec, NamesAreAskedForUpToALimitOfTheirOwn) {
+  const std::vector<std::uint64_t> ids(3);
+  EXPECT_FALSE(refusal_of(GetNames{ids}, {.rows_max = 1, .names_asked_max = 3}));
+  const auto problem = refusal_of(GetNames{ids}, {.names_asked_max = 2});
+  ASSERT_EQ(code_of(problem), ErrorCode::too_many_rows);
+  EXPECT_THAT(problem->sentence, HasSubstr("3 object_ids; allowed are 2, so split it"));
+}
+
+TEST(RequestCodec, AskingForNamesIsNoBatchAndCostsNothing) {
+  const std::uint64_t ids[] = {1, 2};
+  EXPECT_FALSE(is_batch(GetNames{ids}));
+  EXPECT_FALSE(is_sequenced(GetNames{ids}));
+  EXPECT_EQ(credit_rows(GetNames{ids}), 0u);
 }
 
 TEST(RequestCodec, AFrameBeyondTheLimitIsRefusedUnread) {

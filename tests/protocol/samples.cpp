@@ -50,6 +50,7 @@ std::vector<NamedRequest> sample_requests() {
       {"GetStats", control, GetStats{}},
       {"AdvanceTick", sequenced, AdvanceTick{-1'000'000}},
       {"ReportReceived", control, ReportReceived{"riders", 78, 79, 80}},
+      {"GetNames", control, GetNames{ids}},
   };
 }
 
@@ -77,6 +78,7 @@ std::vector<NamedFrame> sample_reply_frames() {
   add("Neighbors", encode_neighbors(head, {.epoch = 1, .tick = Tick{2}}, lists.source()));
   add("Stats", encode_stats(head, {{{"ticks_total", 17.0}}}));
   add("TickDone", encode_tick_done(head, {.tick = Tick{4}, .tau_us = 5}));
+  add("Names", encode_names(head, {6, 7, {"bus 7", "", "stra\u00dfe"}}));
   return frames;
 }
 

@@ -144,6 +144,18 @@ class Client:
     def advance(self, tau_us):
         return self.change("AdvanceTick", tau_us=tau_us)
 
+    def names(self, ids):
+        """{id: text} of those that have a name, as many at a time as the server takes."""
+        result = {}
+        for first in range(0, len(ids), self.hello.NamesAskedMax()):
+            asked = ids[first:first + self.hello.NamesAskedMax()]
+            reply = self.call("GetNames", object_ids=vector("Uint64", asked))
+            assert reply.TextsLength() == len(asked)
+            for at, number in enumerate(asked):
+                if reply.Texts(at):
+                    result[number] = reply.Texts(at).decode()
+        return result
+
 
 def lists_of(chunk):
     """[(key, removed, neighbours)] of a ListChunk."""

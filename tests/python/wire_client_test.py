@@ -230,6 +230,19 @@ class WireClientTest(unittest.TestCase):
             texts=vector_of(lambda builder: [builder.CreateString(text)
                                              for text in ("abc", "007", "abc")]))
         self.assertEqual((reply.Accepted(), reply.Rejected()), (2, 1))
+        self.assertEqual(self.client.names([7, 0x44BC2CF5AD770999, 8]),
+                         {0x44BC2CF5AD770999: "abc"})
+
+    def test_names_are_told_in_as_many_requests_as_it_takes(self):
+        abc, most = 0x44BC2CF5AD770999, self.client.hello.NamesAskedMax()
+        self.client.change("PutNames", ids=vector("Uint64", [abc]),
+                           texts=vector_of(lambda builder: [builder.CreateString("abc")]))
+        self.assertEqual(self.client.names(list(range(most)) + [abc]), {abc: "abc"})
+        self.assert_refused("too_many_rows", lambda: self.client.call(
+            "GetNames", object_ids=vector("Uint64", [abc] * (most + 1))))
+        none = self.client.call("GetNames", object_ids=vector("Uint64", []))
+        self.assertEqual((none.TextsLength(), none.NameCount()), (0, 1))
+        self.assertEqual(none.Epoch(), self.client.hello.Epoch())
 
     def test_bad_requests_get_their_error_and_the_server_lives_on(self):
         self.put_stream()

@@ -33,6 +33,7 @@ TEST(ReplayOptions, TheDefaultsReplayEverythingAsFastAsItGoes) {
   EXPECT_EQ(plan.age_max_us, Filter::any_age);
   EXPECT_EQ(plan.object_ttl_us, ObjectTableOptions::never_us);
   EXPECT_FALSE(plan.trace.space);
+  EXPECT_EQ(plan.connect_timeout_ms, 5000);
 }
 
 TEST(ReplayOptions, TimesAndDurationsBecomeMicroseconds) {
@@ -66,6 +67,8 @@ TEST(ReplayOptions, OnCountsWithChangesOnly) {
 TEST(ReplayOptions, ARefusalNamesTheFlag) {
   EXPECT_THAT(refusal(with(&ReplayFlags::tick, "0s")), HasSubstr("--tick: '0s' is not a positive"));
   EXPECT_THAT(refusal(with(&ReplayFlags::tick, "1")), HasSubstr("--tick: '1'"));
+  EXPECT_THAT(refusal(with(&ReplayFlags::connect_timeout, "soon")),
+              HasSubstr("--connect-timeout: 'soon' is not a positive"));
   EXPECT_THAT(refusal(with(&ReplayFlags::max_age, "old")), HasSubstr("--max-age: 'old'"));
   EXPECT_THAT(refusal(with(&ReplayFlags::object_ttl, "-1s")), HasSubstr("--object-ttl: '-1s'"));
   EXPECT_THAT(refusal(with(&ReplayFlags::from, "noon")), HasSubstr("--from: 'noon' is not a time"));

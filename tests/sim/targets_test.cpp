@@ -8,6 +8,7 @@
 #include <zmq.hpp>
 
 #include "cpu/cpu_engine.hpp"
+#include "protocol/text_id.hpp"
 #include "sim/embedded_target.hpp"
 #include "sim/replay.hpp"
 #include "sim/result_csv.hpp"
@@ -286,6 +287,36 @@ TEST(ServerTarget, TellsTheServerTheObjectsNames) {
       },
       testing::ThrowsMessage<std::runtime_error>(
           HasSubstr("the server rejects 1 of the objects' names")));
+}
+
+TEST(ServerTarget, LearnsTheNamesOfObjectsThatOthersPut) {
+  stream::RunningServer server;
+  const std::uint64_t tram = to_number(protocol::id_of_text("tram 7"));
+  const std::uint64_t ids[] = {tram};
+  ASSERT_TRUE(server.client().put_names({ids, {"tram 7"}}));
+  ServerTarget target(server.context(), {.commands = server.endpoints().commands,
+                                         .results = server.endpoints().results});
+  NameTable names;
+  const std::uint64_t own = names.intern("car_0").id;
+  protocol::ListStore lists;
+  lists[{QueryId{1}, true, ObjectId{tram}}].neighbors = {{ObjectId{own}, 1}, {ObjectId{9}, 2}};
+  target.learn_names(lists, names);
+  EXPECT_EQ(names.texts().at(tram), "tram 7");
+  EXPECT_EQ(names.texts().at(own), "car_0");
+  EXPECT_EQ(names.texts().at(9), "") << "an id without a name is its number";
+}
+
+TEST(ServerTarget, SaysWhichEndpointIsWrongWhenItsSubscriptionDoesNotArrive) {
+  stream::RunningServer server;
+  ServerTarget target(server.context(), {.commands = server.endpoints().commands,
+                                         .results = "tcp://127.0.0.1:1",
+                                         .connect_timeout_ms = 60});
+  EXPECT_THAT(
+      [&] {
+        target.start({"replay", ReportOn::distance, every_kind_of_query()}, NameTable());
+      },
+      testing::ThrowsMessage<std::runtime_error>(
+          HasSubstr("tcp://127.0.0.1:1 has not come within 60 ms; is --results right?")));
 }
 
 TEST(ServerTarget, ALaterReplayGoesOnWhereTheServerIs) {

@@ -202,6 +202,36 @@ TEST_F(HostileTest, AFloodIsReadAsFastAsItIsDecodedAndAllOfItAnswered) {
   }
 }
 
+TEST_F(HostileTest, AFloodOfHellosKeepsNobodyOut) {
+  ServerOptions options = manual_options();
+  options.sessions.sessions_max = 4;
+  RunningServer small(options);
+  RawPeer flood(small.context(), small.endpoints().commands);
+  for (int hello = 0; hello < 100; ++hello) flood.hello();
+  auto client = small.client();
+  ASSERT_TRUE(client.update(fixes.batch()));
+  for (int hello = 0; hello < 100; ++hello) flood.hello();
+  const std::uint64_t session_before = client.server().session;
+  EXPECT_EQ(client.advance_tick(1).value().object_count, 2u);
+  EXPECT_EQ(client.server().session, session_before) << "a session in use is kept";
+  EXPECT_LE(small.stat("starling_sessions"), 4);
+}
+
+TEST_F(HostileTest, WhenAllSessionsAreInUseAHelloIsToldWhatToDo) {
+  ServerOptions options = manual_options();
+  options.sessions.sessions_max = 1;
+  RunningServer small(options);
+  auto client = small.client();
+  ASSERT_TRUE(client.update(fixes.batch()));
+  RawPeer late(small.context(), small.endpoints().commands);
+  const auto reply = late.ask(encoded({}, protocol::Hello{.client = "late", .key = ""}));
+  ASSERT_TRUE(reply);
+  ASSERT_EQ(reply->error(), ErrorCode::too_many_sessions);
+  const auto& sentence = std::get<protocol::ErrorReply>(reply->decoded.body).problem.sentence;
+  EXPECT_NE(sentence.find("silent for 600 s"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("--sessions-max"), std::string::npos) << sentence;
+}
+
 TEST_F(HostileTest, AReqSocketIsAnsweredToo) {
   zmq::socket_t req(server.context(), zmq::socket_type::req);
   req.set(zmq::sockopt::linger, 0);

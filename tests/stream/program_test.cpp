@@ -157,14 +157,39 @@ TEST_F(ProgramTest, FlagsWinOverEnvironmentAndThatOverTheFile) {
   EXPECT_EQ(by_file.space.resolution_m, 0.5);
   EXPECT_EQ(by_file.space.origin, (Position{1, 2, 3}));
   EXPECT_TRUE(by_file.manual_ticks);
-  const auto by_environment =
-      terms({}, {"STARLING_SPACE=planar2", "STARLING_RESOLUTION=0.25", "STARLING_TICK=1s"});
+  const auto by_environment = terms(
+      {},
+      {"STARLING_SERVE_SPACE=planar2", "STARLING_SERVE_RESOLUTION=0.25", "STARLING_SERVE_TICK=1s"});
   EXPECT_EQ(by_environment.space.space, Space::planar2);
   EXPECT_EQ(by_environment.space.resolution_m, 0.25);
   EXPECT_FALSE(by_environment.manual_ticks);
-  const auto by_flag = terms({"--resolution", "0.125"}, {"STARLING_RESOLUTION=0.25"});
+  const auto by_flag = terms({"--resolution", "0.125"}, {"STARLING_SERVE_RESOLUTION=0.25"});
   EXPECT_EQ(by_flag.space.resolution_m, 0.125);
   unlink(config.c_str());
+}
+
+TEST_F(ProgramTest, TheEnvironmentOfOneCommandDoesNotReachAnother) {
+  const std::string trace = temporary_path("trace.csv");
+  std::ofstream(trace) << "id,t,x,y\n1,1,0,0\n2,2,1,0\n";
+  const std::vector<std::string> replay{"replay", trace, "--columns", "id=id,time=t,x=x,y=y"};
+  Program unharmed(replay, {"STARLING_SERVE_TICK=manual"});
+  EXPECT_TRUE(unharmed.says("2 replayed")) << unharmed.said();
+  EXPECT_EQ(unharmed.exit_status(), 0);
+  Program told(replay, {"STARLING_REPLAY_TICK=manual"});
+  EXPECT_TRUE(told.says("--tick: 'manual'")) << told.said();
+  EXPECT_EQ(told.exit_status(), 2);
+  unlink(trace.c_str());
+}
+
+TEST_F(ProgramTest, AReplayIntoNoServerSaysSoWhenItsTimeToConnectIsOver) {
+  const std::string trace = temporary_path("trace.csv");
+  std::ofstream(trace) << "id,t,x,y\n1,1,0,0\n";
+  Program program({"replay", trace, "--columns", "id=id,time=t,x=x,y=y", "--connect",
+                   "tcp://127.0.0.1:1", "--connect-timeout", "70ms"});
+  EXPECT_TRUE(program.says("tcp://127.0.0.1:1 did not answer within 70 ms")) << program.said();
+  EXPECT_TRUE(program.says("starling serve")) << program.said();
+  EXPECT_EQ(program.exit_status(), 1);
+  unlink(trace.c_str());
 }
 
 TEST_F(ProgramTest, WrongUsageExitsTwoAndNamesTheFlag) {

@@ -8,6 +8,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
+#include <spdlog/spdlog.h>
 
 #include "cpu/cpu_engine.hpp"
 
@@ -42,7 +43,9 @@ RunningServer::RunningServer(const ServerOptions& options)
 
 RunningServer::RunningServer(const ServerOptions& options, std::unique_ptr<Engine> engine)
     : server_(std::make_unique<Server>(options, std::move(engine))),
-      thread_([this] { server_->run(); }) {}
+      thread_([this] { server_->run(); }) {
+  spdlog::set_level(spdlog::level::err);  // what went wrong, and not each session
+}
 
 RunningServer::~RunningServer() {
   stop();

@@ -247,6 +247,45 @@ TEST_F(ServerTest, ARestartIsNoticedByItsEpochAndResynchronised) {
   EXPECT_TRUE(held(subscriber, 1).empty()) << "nothing of the first server is left";
 }
 
+TEST_F(ServerTest, NamesThatWerePutAreToldAndUnknownIdsHaveNone) {
+  const std::uint64_t tram = to_number(protocol::id_of_text("tram 7"));
+  const std::uint64_t bus = to_number(protocol::id_of_text("bus 9"));
+  const std::uint64_t put[] = {tram, bus, 12};
+  ASSERT_EQ(client.put_names({put, {"tram 7", "bus 9", "12"}}).value().accepted, 3u);
+  const std::uint64_t asked[] = {bus, 12, 99, tram, bus};
+  const auto names = server.client().get_names(asked).value();
+  EXPECT_EQ(names.texts, (std::vector<std::string>{"bus 9", "", "", "tram 7", "bus 9"}));
+  EXPECT_EQ(names.epoch, client.epoch());
+  EXPECT_EQ(names.name_count, 2u) << "decimal text stands for itself and is not kept";
+}
+
+TEST_F(ServerTest, AskingForNoNamesTellsHowManyThereAre) {
+  const auto names = client.get_names({}).value();
+  EXPECT_TRUE(names.texts.empty());
+  EXPECT_EQ(names.name_count, 0u);
+}
+
+TEST_F(ServerTest, MoreNamesThanAllowedAreRefusedAndTheMostAreTold) {
+  const std::uint32_t most = client.server().limits.names_asked_max;
+  ASSERT_GT(most, 0u);
+  const std::vector<std::uint64_t> ids(most + 1);
+  EXPECT_EQ(client.get_names(std::span(ids).first(most)).value().texts.size(), most);
+  const auto refused = client.get_names(ids);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.problem().code, ErrorCode::too_many_rows);
+}
+
+TEST_F(ServerTest, ASnapshotSaysWhatItsListsCarry) {
+  ASSERT_TRUE(client.put_stream(
+      {.name = "riders", .on = ReportOn::distance, .with = {.distance = false, .tags = true}}));
+  ASSERT_TRUE(client.put_queries({"riders", {nearest_to(1, 2, 0, 0)}}));
+  update(7, 10, 3, 4);
+  ASSERT_TRUE(client.advance_tick(1000));
+  protocol::Subscriber subscriber(server.context(), server.subscriber_options("riders"));
+  ASSERT_TRUE(catches_up(subscriber, 1));
+  EXPECT_EQ(subscriber.state().held_at()->with, (ReportWith{.distance = false, .tags = true}));
+}
+
 TEST_F(ServerTest, AWallClockServerRefusesToBeAdvanced) {
   ServerOptions options = manual_options();
   options.tick_period_us = 3'600'000'000;

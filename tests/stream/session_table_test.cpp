@@ -71,13 +71,37 @@ TEST_F(Sessions, ASessionIsResumedWithItsNumbers) {
   EXPECT_EQ(opened->last_sequence, 1u);
 }
 
-TEST_F(Sessions, TooManyAreRefusedUntilOneIsIdle) {
-  ASSERT_TRUE(table.open(0, 1, 900));
+TEST_F(Sessions, TooManyInUseAreRefusedUntilOneIsIdle) {
+  ASSERT_TRUE(table.touch(session, 0));
+  ASSERT_TRUE(table.touch(table.open(0, 1, 900)->session, 900));
   EXPECT_FALSE(table.open(0, 1, 900));
   EXPECT_TRUE(table.expire(1000).empty()) << "idle for exactly the limit is not beyond it";
   EXPECT_EQ(table.expire(1001), std::vector{session});
   EXPECT_FALSE(table.touch(session, 1001));
   EXPECT_TRUE(table.open(0, 1, 1001));
+}
+
+TEST_F(Sessions, HellosAloneTakeEachOthersPlacesAndNobodyElses) {
+  ASSERT_TRUE(table.touch(session, 0));
+  std::uint64_t last = table.open(0, 1, 1)->session;
+  for (int hello = 0; hello < 10; ++hello) {
+    const auto opened = table.open(0, 1, 1);
+    ASSERT_TRUE(opened);
+    EXPECT_EQ(opened->replaced, last) << "the oldest of those that were never heard of again";
+    EXPECT_FALSE(table.touch(last, 1));
+    last = opened->session;
+  }
+  EXPECT_EQ(table.count(), 2u);
+  EXPECT_TRUE(table.touch(session, 1));
+}
+
+TEST_F(Sessions, TheOldestUnusedSessionMakesRoomAlsoAfterOthersWereUsedOrExpired) {
+  const auto second = table.open(0, 1, 500);
+  EXPECT_EQ(table.expire(1001), std::vector{session});
+  const auto third = table.open(0, 1, 1001);
+  EXPECT_FALSE(third->replaced);
+  ASSERT_TRUE(table.touch(second->session, 1001));
+  EXPECT_EQ(table.open(0, 1, 1001)->replaced, third->session);
 }
 
 TEST_F(Sessions, BeingHeardOfPutsIdlenessOff) {

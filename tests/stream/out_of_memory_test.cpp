@@ -1,0 +1,85 @@
+// A server without memory for a request says so, counts it, and goes on. This program's operator
+// new fails for large blocks when it is told to.
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include <gtest/gtest.h>
+
+#include "tests/stream/raw_peer.hpp"
+#include "tests/stream/running_server.hpp"
+
+namespace {
+
+// ZeroMQ takes its memory elsewhere, and no reply or table of these tests is so large.
+constexpr std::size_t large_bytes = std::size_t{1} << 20;
+std::atomic<bool> large_blocks_fail = false;
+thread_local bool is_spared = false;  // the test's own thread
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  if (bytes >= large_bytes && large_blocks_fail && !is_spared) throw std::bad_alloc();
+  if (void* block = std::malloc(bytes > 0 ? bytes : 1)) return block;
+  throw std::bad_alloc();
+}
+
+void operator delete(void* block) noexcept {
+  std::free(block);
+}
+
+void operator delete(void* block, std::size_t) noexcept {
+  std::free(block);
+}
+
+namespace starling::stream {
+namespace {
+
+using protocol::ErrorCode;
+
+class OutOfMemory : public testing::Test {
+ protected:
+  OutOfMemory() {
+    is_spared = true;
+    for (std::uint64_t id = 0; id < 100'000; ++id) {
+      fixes.add(id, 10, 0, 0);
+      texts.emplace_back("a");
+    }
+  }
+  ~OutOfMemory() override { large_blocks_fail = false; }
+
+  void expect_busy(const std::string& frame) {
+    large_blocks_fail = true;
+    const auto reply = peer.ask(frame);
+    large_blocks_fail = false;
+    ASSERT_TRUE(reply);
+    EXPECT_EQ(reply->error(), ErrorCode::busy);
+    EXPECT_EQ(reply->decoded.head, (protocol::ReplyHead{9, 1})) << "its request is named";
+  }
+
+  RunningServer server;
+  RawPeer peer{server.context(), server.endpoints().commands};
+  std::uint64_t session = peer.hello();
+  protocol::RequestHead head{.request_id = 9, .session = session, .sequence = 1};
+  Fixes fixes;
+  std::vector<std::string_view> texts;
+};
+
+TEST_F(OutOfMemory, ABatchThatCannotBeConvertedKeepsItsNumberAndItsCreditComesBack) {
+  const std::string frame = encoded(head, fixes.batch());
+  const std::uint64_t credit_rows = protocol::Limits().credit_rows;
+  for (std::uint64_t rows = 0; rows <= credit_rows; rows += fixes.ids.size()) expect_busy(frame);
+  const auto reply = peer.ask(frame);
+  ASSERT_TRUE(reply);
+  ASSERT_EQ(reply->error(), ErrorCode::none);
+  EXPECT_EQ(std::get<protocol::BatchReply>(reply->decoded.body).accepted, fixes.ids.size());
+}
+
+TEST_F(OutOfMemory, ARequestThatCannotBeDecodedIsAnsweredAndCounted) {
+  expect_busy(encoded(head, protocol::PutNames{fixes.ids, texts}));
+  EXPECT_EQ(server.stat("starling_decode_out_of_memory_total"), 1);
+  EXPECT_EQ(server.stat("starling_refused_requests_total{code=\"busy\"}"), 1);
+}
+
+}  // namespace
+}  // namespace starling::stream
