@@ -1,3 +1,5 @@
+// Renders held lists as text that fits the screen, and draws it with ANSI escapes: see
+// live_table.hpp. Called by apps/subscribe.cpp.
 #include "apps/live_table.hpp"
 
 #include <algorithm>

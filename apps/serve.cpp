@@ -1,3 +1,5 @@
+// The flags of `starling serve`, and the run itself: engine, server, endpoints file, log. See
+// serve.hpp.
 #include "apps/serve.hpp"
 
 #include <cstdio>

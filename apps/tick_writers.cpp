@@ -1,3 +1,5 @@
+// CSV by way of sim::ResultCsv, so that it equals a replay's, and NDJSON: see tick_writers.hpp.
+// Called by apps/subscribe.cpp.
 #include "apps/tick_writers.hpp"
 
 #include <array>

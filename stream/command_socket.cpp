@@ -1,3 +1,5 @@
+// Frames in and out of the ROUTER, a turn's worth at a time: see command_socket.hpp. Server decodes
+// what comes in.
 #include "stream/command_socket.hpp"
 
 #include <utility>

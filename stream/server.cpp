@@ -1,3 +1,5 @@
+// Wires sockets, decode workers, tables, ticks and http on one loop, and stops them in an order
+// that answers what has been read: see server.hpp.
 #include "stream/server.hpp"
 
 #include <csignal>

@@ -1,3 +1,5 @@
+// A tick's way from its begin, through the engine's result, to the results socket: see ticker.hpp.
+// All on the loop but the encoding, which has a worker of its own.
 #include "stream/ticker.hpp"
 
 #include <chrono>
