@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdio>
 #include <ctime>
+#include <string_view>
 #include <vector>
 
 #include <sys/ioctl.h>

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <ostream>
 #include <string>
-#include <string_view>
 
 #include "protocol/subscription.hpp"
 

@@ -4,8 +4,9 @@
 
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 
 #include "sim/name_table.hpp"
 #include "sim/result_csv.hpp"

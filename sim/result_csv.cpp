@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstring>
 #include <stdexcept>
 #include <system_error>
 #include <tuple>

@@ -2,9 +2,11 @@
 // Subscriber, in lock step with the replay clock and so the same as an embedded engine's.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_set>
 #include <vector>

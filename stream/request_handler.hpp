@@ -2,10 +2,12 @@
 // questions to the engine. Runs on the loop; knows no sockets, replies go through a function.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "knn/processor.hpp"
 #include "protocol/frame.hpp"

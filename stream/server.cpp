@@ -2,6 +2,8 @@
 // that answers what has been read: see server.hpp.
 #include "stream/server.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <random>
 #include <stdexcept>
