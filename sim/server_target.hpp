@@ -45,7 +45,7 @@ class ServerTarget : public ReplayTarget {
   FinishedTick advance(std::int64_t tau_us, protocol::ListStore* lists) override;
 
  private:
-  std::size_t batch_rows_max(std::size_t row_bytes) const;
+  std::size_t batch_rows_max(std::size_t bytes_per_row) const;
   void put_names(const NameTable& object_names);
   void put_queries(const ReplaySetup& setup);
   void subscribe(const ReplaySetup& setup);
