@@ -8,6 +8,7 @@
 
 #include <zmq.hpp>
 
+#include "protocol/zmq_frames.hpp"
 #include "stream/zmq_calls.hpp"
 #include "stream/zmq_watch.hpp"
 
@@ -20,17 +21,6 @@ constexpr int joins_per_turn = 256;
 // XPUB keeps every topic that its peers ask for; ours is for the count alone and stays bounded.
 constexpr std::size_t topics_max = 1u << 16;
 constexpr std::size_t topic_bytes_max = 256;
-
-// ZeroMQ sends from the frame's own memory and frees it when the last subscriber has it.
-zmq::message_t lend(protocol::Frame frame) {
-  auto owned = std::make_unique<protocol::Frame>(std::move(frame));
-  const std::span bytes = owned->bytes();
-  zmq::message_t part(
-      const_cast<std::byte*>(bytes.data()), bytes.size(),
-      [](void*, void* hint) { delete static_cast<protocol::Frame*>(hint); }, owned.get());
-  owned.release();
-  return part;
-}
 
 }  // namespace
 
@@ -129,9 +119,10 @@ void ResultsSocket::send(protocol::TickMessage message) {
   State& state = *state_;
   state.follow_mark(message.bytes());
   state.send_part(zmq::message_t(message.topic), false);
-  state.send_part(lend(std::move(message.header)), message.chunks.empty());
+  state.send_part(protocol::to_message(std::move(message.header)), message.chunks.empty());
   for (std::size_t index = 0; index < message.chunks.size(); ++index)
-    state.send_part(lend(std::move(message.chunks[index])), index + 1 == message.chunks.size());
+    state.send_part(protocol::to_message(std::move(message.chunks[index])),
+                    index + 1 == message.chunks.size());
   state.watch->check_soon();
 }
 
