@@ -87,7 +87,7 @@ struct Ticker::State {
     publish(report, std::exchange(on_finished, {}));
   }
 
-  void publish(std::shared_ptr<TickReport> report, Finished finished) {
+  void publish(const std::shared_ptr<TickReport>& report, Finished finished) {
     auto plans = publisher.plan(*report, processor.queries());
     const std::int64_t since_us = steady_now_us();
     encoder.submit([this, report, since_us, plans = std::move(plans),
