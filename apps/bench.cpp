@@ -1,3 +1,4 @@
+// The flags of `starling bench tick`, and the engine that is measured: see bench.hpp.
 #include "apps/bench.hpp"
 
 #include <algorithm>
@@ -5,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -33,6 +35,7 @@ std::function<int()> add_bench(CLI::App& program) {
   command->require_subcommand(1);
   CLI::App* tick = command->add_subcommand(
       "tick", "ticks of moving objects on a square of 20 km:" + workload_names());
+  tick->footer(bench::figures_help());
   const auto options = std::make_shared<Options>();
   std::vector<std::string> known;
   for (const bench::WorkloadOptions& workload : bench::workloads()) known.push_back(workload.name);
@@ -42,7 +45,7 @@ std::function<int()> add_bench(CLI::App& program) {
       ->check(CLI::Range(0, 1024));
   tick->add_option("--ticks", options->bench.ticks, "to measure of each; 0: the workload's own")
       ->check(CLI::Range(0, 1'000'000));
-  tick->add_option("--peer", options->peer, "another index, interleaved tick by tick")
+  tick->add_option("--peer", options->peer, "another index on one thread, interleaved tick by tick")
       ->check(CLI::IsMember({"none", "nanoflann"}));
   tick->add_flag("--json", options->bench.json, "one JSON object per workload");
   return [options] {

@@ -1,3 +1,4 @@
+// Gives every subcommand's flag a STARLING_* variable and a place in the file: see config_file.hpp.
 #include "apps/config_file.hpp"
 
 #include <cctype>

@@ -1,3 +1,5 @@
+// What `starling info` prints, asked of the engine, the limits' defaults and the libraries
+// themselves rather than written down: see info.hpp.
 #include "apps/info.hpp"
 
 #include <iomanip>

@@ -1,9 +1,12 @@
+// Renders held lists as text that fits the screen, and draws it with ANSI escapes: see
+// live_table.hpp. Called by apps/subscribe.cpp.
 #include "apps/live_table.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <ctime>
+#include <string_view>
 #include <vector>
 
 #include <sys/ioctl.h>

@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 #include <unordered_set>
+#include <utility>
 
 #include <zmq.hpp>
 

@@ -1,10 +1,15 @@
+// The flags of `starling serve`, and the run itself: engine, server, endpoints file, log. See
+// serve.hpp.
 #include "apps/serve.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>

@@ -1,3 +1,4 @@
+// Blocks SIGINT and SIGTERM and polls for them with sigtimedwait: see stop_signals.hpp.
 #include "apps/stop_signals.hpp"
 
 #include <ctime>

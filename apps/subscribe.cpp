@@ -1,3 +1,5 @@
+// The flags of `starling subscribe`, and the loop that polls the subscriber and shows what it
+// applied: see subscribe.hpp.
 #include "apps/subscribe.hpp"
 
 #include <algorithm>

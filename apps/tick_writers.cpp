@@ -1,9 +1,12 @@
+// CSV by way of sim::ResultCsv, so that it equals a replay's, and NDJSON: see tick_writers.hpp.
+// Called by apps/subscribe.cpp.
 #include "apps/tick_writers.hpp"
 
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 
 #include "sim/result_csv.hpp"
 

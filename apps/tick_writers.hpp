@@ -4,8 +4,6 @@
 
 #include <memory>
 #include <ostream>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "knn/engine.hpp"

@@ -1,3 +1,4 @@
+// Chooses the workloads and formats their figures: see bench.hpp. Called by apps/bench.cpp.
 #include "bench/bench.hpp"
 
 #include <cstdio>
@@ -15,14 +16,16 @@ std::string format(const char* pattern, Values... values) {
 }
 
 void write_table_head(std::ostream& out) {
-  out << "workload        stage  ns/update    build   search     diff    total      p99  B/object"
-         "     peer   ratio\n";
+  out << format("%-14s %7s %7s %10s %8s %8s %8s %8s %12s %9s %8s %7s\n", "workload", "lattice",
+                "stage", "ns/update", "build", "search", "diff", "total", "p99|max", "B/object",
+                "peer", "ratio");
 }
 
 void write_row(const TickFigures& f, std::ostream& out) {
-  out << format("%-14s %6.2f %10.1f %8.2f %8.2f %8.2f %8.2f %8.2f %9.1f", f.workload.c_str(),
-                f.stage_ms, f.stage_ns_per_update, f.build_ms, f.search_ms, f.diff_ms, f.total_ms,
-                f.p99_ms, f.bytes_per_object);
+  out << format("%-14s %7.2f %7.2f %10.1f %8.2f %8.2f %8.2f %8.2f %8.2f %s %9.1f",
+                f.workload.c_str(), f.lattice_ms, f.stage_ms, f.stage_ns_per_update, f.build_ms,
+                f.search_ms, f.diff_ms, f.total_ms, f.p99_ms,
+                f.ticks < p99_ticks_min ? "max" : "p99", f.bytes_per_object);
   if (f.has_peer) out << format(" %8.2f %7.3f", f.peer_ms, f.ratio);
   out << std::endl;
 }
@@ -34,11 +37,31 @@ void write_json(const TickFigures& f, std::ostream& out) {
       "\"total_ms\":%.4f,\"p99_ms\":%.4f,\"bytes_per_object\":%.2f",
       f.workload.c_str(), f.ticks, f.lattice_ms, f.stage_ms, f.stage_ns_per_update, f.build_ms,
       f.search_ms, f.diff_ms, f.total_ms, f.p99_ms, f.bytes_per_object);
-  if (f.has_peer) out << format(",\"peer_ms\":%.4f,\"ratio\":%.5f", f.peer_ms, f.ratio);
+  if (f.has_peer)
+    out << format(",\"peer_ms\":%.4f,\"ratio\":%.5f,\"lists_compared\":%llu", f.peer_ms, f.ratio,
+                  static_cast<unsigned long long>(f.lists_compared));
   out << "}";
 }
 
 }  // namespace
+
+std::string figures_help() {
+  return "Columns, in milliseconds and medians over the ticks unless they say otherwise:\n"
+         "  lattice    positions to the lattice\n"
+         "  stage      updates into the object table: id to slot, event time, staged row\n"
+         "  ns/update  stage, in nanoseconds an update\n"
+         "  build      applying the staged rows and building the index\n"
+         "  search     all lists\n"
+         "  diff       comparing them with the last tick's and collecting what changed\n"
+         "  total      lattice + stage + the tick until its report is there; making the rows is\n"
+         "             not in it\n"
+         "  p99|max    99th percentile of total; with fewer than 100 ticks the slowest, marked\n"
+         "             max (p99_ms in JSON either way)\n"
+         "  B/object   bytes of the table, the snapshot and both index buffers, an object\n"
+         "  peer       building the peer's index and asking it every query, on one thread\n"
+         "  ratio      median over the ticks of (build + search + diff) / peer\n"
+         "Up to 100 lists a tick are compared with the peer's; a difference ends the run.";
+}
 
 bool has_nanoflann() {
 #ifdef STARLING_NANOFLANN
@@ -60,10 +83,9 @@ void run_bench(const BenchOptions& options, std::ostream& out) {
   if (options.json)
     out << "[";
   else
-    out << format(
-        "engine %s, %u threads; milliseconds, medians; ratio = (build + search + diff) / "
-        "peer\n",
-        options.engine_name.c_str(), options.threads);
+    out << format("engine %s, threads %u; peer %s; milliseconds, medians\n",
+                  options.engine_name.c_str(), options.threads,
+                  options.with_nanoflann ? "nanoflann, threads 1" : "none");
   if (!options.json) write_table_head(out);
   bool first = true;
   for (const WorkloadOptions& workload : chosen) {

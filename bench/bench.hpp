@@ -19,6 +19,9 @@ struct BenchOptions {
   int ticks = 0;
 };
 
+/// What each column and JSON field says, for --help.
+std::string figures_help();
+
 /// True if this build has the peer.
 bool has_nanoflann();
 

@@ -1,3 +1,5 @@
+// nanoflann's tree over the tick's positions, built and asked: see nanoflann_peer.hpp. Compiled
+// only with STARLING_BENCH on; called by tick_bench.cpp.
 #include "bench/nanoflann_peer.hpp"
 
 #include <chrono>

@@ -1,9 +1,18 @@
+// Drives a Processor through a workload tick by tick, times the stages, asks the peer the same and
+// compares: see tick_bench.hpp. Called by bench.cpp.
 #include "bench/tick_bench.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "bench/nanoflann_peer.hpp"
 #include "knn/processor.hpp"
@@ -13,6 +22,7 @@ namespace {
 
 constexpr int warm_up_ticks = 3;
 constexpr std::size_t batch_rows = 1000;
+constexpr std::size_t probes_max = 100;
 constexpr std::int64_t tick_us = 1'000'000;
 
 using Clock = std::chrono::steady_clock;
@@ -21,11 +31,12 @@ double ms_between(Clock::time_point start, Clock::time_point stop) {
   return std::chrono::duration<double, std::milli>(stop - start).count();
 }
 
+/// The smallest value that at least this share of all does not exceed; of none: 0.
 double quantile(std::vector<double> values, double share) {
   if (values.empty()) return 0;
   std::ranges::sort(values);
-  const double at = share * static_cast<double>(values.size() - 1);
-  return values[static_cast<std::size_t>(std::ceil(at))];
+  const double rank = std::ceil(share * static_cast<double>(values.size()));
+  return values[static_cast<std::size_t>(rank) - 1];
 }
 
 double median(const std::vector<double>& values) {
@@ -55,14 +66,14 @@ class Run {
 
   void tick(const std::vector<std::uint32_t>& moved, Samples& samples) {
     tau_us_ += tick_us;
+    const double staging_ms = send(moved, samples);
     const auto start = Clock::now();
-    send(moved, samples);
     TickReport report = lock_step_.advance(tau_us_);
-    samples.total_ms.push_back(ms_between(start, Clock::now()));
+    samples.total_ms.push_back(staging_ms + ms_between(start, Clock::now()));
     samples.build_ms.push_back(report.times.build_ms);
     samples.search_ms.push_back(report.times.search_ms);
     samples.diff_ms.push_back(report.times.diff_ms);
-    keep_distances(report);
+    keep_probes(report);
     processor_.recycle(std::move(report));
   }
 
@@ -71,10 +82,10 @@ class Run {
     return static_cast<double>(bytes) / options_.objects;
   }
 
-  /// Metres, of the k-th neighbour of the first list reported in the last tick, and its query.
+  /// A full list that the last tick reported: what the peer's is compared with.
   struct Probe {
-    std::uint64_t query = 0;
-    double distance_m = -1;
+    std::size_t query = 0;  ///< index into the workload's queries or, without any, its objects
+    std::vector<double> distances_m;
   };
   const std::vector<Probe>& probes() const { return probes_; }
 
@@ -90,6 +101,7 @@ class Run {
   void put_queries() {
     processor_.put_stream({"bench", ReportOn::order, {}});
     std::vector<QueryDefinition> definitions;
+    definitions.reserve(workload_.queries().size());
     for (const Metres& metres : workload_.queries()) {
       QueryDefinition definition;
       definition.id = QueryId{definitions.size()};
@@ -98,6 +110,8 @@ class Run {
       definitions.push_back(definition);
     }
     if (definitions.empty()) {
+      for (std::uint32_t i = 0; i < options_.objects; ++i)
+        object_of_.emplace(workload_.id_of(i), i);
       definitions.emplace_back().k = options_.k;
       definitions.back().anchor.kind = AnchorKind::every_object;
     }
@@ -105,7 +119,9 @@ class Run {
     processor_.put_queries(StreamId{0}, definitions, statuses);
   }
 
-  void send(const std::vector<std::uint32_t>& moved, Samples& samples) {
+  /// Returns how many milliseconds the lattice and the table took; making positions and rows is the
+  /// workload's affair and does not count.
+  double send(const std::vector<std::uint32_t>& moved, Samples& samples) {
     double lattice_ms = 0;
     double stage_ms = 0;
     std::vector<ObjectUpdate> rows;
@@ -131,16 +147,22 @@ class Run {
     }
     samples.lattice_ms.push_back(lattice_ms);
     samples.stage_ms.push_back(stage_ms);
-    samples.stage_ns.push_back(stage_ms * 1e6 / static_cast<double>(moved.size()));
+    if (!moved.empty())
+      samples.stage_ns.push_back(stage_ms * 1e6 / static_cast<double>(moved.size()));
+    return lattice_ms + stage_ms;
   }
 
-  void keep_distances(const TickReport& report) {
+  void keep_probes(const TickReport& report) {
     probes_.clear();
-    for (const QueryReport& query : report.streams[0].queries) {
-      if (query.neighbors.size() < options_.k || query.has_subject) continue;
-      probes_.push_back({to_number(query.query),
-                         processor_.lattice().to_metres(query.neighbors.back().distance_sq)});
-      if (probes_.size() == 100) return;
+    for (const QueryReport& list : report.streams[0].queries) {
+      if (probes_.size() == probes_max) return;
+      if (list.neighbors.size() < options_.k) continue;
+      Probe& probe = probes_.emplace_back();
+      probe.query =
+          list.has_subject ? object_of_.at(to_number(list.subject)) : to_number(list.query);
+      probe.distances_m.reserve(options_.k);
+      for (const Neighbor& neighbor : list.neighbors)
+        probe.distances_m.push_back(processor_.lattice().to_metres(neighbor.distance_sq));
     }
   }
 
@@ -150,31 +172,46 @@ class Run {
   LockStep lock_step_;
   std::int64_t tau_us_ = 0;
   std::vector<Probe> probes_;
+  std::unordered_map<std::uint64_t, std::uint32_t> object_of_;  ///< by id, if all are queries
 };
 
 #ifdef STARLING_NANOFLANN
-// The k-th distances of some reported lists against the peer's, to the rounding of its float32.
-void compare(const Run& run, const NanoflannPeer& peer, std::uint32_t k) {
+// An object that is itself the query comes first in the peer's answer, at no distance.
+std::uint32_t peer_k(const WorkloadOptions& options) {
+  return options.queries == 0 ? options.k + 1 : options.k;
+}
+
+// Distances of some reported lists against the peer's, to the rounding of its float32 and of our
+// lattice.
+void compare(const WorkloadOptions& options, const Run& run, const NanoflannPeer& peer) {
   constexpr double tolerance_m = 0.05;
+  const std::size_t stride = peer_k(options);
   for (const Run::Probe& probe : run.probes()) {
-    const double peer_m = std::sqrt(double{peer.distances_sq()[probe.query * k + k - 1]});
-    if (std::abs(peer_m - probe.distance_m) > tolerance_m)
-      throw std::runtime_error("query " + std::to_string(probe.query) + ": the peer's k-th is at " +
+    const auto answer = std::span(peer.distances_sq()).subspan(probe.query * stride, stride);
+    const auto others = answer.last(options.k);
+    for (std::size_t rank = 0; rank < options.k; ++rank) {
+      const double peer_m = std::sqrt(double{others[rank]});
+      if (std::abs(peer_m - probe.distances_m[rank]) <= tolerance_m) continue;
+      throw std::runtime_error(options.name + ", query " + std::to_string(probe.query) +
+                               ", neighbour " + std::to_string(rank + 1) + ": the peer's is at " +
                                std::to_string(peer_m) + " m, ours at " +
-                               std::to_string(probe.distance_m) + " m");
+                               std::to_string(probe.distances_m[rank]) +
+                               " m; one of the two is wrong: report it with your command line");
+    }
   }
 }
 
 double peer_tick(const WorkloadOptions& options, const Workload& workload, NanoflannPeer& peer) {
   const auto to_points = [](const std::vector<Metres>& metres) {
     std::vector<NanoflannPeer::Point> points;
+    points.reserve(metres.size());
     for (const Metres& at : metres)
       points.push_back({static_cast<float>(at.x), static_cast<float>(at.y)});
     return points;
   };
   const auto objects = to_points(workload.objects());
-  if (options.queries == 0) return peer.tick_ms(objects, objects, options.k + 1);
-  return peer.tick_ms(objects, to_points(workload.queries()), options.k);
+  if (options.queries == 0) return peer.tick_ms(objects, objects, peer_k(options));
+  return peer.tick_ms(objects, to_points(workload.queries()), peer_k(options));
 }
 #endif
 
@@ -186,6 +223,7 @@ TickFigures run_tick_bench(const TickBenchOptions& options) {
   Run run(options, workload);
   Samples samples;
   const int ticks = options.ticks > 0 ? options.ticks : workload_options.ticks;
+  std::uint64_t lists_compared = 0;
   const bool with_peer = options.with_nanoflann && workload_options.has_peer;
 #ifdef STARLING_NANOFLANN
   NanoflannPeer peer;
@@ -199,7 +237,8 @@ TickFigures run_tick_bench(const TickBenchOptions& options) {
     samples.ratio.push_back(
         (samples.build_ms.back() + samples.search_ms.back() + samples.diff_ms.back()) /
         samples.peer_ms.back());
-    compare(run, peer, workload_options.k);
+    compare(workload_options, run, peer);
+    lists_compared += run.probes().size();
 #endif
   }
   return {.workload = workload_options.name,
@@ -214,6 +253,7 @@ TickFigures run_tick_bench(const TickBenchOptions& options) {
           .p99_ms = quantile(samples.total_ms, 0.99),
           .bytes_per_object = run.bytes_per_object(),
           .has_peer = with_peer,
+          .lists_compared = lists_compared,
           .peer_ms = median(samples.peer_ms),
           .ratio = median(samples.ratio)};
 }

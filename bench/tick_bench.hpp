@@ -1,8 +1,10 @@
 // Measures ticks of one workload on one engine, with a peer interleaved tick by tick if asked.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "bench/workload.hpp"
 #include "knn/engine.hpp"
@@ -18,7 +20,10 @@ struct TickBenchOptions {
   int ticks = 0;                ///< 0: the workload's own
 };
 
-/// Medians over the measured ticks, but for p99_ms.
+/// With fewer ticks the 99th percentile is the slowest.
+inline constexpr int p99_ticks_min = 100;
+
+/// Medians over the measured ticks, but for p99_ms. Making the rows is in none of them.
 struct TickFigures {
   std::string workload;
   int ticks = 0;
@@ -28,10 +33,11 @@ struct TickFigures {
   double build_ms = 0;
   double search_ms = 0;
   double diff_ms = 0;
-  double total_ms = 0;          ///< host clock: first update to reports in hand
-  double p99_ms = 0;            ///< of total_ms
+  double total_ms = 0;          ///< lattice_ms + stage_ms + host clock until the report is there
+  double p99_ms = 0;            ///< of total_ms; below p99_ticks_min ticks the slowest one's
   double bytes_per_object = 0;  ///< table, snapshot and both index buffers
   bool has_peer = false;
+  std::uint64_t lists_compared = 0;  ///< with the peer's, in all ticks
   double peer_ms = 0;
   double ratio = 0;  ///< median of (build + search + diff) / peer, tick by tick
 };

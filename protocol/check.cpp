@@ -1,6 +1,9 @@
 // Checks of single values: see check.hpp.
 #include "protocol/check.hpp"
 
+#include <string>
+#include <utility>
+
 #include "knn/query_table.hpp"
 
 namespace starling::protocol {

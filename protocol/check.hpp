@@ -2,9 +2,9 @@
 // is allowed. Used by decode_request, and by programs that check names before they send them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include "protocol/errors.hpp"

@@ -2,6 +2,7 @@
 #include "protocol/client.hpp"
 
 #include <utility>
+#include <variant>
 
 #include "protocol/connection.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "knn/assert.hpp"
 #include "protocol/check.hpp"

@@ -6,6 +6,8 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 
 #include "protocol/frame.hpp"
 #include "protocol/messages.hpp"

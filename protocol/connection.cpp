@@ -2,8 +2,10 @@
 #include "protocol/connection.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <thread>
 #include <utility>
+#include <variant>
 
 #include "knn/assert.hpp"
 #include "protocol/zmq_frames.hpp"

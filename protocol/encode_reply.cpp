@@ -53,10 +53,12 @@ Frame encode_batch_reply(const ReplyHead& head, const BatchReply& reply) {
                   "a reply lists a bounded number of rejected rows");
   FlatBufferBuilder builder;
   std::vector<Offset<wire::ReasonCount>> reasons;
+  reasons.reserve(reply.reasons.size());
   for (const ReasonCount& each : reply.reasons)
     reasons.push_back(
         wire::CreateReasonCount(builder, static_cast<wire::RowReason>(each.reason), each.count));
   std::vector<wire::RejectedRow> rows;
+  rows.reserve(reply.first_rejected.size());
   for (const RejectedRow& row : reply.first_rejected)
     rows.emplace_back(row.index, static_cast<wire::RowReason>(row.reason));
   const auto reasons_at = builder.CreateVector(reasons);

@@ -1,5 +1,5 @@
 // Requests to bytes: see request_codec.hpp.
-#include <type_traits>
+#include <variant>
 
 #include "knn/assert.hpp"
 #include "protocol/request_codec.hpp"

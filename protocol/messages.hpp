@@ -3,12 +3,11 @@
 // uncopied.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 

@@ -2,6 +2,7 @@
 // and any thread may call them.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "protocol/frame.hpp"

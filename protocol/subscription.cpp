@@ -98,7 +98,7 @@ void SubscriptionState::on_page(const SnapshotPage& page) {
   if (!needs_snapshot_) return;
   enter_epoch(head.epoch);
   const HeldAt at{head.epoch, head.tick, head.tau_us, head.sequence, head.with};
-  if (!incoming_) incoming_.emplace().at = at;
+  if (!incoming_) incoming_ = Incoming{.at = at, .lists = {}, .next_page = 0};
   if (incoming_->at != at) {
     incoming_.reset();
     return;

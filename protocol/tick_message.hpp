@@ -2,13 +2,13 @@
 // encodes it, the subscriber decodes it; ZeroMQ delivers all of its frames or none.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "knn/processor.hpp"

@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <memory>
-#include <span>
 #include <utility>
-#include <vector>
 
 #include <zmq.hpp>
 
@@ -23,7 +22,7 @@ inline zmq::message_t to_message(Frame frame) {
   zmq::message_t message(
       bytes.data(), bytes.size(), [](void*, void* hint) { delete static_cast<Frame*>(hint); },
       owner.get());
-  owner.release();
+  static_cast<void>(owner.release());  // ZeroMQ's from here on
   return message;
 }
 

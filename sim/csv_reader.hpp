@@ -2,6 +2,7 @@
 // a byte order mark, no final line break needed. The CSV layouts and the query file read with it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -1,10 +1,10 @@
 // Trace rows to object updates, tick reports to lists: see embedded_target.hpp.
 #include "sim/embedded_target.hpp"
 
-#include <algorithm>
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace starling::sim {
 namespace {
@@ -37,6 +37,7 @@ void EmbeddedTarget::put_queries(const ReplaySetup& setup) {
   if (const StreamStatus status = processor_.put_stream(stream); status != StreamStatus::accepted)
     throw UsageError("the replay's stream is refused: " + std::string(to_string(status)));
   std::vector<QueryDefinition> definitions;
+  definitions.reserve(setup.queries.size());
   for (const protocol::QuerySpec& spec : setup.queries)
     definitions.push_back(to_definition(spec, processor_.lattice()));
   std::vector<QueryStatus> statuses(definitions.size());

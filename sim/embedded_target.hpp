@@ -1,7 +1,9 @@
 // A replay's embedded engine: a Processor driven in lock step with the replay clock.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "knn/processor.hpp"

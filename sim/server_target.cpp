@@ -214,7 +214,7 @@ void ServerTarget::await_lists(Tick tick) {
     }
     return false;
   };
-  wait_until(is_held_or_asked_for, "tick " + std::to_string(to_number(tick)));
+  wait_until(is_held_or_asked_for, "tick " + std::to_string(to_number(tick)), patience_ms);
   before_.reset();
 }
 

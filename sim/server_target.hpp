@@ -2,9 +2,11 @@
 // Subscriber, in lock step with the replay clock and so the same as an embedded engine's.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -50,7 +52,7 @@ class ServerTarget : public ReplayTarget {
   FinishedTick advance(std::int64_t tau_us, protocol::ListStore* lists) override;
 
  private:
-  std::size_t batch_rows_max(std::size_t row_bytes) const;
+  std::size_t batch_rows_max(std::size_t bytes_per_row) const;
   void put_names(const NameTable& names, const char* what);
   void put_queries(const ReplaySetup& setup);
   void subscribe(const ReplaySetup& setup);

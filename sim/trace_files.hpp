@@ -2,6 +2,7 @@
 // streams the rows to a callback, so that what a caller keeps in memory is the caller's choice.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>

@@ -1,3 +1,5 @@
+// Frames in and out of the ROUTER, a turn's worth at a time: see command_socket.hpp. Server decodes
+// what comes in.
 #include "stream/command_socket.hpp"
 
 #include <utility>
@@ -55,7 +57,7 @@ struct CommandSocket::State {
       bytes += part.size();
       if (count <= parts_kept) parts.push_back(std::move(part));
     }
-    Peer peer{parts[0].to_string(), parts.size() == 3 && parts[1].size() == 0};
+    Peer peer{parts[0].to_string(), parts.size() == 3 && parts[1].empty()};
     const bool has_one_body = parts.size() == 2 || peer.has_delimiter;
     if (!has_one_body) {
       handlers.malformed(peer);

@@ -1,5 +1,6 @@
 // RequestHandler, first half: requests that change something, in sequence and each applied once.
 #include <utility>
+#include <variant>
 
 #include <spdlog/spdlog.h>
 

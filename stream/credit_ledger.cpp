@@ -1,3 +1,5 @@
+// Counts under one lock: see credit_ledger.hpp. Decode workers take (prepare.cpp), RequestHandler
+// opens, closes and gives back.
 #include "stream/credit_ledger.hpp"
 
 #include "knn/assert.hpp"

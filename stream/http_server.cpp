@@ -1,3 +1,5 @@
+// One Beast connection object a client, each with a deadline for reading and for writing: see
+// http_server.hpp. Server answers /healthz and /metrics through it.
 #include "stream/http_server.hpp"
 
 #include <optional>

@@ -1,3 +1,4 @@
+// Names, help texts and buckets of every counter, gauge and histogram: see metrics.hpp.
 #include "stream/metrics.hpp"
 
 #include <array>

@@ -1,3 +1,5 @@
+// Which texts are kept and which collide: see name_table.hpp. RequestHandler puts
+// what PutNames carries.
 #include "stream/name_table.hpp"
 
 #include "protocol/text_id.hpp"

@@ -1,3 +1,4 @@
+// Numbers the work as it comes and holds back results until theirs is next: see ordered_pool.hpp.
 #include "stream/ordered_pool.hpp"
 
 #include <utility>

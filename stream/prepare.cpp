@@ -1,3 +1,5 @@
+// From a received frame to rows on the lattice, without the loop: see prepare.hpp. Called by Server
+// on its decode workers; to_filter also by RequestHandler, for questions.
 #include "stream/prepare.hpp"
 
 #include <new>

@@ -1,3 +1,4 @@
+// Sequence numbers and headers, then the encoded messages: see publisher.hpp. Called by Ticker.
 #include "stream/publisher.hpp"
 
 namespace starling::stream {

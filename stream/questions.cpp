@@ -1,4 +1,6 @@
 // RequestHandler, second half: requests that change no object and no query.
+#include <memory>
+#include <unordered_map>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>

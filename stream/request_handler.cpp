@@ -2,6 +2,7 @@
 #include "stream/request_handler.hpp"
 
 #include <utility>
+#include <variant>
 
 #include <spdlog/spdlog.h>
 

@@ -2,10 +2,12 @@
 // questions to the engine. Runs on the loop; knows no sockets, replies go through a function.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "knn/processor.hpp"
 #include "protocol/frame.hpp"
@@ -85,7 +87,7 @@ class RequestHandler {
   template <class Row, class Apply>
   protocol::BatchReply apply_rows(RowSet<Row>& set, Apply apply);
   SequencedReply put_stream(const protocol::PutStream& request);
-  SequencedReply put_queries(const protocol::PutQueries& request, RowSet<QueryDefinition>& rows);
+  SequencedReply put_queries(const protocol::PutQueries& request, RowSet<QueryDefinition>& set);
   SequencedReply remove_queries(const protocol::RemoveQueries& request);
   protocol::BatchReply put_names(const protocol::PutNames& request);
   void advance_tick(const Caller& caller, std::int64_t tau_us);

@@ -1,3 +1,5 @@
+// Sends each tick's frames from their own memory and sets XPUB's high-water mark as messages grow
+// and shrink: see results_socket.hpp. Called by Ticker.
 #include "stream/results_socket.hpp"
 
 #include <algorithm>
@@ -8,6 +10,7 @@
 
 #include <zmq.hpp>
 
+#include "protocol/zmq_frames.hpp"
 #include "stream/zmq_calls.hpp"
 #include "stream/zmq_watch.hpp"
 

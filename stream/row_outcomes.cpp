@@ -1,3 +1,4 @@
+// One reason for each status of the tables, and their counts: see row_outcomes.hpp.
 #include "stream/row_outcomes.hpp"
 
 #include <array>

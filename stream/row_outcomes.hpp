@@ -1,6 +1,7 @@
 // From what the tables say about rows to what a BatchReply says. Pure; RequestHandler uses it.
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 #include "knn/object_table.hpp"

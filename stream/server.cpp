@@ -1,5 +1,9 @@
+// Wires sockets, decode workers, tables, ticks and http on one loop, and stops them in an order
+// that answers what has been read: see server.hpp.
 #include "stream/server.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <random>
 #include <stdexcept>
@@ -97,14 +101,14 @@ struct Server::State {
             .linger_ms = options.linger_ms};
   }
   CommandSocket::Handlers command_handlers() {
-    return {
-        .request = [this](Peer peer, ReceivedBytes received) { decode(std::move(peer), received); },
-        .malformed =
-            [this](const Peer& peer) {
-              handler.refuse_malformed(
-                  peer, "A request is one frame, after an empty one if the client uses REQ.");
-            },
-        .may_read = [this] { return may_read_or_pause(); }};
+    return {.request = [this](Peer peer,
+                              const ReceivedBytes& received) { decode(std::move(peer), received); },
+            .malformed =
+                [this](const Peer& peer) {
+                  handler.refuse_malformed(
+                      peer, "A request is one frame, after an empty one if the client uses REQ.");
+                },
+            .may_read = [this] { return may_read_or_pause(); }};
   }
   ResultsSocketOptions results_options() const {
     return {.endpoint = options.results_endpoint,
@@ -177,7 +181,7 @@ struct Server::State {
     return {.status = 503, .body = "the last tick failed: " + ticker.last_error() + "\n"};
   }
 
-  Gauges gauges() {
+  Gauges gauges() const {
     const auto number = [](auto count) { return static_cast<double>(count); };
     return {.sessions = number(handler.session_count()),
             .subscriptions = number(results->subscriber_count()),

@@ -1,3 +1,5 @@
+// What is fresh, a resend, a gap or forgotten, from a session's last number and kept replies: see
+// session_table.hpp.
 #include "stream/session_table.hpp"
 
 #include <utility>

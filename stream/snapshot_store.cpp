@@ -1,3 +1,4 @@
+// Cuts a copy of lists into pages, and decides who may pin one now: see snapshot_store.hpp.
 #include "stream/snapshot_store.hpp"
 
 #include <algorithm>

@@ -27,8 +27,8 @@ struct SnapshotLimits {
 /// Lists of one stream from one tick, cut into pages that fit a chunk each.
 struct Snapshot {
   /// `queries` names the slots that were asked for.
-  Snapshot(std::string stream, ReportWith with, std::uint64_t sequence, Answers answers,
-           const std::unordered_map<Slot, QueryId>& queries);
+  Snapshot(std::string stream_name, ReportWith report_with, std::uint64_t of_sequence,
+           Answers copied, const std::unordered_map<Slot, QueryId>& queries);
 
   std::size_t page_count() const { return page_starts.size() - 1; }
   std::span<const QueryReport> page(std::size_t index) const;

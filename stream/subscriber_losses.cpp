@@ -1,3 +1,5 @@
+// From running totals to what is new in them: see subscriber_losses.hpp. Called by RequestHandler
+// for ReportReceived.
 #include "stream/subscriber_losses.hpp"
 
 namespace starling::stream {

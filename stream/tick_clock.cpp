@@ -1,3 +1,4 @@
+// Due times on the steady clock, tau on the wall clock: see tick_clock.hpp. Called by Ticker.
 #include "stream/tick_clock.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// A tick's way from its begin, through the engine's result, to the results socket: see ticker.hpp.
+// All on the loop but the encoding, which has a worker of its own.
 #include "stream/ticker.hpp"
 
 #include <chrono>
@@ -87,7 +89,7 @@ struct Ticker::State {
     publish(report, std::exchange(on_finished, {}));
   }
 
-  void publish(std::shared_ptr<TickReport> report, Finished finished) {
+  void publish(const std::shared_ptr<TickReport>& report, Finished finished) {
     auto plans = publisher.plan(*report, processor.queries());
     const std::int64_t since_us = steady_now_us();
     encoder.submit([this, report, since_us, plans = std::move(plans),

@@ -3,6 +3,7 @@
 // server owns it; RequestHandler asks it to advance.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -1,3 +1,5 @@
+// Waits for the edge of ZeroMQ's descriptor, then asks for events before each turn: see
+// zmq_watch.hpp.
 #include "stream/zmq_watch.hpp"
 
 #include <utility>

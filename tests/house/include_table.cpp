@@ -1,3 +1,5 @@
+// The arrows between the folders, and how an #include line is held against them: see
+// include_table.hpp.
 #include "tests/house/include_table.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Sends a test's bytes as they are and decodes the replies: see raw_peer.hpp.
 #include "tests/stream/raw_peer.hpp"
 
 #include "tests/stream/running_server.hpp"

@@ -1,3 +1,4 @@
+// Runs a server on a thread of this process, and talks to it as clients do: see running_server.hpp.
 #include "tests/stream/running_server.hpp"
 
 #include <utility>
