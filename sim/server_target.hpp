@@ -24,7 +24,8 @@ struct ServerTargetOptions {
   std::string results = "tcp://127.0.0.1:7412";
   bool wants_lists = true;              ///< without, nothing is subscribed to
   std::int64_t missed_after_ms = 1000;  ///< a finished tick's lists not here: take a snapshot
-  std::int64_t connect_timeout_ms = 5'000;  ///< until the server answers, and until it is subscribed
+  std::int64_t connect_timeout_ms =
+      5'000;  ///< until the server answers, and until it is subscribed
 };
 
 class ServerTarget : public ReplayTarget {
