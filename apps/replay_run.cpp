@@ -53,8 +53,10 @@ class Replay {
     if (plan_.commands.empty()) return {trace_space, plan_.resolution_m, plan_.origin};
     zmq_.emplace();
     auto server = std::make_unique<sim::ServerTarget>(
-        *zmq_, sim::ServerTargetOptions{plan_.commands, plan_.results, !plan_.out.empty(),
-                                        plan_.connect_timeout_ms});
+        *zmq_, sim::ServerTargetOptions{.commands = plan_.commands,
+                                        .results = plan_.results,
+                                        .wants_lists = !plan_.out.empty(),
+                                        .connect_timeout_ms = plan_.connect_timeout_ms});
     const SpaceOptions space = server->space();
     if (space.space != trace_space)
       throw sim::UsageError("--connect: the server's space is " +
