@@ -287,8 +287,9 @@ void CpuEngine::search_lists(TickLists& lists, std::int64_t tau_us) {
       requests[i] = request_for(search.filter, search.k, tau_us);
       requests[i].position = search.position;
       if (search.anchor != no_slot) ask_around(search.anchor, objects_, requests[i]);
-      requests[i].neighbors = lists.neighbors.data() + search.first;
-      requests[i].slots = lists.slots.data() + search.first;
+      const std::uint64_t first = lists.plan->rooms[begin + i].first;
+      requests[i].neighbors = lists.neighbors.data() + first;
+      requests[i].slots = lists.slots.data() + first;
     }
     search(index, objects_, std::span(requests).first(count), scratches_[thread]);
     for (std::size_t i = 0; i < count; ++i) lists.counts[begin + i] = requests[i].found;
@@ -357,6 +358,7 @@ void CpuEngine::take_state(const EngineState& state) {
   if (state.objects_ahead) finished_.fail();
 }
 
+// Its lists and states are those of an earlier tick, to be written over.
 std::unique_ptr<TickResult> CpuEngine::take_result() {
   std::unique_ptr<TickResult> result;
   {
@@ -368,8 +370,6 @@ std::unique_ptr<TickResult> CpuEngine::take_result() {
   }
   if (!result) return std::make_unique<TickResult>();
   result->times = {};
-  result->lists.clear();
-  result->states.clear();
   result->error.clear();
   return result;
 }

@@ -48,7 +48,7 @@ EngineState export_parts(const ObjectSnapshot& objects, std::span<const QueryRow
                            .subject_id = list.subject_id,
                            .with_state = list.with_state,
                            .count = lists.counts[list.search],
-                           .first = lists.plan->searches[list.search].first});
+                           .first = lists.plan->rooms[list.search].first});
   state.neighbors = lists.neighbors;
   state.slots = lists.slots;
   return state;
@@ -63,7 +63,8 @@ void import_lists(const EngineState& state, TickLists& lists) {
     const auto search = static_cast<std::uint32_t>(plan->searches.size());
     plan->lists.push_back(
         {list.query, list.generation, list.subject, list.subject_id, search, list.with_state});
-    plan->searches.emplace_back().first = list.first;
+    plan->searches.emplace_back();
+    plan->rooms.push_back({list.first, ReportOn::order});
     lists.counts.push_back(list.count);
   }
   lists.plan = std::move(plan);

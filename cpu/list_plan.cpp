@@ -19,17 +19,14 @@ void ListPlan::add(const QueryRow& query, const ObjectSnapshot& objects) {
             .subject_id = {},
             .search = 0,
             .with_state = query.with_state};
-  PlannedSearch search{.position = query.position,
-                       .anchor = no_slot,
-                       .k = query.k,
-                       .on = query.on,
-                       .filter = query.filter,
-                       .first = 0};
+  PlannedSearch search{
+      .position = query.position, .anchor = no_slot, .k = query.k, .filter = query.filter};
   if (query.anchor == AnchorKind::follow) search.anchor = query.object;
   if (query.anchor != AnchorKind::fixed) has_moving_anchors = true;
   if (query.anchor != AnchorKind::every_object) {
     lists.push_back(list);
     searches.push_back(search);
+    rooms.push_back({0, query.on});
     return;
   }
   has_every_object = true;
@@ -40,6 +37,7 @@ void ListPlan::add(const QueryRow& query, const ObjectSnapshot& objects) {
     search.anchor = slot;
     lists.push_back(list);
     searches.push_back(search);
+    rooms.push_back({0, query.on});
   }
 }
 
@@ -53,15 +51,18 @@ void ListPlan::order_by_place(const ObjectSnapshot& objects, const SpatialIndex&
   }
   hwy::Sorter()(order.data(), order.size(), hwy::SortAscending());
   std::vector<PlannedSearch> in_place_order;
+  std::vector<Room> rooms_in_place_order;
   in_place_order.reserve(searches.size());
+  rooms_in_place_order.reserve(searches.size());
   for (const std::uint64_t key : order) {
     const auto list = static_cast<std::uint32_t>(key);
     lists[list].search = static_cast<std::uint32_t>(in_place_order.size());
     in_place_order.push_back(searches[list]);
-    in_place_order.back().first = room;
+    rooms_in_place_order.push_back({room, rooms[list].on});
     room += searches[list].k;
   }
   searches = std::move(in_place_order);
+  rooms = std::move(rooms_in_place_order);
 }
 
 }  // namespace starling::cpu

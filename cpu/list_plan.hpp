@@ -17,9 +17,7 @@ struct PlannedSearch {
   LatticePoint position;  ///< of a fixed query
   Slot anchor = no_slot;  ///< the object followed, or the subject: excluded from its own list
   std::uint32_t k = 0;
-  ReportOn on = ReportOn::order;
   Filter filter;
-  std::uint64_t first = 0;  ///< where its neighbours go: room for k
 };
 
 struct ListPlan {
@@ -35,9 +33,15 @@ struct ListPlan {
     Slot slot = no_slot;
     std::uint32_t generation = 0;
   };
+  /// What the result of a search is read by, apart from what the search itself reads.
+  struct Room {
+    std::uint64_t first = 0;  ///< where its neighbours go: room for k
+    ReportOn on = ReportOn::order;
+  };
   std::vector<Query> queries;           ///< by slot; an every-object query may have no list
   std::vector<List> lists;              ///< by query slot, then subject slot
   std::vector<PlannedSearch> searches;  ///< neighbours in place follow one another
+  std::vector<Room> rooms;              ///< by search
   std::uint64_t room = 0;               ///< neighbours of all lists
   bool has_moving_anchors = false;
   bool has_every_object = false;

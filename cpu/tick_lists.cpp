@@ -1,7 +1,9 @@
 #include "cpu/tick_lists.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
+#include <utility>
 
 namespace starling::cpu {
 namespace {
@@ -105,10 +107,58 @@ std::vector<char> find_changed(const TickLists& last, const TickLists& now,
       const auto search = static_cast<std::uint32_t>(i);
       const std::uint32_t before = matching == nullptr ? search : matching->last_search[i];
       changed[i] =
-          before == none || has_changed(last.of(before), now.of(search), now.plan->searches[i].on);
+          before == none || has_changed(last.of(before), now.of(search), now.plan->rooms[i].on);
     }
   });
   return changed;
+}
+
+// The changed lists in order of their queries. Each thread counts those of some, and then writes
+// them where the counts before it end.
+void write_updates(const TickLists& now, std::span<const char> changed,
+                   const ObjectSnapshot& objects, ThreadPool& pool, TickResult& result) {
+  struct Part {
+    std::size_t lists = 0;
+    std::size_t states = 0;
+  };
+  const std::vector<ListPlan::List>& lists = now.plan->lists;
+  std::vector<Part> parts(std::min<std::size_t>(lists.size() / lists_grain + 1, pool.threads()));
+  const auto begin_of = [&](std::size_t part) { return lists.size() * part / parts.size(); };
+  const auto for_changed = [&](std::size_t part, const auto& act) {
+    for (std::size_t i = begin_of(part); i < begin_of(part + 1); ++i)
+      if (changed[lists[i].search] != 0) act(lists[i]);
+  };
+  pool.run(parts.size(), [&](std::size_t part, unsigned) {
+    Part counts;
+    for_changed(part, [&](const ListPlan::List& list) {
+      ++counts.lists;
+      if (list.with_state) counts.states += now.counts[list.search];
+    });
+    parts[part] = counts;
+  });
+  Part all;
+  for (Part& part : parts) {
+    const Part counts = std::exchange(part, all);
+    all = {all.lists + counts.lists, all.states + counts.states};
+  }
+  result.lists.resize(all.lists);
+  result.states.resize(all.states);
+  pool.run(parts.size(), [&](std::size_t part, unsigned) {
+    Part place = parts[part];
+    for_changed(part, [&](const ListPlan::List& list) {
+      ReportedList& report = result.lists[place.lists++];
+      report = {};
+      report.query = list.query;
+      report.has_subject = list.subject != no_slot;
+      report.subject = list.subject_id;
+      report.count = now.counts[list.search];
+      report.first = now.plan->rooms[list.search].first;
+      if (!list.with_state) return;
+      report.first_state = place.states;
+      now.write_states(list.search, objects, result.states.data() + place.states);
+      place.states += report.count;
+    });
+  });
 }
 
 }  // namespace
@@ -122,9 +172,16 @@ void TickLists::lay_out(std::shared_ptr<const ListPlan> next) {
 
 void TickLists::append_states(std::uint32_t search, const ObjectSnapshot& objects,
                               std::vector<NeighborState>& states) const {
-  const std::uint64_t first = plan->searches[search].first;
+  const std::size_t before = states.size();
+  states.resize(before + counts[search]);
+  write_states(search, objects, states.data() + before);
+}
+
+void TickLists::write_states(std::uint32_t search, const ObjectSnapshot& objects,
+                             NeighborState* states) const {
+  const std::uint64_t first = plan->rooms[search].first;
   for (std::uint32_t i = 0; i < counts[search]; ++i)
-    states.push_back({objects.position(slots[first + i]), objects.tags(slots[first + i])});
+    states[i] = {objects.position(slots[first + i]), objects.tags(slots[first + i])};
 }
 
 void collect_changes(const TickLists& last, const std::shared_ptr<const TickLists>& now_owner,
@@ -134,25 +191,14 @@ void collect_changes(const TickLists& last, const std::shared_ptr<const TickList
   const Matching matching = same_plan ? Matching{} : Matcher(*last.plan, *now.plan).run();
   const std::vector<char> changed = find_changed(last, now, same_plan ? nullptr : &matching, pool);
 
-  auto removed = matching.removals.begin();
-  const auto report_removals_before = [&](Slot query) {
-    for (; removed != matching.removals.end() && removed->query <= query; ++removed)
-      result.lists.push_back(*removed);
-  };
-  for (const ListPlan::List& list : now.plan->lists) {
-    report_removals_before(list.query);
-    if (changed[list.search] == 0) continue;
-    ReportedList& report = result.lists.emplace_back();
-    report.query = list.query;
-    report.has_subject = list.subject != no_slot;
-    report.subject = list.subject_id;
-    report.count = now.counts[list.search];
-    report.first = now.plan->searches[list.search].first;
-    if (!list.with_state) continue;
-    report.first_state = result.states.size();
-    now.append_states(list.search, objects, result.states);
+  write_updates(now, changed, objects, pool, result);
+  if (!matching.removals.empty()) {
+    std::vector<ReportedList> all;
+    all.reserve(matching.removals.size() + result.lists.size());
+    std::ranges::merge(matching.removals, result.lists, std::back_inserter(all), {},
+                       &ReportedList::query, &ReportedList::query);
+    result.lists.swap(all);
   }
-  report_removals_before(no_slot);
   result.neighbors = now.neighbors;
   result.neighbors_owner = now_owner;
 }

@@ -23,11 +23,14 @@ struct TickLists {
   void lay_out(std::shared_ptr<const ListPlan> next);
 
   std::span<const Neighbor> of(std::uint32_t search) const {
-    return std::span(neighbors).subspan(plan->searches[search].first, counts[search]);
+    return std::span(neighbors).subspan(plan->rooms[search].first, counts[search]);
   }
   /// What is reported of a list's neighbours beside their ids.
   void append_states(std::uint32_t search, const ObjectSnapshot& objects,
                      std::vector<NeighborState>& states) const;
+  /// The same, to where there is room for as many as the list has.
+  void write_states(std::uint32_t search, const ObjectSnapshot& objects,
+                    NeighborState* states) const;
 };
 
 /// Writes into `result` what each list's stream asks to hear, comparing with the last tick's lists.
