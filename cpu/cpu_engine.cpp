@@ -91,6 +91,7 @@ class CpuEngine final : public Engine {
     if (under_way_.exchange(true)) return false;
     Staging& half = halves_[writing_];
     writing_ = 1 - writing_;
+    pool_.wake();
     engine_thread_.post([this, tick, tau_us, &half] { run_tick(tick, tau_us, half); });
     return true;
   }

@@ -14,7 +14,7 @@ namespace {
 
 // Tuned on W1 to W4: few enough objects a block that its inner grid is filled in the first-level
 // cache, few enough a cell that a search sees little more than it needs.
-constexpr std::size_t block_objects = 512;
+constexpr std::size_t block_objects = 128;
 constexpr std::size_t cell_objects = 3;
 constexpr std::size_t blocks_per_task = 4;
 constexpr std::size_t line = 64 / sizeof(std::int32_t);

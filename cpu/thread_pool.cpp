@@ -15,7 +15,7 @@ constexpr std::size_t ranges_per_thread = 8;  // evens out ranges of unequal wor
 
 // The rounds of a tick follow one another in microseconds, and waking a thread takes tens of them:
 // both sides look for so long before they sleep.
-constexpr std::chrono::microseconds spin_time{50};
+constexpr std::chrono::microseconds spin_time{100};
 
 template <class Condition>
 bool spin_until(const Condition& holds) {
@@ -46,6 +46,14 @@ ThreadPool::~ThreadPool() {
   }
   start_.notify_all();
   for (std::thread& worker : workers_) worker.join();
+}
+
+void ThreadPool::wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    ++wakes_;
+  }
+  start_.notify_all();
 }
 
 void ThreadPool::run(std::size_t chunks, const std::function<void(std::size_t, unsigned)>& task) {
@@ -98,9 +106,9 @@ void ThreadPool::work(unsigned thread) {
 // False when the pool stops. Rounds are seen one by one: the next begins when all have done this.
 bool ThreadPool::wait_for_round(std::uint64_t seen) {
   const auto has_come = [&] { return stop_ || round_ != seen; };
-  if (!spin_until(has_come)) {
+  while (!spin_until(has_come)) {
     std::unique_lock lock(mutex_);
-    start_.wait(lock, has_come);
+    start_.wait(lock, [&, wakes = wakes_] { return has_come() || wakes_ != wakes; });
   }
   return !stop_;
 }

@@ -26,6 +26,10 @@ class ThreadPool {
 
   unsigned threads() const { return static_cast<unsigned>(workers_.size()) + 1; }
 
+  /// Has sleeping threads look out for a run that comes soon: waking takes longer than many runs.
+  /// From any thread.
+  void wake();
+
   /// Calls task(chunk, thread) for every chunk in [0, chunks), thread in [0, threads()), and waits.
   /// Each thread starts with its own share of the chunks, the same one every time, so that it finds
   /// in its cache what it wrote in an earlier run; then it helps the others. The first exception
@@ -56,6 +60,7 @@ class ThreadPool {
   std::atomic<std::size_t> busy_{0};
 
   std::atomic<std::uint64_t> round_{0};
+  std::uint64_t wakes_ = 0;  ///< guarded by mutex_
   std::atomic<bool> stop_{false};
   std::mutex mutex_;  ///< guards error_, and sleeping against waking
   std::condition_variable start_;
