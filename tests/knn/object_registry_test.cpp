@@ -83,10 +83,38 @@ TEST(ObjectRegistry, KeepsEverySlotThroughGrowth) {
   EXPECT_EQ(fleet.find(ObjectId{1}), no_slot);
 }
 
-TEST(ObjectRegistry, TakesAtMostSixteenBytesAnObject) {
-  Fleet fleet(1);
-  for (std::uint64_t i = 0; i < 100'000; ++i) fleet.insert(ObjectId{i});
-  EXPECT_LE(fleet.bytes_used(), 100'000u * 16);
+TEST(ObjectRegistry, TakesAtMostTenBytesAnObject) {
+  for (const std::uint64_t count : {10'000u, 52'500u, 100'000u}) {
+    Fleet fleet(1);
+    for (std::uint64_t i = 0; i < count; ++i) fleet.insert(ObjectId{i});
+    EXPECT_LE(fleet.bytes_used(), count * 10) << count;
+  }
+}
+
+TEST(ObjectRegistry, ASlotFarBeyondTheNumberOfIdsIsKeptWhole) {
+  constexpr Slot far = 1'000'000;
+  Records records(far + 1);
+  ObjectRegistry<Records> registry(3);
+  records[far].id = ObjectId{7};
+  records[2].id = ObjectId{8};
+  registry.insert(ObjectId{7}, far, records);
+  registry.insert(ObjectId{8}, 2, records);
+  EXPECT_EQ(registry.find(ObjectId{7}, records), far);
+  EXPECT_EQ(registry.find(ObjectId{8}, records), 2u);
+}
+
+TEST(ObjectRegistry, NearlyAlwaysGuessesTheSlotOfAKnownIdFromItsHash) {
+  constexpr std::uint64_t count = 100'000;
+  Records records(count);
+  ObjectRegistry<Records> registry(5);
+  for (Slot slot = 0; slot < count; ++slot) {
+    records[slot].id = ObjectId{std::uint64_t{slot} * 977};
+    registry.insert(records[slot].id, slot, records);
+  }
+  std::size_t wrong = 0;
+  for (Slot slot = 0; slot < count; ++slot)
+    wrong += registry.likely_slot(registry.hash(records[slot].id)) != slot;
+  EXPECT_LE(wrong, count / 1000);
 }
 
 }  // namespace

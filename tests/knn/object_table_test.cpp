@@ -73,6 +73,21 @@ TEST_F(ObjectTableTest, StagesASlotOnceWithItsLatestState) {
   EXPECT_TRUE(is_alive(taken.objects[0].generation));
 }
 
+TEST_F(ObjectTableTest, ABatchThatNamesNewObjectsAgainAndAgainGivesEachOneSlot) {
+  std::vector<ObjectUpdate> rows;
+  for (std::int32_t i = 0; i < 1'000; ++i) rows.push_back(fix(ObjectId(100 + i % 70), i, i));
+  std::vector<UpdateStatus> statuses(rows.size());
+  const UpdateCounts counts = table_->update(rows, no_limit, statuses, half_);
+  EXPECT_EQ(counts.accepted, rows.size());
+  const Staging taken = tick(1'000);
+  EXPECT_THAT(taken.births, SizeIs(70));
+  ASSERT_THAT(taken.objects, SizeIs(70));
+  for (const ObjectRow& row : taken.objects) {
+    EXPECT_EQ(row.time_us, row.position.x);
+    EXPECT_GE(row.time_us, 930) << "not its newest fix";
+  }
+}
+
 TEST_F(ObjectTableTest, StagesNothingForWhatDidNotChange) {
   update(fix(ann, 1, 10));
   tick(1);
