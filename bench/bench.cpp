@@ -16,16 +16,17 @@ std::string format(const char* pattern, Values... values) {
 }
 
 void write_table_head(std::ostream& out) {
-  out << format("%-14s %7s %7s %10s %8s %8s %8s %8s %12s %9s %8s %7s\n", "workload", "lattice",
+  out << format("%-14s %7s %7s %10s %8s %8s %8s %8s %12s %9s %9s %8s %7s\n", "workload", "lattice",
                 "stage", "ns/update", "build", "search", "diff", "total", "p99|max", "B/object",
-                "peer", "ratio");
+                "+ spare", "peer", "ratio");
 }
 
 void write_row(const TickFigures& f, std::ostream& out) {
-  out << format("%-14s %7.2f %7.2f %10.1f %8.2f %8.2f %8.2f %8.2f %8.2f %s %9.1f",
+  out << format("%-14s %7.2f %7.2f %10.1f %8.2f %8.2f %8.2f %8.2f %8.2f %s %9.1f %9.1f",
                 f.workload.c_str(), f.lattice_ms, f.stage_ms, f.stage_ns_per_update, f.build_ms,
                 f.search_ms, f.diff_ms, f.total_ms, f.p99_ms,
-                f.ticks < p99_ticks_min ? "max" : "p99", f.bytes_per_object);
+                f.ticks < p99_ticks_min ? "max" : "p99", f.bytes_per_object,
+                f.bytes_per_object_all);
   if (f.has_peer) out << format(" %8.2f %7.3f", f.peer_ms, f.ratio);
   out << std::endl;
 }
@@ -34,9 +35,10 @@ void write_json(const TickFigures& f, std::ostream& out) {
   out << format(
       "{\"workload\":\"%s\",\"ticks\":%d,\"lattice_ms\":%.4f,\"stage_ms\":%.4f,"
       "\"stage_ns_per_update\":%.2f,\"build_ms\":%.4f,\"search_ms\":%.4f,\"diff_ms\":%.4f,"
-      "\"total_ms\":%.4f,\"p99_ms\":%.4f,\"bytes_per_object\":%.2f",
+      "\"total_ms\":%.4f,\"p99_ms\":%.4f,\"bytes_per_object\":%.2f,"
+      "\"bytes_per_object_all\":%.2f",
       f.workload.c_str(), f.ticks, f.lattice_ms, f.stage_ms, f.stage_ns_per_update, f.build_ms,
-      f.search_ms, f.diff_ms, f.total_ms, f.p99_ms, f.bytes_per_object);
+      f.search_ms, f.diff_ms, f.total_ms, f.p99_ms, f.bytes_per_object, f.bytes_per_object_all);
   if (f.has_peer)
     out << format(",\"peer_ms\":%.4f,\"ratio\":%.5f,\"lists_compared\":%llu", f.peer_ms, f.ratio,
                   static_cast<unsigned long long>(f.lists_compared));
@@ -57,7 +59,8 @@ std::string figures_help() {
          "             not in it\n"
          "  p99|max    99th percentile of total; with fewer than 100 ticks the slowest, marked\n"
          "             max (p99_ms in JSON either way)\n"
-         "  B/object   bytes of the table, the snapshot and both index buffers, an object\n"
+         "  B/object   bytes of the table, the snapshot and the index, an object\n"
+         "  + spare    with the second index, into which the next tick is built\n"
          "  peer       building the peer's index and asking it every query, on one thread\n"
          "  ratio      median over the ticks of (build + search + diff) / peer\n"
          "Up to 100 lists a tick are compared with the peer's; a difference ends the run.";

@@ -77,9 +77,15 @@ class Run {
     processor_.recycle(std::move(report));
   }
 
-  double bytes_per_object() {
-    const auto bytes = processor_.objects().bytes_used() + processor_.engine().bytes_used();
-    return static_cast<double>(bytes) / options_.objects;
+  struct Bytes {
+    double with_one_index = 0;
+    double with_both_indexes = 0;
+  };
+  Bytes bytes_per_object() {
+    const EngineBytes engine = processor_.engine().bytes_used();
+    const std::uint64_t all = processor_.objects().bytes_used() + engine.total();
+    return {static_cast<double>(all - engine.spare_index) / options_.objects,
+            static_cast<double>(all) / options_.objects};
   }
 
   /// A full list that the last tick reported: what the peer's is compared with.
@@ -241,6 +247,7 @@ TickFigures run_tick_bench(const TickBenchOptions& options) {
     lists_compared += run.probes().size();
 #endif
   }
+  const Run::Bytes bytes = run.bytes_per_object();
   return {.workload = workload_options.name,
           .ticks = ticks,
           .lattice_ms = median(samples.lattice_ms),
@@ -251,7 +258,8 @@ TickFigures run_tick_bench(const TickBenchOptions& options) {
           .diff_ms = median(samples.diff_ms),
           .total_ms = median(samples.total_ms),
           .p99_ms = quantile(samples.total_ms, 0.99),
-          .bytes_per_object = run.bytes_per_object(),
+          .bytes_per_object = bytes.with_one_index,
+          .bytes_per_object_all = bytes.with_both_indexes,
           .has_peer = with_peer,
           .lists_compared = lists_compared,
           .peer_ms = median(samples.peer_ms),

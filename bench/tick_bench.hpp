@@ -35,7 +35,8 @@ struct TickFigures {
   double diff_ms = 0;
   double total_ms = 0;          ///< lattice_ms + stage_ms + host clock until the report is there
   double p99_ms = 0;            ///< of total_ms; below p99_ticks_min ticks the slowest one's
-  double bytes_per_object = 0;  ///< table, snapshot and both index buffers
+  double bytes_per_object = 0;  ///< table, snapshot and one index
+  double bytes_per_object_all = 0;  ///< and the index that the next tick is built into
   bool has_peer = false;
   std::uint64_t lists_compared = 0;  ///< with the peer's, in all ticks
   double peer_ms = 0;

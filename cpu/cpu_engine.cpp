@@ -79,8 +79,10 @@ class CpuEngine final : public Engine {
   std::string_view name() const override { return "cpu"; }
   const EngineLimits& limits() const override { return limits_; }
 
-  std::uint64_t bytes_used() const override {
-    return objects_.bytes_used() + finished_.bytes_used();
+  EngineBytes bytes_used() const override {
+    return {.state = objects_.bytes_used(),
+            .index = finished_.index().bytes_used(),
+            .spare_index = finished_.spare_index().bytes_used()};
   }
 
   void set_result_handler(ResultHandler handler) override { on_result_ = std::move(handler); }

@@ -34,6 +34,8 @@ class FinishedTick {
   std::unique_lock<std::mutex> lock();
   /// The other index, for the tick under way.
   SpatialIndex& next_index() { return indexes_[1 - index_]; }
+  const SpatialIndex& index() const { return indexes_[index_]; }
+  const SpatialIndex& spare_index() const { return indexes_[1 - index_]; }
   /// That tick has finished.
   void finish(Tick tick, std::int64_t tau_us);
   /// That tick has failed: until one finishes the objects are ahead of this one.
@@ -42,7 +44,6 @@ class FinishedTick {
   Tick tick() const { return tick_; }
   std::int64_t tau_us() const { return tau_us_; }
   bool objects_are_ahead() const { return objects_ahead_; }
-  std::uint64_t bytes_used() const { return indexes_[0].bytes_used() + indexes_[1].bytes_used(); }
 
   // Of any thread:
 

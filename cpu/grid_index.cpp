@@ -7,6 +7,7 @@
 #include <numbers>
 #include <utility>
 
+#include "knn/headroom.hpp"
 #include "knn/prefetch.hpp"
 
 namespace starling::cpu {
@@ -26,12 +27,6 @@ constexpr std::uint64_t crowd_max = 48;
 constexpr double flat_depth = 4;
 // wgs84: least cosine between the earth's surface and the grid's plane.
 constexpr double flat_cosine = 0.45;
-
-template <class T>
-void resize_to(std::vector<T>& values, std::size_t count) {
-  if (count > values.capacity()) values.reserve(count + count / 16);
-  values.resize(count);
-}
 
 // At most `cells` cells, about as wide as high.
 CellRectangle divide(const std::array<std::int32_t, 2>& min, const std::array<std::int32_t, 2>& max,
@@ -69,7 +64,7 @@ bool GridIndex::build(const ObjectSnapshot& objects, const Box& box, Space space
   outer_ = divide({box.min.*a, box.min.*b}, {box.max.*a, box.max.*b},
                   std::max<std::size_t>(count / block_objects, 1));
   const std::size_t block_count = outer_.cells();
-  resize_to(objects_, (count + padding) * stride());
+  resize_with_headroom(objects_, (count + padding) * stride());
   scatter.run(
       objects, block_count,
       [this, a, b](const LatticePoint& position) { return outer_.cell(position.*a, position.*b); },
@@ -83,9 +78,9 @@ bool GridIndex::build(const ObjectSnapshot& objects, const Box& box, Space space
       },
       pool);
 
-  resize_to(blocks_, block_count);
+  resize_with_headroom(blocks_, block_count);
   // A block of n objects has at most n / 3 + 1 cells, and one begin more.
-  resize_to(cell_begins_, count / cell_objects + 2 * block_count + 1);
+  resize_with_headroom(cell_begins_, count / cell_objects + 2 * block_count + 1);
   std::atomic<std::uint64_t> shared_cells{0};
   const std::size_t tasks = (block_count + blocks_per_task - 1) / blocks_per_task;
   pool.run(tasks, [&](std::size_t task, unsigned) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "knn/headroom.hpp"
+
 namespace starling::cpu {
 namespace {
 
@@ -9,22 +11,15 @@ constexpr std::size_t rows_grain = 4096;
 constexpr std::size_t prefetch_rows = 16;
 constexpr int box_age_max = 32;
 
-// An eighth of headroom: growth stays amortised and memory close to what is used.
-template <class T>
-void resize_to(std::vector<T>& values, std::size_t count, T fill) {
-  if (count > values.capacity()) values.reserve(count + count / 8);
-  values.resize(count, fill);
-}
-
 }  // namespace
 
 void ObjectSnapshot::add(std::span<const ObjectBirth> births) {
   std::size_t slots = ids_.size();
   for (const ObjectBirth& birth : births) slots = std::max<std::size_t>(slots, birth.slot + 1);
-  resize_to(positions_, slots, LatticePoint{nowhere, 0, 0});
-  resize_to(times_us_, slots, std::int64_t{0});
-  resize_to(tags_, slots, 0u);
-  resize_to(ids_, slots, ObjectId{});
+  resize_with_headroom(positions_, slots, LatticePoint{nowhere, 0, 0});
+  resize_with_headroom(times_us_, slots, std::int64_t{0});
+  resize_with_headroom(tags_, slots, 0u);
+  resize_with_headroom(ids_, slots, ObjectId{});
   for (const ObjectBirth& birth : births) ids_[birth.slot] = birth.id;
 }
 

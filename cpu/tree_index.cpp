@@ -4,6 +4,8 @@
 #include <atomic>
 #include <limits>
 
+#include "knn/headroom.hpp"
+
 namespace starling::cpu {
 namespace {
 
@@ -11,13 +13,6 @@ constexpr std::size_t leaves_grain = 512;
 
 std::size_t groups_of(std::size_t count) {
   return (count + fanout - 1) / fanout;
-}
-
-// A sixteenth of headroom: growth stays amortised and memory close to what is used.
-template <class T>
-void resize_to(std::vector<T>& values, std::size_t count) {
-  if (count > values.capacity()) values.reserve(count + count / 16);
-  values.resize(count);
 }
 
 std::int32_t min_of(const Line& line) {
@@ -53,8 +48,8 @@ void TreeIndex::build(const ObjectSnapshot& objects, const CellGrid& cells, Plac
 
 void TreeIndex::place(std::span<const PlacedObject> placed, ThreadPool& pool) {
   const std::size_t leaf_count = groups_of(placed.size());
-  resize_to(leaves_, leaf_count * (dimensions_ + 1));
-  resize_to(leaf_cells_, leaf_count);
+  resize_with_headroom(leaves_, leaf_count * (dimensions_ + 1));
+  resize_with_headroom(leaf_cells_, leaf_count);
   pool.for_ranges(leaf_count, leaves_grain, [&](std::size_t first, std::size_t last, unsigned) {
     for (std::size_t leaf = first; leaf < last; ++leaf) {
       leaf_cells_[leaf] = cells_.cell(placed[leaf * fanout].position);

@@ -173,6 +173,16 @@ struct EngineLimits {
   std::uint64_t neighbors_max = 0;  ///< of all lists together
 };
 
+/// What an engine holds for its objects, for capacity planning. Staged rows, lists and the working
+/// memory of a tick come on top.
+struct EngineBytes {
+  std::uint64_t state = 0;        ///< positions, times, tags and ids
+  std::uint64_t index = 0;        ///< of the last tick
+  std::uint64_t spare_index = 0;  ///< into which the next tick builds
+
+  std::uint64_t total() const { return state + index + spare_index; }
+};
+
 class Engine {
  public:
   using ResultHandler = std::function<void(std::unique_ptr<TickResult>)>;
@@ -183,8 +193,8 @@ class Engine {
   virtual std::string_view name() const = 0;
   virtual const EngineLimits& limits() const = 0;
 
-  /// Bytes of state and index the engine holds for objects, for capacity planning.
-  virtual std::uint64_t bytes_used() const = 0;
+  /// Between ticks, from any thread.
+  virtual EngineBytes bytes_used() const = 0;
 
   /// The handler runs on the engine's thread, in tick order. Set once, before the first tick.
   virtual void set_result_handler(ResultHandler handler) = 0;

@@ -1,8 +1,9 @@
-// From object id to slot. Open addressing over 4-byte cells: 5 to 10 bytes an object beside the
+// From object id to slot. Open addressing over 4-byte cells: 5 to 8 bytes an object beside the
 // records. ObjectTable is its only user.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -14,8 +15,8 @@ namespace starling {
 
 /// `Records` is indexed by slot and yields something with a member `id`.
 ///
-/// Of 2^b cells each holds a slot in its lower b bits and some of its id's hash in the others: a
-/// search that meets another object's cell passes by without a look at that object's record.
+/// A cell holds a slot in its lower bits, as many as slots need, and some of its id's hash in the
+/// others: a search that meets another object's cell passes by without a look at its record.
 template <class Records>
 class ObjectRegistry {
  public:
@@ -64,7 +65,7 @@ class ObjectRegistry {
     while (records[slot_of(cells_[gap])].id != id) gap = next(gap);
     for (std::size_t cell = next(gap); cells_[cell] != empty; cell = next(cell)) {
       const std::size_t wanted = home(hash(records[slot_of(cells_[cell])].id));
-      if (((cell - wanted) & mask()) < ((cell - gap) & mask())) continue;
+      if (distance(wanted, cell) < distance(gap, cell)) continue;
       cells_[gap] = cells_[cell];
       gap = cell;
     }
@@ -77,16 +78,18 @@ class ObjectRegistry {
   static constexpr std::size_t cells_min = 64;
   static constexpr std::uint32_t empty = ~std::uint32_t{0};  // no slot has all its bits set
 
-  std::uint32_t mask() const { return static_cast<std::uint32_t>(cells_.size() - 1); }
-  std::size_t next(std::size_t cell) const { return (cell + 1) & mask(); }
-  std::size_t home(std::uint64_t hash) const { return hash & mask(); }
+  std::size_t home(std::uint64_t hash) const { return (hash & 0xffffffff) * cells_.size() >> 32; }
+  std::size_t next(std::size_t cell) const { return cell + 1 == cells_.size() ? 0 : cell + 1; }
+  std::size_t distance(std::size_t from, std::size_t to) const {
+    return to >= from ? to - from : to + cells_.size() - from;
+  }
 
-  Slot slot_of(std::uint32_t cell) const { return cell & mask(); }
+  Slot slot_of(std::uint32_t cell) const { return cell & slot_mask_; }
   std::uint32_t mark_of(std::uint64_t hash) const {
-    return static_cast<std::uint32_t>(hash >> 32) & ~mask();
+    return static_cast<std::uint32_t>(hash >> 32) & ~slot_mask_;
   }
   bool has_mark_of(std::uint32_t cell, std::uint64_t hash) const {
-    return ((cell ^ static_cast<std::uint32_t>(hash >> 32)) & ~mask()) == 0;
+    return ((cell ^ static_cast<std::uint32_t>(hash >> 32)) & ~slot_mask_) == 0;
   }
 
   void place(std::uint64_t hash, Slot slot) {
@@ -97,9 +100,12 @@ class ObjectRegistry {
 
   void grow(const Records& records) {
     constexpr std::size_t prefetch_cells = 16;
-    const std::uint32_t old_mask = mask();
-    std::vector<std::uint32_t> old(cells_.size() * 2, empty);
+    const std::uint32_t old_mask = slot_mask_;
+    const std::size_t cells = cells_.size();  // 2^b, or half as many again
+    std::vector<std::uint32_t> old(std::has_single_bit(cells) ? cells / 2 * 3 : cells / 3 * 4,
+                                   empty);
     old.swap(cells_);
+    slot_mask_ = static_cast<std::uint32_t>(std::bit_ceil(cells_.size()) - 1);
     for (std::size_t i = 0; i < old.size(); ++i) {
       if (i + prefetch_cells < old.size() && old[i + prefetch_cells] != empty)
         starling::prefetch(&records[old[i + prefetch_cells] & old_mask]);
@@ -110,6 +116,7 @@ class ObjectRegistry {
   std::uint64_t seed_;
   std::size_t slots_ = 0;  ///< one more than the largest slot so far
   std::vector<std::uint32_t> cells_;
+  std::uint32_t slot_mask_ = cells_min - 1;
 };
 
 }  // namespace starling

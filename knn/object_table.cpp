@@ -4,6 +4,7 @@
 #include <array>
 
 #include "knn/assert.hpp"
+#include "knn/headroom.hpp"
 #include "knn/prefetch.hpp"
 
 namespace starling {
@@ -249,6 +250,7 @@ Slot ObjectTable::add(ObjectId id, Staging& staging) {
   } else {
     if (records_.size() >= options_.objects_max) return no_slot;
     slot = static_cast<Slot>(records_.size());
+    reserve_with_headroom(records_, records_.size() + 1);
     records_.emplace_back();
   }
   Record& record = records_[slot];

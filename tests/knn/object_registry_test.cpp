@@ -83,11 +83,11 @@ TEST(ObjectRegistry, KeepsEverySlotThroughGrowth) {
   EXPECT_EQ(fleet.find(ObjectId{1}), no_slot);
 }
 
-TEST(ObjectRegistry, TakesAtMostTenBytesAnObject) {
+TEST(ObjectRegistry, TakesAtMostEightBytesAnObject) {
   for (const std::uint64_t count : {10'000u, 52'500u, 100'000u}) {
     Fleet fleet(1);
     for (std::uint64_t i = 0; i < count; ++i) fleet.insert(ObjectId{i});
-    EXPECT_LE(fleet.bytes_used(), count * 10) << count;
+    EXPECT_LE(fleet.bytes_used(), count * 8) << count;
   }
 }
 

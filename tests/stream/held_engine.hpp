@@ -41,7 +41,7 @@ class HeldEngine final : public Engine {
 
   std::string_view name() const override { return "held"; }
   const EngineLimits& limits() const override { return limits_; }
-  std::uint64_t bytes_used() const override { return 0; }
+  EngineBytes bytes_used() const override { return {}; }
   void set_result_handler(ResultHandler handler) override { handler_ = std::move(handler); }
   Staging& staging() override { return staging_; }
 
