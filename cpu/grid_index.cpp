@@ -17,7 +17,7 @@ namespace {
 // cache, few enough a cell that a search sees little more than it needs.
 constexpr std::size_t block_objects = 128;
 constexpr std::size_t cell_objects = 3;
-constexpr std::size_t blocks_per_task = 4;
+constexpr std::size_t blocks_per_task = 16;
 constexpr std::size_t line = 64 / sizeof(std::int32_t);
 
 // Mean number of objects that share an object's cell, past which the tree is the faster index.
@@ -43,6 +43,20 @@ CellRectangle divide(const std::array<std::int32_t, 2>& min, const std::array<st
       static_cast<std::uint32_t>(std::clamp(static_cast<double>(cells / columns), 1.0, b + 1.0));
   rectangle.divisions = {Division(a, columns), Division(b, rows)};
   return rectangle;
+}
+
+// The inner grid of a block's objects, which are not none.
+template <std::size_t stride>
+CellRectangle lay_grid(const std::int32_t* objects, std::size_t count) {
+  std::array<std::int32_t, 2> min = {objects[0], objects[1]};
+  std::array<std::int32_t, 2> max = min;
+  for (std::size_t i = 1; i < count; ++i) {
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      min[axis] = std::min(min[axis], objects[i * stride + axis]);
+      max[axis] = std::max(max[axis], objects[i * stride + axis]);
+    }
+  }
+  return divide(min, max, std::max<std::size_t>(count / cell_objects, 1));
 }
 
 }  // namespace
@@ -87,8 +101,12 @@ bool GridIndex::build(const ObjectSnapshot& objects, const Box& box, Space space
     Scratch scratch;
     std::uint64_t shared = 0;
     const std::size_t last = std::min((task + 1) * blocks_per_task, block_count);
-    for (std::size_t block = task * blocks_per_task; block < last; ++block)
-      shared += fill_block(block, scatter.begin(block), scatter.size(block), scratch);
+    for (std::size_t block = task * blocks_per_task; block < last; ++block) {
+      const std::uint32_t first = scatter.begin(block);
+      const std::uint32_t size = scatter.size(block);
+      shared += dimensions_ == 2 ? fill_block<3>(block, first, size, scratch)
+                                 : fill_block<4>(block, first, size, scratch);
+    }
     shared_cells += shared;
   });
   if (shared_cells <= crowd_max * count) return true;
@@ -143,6 +161,7 @@ float GridIndex::radius_sq_per_object(const GridBlock& block) const {
 
 // Puts a block's objects in order of the cells of its inner grid. Returns the sum over objects of
 // how many share their cell.
+template <std::size_t stride>
 std::uint64_t GridIndex::fill_block(std::size_t index, std::uint32_t first, std::uint32_t count,
                                     Scratch& scratch) {
   GridBlock& block = blocks_[index];
@@ -150,8 +169,8 @@ std::uint64_t GridIndex::fill_block(std::size_t index, std::uint32_t first, std:
   block.first = first;
   block.count = count;
   block.cells = static_cast<std::uint32_t>(first / cell_objects + 2 * index);
-  std::int32_t* objects = &objects_[first * stride()];
-  lay_block_grid(block, objects);
+  std::int32_t* objects = &objects_[first * stride];
+  if (count > 0) block.grid = lay_grid<stride>(objects, count);
   block.radius_sq_per_object = radius_sq_per_object(block);
   if (count == 0) return 0;
 
@@ -159,10 +178,10 @@ std::uint64_t GridIndex::fill_block(std::size_t index, std::uint32_t first, std:
   std::uint32_t* begins = &cell_begins_[block.cells];
   std::fill(begins, begins + cells + 1, 0u);
   scratch.cells.resize(count);
-  scratch.objects.assign(objects, objects + count * stride());
+  scratch.objects.assign(objects, objects + count * stride);
   const std::int32_t* unordered = scratch.objects.data();
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t cell = block.grid.cell(unordered[i * stride()], unordered[i * stride() + 1]);
+    const std::size_t cell = block.grid.cell(unordered[i * stride], unordered[i * stride + 1]);
     scratch.cells[i] = static_cast<std::uint32_t>(cell);
     ++begins[cell];
   }
@@ -174,26 +193,12 @@ std::uint64_t GridIndex::fill_block(std::size_t index, std::uint32_t first, std:
   }
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t at = begins[scratch.cells[i]]++ - first;
-    std::copy_n(unordered + i * stride(), stride(), objects + at * stride());
+    for (std::size_t d = 0; d < stride; ++d) objects[at * stride + d] = unordered[i * stride + d];
   }
   // Each begin has moved on to its cell's end, which is the next cell's begin.
   std::copy_backward(begins, begins + cells, begins + cells + 1);
   begins[0] = first;
   return shared;
-}
-
-void GridIndex::lay_block_grid(GridBlock& block, const std::int32_t* objects) const {
-  if (block.count == 0) return;
-  std::array<std::int32_t, 2> min = {objects[0], objects[1]};
-  std::array<std::int32_t, 2> max = min;
-  for (std::size_t i = 1; i < block.count; ++i) {
-    const std::int32_t* object = objects + i * stride();
-    for (std::size_t axis = 0; axis < 2; ++axis) {
-      min[axis] = std::min(min[axis], object[axis]);
-      max[axis] = std::max(max[axis], object[axis]);
-    }
-  }
-  block.grid = divide(min, max, std::max<std::size_t>(block.count / cell_objects, 1));
 }
 
 std::uint64_t GridIndex::bytes_used() const {

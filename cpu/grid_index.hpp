@@ -113,9 +113,9 @@ class GridIndex {
 
   bool choose_axes(const Box& box, Space space, std::uint64_t objects);
   float radius_sq_per_object(const GridBlock& block) const;
+  template <std::size_t stride>
   std::uint64_t fill_block(std::size_t index, std::uint32_t first, std::uint32_t count,
                            Scratch& scratch);
-  void lay_block_grid(GridBlock& block, const std::int32_t* objects) const;
 
   std::size_t dimensions_;
   std::array<Axis, 3> axes_{&LatticePoint::x, &LatticePoint::y, &LatticePoint::z};

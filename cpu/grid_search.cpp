@@ -30,9 +30,10 @@ static_assert(GridIndex::padding >= lanes_max);
 struct Circle {
   std::int32_t center[3] = {};
   std::uint64_t radius_sq = 0;
-  std::int64_t radius = 0;  ///< rounded up
-  float limit = 0;          ///< on estimates of squared distances
-  bool is_last = false;     ///< no larger radius can find more
+  double radius = 0;
+  std::int64_t bound = 0;  ///< the radius rounded up
+  float limit = 0;         ///< on estimates of squared distances
+  bool is_last = false;    ///< no larger radius can find more
 };
 
 // A few requests go through each step together: the steps of one wait for each other, those of
@@ -74,11 +75,11 @@ class GridSearch {
     for (std::size_t i = 0; i < requests.size(); ++i) {
       const Candidates candidates{estimates_ + begin, places_ + begin, ends[i] - begin};
       begin = ends[i];
-      if (!is_usual(requests[i]) || !rank_by_estimates(requests[i], circles[i], candidates))
+      if (!is_usual(requests[i]) || !answer_from(candidates, circles[i], requests[i]))
         unanswered[unanswered_count++] = i;
     }
     for (std::size_t i = 0; i < unanswered_count; ++i)
-      widen_and_rank(requests[unanswered[i]], circles[unanswered[i]]);
+      widen(circles[unanswered[i]], requests[unanswered[i]]);
   }
 
  private:
@@ -153,20 +154,31 @@ class GridSearch {
     if (circle.is_last) radius = std::sqrt(radius_max_sq);
     circle.radius_sq =
         circle.is_last ? request.distance_sq_max : static_cast<std::uint64_t>(radius * radius);
-    circle.radius = static_cast<std::int64_t>(radius) + 2;
+    circle.radius = radius;
+    circle.bound = static_cast<std::int64_t>(radius) + 2;
     circle.limit = filter_limit(circle.radius_sq);
   }
 
-  // For what the first circle did not answer: larger ones until k are found, and any ranking.
-  void widen_and_rank(SearchRequest& request, Circle circle) {
+  // From what the circle holds. False if that may be too few.
+  bool answer_from(const Candidates& candidates, const Circle& circle, SearchRequest& request) {
+    if (candidates.count < needed(request) && !circle.is_last) return false;
+    if (rank_by_estimates(candidates, circle, request)) return true;
+    ranking_.start(request);
+    rank_exactly(candidates, circle);
+    if (ranking_.count() < ranking_.k() && !circle.is_last) return false;
+    ranking_.write(request);
+    return true;
+  }
+
+  // For what the first circle does not answer: larger ones until one does.
+  void widen(Circle circle, SearchRequest& request) {
     request.found = 0;
     if (request.k == 0) return;
     const double enough = this->enough(request);
-    ranking_.start(request);
     // The radius is `gap` to where objects begin (0 until nothing is found) plus `reach`.
     double gap = 0;
     bool has_gap = false;
-    double reach = static_cast<double>(circle.radius);
+    double reach = circle.radius;
     for (;; set_radius(circle, gap + reach, request)) {
       std::size_t count = gather(circle, 0);
       if (count == 0 && !circle.is_last && !has_gap) {
@@ -174,14 +186,10 @@ class GridSearch {
         std::tie(gap, reach) = nearest_block(circle, enough);
         continue;
       }
-      if (ranking_.filters_objects()) count = drop_filtered(count);
-      if (count >= ranking_.k() || circle.is_last) {
-        rank_exactly({estimates_, places_, count}, circle);
-        if (ranking_.count() >= ranking_.k() || circle.is_last) break;
-      }
+      if (request.filters_objects()) count = drop_filtered(count, request);
+      if (answer_from({estimates_, places_, count}, circle, request)) return;
       reach *= std::sqrt(std::clamp(enough / (static_cast<double>(count) + 0.5), 2.0, 16.0));
     }
-    ranking_.write(request);
   }
 
   // For a query in the void: how far it is to the nearest block's objects, and how far to reach in
@@ -215,8 +223,8 @@ class GridSearch {
   static HWY_INLINE Range cells_within(const CellRectangle& rectangle, const Circle& circle,
                                        std::size_t axis) {
     const Division& division = rectangle.divisions[axis];
-    const std::int64_t begin = circle.center[axis] - circle.radius - rectangle.min[axis];
-    const std::int64_t end = circle.center[axis] + circle.radius - rectangle.min[axis];
+    const std::int64_t begin = circle.center[axis] - circle.bound - rectangle.min[axis];
+    const std::int64_t end = circle.center[axis] + circle.bound - rectangle.min[axis];
     const std::int64_t extent = division.extent();
     if (end < 0 || begin > extent) return {0, 0, true};
     return {division.part(static_cast<std::uint32_t>(std::max<std::int64_t>(begin, 0))),
@@ -295,7 +303,8 @@ class GridSearch {
     places_ = scratch_.gathered.data();
   }
 
-  std::size_t drop_filtered(std::size_t count) {
+  std::size_t drop_filtered(std::size_t count, const SearchRequest& request) {
+    ranking_.start(request);
     std::size_t kept = 0;
     for (std::size_t i = 0; i < count; ++i) {
       if (!ranking_.passes_filter(static_cast<std::uint32_t>(places_[i]))) continue;
@@ -307,13 +316,13 @@ class GridSearch {
 
   // The usual case, a few estimates far enough apart to put their objects in order: only the k
   // nearest are computed exactly. False where that would not be certain, or too few are found.
-  bool rank_by_estimates(SearchRequest& request, const Circle& circle,
-                         const Candidates& candidates) {
+  bool rank_by_estimates(const Candidates& candidates, const Circle& circle,
+                         SearchRequest& request) {
     const Lanes d;
     const FloatLanes f;
     const std::size_t count = candidates.count;
     const std::size_t k = needed(request);
-    if (count > few || (count < k && !circle.is_last)) return false;
+    if (count > few) return false;
     HWY_ALIGN std::int32_t ranks[few + lanes_max];
     const auto one = hn::Set(d, 1);
     const auto none = hn::Set(f, std::numeric_limits<float>::max());

@@ -68,8 +68,18 @@ void PlaceSort::refine(std::span<PlacedObject> run, Scratch& scratch) {
     sort_run(run, grid, scratch);
     return;
   }
-  std::ranges::sort(run, {},
-                    [this](const PlacedObject& object) { return objects_->id(object.slot); });
+  sort_by_id(run, scratch);
+}
+
+void PlaceSort::sort_by_id(std::span<PlacedObject> run, Scratch& scratch) const {
+  // Not hwy::K64V64, which would be the type for it: the sort of Highway 1.0.3 loses some of them.
+  scratch.ids.resize(run.size());
+  for (std::size_t i = 0; i < run.size(); ++i)
+    scratch.ids[i] = {.lo = i, .hi = to_number(objects_->id(run[i].slot))};
+  scratch.sorter(scratch.ids.data(), run.size(), hwy::SortAscending());
+  scratch.sorted.resize(run.size());
+  for (std::size_t i = 0; i < run.size(); ++i) scratch.sorted[i] = run[scratch.ids[i].lo];
+  std::ranges::copy(scratch.sorted, run.begin());
 }
 
 }  // namespace starling::cpu

@@ -31,12 +31,14 @@ class PlaceSort {
  private:
   struct Scratch {
     std::vector<std::uint64_t> keys;
+    std::vector<hwy::uint128_t> ids;
     std::vector<PlacedObject> sorted;
     hwy::Sorter sorter;
   };
 
   void sort_run(std::span<PlacedObject> run, const CellGrid& grid, Scratch& scratch);
   void refine(std::span<PlacedObject> run, Scratch& scratch);
+  void sort_by_id(std::span<PlacedObject> run, Scratch& scratch) const;
 
   const ObjectSnapshot* objects_ = nullptr;
   int dimensions_ = 2;

@@ -29,7 +29,10 @@ class SpatialIndex {
     tree_.clear();
     if (objects.alive_count() == 0) return;
     cells_ = CellGrid(objects.box(), dimensions(space_));
-    is_grid_ = grid_.build(objects, objects.box(), space_, scratch.scatter, pool);
+    if (--builds_until_grid_ <= 0) {
+      is_grid_ = grid_.build(objects, objects.box(), space_, scratch.scatter, pool);
+      builds_until_grid_ = is_grid_ ? 0 : grid_rest_builds;
+    }
     if (!is_grid_) tree_.build(objects, cells_, scratch.sort, scratch.scatter, pool);
   }
 
@@ -43,9 +46,13 @@ class SpatialIndex {
   std::uint64_t bytes_used() const { return grid_.bytes_used() + tree_.bytes_used(); }
 
  private:
+  // What did not suit the grid seldom does a tick later.
+  static constexpr int grid_rest_builds = 16;
+
   Space space_;
   CellGrid cells_;
   bool is_grid_ = false;
+  int builds_until_grid_ = 0;
   GridIndex grid_;
   TreeIndex tree_;
 };

@@ -130,14 +130,17 @@ std::size_t TreeIndex::leaf_near(const LatticePoint& point, std::size_t hint) co
   const std::size_t leaves = leaf_cells_.size();
   std::size_t low = std::min(hint, leaves - 1);
   std::size_t high = low;
-  for (std::size_t step = 1; low > 0 && leaf_cells_[low] > cell; step *= 2)
+  for (std::size_t step = 1; low > 0 && leaf_cells_[low] >= cell; step *= 2)
     low = low > step ? low - step : 0;
   for (std::size_t step = 1; high < leaves && leaf_cells_[high] <= cell; step *= 2) high += step;
   const auto begin = leaf_cells_.begin() + static_cast<std::ptrdiff_t>(low);
   const auto end = leaf_cells_.begin() + static_cast<std::ptrdiff_t>(std::min(high, leaves));
-  const auto after = std::upper_bound(begin, end, cell);
-  const auto at = static_cast<std::size_t>(after - leaf_cells_.begin());
-  return at > 0 ? at - 1 : 0;
+  // Of several leaves that begin with the cell the first: where objects coincide, it has the
+  // smallest ids.
+  const auto at =
+      static_cast<std::size_t>(std::lower_bound(begin, end, cell) - leaf_cells_.begin());
+  const bool begins_with_it = at < leaves && leaf_cells_[at] == cell;
+  return begins_with_it || at == 0 ? at : at - 1;
 }
 
 std::uint64_t TreeIndex::bytes_used() const {

@@ -79,7 +79,8 @@ struct Ticker::State {
     auto report = std::make_shared<TickReport>(processor.finish_tick(std::move(result)));
     metrics.tick_finished(report->times, static_cast<double>(steady_now_us() - begun_us) / 1e3);
     last_error = report->error;
-    engine_bytes = processor.engine().bytes_used().total();  // only between ticks does it stand still
+    engine_bytes =
+        processor.engine().bytes_used().total();  // only between ticks does it stand still
     if (!report->warning.empty())
       spdlog::warn("tick {}: {}", to_number(report->tick), report->warning);
     if (!last_error.empty()) {
