@@ -18,6 +18,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "cpu/candidates-inl.hpp"
 #include "cpu/ranking-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -84,13 +85,6 @@ class GridSearch {
 
  private:
   static constexpr std::size_t stride = dimensions + 1;
-  static constexpr std::size_t few = Ranking<GridIndex>::few;
-
-  struct Candidates {
-    const float* estimates;  ///< of squared distances
-    const std::int32_t* places;
-    std::size_t count;
-  };
 
   static bool is_usual(const SearchRequest& request) {
     return request.k > 0 && request.k < few && !request.filters_objects();
@@ -318,38 +312,10 @@ class GridSearch {
   // nearest are computed exactly. False where that would not be certain, or too few are found.
   bool rank_by_estimates(const Candidates& candidates, const Circle& circle,
                          SearchRequest& request) {
-    const Lanes d;
-    const FloatLanes f;
-    const std::size_t count = candidates.count;
-    const std::size_t k = needed(request);
-    if (count > few) return false;
-    HWY_ALIGN std::int32_t ranks[few + lanes_max];
-    const auto one = hn::Set(d, 1);
-    const auto none = hn::Set(f, std::numeric_limits<float>::max());
-    for (std::size_t block = 0; block < count; block += hn::Lanes(f)) {
-      const auto mine = hn::IfThenElse(hn::FirstN(f, count - block),
-                                       hn::LoadU(f, candidates.estimates + block), none);
-      auto smaller = hn::Zero(d);
-      for (std::size_t i = 0; i < count; ++i) {
-        const auto is_smaller =
-            hn::RebindMask(d, hn::Lt(hn::Set(f, candidates.estimates[i]), mine));
-        smaller = hn::IfThenElse(is_smaller, hn::Add(smaller, one), smaller);
-      }
-      hn::Store(smaller, d, ranks + block);
-    }
     std::uint8_t order[few];
-    std::size_t sum = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      order[ranks[i]] = static_cast<std::uint8_t>(i);
-      sum += static_cast<std::size_t>(ranks[i]);
-    }
-    const bool has_ties = 2 * sum != count * (count - 1);
-    if (has_ties) return false;
-    if (count > k &&
-        !(candidates.estimates[order[k]] > widened(candidates.estimates[order[k - 1]])))
-      return false;
-
-    std::size_t nearest = std::min(count, k);
+    const std::size_t k = needed(request);
+    if (!order_by_estimates(candidates, k, order)) return false;
+    std::size_t nearest = std::min(candidates.count, k);
     std::uint32_t places[few];
     std::uint64_t distances_sq[few];
     bool is_in_order = true;
@@ -382,52 +348,14 @@ class GridSearch {
     return sum;
   }
 
-  std::size_t count_within(const Candidates& candidates, float limit) const {
-    const FloatLanes f;
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < candidates.count; i += hn::Lanes(f))
-      count += hn::CountTrue(f, within(candidates, i, limit));
-    return count;
-  }
-
-  HWY_INLINE hn::Mask<FloatLanes> within(const Candidates& candidates, std::size_t first,
-                                         float limit) const {
-    const FloatLanes f;
-    return hn::And(hn::Le(hn::LoadU(f, candidates.estimates + first), hn::Set(f, limit)),
-                   hn::FirstN(f, candidates.count - first));
-  }
-
-  // A limit on estimates, near the k-th, that the k nearest are within. On a plane the count within
-  // a distance grows with its square, so that interpolation comes close in two or three steps.
-  float cut(const Candidates& candidates, const Circle& circle) const {
-    constexpr int steps_max = 5;
-    const std::size_t k = ranking_.k();
-    const std::size_t slack = 4 + k / 8;
-    float low = 0;
-    float high = circle.limit;
-    std::size_t count_low = 0;
-    std::size_t count_high = candidates.count;
-    for (int step = 0; step < steps_max && count_high > k + slack; ++step) {
-      const float share =
-          (static_cast<float>(k - count_low) + 2.0f) / static_cast<float>(count_high - count_low);
-      const float middle = low + (high - low) * share;
-      if (!(middle > low && middle < high)) break;
-      const std::size_t count = count_within(candidates, middle);
-      (count >= k ? high : low) = middle;
-      (count >= k ? count_high : count_low) = count;
-    }
-    // At least k objects have estimates up to `high`: the k-th distance is within it, widened.
-    return count_high >= k ? std::min(circle.limit, widened(high)) : circle.limit;
-  }
-
   void rank_exactly(const Candidates& candidates, const Circle& circle) {
     const FloatLanes f;
-    const float limit = cut(candidates, circle);
+    const float limit = limit_near(ranking_.k(), candidates, circle.limit);
     ranking_.restart(circle.radius_sq);
     ranking_.reserve(candidates.count + 1);
     for (std::size_t i = 0; i < candidates.count; i += hn::Lanes(f)) {
       std::uint8_t bytes[8] = {};
-      hn::StoreMaskBits(f, within(candidates, i, limit), bytes);
+      hn::StoreMaskBits(f, within(limit, candidates, i), bytes);
       std::uint32_t near = bytes[0] | std::uint32_t{bytes[1]} << 8;
       for (; near != 0; near &= near - 1) {
         const auto lane = static_cast<std::size_t>(std::countr_zero(near));

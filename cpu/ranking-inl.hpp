@@ -24,6 +24,9 @@ using Lanes = hn::CappedTag<std::int32_t, lanes_max>;
 using FloatLanes = hn::RebindToFloat<Lanes>;
 using KeyLanes = hn::CappedTag<std::int64_t, 8>;
 
+/// So few candidates are put in order by counting, for each, how many are smaller.
+inline constexpr std::size_t few = 64;
+
 // A float32 estimate of a squared distance is within 5 * 2^-24 of it, relatively: a difference is
 // exact in int32, its conversion (squared) and up to three sums each round by 2^-24 at most. A
 // limit widened by 2^-20 covers that more than twice, so it never drops what the exact comparison
@@ -108,8 +111,6 @@ class Ranking {
     request.neighbors[i].distance_sq = distance_sq;
     request.slots[i] = slot;
   }
-
-  static constexpr std::size_t few = 64;
 
  private:
   ObjectId id_of(std::uint32_t place) const { return objects_.id(index_.slot(place)); }

@@ -48,8 +48,6 @@ class TreeSearch {
     ranking_.write(request);
   }
 
- private:
-  static constexpr std::size_t few = Ranking<TreeIndex>::few;
   static constexpr std::size_t depth_max = 8;  // 16^8 objects fill the slots
 
   struct Visit {
