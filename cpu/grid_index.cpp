@@ -39,8 +39,9 @@ CellRectangle divide(const std::array<std::int32_t, 2>& min, const std::array<st
   const double columns_max = std::min(a + 1.0, static_cast<double>(cells));
   const auto columns =
       static_cast<std::uint32_t>(std::clamp(std::round((a + 1.0) / side), 1.0, columns_max));
+  const std::size_t rows_at_most = cells / columns;
   const auto rows =
-      static_cast<std::uint32_t>(std::clamp(static_cast<double>(cells / columns), 1.0, b + 1.0));
+      static_cast<std::uint32_t>(std::clamp(static_cast<double>(rows_at_most), 1.0, b + 1.0));
   rectangle.divisions = {Division(a, columns), Division(b, rows)};
   return rectangle;
 }
