@@ -18,6 +18,15 @@ void* operator new(std::size_t bytes) {
   return memory;
 }
 
+// Or AddressSanitizer's own would serve it, and not know what delete is given.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
 void operator delete(void* memory) noexcept {
   std::free(memory);
 }
