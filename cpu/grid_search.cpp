@@ -129,6 +129,7 @@ class GridSearch {
 
   // Fetches the objects of the centre's cell and of those above and below.
   void prefetch_around(const GridBlock& block, const Circle& circle) const {
+    if (block.count == 0) return;
     const std::uint32_t columns = block.grid.divisions[0].parts();
     const std::uint32_t* cell = home_cell(block, circle);
     const std::uint32_t* begins = index_.cell_begins(block);

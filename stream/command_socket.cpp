@@ -7,7 +7,7 @@
 
 #include <zmq.hpp>
 
-#include "stream/zmq_calls.hpp"
+#include "protocol/zmq_frames.hpp"
 #include "stream/zmq_watch.hpp"
 
 namespace starling::stream {
@@ -51,7 +51,7 @@ struct CommandSocket::State {
     bool more = true;
     for (std::size_t count = 0; more; ++count) {
       zmq::message_t part;
-      if (!uninterrupted([&] { return socket.recv(part, zmq::recv_flags::dontwait); }))
+      if (!protocol::uninterrupted([&] { return socket.recv(part, zmq::recv_flags::dontwait); }))
         return false;
       more = part.more();
       bytes += part.size();
@@ -70,7 +70,8 @@ struct CommandSocket::State {
   }
 
   bool send_part(zmq::message_t part, zmq::send_flags flags) {
-    return uninterrupted([&] { return socket.send(part, flags | zmq::send_flags::dontwait); })
+    return protocol::uninterrupted(
+               [&] { return socket.send(part, flags | zmq::send_flags::dontwait); })
         .has_value();
   }
 

@@ -11,7 +11,6 @@
 #include <zmq.hpp>
 
 #include "protocol/zmq_frames.hpp"
-#include "stream/zmq_calls.hpp"
 #include "stream/zmq_watch.hpp"
 
 namespace starling::stream {
@@ -102,7 +101,7 @@ struct ResultsSocket::State {
   bool receive_topics() {
     for (int count = 0; count < joins_per_turn; ++count) {
       zmq::message_t part;
-      if (!uninterrupted([&] { return socket.recv(part, zmq::recv_flags::dontwait); }))
+      if (!protocol::uninterrupted([&] { return socket.recv(part, zmq::recv_flags::dontwait); }))
         return false;
       const std::string_view text = part.to_string_view();
       if (!text.empty() && text[0] == 1) join(text.substr(1));
@@ -131,7 +130,7 @@ struct ResultsSocket::State {
   void send_part(zmq::message_t part, bool is_last) {
     const auto flags =
         is_last ? zmq::send_flags::dontwait : zmq::send_flags::dontwait | zmq::send_flags::sndmore;
-    uninterrupted([&] { return socket.send(part, flags); });
+    protocol::uninterrupted([&] { return socket.send(part, flags); });
   }
 
   // Existing subscribers' pipes follow the option; a new one's starts with what was set before

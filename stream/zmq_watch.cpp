@@ -9,7 +9,7 @@
 #include <boost/asio/post.hpp>
 #include <zmq.hpp>
 
-#include "stream/zmq_calls.hpp"
+#include "protocol/zmq_frames.hpp"
 
 namespace starling::stream {
 
@@ -41,7 +41,7 @@ struct ZmqWatch::State {
   }
 
   void turn() {
-    const int events = uninterrupted([&] { return socket.get(zmq::sockopt::events); });
+    const int events = protocol::uninterrupted([&] { return socket.get(zmq::sockopt::events); });
     if ((events & ZMQ_POLLIN) == 0) return;
     if (drain()) turn_soon();
   }

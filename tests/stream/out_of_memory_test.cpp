@@ -1,66 +1,36 @@
-// A server without memory for a request says so, counts it, and goes on. This program's operator
-// new fails for large blocks when it is told to.
-#include <atomic>
-#include <cstdlib>
-#include <new>
+// A server without memory for a request says so, counts it, and goes on.
+#include <memory>
 
 #include <gtest/gtest.h>
 
 #include "tests/stream/raw_peer.hpp"
 #include "tests/stream/running_server.hpp"
-
-namespace {
-
-// ZeroMQ takes its memory elsewhere, and no reply or table of these tests is so large.
-constexpr std::size_t large_bytes = std::size_t{1} << 20;
-std::atomic<bool> large_blocks_fail = false;
-thread_local bool is_spared = false;  // the test's own thread
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  if (bytes >= large_bytes && large_blocks_fail && !is_spared) throw std::bad_alloc();
-  if (void* block = std::malloc(bytes > 0 ? bytes : 1)) return block;
-  throw std::bad_alloc();
-}
-
-// Or AddressSanitizer's own would serve it, and not know what delete is given.
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-  try {
-    return operator new(bytes);
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
-}
-
-void operator delete(void* block) noexcept {
-  std::free(block);
-}
-
-void operator delete(void* block, std::size_t) noexcept {
-  std::free(block);
-}
+#include "tests/support/failing_new.hpp"
 
 namespace starling::stream {
 namespace {
 
 using protocol::ErrorCode;
+using test::FailingNew;
+
+// ZeroMQ takes its memory elsewhere, and no reply or table of these tests is so large.
+constexpr std::size_t large_bytes = std::size_t{1} << 20;
 
 class OutOfMemory : public testing::Test {
  protected:
   OutOfMemory() {
-    is_spared = true;
     for (std::uint64_t id = 0; id < 100'000; ++id) {
       fixes.add(id, 10, 0, 0);
       texts.emplace_back("a");
     }
   }
-  ~OutOfMemory() override { large_blocks_fail = false; }
 
   void expect_busy(const std::string& frame) {
-    large_blocks_fail = true;
-    const auto reply = peer.ask(frame);
-    large_blocks_fail = false;
+    std::unique_ptr<RawReply> reply;
+    {
+      const FailingNew failing(large_bytes, FailingNew::On::other_threads);
+      reply = peer.ask(frame);
+    }
     ASSERT_TRUE(reply);
     EXPECT_EQ(reply->error(), ErrorCode::busy);
     EXPECT_EQ(reply->decoded.head, (protocol::ReplyHead{9, 1})) << "its request is named";

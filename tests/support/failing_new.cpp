@@ -9,11 +9,13 @@ namespace {
 
 constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
 std::atomic<std::size_t> fails_from_bytes{never};
+thread_local bool is_spared = false;
 
 }  // namespace
 
 void* operator new(std::size_t bytes) {
-  void* memory = bytes < fails_from_bytes ? std::malloc(bytes == 0 ? 1 : bytes) : nullptr;
+  const bool fails = bytes >= fails_from_bytes && !is_spared;
+  void* memory = fails ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
@@ -37,12 +39,14 @@ void operator delete(void* memory, std::size_t) noexcept {
 
 namespace starling::test {
 
-FailingNew::FailingNew(std::size_t bytes_min) {
+FailingNew::FailingNew(std::size_t bytes_min, On threads) {
+  is_spared = threads == On::other_threads;
   fails_from_bytes = bytes_min;
 }
 
 FailingNew::~FailingNew() {
   fails_from_bytes = never;
+  is_spared = false;
 }
 
 }  // namespace starling::test
