@@ -27,11 +27,12 @@
 #include "cpu/thread_pool.hpp"
 #include "cpu/tick_lists.hpp"
 #include "knn/assert.hpp"
+#include "knn/prefetch.hpp"
 
 namespace starling::cpu {
 namespace {
 
-constexpr std::size_t requests_per_batch = 64;
+constexpr std::size_t requests_per_batch = 32;
 constexpr std::size_t results_kept_max = 2;
 constexpr int plan_age_ticks_max = 8;
 constexpr int overtaken_max = 2;
@@ -278,18 +279,27 @@ std::shared_ptr<const ListPlan> CpuEngine::next_plan() {
 void CpuEngine::search_lists(TickLists& lists, std::int64_t tau_us) {
   const SpatialIndex& index = finished_.next_index();
   const std::vector<PlannedSearch>& searches = lists.plan->searches;
+  // The k-th distances of the last tick, where the searches are still the same.
+  const TickLists* last = lists_->plan == lists.plan ? lists_.get() : nullptr;
+  const auto kth_neighbor = [&](std::size_t i) {
+    return &last->neighbors[lists.plan->rooms[i].first + searches[i].k - 1];
+  };
   const std::size_t batches = (searches.size() + requests_per_batch - 1) / requests_per_batch;
   pool_.run(batches, [&](std::size_t batch, unsigned thread) {
     std::array<SearchRequest, requests_per_batch> requests;
     const std::size_t begin = batch * requests_per_batch;
     const std::size_t count = std::min(requests_per_batch, searches.size() - begin);
-    for (std::size_t i = begin; i < begin + count; ++i)
+    for (std::size_t i = begin; i < begin + count; ++i) {
       if (searches[i].anchor != no_slot) objects_.prefetch_position(searches[i].anchor);
+      if (last != nullptr) prefetch(kth_neighbor(i));
+    }
     for (std::size_t i = 0; i < count; ++i) {
       const PlannedSearch& search = searches[begin + i];
       requests[i] = request_for(search.filter, search.k, tau_us);
       requests[i].position = search.position;
       if (search.anchor != no_slot) ask_around(search.anchor, objects_, requests[i]);
+      if (last != nullptr && last->counts[begin + i] == search.k)
+        requests[i].expected_sq = kth_neighbor(begin + i)->distance_sq;
       const std::uint64_t first = lists.plan->rooms[begin + i].first;
       requests[i].neighbors = lists.neighbors.data() + first;
       requests[i].slots = lists.slots.data() + first;

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cmath>
 #include <numbers>
-#include <utility>
 
 #include "knn/headroom.hpp"
 #include "knn/prefetch.hpp"
@@ -15,9 +14,9 @@ namespace {
 
 // Tuned on W1 to W4: few enough objects a block that its inner grid is filled in the first-level
 // cache, few enough a cell that a search sees little more than it needs.
-constexpr std::size_t block_objects = 128;
-constexpr std::size_t cell_objects = 3;
-constexpr std::size_t blocks_per_task = 16;
+constexpr std::size_t block_objects = 192;
+constexpr std::size_t cell_objects = 4;
+constexpr std::size_t blocks_per_task = 4;
 constexpr std::size_t line = 64 / sizeof(std::int32_t);
 
 // Mean number of objects that share an object's cell, past which the tree is the faster index.
@@ -27,38 +26,6 @@ constexpr std::uint64_t crowd_max = 48;
 constexpr double flat_depth = 4;
 // wgs84: least cosine between the earth's surface and the grid's plane.
 constexpr double flat_cosine = 0.45;
-
-// At most `cells` cells, about as wide as high.
-CellRectangle divide(const std::array<std::int32_t, 2>& min, const std::array<std::int32_t, 2>& max,
-                     std::size_t cells) {
-  CellRectangle rectangle;
-  rectangle.min = min;
-  const std::uint32_t a = CellRectangle::offset(max[0], min[0]);
-  const std::uint32_t b = CellRectangle::offset(max[1], min[1]);
-  const double side = std::sqrt((a + 1.0) * (b + 1.0) / static_cast<double>(cells));
-  const double columns_max = std::min(a + 1.0, static_cast<double>(cells));
-  const auto columns =
-      static_cast<std::uint32_t>(std::clamp(std::round((a + 1.0) / side), 1.0, columns_max));
-  const std::size_t rows_at_most = cells / columns;
-  const auto rows =
-      static_cast<std::uint32_t>(std::clamp(static_cast<double>(rows_at_most), 1.0, b + 1.0));
-  rectangle.divisions = {Division(a, columns), Division(b, rows)};
-  return rectangle;
-}
-
-// The inner grid of a block's objects, which are not none.
-template <std::size_t stride>
-CellRectangle lay_grid(const std::int32_t* objects, std::size_t count) {
-  std::array<std::int32_t, 2> min = {objects[0], objects[1]};
-  std::array<std::int32_t, 2> max = min;
-  for (std::size_t i = 1; i < count; ++i) {
-    for (std::size_t axis = 0; axis < 2; ++axis) {
-      min[axis] = std::min(min[axis], objects[i * stride + axis]);
-      max[axis] = std::max(max[axis], objects[i * stride + axis]);
-    }
-  }
-  return divide(min, max, std::max<std::size_t>(count / cell_objects, 1));
-}
 
 }  // namespace
 
@@ -82,7 +49,8 @@ bool GridIndex::build(const ObjectSnapshot& objects, const Box& box, Space space
   resize_with_headroom(objects_, (count + padding) * stride());
   scatter.run(
       objects, block_count,
-      [this, a, b](const LatticePoint& position) { return outer_.cell(position.*a, position.*b); },
+      [this](std::span<const LatticePoint> positions, const BucketRange& range,
+             FoundBuckets& found) { find_cells(outer_, axes_[0], positions, range, found); },
       [this, a, b, depth](std::uint32_t place, const LatticePoint& position, Slot slot) {
         std::int32_t* object = &objects_[place * stride()];
         object[0] = position.*a;
@@ -99,14 +67,12 @@ bool GridIndex::build(const ObjectSnapshot& objects, const Box& box, Space space
   std::atomic<std::uint64_t> shared_cells{0};
   const std::size_t tasks = (block_count + blocks_per_task - 1) / blocks_per_task;
   pool.run(tasks, [&](std::size_t task, unsigned) {
-    Scratch scratch;
+    FillScratch scratch;
     std::uint64_t shared = 0;
     const std::size_t last = std::min((task + 1) * blocks_per_task, block_count);
     for (std::size_t block = task * blocks_per_task; block < last; ++block) {
       const std::uint32_t first = scatter.begin(block);
-      const std::uint32_t size = scatter.size(block);
-      shared += dimensions_ == 2 ? fill_block<3>(block, first, size, scratch)
-                                 : fill_block<4>(block, first, size, scratch);
+      shared += fill_block(block, first, scatter.size(block), scratch);
     }
     shared_cells += shared;
   });
@@ -160,45 +126,21 @@ float GridIndex::radius_sq_per_object(const GridBlock& block) const {
   return static_cast<float>(foreshortening_ * area / (std::numbers::pi * objects));
 }
 
-// Puts a block's objects in order of the cells of its inner grid. Returns the sum over objects of
-// how many share their cell.
-template <std::size_t stride>
+// Returns the sum over the block's objects of how many share their cell.
 std::uint64_t GridIndex::fill_block(std::size_t index, std::uint32_t first, std::uint32_t count,
-                                    Scratch& scratch) {
+                                    FillScratch& scratch) {
   GridBlock& block = blocks_[index];
   block = {};
   block.first = first;
   block.count = count;
   block.cells = static_cast<std::uint32_t>(first / cell_objects + 2 * index);
-  std::int32_t* objects = &objects_[first * stride];
-  if (count > 0) block.grid = lay_grid<stride>(objects, count);
-  block.radius_sq_per_object = radius_sq_per_object(block);
-  if (count == 0) return 0;
-
-  const std::size_t cells = block.grid.cells();
-  std::uint32_t* begins = &cell_begins_[block.cells];
-  std::fill(begins, begins + cells + 1, 0u);
-  scratch.cells.resize(count);
-  scratch.objects.assign(objects, objects + count * stride);
-  const std::int32_t* unordered = scratch.objects.data();
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t cell = block.grid.cell(unordered[i * stride], unordered[i * stride + 1]);
-    scratch.cells[i] = static_cast<std::uint32_t>(cell);
-    ++begins[cell];
-  }
   std::uint64_t shared = 0;
-  std::uint32_t place = first;
-  for (std::size_t cell = 0; cell <= cells; ++cell) {
-    shared += std::uint64_t{begins[cell]} * begins[cell];
-    place += std::exchange(begins[cell], place);
+  if (count > 0) {
+    const std::size_t cells = std::max<std::size_t>(count / cell_objects, 1);
+    shared = order_by_cell({&objects_[first * stride()], dimensions_, first, count}, cells,
+                           block.grid, &cell_begins_[block.cells], scratch);
   }
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t at = begins[scratch.cells[i]]++ - first;
-    for (std::size_t d = 0; d < stride; ++d) objects[at * stride + d] = unordered[i * stride + d];
-  }
-  // Each begin has moved on to its cell's end, which is the next cell's begin.
-  std::copy_backward(begins, begins + cells, begins + cells + 1);
-  begins[0] = first;
+  block.radius_sq_per_object = radius_sq_per_object(block);
   return shared;
 }
 

@@ -8,53 +8,13 @@
 
 #include "cpu/bucket_scatter.hpp"
 #include "cpu/cell_grid.hpp"
+#include "cpu/cell_rectangle.hpp"
+#include "cpu/grid_fill.hpp"
 #include "cpu/object_snapshot.hpp"
 #include "cpu/thread_pool.hpp"
 #include "knn/lattice.hpp"
 
 namespace starling::cpu {
-
-/// [0, extent] cut into equal parts, at most one for each unit.
-class Division {
- public:
-  Division() = default;
-  Division(std::uint32_t extent, std::uint32_t parts)
-      : extent_(extent),
-        parts_(parts),
-        scale_(static_cast<std::uint32_t>((std::uint64_t{parts} << bits) /
-                                          (std::uint64_t{extent} + 1))) {}
-
-  std::uint32_t extent() const { return extent_; }
-  std::uint32_t parts() const { return parts_; }
-  /// In which part an offset up to the extent lies. Never falls as the offset grows.
-  std::uint32_t part(std::uint32_t offset) const {
-    return static_cast<std::uint32_t>(std::uint64_t{offset} * scale_ >> bits);
-  }
-
- private:
-  static constexpr int bits = 31;
-
-  std::uint32_t extent_ = 0;
-  std::uint32_t parts_ = 1;
-  std::uint32_t scale_ = 1;  ///< parts a unit, times 2^bits
-};
-
-/// A rectangle of the two axes of the grid, cut into columns and rows of cells.
-struct CellRectangle {
-  std::array<std::int32_t, 2> min{};
-  std::array<Division, 2> divisions;
-
-  std::size_t cells() const { return std::size_t{divisions[0].parts()} * divisions[1].parts(); }
-  /// Row by row. The point is inside.
-  std::size_t cell(std::int32_t a, std::int32_t b) const {
-    const std::uint32_t column = divisions[0].part(offset(a, min[0]));
-    const std::uint32_t row = divisions[1].part(offset(b, min[1]));
-    return std::size_t{row} * divisions[0].parts() + column;
-  }
-  static std::uint32_t offset(std::int32_t high, std::int32_t low) {
-    return static_cast<std::uint32_t>(high) - static_cast<std::uint32_t>(low);
-  }
-};
 
 /// A cell of the outer grid, and the inner grid over its objects' bounding box.
 struct GridBlock {
@@ -106,16 +66,10 @@ class GridIndex {
   static constexpr std::size_t padding = 16;
 
  private:
-  struct Scratch {
-    std::vector<std::int32_t> objects;
-    std::vector<std::uint32_t> cells;
-  };
-
   bool choose_axes(const Box& box, Space space, std::uint64_t objects);
   float radius_sq_per_object(const GridBlock& block) const;
-  template <std::size_t stride>
   std::uint64_t fill_block(std::size_t index, std::uint32_t first, std::uint32_t count,
-                           Scratch& scratch);
+                           FillScratch& scratch);
 
   std::size_t dimensions_;
   std::array<Axis, 3> axes_{&LatticePoint::x, &LatticePoint::y, &LatticePoint::z};

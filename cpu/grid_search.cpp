@@ -60,8 +60,7 @@ class GridSearch {
       prefetch(homes[i]);
     }
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      const double reach_sq = enough(requests[i]) * double{homes[i]->radius_sq_per_object};
-      set_radius(circles[i], std::sqrt(reach_sq), requests[i]);
+      set_radius(circles[i], std::sqrt(reach_sq(*homes[i], requests[i])), requests[i]);
       prefetch(home_cell(*homes[i], circles[i]));
     }
     for (std::size_t i = 0; i < requests.size(); ++i) prefetch_around(*homes[i], circles[i]);
@@ -71,16 +70,22 @@ class GridSearch {
       ends[i] = gathered;
     }
     std::size_t unanswered[requests_at_once];
+    std::size_t counts[requests_at_once];
     std::size_t unanswered_count = 0;
     std::size_t begin = 0;
     for (std::size_t i = 0; i < requests.size(); ++i) {
       const Candidates candidates{estimates_ + begin, places_ + begin, ends[i] - begin};
       begin = ends[i];
-      if (!is_usual(requests[i]) || !answer_from(candidates, circles[i], requests[i]))
+      const bool is_answered =
+          is_usual(requests[i]) && answer_from(candidates, circles[i], requests[i]);
+      if (!is_answered) {
+        counts[unanswered_count] = candidates.count;
         unanswered[unanswered_count++] = i;
+      }
+      if (requests[i].expected_sq > 0) learn_slack(is_answered);
     }
     for (std::size_t i = 0; i < unanswered_count; ++i)
-      widen(circles[unanswered[i]], requests[unanswered[i]]);
+      widen(circles[unanswered[i]], counts[i], requests[unanswered[i]]);
   }
 
  private:
@@ -103,6 +108,27 @@ class GridSearch {
       enough_ = static_cast<double>(k) + 1.5 * std::sqrt(static_cast<double>(k)) + 1;
     }
     return enough_;
+  }
+
+  // Square of the first radius: by where the k-th is expected, else by the density around. Where
+  // many objects have come at once, the density says so and the expectation does not.
+  double reach_sq(const GridBlock& home, const SearchRequest& request) {
+    constexpr double beyond_density_max = 4;
+    const double enough = this->enough(request);
+    const double by_density = enough * double{home.radius_sq_per_object};
+    if (request.expected_sq == 0) return by_density;
+    const double more = scratch_.slack * (enough / static_cast<double>(needed(request)) - 1);
+    return std::min(static_cast<double>(request.expected_sq) * (1 + more),
+                    beyond_density_max * by_density);
+  }
+
+  // Settles where one search in forty has to widen its circle.
+  void learn_slack(bool was_answered) {
+    constexpr double step = 0.002;
+    constexpr double slack_min = 0.05;
+    constexpr double slack_max = 1.5;
+    scratch_.slack =
+        std::clamp(scratch_.slack + (was_answered ? -step : 39 * step), slack_min, slack_max);
   }
 
   // Sets the centre, and returns the block that it is in, or nearest to.
@@ -165,8 +191,9 @@ class GridSearch {
     return true;
   }
 
-  // For what the first circle does not answer: larger ones until one does.
-  void widen(Circle circle, SearchRequest& request) {
+  // For what the first circle does not answer, which held `count` candidates: larger ones until one
+  // does.
+  void widen(Circle circle, std::size_t count, SearchRequest& request) {
     request.found = 0;
     if (request.k == 0) return;
     const double enough = this->enough(request);
@@ -174,16 +201,21 @@ class GridSearch {
     double gap = 0;
     bool has_gap = false;
     double reach = circle.radius;
-    for (;; set_radius(circle, gap + reach, request)) {
-      std::size_t count = gather(circle, 0);
-      if (count == 0 && !circle.is_last && !has_gap) {
+    for (bool is_gathered = is_usual(request);; is_gathered = false) {
+      std::size_t kept = count;
+      if (!is_gathered) {
+        kept = count = gather(circle, 0);
+        if (request.filters_objects()) kept = drop_filtered(count, request);
+        const bool is_void = count == 0 && !has_gap && !circle.is_last;
+        if (!is_void && answer_from({estimates_, places_, kept}, circle, request)) return;
+      }
+      if (count == 0 && !has_gap) {
         has_gap = true;
         std::tie(gap, reach) = nearest_block(circle, enough);
-        continue;
+      } else {
+        reach *= std::sqrt(std::clamp(enough / (static_cast<double>(kept) + 0.5), 2.0, 16.0));
       }
-      if (request.filters_objects()) count = drop_filtered(count, request);
-      if (answer_from({estimates_, places_, count}, circle, request)) return;
-      reach *= std::sqrt(std::clamp(enough / (static_cast<double>(count) + 0.5), 2.0, 16.0));
+      set_radius(circle, gap + reach, request);
     }
   }
 

@@ -45,13 +45,15 @@ void ObjectSnapshot::apply_range(std::span<const ObjectRow> rows) {
     const ObjectRow& row = rows[i];
     const bool alive = starling::is_alive(row.generation);
     const bool was_alive = is_alive(row.slot);
+    times_us_[row.slot] = row.time_us;
+    positions_[row.slot] = row.position;
+    if (alive) box.add(row.position);
+    if (alive && was_alive && tags_[row.slot] == row.tags) continue;
+    members = members || alive != was_alive || tags_[row.slot] != row.tags;
     came += alive && !was_alive ? 1 : 0;
     left += !alive && was_alive ? 1 : 0;
-    members = members || alive != was_alive || tags_[row.slot] != row.tags;
-    positions_[row.slot] = alive ? row.position : LatticePoint{nowhere, 0, 0};
-    times_us_[row.slot] = row.time_us;
     tags_[row.slot] = row.tags;
-    if (alive) box.add(row.position);
+    if (!alive) positions_[row.slot].x = nowhere;
   }
   const std::lock_guard lock(mutex_);
   if (!box.is_empty()) box_.add(box);

@@ -25,6 +25,10 @@ class ObjectSnapshot {
   void begin_changes() { membership_changed_ = false; }
   bool membership_changed() const { return membership_changed_; }
 
+  /// Of all slots; x is `nowhere`, which no lattice point is, of the dead.
+  std::span<const LatticePoint> positions() const { return positions_; }
+  static constexpr std::int32_t nowhere = std::numeric_limits<std::int32_t>::min();
+
   std::size_t slot_count() const { return ids_.size(); }
   std::uint64_t alive_count() const { return alive_count_; }
   bool is_alive(Slot slot) const { return positions_[slot].x != nowhere; }
@@ -43,13 +47,11 @@ class ObjectSnapshot {
   std::uint64_t bytes_used() const;
 
  private:
-  static constexpr std::int32_t nowhere = std::numeric_limits<std::int32_t>::min();
-
   void apply_range(std::span<const ObjectRow> rows);
   void draw_box();
 
   // Each in an array of its own: the passes of a build read positions alone.
-  std::vector<LatticePoint> positions_;  ///< x is `nowhere`, which no lattice point is, of the dead
+  std::vector<LatticePoint> positions_;
   std::vector<ObjectId> ids_;
   std::vector<std::int64_t> times_us_;
   std::vector<std::uint32_t> tags_;

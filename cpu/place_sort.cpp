@@ -23,10 +23,21 @@ std::span<const PlacedObject> PlaceSort::sort(const ObjectSnapshot& objects, con
   const auto wanted = static_cast<int>(std::bit_width(objects.alive_count() / bucket_objects));
   const int bucket_bits = std::min(wanted, bucket_bits_max);
   const int shift = grid.cell_bits() - bucket_bits;
+  const auto find = [&](std::span<const LatticePoint> positions, const BucketRange& range,
+                        FoundBuckets& found) {
+    found.count = 0;
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+      if (positions[i].x == ObjectSnapshot::nowhere) continue;
+      const auto bucket =
+          static_cast<std::uint32_t>(std::uint64_t{grid.cell(positions[i])} >> shift);
+      if (bucket - range.first >= range.count) continue;
+      found.indexes[found.count] = static_cast<std::uint32_t>(i);
+      found.buckets[found.count++] = bucket;
+    }
+  };
   placed_.resize(objects.alive_count());
   scatter.run(
-      objects, std::size_t{1} << bucket_bits,
-      [&](const LatticePoint& position) { return std::uint64_t{grid.cell(position)} >> shift; },
+      objects, std::size_t{1} << bucket_bits, find,
       [&](std::uint32_t place, const LatticePoint& position, Slot slot) {
         placed_[place] = {position, slot};
       },

@@ -22,6 +22,7 @@ struct SearchRequest {
   TagFilter tags;
   std::uint64_t distance_sq_max = Filter::any_distance;
   std::int64_t time_us_min = std::numeric_limits<std::int64_t>::min();
+  std::uint64_t expected_sq = 0;  ///< about how far the k-th is likely to be; 0: no idea
   Neighbor* neighbors = nullptr;  ///< room for k, nearest first
   Slot* slots = nullptr;          ///< room for k: the same neighbours' slots
   std::uint32_t found = 0;        ///< written: how many there are
@@ -59,6 +60,7 @@ struct SearchScratch {
   std::vector<std::uint64_t> distances_sq;
   std::vector<std::uint32_t> places;  ///< in the index
   std::vector<Candidate> candidates;
+  double slack = 1;                    ///< how much farther than expected to look; found by trial
   std::vector<float> estimates;        ///< of gathered objects' squared distances
   std::vector<std::int32_t> gathered;  ///< their places
 };

@@ -66,14 +66,15 @@ void ThreadPool::run(std::size_t chunks, const std::function<void(std::size_t, u
     shares_[thread].next = chunks * thread / shares_.size();
     shares_[thread].end = chunks * (thread + 1) / shares_.size();
   }
-  busy_ = workers_.size();
+  open_ = true;
   {
     const std::lock_guard lock(mutex_);
     ++round_;
   }
   start_.notify_all();
   take_chunks(0);
-  const auto all_done = [this] { return busy_ == 0; };
+  open_ = false;
+  const auto all_done = [this] { return inside_ == 0; };
   std::unique_lock lock(mutex_, std::defer_lock);
   if (!spin_until(all_done)) {
     lock.lock();
@@ -94,16 +95,19 @@ void ThreadPool::for_ranges(std::size_t count, std::size_t grain,
   });
 }
 
+// A thread that wakes late finds the round closed, or another one, which it may as well help with.
 void ThreadPool::work(unsigned thread) {
-  for (std::uint64_t seen = 0; wait_for_round(seen); ++seen) {
-    take_chunks(thread);
-    if (--busy_ > 0) continue;
+  for (std::uint64_t seen = 0; wait_for_round(seen);) {
+    seen = round_;
+    ++inside_;
+    if (open_) take_chunks(thread);
+    if (--inside_ > 0) continue;
     const std::lock_guard lock(mutex_);
     done_.notify_one();
   }
 }
 
-// False when the pool stops. Rounds are seen one by one: the next begins when all have done this.
+// False when the pool stops.
 bool ThreadPool::wait_for_round(std::uint64_t seen) {
   const auto has_come = [&] { return stop_ || round_ != seen; };
   while (!spin_until(has_come)) {

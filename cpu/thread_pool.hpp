@@ -30,7 +30,8 @@ class ThreadPool {
   /// From any thread.
   void wake();
 
-  /// Calls task(chunk, thread) for every chunk in [0, chunks), thread in [0, threads()), and waits.
+  /// Calls task(chunk, thread) for every chunk in [0, chunks), thread in [0, threads()), and waits;
+  /// not for threads that are still asleep: whoever is awake takes their chunks.
   /// Each thread starts with its own share of the chunks, the same one every time, so that it finds
   /// in its cache what it wrote in an earlier run; then it helps the others. The first exception
   /// thrown by a task is thrown again here.
@@ -54,10 +55,11 @@ class ThreadPool {
 
   std::vector<std::thread> workers_;
 
-  // Of the round under way; written before round_ counts up, read after.
+  // Of the round under way; written before it opens, while nobody is inside.
   std::vector<Share> shares_;  ///< by thread
   const std::function<void(std::size_t, unsigned)>* task_ = nullptr;
-  std::atomic<std::size_t> busy_{0};
+  std::atomic<bool> open_{false};       ///< a thread may begin with it
+  std::atomic<std::size_t> inside_{0};  ///< threads that may be at it, the caller's aside
 
   std::atomic<std::uint64_t> round_{0};
   std::uint64_t wakes_ = 0;  ///< guarded by mutex_

@@ -1,0 +1,59 @@
+// A rectangle cut into cells: the outer grid over all objects, and the inner one of each block.
+// GridIndex builds and holds them, grid_fill puts objects into them, the grid's search reads them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace starling::cpu {
+
+/// [0, extent] cut into equal parts, at most one for each unit.
+class Division {
+ public:
+  Division() = default;
+  Division(std::uint32_t extent, std::uint32_t parts)
+      : extent_(extent),
+        parts_(parts),
+        scale_(static_cast<std::uint32_t>((std::uint64_t{parts} << bits) /
+                                          (std::uint64_t{extent} + 1))) {}
+
+  std::uint32_t extent() const { return extent_; }
+  std::uint32_t parts() const { return parts_; }
+  /// Parts a unit, times 2^bits.
+  std::uint32_t scale() const { return scale_; }
+  /// In which part an offset up to the extent lies. Never falls as the offset grows.
+  std::uint32_t part(std::uint32_t offset) const {
+    return static_cast<std::uint32_t>(std::uint64_t{offset} * scale_ >> bits);
+  }
+
+  static constexpr int bits = 31;
+
+ private:
+  std::uint32_t extent_ = 0;
+  std::uint32_t parts_ = 1;
+  std::uint32_t scale_ = 1;
+};
+
+/// A rectangle of the two axes of the grid, cut into columns and rows of cells.
+struct CellRectangle {
+  std::array<std::int32_t, 2> min{};
+  std::array<Division, 2> divisions;
+
+  std::size_t cells() const { return std::size_t{divisions[0].parts()} * divisions[1].parts(); }
+  /// Row by row. The point is inside.
+  std::size_t cell(std::int32_t a, std::int32_t b) const {
+    const std::uint32_t column = divisions[0].part(offset(a, min[0]));
+    const std::uint32_t row = divisions[1].part(offset(b, min[1]));
+    return std::size_t{row} * divisions[0].parts() + column;
+  }
+  static std::uint32_t offset(std::int32_t high, std::int32_t low) {
+    return static_cast<std::uint32_t>(high) - static_cast<std::uint32_t>(low);
+  }
+};
+
+/// At most `cells` cells, about as wide as high.
+CellRectangle divide(const std::array<std::int32_t, 2>& min, const std::array<std::int32_t, 2>& max,
+                     std::size_t cells);
+
+}  // namespace starling::cpu
