@@ -29,10 +29,11 @@ constexpr double flat_cosine = 0.45;
 
 }  // namespace
 
+// Gives its memory back: the tree takes over for a while.
 void GridIndex::clear() {
-  blocks_.clear();
-  cell_begins_.clear();
-  objects_.clear();
+  blocks_ = std::vector<GridBlock>();
+  cell_begins_ = std::vector<std::uint32_t>();
+  objects_ = std::vector<std::int32_t>();
 }
 
 bool GridIndex::build(const ObjectSnapshot& objects, const Box& box, Space space,

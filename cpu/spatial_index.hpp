@@ -26,14 +26,16 @@ class SpatialIndex {
   /// If it throws (std::bad_alloc), the index is unusable until a build succeeds.
   void build(const ObjectSnapshot& objects, Scratch& scratch, ThreadPool& pool) {
     is_grid_ = false;
-    tree_.clear();
-    if (objects.alive_count() == 0) return;
+    if (objects.alive_count() == 0) return tree_.clear();
     cells_ = CellGrid(objects.box(), dimensions(space_));
     if (--builds_until_grid_ <= 0) {
       is_grid_ = grid_.build(objects, objects.box(), space_, scratch.scatter, pool);
       builds_until_grid_ = is_grid_ ? 0 : grid_rest_builds;
     }
-    if (!is_grid_) tree_.build(objects, cells_, scratch.sort, scratch.scatter, pool);
+    if (is_grid_)
+      tree_.clear();
+    else
+      tree_.build(objects, cells_, scratch.sort, scratch.scatter, pool);
   }
 
   /// Null if the tree holds the objects.

@@ -24,16 +24,18 @@ std::int32_t max_of(const Line& line) {
 
 }  // namespace
 
+// Gives its memory back: the grid takes over for a while.
 void TreeIndex::clear() {
   count_ = 0;
-  leaves_.clear();
-  leaf_cells_.clear();
-  levels_.clear();
+  leaves_ = std::vector<Line>();
+  leaf_cells_ = std::vector<std::uint32_t>();
+  levels_ = std::vector<IndexLevel>();
 }
 
 void TreeIndex::build(const ObjectSnapshot& objects, const CellGrid& cells, PlaceSort& sort,
                       BucketScatter& scatter, ThreadPool& pool) {
-  clear();
+  count_ = 0;
+  levels_.clear();
   cells_ = cells;
   const auto placed = sort.sort(objects, cells, fanout, scatter, pool);
   place(placed, pool);
