@@ -1,19 +1,57 @@
 // RFC 4180 byte by byte over a buffer: see csv_reader.hpp.
 #include "sim/csv_reader.hpp"
 
+#include <algorithm>
+
 namespace starling::sim {
 namespace {
 
 constexpr std::size_t buffer_bytes = 256 << 10;
 constexpr int end_of_file = -1;
 
+/// The first line of data or of a header: a header that is itself a comment parts as its data does.
+std::string_view telling_line(std::string_view text) {
+  const std::string_view first = text.substr(0, text.find('\n'));
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    if (!line.empty() && line != "\r" && line.front() != '#') return line;
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+  }
+  return first;
+}
+
+/// How often it parts the line's fields, if it does.
+std::size_t count_unquoted(std::string_view line, char separator) {
+  std::size_t count = 0;
+  bool quoted = false;
+  char before = separator;
+  for (const char byte : line) {
+    if (byte == '"' && (quoted || before == separator)) quoted = !quoted;
+    if (byte == separator && !quoted) ++count;
+    before = byte;
+  }
+  return count;
+}
+
+char find_separator(std::string_view text) {
+  const std::string_view line = telling_line(text);
+  char separator = ' ';
+  std::size_t count = 0;
+  for (const char candidate : std::string_view(",;\t|"))
+    if (const std::size_t found = count_unquoted(line, candidate); found > count) {
+      separator = candidate;
+      count = found;
+    }
+  return separator;
+}
+
 }  // namespace
 
 CsvReader::CsvReader(TextInput& input) : input_(input), buffer_(buffer_bytes) {
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   peek();
-  if (std::string_view(buffer_.data(), filled_).starts_with(byte_order_mark))
-    position_ = byte_order_mark.size();
+  const std::string_view text(buffer_.data(), filled_);
+  position_ = text.size() - without_byte_order_mark(text).size();
+  separator_ = find_separator(text.substr(position_));
 }
 
 bool CsvReader::next(std::vector<Field>& fields) {
@@ -41,7 +79,7 @@ void CsvReader::read_record() {
     if (byte != end_of_file) take();
     if (byte == '\r' && peek() == '\n') continue;
     if (byte == '\n' || byte == end_of_file) break;
-    if (byte == ',') {
+    if (byte == separator_) {
       end_field();
       begin_field();
     } else {

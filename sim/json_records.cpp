@@ -121,9 +121,9 @@ class JsonRecords {
 
 void read_json_records(TextInput& input, const RecordOptions& options,
                        const RecordHandler& handler) {
-  JsonRecords(input.read_all(json_bytes_max, simdjson::SIMDJSON_PADDING), input.path(),
-              options.columns, handler)
-      .read();
+  std::string text = input.read_all(json_bytes_max, simdjson::SIMDJSON_PADDING);
+  text.erase(0, text.size() - without_byte_order_mark(text).size());
+  JsonRecords(std::move(text), input.path(), options.columns, handler).read();
 }
 
 }  // namespace starling::sim

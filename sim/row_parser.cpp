@@ -94,6 +94,8 @@ std::optional<RowParser::Fault> RowParser::parse_position(const RowText& text,
     if (value_text.empty()) return Fault{SkipReason::missing_field, fields[axis], words[axis]};
     const std::optional<double> value = parse_number(value_text);
     if (!value) return Fault{SkipReason::unparsable, fields[axis], words[axis]};
+    if (rules_.ais_positions && *value == (axis == 0 ? 181 : 91))
+      return Fault{SkipReason::missing_field, fields[axis], words[axis]};
     row.position[axis] = *value;
   }
   row.position[2] *= rules_.z_unit_m;

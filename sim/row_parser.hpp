@@ -15,9 +15,10 @@ namespace starling::sim {
 /// What a layout and its user say about reading a row.
 struct RowRules {
   TimeRules time;
-  bool geographic = false;  ///< 0, 0 means "no position"
-  bool needs_z = false;     ///< z or altitude counts, and a row without is skipped
-  double z_unit_m = 1;      ///< metres in one of the file's units of altitude
+  bool geographic = false;     ///< 0, 0 means "no position"
+  bool needs_z = false;        ///< z or altitude counts, and a row without is skipped
+  double z_unit_m = 1;         ///< metres in one of the file's units of altitude
+  bool ais_positions = false;  ///< latitude 91 or longitude 181 stand for a missing position
   bool keep_null_island = false;
   bool strict = false;  ///< the first row that would be skipped is a TraceError instead
 };

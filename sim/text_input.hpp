@@ -1,11 +1,12 @@
-// A file's bytes in order, gzip undone on the way; plain files pass as they are. The readers' only
-// source of input.
+// A file's bytes in order, gzip and Zstandard undone on the way; plain files pass as they are. The
+// readers' only source of input.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace starling::sim {
 
@@ -13,6 +14,13 @@ class TextInput {
  public:
   /// Throws TraceError if the file cannot be opened.
   explicit TextInput(std::string path);
+
+  /// Text that is at hand already and outlives this; `path` names it in errors.
+  TextInput(std::string path, std::string_view text);
+
+  ~TextInput();
+  TextInput(const TextInput&) = delete;
+  TextInput& operator=(const TextInput&) = delete;
 
   const std::string& path() const { return path_; }
 
@@ -24,12 +32,19 @@ class TextInput {
   /// capacity are reserved, as simdjson asks for.
   std::string read_all(std::size_t bytes_max, std::size_t padding);
 
- private:
-  struct Close {
-    void operator()(void* file) const;
+  /// Where the bytes come from; read() as above.
+  class Source {
+   public:
+    virtual ~Source() = default;
+    virtual std::size_t read(std::span<char> buffer) = 0;
   };
+
+ private:
   std::string path_;
-  std::unique_ptr<void, Close> file_;  ///< a gzFile, kept from the header's readers
+  std::unique_ptr<Source> source_;
 };
+
+/// The text without the UTF-8 byte order mark that it may begin with.
+std::string_view without_byte_order_mark(std::string_view text);
 
 }  // namespace starling::sim

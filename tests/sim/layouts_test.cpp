@@ -112,16 +112,18 @@ TEST(AisLayout, SkipsAndCountsBadRowsByReason) {
                                                           "1,yesterday,1,2\n"
                                                           "1,2022-01-03T00:00:00,north,2\n"
                                                           "1,2022-01-03T00:00:00,91,2\n"
-                                                          "1,2022-01-03T00:00:00,1,181\n"
+                                                          "1,2022-01-03T00:00:00,1,181.0\n"
+                                                          "1,2022-01-03T00:00:00,-91,2\n"
+                                                          "1,2022-01-03T00:00:00,1,-181\n"
                                                           "1,2022-01-03T00:00:00,nan,2\n"
                                                           "1,2022-01-03T00:00:00,0,0.0\n"
                                                           "1,2022-01-03T00:00:00,0,0.1\n"));
   const ReadTrace trace = read_trace({path});
-  EXPECT_EQ(trace.counts[SkipReason::missing_field], 4u);
+  EXPECT_EQ(trace.counts[SkipReason::missing_field], 6u) << "AIS has 91 and 181 for no position";
   EXPECT_EQ(trace.counts[SkipReason::unparsable], 2u);
   EXPECT_EQ(trace.counts[SkipReason::out_of_range], 3u);
   EXPECT_EQ(trace.counts[SkipReason::null_island], 1u);
-  EXPECT_EQ(trace.counts.skipped_total(), 10u);
+  EXPECT_EQ(trace.counts.skipped_total(), 12u);
   EXPECT_EQ(trace.counts.rows, 1u);
   EXPECT_EQ(trace.rows.size(), 1u);
   EXPECT_EQ(read_trace({path}, {.keep_null_island = true}).rows.size(), 2u);
@@ -135,8 +137,8 @@ TEST(StrictReading, StopsAtTheFirstBadFieldAndNamesItsPlace) {
         {.strict = true});
   };
   const std::string path = directory.path("ais.csv");
-  EXPECT_EQ(error_of("2,2022-01-03T00:00:00,91,2"),
-            path + ":3:23: the latitude '91' is out of range (--strict stops here)");
+  EXPECT_EQ(error_of("2,2022-01-03T00:00:00,92,2"),
+            path + ":3:23: the latitude '92' is out of range (--strict stops here)");
   EXPECT_EQ(error_of("2,2022-01-03T00:00:00,9,x2"),
             path + ":3:25: the longitude 'x2' cannot be understood (--strict stops here)");
   EXPECT_EQ(error_of("2,noon,9,2"),
