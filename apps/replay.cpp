@@ -12,17 +12,23 @@
 namespace starling::apps {
 namespace {
 
+std::string format_help() {
+  std::string text = "auto looks at the files and says what it saw; or ";
+  for (const sim::Layout& layout : sim::layouts())
+    text += std::string(layout.name) + (layout.name == sim::layouts().back().name ? "" : ", ");
+  return text;
+}
+
 void add_trace_flags(CLI::App& command, ReplayFlags& flags) {
   command
       .add_option("trace", flags.paths,
-                  "Files and directories, .gz too; together they are one trace")
+                  "Files and directories, .gz and .zst too; together they are one trace")
       ->required();
-  command.add_option("--format", flags.trace.format, "sumo, ais, opensky or csv")
-      ->capture_default_str();
+  command.add_option("--format", flags.trace.format, format_help())->capture_default_str();
   command.add_option(
       "--columns", flags.trace.columns,
       "CSV: id=,time=,lat=,lon=[,alt=] or id=,time=,x=,y=[,z=], and [,tags=]; header "
-      "names, or numbers from 1 where there is no header");
+      "names, or numbers from 1 where there is no header; id=@file is the file's name");
   command
       .add_option(
           "--time-unit", flags.time_unit,
@@ -35,6 +41,13 @@ void add_trace_flags(CLI::App& command, ReplayFlags& flags) {
   command.add_flag("--persons", flags.trace.persons, "SUMO: persons too");
   command.add_flag("--keep-null-island", flags.trace.keep_null_island,
                    "Keep rows at latitude and longitude 0");
+  command
+      .add_option("--max-speed-mps", flags.trace.max_speed_mps,
+                  "Skip rows that their object could only have reached faster from its last kept "
+                  "row, in a straight line, in metres a second; three such rows in succession "
+                  "that agree with one another are believed, so that a wrong first fix costs two "
+                  "rows (times less than 1 s apart count as 1 s)")
+      ->check(CLI::PositiveNumber);
   command.add_flag("--strict", flags.trace.strict, "Stop at the first row that would be skipped");
   command.add_option("--from", flags.from, "Leave earlier rows out");
   command.add_option("--to", flags.to, "Leave later rows out");

@@ -17,6 +17,8 @@ std::string sentence(SkipReason reason, std::string_view what, std::string_view 
       return "the " + std::string(what) + " '" + std::string(text) + "' is out of range";
     case SkipReason::null_island:
       return "the position is exactly 0, 0, which --keep-null-island would keep";
+    case SkipReason::too_fast:
+      return "the position is farther from the object's last than --max-speed-mps allows";
   }
   return "";
 }
@@ -62,6 +64,10 @@ std::optional<TraceRow> RowParser::parse(const RowText& text, std::string_view p
                          "' have the same 64-bit hash; rename one of them");
   }
   row.id = ObjectId{interned.id};
+  if (speed_limit_ && !speed_limit_->keeps(row)) {
+    skip({SkipReason::too_fast, &text.x, ""}, path);
+    return std::nullopt;
+  }
   ++counts_.rows;
   return row;
 }

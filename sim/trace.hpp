@@ -48,8 +48,9 @@ enum class SkipReason : std::uint8_t {
   unparsable,
   out_of_range,
   null_island,  ///< exactly 0, 0 in a geographic layout
+  too_fast,     ///< beyond --max-speed-mps
 };
-inline constexpr std::size_t skip_reason_count = 4;
+inline constexpr std::size_t skip_reason_count = 5;
 
 std::string_view to_string(SkipReason reason);
 

@@ -160,9 +160,12 @@ RowRules Trace::rules_for(const File& file) const {
 
 void Trace::read(const Lattice& lattice, NameTable& names, TraceCounts& counts,
                  const RowHandler& handler) const {
+  std::optional<SpeedLimit> speed_limit;
+  if (options_.max_speed_mps) speed_limit.emplace(*options_.max_speed_mps, lattice);
   for (const File& file : files_) {
     TextInput input(file.path);
-    RowParser parser(rules_for(file), lattice, names, counts);
+    RowParser parser(rules_for(file), lattice, names, counts,
+                     speed_limit ? &*speed_limit : nullptr);
     const RecordOptions record_options{file.columns, options_.persons,
                                        file.layout->file_name_prefix};
     file.layout->read(input, record_options, [&](const RowText& text) {

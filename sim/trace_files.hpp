@@ -28,6 +28,7 @@ struct TraceOptions {
   bool altitude = false;
   bool keep_null_island = false;
   bool strict = false;
+  std::optional<double> max_speed_mps{};  ///< rows reached faster are skipped; see SpeedLimit
 };
 
 class Trace {
