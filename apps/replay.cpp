@@ -55,6 +55,13 @@ void add_trace_flags(CLI::App& command, ReplayFlags& flags) {
       .add_option("--order", flags.order, "Event time, or the file's order, which makes late rows")
       ->check(CLI::IsMember({"time", "file"}))
       ->capture_default_str();
+  command
+      .add_option("--sort-memory", flags.sort.memory_bytes,
+                  "For rows while they are sorted, such as 64MiB or 2GB; what doesn't fit waits in "
+                  "a temporary file (default: 256MiB)")
+      ->transform(CLI::AsSizeValue(true));
+  command.add_option("--temp-dir", flags.sort.temp_dir,
+                     "Where that file is made, and unlinked at once (default: $TMPDIR, or /tmp)");
 }
 
 void add_engine_flags(CLI::App& command, ReplayFlags& flags) {

@@ -90,9 +90,10 @@ ReplayPlan plan_replay(const ReplayFlags& flags) {
   plan.origin = origin(flags.origin);
   const sim::TimeRules time_rules{plan.trace.time_unit.value_or(sim::TimeUnit::by_magnitude),
                                   plan.trace.utc_offset_us};
-  plan.order.by_event_time = flags.order == "time";
-  plan.order.from_us = time_us("--from", flags.from, time_rules, plan.order.from_us);
-  plan.order.to_us = time_us("--to", flags.to, time_rules, plan.order.to_us);
+  plan.sort = flags.sort;
+  plan.sort.order = flags.order == "time" ? sim::RowOrder::time : sim::RowOrder::file;
+  plan.trace.from_us = time_us("--from", flags.from, time_rules, plan.trace.from_us);
+  plan.trace.to_us = time_us("--to", flags.to, time_rules, plan.trace.to_us);
   plan.tick_us = duration_us("--tick", flags.tick, 0);
   plan.speed = speed(flags.speed);
   plan.k = flags.k;

@@ -9,6 +9,7 @@
 #include "knn/lattice.hpp"
 #include "knn/query.hpp"
 #include "sim/replay.hpp"
+#include "sim/row_sorter.hpp"
 #include "sim/trace_files.hpp"
 
 namespace starling::apps {
@@ -23,6 +24,7 @@ struct ReplayFlags {
   double resolution_m = SpaceOptions().resolution_m;
   std::string origin;
   std::string order = "time";
+  sim::SortOptions sort;  ///< those of its members that are plain flags
   std::string from;
   std::string to;
   std::string tick = "1s";
@@ -46,7 +48,7 @@ struct ReplayPlan {
   sim::TraceOptions trace;
   double resolution_m = 0;
   Position origin{};
-  sim::RowOrder order;
+  sim::SortOptions sort;
   std::int64_t tick_us = 0;
   std::optional<double> speed;  ///< seconds of the trace in a second; nothing: as fast as it goes
   std::uint32_t k = 0;

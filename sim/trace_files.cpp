@@ -169,7 +169,10 @@ void Trace::read(const Lattice& lattice, NameTable& names, TraceCounts& counts,
     const RecordOptions record_options{file.columns, options_.persons,
                                        file.layout->file_name_prefix};
     file.layout->read(input, record_options, [&](const RowText& text) {
-      if (const std::optional<TraceRow> row = parser.parse(text, file.path)) handler(*row);
+      const std::optional<TraceRow> row = parser.parse(text, file.path);
+      if (!row) return;
+      if (row->time_us >= options_.from_us && row->time_us <= options_.to_us) return handler(*row);
+      ++counts.outside;
     });
   }
 }

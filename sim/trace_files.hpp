@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,6 +29,8 @@ struct TraceOptions {
   bool altitude = false;
   bool keep_null_island = false;
   bool strict = false;
+  std::int64_t from_us = std::numeric_limits<std::int64_t>::min();
+  std::int64_t to_us = std::numeric_limits<std::int64_t>::max();  ///< inclusive
   std::optional<double> max_speed_mps{};  ///< rows reached faster are skipped; see SpeedLimit
 };
 
@@ -58,7 +61,8 @@ class Trace {
 
   using RowHandler = std::function<void(const TraceRow&)>;
 
-  /// Every row, file after file. The lattice must be of this trace's space. Throws TraceError.
+  /// Every row of the time asked for, file after file. The lattice must be of this trace's space.
+  /// Throws TraceError.
   void read(const Lattice& lattice, NameTable& names, TraceCounts& counts,
             const RowHandler& handler) const;
 

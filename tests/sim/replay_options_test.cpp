@@ -24,10 +24,11 @@ ReplayFlags with(std::string ReplayFlags::*flag, const std::string& text) {
 }
 
 TEST(ReplayOptions, TheDefaultsReplayEverythingAsFastAsItGoes) {
-  const ReplayPlan plan = plan_replay({});
+  const ReplayPlan plan = plan_replay(ReplayFlags());
   EXPECT_EQ(plan.tick_us, 1'000'000);
   EXPECT_FALSE(plan.speed);
-  EXPECT_TRUE(plan.order.by_event_time);
+  EXPECT_EQ(plan.sort.order, sim::RowOrder::time);
+  EXPECT_EQ(plan.sort.memory_bytes, std::size_t{256} << 20);
   EXPECT_TRUE(plan.query_file.empty());
   EXPECT_EQ(plan.on, ReportOn::distance);
   EXPECT_EQ(plan.age_max_us, Filter::any_age);
@@ -47,8 +48,8 @@ TEST(ReplayOptions, TimesAndDurationsBecomeMicroseconds) {
   flags.origin = "1.5,-2";
   flags.space = "planar3";
   const ReplayPlan plan = plan_replay(flags);
-  EXPECT_EQ(plan.order.from_us, 0);
-  EXPECT_EQ(plan.order.to_us, 90'000'000);
+  EXPECT_EQ(plan.trace.from_us, 0);
+  EXPECT_EQ(plan.trace.to_us, 90'000'000);
   EXPECT_EQ(plan.tick_us, 250'000);
   EXPECT_EQ(plan.age_max_us, 300'000'000);
   EXPECT_EQ(plan.speed, 2.5);
