@@ -2,7 +2,6 @@
 #include "apps/replay_run.hpp"
 
 #include <chrono>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <set>
@@ -29,8 +28,7 @@ class Replay {
 
   ReplaySummary run() {
     const sim::Trace trace(plan_.paths, plan_.trace);
-    for (const std::string& note : trace.notes())
-      std::fprintf(stderr, "replay: %s\n", note.c_str());
+    print_notes("replay", trace);
     summary_.source = describe(trace);
     const SpaceOptions space = agree_on_space(trace.space());
     const Lattice lattice(space);

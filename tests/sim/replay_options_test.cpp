@@ -40,7 +40,7 @@ TEST(ReplayOptions, TheDefaultsReplayEverythingAsFastAsItGoes) {
 TEST(ReplayOptions, TimesAndDurationsBecomeMicroseconds) {
   ReplayFlags flags;
   flags.from = "1970-01-01T01:00:00";
-  flags.to = "90";
+  flags.until = "90";
   flags.utc_offset = "+01:00";
   flags.tick = "250ms";
   flags.max_age = "5m";
@@ -73,7 +73,8 @@ TEST(ReplayOptions, ARefusalNamesTheFlag) {
   EXPECT_THAT(refusal(with(&ReplayFlags::max_age, "old")), HasSubstr("--max-age: 'old'"));
   EXPECT_THAT(refusal(with(&ReplayFlags::object_ttl, "-1s")), HasSubstr("--object-ttl: '-1s'"));
   EXPECT_THAT(refusal(with(&ReplayFlags::from, "noon")), HasSubstr("--from: 'noon' is not a time"));
-  EXPECT_THAT(refusal(with(&ReplayFlags::to, "noon")), HasSubstr("--to: 'noon' is not a time"));
+  EXPECT_THAT(refusal(with(&ReplayFlags::until, "noon")),
+              HasSubstr("--until: 'noon' is not a time"));
   EXPECT_THAT(refusal(with(&ReplayFlags::utc_offset, "CET")), HasSubstr("--utc-offset: 'CET'"));
   EXPECT_THAT(refusal(with(&ReplayFlags::speed, "0")), HasSubstr("--speed: '0' is not a positive"));
   EXPECT_THAT(refusal(with(&ReplayFlags::origin, "1,2,3,4")), HasSubstr("--origin: '1,2,3,4'"));
