@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/text_input.hpp"
+#include "sim/byte_reader.hpp"
 #include "sim/trace.hpp"
 
 namespace starling::sim {
@@ -28,8 +28,6 @@ class CsvReader {
   bool next(std::vector<Field>& fields);
 
  private:
-  int peek();
-  void take();
   void begin_field();
   void end_field();
   void read_quoted();
@@ -43,14 +41,8 @@ class CsvReader {
     std::uint64_t column = 0;
   };
 
-  TextInput& input_;
-  std::vector<char> buffer_;
-  std::size_t position_ = 0;
-  std::size_t filled_ = 0;
-  bool at_end_ = false;
-  char separator_ = ',';
-  std::uint64_t line_ = 1;
-  std::uint64_t column_ = 1;
+  ByteReader bytes_;
+  char separator_;
   std::string record_;  ///< the fields' text, quotes undone, without separators
   std::vector<FieldSpan> spans_;
 };

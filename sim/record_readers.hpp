@@ -15,7 +15,7 @@ void read_csv_records(TextInput& input, const RecordOptions& options, const Reco
 void read_trip_records(TextInput& input, const RecordOptions& options,
                        const RecordHandler& handler);
 
-/// One JSON array of objects; the columns are its keys. The file is held in memory whole.
+/// One JSON array of objects, held in memory one at a time; the columns are their keys.
 void read_json_records(TextInput& input, const RecordOptions& options,
                        const RecordHandler& handler);
 

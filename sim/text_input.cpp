@@ -21,7 +21,6 @@ namespace starling::sim {
 namespace {
 
 constexpr unsigned gz_buffer_bytes = 256 << 10;
-constexpr std::size_t read_all_step_bytes = 4 << 20;
 
 [[noreturn]] void fail_to_open(const std::string& path) {
   throw TraceError(path + ": cannot be opened: " +
@@ -164,22 +163,6 @@ TextInput::~TextInput() = default;
 
 std::size_t TextInput::read(std::span<char> buffer) {
   return source_->read(buffer);
-}
-
-std::string TextInput::read_all(std::size_t bytes_max, std::size_t padding) {
-  std::string text;
-  for (;;) {
-    const std::size_t bytes_before = text.size();
-    text.resize(bytes_before + read_all_step_bytes);
-    const std::size_t bytes = read(std::span(text).subspan(bytes_before));
-    text.resize(bytes_before + bytes);
-    if (text.size() > bytes_max)
-      throw TraceError(path_ + ": is longer than the " + std::to_string(bytes_max) +
-                       " bytes that this layout is read in one piece; split it");
-    if (bytes < read_all_step_bytes) break;
-  }
-  text.reserve(text.size() + padding);
-  return text;
 }
 
 std::string_view without_byte_order_mark(std::string_view text) {

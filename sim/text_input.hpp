@@ -28,10 +28,6 @@ class TextInput {
   /// a damaged or truncated file.
   std::size_t read(std::span<char> buffer);
 
-  /// The rest of the file. Throws TraceError beyond `bytes_max`. `padding` bytes of further
-  /// capacity are reserved, as simdjson asks for.
-  std::string read_all(std::size_t bytes_max, std::size_t padding);
-
   /// Where the bytes come from; read() as above.
   class Source {
    public:

@@ -197,11 +197,42 @@ TEST(OpenskyLayout, StrictNamesTheValuesPlace) {
 TEST(OpenskyLayout, DamagedJsonIsAnError) {
   const TemporaryDirectory directory;
   const std::string record = R"({"timestamp":1,"icao24":"a","latitude":1,"longitude":2})";
-  for (const std::string& text : {"[" + record, "[" + record + "," + record + " " + record + "]",
-                                  "[" + record + "] []", "{" + record + "}", record})
+  const std::vector<std::string> damaged{"[" + record,
+                                         "[" + record + "," + record + " " + record + "]",
+                                         "[" + record + "] []",
+                                         "{" + record + "}",
+                                         record,
+                                         "[" + record + ",]",
+                                         "[" + record + "," + record,
+                                         "[{\"a\":1]",
+                                         "[{\"a\"}]",
+                                         "[\"a]",
+                                         "[",
+                                         ""};
+  for (const std::string& text : damaged)
     EXPECT_THAT(trace_error({directory.write("flights.json", text)}, {.format = "opensky"}),
                 HasSubstr("flights.json:1:"))
         << text;
+}
+
+TEST(OpenskyLayout, BracketsAndQuotesInStringsPartNothing) {
+  const TemporaryDirectory directory;
+  const std::string text =
+      R"([ {"x":"}],[\"{\\","timestamp":1,"icao24":"a\"]","latitude":1,"longitude":2,"y":[[],{}]} , 7,)"
+      R"( "]", null,{"timestamp":2,"icao24":"b","latitude":1,"longitude":2}])";
+  const ReadTrace trace =
+      read_trace({directory.write("flights.json", text)}, {.format = "opensky"});
+  EXPECT_EQ(rows_of(trace),
+            (std::vector<std::string>{"a\"] 1000000 2 1 0 -", "b 2000000 2 1 0 -"}));
+  EXPECT_EQ(trace.counts[SkipReason::missing_field], 3u) << "what is no record has no fields";
+}
+
+TEST(OpenskyLayout, ARecordHasALimitAndTheArrayNone) {
+  const TemporaryDirectory directory;
+  const std::string path =
+      directory.write("flights.json", "[{},\n {\"x\":\"" + std::string(1 << 20, 'x') + "\"}]");
+  EXPECT_EQ(trace_error({path}, {.format = "opensky"}),
+            path + ":2:2: the record that begins here is longer than 1048576 bytes");
 }
 
 TEST(OpenskyLayout, AnEmptyArrayHasNoRows) {

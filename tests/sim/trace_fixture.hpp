@@ -52,7 +52,12 @@ class TemporaryDirectory {
 
   static std::string read(const std::string& path) {
     TextInput input(path);
-    return input.read_all(std::size_t{1} << 30, 0);
+    std::string text;
+    for (std::vector<char> buffer(1 << 20);;) {
+      const std::size_t bytes = input.read(buffer);
+      text.append(buffer.data(), bytes);
+      if (bytes < buffer.size()) return text;
+    }
   }
 
  private:
