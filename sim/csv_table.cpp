@@ -16,6 +16,7 @@ constexpr std::size_t z_part = 4;  // and the tags behind it
 
 std::vector<std::string> texts_of(const std::vector<Field>& fields) {
   std::vector<std::string> texts;
+  texts.reserve(fields.size());
   for (const Field& field : fields) texts.emplace_back(field.text);
   return texts;
 }
@@ -93,7 +94,7 @@ void CsvTable::find_columns(std::span<const std::string> header) {
     const std::optional<std::size_t> index = find_column(header, name);
     if (!index) {
       std::string have;
-      for (const std::string& text : header) have += (have.empty() ? "" : ", ") + text;
+      for (const std::string& text : header) have.append(have.empty() ? "" : ", ").append(text);
       throw TraceError(path_, fields_.front().line, 1,
                        "there is no column '" + name + "'; the header has: " + have);
     }

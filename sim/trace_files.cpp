@@ -35,8 +35,13 @@ std::vector<FoundFile> list_files(std::span<const std::string> paths) {
 
 std::string layout_names() {
   std::string names;
-  for (const Layout& layout : layouts()) names += std::string(layout.name) + ", ";
-  return names + "auto";
+  for (const Layout& layout : layouts())
+    names.append(names.empty() ? "" : ", ").append(layout.name);
+  return names;
+}
+
+std::string more_files(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " more file" : " more files");
 }
 
 std::string ways_to_tell() {
@@ -77,7 +82,7 @@ std::optional<Trace::File> Trace::recognise(const std::string& path, bool in_dir
 Trace::File Trace::as_told(const std::string& path) const {
   const Layout* const layout = find_layout(options_.format == "auto" ? "csv" : options_.format);
   if (!layout)
-    throw UsageError("--format '" + options_.format + "' is not one of " + layout_names());
+    throw UsageError("--format '" + options_.format + "' is not one of auto, " + layout_names());
   if (!layout->columns.empty() && !options_.columns.empty())
     throw UsageError("--columns belongs to --format csv; " + std::string(layout->title) +
                      " has its own");
@@ -103,13 +108,12 @@ void Trace::note_layout(const File& file) {
 std::vector<std::string> Trace::notes() const {
   constexpr std::size_t left_out_lines_max = 3;
   std::vector<std::string> lines;
+  lines.reserve(sightings_.size() + left_out_lines_max + 1);
   for (const Sighting& seen : sightings_)
-    lines.push_back(seen.text +
-                    (seen.count > 1 ? ", as are " + std::to_string(seen.count - 1) + " more" : ""));
+    lines.push_back(seen.text + (seen.count > 1 ? ", and " + more_files(seen.count - 1) : ""));
   const std::size_t shown = std::min(left_out_.size(), left_out_lines_max);
-  lines.insert(lines.end(), left_out_.begin(), left_out_.begin() + std::ptrdiff_t(shown));
-  if (left_out_.size() > shown)
-    lines.push_back(std::to_string(left_out_.size() - shown) + " more files are left out");
+  for (std::size_t i = 0; i < shown; ++i) lines.push_back(left_out_[i]);
+  if (left_out_.size() > shown) lines.push_back(more_files(left_out_.size() - shown) + " left out");
   return lines;
 }
 

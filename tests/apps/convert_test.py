@@ -76,7 +76,7 @@ class ConvertTest(TraceTest):
         done = self.run_program("convert", first, second, "--to", "csv", "--out", "-")
         self.assertEqual(done.stderr.splitlines()[0],
                          f"convert: {first}: GTFS-realtime positions, wgs84 (its header has "
-                         "vehicle_id, timestamp, longitude, latitude), as are 1 more")
+                         "vehicle_id, timestamp, longitude, latitude), and 1 more file")
         self.assertEqual(done.stderr.count("GTFS-realtime"), 1)
 
     def test_order_time_sorts(self):

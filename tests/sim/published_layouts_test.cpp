@@ -75,7 +75,7 @@ TEST(TDriveLayout, HasNoHeaderAndAFileForEachTaxi) {
   EXPECT_THAT(
       trace.notes,
       ElementsAre(AllOf(StartsWith(directory.path("taxis/1.txt") + ": T-Drive, wgs84 ("),
-                        HasSubstr("), as are 1 more")),
+                        HasSubstr("), and 1 more file")),
                   directory.path("taxis/10.txt") + ": left out, for it is empty",
                   directory.path("taxis/README") + ": left out, for its layout is not recognised"));
 }

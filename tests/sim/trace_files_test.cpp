@@ -170,9 +170,10 @@ TEST(TraceFiles, WhatIsMissingOrUnknownIsSaid) {
             HasSubstr("or give a CSV file's columns with --columns id=")));
   EXPECT_THAT(trace_error({directory.path("absent.csv")}),
               HasSubstr("cannot be opened: No such file or directory"));
-  EXPECT_THAT(usage_error({path}, {.format = "kml"}),
-              HasSubstr("'kml' is not one of sumo, ais, ais-2025, ais-danish, opensky, tdrive, "
-                        "cabspotting, porto, gtfs, starling-lonlat, starling-xy, csv, auto"));
+  EXPECT_THAT(
+      usage_error({path}, {.format = "kml"}),
+      HasSubstr("'kml' is not one of auto, sumo, ais, ais-2025, ais-danish, opensky, tdrive, "
+                "cabspotting, porto, gtfs, starling-lonlat, starling-xy, csv"));
   EXPECT_THAT(usage_error({path}, {.format = "csv"}), HasSubstr("needs --columns"));
   EXPECT_THAT(usage_error({path}, {.format = "ais", .columns = "id=a"}),
               HasSubstr("--columns belongs to --format csv"));
