@@ -9,6 +9,7 @@
 
 #include "apps/bench.hpp"
 #include "apps/config_file.hpp"
+#include "apps/convert.hpp"
 #include "apps/info.hpp"
 #include "apps/replay.hpp"
 #include "apps/serve.hpp"
@@ -22,6 +23,7 @@ int run(int argument_count, char** arguments) {
   program.require_subcommand(1);
   const std::map<std::string, std::function<int()>> commands{
       {"bench", starling::apps::add_bench(program)},
+      {"convert", starling::apps::add_convert(program)},
       {"info", starling::apps::add_info(program)},
       {"replay", starling::apps::add_replay(program)},
       {"serve", starling::apps::add_serve(program)},

@@ -12,41 +12,7 @@
 namespace starling::apps {
 namespace {
 
-void add_trace_flags(CLI::App& command, ReplayFlags& flags) {
-  command
-      .add_option("trace", flags.paths,
-                  "Files and directories, .gz too; together they are one trace")
-      ->required();
-  command.add_option("--format", flags.trace.format, "sumo, ais, opensky or csv")
-      ->capture_default_str();
-  command.add_option(
-      "--columns", flags.trace.columns,
-      "CSV: id=,time=,lat=,lon=[,alt=] or id=,time=,x=,y=[,z=], and [,tags=]; header "
-      "names, or numbers from 1 where there is no header");
-  command
-      .add_option(
-          "--time-unit", flags.time_unit,
-          "Of times that are numbers (default: told by their magnitude; below 1e11 s, below "
-          "1e14 ms, else us)")
-      ->check(CLI::IsMember({"auto", "s", "ms", "us"}));
-  command.add_option("--utc-offset", flags.utc_offset, "Of times without a zone, such as +01:00")
-      ->capture_default_str();
-  command.add_flag("--altitude", flags.trace.altitude, "Altitudes count; rows without are skipped");
-  command.add_flag("--persons", flags.trace.persons, "SUMO: persons too");
-  command.add_flag("--keep-null-island", flags.trace.keep_null_island,
-                   "Keep rows at latitude and longitude 0");
-  command.add_flag("--strict", flags.trace.strict, "Stop at the first row that would be skipped");
-  command.add_option("--from", flags.from, "Leave earlier rows out");
-  command.add_option("--to", flags.to, "Leave later rows out");
-  command
-      .add_option("--order", flags.order, "Event time, or the file's order, which makes late rows")
-      ->check(CLI::IsMember({"time", "file"}))
-      ->capture_default_str();
-}
-
 void add_engine_flags(CLI::App& command, ReplayFlags& flags) {
-  command.add_option("--space", flags.space, "Where objects live (default: by the layout)")
-      ->check(CLI::IsMember({"planar2", "planar3", "wgs84"}));
   command.add_option("--resolution", flags.resolution_m, "Metres in a step of the lattice")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -79,7 +45,7 @@ void add_result_flags(CLI::App& command, ReplayFlags& flags) {
   command.add_option("--tick", flags.tick, "Time from tick to tick: 100ms, 1s, 10s")
       ->capture_default_str();
   command.add_option("--speed", flags.speed, "Times real time, or max")->capture_default_str();
-  command.add_option("--out", flags.out, "Write the lists to this CSV file[.gz]; - is stdout");
+  command.add_option("--out", flags.out, "Write the lists to this CSV file[.gz|.zst]; - is stdout");
   command.add_flag("--changes", flags.changes,
                    "Write only lists that changed, not all at each tick");
   command.add_option("--on", flags.on, "What counts as a change")
@@ -93,7 +59,7 @@ std::function<int()> add_replay(CLI::App& program) {
   auto flags = std::make_shared<ReplayFlags>();
   CLI::App* const command = program.add_subcommand(
       "replay", "Run recorded movement through an embedded engine or into a server");
-  add_trace_flags(*command, *flags);
+  add_trace_flags(*command, *flags, "--to,--until");
   add_result_flags(*command, *flags);
   add_engine_flags(*command, *flags);
   return [flags] {

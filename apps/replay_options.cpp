@@ -10,26 +10,12 @@
 namespace starling::apps {
 namespace {
 
-[[noreturn]] void refuse(const std::string& flag, const std::string& text,
-                         const std::string& wanted) {
-  throw sim::UsageError(flag + ": '" + text + "' is not " + wanted);
-}
-
 std::int64_t duration_us(const std::string& flag, const std::string& text,
                          std::int64_t when_absent_us) {
   if (text.empty()) return when_absent_us;
   const auto parsed_us = sim::parse_duration_us(text);
   if (!parsed_us || *parsed_us <= 0)
-    refuse(flag, text, "a positive duration, such as 100ms, 10s, 5m or 1h");
-  return *parsed_us;
-}
-
-std::int64_t time_us(const std::string& flag, const std::string& text, const sim::TimeRules& rules,
-                     std::int64_t when_absent_us) {
-  if (text.empty()) return when_absent_us;
-  const auto parsed_us = sim::parse_time_us(text, rules);
-  if (!parsed_us)
-    refuse(flag, text, "a time, such as 2022-01-03T00:10:00Z or seconds since the epoch");
+    refuse_flag(flag, text, "a positive duration, such as 100ms, 10s, 5m or 1h");
   return *parsed_us;
 }
 
@@ -38,23 +24,13 @@ ReportOn report_on(const std::string& text) {
   return text == "order" ? ReportOn::order : ReportOn::distance;
 }
 
-sim::TraceOptions trace_options(const ReplayFlags& flags) {
-  sim::TraceOptions trace = flags.trace;
-  const auto offset_us = sim::parse_utc_offset_us(flags.utc_offset);
-  if (!offset_us) refuse("--utc-offset", flags.utc_offset, "an offset such as +01:00 or Z");
-  trace.utc_offset_us = *offset_us;
-  if (!flags.time_unit.empty()) trace.time_unit = sim::time_unit_from_string(flags.time_unit);
-  if (!flags.space.empty()) trace.space = space_from_string(flags.space);
-  return trace;
-}
-
 Position origin(const std::string& text) {
   Position position{};
   std::string_view rest = text;
   for (std::size_t axis = 0; !rest.empty(); ++axis) {
     const std::string_view part = rest.substr(0, rest.find(','));
     const auto parsed = sim::parse_number(part);
-    if (!parsed || axis == position.size()) refuse("--origin", text, "x,y or x,y,z in metres");
+    if (!parsed || axis == position.size()) refuse_flag("--origin", text, "x,y or x,y,z in metres");
     position[axis] = *parsed;
     rest.remove_prefix(std::min(rest.size(), part.size() + 1));
   }
@@ -64,7 +40,7 @@ Position origin(const std::string& text) {
 std::optional<double> speed(const std::string& text) {
   if (text == "max") return std::nullopt;
   const auto parsed = sim::parse_number(text);
-  if (!parsed || !(*parsed > 0)) refuse("--speed", text, "a positive number or max");
+  if (!parsed || !(*parsed > 0)) refuse_flag("--speed", text, "a positive number or max");
   return *parsed;
 }
 
@@ -84,15 +60,9 @@ void refuse_flags_of_the_other_side(const ReplayFlags& flags) {
 ReplayPlan plan_replay(const ReplayFlags& flags) {
   refuse_flags_of_the_other_side(flags);
   ReplayPlan plan;
-  plan.paths = flags.paths;
-  plan.trace = trace_options(flags);
+  static_cast<TracePlan&>(plan) = plan_trace(flags);
   plan.resolution_m = flags.resolution_m;
   plan.origin = origin(flags.origin);
-  const sim::TimeRules time_rules{plan.trace.time_unit.value_or(sim::TimeUnit::by_magnitude),
-                                  plan.trace.utc_offset_us};
-  plan.order.by_event_time = flags.order == "time";
-  plan.order.from_us = time_us("--from", flags.from, time_rules, plan.order.from_us);
-  plan.order.to_us = time_us("--to", flags.to, time_rules, plan.order.to_us);
   plan.tick_us = duration_us("--tick", flags.tick, 0);
   plan.speed = speed(flags.speed);
   plan.k = flags.k;

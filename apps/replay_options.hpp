@@ -4,27 +4,18 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "apps/trace_flags.hpp"
 #include "knn/lattice.hpp"
 #include "knn/query.hpp"
 #include "sim/replay.hpp"
-#include "sim/trace_files.hpp"
 
 namespace starling::apps {
 
 /// As typed; CLI11 fills it.
-struct ReplayFlags {
-  std::vector<std::string> paths;
-  sim::TraceOptions trace;  ///< those of its members that are plain flags
-  std::string space;
-  std::string time_unit;
-  std::string utc_offset = "Z";
+struct ReplayFlags : TraceFlags {
   double resolution_m = SpaceOptions().resolution_m;
   std::string origin;
-  std::string order = "time";
-  std::string from;
-  std::string to;
   std::string tick = "1s";
   std::string speed = "max";
   std::uint32_t k = 7;
@@ -41,12 +32,9 @@ struct ReplayFlags {
   std::string stream = "replay";
 };
 
-struct ReplayPlan {
-  std::vector<std::string> paths;
-  sim::TraceOptions trace;
+struct ReplayPlan : TracePlan {
   double resolution_m = 0;
   Position origin{};
-  sim::RowOrder order;
   std::int64_t tick_us = 0;
   std::optional<double> speed;  ///< seconds of the trace in a second; nothing: as fast as it goes
   std::uint32_t k = 0;

@@ -86,8 +86,8 @@ void print_summary(const ReplaySummary& summary) {
   print("rows", std::to_string(summary.result.rows) + " replayed, " +
                     std::to_string(summary.result.late) + " late, " +
                     std::to_string(summary.result.rejected) + " rejected");
-  if (summary.rows_outside > 0)
-    print("left out", std::to_string(summary.rows_outside) + " rows outside --from and --to");
+  if (summary.counts.outside > 0)
+    print("left out", std::to_string(summary.counts.outside) + " rows outside --from and --to");
   print("skipped", describe_skipped(summary.counts));
   print("ticks", ticks);
   print("updates", updates);

@@ -33,7 +33,6 @@ struct ReplaySummary {
   std::string source;    ///< layouts and space
   std::string answerer;  ///< which engine
   std::uint64_t objects = 0;
-  std::uint64_t rows_outside = 0;  ///< of --from and --to
   sim::TraceCounts counts;
   sim::ReplayResult result;
   double elapsed_s = 0;  ///< of the replay, reading left out

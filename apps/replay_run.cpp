@@ -28,6 +28,7 @@ class Replay {
 
   ReplaySummary run() {
     const sim::Trace trace(plan_.paths, plan_.trace);
+    print_notes("replay", trace);
     summary_.source = describe(trace);
     const SpaceOptions space = agree_on_space(trace.space());
     const Lattice lattice(space);
@@ -69,19 +70,19 @@ class Replay {
 
   void read_rows(const sim::Trace& trace, const Lattice& lattice) {
     ProgressLine progress;
+    sim::RowSorter sorter(plan_.sort);
+    std::unordered_set<ObjectId> ids;
     trace.read(lattice, object_names_, summary_.counts, [&](const sim::TraceRow& row) {
-      rows_.push_back(row);
-      if (rows_.size() % 4096 == 0) progress.show("reading", rows_.size(), 0);
+      sorter.add(row);
+      ids.insert(row.id);
+      if (sorter.row_count() % 4096 == 0) progress.show("reading", sorter.row_count(), 0);
     });
-    const std::size_t read_count = rows_.size();
-    sim::arrange(rows_, plan_.order);
-    summary_.rows_outside = read_count - rows_.size();
-    if (rows_.empty())
+    if (sorter.row_count() == 0)
       throw sim::TraceError("there is nothing to replay: of the rows, " +
                             describe_skipped(summary_.counts) + " were skipped and " +
-                            std::to_string(summary_.rows_outside) + " are outside --from and --to");
-    std::unordered_set<ObjectId> ids;
-    for (const sim::TraceRow& row : rows_) ids.insert(row.id);
+                            std::to_string(summary_.counts.outside) +
+                            " are outside --from and --to");
+    rows_ = sorter.finish();
     summary_.objects = ids.size();
   }
 
@@ -121,11 +122,11 @@ class Replay {
       if (csv && server_ != nullptr) server_->learn_names(lists, object_names_);
       if (csv) csv->write_tick(tick.tick, tick.tau_us, lists);
       if (plan_.changes_only) lists.clear();
-      progress.show("replaying", rows_done, rows_.size());
+      progress.show("replaying", rows_done, rows_->row_count());
     };
     const auto start = Clock::now();
     summary_.result =
-        sim::replay(rows_, {plan_.tick_us, pacing()}, *target_, csv ? &lists : nullptr, on_tick);
+        sim::replay(*rows_, {plan_.tick_us, pacing()}, *target_, csv ? &lists : nullptr, on_tick);
     if (csv) csv->close();
     summary_.elapsed_s = std::chrono::duration<double>(Clock::now() - start).count();
   }
@@ -141,7 +142,7 @@ class Replay {
 
   const ReplayPlan& plan_;
   ReplaySummary summary_;
-  std::vector<sim::TraceRow> rows_;
+  std::unique_ptr<sim::RowStream> rows_;
   sim::NameTable object_names_;
   sim::NameTable query_names_;
   std::optional<zmq::context_t> zmq_;

@@ -33,7 +33,8 @@ bool is_number(std::string_view name) {
   throw UsageError("--columns " + what +
                    "; it reads id=...,time=...,lat=...,lon=...[,alt=...] or "
                    "id=...,time=...,x=...,y=...[,z=...], each with [,tags=...], where ... is a "
-                   "header's name or, without a header, a column's number from 1");
+                   "header's name or, without a header, a column's number from 1, and id=@file "
+                   "is the file's name");
 }
 
 struct Entry {
@@ -57,6 +58,7 @@ Columns parse_columns(std::string_view text) {
   std::size_t geographic_count = 0;
   std::size_t planar_count = 0;
   std::size_t number_count = 0;
+  std::size_t nowhere_count = 0;
   std::size_t count = 0;
   for (; !text.empty(); ++count) {
     const auto [key, name] = take_entry(text);
@@ -68,10 +70,11 @@ Columns parse_columns(std::string_view text) {
     if (!columns.names[*part].empty()) refuse("has '" + std::string(key) + "' twice");
     columns.names[*part] = name;
     if (is_number(name)) ++number_count;
+    if (part == id && name == file_name_column) ++nowhere_count;
   }
   for (const Part part : {id, time, x, y})
     if (columns.names[part].empty()) refuse("lacks the id, the time, or a coordinate");
-  if (number_count > 0 && number_count < count) refuse("mixes names and numbers");
+  if (number_count > 0 && number_count + nowhere_count < count) refuse("mixes names and numbers");
   columns.geographic = geographic_count > 0;
   columns.by_number = number_count > 0;
   if (columns.by_number && std::ranges::count(columns.names, "0") > 0) refuse("counts from 1");

@@ -10,6 +10,9 @@
 
 namespace starling::sim {
 
+/// Stands for a column: the id is the file's name, without folders and endings.
+inline constexpr std::string_view file_name_column = "@file";
+
 /// Where a row's parts come from. `x`, `y`, `z` are longitude, latitude and altitude if geographic.
 struct Columns {
   /// In the order of RowText's members; empty: not there. Names, or column numbers from 1.
@@ -19,11 +22,13 @@ struct Columns {
 
   const std::string& id() const { return names[0]; }
   const std::string& time() const { return names[1]; }
+  const std::string& x() const { return names[2]; }
   const std::string& z() const { return names[4]; }
+  const std::string& tags() const { return names[5]; }
 };
 
 /// "id=...,time=...,lat=...,lon=...[,alt=...]" or "id=...,time=...,x=...,y=...[,z=...]", each with
-/// "[,tags=...]". Throws UsageError with what is wrong.
+/// "[,tags=...]"; id=@file is the file's name. Throws UsageError with what is wrong.
 Columns parse_columns(std::string_view text);
 
 /// The space that such rows live in unless told otherwise.

@@ -1,24 +1,55 @@
 // RFC 4180 byte by byte over a buffer: see csv_reader.hpp.
 #include "sim/csv_reader.hpp"
 
+#include <algorithm>
+
 namespace starling::sim {
 namespace {
 
-constexpr std::size_t buffer_bytes = 256 << 10;
-constexpr int end_of_file = -1;
+/// The first line of data or of a header: a header that is itself a comment parts as its data does.
+std::string_view telling_line(std::string_view text) {
+  const std::string_view first = text.substr(0, text.find('\n'));
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    if (!line.empty() && line != "\r" && line.front() != '#') return line;
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+  }
+  return first;
+}
+
+/// How often it parts the line's fields, if it does.
+std::size_t count_unquoted(std::string_view line, char separator) {
+  std::size_t count = 0;
+  bool quoted = false;
+  char before = separator;
+  for (const char byte : line) {
+    if (byte == '"' && (quoted || before == separator)) quoted = !quoted;
+    if (byte == separator && !quoted) ++count;
+    before = byte;
+  }
+  return count;
+}
+
+char find_separator(std::string_view text) {
+  const std::string_view line = telling_line(text);
+  char separator = ' ';
+  std::size_t count = 0;
+  for (const char candidate : std::string_view(",;\t|"))
+    if (const std::size_t found = count_unquoted(line, candidate); found > count) {
+      separator = candidate;
+      count = found;
+    }
+  return separator;
+}
 
 }  // namespace
 
-CsvReader::CsvReader(TextInput& input) : input_(input), buffer_(buffer_bytes) {
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  peek();
-  if (std::string_view(buffer_.data(), filled_).starts_with(byte_order_mark))
-    position_ = byte_order_mark.size();
-}
+CsvReader::CsvReader(TextInput& input)
+    : bytes_(input), separator_(find_separator(bytes_.buffered())) {}
 
 bool CsvReader::next(std::vector<Field>& fields) {
   do {
-    if (peek() == end_of_file) return false;
+    if (bytes_.peek() == ByteReader::end_of_file) return false;
     read_record();
   } while (spans_.size() == 1 && spans_[0].begin == spans_[0].end);
   fields.clear();
@@ -33,15 +64,15 @@ void CsvReader::read_record() {
   spans_.clear();
   begin_field();
   for (;;) {
-    const int byte = peek();
+    const int byte = bytes_.peek();
     if (byte == '"' && record_.size() == spans_.back().begin) {
       read_quoted();
       continue;
     }
-    if (byte != end_of_file) take();
-    if (byte == '\r' && peek() == '\n') continue;
-    if (byte == '\n' || byte == end_of_file) break;
-    if (byte == ',') {
+    if (byte != ByteReader::end_of_file) bytes_.take();
+    if (byte == '\r' && bytes_.peek() == '\n') continue;
+    if (byte == '\n' || byte == ByteReader::end_of_file) break;
+    if (byte == separator_) {
       end_field();
       begin_field();
     } else {
@@ -52,16 +83,16 @@ void CsvReader::read_record() {
 }
 
 void CsvReader::read_quoted() {
-  take();
+  bytes_.take();
   for (;;) {
-    const int byte = peek();
-    if (byte == end_of_file)
-      throw TraceError(input_.path(), spans_.back().line, spans_.back().column,
+    const int byte = bytes_.peek();
+    if (byte == ByteReader::end_of_file)
+      throw TraceError(bytes_.path(), spans_.back().line, spans_.back().column,
                        "the quote that opens here is never closed");
-    take();
+    bytes_.take();
     if (byte == '"') {
-      if (peek() != '"') return;
-      take();
+      if (bytes_.peek() != '"') return;
+      bytes_.take();
     }
     append(static_cast<char>(byte));
   }
@@ -69,37 +100,18 @@ void CsvReader::read_quoted() {
 
 void CsvReader::append(char byte) {
   if (record_.size() == record_bytes_max)
-    throw TraceError(input_.path(), spans_.front().line, spans_.front().column,
+    throw TraceError(bytes_.path(), spans_.front().line, spans_.front().column,
                      "the record that begins here is longer than " +
                          std::to_string(record_bytes_max) + " bytes; is a quote left open?");
   record_.push_back(byte);
 }
 
 void CsvReader::begin_field() {
-  spans_.push_back({record_.size(), record_.size(), line_, column_});
+  spans_.push_back({record_.size(), record_.size(), bytes_.line(), bytes_.column()});
 }
 
 void CsvReader::end_field() {
   spans_.back().end = record_.size();
-}
-
-int CsvReader::peek() {
-  if (position_ == filled_ && !at_end_) {
-    filled_ = input_.read(buffer_);
-    position_ = 0;
-    at_end_ = filled_ < buffer_.size();
-  }
-  return position_ == filled_ ? end_of_file : static_cast<unsigned char>(buffer_[position_]);
-}
-
-void CsvReader::take() {
-  if (buffer_[position_] == '\n') {
-    ++line_;
-    column_ = 1;
-  } else {
-    ++column_;
-  }
-  ++position_;
 }
 
 }  // namespace starling::sim

@@ -1,5 +1,6 @@
 // Records of a CSV file by RFC 4180: quotes, doubled quotes, line breaks within quotes, CRLF or LF,
-// a byte order mark, no final line break needed. The CSV layouts and the query file read with it.
+// a byte order mark, no final line break needed; and by what people call CSV: fields parted by
+// semicolons, tabs, bars or spaces. The CSV layouts and the query file read with it.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/text_input.hpp"
+#include "sim/byte_reader.hpp"
 #include "sim/trace.hpp"
 
 namespace starling::sim {
@@ -17,6 +18,8 @@ class CsvReader {
   /// A longer record is taken for a quote left open, and an error.
   static constexpr std::size_t record_bytes_max = 1 << 20;
 
+  /// Looks for what parts the fields: whichever of `,` `;` tab `|` stands most often, outside
+  /// quotes, in the first line that doesn't begin with '#'; spaces where there is none of these.
   explicit CsvReader(TextInput& input);
 
   /// The next record's fields, valid until the next call; false at the end. Blank lines are passed
@@ -25,8 +28,6 @@ class CsvReader {
   bool next(std::vector<Field>& fields);
 
  private:
-  int peek();
-  void take();
   void begin_field();
   void end_field();
   void read_quoted();
@@ -40,13 +41,8 @@ class CsvReader {
     std::uint64_t column = 0;
   };
 
-  TextInput& input_;
-  std::vector<char> buffer_;
-  std::size_t position_ = 0;
-  std::size_t filled_ = 0;
-  bool at_end_ = false;
-  std::uint64_t line_ = 1;
-  std::uint64_t column_ = 1;
+  ByteReader bytes_;
+  char separator_;
   std::string record_;  ///< the fields' text, quotes undone, without separators
   std::vector<FieldSpan> spans_;
 };

@@ -1,60 +1,89 @@
-// The CSV family: finds the columns in the header, then hands every record's fields on.
-#include <algorithm>
-#include <array>
+// Tables of one position a record, and of one trip a record.
 #include <charconv>
-#include <vector>
+#include <optional>
+#include <string>
 
-#include "sim/csv_reader.hpp"
+#include <simdjson.h>
+
+#include "sim/csv_table.hpp"
 #include "sim/record_readers.hpp"
 #include "sim/row_parser.hpp"
 
 namespace starling::sim {
 namespace {
 
-constexpr std::size_t no_column = ~std::size_t{0};
-using ColumnIndices = std::array<std::size_t, 6>;
+namespace ondemand = simdjson::ondemand;
 
-std::size_t index_in(const std::vector<Field>& header, const std::string& name,
-                     const std::string& path) {
-  const auto found =
-      std::ranges::find(header, name, [](const Field& field) { return trim(field.text); });
-  if (found != header.end()) return static_cast<std::size_t>(found - header.begin());
-  std::string have;
-  for (const Field& field : header) have += (have.empty() ? "" : ", ") + std::string(field.text);
-  throw TraceError(path, header.front().line, 1,
-                   "there is no column '" + name + "'; the header has: " + have);
+constexpr std::int64_t fix_interval_s = 15;  // of the Porto taxis
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
 }
 
-std::size_t index_of_number(const std::string& number) {
-  std::size_t column = 0;
-  std::from_chars(number.data(), number.data() + number.size(), column);
-  return column - 1;
-}
+/// One trip's positions; the parts of its record that all of them share are in the row.
+class TripReader {
+ public:
+  explicit TripReader(const RecordHandler& handler) : handler_(handler) {}
+
+  /// A record that can't be taken apart goes on as it is, and is found wanting there.
+  void read(RowText row) {
+    const std::string_view polyline = trim(row.x.text);
+    const std::optional<std::int64_t> start_s = parse_integer(trim(row.time.text));
+    const bool incomplete = trim(row.tags.text) == "True";
+    row.tags.text = {};
+    if (incomplete || polyline == "[]") row.x.text = row.y.text = {};
+    if (!start_s || row.x.text.empty()) return handler_(row);
+    json_.assign(polyline);
+    json_.reserve(json_.size() + simdjson::SIMDJSON_PADDING);
+    try {
+      read_points(row, *start_s);
+    } catch (const simdjson::simdjson_error&) {
+      row.x.text = row.y.text = polyline.substr(0, quoted_bytes_max);
+      handler_(row);
+    }
+  }
+
+ private:
+  static constexpr std::size_t quoted_bytes_max = 40;  // in the sentence about a damaged polyline
+
+  void read_points(RowText row, std::int64_t time_s) {
+    ondemand::document document =
+        parser_.iterate(simdjson::padded_string_view(json_.data(), json_.size(), json_.capacity()));
+    for (auto point : document.get_array()) {
+      std::size_t axis = 0;
+      row.x.text = row.y.text = {};
+      for (auto coordinate : point.get_array()) {
+        const std::string_view token = coordinate.raw_json_token();
+        (axis++ == 0 ? row.x : row.y).text = token.substr(0, token.find_last_not_of(" \t\r\n") + 1);
+      }
+      const std::string time = std::to_string(time_s);
+      row.time.text = time;
+      handler_(row);
+      time_s += fix_interval_s;
+    }
+  }
+
+  const RecordHandler& handler_;
+  ondemand::parser parser_;
+  std::string json_;
+};
 
 }  // namespace
 
 void read_csv_records(TextInput& input, const RecordOptions& options,
                       const RecordHandler& handler) {
-  CsvReader reader(input);
-  std::vector<Field> fields;
-  const Columns& columns = options.columns;
-  if (!columns.by_number && !reader.next(fields))
-    throw TraceError(input.path(), 1, 1, "the file is empty; a header is needed");
-  ColumnIndices indices;
-  indices.fill(no_column);
-  for (std::size_t part = 0; part < indices.size(); ++part) {
-    const std::string& name = columns.names[part];
-    if (name.empty()) continue;
-    indices[part] =
-        columns.by_number ? index_of_number(name) : index_in(fields, name, input.path());
-  }
-  while (reader.next(fields)) {
-    const Field absent{{}, fields.back().line, fields.back().column + fields.back().text.size()};
-    const auto field = [&](std::size_t part) {
-      return indices[part] < fields.size() ? fields[indices[part]] : absent;
-    };
-    handler({field(0), field(1), field(2), field(3), field(4), field(5)});
-  }
+  CsvTable table(input, options);
+  for (RowText row; table.next(row);) handler(row);
+}
+
+void read_trip_records(TextInput& input, const RecordOptions& options,
+                       const RecordHandler& handler) {
+  CsvTable table(input, options);
+  TripReader trips(handler);
+  for (RowText row; table.next(row);) trips.read(row);
 }
 
 }  // namespace starling::sim

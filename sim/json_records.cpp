@@ -1,12 +1,13 @@
-// One JSON array of flat objects, read on demand by simdjson. Values are passed on as their text,
-// so that numbers lose nothing on the way.
+// One JSON array of flat objects. The array is taken apart here, so that a file of any length needs
+// little memory; simdjson reads each element. Values are passed on as their text, so that numbers
+// lose nothing on the way.
 #include <algorithm>
 #include <array>
 #include <string>
-#include <utility>
 
 #include <simdjson.h>
 
+#include "sim/byte_reader.hpp"
 #include "sim/record_readers.hpp"
 
 namespace starling::sim {
@@ -14,55 +15,115 @@ namespace {
 
 namespace ondemand = simdjson::ondemand;
 
-constexpr std::size_t json_bytes_max = std::size_t{4} << 30;  // simdjson's own bound
+constexpr std::size_t record_bytes_max = 1 << 20;
 
-/// Lines and columns of ascending places in a text.
-class PlaceCounter {
+bool is_space(int byte) {
+  return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
+}
+
+/// The elements of an array, as text.
+class ArrayReader {
  public:
-  explicit PlaceCounter(std::string_view text) : text_(text), line_end_(text.find('\n')) {}
+  explicit ArrayReader(TextInput& input) : bytes_(input) {}
 
-  Field place(std::size_t offset) {
-    for (; line_end_ < offset; line_end_ = text_.find('\n', line_begin_)) {
-      line_begin_ = line_end_ + 1;
-      ++line_;
+  /// Where the element begins that next() gave.
+  std::uint64_t line() const { return line_; }
+  std::uint64_t column() const { return column_; }
+
+  /// False at the array's end. The text has capacity for what simdjson reads beyond its end.
+  bool next(std::string& element) {
+    skip_spaces();
+    const int byte = bytes_.peek();
+    if (!begun_) {
+      if (byte != '[') fail("it does not begin with [");
+      bytes_.take();
+      skip_spaces();
     }
-    return {{}, line_, offset - line_begin_ + 1};
+    const bool first = !begun_;
+    begun_ = true;
+    if (bytes_.peek() == ']') {
+      bytes_.take();
+      skip_spaces();
+      if (bytes_.peek() != ByteReader::end_of_file) fail("there is text after the array's end");
+      return false;
+    }
+    if (!first) {
+      if (bytes_.peek() != ',') fail("a comma or ] is needed here");
+      bytes_.take();
+      skip_spaces();
+    }
+    read_element(element);
+    return true;
+  }
+
+  [[noreturn]] void fail(const std::string& sentence) const {
+    throw TraceError(bytes_.path(), bytes_.line(), bytes_.column(),
+                     "the JSON is damaged or not an array of records: " + sentence);
   }
 
  private:
-  std::string_view text_;
-  std::size_t line_begin_ = 0;
-  std::size_t line_end_;
+  void skip_spaces() {
+    while (is_space(bytes_.peek())) bytes_.take();
+  }
+
+  /// Up to its closing bracket, or the comma or bracket behind a scalar; strings may hold both.
+  void read_element(std::string& element) {
+    line_ = bytes_.line();
+    column_ = bytes_.column();
+    element.clear();
+    bool in_string = false;
+    bool escaped = false;
+    for (int depth = 0;; bytes_.take()) {
+      const int byte = bytes_.peek();
+      if (byte == ByteReader::end_of_file) fail("it ends here");
+      if (!in_string && depth == 0 && (byte == ',' || byte == ']')) break;
+      if (byte == '"' && !escaped) in_string = !in_string;
+      escaped = byte == '\\' && !escaped;
+      if (!in_string && (byte == '{' || byte == '[')) ++depth;
+      if (!in_string && (byte == '}' || byte == ']')) --depth;
+      if (element.size() == record_bytes_max)
+        throw TraceError(bytes_.path(), line_, column_,
+                         "the record that begins here is longer than " +
+                             std::to_string(record_bytes_max) + " bytes");
+      element.push_back(static_cast<char>(byte));
+      if (!in_string && depth == 0 && (byte == '}' || byte == ']')) {
+        bytes_.take();
+        break;
+      }
+    }
+    element.reserve(element.size() + simdjson::SIMDJSON_PADDING);
+  }
+
+  ByteReader bytes_;
+  bool begun_ = false;
   std::uint64_t line_ = 1;
+  std::uint64_t column_ = 1;
 };
 
 class JsonRecords {
  public:
-  JsonRecords(std::string text, const std::string& path, const Columns& columns,
-              const RecordHandler& handler)
-      : text_(std::move(text)), path_(path), columns_(columns), handler_(handler), places_(text_) {}
+  JsonRecords(TextInput& input, const Columns& columns, const RecordHandler& handler)
+      : path_(input.path()), columns_(columns), handler_(handler), array_(input) {}
 
   void read() {
-    ondemand::parser parser;
-    ondemand::document document;
-    try {
-      document = parser.iterate(
-          simdjson::padded_string_view(text_.data(), text_.size(), text_.capacity()));
-      document_ = &document;
-      for (auto element : document.get_array()) read_record(element.value());
-      if (document.current_location().error() == simdjson::SUCCESS)
-        fail("there is text after the array's end");
-    } catch (const simdjson::simdjson_error& error) {
-      fail(std::string("the JSON is damaged or not an array of records: ") + error.what());
+    while (array_.next(text_)) {
+      try {
+        ondemand::document document = parser_.iterate(
+            simdjson::padded_string_view(text_.data(), text_.size(), text_.capacity()));
+        read_record(document);
+      } catch (const simdjson::simdjson_error& error) {
+        throw TraceError(
+            path_, array_.line(), array_.column(),
+            std::string("the JSON of the record that begins here is damaged: ") + error.what());
+      }
     }
   }
 
  private:
-  void read_record(ondemand::value record) {
+  void read_record(ondemand::document& record) {
     RowText row;
     const std::array<Field*, 6> parts{&row.id, &row.time, &row.x, &row.y, &row.z, &row.tags};
-    const Field place = places_.place(offset_of(record.raw_json_token()));
-    for (Field* const part : parts) *part = place;
+    for (Field* const part : parts) *part = place_of(text_);
     strings_used_ = 0;
     if (record.type() == ondemand::json_type::object)
       for (auto member : record.get_object()) {
@@ -71,7 +132,7 @@ class JsonRecords {
         if (column == columns_.names.end() || key.empty()) continue;
         Field& field = *parts[static_cast<std::size_t>(column - columns_.names.begin())];
         ondemand::value value = member.value();
-        field = places_.place(offset_of(value.raw_json_token()));
+        field = place_of(value.raw_json_token());
         field.text = text_of(value);
       }
     handler_(row);
@@ -94,25 +155,23 @@ class JsonRecords {
     }
   }
 
-  std::size_t offset_of(std::string_view token) const {
-    return static_cast<std::size_t>(token.data() - text_.data());
+  /// Where a part of the record's text stands in the file.
+  Field place_of(std::string_view token) const {
+    const std::string_view before(text_.data(),
+                                  static_cast<std::size_t>(token.data() - text_.data()));
+    const std::size_t line_end = before.rfind('\n');
+    if (line_end == std::string_view::npos)
+      return {{}, array_.line(), array_.column() + before.size()};
+    const auto lines = static_cast<std::uint64_t>(std::ranges::count(before, '\n'));
+    return {{}, array_.line() + lines, before.size() - line_end};
   }
 
-  [[noreturn]] void fail(const std::string& sentence) {
-    const char* location = nullptr;
-    std::size_t offset = text_.size();
-    if (document_ != nullptr && document_->current_location().get(location) == simdjson::SUCCESS)
-      offset = std::min(offset, static_cast<std::size_t>(location - text_.data()));
-    const Field place = PlaceCounter(text_).place(offset);
-    throw TraceError(path_, place.line, place.column, sentence);
-  }
-
-  const std::string text_;
   const std::string& path_;
   const Columns& columns_;
   const RecordHandler& handler_;
-  PlaceCounter places_;
-  ondemand::document* document_ = nullptr;
+  ArrayReader array_;
+  ondemand::parser parser_;
+  std::string text_;
   std::array<std::string, 6> strings_;  ///< a record's unescaped strings
   std::size_t strings_used_ = 0;
 };
@@ -121,9 +180,7 @@ class JsonRecords {
 
 void read_json_records(TextInput& input, const RecordOptions& options,
                        const RecordHandler& handler) {
-  JsonRecords(input.read_all(json_bytes_max, simdjson::SIMDJSON_PADDING), input.path(),
-              options.columns, handler)
-      .read();
+  JsonRecords(input, options.columns, handler).read();
 }
 
 }  // namespace starling::sim

@@ -4,13 +4,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <span>
 #include <vector>
 
 #include "knn/engine.hpp"
 #include "knn/types.hpp"
 #include "protocol/list_store.hpp"
+#include "sim/row_stream.hpp"
 #include "sim/trace.hpp"
 
 namespace starling::sim {
@@ -40,15 +40,6 @@ class ReplayTarget {
   virtual FinishedTick advance(std::int64_t tau_us, protocol::ListStore* lists) = 0;
 };
 
-/// Which rows of a trace are replayed, and in which order.
-struct RowOrder {
-  bool by_event_time = true;  ///< rows of one time keep the file's order; else all do
-  std::int64_t from_us = std::numeric_limits<std::int64_t>::min();
-  std::int64_t to_us = std::numeric_limits<std::int64_t>::max();  ///< inclusive
-};
-
-void arrange(std::vector<TraceRow>& rows, const RowOrder& order);
-
 /// The first multiple of `tick_us` at or after `time_us`.
 std::int64_t first_tick_us(std::int64_t time_us, std::int64_t tick_us);
 
@@ -76,7 +67,7 @@ using TickHandler = std::function<void(const FinishedTick&, std::uint64_t rows_d
 /// order every row with time <= tau, in file order what a clock that follows the newest time has
 /// let through. Ticks run through empty stretches too, and end with the first that is at or after
 /// the newest row. Throws UsageError if the rows span more than ticks_max ticks.
-ReplayResult replay(std::span<const TraceRow> rows, const ReplayOptions& options,
-                    ReplayTarget& target, protocol::ListStore* lists, const TickHandler& on_tick);
+ReplayResult replay(RowStream& rows, const ReplayOptions& options, ReplayTarget& target,
+                    protocol::ListStore* lists, const TickHandler& on_tick);
 
 }  // namespace starling::sim

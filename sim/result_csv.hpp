@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,19 +10,17 @@
 #include "knn/types.hpp"
 #include "protocol/list_store.hpp"
 #include "sim/name_table.hpp"
+#include "sim/text_output.hpp"
 
 namespace starling::sim {
 
 /// Decimal ids come first, by number; other ids follow, by their bytes.
 class ResultCsv {
  public:
-  /// "-" is the standard output; a name that ends in .gz is compressed. The tables give queries and
-  /// objects (also as subjects) their original ids, and must outlive the writer. Throws
+  /// "-" is the standard output; a name that ends in .gz or .zst is compressed. The tables give
+  /// queries and objects (also as subjects) their original ids, and must outlive the writer. Throws
   /// std::runtime_error as do the members.
   ResultCsv(const std::string& path, const NameTable& query_names, const NameTable& object_names);
-  ~ResultCsv();
-  ResultCsv(const ResultCsv&) = delete;
-  ResultCsv& operator=(const ResultCsv&) = delete;
 
   /// One tick's lists; each gives as many rows as it has neighbours.
   void write_tick(Tick tick, std::int64_t tau_us, const protocol::ListStore& lists);
@@ -36,8 +33,6 @@ class ResultCsv {
   void close();
 
  private:
-  class Output;
-
   /// A list with what its id sorts by.
   struct Entry {
     bool is_text = false;
@@ -53,7 +48,7 @@ class ResultCsv {
 
   const NameTable& query_names_;
   const NameTable& object_names_;
-  std::unique_ptr<Output> output_;
+  TextOutput output_;
   std::string buffer_;
   std::string row_prefix_;
   std::vector<Entry> entries_;

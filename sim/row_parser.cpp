@@ -17,6 +17,8 @@ std::string sentence(SkipReason reason, std::string_view what, std::string_view 
       return "the " + std::string(what) + " '" + std::string(text) + "' is out of range";
     case SkipReason::null_island:
       return "the position is exactly 0, 0, which --keep-null-island would keep";
+    case SkipReason::too_fast:
+      return "the position is farther from the object's last than --max-speed-mps allows";
   }
   return "";
 }
@@ -62,6 +64,10 @@ std::optional<TraceRow> RowParser::parse(const RowText& text, std::string_view p
                          "' have the same 64-bit hash; rename one of them");
   }
   row.id = ObjectId{interned.id};
+  if (speed_limit_ && !speed_limit_->keeps(row)) {
+    skip({SkipReason::too_fast, &text.x, ""}, path);
+    return std::nullopt;
+  }
   ++counts_.rows;
   return row;
 }
@@ -94,6 +100,8 @@ std::optional<RowParser::Fault> RowParser::parse_position(const RowText& text,
     if (value_text.empty()) return Fault{SkipReason::missing_field, fields[axis], words[axis]};
     const std::optional<double> value = parse_number(value_text);
     if (!value) return Fault{SkipReason::unparsable, fields[axis], words[axis]};
+    if (rules_.ais_positions && *value == (axis == 0 ? 181 : 91))
+      return Fault{SkipReason::missing_field, fields[axis], words[axis]};
     row.position[axis] = *value;
   }
   row.position[2] *= rules_.z_unit_m;

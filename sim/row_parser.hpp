@@ -7,6 +7,7 @@
 
 #include "knn/lattice.hpp"
 #include "sim/name_table.hpp"
+#include "sim/speed_limit.hpp"
 #include "sim/time_text.hpp"
 #include "sim/trace.hpp"
 
@@ -15,18 +16,24 @@ namespace starling::sim {
 /// What a layout and its user say about reading a row.
 struct RowRules {
   TimeRules time;
-  bool geographic = false;  ///< 0, 0 means "no position"
-  bool needs_z = false;     ///< z or altitude counts, and a row without is skipped
-  double z_unit_m = 1;      ///< metres in one of the file's units of altitude
+  bool geographic = false;     ///< 0, 0 means "no position"
+  bool needs_z = false;        ///< z or altitude counts, and a row without is skipped
+  double z_unit_m = 1;         ///< metres in one of the file's units of altitude
+  bool ais_positions = false;  ///< latitude 91 or longitude 181 stand for a missing position
   bool keep_null_island = false;
   bool strict = false;  ///< the first row that would be skipped is a TraceError instead
 };
 
 class RowParser {
  public:
-  /// What is referred to must outlive the parser.
-  RowParser(const RowRules& rules, const Lattice& lattice, NameTable& names, TraceCounts& counts)
-      : rules_(rules), lattice_(lattice), names_(names), counts_(counts) {}
+  /// What is referred to must outlive the parser. Without a speed limit, jumps are kept.
+  RowParser(const RowRules& rules, const Lattice& lattice, NameTable& names, TraceCounts& counts,
+            SpeedLimit* speed_limit)
+      : rules_(rules),
+        lattice_(lattice),
+        names_(names),
+        counts_(counts),
+        speed_limit_(speed_limit) {}
 
   /// The row, or nothing if it was skipped and counted. `path` names the file in errors. Throws
   /// TraceError if two texts share an id, or as `strict` says.
@@ -47,6 +54,7 @@ class RowParser {
   const Lattice& lattice_;
   NameTable& names_;
   TraceCounts& counts_;
+  SpeedLimit* const speed_limit_;
 };
 
 /// A decimal floating-point number and nothing else; spaces around it don't count.

@@ -1,11 +1,12 @@
-// A file's bytes in order, gzip undone on the way; plain files pass as they are. The readers' only
-// source of input.
+// A file's bytes in order, gzip and Zstandard undone on the way; plain files pass as they are. The
+// readers' only source of input.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace starling::sim {
 
@@ -14,22 +15,32 @@ class TextInput {
   /// Throws TraceError if the file cannot be opened.
   explicit TextInput(std::string path);
 
+  /// Text that is at hand already and outlives this; `path` names it in errors.
+  TextInput(std::string path, std::string_view text);
+
+  ~TextInput();
+  TextInput(const TextInput&) = delete;
+  TextInput& operator=(const TextInput&) = delete;
+
   const std::string& path() const { return path_; }
 
   /// Fills the buffer; fewer bytes than asked for only at the end of the file. Throws TraceError on
   /// a damaged or truncated file.
   std::size_t read(std::span<char> buffer);
 
-  /// The rest of the file. Throws TraceError beyond `bytes_max`. `padding` bytes of further
-  /// capacity are reserved, as simdjson asks for.
-  std::string read_all(std::size_t bytes_max, std::size_t padding);
+  /// Where the bytes come from; read() as above.
+  class Source {
+   public:
+    virtual ~Source() = default;
+    virtual std::size_t read(std::span<char> buffer) = 0;
+  };
 
  private:
-  struct Close {
-    void operator()(void* file) const;
-  };
   std::string path_;
-  std::unique_ptr<void, Close> file_;  ///< a gzFile, kept from the header's readers
+  std::unique_ptr<Source> source_;
 };
+
+/// The text without the UTF-8 byte order mark that it may begin with.
+std::string_view without_byte_order_mark(std::string_view text);
 
 }  // namespace starling::sim

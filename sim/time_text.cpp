@@ -112,18 +112,24 @@ std::optional<std::int64_t> parse_plain_number_us(std::string_view text, TimeUni
   return negative ? -*value_us : *value_us;
 }
 
-std::optional<std::int64_t> parse_date_us(Cursor& cursor) {
-  const auto year = cursor.digits(4);
-  if (!year || !cursor.take('-')) return std::nullopt;
-  const auto month = cursor.digits(2);
-  if (!month || !cursor.take('-')) return std::nullopt;
-  const auto day = cursor.digits(2);
-  if (!day) return std::nullopt;
-  const std::chrono::year_month_day date{std::chrono::year(*year),
-                                         std::chrono::month(static_cast<unsigned>(*month)),
-                                         std::chrono::day(static_cast<unsigned>(*day))};
+std::optional<std::int64_t> date_us(int year, int month, int day) {
+  const std::chrono::year_month_day date{std::chrono::year(year),
+                                         std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
   if (!date.ok()) return std::nullopt;
   return std::chrono::sys_days(date).time_since_epoch().count() * day_us;
+}
+
+/// YYYY-MM-DD, or DD/MM/YYYY.
+std::optional<std::int64_t> parse_date_us(Cursor& cursor, bool day_first) {
+  const char separator = day_first ? '/' : '-';
+  const auto first = cursor.digits(day_first ? 2 : 4);
+  if (!first || !cursor.take(separator)) return std::nullopt;
+  const auto month = cursor.digits(2);
+  if (!month || !cursor.take(separator)) return std::nullopt;
+  const auto last = cursor.digits(day_first ? 4 : 2);
+  if (!last) return std::nullopt;
+  return day_first ? date_us(*last, *month, *first) : date_us(*first, *month, *last);
 }
 
 /// HH:MM[:SS[.fraction]]
@@ -161,23 +167,23 @@ std::optional<std::int64_t> parse_offset_us(Cursor& cursor) {
   return west ? -offset_us : offset_us;
 }
 
-std::optional<std::int64_t> parse_iso_us(std::string_view text, std::int64_t utc_offset_us) {
+std::optional<std::int64_t> parse_date_time_us(std::string_view text, const TimeRules& rules) {
   Cursor cursor(text);
-  const auto date_us = parse_date_us(cursor);
-  if (!date_us) return std::nullopt;
+  const auto midnight_us = parse_date_us(cursor, rules.day_first);
+  if (!midnight_us) return std::nullopt;
   std::int64_t clock_us = 0;
   if (cursor.take_any("Tt ")) {
     const auto parsed = parse_clock_us(cursor);
     if (!parsed) return std::nullopt;
     clock_us = *parsed;
   }
-  std::int64_t offset_us = utc_offset_us;
+  std::int64_t offset_us = rules.utc_offset_us;
   if (!cursor.done()) {
     const auto parsed = parse_offset_us(cursor);
     if (!parsed || !cursor.done()) return std::nullopt;
     offset_us = *parsed;
   }
-  return *date_us + clock_us - offset_us;
+  return *midnight_us + clock_us - offset_us;
 }
 
 }  // namespace
@@ -192,7 +198,7 @@ std::optional<TimeUnit> time_unit_from_string(std::string_view text) {
 
 std::optional<std::int64_t> parse_time_us(std::string_view text, const TimeRules& rules) {
   if (const auto time_us = parse_plain_number_us(text, rules.unit)) return time_us;
-  return parse_iso_us(text, rules.utc_offset_us);
+  return parse_date_time_us(text, rules);
 }
 
 std::optional<std::int64_t> parse_utc_offset_us(std::string_view text) {

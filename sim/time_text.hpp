@@ -18,11 +18,13 @@ std::optional<TimeUnit> time_unit_from_string(std::string_view text);
 struct TimeRules {
   TimeUnit unit = TimeUnit::by_magnitude;
   std::int64_t utc_offset_us = 0;  ///< of ISO 8601 times without a zone
+  bool day_first = false;          ///< dates are DD/MM/YYYY instead of YYYY-MM-DD
 };
 
 /// Microseconds since the epoch, from a number in plain decimals (digits beyond the microsecond are
 /// dropped), or from ISO 8601: `YYYY-MM-DD`, with `T` or a space and `HH:MM[:SS[.fraction]]`, with
-/// `Z`, `+HH:MM`, `+HHMM` or `+HH`. A 60th second is the next minute's first.
+/// `Z`, `+HH:MM`, `+HHMM` or `+HH`. A date is `DD/MM/YYYY` if the rules say so. A 60th second is
+/// the next minute's first.
 std::optional<std::int64_t> parse_time_us(std::string_view text, const TimeRules& rules);
 
 /// "Z", "+HH:MM", "-HHMM", "+HH", in microseconds east of Greenwich.

@@ -15,6 +15,8 @@ std::string_view to_string(SkipReason reason) {
       return "out of range";
     case SkipReason::null_island:
       return "at 0, 0";
+    case SkipReason::too_fast:
+      return "too fast";
   }
   return "unknown";
 }

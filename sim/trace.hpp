@@ -48,13 +48,15 @@ enum class SkipReason : std::uint8_t {
   unparsable,
   out_of_range,
   null_island,  ///< exactly 0, 0 in a geographic layout
+  too_fast,     ///< beyond --max-speed-mps
 };
-inline constexpr std::size_t skip_reason_count = 4;
+inline constexpr std::size_t skip_reason_count = 5;
 
 std::string_view to_string(SkipReason reason);
 
 struct TraceCounts {
-  std::uint64_t rows = 0;  ///< good ones
+  std::uint64_t rows = 0;     ///< good ones
+  std::uint64_t outside = 0;  ///< of those, outside the time asked for
   std::array<std::uint64_t, skip_reason_count> skipped{};
 
   std::uint64_t& operator[](SkipReason reason) { return skipped[static_cast<std::size_t>(reason)]; }

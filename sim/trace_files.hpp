@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,6 +29,9 @@ struct TraceOptions {
   bool altitude = false;
   bool keep_null_island = false;
   bool strict = false;
+  std::int64_t from_us = std::numeric_limits<std::int64_t>::min();
+  std::int64_t to_us = std::numeric_limits<std::int64_t>::max();  ///< inclusive
+  std::optional<double> max_speed_mps{};  ///< rows reached faster are skipped; see SpeedLimit
 };
 
 class Trace {
@@ -38,27 +42,49 @@ class Trace {
     Columns columns;
   };
 
-  /// Files, and directories whose files are taken by name; hidden ones are left out. Throws
-  /// UsageError or TraceError.
+  /// Files, and directories whose files are taken by name; hidden ones are left out. Where the
+  /// layout is to be recognised, so are empty files, and those in directories that it isn't
+  /// recognised of. Throws UsageError or TraceError.
   Trace(std::span<const std::string> paths, const TraceOptions& options);
 
   std::span<const File> files() const { return files_; }
   Space space() const { return space_; }
 
+  /// What was recognised and by what, a line for each layout, and what was left out: for the user,
+  /// who was not asked.
+  std::vector<std::string> notes() const;
+
+  /// Whether rows have a third coordinate that counts.
+  bool has_z() const;
+  /// Whether rows may have tags.
+  bool has_tags() const;
+
   using RowHandler = std::function<void(const TraceRow&)>;
 
-  /// Every row, file after file. The lattice must be of this trace's space. Throws TraceError.
+  /// Every row of the time asked for, file after file. The lattice must be of this trace's space.
+  /// Throws TraceError.
   void read(const Lattice& lattice, NameTable& names, TraceCounts& counts,
             const RowHandler& handler) const;
 
  private:
-  File identify(const std::string& path) const;
+  struct Sighting {
+    const Layout* layout = nullptr;
+    std::string text;
+    std::size_t count = 1;  ///< files
+  };
+
+  std::optional<File> recognise(const std::string& path, bool in_directory);
+  File as_told(const std::string& path) const;
+  void note_layout(const File& file);
   void agree_on_space(const File& file);
   bool is_geographic(const File& file) const;
+  bool needs_z(const File& file) const;
   RowRules rules_for(const File& file) const;
 
   TraceOptions options_;
   std::vector<File> files_;
+  std::vector<Sighting> sightings_;
+  std::vector<std::string> left_out_;
   Space space_ = Space::planar2;
 };
 

@@ -14,6 +14,7 @@ tests/replay_oracle/run.py runs it for every trace."""
 
 import argparse
 import gzip
+import pathlib
 import re
 import sys
 
@@ -245,7 +246,7 @@ def main():
     parser.add_argument("--max-age", type=duration_us)
     parser.add_argument("--persons", action="store_true")
     arguments = parser.parse_args()
-    trace = Trace(arguments.trace, arguments.format, arguments.from_us, arguments.to_us,
+    trace = Trace(pathlib.Path(arguments.trace), arguments.format, arguments.from_us, arguments.to_us,
                   arguments.persons)
     try:
         results = [Result(int(k), path, open_result(path))

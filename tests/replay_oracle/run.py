@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Replays one recorded trace through the `starling` program in every way there is, and holds the
+"""Replays one recorded or made trace through the `starling` program in every way there is, and holds the
 output to the oracle's and to itself: k 1, 8 and 64; 1 and 2 threads; embedded and into a server.
 
     run.py --starling build/release/apps/starling --trace ais [--all]
 
-Without the traces ($STARLING_TRACES, or ../shared/traces beside the checkout) it says so and exits
-with 77, which ctest counts as skipped. --all takes finer ticks over more of each trace."""
+Without the recordings ($STARLING_TRACES, or ../shared/traces beside the checkout) it says so and
+exits with 77, which ctest counts as skipped; what is made here needs none. --all takes finer ticks
+over more of each trace."""
 
 import argparse
 import hashlib
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import time
 
+from made_traces import MAKERS
 from replay_oracle import Difference, Result, Trace, compare, describe, duration_us
 from traces import GEOGRAPHIC, iso_time_us
 
@@ -37,6 +39,8 @@ TRACES = {
                 "tick_all": "120s", "flags": ["--format", "opensky"]},
     "bus": {"file": "bus_capmetro_2016-03-22.csv.gz", "tick": "600s", "tick_all": "60s",
             "flags": ["--format", "csv", "--columns", BUS_COLUMNS]},
+    # Of made traces the program is told nothing: it has to recognise them.
+    **{name: {"tick": "60s", "tick_all": "10s", "flags": []} for name in MAKERS},
 }
 
 
@@ -121,14 +125,15 @@ class Server:
 class Run:
     def __init__(self, starling, name, folder, everything):
         plan = TRACES[name]
-        self.starling, self.name, self.path = starling, name, folder / plan["file"]
+        self.starling, self.name = starling, name
+        self.path = MAKERS[name](folder) if name in MAKERS else folder / plan["file"]
         self.tick = plan["tick_all" if everything else "tick"]
         self.to = plan.get("to_all" if everything else "to")
         self.flags = plan["flags"] + (["--to", self.to] if self.to else [])
 
     def against_the_oracle(self):
         """Embedded, two threads: all list lengths at once. Returns each one's digest."""
-        trace = Trace(str(self.path), self.name, to_us=iso_time_us(self.to) if self.to else None)
+        trace = Trace(self.path, self.name, to_us=iso_time_us(self.to) if self.to else None)
         replays = [Replay(self, k, ["--threads", "2"]) for k in LIST_LENGTHS]
         try:
             results = [Result(k, f"starling replay --k {k}", replay.output)
@@ -179,7 +184,9 @@ def main():
     parser.add_argument("--all", action="store_true")
     arguments = parser.parse_args()
     checkout = pathlib.Path(__file__).resolve().parents[2]
-    folder = pathlib.Path(os.environ.get("STARLING_TRACES", checkout.parent / "shared" / "traces"))
+    recorded = pathlib.Path(os.environ.get("STARLING_TRACES", checkout.parent / "shared" / "traces"))
+    made = tempfile.TemporaryDirectory()
+    folder = pathlib.Path(made.name) if arguments.trace in MAKERS else recorded
     run = Run(arguments.starling, arguments.trace, folder, arguments.all)
     if not run.path.exists():
         print(f"skipped: {run.path} is not there; set STARLING_TRACES to the traces' folder")

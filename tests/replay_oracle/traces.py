@@ -1,5 +1,5 @@
-"""Readers of the recorded traces, for the replay oracle alone: no code and no habits shared with
-the product's readers. Each yields (id text, time in microseconds, x or longitude, y or latitude)
+"""Readers of the recorded and the made traces, for the replay oracle alone: no code and no habits
+shared with the product's readers. Each yields (id text, time in microseconds, x or longitude, y or latitude)
 in the file's order."""
 
 import csv
@@ -57,5 +57,53 @@ def read_opensky(path):
                    record["latitude"])
 
 
-READERS = {"sumo": read_sumo, "ais": read_ais, "bus": read_bus, "opensky": read_opensky}
-GEOGRAPHIC = {"ais", "bus", "opensky"}
+def read_ais_2025(path):
+    """Longitude 181 or latitude 91 mean that there is no position."""
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        for row in csv.DictReader(file):
+            position = row["longitude"], row["latitude"]
+            yield (row["mmsi"], iso_time_us(row["base_date_time"]),
+                   *((None, None) if "181" in position or "91" in position else position))
+
+
+def read_ais_danish(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        header = file.readline().lstrip("# ").strip().split(",")
+        for line in file:
+            row = dict(zip(header, line.strip().split(",")))
+            moment = datetime.strptime(row["Timestamp"], "%d/%m/%Y %H:%M:%S")
+            latitude = row.get("Latitude")
+            yield (row["MMSI"], iso_time_us(moment.isoformat()), row.get("Longitude"),
+                   None if latitude is None or float(latitude) == 91 else latitude)
+
+
+def read_tdrive(path):
+    for file in sorted(path.iterdir(), key=str):
+        for line in file.read_text().splitlines():
+            name, time, longitude, latitude = line.split(",")
+            yield name, iso_time_us(time), longitude, latitude
+
+
+def read_cabspotting(path):
+    for file in sorted(path.iterdir(), key=str):
+        for line in file.read_text().splitlines():
+            latitude, longitude, _, seconds = line.split(" ")
+            yield (file.name.removeprefix("new_").removesuffix(".txt"), int(seconds) * 1_000_000,
+                   longitude, latitude)
+
+
+def read_porto(path):
+    """A trip with missing positions has no known times, and counts for none."""
+    with open(path, newline="") as file:
+        for row in csv.DictReader(file):
+            if row["MISSING_DATA"] == "True":
+                continue
+            for index, (longitude, latitude) in enumerate(json.loads(row["POLYLINE"])):
+                time_us = (int(row["TIMESTAMP"]) + 15 * index) * 1_000_000
+                yield row["TAXI_ID"], time_us, longitude, latitude
+
+
+READERS = {"sumo": read_sumo, "ais": read_ais, "bus": read_bus, "opensky": read_opensky,
+           "ais-2025": read_ais_2025, "ais-danish": read_ais_danish, "tdrive": read_tdrive,
+           "cabspotting": read_cabspotting, "porto": read_porto}
+GEOGRAPHIC = set(READERS) - {"sumo"}

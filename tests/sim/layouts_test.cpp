@@ -112,16 +112,18 @@ TEST(AisLayout, SkipsAndCountsBadRowsByReason) {
                                                           "1,yesterday,1,2\n"
                                                           "1,2022-01-03T00:00:00,north,2\n"
                                                           "1,2022-01-03T00:00:00,91,2\n"
-                                                          "1,2022-01-03T00:00:00,1,181\n"
+                                                          "1,2022-01-03T00:00:00,1,181.0\n"
+                                                          "1,2022-01-03T00:00:00,-91,2\n"
+                                                          "1,2022-01-03T00:00:00,1,-181\n"
                                                           "1,2022-01-03T00:00:00,nan,2\n"
                                                           "1,2022-01-03T00:00:00,0,0.0\n"
                                                           "1,2022-01-03T00:00:00,0,0.1\n"));
   const ReadTrace trace = read_trace({path});
-  EXPECT_EQ(trace.counts[SkipReason::missing_field], 4u);
+  EXPECT_EQ(trace.counts[SkipReason::missing_field], 6u) << "AIS has 91 and 181 for no position";
   EXPECT_EQ(trace.counts[SkipReason::unparsable], 2u);
   EXPECT_EQ(trace.counts[SkipReason::out_of_range], 3u);
   EXPECT_EQ(trace.counts[SkipReason::null_island], 1u);
-  EXPECT_EQ(trace.counts.skipped_total(), 10u);
+  EXPECT_EQ(trace.counts.skipped_total(), 12u);
   EXPECT_EQ(trace.counts.rows, 1u);
   EXPECT_EQ(trace.rows.size(), 1u);
   EXPECT_EQ(read_trace({path}, {.keep_null_island = true}).rows.size(), 2u);
@@ -135,8 +137,8 @@ TEST(StrictReading, StopsAtTheFirstBadFieldAndNamesItsPlace) {
         {.strict = true});
   };
   const std::string path = directory.path("ais.csv");
-  EXPECT_EQ(error_of("2,2022-01-03T00:00:00,91,2"),
-            path + ":3:23: the latitude '91' is out of range (--strict stops here)");
+  EXPECT_EQ(error_of("2,2022-01-03T00:00:00,92,2"),
+            path + ":3:23: the latitude '92' is out of range (--strict stops here)");
   EXPECT_EQ(error_of("2,2022-01-03T00:00:00,9,x2"),
             path + ":3:25: the longitude 'x2' cannot be understood (--strict stops here)");
   EXPECT_EQ(error_of("2,noon,9,2"),
@@ -195,11 +197,42 @@ TEST(OpenskyLayout, StrictNamesTheValuesPlace) {
 TEST(OpenskyLayout, DamagedJsonIsAnError) {
   const TemporaryDirectory directory;
   const std::string record = R"({"timestamp":1,"icao24":"a","latitude":1,"longitude":2})";
-  for (const std::string& text : {"[" + record, "[" + record + "," + record + " " + record + "]",
-                                  "[" + record + "] []", "{" + record + "}", record})
+  const std::vector<std::string> damaged{"[" + record,
+                                         "[" + record + "," + record + " " + record + "]",
+                                         "[" + record + "] []",
+                                         "{" + record + "}",
+                                         record,
+                                         "[" + record + ",]",
+                                         "[" + record + "," + record,
+                                         "[{\"a\":1]",
+                                         "[{\"a\"}]",
+                                         "[\"a]",
+                                         "[",
+                                         ""};
+  for (const std::string& text : damaged)
     EXPECT_THAT(trace_error({directory.write("flights.json", text)}, {.format = "opensky"}),
                 HasSubstr("flights.json:1:"))
         << text;
+}
+
+TEST(OpenskyLayout, BracketsAndQuotesInStringsPartNothing) {
+  const TemporaryDirectory directory;
+  const std::string text =
+      R"([ {"x":"}],[\"{\\","timestamp":1,"icao24":"a\"]","latitude":1,"longitude":2,"y":[[],{}]} , 7,)"
+      R"( "]", null,{"timestamp":2,"icao24":"b","latitude":1,"longitude":2}])";
+  const ReadTrace trace =
+      read_trace({directory.write("flights.json", text)}, {.format = "opensky"});
+  EXPECT_EQ(rows_of(trace),
+            (std::vector<std::string>{"a\"] 1000000 2 1 0 -", "b 2000000 2 1 0 -"}));
+  EXPECT_EQ(trace.counts[SkipReason::missing_field], 3u) << "what is no record has no fields";
+}
+
+TEST(OpenskyLayout, ARecordHasALimitAndTheArrayNone) {
+  const TemporaryDirectory directory;
+  const std::string path =
+      directory.write("flights.json", "[{},\n {\"x\":\"" + std::string(1 << 20, 'x') + "\"}]");
+  EXPECT_EQ(trace_error({path}, {.format = "opensky"}),
+            path + ":2:2: the record that begins here is longer than 1048576 bytes");
 }
 
 TEST(OpenskyLayout, AnEmptyArrayHasNoRows) {

@@ -1,5 +1,6 @@
 // Facts of the recorded traces, as far as they are at hand: what a reader counts is what is there.
 #include <algorithm>
+#include <set>
 #include <unordered_set>
 
 #include "tests/sim/trace_fixture.hpp"
@@ -22,6 +23,13 @@ std::size_t object_count(const ReadTrace& trace) {
   return ids.size();
 }
 
+/// Rows less their distinct (object, time) pairs.
+std::size_t repeated_times(const ReadTrace& trace) {
+  std::set<std::pair<std::uint64_t, std::int64_t>> distinct;
+  for (const TraceRow& row : trace.rows) distinct.emplace(to_number(row.id), row.time_us);
+  return trace.rows.size() - distinct.size();
+}
+
 std::size_t backward_steps(const ReadTrace& trace) {
   std::size_t count = 0;
   for (std::size_t i = 1; i < trace.rows.size(); ++i)
@@ -38,6 +46,8 @@ TEST(RecordedTraces, MarineCadastreAis) {
   EXPECT_EQ(object_count(trace), 10'631u);
   EXPECT_EQ(trace.counts.skipped_total(), 0u);
   EXPECT_EQ(backward_steps(trace), 32'027u);
+  EXPECT_EQ(repeated_times(trace), 75u);
+  EXPECT_EQ(read_trace({path}, {.max_speed_mps = 100}).counts[SkipReason::too_fast], 103u);
   constexpr std::int64_t half_past_midnight_us = 1'641'169'800'000'000;
   EXPECT_EQ(
       std::ranges::count_if(
@@ -54,15 +64,20 @@ TEST(RecordedTraces, OpenskyOverSwitzerland) {
   EXPECT_EQ(object_count(trace), 842u);
   EXPECT_EQ(trace.counts.skipped_total(), 0u);
   for (const TraceRow& row : trace.rows) ASSERT_EQ(row.time_us % 10'000'000, 0);
+  EXPECT_EQ(backward_steps(trace), 639u);
+  EXPECT_EQ(read_trace({path}, {.max_speed_mps = 400}).counts[SkipReason::too_fast], 137u);
 }
 
 TEST(RecordedTraces, AustinBuses) {
   const std::string path = trace_path("bus_capmetro_2016-03-22.csv.gz");
   SKIP_WITHOUT(path);
-  const ReadTrace trace =
-      read_trace({path}, {.columns = "id=vehicle_id,time=timestamp,lat=latitude,lon=longitude"});
-  EXPECT_EQ(trace.rows.size() + trace.counts.skipped_total(), 34'030u);
+  const ReadTrace trace = read_trace({path});
+  EXPECT_EQ(trace.layout, "gtfs");
+  EXPECT_EQ(trace.rows.size(), 34'030u);
   EXPECT_EQ(object_count(trace), 195u);
+  EXPECT_EQ(backward_steps(trace), 578u);
+  EXPECT_EQ(repeated_times(trace), 12'244u);
+  EXPECT_EQ(read_trace({path}, {.max_speed_mps = 30}).counts[SkipReason::too_fast], 1u);
 }
 
 TEST(RecordedTraces, NewYorkRideRequests) {

@@ -24,10 +24,11 @@ ReplayFlags with(std::string ReplayFlags::*flag, const std::string& text) {
 }
 
 TEST(ReplayOptions, TheDefaultsReplayEverythingAsFastAsItGoes) {
-  const ReplayPlan plan = plan_replay({});
+  const ReplayPlan plan = plan_replay(ReplayFlags());
   EXPECT_EQ(plan.tick_us, 1'000'000);
   EXPECT_FALSE(plan.speed);
-  EXPECT_TRUE(plan.order.by_event_time);
+  EXPECT_EQ(plan.sort.order, sim::RowOrder::time);
+  EXPECT_EQ(plan.sort.memory_bytes, std::size_t{256} << 20);
   EXPECT_TRUE(plan.query_file.empty());
   EXPECT_EQ(plan.on, ReportOn::distance);
   EXPECT_EQ(plan.age_max_us, Filter::any_age);
@@ -39,7 +40,7 @@ TEST(ReplayOptions, TheDefaultsReplayEverythingAsFastAsItGoes) {
 TEST(ReplayOptions, TimesAndDurationsBecomeMicroseconds) {
   ReplayFlags flags;
   flags.from = "1970-01-01T01:00:00";
-  flags.to = "90";
+  flags.until = "90";
   flags.utc_offset = "+01:00";
   flags.tick = "250ms";
   flags.max_age = "5m";
@@ -47,8 +48,8 @@ TEST(ReplayOptions, TimesAndDurationsBecomeMicroseconds) {
   flags.origin = "1.5,-2";
   flags.space = "planar3";
   const ReplayPlan plan = plan_replay(flags);
-  EXPECT_EQ(plan.order.from_us, 0);
-  EXPECT_EQ(plan.order.to_us, 90'000'000);
+  EXPECT_EQ(plan.trace.from_us, 0);
+  EXPECT_EQ(plan.trace.to_us, 90'000'000);
   EXPECT_EQ(plan.tick_us, 250'000);
   EXPECT_EQ(plan.age_max_us, 300'000'000);
   EXPECT_EQ(plan.speed, 2.5);
@@ -72,7 +73,8 @@ TEST(ReplayOptions, ARefusalNamesTheFlag) {
   EXPECT_THAT(refusal(with(&ReplayFlags::max_age, "old")), HasSubstr("--max-age: 'old'"));
   EXPECT_THAT(refusal(with(&ReplayFlags::object_ttl, "-1s")), HasSubstr("--object-ttl: '-1s'"));
   EXPECT_THAT(refusal(with(&ReplayFlags::from, "noon")), HasSubstr("--from: 'noon' is not a time"));
-  EXPECT_THAT(refusal(with(&ReplayFlags::to, "noon")), HasSubstr("--to: 'noon' is not a time"));
+  EXPECT_THAT(refusal(with(&ReplayFlags::until, "noon")),
+              HasSubstr("--until: 'noon' is not a time"));
   EXPECT_THAT(refusal(with(&ReplayFlags::utc_offset, "CET")), HasSubstr("--utc-offset: 'CET'"));
   EXPECT_THAT(refusal(with(&ReplayFlags::speed, "0")), HasSubstr("--speed: '0' is not a positive"));
   EXPECT_THAT(refusal(with(&ReplayFlags::origin, "1,2,3,4")), HasSubstr("--origin: '1,2,3,4'"));

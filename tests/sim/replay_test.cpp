@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/sim/sorted_rows.hpp"
+
 namespace starling::sim {
 namespace {
 
@@ -39,7 +41,7 @@ class RecordingTarget : public ReplayTarget {
 
 RecordingTarget replay_rows(const std::vector<TraceRow>& rows, std::int64_t tick_us) {
   RecordingTarget target;
-  replay(rows, {.tick_us = tick_us, .wait = {}}, target, nullptr, {});
+  replay(*stream_of(rows, RowOrder::file), {.tick_us = tick_us, .wait = {}}, target, nullptr, {});
   return target;
 }
 
@@ -60,7 +62,7 @@ TEST(ReplayClock, EachSnapshotHoldsExactlyTheRowsUpToTau) {
     std::vector<TraceRow> rows;
     for (std::uint64_t id = 0; id < 500; ++id)
       rows.push_back(row(id, static_cast<std::int64_t>(random() % 5000) - 2500));
-    arrange(rows, {});
+    rows = sorted(rows);
     const RecordingTarget target = replay_rows(rows, tick_us);
     std::int64_t expected_us = first_tick_us(rows.front().time_us, tick_us);
     for (const RecordingTarget::Snapshot& snapshot : target.snapshots) {
@@ -76,8 +78,7 @@ TEST(ReplayClock, EachSnapshotHoldsExactlyTheRowsUpToTau) {
 }
 
 TEST(ReplayClock, InFileOrderTheClockFollowsTheNewestTimeSeen) {
-  std::vector<TraceRow> rows{row(1, 10), row(2, 25), row(3, 5), row(4, 31), row(5, 30)};
-  arrange(rows, {.by_event_time = false});
+  const std::vector<TraceRow> rows{row(1, 10), row(2, 25), row(3, 5), row(4, 31), row(5, 30)};
   const RecordingTarget target = replay_rows(rows, 10);
   ASSERT_EQ(target.snapshots.size(), 4u);
   EXPECT_THAT(target.snapshots[0].times_us, ElementsAre(10));
@@ -87,28 +88,12 @@ TEST(ReplayClock, InFileOrderTheClockFollowsTheNewestTimeSeen) {
   EXPECT_EQ(target.snapshots[3].tau_us, 40);
 }
 
-TEST(ReplayClock, RowsOfOneTimeKeepTheFilesOrder) {
-  std::vector<TraceRow> rows{row(3, 2), row(1, 1), row(2, 1), row(0, 2)};
-  arrange(rows, {});
-  std::vector<std::uint64_t> ids;
-  for (const TraceRow& each : rows) ids.push_back(to_number(each.id));
-  EXPECT_THAT(ids, ElementsAre(1, 2, 3, 0));
-}
-
-TEST(ReplayClock, FromAndToAreInclusive) {
-  std::vector<TraceRow> rows{row(1, 9), row(2, 10), row(3, 20), row(4, 21)};
-  arrange(rows, {.from_us = 10, .to_us = 20});
-  ASSERT_EQ(rows.size(), 2u);
-  EXPECT_EQ(rows.front().time_us, 10);
-  EXPECT_EQ(rows.back().time_us, 20);
-}
-
 TEST(ReplayClock, WaitsForEachTickByItsDistanceFromTheFirst) {
   std::vector<std::int64_t> waits;
   RecordingTarget target;
   const std::vector<TraceRow> rows{row(1, 15), row(1, 45)};
-  replay(rows, {.tick_us = 10, .wait = [&](std::int64_t us) { waits.push_back(us); }}, target,
-         nullptr, {});
+  replay(*stream_of(rows), {.tick_us = 10, .wait = [&](std::int64_t us) { waits.push_back(us); }},
+         target, nullptr, {});
   EXPECT_THAT(waits, ElementsAre(0, 10, 20, 30));
 }
 

@@ -13,6 +13,7 @@
 #include "sim/replay.hpp"
 #include "sim/result_csv.hpp"
 #include "sim/server_target.hpp"
+#include "tests/sim/sorted_rows.hpp"
 #include "tests/sim/trace_fixture.hpp"
 #include "tests/stream/running_server.hpp"
 
@@ -75,7 +76,8 @@ Outcome run(ReplayTarget& target, std::span<const TraceRow> rows, bool changes_o
     if (changes_only) lists.clear();
   };
   Outcome outcome;
-  outcome.result = replay(rows, {.tick_us = tick_us, .wait = {}}, target, &lists, on_tick);
+  outcome.result = replay(*stream_of(rows, RowOrder::file), {.tick_us = tick_us, .wait = {}},
+                          target, &lists, on_tick);
   csv.close();
   outcome.csv = TemporaryDirectory::read(directory.path("results.csv"));
   return outcome;
@@ -170,7 +172,7 @@ TEST_P(ReplayTargets, GiveTheSameBytes) {
   constexpr unsigned seed = 7;
   SCOPED_TRACE(seed);
   std::vector<TraceRow> rows = random_walks(seed, space);
-  arrange(rows, {});
+  rows = sorted(rows);
   const ReplaySetup setup{"replay", changes_only ? ReportOn::order : ReportOn::distance,
                           every_kind_of_query()};
   const Outcome one = run_embedded(rows, space, setup, changes_only, 1);
@@ -214,7 +216,7 @@ TEST(ReplayTargets, CountTheSameLateRowsInFileOrder) {
 
 TEST(ReplayTargets, ChangesAreAPartOfTheWhole) {
   std::vector<TraceRow> rows = random_walks(5, Space::planar2);
-  arrange(rows, {});
+  rows = sorted(rows);
   const ReplaySetup setup{"replay", ReportOn::membership, every_kind_of_query()};
   const Outcome changes = run_embedded(rows, Space::planar2, setup, true, 1);
   const ReplaySetup whole_setup{"replay", ReportOn::distance, every_kind_of_query()};
@@ -234,7 +236,7 @@ class LossyReplay : public testing::TestWithParam<std::tuple<ReportOn, bool, std
 TEST_P(LossyReplay, GivesTheSameBytes) {
   const auto [on, changes_only, missed_after_ms] = GetParam();
   std::vector<TraceRow> rows = random_walks(13, Space::planar2);
-  arrange(rows, {});
+  rows = sorted(rows);
   const ReplaySetup setup{"replay", on, every_kind_of_query()};
   stream::ServerOptions options = stream::manual_options();
   options.processor = processor_options(Space::planar2);
@@ -324,7 +326,7 @@ TEST(ServerTarget, ALaterReplayGoesOnWhereTheServerIs) {
   options.processor = processor_options(Space::planar2);
   const stream::RunningServer server(options);
   std::vector<TraceRow> rows = random_walks(11, Space::planar2);
-  arrange(rows, {});
+  rows = sorted(rows);
   const auto middle =
       std::ranges::find_if(rows, [](const TraceRow& row) { return row.time_us > 20 * tick_us; });
   const std::vector<TraceRow> early(rows.begin(), middle);

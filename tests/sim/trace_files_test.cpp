@@ -6,7 +6,9 @@
 namespace starling::sim {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 std::vector<std::uint64_t> ids(const ReadTrace& trace) {
   std::vector<std::uint64_t> result;
@@ -162,11 +164,16 @@ TEST(TraceFiles, ATraceHasOneSpace) {
 TEST(TraceFiles, WhatIsMissingOrUnknownIsSaid) {
   const TemporaryDirectory directory;
   const std::string path = directory.write("points.txt", "hello\n");
-  EXPECT_THAT(trace_error({path}), HasSubstr("its layout is not recognised"));
+  EXPECT_THAT(
+      trace_error({path}),
+      AllOf(StartsWith(path + ": its layout is not recognised; name it with --format (sumo"),
+            HasSubstr("or give a CSV file's columns with --columns id=")));
   EXPECT_THAT(trace_error({directory.path("absent.csv")}),
               HasSubstr("cannot be opened: No such file or directory"));
-  EXPECT_THAT(usage_error({path}, {.format = "kml"}),
-              HasSubstr("'kml' is not one of sumo, ais, opensky, csv, auto"));
+  EXPECT_THAT(
+      usage_error({path}, {.format = "kml"}),
+      HasSubstr("'kml' is not one of auto, sumo, ais, ais-2025, ais-danish, opensky, tdrive, "
+                "cabspotting, porto, gtfs, starling-lonlat, starling-xy, csv"));
   EXPECT_THAT(usage_error({path}, {.format = "csv"}), HasSubstr("needs --columns"));
   EXPECT_THAT(usage_error({path}, {.format = "ais", .columns = "id=a"}),
               HasSubstr("--columns belongs to --format csv"));

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include "sim/trace_files.hpp"
 
@@ -42,9 +43,21 @@ class TemporaryDirectory {
     return path(name);
   }
 
+  std::string write_zst(std::string_view name, std::string_view text) const {
+    std::string compressed(ZSTD_compressBound(text.size()), '\0');
+    compressed.resize(
+        ZSTD_compress(compressed.data(), compressed.size(), text.data(), text.size(), 3));
+    return write(name, compressed);
+  }
+
   static std::string read(const std::string& path) {
     TextInput input(path);
-    return input.read_all(std::size_t{1} << 30, 0);
+    std::string text;
+    for (std::vector<char> buffer(1 << 20);;) {
+      const std::size_t bytes = input.read(buffer);
+      text.append(buffer.data(), bytes);
+      if (bytes < buffer.size()) return text;
+    }
   }
 
  private:
@@ -57,7 +70,24 @@ struct ReadTrace {
   TraceCounts counts;
   Space space = Space::planar2;
   std::string layout;
+  std::vector<std::string> notes;
 };
+
+/// Each row as "id time_us x y z tags", with "-" for no tags: to be held against rows written by
+/// hand.
+inline std::vector<std::string> rows_of(const ReadTrace& trace) {
+  std::vector<std::string> texts;
+  for (const TraceRow& row : trace.rows) {
+    NameTable::NumberText buffer;
+    std::ostringstream text;
+    text.precision(17);
+    text << trace.names.text_of(to_number(row.id), buffer) << ' ' << row.time_us;
+    for (const double coordinate : row.position) text << ' ' << coordinate;
+    text << ' ' << (row.has_tags ? std::to_string(row.tags) : "-");
+    texts.push_back(text.str());
+  }
+  return texts;
+}
 
 inline ReadTrace read_trace(const std::vector<std::string>& paths,
                             const TraceOptions& options = {}) {
@@ -65,6 +95,7 @@ inline ReadTrace read_trace(const std::vector<std::string>& paths,
   ReadTrace result;
   result.space = trace.space();
   result.layout = trace.files().front().layout->name;
+  result.notes = trace.notes();
   trace.read(Lattice({.space = trace.space()}), result.names, result.counts,
              [&](const TraceRow& row) { result.rows.push_back(row); });
   return result;

@@ -1,0 +1,119 @@
+// Reads a trace, sorts it if the format needs that, and writes it: see convert.hpp.
+#include "apps/convert.hpp"
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "apps/replay_report.hpp"
+#include "apps/trace_flags.hpp"
+#include "sim/trace_writer.hpp"
+
+namespace starling::apps {
+namespace {
+
+struct ConvertFlags : TraceFlags {
+  std::string to;
+  std::string out;
+};
+
+class Conversion {
+ public:
+  Conversion(TracePlan plan, sim::TraceFormat format, const std::string& out)
+      : plan_(std::move(plan)),
+        format_(format),
+        out_(out),
+        trace_(plan_.paths, plan_.trace),
+        lattice_({.space = trace_.space()}) {
+    plan_.sort.order = sim::order_needed(format).value_or(plan_.sort.order);
+    if (sim::needs_wgs84(format) && trace_.space() != Space::wgs84)
+      throw sim::UsageError(
+          "--to: geojson and gpx hold latitudes and longitudes, but the trace is "
+          "of space " +
+          std::string(to_string(trace_.space())) + "; csv and sumo hold metres");
+  }
+
+  void run() {
+    print_notes("convert", trace_);
+    sim::TextOutput output(out_, sim::TextOutput::Appears::when_closed);
+    const sim::TraceShape shape{trace_.space() == Space::wgs84, trace_.has_z(), trace_.has_tags()};
+    writer_ = sim::make_trace_writer(format_, shape, names_, output);
+    if (plan_.sort.order == sim::RowOrder::file) {
+      read([&](const sim::TraceRow& row) { write(row); });
+    } else {
+      sim::RowSorter sorter(plan_.sort);
+      read([&](const sim::TraceRow& row) { sorter.add(row); });
+      const std::unique_ptr<sim::RowStream> rows = sorter.finish();
+      for (auto block = rows->next_block(); !block.empty(); block = rows->next_block())
+        for (const sim::TraceRow& row : block) write(row);
+    }
+    progress_.clear();
+    if (rows_written_ == 0)
+      throw sim::TraceError("there is nothing to convert: of the rows, " +
+                            describe_skipped(counts_) + " were skipped and " +
+                            std::to_string(counts_.outside) + " are outside --from and --to");
+    writer_->close();
+    std::fprintf(stderr, "convert: %llu rows written; skipped %s\n",
+                 static_cast<unsigned long long>(rows_written_), describe_skipped(counts_).c_str());
+  }
+
+ private:
+  void read(const sim::Trace::RowHandler& handler) {
+    trace_.read(lattice_, names_, counts_, [&](const sim::TraceRow& row) {
+      if (counts_.rows % 4096 == 0) progress_.show("reading", counts_.rows, 0);
+      handler(row);
+    });
+  }
+
+  void write(const sim::TraceRow& row) {
+    writer_->write(row);
+    if (++rows_written_ % 4096 == 0) progress_.show("writing", rows_written_, 0);
+  }
+
+  TracePlan plan_;
+  const sim::TraceFormat format_;
+  const std::string& out_;
+  const sim::Trace trace_;
+  const Lattice lattice_;
+  sim::NameTable names_;
+  sim::TraceCounts counts_;
+  std::unique_ptr<sim::TraceWriter> writer_;
+  std::uint64_t rows_written_ = 0;
+  ProgressLine progress_;
+};
+
+}  // namespace
+
+std::function<int()> add_convert(CLI::App& program) {
+  auto flags = std::make_shared<ConvertFlags>();
+  flags->order = "file";
+  CLI::App* const command =
+      program.add_subcommand("convert", "Write a trace as another kind of file");
+  add_trace_flags(*command, *flags);
+  command
+      ->add_option("--to", flags->to,
+                   "csv: Starling's own, id,time_us,x,y[,z][,tags] or id,time_us,lon,lat[,alt]"
+                   "[,tags], which loses nothing and is recognised; sumo: FCD, in order of time, "
+                   "without tags (of degrees: read it with --space wgs84); geojson: a point a row; "
+                   "gpx: a track an object, without tags")
+      ->check(CLI::IsMember({"csv", "sumo", "geojson", "gpx"}))
+      ->required();
+  command
+      ->add_option("--out", flags->out,
+                   "The file to write, compressed if it ends in .gz or .zst; it appears once it is "
+                   "whole; - is stdout")
+      ->required();
+  return [flags] {
+    try {
+      Conversion(plan_trace(*flags), *sim::trace_format_from_string(flags->to), flags->out).run();
+    } catch (const sim::UsageError& error) {
+      throw CLI::ValidationError(error.what());
+    }
+    return 0;
+  };
+}
+
+}  // namespace starling::apps

@@ -1,0 +1,53 @@
+// Text out to a file, compressed as the file's name asks for, or to the standard output. The
+// writers of results and of traces stand on it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace starling::sim {
+
+class TextOutput {
+ public:
+  enum class Appears : std::uint8_t {
+    at_once,      ///< for readers that follow along
+    when_closed,  ///< until then under another name, so that the file is whole or not there
+  };
+
+  /// "-" is the standard output; a name that ends in .gz or .zst is compressed. What is no ordinary
+  /// file, such as a pipe, is always there at once. Throws std::runtime_error as do the members.
+  TextOutput(const std::string& path, Appears appears);
+
+  /// Only releases the file; a closed one is there, any other that was to appear is gone.
+  ~TextOutput();
+  TextOutput(const TextOutput&) = delete;
+  TextOutput& operator=(const TextOutput&) = delete;
+
+  void write(std::string_view text);
+
+  /// Hands everything written so far to the system.
+  void flush();
+
+  /// Completes the file.
+  void close();
+
+  /// How the bytes are stored; a member that fails returns false, with errno set.
+  class Sink {
+   public:
+    virtual ~Sink() = default;
+    virtual bool write(std::string_view text) = 0;
+    virtual bool flush() = 0;
+    virtual bool close() = 0;
+  };
+
+ private:
+  [[noreturn]] void fail(std::string_view what) const;
+
+  std::string path_;
+  std::string partial_path_;  ///< empty if the file is there at once
+  std::unique_ptr<Sink> sink_;
+};
+
+}  // namespace starling::sim
