@@ -61,6 +61,12 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   return options;
 }
 
+/// For one peer. ZeroMQ learns by halves of the mark what has been sent, so half of it may look
+/// taken; the other half is for a session's batches and as many other requests.
+int replies_waiting_max(const protocol::Limits& limits) {
+  return static_cast<int>(std::min(limits.unanswered_max, 1u << 20) * 4);
+}
+
 /// What cannot be bound is an endpoint with a name, not an errno.
 template <class Socket, class... Arguments>
 std::unique_ptr<Socket> bound(const std::string& endpoint, Arguments&&... arguments) {
@@ -98,6 +104,7 @@ struct Server::State {
   CommandSocketOptions command_options() const {
     return {.endpoint = options.commands_endpoint,
             .message_bytes_max = options.limits.frame_bytes_max,
+            .send_hwm = replies_waiting_max(options.limits),
             .linger_ms = options.linger_ms};
   }
   CommandSocket::Handlers command_handlers() {

@@ -69,6 +69,15 @@ TEST_F(ServerTest, AnUpdateIsNotInTheAnswerBeforeItsTick) {
   EXPECT_EQ(answers.lists[0].neighbors, (std::vector<HeldNeighbor>{{ObjectId{7}, 5.0}}));
 }
 
+TEST_F(ServerTest, EveryReplyOfAsManyBatchesAsMayBeUnansweredFindsRoom) {
+  constexpr std::uint64_t batches = 20'000;  // so small that the loop outruns ZeroMQ's own thread
+  Fixes fixes;
+  fixes.add(7, 10, 3, 4);
+  for (std::uint64_t batch = 0; batch < batches; ++batch) ASSERT_FALSE(client.post(fixes.batch()));
+  EXPECT_EQ(client.flush().accepted, batches);
+  EXPECT_EQ(server.stat("starling_replies_dropped_total"), 0);
+}
+
 TEST_F(ServerTest, ALateSubscriberGetsASnapshotAndThenTheTicks) {
   put_riders();
   update(7, 10, 3, 4);
