@@ -18,6 +18,7 @@
 
 #include "cpu/cpu_engine.hpp"
 #include "sim/time_text.hpp"
+#include "stream/file_limit.hpp"
 #include "stream/server.hpp"
 
 namespace starling::apps {
@@ -173,6 +174,7 @@ void write_endpoints(const std::string& path, const stream::Endpoints& endpoints
 
 void serve(const ServeFlags& flags) {
   start_logging(flags.log_level);
+  stream::raise_file_limit();
   const Space space = flags.server.processor.space.space;
   auto engine = cpu::make_engine({.space = space, .threads = flags.threads, .pin_threads = true});
   const std::string engine_name(engine->name());
