@@ -8,17 +8,9 @@
 #include <thread>
 #include <utility>
 
+#include "stream/clocks.hpp"
+
 namespace starling::bench {
-namespace {
-
-std::int64_t wall_us() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-}  // namespace
-
 double ms_between(Clock::time_point start, Clock::time_point stop) {
   return std::chrono::duration<double, std::milli>(stop - start).count();
 }
@@ -54,6 +46,15 @@ Rows Feed::rows_of(const std::vector<std::uint32_t>& objects) const {
     rows.coordinates.insert(rows.coordinates.end(), {at[0], at[1]});
   }
   return rows;
+}
+
+Rows Feed::all_steps() const {
+  Rows all;
+  for (const Rows& step : steps_) {
+    all.ids.insert(all.ids.end(), step.ids.begin(), step.ids.end());
+    all.coordinates.insert(all.coordinates.end(), step.coordinates.begin(), step.coordinates.end());
+  }
+  return all;
 }
 
 std::vector<protocol::QuerySpec> Feed::queries() const {
@@ -107,18 +108,31 @@ std::uint64_t LoadClient::flush() {
 }
 
 void EndlessFeed::post_batch() {
-  const Rows& rows = feed_.step(step_);
-  const std::size_t end = std::min(row_ + batch_rows, rows.count());
-  client_.post(rows, row_, end, wall_us());
-  row_ = end;
-  if (row_ < rows.count()) return;
-  row_ = 0;
-  ++step_;
+  if (next_ + batch_rows > rows_.count()) next_ = 0;
+  const std::size_t end = std::min(next_ + batch_rows, rows_.count());
+  client_.post(rows_, next_, end, stream::wall_now_us());
+  next_ = end;
 }
 
 std::uint64_t EndlessFeed::run_for(double seconds) {
   for (const auto start = Clock::now(); seconds_since(start) < seconds;) post_batch();
   return client_.flush();
+}
+
+void EndlessFeed::run_at(double rows_per_s,
+                         const std::function<bool(std::uint64_t accepted)>& stop) {
+  constexpr double flushes_per_s = 200;
+  const double batches_per_s = rows_per_s / batch_rows;
+  const auto batches_per_flush =
+      static_cast<std::uint64_t>(std::max(1.0, batches_per_s / flushes_per_s));
+  std::uint64_t accepted = 0;
+  Pace pace(batches_per_s);
+  for (std::uint64_t batch = 1; !stop(accepted); ++batch) {
+    pace.wait();
+    post_batch();
+    if (batch % batches_per_flush == 0) accepted += client_.flush();
+  }
+  client_.flush();
 }
 
 void Pace::wait() {

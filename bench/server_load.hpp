@@ -2,10 +2,10 @@
 // anything is measured, batches, a steady pace, processor time. Used by the server_*.cpp workloads.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,14 +36,16 @@ struct Rows {
   std::size_t count() const { return ids.size(); }
 };
 
-/// A workload's objects, then its steps over and over.
+/// A workload's objects, then what moves in its steps.
 class Feed {
  public:
   Feed(const WorkloadOptions& options, std::size_t steps);
 
   const Workload& workload() const { return workload_; }
   const Rows& objects() const { return objects_; }
-  const Rows& step(std::size_t number) const { return steps_[number % steps_.size()]; }
+  const Rows& step(std::size_t number) const { return steps_[number]; }
+  /// All steps, one after another.
+  Rows all_steps() const;
   /// The workload's queries, their ids from 0; with k of the workload.
   std::vector<protocol::QuerySpec> queries() const;
 
@@ -81,24 +83,23 @@ class LoadClient {
 
 inline constexpr std::size_t batch_rows = 1000;
 
-/// Row after row of a feed's steps, batch by batch, without end; times are the wall clock's.
+/// Batch after batch of a feed's steps, over and over; times are the wall clock's.
 class EndlessFeed {
  public:
-  EndlessFeed(LoadClient& client, const Feed& feed) : client_(client), feed_(feed) {}
+  EndlessFeed(LoadClient& client, const Feed& feed) : client_(client), rows_(feed.all_steps()) {}
 
-  void post_batch();
   /// As fast as the server takes them; returns rows accepted.
   std::uint64_t run_for(double seconds);
   /// At a steady pace until `stop`, told before each batch how many rows have been accepted, says
   /// so.
-  template <class Stop>
-  void run_at(double rows_per_s, Stop stop);
+  void run_at(double rows_per_s, const std::function<bool(std::uint64_t accepted)>& stop);
 
  private:
+  void post_batch();
+
   LoadClient& client_;
-  const Feed& feed_;
-  std::size_t step_ = 0;
-  std::size_t row_ = 0;
+  Rows rows_;
+  std::size_t next_ = 0;
 };
 
 /// Calls come at steady times from the start on; a late one does not move those after it.
@@ -112,22 +113,6 @@ class Pace {
   Clock::time_point start_ = Clock::now();
   std::uint64_t calls_ = 0;
 };
-
-template <class Stop>
-void EndlessFeed::run_at(double rows_per_s, Stop stop) {
-  constexpr double flushes_per_s = 200;
-  const double batches_per_s = rows_per_s / batch_rows;
-  const auto batches_per_flush =
-      static_cast<std::uint64_t>(std::max(1.0, batches_per_s / flushes_per_s));
-  std::uint64_t accepted = 0;
-  Pace pace(batches_per_s);
-  for (std::uint64_t batch = 1; !stop(accepted); ++batch) {
-    pace.wait();
-    post_batch();
-    if (batch % batches_per_flush == 0) accepted += client_.flush();
-  }
-  client_.flush();
-}
 
 /// From construction on: time, and processor time of the server and of this process.
 class Meter {
