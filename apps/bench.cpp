@@ -1,7 +1,9 @@
-// The flags of `starling bench tick`, and the engine that is measured: see bench.hpp.
+// The flags of `starling bench tick` and `starling bench server`, and the engine that is measured:
+// see bench.hpp.
 #include "apps/bench.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -11,36 +13,56 @@
 #include <CLI/CLI.hpp>
 
 #include "bench/bench.hpp"
+#include "bench/server_bench.hpp"
 #include "cpu/cpu_engine.hpp"
+#include "sim/time_text.hpp"
 
 namespace starling::apps {
 namespace {
 
-struct Options {
+struct TickOptions {
   bench::BenchOptions bench;
   std::string peer = "none";
 };
 
-std::string workload_names() {
-  std::string names;
-  for (const bench::WorkloadOptions& workload : bench::workloads())
-    names += "\n  " + workload.name + ": " + workload.says;
+template <class Workloads>
+std::vector<std::string> names_of(const Workloads& workloads) {
+  std::vector<std::string> names;
+  for (const auto& workload : workloads) names.push_back(workload.name);
   return names;
 }
 
-}  // namespace
+template <class Workloads>
+std::string list_of(const Workloads& workloads) {
+  std::string list;
+  for (const auto& workload : workloads) list += "\n  " + workload.name + ": " + workload.says;
+  return list;
+}
 
-std::function<int()> add_bench(CLI::App& program) {
-  CLI::App* command = program.add_subcommand("bench", "measure the canonical workloads");
-  command->require_subcommand(1);
-  CLI::App* tick = command->add_subcommand(
-      "tick", "ticks of moving objects on a square of 20 km:" + workload_names());
+int run_tick(TickOptions& options) {
+  bench::BenchOptions& bench = options.bench;
+  bench.with_nanoflann = options.peer == "nanoflann";
+  if (bench.with_nanoflann && !bench::has_nanoflann()) {
+    std::cerr << "starling: --peer nanoflann: built without it; configure with "
+                 "-DSTARLING_BENCH=ON\n";
+    return 2;
+  }
+  if (bench.threads == 0) bench.threads = std::max(1u, std::thread::hardware_concurrency());
+  bench.engine_name = "cpu";
+  bench.make_engine = [threads = bench.threads](Space space) {
+    return cpu::make_engine({.space = space, .threads = threads, .pin_threads = true});
+  };
+  bench::run_bench(bench, std::cout);
+  return 0;
+}
+
+std::function<int()> add_tick(CLI::App& command) {
+  CLI::App* tick = command.add_subcommand(
+      "tick", "ticks of moving objects on a square of 20 km:" + list_of(bench::workloads()));
   tick->footer(bench::figures_help());
-  const auto options = std::make_shared<Options>();
-  std::vector<std::string> known;
-  for (const bench::WorkloadOptions& workload : bench::workloads()) known.push_back(workload.name);
+  const auto options = std::make_shared<TickOptions>();
   tick->add_option("workloads", options->bench.workloads, "which to run (all)")
-      ->check(CLI::IsMember(known));
+      ->check(CLI::IsMember(names_of(bench::workloads())));
   tick->add_option("--threads", options->bench.threads, "that compute a tick; 0: one per core")
       ->check(CLI::Range(0, 1024));
   tick->add_option("--ticks", options->bench.ticks, "to measure of each; 0: the workload's own")
@@ -48,21 +70,56 @@ std::function<int()> add_bench(CLI::App& program) {
   tick->add_option("--peer", options->peer, "another index on one thread, interleaved tick by tick")
       ->check(CLI::IsMember({"none", "nanoflann"}));
   tick->add_flag("--json", options->bench.json, "one JSON object per workload");
+  return [options] { return run_tick(*options); };
+}
+
+std::function<int()> add_server(CLI::App& command) {
+  CLI::App* server =
+      command.add_subcommand("server", "starling serve under load over loopback sockets:" +
+                                           list_of(bench::server_workloads()));
+  server->footer(bench::server_figures_help());
+  const auto options = std::make_shared<bench::ServerBenchOptions>();
+  server->add_option("workloads", options->workloads, "which to run (all but soak)")
+      ->check(CLI::IsMember(names_of(bench::server_workloads())));
+  server
+      ->add_option_function<std::string>(
+          "--duration",
+          [options](const std::string& text) {
+            const auto duration_us = sim::parse_duration_us(text);
+            if (!duration_us || *duration_us == 0)
+              throw CLI::ValidationError(
+                  "--duration", "\"" + text + "\" is no duration; write a number and a unit: 10m");
+            options->duration_s = static_cast<double>(*duration_us) / 1e6;
+          },
+          "of each workload that goes by time [its own]")
+      ->type_name("DURATION");
+  server->add_option("--scale", options->scale, "of objects, queries, rates and subscribers")
+      ->check(CLI::Range(1e-4, 1e3))
+      ->capture_default_str();
+  server->add_option("--share", options->share, "of the measured capacity, for soak")
+      ->check(CLI::Range(0.01, 1.0))
+      ->capture_default_str();
+  server
+      ->add_option("--serve-flag", options->serve_flags,
+                   "a flag for every measured server: --serve-flag=--decode-threads=2")
+      ->type_name("FLAG");
+  server->add_flag("--json", options->json, "one JSON object per row");
   return [options] {
-    bench::BenchOptions& bench = options->bench;
-    bench.with_nanoflann = options->peer == "nanoflann";
-    if (bench.with_nanoflann && !bench::has_nanoflann()) {
-      std::cerr << "starling: --peer nanoflann: built without it; configure with "
-                   "-DSTARLING_BENCH=ON\n";
-      return 2;
-    }
-    if (bench.threads == 0) bench.threads = std::max(1u, std::thread::hardware_concurrency());
-    bench.engine_name = "cpu";
-    bench.make_engine = [threads = bench.threads](Space space) {
-      return cpu::make_engine({.space = space, .threads = threads, .pin_threads = true});
-    };
-    bench::run_bench(bench, std::cout);
+    options->program = std::filesystem::read_symlink("/proc/self/exe").string();
+    bench::run_server_bench(*options, std::cout);
     return 0;
+  };
+}
+
+}  // namespace
+
+std::function<int()> add_bench(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("bench", "measure the canonical workloads");
+  command->require_subcommand(1);
+  const auto tick = add_tick(*command);
+  const auto server = add_server(*command);
+  return [command, tick, server] {
+    return command->get_subcommands().front()->get_name() == "tick" ? tick() : server();
   };
 }
 

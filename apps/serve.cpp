@@ -18,6 +18,7 @@
 
 #include "cpu/cpu_engine.hpp"
 #include "sim/time_text.hpp"
+#include "stream/file_limit.hpp"
 #include "stream/server.hpp"
 
 namespace starling::apps {
@@ -116,6 +117,9 @@ void add_time_flags(CLI::App& app, ServeFlags& flags) {
                [&server](std::int64_t us) { server.processor.objects.tombstone_ttl_us = us; });
   add_duration(app, "--session-idle", "Sessions unheard for so long are closed [10min]",
                [&server](std::int64_t us) { server.sessions.idle_us = us; });
+  add_duration(app, "--question-spin",
+               "After a question, how long to look for more work before sleeping [100us]",
+               [&server](std::int64_t us) { server.question_spin_us = us; });
   add_duration(app, "--linger", "At the end, how long to wait for peers to take what is sent [2s]",
                [&server](std::int64_t us) { server.linger_ms = static_cast<int>(us / 1000); });
 }
@@ -173,6 +177,7 @@ void write_endpoints(const std::string& path, const stream::Endpoints& endpoints
 
 void serve(const ServeFlags& flags) {
   start_logging(flags.log_level);
+  stream::raise_file_limit();
   const Space space = flags.server.processor.space.space;
   auto engine = cpu::make_engine({.space = space, .threads = flags.threads, .pin_threads = true});
   const std::string engine_name(engine->name());

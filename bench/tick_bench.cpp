@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "bench/nanoflann_peer.hpp"
+#include "bench/quantile.hpp"
 #include "knn/processor.hpp"
 
 namespace starling::bench {
@@ -29,18 +30,6 @@ using Clock = std::chrono::steady_clock;
 
 double ms_between(Clock::time_point start, Clock::time_point stop) {
   return std::chrono::duration<double, std::milli>(stop - start).count();
-}
-
-/// The smallest value that at least this share of all does not exceed; of none: 0.
-double quantile(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  std::ranges::sort(values);
-  const double rank = std::ceil(share * static_cast<double>(values.size()));
-  return values[static_cast<std::size_t>(rank) - 1];
-}
-
-double median(const std::vector<double>& values) {
-  return quantile(values, 0.5);
 }
 
 struct Samples {

@@ -17,6 +17,19 @@ constexpr double earth_flattening = 1.0 / 298.257223563;
 constexpr double earth_eccentricity_sq = earth_flattening * (2.0 - earth_flattening);
 constexpr double radians_per_degree = std::numbers::pi / 180.0;
 
+// What truncates to std::round(steps), half away from zero: the largest number below a half, added,
+// reaches the next whole number from a half on and from nothing less, since the sum is rounded to
+// even. It needs no call where the processor has no instruction for std::round.
+double before_truncation(double steps) {
+  constexpr double below_half = 0x1.fffffffffffffp-2;
+  return steps + std::copysign(below_half, steps);
+}
+
+/// Whether what it truncates to is in [-2^30, 2^30); never for NaN.
+bool fits_lattice(double untruncated) {
+  return untruncated > -lattice_limit - 1 && untruncated < lattice_limit;
+}
+
 Position earth_centred(double longitude_deg, double latitude_deg, double altitude_m) {
   const double longitude = longitude_deg * radians_per_degree;
   const double latitude = latitude_deg * radians_per_degree;
@@ -113,12 +126,61 @@ PositionError Lattice::to_lattice(const Position& position, LatticePoint& point)
   }
   std::array<std::int32_t, 3> rounded;
   for (std::size_t i = 0; i < 3; ++i) {
-    const double steps = std::round(metres[i] / options_.resolution_m);
-    if (!(steps >= -lattice_limit && steps < lattice_limit)) return PositionError::out_of_range;
+    const double steps = before_truncation(metres[i] / options_.resolution_m);
+    if (!fits_lattice(steps)) return PositionError::out_of_range;
     rounded[i] = static_cast<std::int32_t>(steps);
   }
   point = {rounded[0], rounded[1], rounded[2]};
   return PositionError::none;
+}
+
+// Where a row has no place, the call for one row says why.
+template <std::size_t components, class Number>
+void Lattice::planar_to_lattice(std::span<const Number> coordinates, std::span<LatticePoint> points,
+                                std::span<PositionError> errors) const {
+  for (std::size_t row = 0; row < points.size(); ++row) {
+    std::array<double, 3> steps{};
+    bool fits = true;
+    for (std::size_t i = 0; i < components; ++i) {
+      const double metres = double{coordinates[row * components + i]} - options_.origin[i];
+      steps[i] = before_truncation(metres / options_.resolution_m);
+      fits = fits && fits_lattice(steps[i]);
+    }
+    errors[row] = PositionError::none;
+    if (fits) {
+      points[row] = {static_cast<std::int32_t>(steps[0]), static_cast<std::int32_t>(steps[1]),
+                     static_cast<std::int32_t>(steps[2])};
+    } else {
+      Position position{};
+      for (std::size_t i = 0; i < components; ++i) position[i] = coordinates[row * components + i];
+      errors[row] = to_lattice(position, points[row]);
+    }
+  }
+}
+
+template <class Number>
+void Lattice::all_to_lattice(std::span<const Number> coordinates, std::size_t components,
+                             std::span<LatticePoint> points,
+                             std::span<PositionError> errors) const {
+  if (options_.space == Space::planar2 && components == 2)
+    return planar_to_lattice<2>(coordinates, points, errors);
+  if (options_.space == Space::planar3 && components == 3)
+    return planar_to_lattice<3>(coordinates, points, errors);
+  for (std::size_t row = 0; row < points.size(); ++row) {
+    Position position{};
+    for (std::size_t i = 0; i < components; ++i) position[i] = coordinates[row * components + i];
+    errors[row] = to_lattice(position, points[row]);
+  }
+}
+
+void Lattice::to_lattice(std::span<const double> coordinates, std::size_t components,
+                         std::span<LatticePoint> points, std::span<PositionError> errors) const {
+  all_to_lattice(coordinates, components, points, errors);
+}
+
+void Lattice::to_lattice(std::span<const float> coordinates, std::size_t components,
+                         std::span<LatticePoint> points, std::span<PositionError> errors) const {
+  all_to_lattice(coordinates, components, points, errors);
 }
 
 Position Lattice::to_position(const LatticePoint& point) const {

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -59,6 +61,13 @@ class Lattice {
   /// Rounds half away from zero. On an error `point` is untouched.
   PositionError to_lattice(const Position& position, LatticePoint& point) const;
 
+  /// The same for many positions at once, `components` numbers (2 or 3) each, faster: one error and
+  /// one point a position.
+  void to_lattice(std::span<const double> coordinates, std::size_t components,
+                  std::span<LatticePoint> points, std::span<PositionError> errors) const;
+  void to_lattice(std::span<const float> coordinates, std::size_t components,
+                  std::span<LatticePoint> points, std::span<PositionError> errors) const;
+
   /// The position that the lattice point stands for (the inverse up to half a resolution).
   Position to_position(const LatticePoint& point) const;
 
@@ -70,6 +79,13 @@ class Lattice {
   std::uint64_t to_distance_sq(double metres) const;
 
  private:
+  template <std::size_t components, class Number>
+  void planar_to_lattice(std::span<const Number> coordinates, std::span<LatticePoint> points,
+                         std::span<PositionError> errors) const;
+  template <class Number>
+  void all_to_lattice(std::span<const Number> coordinates, std::size_t components,
+                      std::span<LatticePoint> points, std::span<PositionError> errors) const;
+
   SpaceOptions options_;
 };
 

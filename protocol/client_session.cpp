@@ -14,13 +14,14 @@ namespace starling::protocol {
 Frame ClientSession::hello() const {
   Hello hello{.client = client_, .key = key_};
   if (server_) hello.resume_session = server_->session;
-  hello.first_sequence = next_sequence_;
-  for (const Outgoing& outgoing : unanswered_)
-    if (outgoing.sequence != 0) {
-      hello.first_sequence = outgoing.sequence;
-      break;
-    }
+  hello.first_sequence = oldest_sequence();
   return encode_request({}, hello);
+}
+
+std::uint64_t ClientSession::oldest_sequence() const {
+  const auto oldest = std::ranges::find_if(
+      unanswered_, [](const Outgoing& outgoing) { return outgoing.sequence != 0; });
+  return oldest == unanswered_.end() ? next_sequence_ : oldest->sequence;
 }
 
 void ClientSession::on_hello(const HelloReply& reply) {
@@ -56,7 +57,10 @@ std::variant<Outgoing, Problem> ClientSession::prepare(const RequestBody& body) 
 
 bool ClientSession::has_credit_for(const Outgoing& outgoing) const {
   const Limits& limits = server_->limits;
-  return unanswered_.size() < limits.unanswered_max &&
+  // Where one reply stays away and later ones come, the server still has to remember it.
+  const bool is_remembered =
+      outgoing.sequence == 0 || outgoing.sequence - oldest_sequence() < limits.unanswered_max;
+  return unanswered_.size() < limits.unanswered_max && is_remembered &&
          credit_rows_held_ + outgoing.credit_rows <= limits.credit_rows &&
          credit_bytes_held_ + outgoing.credit_bytes <= limits.credit_bytes;
 }

@@ -60,6 +60,9 @@ class ClientSession {
   const Outgoing* find(std::uint64_t request_id) const;
 
  private:
+  /// Of what is unanswered; if nothing is, the next number.
+  std::uint64_t oldest_sequence() const;
+
   std::string client_;
   std::string key_;
   std::string server_name_;

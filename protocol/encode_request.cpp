@@ -1,4 +1,6 @@
 // Requests to bytes: see request_codec.hpp.
+#include <cstddef>
+#include <type_traits>
 #include <variant>
 
 #include "knn/assert.hpp"
@@ -108,6 +110,18 @@ Offset<wire::GetNames> add(FlatBufferBuilder& builder, const GetNames& request) 
   return wire::CreateGetNames(builder, add_array(builder, request.object_ids));
 }
 
+/// So that the buffer of a long batch need not grow, and then be half empty, while it waits for its
+/// reply.
+template <class Body>
+std::size_t bytes_expected(const Body& body) {
+  constexpr std::size_t bytes_besides = 512;
+  if constexpr (std::is_same_v<Body, UpdateBatch>)
+    return bytes_besides + body.ids.size_bytes() + body.times_us.size_bytes() +
+           body.coordinates.size_bytes() + body.coordinates_f32.size_bytes() +
+           body.tags.size_bytes();
+  return bytes_besides;
+}
+
 template <class Table>
 constexpr auto body_type_of(Offset<Table>) {
   return wire::RequestBodyTraits<Table>::enum_value;
@@ -116,16 +130,16 @@ constexpr auto body_type_of(Offset<Table>) {
 }  // namespace
 
 Frame encode_request(const RequestHead& head, const RequestBody& body) {
-  FlatBufferBuilder builder;
-  std::visit(
+  return std::visit(
       [&](const auto& each) {
+        FlatBufferBuilder builder(bytes_expected(each));
         const auto table = add(builder, each);
         builder.Finish(wire::CreateRequest(builder, protocol_version, head.request_id, head.session,
                                            head.sequence, body_type_of(table), table.Union()),
                        request_identifier);
+        return Frame(builder.Release());
       },
       body);
-  return Frame(builder.Release());
 }
 
 void set_session(Frame& frame, std::uint64_t session) {

@@ -43,15 +43,6 @@ struct UpdateBatch {
   std::span<const double> coordinates{};
   std::span<const float> coordinates_f32{};
   std::span<const std::uint32_t> tags{};  ///< empty: this batch says nothing about tags
-
-  Position position(std::size_t row) const {
-    Position result{};
-    for (std::size_t axis = 0; axis < components; ++axis) {
-      const std::size_t at = row * components + axis;
-      result[axis] = coordinates.empty() ? double{coordinates_f32[at]} : coordinates[at];
-    }
-    return result;
-  }
 };
 
 struct UpdateTags {

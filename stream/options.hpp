@@ -31,6 +31,9 @@ struct ServerOptions {
   SnapshotLimits snapshots;
   NameLimits names;
   std::size_t searches_max = 64;  ///< one-shot requests with the engine at a time
+  /// After a question comes or is answered, how long the loop looks for work before it sleeps: to
+  /// wake it takes tens of microseconds, more on a virtual machine.
+  std::int64_t question_spin_us = 100;
 
   unsigned decode_threads = 2;
   std::size_t decode_bytes_max = std::size_t{256}

@@ -29,9 +29,19 @@ void OrderedPool::submit(Work work) {
   });
 }
 
+void OrderedPool::submit_done(Completion completion) {
+  slots_.emplace_back(std::move(completion));
+  if (slots_.size() == 1) complete_soon();
+}
+
 void OrderedPool::finished(std::size_t number, Completion completion) {
   slots_[number - first_number_] = std::move(completion);
   if (!completing_) complete_next();
+}
+
+void OrderedPool::complete_soon() {
+  if (std::exchange(completing_, true)) return;
+  asio::post(loop_, [this] { complete_next(); });
 }
 
 // One a turn, so that a backlog that comes free at once does not hold up a tick.
@@ -42,9 +52,7 @@ void OrderedPool::complete_next() {
   slots_.pop_front();
   ++first_number_;
   completion();
-  if (slots_.empty() || !slots_.front()) return;
-  completing_ = true;
-  asio::post(loop_, [this] { complete_next(); });
+  if (!slots_.empty() && slots_.front()) complete_soon();
 }
 
 }  // namespace starling::stream

@@ -27,12 +27,15 @@ class OrderedPool {
   ~OrderedPool();
 
   void submit(Work work);
+  /// Needs no worker, only its turn.
+  void submit_done(Completion completion);
 
   /// Given and not yet completed.
   std::size_t waiting() const { return slots_.size(); }
 
  private:
   void finished(std::size_t number, Completion completion);
+  void complete_soon();
   void complete_next();
 
   boost::asio::io_context& loop_;

@@ -2,7 +2,11 @@
 // on its decode workers; to_filter also by RequestHandler, for questions.
 #include "stream/prepare.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <new>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -12,19 +16,42 @@ using protocol::RowReason;
 
 namespace {
 
+constexpr std::size_t rows_at_once = 256;  // their points stay in the first-level cache
+
+/// Rows from `first` on, as many as there are points.
+void to_lattice(const protocol::UpdateBatch& batch, std::size_t first, const Lattice& lattice,
+                std::span<LatticePoint> points, std::span<PositionError> errors) {
+  const std::size_t begin = first * batch.components;
+  const std::size_t count = points.size() * batch.components;
+  if (batch.coordinates.empty())
+    lattice.to_lattice(batch.coordinates_f32.subspan(begin, count), batch.components, points,
+                       errors);
+  else
+    lattice.to_lattice(batch.coordinates.subspan(begin, count), batch.components, points, errors);
+}
+
 RowSet<ObjectUpdate> convert(const protocol::UpdateBatch& batch, const Lattice& lattice) {
+  const std::size_t row_count = batch.ids.size();
+  const bool has_tags = !batch.tags.empty();
   RowSet<ObjectUpdate> set;
-  set.rows.reserve(batch.ids.size());
-  set.reasons.reserve(batch.ids.size());
-  for (std::size_t row = 0; row < batch.ids.size(); ++row) {
-    ObjectUpdate update{.id = ObjectId{batch.ids[row]},
-                        .time_us = batch.times_us[row],
-                        .position = {},
-                        .tags = batch.tags.empty() ? 0 : batch.tags[row],
-                        .has_tags = !batch.tags.empty()};
-    const PositionError error = lattice.to_lattice(batch.position(row), update.position);
-    set.reasons.push_back(to_reason(error));
-    if (error == PositionError::none) set.rows.push_back(update);
+  set.rows.reserve(row_count);
+  set.reasons.resize(row_count);
+  std::array<LatticePoint, rows_at_once> points;
+  std::array<PositionError, rows_at_once> errors;
+  for (std::size_t first = 0; first < row_count; first += rows_at_once) {
+    const std::size_t count = std::min(rows_at_once, row_count - first);
+    to_lattice(batch, first, lattice, std::span(points).first(count),
+               std::span(errors).first(count));
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t row = first + i;
+      set.reasons[row] = to_reason(errors[i]);
+      if (errors[i] != PositionError::none) continue;
+      set.rows.push_back({.id = ObjectId{batch.ids[row]},
+                          .time_us = batch.times_us[row],
+                          .position = points[i],
+                          .tags = has_tags ? batch.tags[row] : 0,
+                          .has_tags = has_tags});
+    }
   }
   return set;
 }

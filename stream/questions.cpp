@@ -175,10 +175,12 @@ void RequestHandler::get_neighbors(const Caller& caller, const protocol::GetNeig
     questions.push_back(question);
   }
   ++searches_;
+  last_question_us_ = steady_now_us();
   parts_.processor.engine().search_finished(
       std::move(questions), [this, &loop = parts_.loop, caller](Answers answers) {
         asio::post(loop, [this, caller, answers = std::move(answers)] {
           --searches_;
+          last_question_us_ = steady_now_us();
           if (!answers.error.empty()) return refuse_unanswered(caller, answers);
           send_neighbors(caller, answers);
         });

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -68,6 +69,8 @@ class RequestHandler {
 
   /// Requests that the engine is answering.
   std::size_t searches_under_way() const { return searches_ + snapshots_copying_; }
+  /// When a question last came or was answered, on the clock that never goes back.
+  std::int64_t last_question_us() const { return last_question_us_; }
   std::size_t session_count() const { return sessions_.count(); }
   std::size_t snapshot_count() const { return snapshots_.count(); }
   std::size_t name_count() const { return names_.count(); }
@@ -118,6 +121,7 @@ class RequestHandler {
   NameTable names_;
   SubscriberLosses losses_;
   std::size_t searches_ = 0;
+  std::int64_t last_question_us_ = std::numeric_limits<std::int64_t>::min() / 2;
   std::size_t snapshots_copying_ = 0;
   std::optional<Caller> advancing_;  ///< who gets the tick's TickDone; changes with a resend
 };

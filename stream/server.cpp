@@ -7,6 +7,7 @@
 #include <csignal>
 #include <random>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
@@ -35,6 +36,7 @@ namespace {
 
 constexpr std::int64_t wall_future_max_us = 10'000'000;
 constexpr std::chrono::seconds expiry_period{1};
+constexpr std::size_t decode_on_loop_bytes_max = 4096;
 
 std::uint64_t random_number() {
   std::random_device device;
@@ -59,6 +61,12 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
       protocol::chunk_bytes_max)
     throw std::invalid_argument("the names of one request must fit one reply");
   return options;
+}
+
+/// For one peer. ZeroMQ learns by halves of the mark what has been sent, so half of it may look
+/// taken; the other half is for a session's batches and as many other requests.
+int replies_waiting_max(const protocol::Limits& limits) {
+  return static_cast<int>(std::min(limits.unanswered_max, 1u << 20) * 4);
 }
 
 /// What cannot be bound is an endpoint with a name, not an errno.
@@ -98,11 +106,14 @@ struct Server::State {
   CommandSocketOptions command_options() const {
     return {.endpoint = options.commands_endpoint,
             .message_bytes_max = options.limits.frame_bytes_max,
+            .send_hwm = replies_waiting_max(options.limits),
             .linger_ms = options.linger_ms};
   }
   CommandSocket::Handlers command_handlers() {
-    return {.request = [this](Peer peer,
-                              const ReceivedBytes& received) { decode(std::move(peer), received); },
+    return {.request =
+                [this](Peer peer, ReceivedBytes received) {
+                  receive(std::move(peer), std::move(received));
+                },
             .malformed =
                 [this](const Peer& peer) {
                   handler.refuse_malformed(
@@ -144,18 +155,37 @@ struct Server::State {
     return !reading_paused;
   }
 
-  void decode(Peer peer, const ReceivedBytes& received) {
+  // A short request costs less to decode than to hand over. One that changes nothing need not wait
+  // for the batches before it, whoever sent them.
+  void receive(Peer peer, ReceivedBytes received) {
+    if (received.bytes.size() > decode_on_loop_bytes_max)
+      return decode(std::move(peer), std::move(received));
+    PreparedRequest prepared = prepare(std::move(received));
+    if (!prepared.request.sequenced || decoder.waiting() == 0)
+      return handler.handle(peer, std::move(prepared));
+    decoding_bytes += prepared.received.bytes.size();
+    decoder.submit_done(completion_of(std::move(peer), std::move(prepared)));
+  }
+
+  void decode(Peer peer, ReceivedBytes received) {
     decoding_bytes += received.bytes.size();
-    decoder.submit([this, peer = std::move(peer), received]() -> OrderedPool::Completion {
-      auto prepared = std::make_shared<PreparedRequest>(
-          prepare_request(received, options.limits, processor.lattice(), credit));
-      return [this, peer, prepared] {
-        decoding_bytes -= prepared->received.bytes.size();
-        handler.handle(peer, std::move(*prepared));
-        if (reading_paused && may_read()) commands->read_on();
-        stop_if_idle();
-      };
+    decoder.submit([this, peer = std::move(peer), received = std::move(received)]() mutable {
+      return completion_of(std::move(peer), prepare(std::move(received)));
     });
+  }
+
+  PreparedRequest prepare(ReceivedBytes received) {
+    return prepare_request(std::move(received), options.limits, processor.lattice(), credit);
+  }
+
+  OrderedPool::Completion completion_of(Peer peer, PreparedRequest request) {
+    const auto prepared = std::make_shared<PreparedRequest>(std::move(request));
+    return [this, peer = std::move(peer), prepared] {
+      decoding_bytes -= prepared->received.bytes.size();
+      handler.handle(peer, std::move(*prepared));
+      if (reading_paused && may_read()) commands->read_on();
+      stop_if_idle();
+    };
   }
 
   void send(const Peer& peer, const protocol::Frame& frame) {
@@ -218,7 +248,13 @@ struct Server::State {
   void run() {
     ticker.start();
     expire_later();
-    loop.run();
+    while (!loop.stopped()) {
+      if (loop.poll() > 0) continue;
+      if (steady_now_us() - handler.last_question_us() < options.question_spin_us)
+        std::this_thread::yield();
+      else
+        loop.run_one();
+    }
   }
 
   // What has been read is still applied and answered; what ZeroMQ holds is not read any more.

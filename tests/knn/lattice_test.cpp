@@ -46,6 +46,75 @@ TEST(Lattice, RoundsHalfAwayFromZero) {
   EXPECT_EQ(point_at(metres, {0.49999999999999994, 0, 0}), (LatticePoint{0, 0, 0}));
 }
 
+// Halves, their neighbours on both sides and numbers at random, against the standard library.
+TEST(Lattice, RoundsEveryNumberAsTheStandardLibraryDoes) {
+  const Lattice metres = lattice_of(Space::planar3, 1.0);
+  for (const std::uint64_t seed : test::seeds(3)) {
+    SCOPED_TRACE(test::replay_hint(seed));
+    test::Random random(seed);
+    for (int round = 0; round < 100'000; ++round) {
+      const double magnitude = std::ldexp(1.0, static_cast<int>(random.below(31)));
+      const double half = std::floor(random.unit() * magnitude) + 0.5;
+      const double sign = random.chance(0.5) ? 1 : -1;
+      const Position near{sign * std::nextafter(half, 0), sign * half,
+                          sign * std::nextafter(half, infinity)};
+      const Position anywhere{sign * random.unit() * magnitude, random.unit() - 0.5, 0};
+      for (const Position& position : {near, anywhere}) {
+        if (std::round(std::abs(position[2])) >= end_of_lattice) continue;
+        const LatticePoint point = point_at(metres, position);
+        EXPECT_EQ(point.x, std::round(position[0]));
+        EXPECT_EQ(point.y, std::round(position[1]));
+        EXPECT_EQ(point.z, std::round(position[2]));
+      }
+    }
+  }
+}
+
+/// Coordinates of all kinds: on and beside halves, at the ends of the ranges, beyond, no numbers.
+template <class Number>
+Number any_coordinate(test::Random& random) {
+  static const std::vector<double> special{
+      0,   -0.0,     90,        180,  -180,           -90,           180.5,
+      nan, infinity, -infinity, 1e30, 10'737'418.235, 10'737'418.24, -10'737'418.245};
+  if (random.chance(0.1)) return static_cast<Number>(random.pick(special));
+  const double cells = std::floor(random.unit() * 1000) + 0.5;
+  return static_cast<Number>(random.chance(0.5) ? cells / 100 : 360 * random.unit() - 180);
+}
+
+template <class Number>
+void expect_rows_as_one_by_one(const Lattice& lattice, std::size_t components, std::uint64_t seed) {
+  test::Random random(seed);
+  for (const std::size_t rows : {0u, 1u, 31u, 32u, 33u, 1000u}) {
+    std::vector<Number> coordinates(rows * components);
+    for (Number& coordinate : coordinates) coordinate = any_coordinate<Number>(random);
+    std::vector<LatticePoint> points(rows, LatticePoint{7, 8, 9});
+    std::vector<PositionError> errors(rows);
+    lattice.to_lattice(std::span<const Number>(coordinates), components, points, errors);
+    for (std::size_t row = 0; row < rows; ++row) {
+      Position position{};
+      for (std::size_t i = 0; i < components; ++i) position[i] = coordinates[row * components + i];
+      LatticePoint expected{7, 8, 9};
+      EXPECT_EQ(errors[row], lattice.to_lattice(position, expected));
+      EXPECT_EQ(points[row], expected);
+    }
+  }
+}
+
+TEST(Lattice, ManyPositionsAtOnceGoWhereEachGoesAlone) {
+  const Position origin{12.345, -0.005, 3};
+  for (const std::uint64_t seed : test::seeds(5)) {
+    SCOPED_TRACE(test::replay_hint(seed));
+    expect_rows_as_one_by_one<double>(lattice_of(Space::planar2), 2, seed);
+    expect_rows_as_one_by_one<float>(lattice_of(Space::planar2), 2, seed);
+    expect_rows_as_one_by_one<double>(lattice_of(Space::planar3, 0.01, origin), 3, seed);
+    expect_rows_as_one_by_one<float>(lattice_of(Space::planar3, 0.01, origin), 3, seed);
+    for (const std::size_t components : {2u, 3u}) {
+      expect_rows_as_one_by_one<double>(lattice_of(Space::wgs84), components, seed);
+      expect_rows_as_one_by_one<float>(lattice_of(Space::wgs84), components, seed);
+    }
+  }
+}
+
 TEST(Lattice, OfOneCentimetreByDefault) {
   EXPECT_EQ(point_at(lattice_of(Space::planar2), {1.234, -20.0, 0}), (LatticePoint{123, -2000, 0}));
 }

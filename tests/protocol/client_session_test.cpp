@@ -64,6 +64,16 @@ TEST_F(ClientSessionTest, TheNumberOfUnansweredRequestsIsBounded) {
   EXPECT_FALSE(session.has_credit_for(prepare(GetStats{})));
 }
 
+TEST_F(ClientSessionTest, ALostReplyHoldsUpNewNumbersBeforeTheServerForgetsIt) {
+  for (std::uint64_t number = 1; number <= 4; ++number) send(rows(1));
+  for (std::uint64_t number = 2; number <= 4; ++number)
+    EXPECT_EQ(session.on_reply({number, number}, ErrorCode::none), Verdict::answered);
+  EXPECT_FALSE(session.has_credit_for(prepare(rows(1))));
+  EXPECT_TRUE(session.has_credit_for(prepare(GetStats{})));
+  EXPECT_EQ(session.on_reply({1, 1}, ErrorCode::none), Verdict::answered);
+  EXPECT_TRUE(session.has_credit_for(prepare(rows(1))));
+}
+
 TEST_F(ClientSessionTest, ARequestThatNoServerWouldTakeIsNotSent) {
   const auto too_many = session.prepare(rows(61));
   EXPECT_EQ(std::get<Problem>(too_many).code, ErrorCode::too_many_rows);

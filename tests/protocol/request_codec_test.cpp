@@ -75,13 +75,6 @@ TEST(RequestCodec, AFrameThatLiesAtAnyAddressIsRead) {
     }
 }
 
-TEST(RequestCodec, PositionsAreReadFromEitherWidth) {
-  const float coordinates[] = {1.5f, -2.25f, 3, 4};
-  const UpdateBatch batch{{}, {}, 2, {}, coordinates, {}};
-  EXPECT_EQ(batch.position(0), (Position{1.5, -2.25, 0}));
-  EXPECT_EQ(batch.position(1), (Position{3, 4, 0}));
-}
-
 TEST(RequestCodec, ArraysOfDifferentLengthsAreRefused) {
   const std::uint64_t ids[] = {1, 2};
   const std::int64_t times[] = {1, 2};

@@ -46,5 +46,35 @@ TEST(OrderedPool, CompletesInTheOrderOfSubmissionWhoeverIsFirst) {
   EXPECT_EQ(pool.waiting(), 0u);
 }
 
+TEST(OrderedPool, WhatNeedsNoWorkerWaitsItsTurn) {
+  boost::asio::io_context loop;
+  const auto guard = boost::asio::make_work_guard(loop);
+  std::vector<int> completed;
+  std::latch may_go_on(1);
+  OrderedPool pool(loop, 1);
+  pool.submit([&]() -> OrderedPool::Completion {
+    may_go_on.wait();
+    return [&] { completed.push_back(1); };
+  });
+  pool.submit_done([&] { completed.push_back(2); });
+  loop.poll();
+  EXPECT_TRUE(completed.empty());
+  may_go_on.count_down();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (completed.size() < 2 && loop.run_one_until(deadline) > 0) continue;
+  EXPECT_EQ(completed, (std::vector{1, 2}));
+}
+
+TEST(OrderedPool, WithNothingBeforeItWhatNeedsNoWorkerCompletesOnTheLoop) {
+  boost::asio::io_context loop;
+  const auto guard = boost::asio::make_work_guard(loop);
+  bool completed = false;
+  OrderedPool pool(loop, 1);
+  pool.submit_done([&] { completed = true; });
+  EXPECT_FALSE(completed);
+  loop.poll();
+  EXPECT_TRUE(completed);
+}
+
 }  // namespace
 }  // namespace starling::stream

@@ -60,6 +60,21 @@ TEST_F(ServerTest, ASubscriberHoldsTheDirectAnswer) {
   EXPECT_EQ(answers.lists[0].neighbors, expected);
 }
 
+TEST_F(ServerTest, CoordinatesOfEitherWidthAreTaken) {
+  const std::uint64_t ids[] = {7, 8};
+  const std::int64_t times_us[] = {10, 10};
+  const float narrow[] = {3, 4, 0, 1};
+  const double wide[] = {0, 2};
+  ASSERT_TRUE(client.update({.ids = ids, .times_us = times_us, .coordinates_f32 = narrow}));
+  ASSERT_TRUE(client.update({.ids = std::span(ids).last(1),
+                             .times_us = std::span(times_us).last(1),
+                             .coordinates = wide}));
+  ASSERT_TRUE(client.advance_tick(1000));
+  const auto answers = client.get_neighbors({{nearest_to(0, 2, 0, 0)}}).value();
+  const std::vector<HeldNeighbor> expected{{ObjectId{8}, 2.0}, {ObjectId{7}, 5.0}};
+  EXPECT_EQ(answers.lists.at(0).neighbors, expected);
+}
+
 TEST_F(ServerTest, AnUpdateIsNotInTheAnswerBeforeItsTick) {
   put_riders();
   update(7, 10, 3, 4);
@@ -67,6 +82,15 @@ TEST_F(ServerTest, AnUpdateIsNotInTheAnswerBeforeItsTick) {
   update(8, 10, 0, 1);
   const auto answers = client.get_neighbors({{nearest_to(0, 2, 0, 0)}}).value();
   EXPECT_EQ(answers.lists[0].neighbors, (std::vector<HeldNeighbor>{{ObjectId{7}, 5.0}}));
+}
+
+TEST_F(ServerTest, EveryReplyOfAsManyBatchesAsMayBeUnansweredFindsRoom) {
+  constexpr std::uint64_t batches = 20'000;  // so small that the loop outruns ZeroMQ's own thread
+  Fixes fixes;
+  fixes.add(7, 10, 3, 4);
+  for (std::uint64_t batch = 0; batch < batches; ++batch) ASSERT_FALSE(client.post(fixes.batch()));
+  EXPECT_EQ(client.flush().accepted, batches);
+  EXPECT_EQ(server.stat("starling_replies_dropped_total"), 0);
 }
 
 TEST_F(ServerTest, ALateSubscriberGetsASnapshotAndThenTheTicks) {

@@ -1,0 +1,141 @@
+// tick, standing: from the first update sent until the subscriber holds every list that the tick
+// reports. Ticks are advanced on request.
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "bench/quantile.hpp"
+#include "bench/server_load.hpp"
+#include "bench/server_workloads.hpp"
+#include "protocol/subscriber.hpp"
+
+namespace starling::bench {
+namespace {
+
+constexpr const char* stream = "bench";
+constexpr std::int64_t tick_us = 1'000'000;
+constexpr std::chrono::seconds tick_patience{60};
+
+/// A subscriber on a thread and connections of its own, and when it held which tick.
+class Listener {
+ public:
+  explicit Listener(const ServerChild& server)
+      : subscriber_(context_,
+                    {.results = server.results(),
+                     .client = {.commands = server.commands(), .name = "starling bench"},
+                     .subscription = {.stream = stream}},
+                    {.applied = [this](const protocol::DecodedTick& tick) { note(tick.header); },
+                     .lost = [this](std::uint64_t ticks) { lost_ += ticks; }}) {
+    while (!subscriber_.state().is_live()) subscriber_.poll(poll_ms);
+    thread_ = std::thread([this] {
+      while (!stopping_) subscriber_.poll(poll_ms);
+    });
+  }
+  ~Listener() {
+    stopping_ = true;
+    thread_.join();
+  }
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  /// When the subscriber held this tick. Throws std::runtime_error if it never came.
+  Clock::time_point wait_for(Tick tick) {
+    std::unique_lock lock(mutex_);
+    const bool came =
+        changed_.wait_for(lock, tick_patience, [&] { return newest_ >= to_number(tick); });
+    if (!came || newest_ != to_number(tick) || lost_ > 0)
+      throw std::runtime_error("the subscriber has lost a tick");
+    return held_at_;
+  }
+
+ private:
+  static constexpr std::int64_t poll_ms = 100;
+
+  void note(const protocol::TickHeader& header) {
+    const std::lock_guard lock(mutex_);
+    held_at_ = Clock::now();
+    newest_ = to_number(header.tick);
+    changed_.notify_one();
+  }
+
+  zmq::context_t context_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Clock::time_point held_at_;
+  std::uint64_t newest_ = 0;
+  std::atomic<std::uint64_t> lost_{0};
+  std::atomic<bool> stopping_{false};
+  protocol::Subscriber subscriber_;
+  std::thread thread_;
+};
+
+struct TickWorkload {
+  WorkloadOptions load;
+  std::size_t warm_up = 0;
+  std::size_t ticks = 0;
+};
+
+void run(std::string name, const TickWorkload& workload, const ServerBenchOptions& options,
+         const FiguresHandler& handler) {
+  const Feed feed(workload.load, workload.warm_up + workload.ticks);
+  const ServerChild server(options.program, with_flags({"--tick", "manual"}, options));
+  LoadClient client(server);
+  client.put_stream(stream, feed.queries());
+  client.client().advance_tick(0).value();
+  Listener listener(server);
+
+  std::int64_t tau_us = 0;
+  std::vector<double> engine_ms;
+  double lists = 0;
+  const auto tick_ms = [&](const Rows& rows) {
+    tau_us += tick_us;
+    const auto start = Clock::now();
+    client.post(rows, tau_us);
+    const protocol::TickDone done = client.client().advance_tick(tau_us).value();
+    const auto held_at = listener.wait_for(done.tick);
+    client.flush();
+    engine_ms.push_back(done.build_ms + done.search_ms + done.diff_ms);
+    lists += static_cast<double>(done.list_count);
+    return ms_between(start, held_at);
+  };
+
+  const double first_ms = tick_ms(feed.objects());
+  for (std::size_t i = 0; i < workload.warm_up; ++i) tick_ms(feed.step(i));
+  engine_ms.clear();
+  lists = 0;
+  const Meter meter(server);
+  std::vector<double> latencies_ms;
+  for (std::size_t i = 0; i < workload.ticks; ++i)
+    latencies_ms.push_back(tick_ms(feed.step(workload.warm_up + i)));
+  const auto ticks = static_cast<double>(workload.ticks);
+  handler(meter.row(std::move(name), {{"latency_median_ms", median(latencies_ms)},
+                                      {"latency_p99_ms", quantile(latencies_ms, 0.99)},
+                                      {"engine_median_ms", median(engine_ms)},
+                                      {"first_ms", first_ms},
+                                      {"lists_per_tick", lists / ticks},
+                                      {"ticks", ticks}}));
+}
+
+}  // namespace
+
+void run_tick(const ServerBenchOptions& options, const FiguresHandler& handler) {
+  run("tick",
+      {.load = scaled("W3", options.scale), .warm_up = 5, .ticks = scaled(200, options.scale)},
+      options, handler);
+}
+
+void run_standing(const ServerBenchOptions& options, const FiguresHandler& handler) {
+  WorkloadOptions load = *find_workload("W3");
+  load.objects = scaled(30'000, options.scale);
+  load.queries = scaled(50'000, options.scale);
+  load.moving_share = 1;
+  run("standing", {.load = load, .warm_up = 2, .ticks = scaled(20, options.scale)}, options,
+      handler);
+}
+
+}  // namespace starling::bench

@@ -1,0 +1,67 @@
+// Long batches are decoded by workers, short requests on the loop: what may overtake does, what may
+// not keeps its place.
+#include <gtest/gtest.h>
+
+#include "tests/stream/raw_peer.hpp"
+#include "tests/stream/running_server.hpp"
+
+namespace starling::stream {
+namespace {
+
+constexpr std::uint64_t long_batches = 20;
+constexpr std::uint64_t rows_of_a_long_batch = 50'000;
+
+Fixes fixes(std::uint64_t count) {
+  Fixes fixes;
+  for (std::uint64_t id = 1; id <= count; ++id) fixes.add(id, 10, 1, 1);
+  return fixes;
+}
+
+class Overtaking : public testing::Test {
+ protected:
+  void send(const protocol::RequestBody& body) {
+    const bool is_sequenced = protocol::is_sequenced(body);
+    peer.send(encoded(
+        {.request_id = ++request_id, .session = session, .sequence = is_sequenced ? ++sequence : 0},
+        body));
+  }
+
+  RunningServer server;
+  RawPeer peer{server.context(), server.endpoints().commands};
+  std::uint64_t session = peer.hello();
+  std::uint64_t request_id = 0;
+  std::uint64_t sequence = 0;
+};
+
+TEST_F(Overtaking, ARequestThatChangesNothingDoesNotWaitForLongBatchesBeforeIt) {
+  const Fixes long_batch = fixes(rows_of_a_long_batch);
+  for (std::uint64_t batch = 0; batch < long_batches; ++batch) send(long_batch.batch());
+  send(protocol::GetNames{});
+  const std::uint64_t question = request_id;
+  std::uint64_t last_answered = 0;
+  for (std::uint64_t reply = 0; reply < question; ++reply) {
+    const auto received = peer.receive();
+    ASSERT_NE(received, nullptr);
+    EXPECT_EQ(received->error(), protocol::ErrorCode::none);
+    last_answered = received->decoded.head.request_id;
+  }
+  EXPECT_NE(last_answered, question);
+}
+
+TEST_F(Overtaking, AShortBatchKeepsItsPlaceBehindLongOnes) {
+  const Fixes long_batch = fixes(rows_of_a_long_batch);
+  const Fixes short_batch = fixes(1);
+  for (std::uint64_t batch = 0; batch < long_batches; ++batch) {
+    send(long_batch.batch());
+    send(short_batch.batch());
+    for (std::uint64_t reply = 0; batch % 4 == 3 && reply < 8; ++reply) {
+      const auto received = peer.receive();
+      ASSERT_NE(received, nullptr);
+      EXPECT_EQ(received->error(), protocol::ErrorCode::none);
+      EXPECT_EQ(received->decoded.head.request_id, 2 * (batch - 3) + reply + 1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace starling::stream
