@@ -30,7 +30,7 @@ std::unique_ptr<RowStream> RowSorter::finish() {
     return std::make_unique<HeldRows>(std::move(rows_), newest_us_);
   }
   spill();
-  rows_ = {};
+  rows_ = std::vector<TraceRow>();  // {} would keep the memory
   return merge(std::move(*runs_), options_.memory_bytes, newest_us_);
 }
 
