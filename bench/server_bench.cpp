@@ -88,6 +88,7 @@ std::string server_figures_help() {
          "  latency_*         of a tick, a question or a publication, as the workload says\n"
          "  engine_median_ms  of it the engine's index, search and comparison\n"
          "  first_ms          the first tick: all objects are new and all lists are reported\n"
+         "  echo_*            round trips of ZeroMQ alone, before the load: the machine's share\n"
          "  lost              messages that a subscriber did not get, or could not read\n"
          "  server_cpu_cores  processor time of the server by the clock's time\n"
          "  client_cpu_cores  the same of the clients; where both together are all cores there\n"

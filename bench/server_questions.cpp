@@ -78,6 +78,34 @@ class Questioner {
   std::size_t next_ = 0;
 };
 
+/// Round trips of ZeroMQ alone, in microseconds, between two threads with nothing else to do: what
+/// of an answer's time is this machine's way over the sockets.
+std::vector<double> echo_us(double seconds) {
+  zmq::context_t server_context;
+  zmq::socket_t server(server_context, zmq::socket_type::rep);
+  server.bind("tcp://127.0.0.1:*");
+  const std::string endpoint = server.get(zmq::sockopt::last_endpoint);
+  std::thread thread([&server] {
+    for (zmq::message_t message; server.recv(message) && message.size() > 0;)
+      server.send(message, zmq::send_flags::none);
+  });
+  zmq::context_t context;
+  zmq::socket_t client(context, zmq::socket_type::req);
+  client.set(zmq::sockopt::linger, 0);
+  client.connect(endpoint);
+  std::vector<double> us;
+  for (const auto start = Clock::now(); seconds_since(start) < seconds;) {
+    zmq::message_t message(64);
+    const auto sent = Clock::now();
+    client.send(message, zmq::send_flags::none);
+    static_cast<void>(client.recv(message));
+    us.push_back(ms_between(sent, Clock::now()) * 1e3);
+  }
+  client.send(zmq::message_t(), zmq::send_flags::none);  // ends the thread
+  thread.join();
+  return us;
+}
+
 /// A server that holds the feed's objects and queries.
 void fill(const ServerChild& server, const Feed& feed) {
   LoadClient client(server);
@@ -98,9 +126,10 @@ void run_questions(const ServerBenchOptions& options, const FiguresHandler& hand
   const Feed feed(scaled("W3", options.scale), steps);
   const ServerChild server(options.program, with_flags({"--tick", "250ms"}, options));
   fill(server, feed);
+  const double duration_s = options.duration_s > 0 ? options.duration_s : questions_duration_s;
+  const std::vector<double> echo = echo_us(0.1 * duration_s);
   PacedUpdates updates(server, feed, questions_updates_per_s * options.scale);
   Questioner questioner(server, feed.queries());
-  const double duration_s = options.duration_s > 0 ? options.duration_s : questions_duration_s;
   for (const auto start = Clock::now(); seconds_since(start) < 0.1 * duration_s;)
     questioner.ask_us();
   const double accepted_before = updates.accepted();
@@ -110,6 +139,8 @@ void run_questions(const ServerBenchOptions& options, const FiguresHandler& hand
   std::vector<Figure> figures = latencies(us);
   figures.push_back({"questions_per_s", static_cast<double>(us.size()) / meter.seconds()});
   figures.push_back({"updates_per_s", (updates.accepted() - accepted_before) / meter.seconds()});
+  figures.push_back({"echo_p50_us", quantile(echo, 0.5)});
+  figures.push_back({"echo_p99_us", quantile(echo, 0.99)});
   handler(meter.row("questions", std::move(figures)));
   updates.finish();
 }
