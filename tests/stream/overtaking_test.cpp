@@ -8,8 +8,13 @@
 namespace starling::stream {
 namespace {
 
-constexpr std::uint64_t long_batches = 20;
-constexpr std::uint64_t rows_of_a_long_batch = 50'000;
+/// One worker, and positions that take it several times as long as the sockets take to bring them.
+ServerOptions slow_to_decode() {
+  ServerOptions options = manual_options();
+  options.processor.space.space = Space::wgs84;
+  options.decode_threads = 1;
+  return options;
+}
 
 Fixes fixes(std::uint64_t count) {
   Fixes fixes;
@@ -26,7 +31,7 @@ class Overtaking : public testing::Test {
         body));
   }
 
-  RunningServer server;
+  RunningServer server{slow_to_decode()};
   RawPeer peer{server.context(), server.endpoints().commands};
   std::uint64_t session = peer.hello();
   std::uint64_t request_id = 0;
@@ -34,8 +39,10 @@ class Overtaking : public testing::Test {
 };
 
 TEST_F(Overtaking, ARequestThatChangesNothingDoesNotWaitForLongBatchesBeforeIt) {
-  const Fixes long_batch = fixes(rows_of_a_long_batch);
-  for (std::uint64_t batch = 0; batch < long_batches; ++batch) send(long_batch.batch());
+  const protocol::Limits limits;
+  const Fixes long_batch = fixes(limits.rows_max);
+  for (std::uint64_t rows = 0; rows < limits.credit_rows; rows += limits.rows_max)
+    send(long_batch.batch());
   send(protocol::GetNames{});
   const std::uint64_t question = request_id;
   std::uint64_t last_answered = 0;
@@ -49,7 +56,8 @@ TEST_F(Overtaking, ARequestThatChangesNothingDoesNotWaitForLongBatchesBeforeIt) 
 }
 
 TEST_F(Overtaking, AShortBatchKeepsItsPlaceBehindLongOnes) {
-  const Fixes long_batch = fixes(rows_of_a_long_batch);
+  constexpr std::uint64_t long_batches = 20;
+  const Fixes long_batch = fixes(50'000);
   const Fixes short_batch = fixes(1);
   for (std::uint64_t batch = 0; batch < long_batches; ++batch) {
     send(long_batch.batch());
