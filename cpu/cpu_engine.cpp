@@ -7,6 +7,7 @@
 #include <future>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -36,6 +37,8 @@ constexpr std::size_t requests_per_batch = 32;
 constexpr std::size_t results_kept_max = 2;
 constexpr int plan_age_ticks_max = 8;
 constexpr int overtaken_max = 2;
+constexpr std::size_t at_once_max = 4;
+constexpr std::uint32_t at_once_k_max = 64;
 
 class Stopwatch {
  public:
@@ -64,6 +67,13 @@ auto or_error(Make make) -> decltype(make()) {
     failed.error = sentence(error, "ask in smaller parts, or for fewer neighbours");
   }
   return failed;
+}
+
+// The index of the last finished tick stays whole while the next one is built; the objects' tags,
+// times and slots do not, so questions that read them wait their turn between ticks.
+bool reads_objects(const OneShotQuery& query) {
+  return query.anchor != AnchorKind::fixed || !query.filter.tags.is_empty() ||
+         query.filter.age_us_max != Filter::any_age;
 }
 
 class CpuEngine final : public Engine {
@@ -100,17 +110,21 @@ class CpuEngine final : public Engine {
   }
 
   void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) override {
-    const bool needs_objects = std::ranges::any_of(queries, [](const OneShotQuery& query) {
-      return query.anchor != AnchorKind::fixed || !query.filter.tags.is_empty() ||
-             query.filter.age_us_max != Filter::any_age;
-    });
-    // The index of the last finished tick stays whole while the next one is built; the objects'
-    // tags, times and slots do not, so questions that read them wait their turn between ticks.
+    const bool needs_objects = std::ranges::any_of(queries, reads_objects);
     const auto asked = std::make_shared<const Asked>(std::move(queries), std::move(handler));
     if (needs_objects)
       answer_between_ticks(asked);
     else
       question_thread_.post([this, asked] { answer_beside_ticks(asked); });
+  }
+
+  std::optional<Answers> answer_at_once(std::span<const OneShotQuery> queries) override {
+    const auto takes_long = [](const OneShotQuery& query) {
+      return query.k > at_once_k_max || reads_objects(query);
+    };
+    if (queries.size() > at_once_max || std::ranges::any_of(queries, takes_long))
+      return std::nullopt;
+    return finished_.answer_at_once(queries);
   }
 
   void read_lists(std::vector<Slot> queries, AnswersHandler handler) override {

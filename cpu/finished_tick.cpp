@@ -43,6 +43,16 @@ std::optional<Answers> FinishedTick::answer(std::span<const OneShotQuery> querie
   return answers;
 }
 
+std::optional<Answers> FinishedTick::answer_at_once(std::span<const OneShotQuery> queries) {
+  const std::unique_lock locked(mutex_, std::try_to_lock);
+  if (!locked || engine_waits_ || objects_ahead_) return std::nullopt;
+  Answers answers;
+  answers.tick = tick_;
+  answers.tau_us = tau_us_;
+  for (const OneShotQuery& query : queries) append_answer(query, answers);
+  return answers;
+}
+
 void FinishedTick::append_answer(const OneShotQuery& query, Answers& answers) {
   SearchRequest request = request_for(query.filter, query.k, tau_us_);
   request.position = query.position;

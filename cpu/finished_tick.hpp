@@ -52,6 +52,10 @@ class FinishedTick {
   /// std::bad_alloc; std::runtime_error while the objects are ahead.
   std::optional<Answers> answer(std::span<const OneShotQuery> queries);
 
+  /// The same without waiting for anybody: nothing while the engine or another question is at it.
+  /// Throws std::bad_alloc.
+  std::optional<Answers> answer_at_once(std::span<const OneShotQuery> queries);
+
  private:
   void append_answer(const OneShotQuery& query, Answers& answers);
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <memory_resource>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -210,6 +211,13 @@ class Engine {
   /// answered from it. Before the first tick: empty lists. After a failed tick, until the next that
   /// finishes, the objects are ahead of the last finished one, and the answer is an error.
   virtual void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) = 0;
+
+  /// What search_finished would answer, on the caller's own thread, if that takes microseconds and
+  /// waits for nobody; else nothing, and search_finished is to be asked. An engine may always say
+  /// nothing.
+  virtual std::optional<Answers> answer_at_once(std::span<const OneShotQuery> /*queries*/) {
+    return std::nullopt;
+  }
 
   /// Copies the current lists of these queries, between ticks, on the engine's thread. After a
   /// failed tick lists that carry states cannot be read: the answer is an error.

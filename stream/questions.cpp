@@ -174,8 +174,10 @@ void RequestHandler::get_neighbors(const Caller& caller, const protocol::GetNeig
     }
     questions.push_back(question);
   }
-  ++searches_;
   last_question_us_ = steady_now_us();
+  if (const auto answers = parts_.processor.engine().answer_at_once(questions))
+    return send_neighbors(caller, *answers);
+  ++searches_;
   parts_.processor.engine().search_finished(
       std::move(questions), [this, &loop = parts_.loop, caller](Answers answers) {
         asio::post(loop, [this, caller, answers = std::move(answers)] {
