@@ -2,8 +2,11 @@
 // themselves rather than written down: see info.hpp.
 #include "apps/info.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <iomanip>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -16,10 +19,14 @@
 
 #include "cpu/cpu_engine.hpp"
 #include "knn/engine.hpp"
+#include "protocol/client.hpp"
 #include "protocol/limits.hpp"
+#include "stream/limit_table.hpp"
 
 namespace starling::apps {
 namespace {
+
+constexpr std::int64_t connect_timeout_ms = 5000;
 
 template <class Value>
 void line(std::string_view name, const Value& value) {
@@ -28,6 +35,42 @@ void line(std::string_view name, const Value& value) {
 
 std::string dotted(int major, int minor, int patch) {
   return std::to_string(major) + '.' + std::to_string(minor) + '.' + std::to_string(patch);
+}
+
+void limit_line(std::string_view name, std::string_view value, std::string_view used,
+                std::string_view of, std::string_view bounds) {
+  std::cout << "  " << std::left << std::setw(25) << name << std::right << std::setw(12) << value
+            << std::setw(12) << used << "  " << std::left << std::setw(12) << of << bounds << '\n';
+}
+
+void show_default_limits() {
+  std::cout << "\nlimits of a server, unless its flags say otherwise\n";
+  limit_line("name", "default", "", "of each", "bounds");
+  const stream::ServerOptions defaults;
+  for (const stream::Limit& limit : stream::limit_table())
+    limit_line(limit.name, std::to_string(limit.field.get(defaults)), "", to_string(limit.of),
+               limit.bounds);
+}
+
+/// As it says itself; a server of another version may know other limits.
+void show_limits_of(const std::string& endpoint) {
+  zmq::context_t context;
+  protocol::Client client(
+      context,
+      {.commands = endpoint, .name = "starling info", .connect_timeout_ms = connect_timeout_ms});
+  const std::string server(client.server().server);
+  const protocol::StatValues stats = client.get_stats().value();
+  const auto value_of = [&](const std::string& metric, std::string_view name) {
+    const std::string labelled = metric + "{name=\"" + std::string(name) + "\"}";
+    const auto found = std::ranges::find(stats, labelled, &protocol::StatValues::value_type::first);
+    if (found == stats.end()) return std::string();
+    return std::to_string(static_cast<std::uint64_t>(found->second));
+  };
+  std::cout << "limits of " << server << " at " << endpoint << '\n';
+  limit_line("name", "value", "used", "of each", "bounds");
+  for (const stream::Limit& limit : stream::limit_table())
+    limit_line(limit.name, value_of("starling_limit", limit.name),
+               value_of("starling_limit_used", limit.name), to_string(limit.of), limit.bounds);
 }
 
 void show_info() {
@@ -43,13 +86,7 @@ void show_info() {
   line("  k at most", engine->limits().k_max);
   line("  neighbours at most", engine->limits().neighbors_max);
 
-  const protocol::Limits limits;
-  std::cout << "\na server's limits, unless its flags say otherwise\n";
-  line("  request bytes", limits.frame_bytes_max);
-  line("  rows a request", limits.rows_max);
-  line("  credit, rows", limits.credit_rows);
-  line("  credit, bytes", limits.credit_bytes);
-  line("  questions a request", limits.questions_max);
+  show_default_limits();
 
   int major = 0;
   int minor = 0;
@@ -66,9 +103,18 @@ void show_info() {
 }  // namespace
 
 std::function<int()> add_info(CLI::App& program) {
-  program.add_subcommand("info", "Show version, engines, limits and libraries");
-  return [] {
-    show_info();
+  CLI::App& command =
+      *program.add_subcommand("info", "Show version, engines, limits and libraries");
+  const auto connect = std::make_shared<std::string>();
+  command
+      .add_option("--connect", *connect,
+                  "Show the limits of the server at this commands endpoint, and what is used")
+      ->type_name("ENDPOINT");
+  return [connect] {
+    if (connect->empty())
+      show_info();
+    else
+      show_limits_of(*connect);
     return 0;
   };
 }

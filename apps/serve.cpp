@@ -19,6 +19,7 @@
 #include "cpu/cpu_engine.hpp"
 #include "sim/time_text.hpp"
 #include "stream/file_limit.hpp"
+#include "stream/limit_table.hpp"
 #include "stream/server.hpp"
 
 namespace starling::apps {
@@ -126,36 +127,17 @@ void add_time_flags(CLI::App& app, ServeFlags& flags) {
 
 void add_limit_flags(CLI::App& app, ServeFlags& flags) {
   auto& server = flags.server;
-  const CLI::AsSizeValue bytes(false);
-  const auto count = [&app](const char* name, auto& value, const char* help) {
-    app.add_option(name, value, help)->capture_default_str()->check(CLI::PositiveNumber);
-  };
-  const auto size = [&app, &bytes](const char* name, auto& value, const char* help) {
-    app.add_option(name, value, help)->capture_default_str()->transform(bytes);
-  };
-  count("--objects-max", server.processor.objects.objects_max, "Objects, alive or remembered");
-  count("--queries-max", server.processor.queries.queries_max, "Standing queries");
-  count("--neighbors-max", server.processor.queries.neighbors_max,
-        "Neighbours in all lists; an every-object query counts k for each object");
-  count("--streams-max", server.processor.queries.streams_max, "Streams");
-  count("--k-max", server.limits.k_max, "Longest list a query may ask for");
-  count("--sessions-max", server.sessions.sessions_max,
-        "Sessions; when all are taken, the oldest that was never used makes room");
-  count("--names-max", server.names.names_max, "Names of objects");
-  count("--rows-max", server.limits.rows_max, "Rows in one request");
-  count("--questions-max", server.limits.questions_max, "One-shot questions in one request");
-  count("--searches-max", server.searches_max, "One-shot requests answered at a time");
-  count("--snapshots-max", server.snapshots.snapshots_max, "Snapshots held at a time");
-  count("--credit-rows", server.limits.credit_rows, "Rows a session may have unanswered");
-  size("--credit-bytes", server.limits.credit_bytes, "Bytes a session may have unanswered");
-  size("--frame-bytes-max", server.limits.frame_bytes_max, "Longest request");
-  size("--decode-bytes-max", server.decode_bytes_max, "Bytes read and not applied, all sessions");
-  size("--subscriber-bytes-max", server.subscriber_bytes_max,
-       "Bytes waiting for a slow subscriber");
-  app.add_option("--subscriber-ticks-max", server.subscriber_ticks_max,
-                 "Ticks waiting for one; 0: as many as fit the bytes, at most 64")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+  for (const stream::Limit& limit : stream::limit_table()) {
+    if (!limit.is_settable()) continue;
+    const std::string name = "--" + std::string(limit.name);
+    auto* option = app.add_option_function<std::uint64_t>(
+        name, [&server, &limit](std::uint64_t value) { limit.field.set(server, value); },
+        std::string(limit.bounds));
+    if (limit.is_in_bytes()) option->transform(CLI::AsSizeValue(false));
+    option->check(CLI::Range(limit.value_min, limit.field.value_max))
+        ->type_name(limit.is_in_bytes() ? "BYTES" : "COUNT")
+        ->default_str(std::to_string(limit.field.get(server)));
+  }
 }
 
 void start_logging(const std::string& level) {

@@ -22,7 +22,7 @@ namespace starling {
 struct ObjectUpdate {
   ObjectId id{};
   std::int64_t time_us = 0;
-  LatticePoint position;
+  LatticePoint position{};
   std::uint32_t tags = 0;
   bool has_tags = false;
 };
@@ -118,6 +118,8 @@ class ObjectTable {
   Slot find(ObjectId id) const { return registry_.find(id, records_); }
   bool is_alive(Slot slot) const { return starling::is_alive(records_[slot].generation); }
   std::uint64_t alive_count() const { return alive_count_; }
+  /// What objects_max bounds: alive, tombstones and followed ids together.
+  std::uint64_t known_count() const { return records_.size() - free_slots_.size(); }
   /// The newest event time of an accepted position so far, if any.
   std::optional<std::int64_t> newest_time_us() const { return newest_time_us_; }
   std::uint64_t bytes_used() const;

@@ -29,7 +29,7 @@ struct ReportWith {
 struct StreamDefinition {
   std::string name;
   ReportOn on = ReportOn::order;
-  ReportWith with;
+  ReportWith with{};
 };
 
 enum class AnchorKind : std::uint8_t {
@@ -40,8 +40,8 @@ enum class AnchorKind : std::uint8_t {
 
 struct Anchor {
   AnchorKind kind = AnchorKind::fixed;
-  LatticePoint position;  ///< fixed
-  ObjectId object{};      ///< follow
+  LatticePoint position{};  ///< fixed
+  ObjectId object{};        ///< follow
 };
 
 struct QueryDefinition {
@@ -49,10 +49,11 @@ struct QueryDefinition {
 
   QueryId id{};
   std::uint32_t k = 1;  ///< 1 .. k_max
-  Anchor anchor;
-  Filter filter;
-  TagFilter subject;                     ///< every_object: whose lists are kept
+  Anchor anchor{};
+  Filter filter{};
+  TagFilter subject{};                   ///< every_object: whose lists are kept
   std::int64_t lease_end_us = no_lease;  ///< removed at the first tick with tau > lease end
+  std::uint64_t owner = 0;  ///< who put it last, for QueryTableOptions::owner_queries_max
 };
 
 }  // namespace starling

@@ -30,6 +30,8 @@ std::string_view to_string(QueryStatus status) {
       return "k is too large";
     case QueryStatus::too_many_queries:
       return "too many queries";
+    case QueryStatus::too_many_queries_of_owner:
+      return "too many queries of one owner";
     case QueryStatus::too_many_objects:
       return "too many objects";
     case QueryStatus::too_many_neighbors:
@@ -73,10 +75,27 @@ bool QueryTable::fits(const Room& room, const ObjectTable& objects) const {
   return alive == 0 || room.neighbors_per_object <= rest / alive;
 }
 
+bool QueryTable::may_own(std::uint64_t owner, Slot slot) const {
+  if (slot != no_slot && entries_[slot].definition.owner == owner) return true;
+  const auto count = owner_query_counts_.find(owner);
+  return (count == owner_query_counts_.end() ? 0 : count->second) < options_.owner_queries_max;
+}
+
+std::uint64_t QueryTable::owner_query_count_most() const {
+  std::uint64_t most = 0;
+  for (const auto& [owner, count] : owner_query_counts_) most = std::max(most, count);
+  return most;
+}
+
+std::uint64_t QueryTable::neighbor_count(const ObjectTable& objects) const {
+  return room_.neighbors + room_.neighbors_per_object * objects.alive_count();
+}
+
 // What is kept of a live query beside its entry; leave undoes enter.
 void QueryTable::enter(Slot slot) {
   const QueryDefinition& definition = entries_[slot].definition;
   room_.of(definition) += definition.k;
+  ++owner_query_counts_[definition.owner];
   if (definition.anchor.kind == AnchorKind::every_object) every_object_.emplace(definition.k, slot);
   if (definition.lease_end_us != QueryDefinition::no_lease)
     leases_.emplace(definition.lease_end_us, slot);
@@ -85,6 +104,8 @@ void QueryTable::enter(Slot slot) {
 void QueryTable::leave(Slot slot) {
   const QueryDefinition& definition = entries_[slot].definition;
   room_.of(definition) -= definition.k;
+  if (const auto count = owner_query_counts_.find(definition.owner); --count->second == 0)
+    owner_query_counts_.erase(count);
   every_object_.erase({definition.k, slot});
   leases_.erase({definition.lease_end_us, slot});
 }
@@ -93,6 +114,7 @@ QueryStatus QueryTable::put(StreamId stream, const QueryDefinition& definition,
                             ObjectTable& objects, Staging& staging) {
   if (const QueryStatus status = check(definition); status != QueryStatus::accepted) return status;
   Slot slot = find(stream, definition.id);
+  if (!may_own(definition.owner, slot)) return QueryStatus::too_many_queries_of_owner;
   Room room = room_;
   if (slot != no_slot) room.of(entries_[slot].definition) -= entries_[slot].definition.k;
   room.of(definition) += definition.k;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -23,6 +24,7 @@ enum class StreamId : std::uint32_t {};
 
 struct QueryTableOptions {
   std::uint64_t queries_max = 1u << 24;
+  std::uint64_t owner_queries_max = std::numeric_limits<std::uint64_t>::max();  ///< of one owner
   std::uint32_t streams_max = 4096;
   std::uint32_t k_max = starling::k_max;
   /// Neighbours that all lists together may hold, 20 bytes each in every copy that the engine
@@ -44,6 +46,7 @@ enum class QueryStatus : std::uint8_t {
   k_zero,
   k_too_large,
   too_many_queries,
+  too_many_queries_of_owner,
   too_many_objects,    ///< no room to remember the followed id
   too_many_neighbors,  ///< all lists together would pass neighbors_max
 };
@@ -103,6 +106,10 @@ class QueryTable {
   const QueryDefinition& definition_of(Slot slot) const { return entries_[slot].definition; }
 
   std::uint64_t query_count() const { return count_; }
+  /// Of the owner who has the most.
+  std::uint64_t owner_query_count_most() const;
+  /// Neighbours that all lists may hold now, as neighbors_max counts them.
+  std::uint64_t neighbor_count(const ObjectTable& objects) const;
 
   /// Not while a tick is under way.
   QueryTableState export_state() const;
@@ -131,6 +138,7 @@ class QueryTable {
 
   QueryStatus check(const QueryDefinition& definition) const;
   bool fits(const Room& room, const ObjectTable& objects) const;
+  bool may_own(std::uint64_t owner, Slot slot) const;
   void enter(Slot slot);
   void leave(Slot slot);
   Stream& stream_at(StreamId id) { return streams_[static_cast<std::size_t>(id)]; }
@@ -147,8 +155,9 @@ class QueryTable {
   RemovedSlots removed_begun_;   ///< in the tick under way
   std::uint64_t count_ = 0;
   Room room_;
-  std::set<std::pair<std::int64_t, Slot>> leases_;         ///< by end, in us
-  std::set<std::pair<std::uint32_t, Slot>> every_object_;  ///< by k
+  std::unordered_map<std::uint64_t, std::uint64_t> owner_query_counts_;  ///< none is 0
+  std::set<std::pair<std::int64_t, Slot>> leases_;                       ///< by end, in us
+  std::set<std::pair<std::uint32_t, Slot>> every_object_;                ///< by k
 };
 
 }  // namespace starling

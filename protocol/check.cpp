@@ -52,28 +52,34 @@ bool is_utf8(std::string_view text) {
 }
 
 std::optional<Problem> check_text(std::string_view what, std::string_view text,
-                                  std::size_t bytes_max) {
+                                  const ReachedLimit& limit) {
   const auto refuse = [&](const std::string& why) {
     return Problem{ErrorCode::bad_text, std::string(what) + " " + why + "; allowed are 1 to " +
-                                            std::to_string(bytes_max) +
-                                            " bytes of UTF-8 without NUL."};
+                                            to_string(limit) + " bytes of UTF-8 without NUL."};
   };
   if (text.empty()) return refuse("is empty");
-  if (text.size() > bytes_max) return refuse("has " + std::to_string(text.size()) + " bytes");
+  if (text.size() > limit.value) {
+    Problem problem = refuse("has " + std::to_string(text.size()) + " bytes");
+    problem.limit = limit;
+    return problem;
+  }
   if (text.find('\0') != std::string_view::npos) return refuse("has a NUL");
   if (!is_utf8(text)) return refuse("is not UTF-8");
   return std::nullopt;
 }
 
 std::optional<Problem> check_stream_name(std::string_view name) {
-  return check_text("The stream's name", name, stream_name_bytes_max);
+  return check_text("The stream's name", name, {"stream-name-bytes-max", stream_name_bytes_max});
 }
 
 std::optional<Problem> check_query(const QuerySpec& query, const Limits& limits) {
-  if (query.k < 1 || query.k > limits.k_max)
-    return Problem{ErrorCode::k_out_of_range, "k is " + std::to_string(query.k) +
-                                                  "; allowed are 1 to " +
-                                                  std::to_string(limits.k_max) + "."};
+  if (query.k < 1 || query.k > limits.k_max) {
+    const ReachedLimit limit{"k-max", limits.k_max};
+    return Problem{
+        ErrorCode::k_out_of_range,
+        "k is " + std::to_string(query.k) + "; allowed are 1 to " + to_string(limit) + ".",
+        query.k < 1 ? ReachedLimit{} : limit};
+  }
   if (!(query.distance_max_m >= 0))
     return bad_value(
         "distance_max_m is negative or not a number; leave the field out for no limit.");
@@ -91,11 +97,12 @@ std::optional<Problem> in_row(std::string_view what, std::size_t row,
 }
 
 std::optional<Problem> check_row_count(std::string_view what, std::uint64_t count,
-                                       std::uint64_t count_max) {
-  if (count <= count_max) return std::nullopt;
-  return Problem{ErrorCode::too_many_rows, "The request has " + std::to_string(count) + " " +
-                                               std::string(what) + "; allowed are " +
-                                               std::to_string(count_max) + ", so split it."};
+                                       const ReachedLimit& limit) {
+  if (count <= limit.value) return std::nullopt;
+  return Problem{ErrorCode::too_many_rows,
+                 "The request has " + std::to_string(count) + " " + std::string(what) +
+                     "; allowed are " + to_string(limit) + ", so split it.",
+                 limit};
 }
 
 }  // namespace starling::protocol

@@ -16,9 +16,9 @@ namespace starling::protocol {
 /// Well-formed UTF-8: no overlong forms, no surrogates, nothing beyond U+10FFFF.
 bool is_utf8(std::string_view text);
 
-/// 1 to bytes_max bytes of UTF-8 without NUL. `what` starts the sentence.
+/// 1 to as many bytes as the limit allows, of UTF-8 without NUL. `what` starts the sentence.
 std::optional<Problem> check_text(std::string_view what, std::string_view text,
-                                  std::size_t bytes_max);
+                                  const ReachedLimit& limit);
 
 std::optional<Problem> check_stream_name(std::string_view name);
 
@@ -30,6 +30,6 @@ std::optional<Problem> in_row(std::string_view what, std::size_t row,
                               std::optional<Problem> refusal);
 
 std::optional<Problem> check_row_count(std::string_view what, std::uint64_t count,
-                                       std::uint64_t count_max);
+                                       const ReachedLimit& limit);
 
 }  // namespace starling::protocol

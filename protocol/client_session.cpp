@@ -34,7 +34,9 @@ void ClientSession::on_hello(const HelloReply& reply) {
 std::variant<Outgoing, Problem> ClientSession::prepare(const RequestBody& body) {
   check_invariant(server_.has_value(), "requests follow hello");
   const Limits& limits = server_->limits;
-  const std::uint64_t rows_max = std::min<std::uint64_t>(limits.rows_max, limits.credit_rows);
+  const ReachedLimit rows_max =
+      std::ranges::min(ReachedLimit{"rows-max", limits.rows_max},
+                       ReachedLimit{"credit-rows", limits.credit_rows}, {}, &ReachedLimit::value);
   if (auto problem = check_row_count("rows", credit_rows(body), rows_max)) return *problem;
   RequestHead head{.request_id = next_request_id_, .session = server_->session};
   if (is_sequenced(body)) head.sequence = next_sequence_;
@@ -42,12 +44,14 @@ std::variant<Outgoing, Problem> ClientSession::prepare(const RequestBody& body) 
   outgoing.request_id = head.request_id;
   outgoing.sequence = head.sequence;
   outgoing.frame = encode_request(head, body);
-  const std::uint64_t bytes_max =
-      std::min<std::uint64_t>(limits.frame_bytes_max, limits.credit_bytes);
-  if (outgoing.frame.size() > bytes_max)
+  const ReachedLimit bytes_max =
+      std::ranges::min(ReachedLimit{"frame-bytes-max", limits.frame_bytes_max},
+                       ReachedLimit{"credit-bytes", limits.credit_bytes}, {}, &ReachedLimit::value);
+  if (outgoing.frame.size() > bytes_max.value)
     return Problem{ErrorCode::frame_too_large,
                    "The request has " + std::to_string(outgoing.frame.size()) +
-                       " bytes; allowed are " + std::to_string(bytes_max) + ", so split it."};
+                       " bytes; allowed are " + to_string(bytes_max) + ", so split it.",
+                   bytes_max};
   if (is_batch(body)) {
     outgoing.credit_rows = credit_rows(body);
     outgoing.credit_bytes = outgoing.frame.size();

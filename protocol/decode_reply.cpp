@@ -13,10 +13,15 @@ using Refusal = std::optional<Problem>;
 // Stats and reasons are the only replies with many tables.
 constexpr std::size_t tables_max = 65'536;
 
+template <class Table>
+ReachedLimit limit_of(const Table& table) {
+  return {std::string(to_view(table.limit())), table.limit_value()};
+}
+
 Refusal read(const wire::Error& table, ErrorReply& reply) {
-  reply = {
-      .problem = {static_cast<ErrorCode>(table.code()), std::string(to_view(table.sentence()))},
-      .sequence_expected = table.sequence_expected()};
+  reply = {.problem = {static_cast<ErrorCode>(table.code()), std::string(to_view(table.sentence())),
+                       limit_of(table)},
+           .sequence_expected = table.sequence_expected()};
   return std::nullopt;
 }
 
@@ -53,7 +58,8 @@ Refusal read(const wire::BatchReply& table, BatchReply& reply) {
   reply.rejected = table.rejected();
   if (table.reasons() != nullptr)
     for (const wire::ReasonCount* each : *table.reasons())
-      reply.reasons.push_back({static_cast<RowReason>(each->reason()), each->count()});
+      reply.reasons.push_back(
+          {static_cast<RowReason>(each->reason()), each->count(), limit_of(*each)});
   if (table.first_rejected() != nullptr)
     for (const wire::RejectedRow* row : *table.first_rejected())
       reply.first_rejected.push_back({row->index(), static_cast<RowReason>(row->reason())});

@@ -25,6 +25,14 @@ Problem bad_value(std::string sentence) {
   return {ErrorCode::bad_value, std::move(sentence)};
 }
 
+ReachedLimit rows_max(const Limits& limits) {
+  return {"rows-max", limits.rows_max};
+}
+
+ReachedLimit text_bytes_max(const Limits& limits) {
+  return {"text-bytes-max", limits.text_bytes_max};
+}
+
 Refusal check_same_length(std::string_view name, std::size_t size, std::size_t rows) {
   if (size == rows) return std::nullopt;
   return Problem{ErrorCode::array_mismatch, "The request has " + std::to_string(rows) +
@@ -62,10 +70,10 @@ Refusal read(const wire::Hello& table, const Limits& limits, Hello& hello) {
            .resume_session = table.resume_session(),
            .first_sequence = table.first_sequence()};
   if (hello.first_sequence == 0) return bad_value("first_sequence is 0; numbers start at 1.");
-  if (auto refusal = check_text("The client's name", hello.client, limits.text_bytes_max))
+  if (auto refusal = check_text("The client's name", hello.client, text_bytes_max(limits)))
     return refusal;
   if (hello.key.empty()) return std::nullopt;
-  return check_text("The key", hello.key, limits.text_bytes_max);
+  return check_text("The key", hello.key, text_bytes_max(limits));
 }
 
 Refusal read(const wire::UpdateBatch& table, const Limits& limits, UpdateBatch& batch) {
@@ -75,7 +83,7 @@ Refusal read(const wire::UpdateBatch& table, const Limits& limits, UpdateBatch& 
            .coordinates = to_span(table.coordinates()),
            .coordinates_f32 = to_span(table.coordinates_f32()),
            .tags = to_span(table.tags())};
-  if (auto refusal = check_row_count("ids", batch.ids.size(), limits.rows_max)) return refusal;
+  if (auto refusal = check_row_count("ids", batch.ids.size(), rows_max(limits))) return refusal;
   if (auto refusal = check_same_length("times_us", batch.times_us.size(), batch.ids.size()))
     return refusal;
   if (auto refusal = check_components(batch.components, limits.space)) return refusal;
@@ -90,7 +98,7 @@ Refusal read(const wire::UpdateTags& table, const Limits& limits, UpdateTags& ba
            .set = to_span(table.set()),
            .clear = to_span(table.clear())};
   const std::size_t rows = batch.ids.size();
-  if (auto refusal = check_row_count("ids", rows, limits.rows_max)) return refusal;
+  if (auto refusal = check_row_count("ids", rows, rows_max(limits))) return refusal;
   if (auto refusal = check_same_length("times_us", batch.times_us.size(), rows)) return refusal;
   if (auto refusal = check_same_length("set", batch.set.size(), rows)) return refusal;
   return check_same_length("clear", batch.clear.size(), rows);
@@ -98,20 +106,20 @@ Refusal read(const wire::UpdateTags& table, const Limits& limits, UpdateTags& ba
 
 Refusal read(const wire::RemoveObjects& table, const Limits& limits, RemoveObjects& batch) {
   batch = {.ids = to_span(table.ids()), .times_us = to_span(table.times_us())};
-  if (auto refusal = check_row_count("ids", batch.ids.size(), limits.rows_max)) return refusal;
+  if (auto refusal = check_row_count("ids", batch.ids.size(), rows_max(limits))) return refusal;
   return check_same_length("times_us", batch.times_us.size(), batch.ids.size());
 }
 
 Refusal read(const wire::PutNames& table, const Limits& limits, PutNames& batch) {
   batch.ids = to_span(table.ids());
   const std::size_t text_count = table.texts() == nullptr ? 0 : table.texts()->size();
-  if (auto refusal = check_row_count("ids", batch.ids.size(), limits.rows_max)) return refusal;
+  if (auto refusal = check_row_count("ids", batch.ids.size(), rows_max(limits))) return refusal;
   if (auto refusal = check_same_length("texts", text_count, batch.ids.size())) return refusal;
   batch.texts.reserve(text_count);
   for (std::size_t row = 0; row < text_count; ++row) {
     const std::string_view text =
         to_view(table.texts()->Get(static_cast<flatbuffers::uoffset_t>(row)));
-    if (auto refusal = check_text("The text", text, limits.text_bytes_max))
+    if (auto refusal = check_text("The text", text, text_bytes_max(limits)))
       return in_row("Row", row, std::move(refusal));
     batch.texts.push_back(text);
   }
@@ -150,7 +158,7 @@ Refusal read(const wire::Query& table, const Limits& limits, QuerySpec& query) {
 
 using QueryTables = flatbuffers::Vector<flatbuffers::Offset<wire::Query>>;
 
-Refusal read(const QueryTables* tables, std::string_view what, std::uint32_t count_max,
+Refusal read(const QueryTables* tables, std::string_view what, const ReachedLimit& count_max,
              const Limits& limits, std::vector<QuerySpec>& queries) {
   if (tables == nullptr) return std::nullopt;
   if (auto refusal = check_row_count("queries", tables->size(), count_max)) return refusal;
@@ -165,13 +173,13 @@ Refusal read(const QueryTables* tables, std::string_view what, std::uint32_t cou
 Refusal read(const wire::PutQueries& table, const Limits& limits, PutQueries& batch) {
   batch.stream = to_view(table.stream());
   if (auto refusal = check_stream_name(batch.stream)) return refusal;
-  return read(table.queries(), "Query", limits.rows_max, limits, batch.queries);
+  return read(table.queries(), "Query", rows_max(limits), limits, batch.queries);
 }
 
 Refusal read(const wire::RemoveQueries& table, const Limits& limits, RemoveQueries& batch) {
   batch = {.stream = to_view(table.stream()), .ids = to_span(table.ids())};
   if (auto refusal = check_stream_name(batch.stream)) return refusal;
-  return check_row_count("ids", batch.ids.size(), limits.rows_max);
+  return check_row_count("ids", batch.ids.size(), rows_max(limits));
 }
 
 Refusal read(const wire::GetSnapshot& table, const Limits& limits, GetSnapshot& request) {
@@ -179,12 +187,12 @@ Refusal read(const wire::GetSnapshot& table, const Limits& limits, GetSnapshot& 
              .query_ids = to_span(table.query_ids()),
              .page = table.page()};
   if (auto refusal = check_stream_name(request.stream)) return refusal;
-  return check_row_count("query_ids", request.query_ids.size(), limits.rows_max);
+  return check_row_count("query_ids", request.query_ids.size(), rows_max(limits));
 }
 
 Refusal read(const wire::GetNeighbors& table, const Limits& limits, GetNeighbors& request) {
-  if (auto refusal =
-          read(table.questions(), "Question", limits.questions_max, limits, request.questions))
+  if (auto refusal = read(table.questions(), "Question", {"questions-max", limits.questions_max},
+                          limits, request.questions))
     return refusal;
   for (const QuerySpec& question : request.questions)
     if (question.anchor == AnchorKind::every_object)
@@ -211,7 +219,8 @@ Refusal read(const wire::ReportReceived& table, const Limits&, ReportReceived& r
 
 Refusal read(const wire::GetNames& table, const Limits& limits, GetNames& request) {
   request.object_ids = to_span(table.object_ids());
-  return check_row_count("object_ids", request.object_ids.size(), limits.names_asked_max);
+  return check_row_count("object_ids", request.object_ids.size(),
+                         {"names-asked-max", limits.names_asked_max});
 }
 
 template <class Body, class Table>
@@ -266,9 +275,11 @@ DecodedRequest decode_request(const AlignedBytes& frame, const Limits& limits) {
   DecodedRequest request;
   const auto bytes = frame.bytes();
   if (bytes.size() > limits.frame_bytes_max) {
+    const ReachedLimit limit{"frame-bytes-max", limits.frame_bytes_max};
     request.problem = {ErrorCode::frame_too_large,
                        "The frame has " + std::to_string(bytes.size()) + " bytes; allowed are " +
-                           std::to_string(limits.frame_bytes_max) + "."};
+                           to_string(limit) + ", so split it.",
+                       limit};
     return request;
   }
   // Every table that is no query is counted on one hand.
@@ -277,7 +288,8 @@ DecodedRequest decode_request(const AlignedBytes& frame, const Limits& limits) {
   if (root == nullptr) {
     request.problem = malformed(
         "The frame is not a FlatBuffer of the table Request with the file identifier STRQ, or it "
-        "has more rows than allowed.");
+        "has far more queries than " +
+        to_string(rows_max(limits)) + " allows.");
     return request;
   }
   if (root->version() != protocol_version) {

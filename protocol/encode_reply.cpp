@@ -27,9 +27,11 @@ Frame finish(FlatBufferBuilder& builder, const ReplyHead& head, Offset<Table> bo
 Frame encode_error(const ReplyHead& head, const ErrorReply& reply) {
   FlatBufferBuilder builder;
   const auto sentence = add_text(builder, reply.problem.sentence);
-  return finish(builder, head,
-                wire::CreateError(builder, static_cast<wire::ErrorCode>(reply.problem.code),
-                                  sentence, reply.sequence_expected));
+  const auto limit = add_text(builder, reply.problem.limit.name);
+  return finish(
+      builder, head,
+      wire::CreateError(builder, static_cast<wire::ErrorCode>(reply.problem.code), sentence,
+                        reply.sequence_expected, limit, reply.problem.limit.value));
 }
 
 Frame encode_hello_reply(const ReplyHead& head, const HelloReply& reply) {
@@ -54,9 +56,11 @@ Frame encode_batch_reply(const ReplyHead& head, const BatchReply& reply) {
   FlatBufferBuilder builder;
   std::vector<Offset<wire::ReasonCount>> reasons;
   reasons.reserve(reply.reasons.size());
-  for (const ReasonCount& each : reply.reasons)
-    reasons.push_back(
-        wire::CreateReasonCount(builder, static_cast<wire::RowReason>(each.reason), each.count));
+  for (const ReasonCount& each : reply.reasons) {
+    const auto limit = add_text(builder, each.limit.name);
+    reasons.push_back(wire::CreateReasonCount(builder, static_cast<wire::RowReason>(each.reason),
+                                              each.count, limit, each.limit.value));
+  }
   std::vector<wire::RejectedRow> rows;
   rows.reserve(reply.first_rejected.size());
   for (const RejectedRow& row : reply.first_rejected)

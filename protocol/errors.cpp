@@ -37,7 +37,8 @@ constexpr std::array reason_names = std::to_array<std::string_view>(
     {"none", "late", "future", "time_out_of_range", "unknown_object", "too_many_objects",
      "position_not_finite", "position_out_of_range", "longitude_out_of_range",
      "latitude_out_of_range", "unknown_query", "too_many_queries", "text_is_not_its_id",
-     "name_collision", "too_many_names", "too_many_neighbors"});
+     "name_collision", "too_many_names", "too_many_neighbors", "too_many_queries_of_session",
+     "too_many_names_of_session", "too_many_name_bytes"});
 static_assert(reason_names.size() == static_cast<std::size_t>(last_row_reason) + 1);
 
 }  // namespace
@@ -50,6 +51,10 @@ std::string_view to_string(ErrorCode code) {
 std::string_view to_string(RowReason reason) {
   const auto at = static_cast<std::size_t>(reason);
   return at < reason_names.size() ? reason_names[at] : "unknown";
+}
+
+std::string to_string(const ReachedLimit& limit) {
+  return limit.name + " (" + std::to_string(limit.value) + ")";
 }
 
 Problem out_of_memory() {

@@ -55,8 +55,11 @@ enum class RowReason : std::uint8_t {
   name_collision,      ///< PutNames: the id is known by another text
   too_many_names,
   too_many_neighbors,  ///< all lists together would hold more than the server allows
+  too_many_queries_of_session,
+  too_many_names_of_session,
+  too_many_name_bytes,  ///< all names together would be longer than the server allows
 };
-inline constexpr auto last_row_reason = RowReason::too_many_neighbors;
+inline constexpr auto last_row_reason = RowReason::too_many_name_bytes;
 
 std::string_view to_string(ErrorCode code);
 std::string_view to_string(RowReason reason);
@@ -65,10 +68,21 @@ std::string_view to_string(RowReason reason);
 /// help, false for those that may be sent again unchanged, now or later.
 bool consumes_sequence(ErrorCode code);
 
+/// The limit that was in the way, by the name of its flag without the dashes; no name: none was.
+struct ReachedLimit {
+  std::string name{};
+  std::uint64_t value = 0;
+  bool operator==(const ReachedLimit&) const = default;
+};
+
+/// "rows-max (262144)", for sentences.
+std::string to_string(const ReachedLimit& limit);
+
 /// A refusal: the code for the program, one sentence for its author.
 struct Problem {
   ErrorCode code = ErrorCode::none;
   std::string sentence{};  ///< what was wrong, where, and what is allowed
+  ReachedLimit limit{};
 };
 
 /// For a request that there was no memory to read: busy, so that it may be sent again.

@@ -163,6 +163,7 @@ struct HelloReply {
 struct ReasonCount {
   RowReason reason = RowReason::none;
   std::uint64_t count = 0;
+  ReachedLimit limit{};  ///< for which the rows were rejected, if it was one
   bool operator==(const ReasonCount&) const = default;
 };
 

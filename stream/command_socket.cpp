@@ -8,6 +8,7 @@
 #include <zmq.hpp>
 
 #include "protocol/zmq_frames.hpp"
+#include "stream/connection_limit.hpp"
 #include "stream/zmq_watch.hpp"
 
 namespace starling::stream {
@@ -31,6 +32,8 @@ struct CommandSocket::State {
     socket.set(zmq::sockopt::sndhwm, options.send_hwm);
     socket.set(zmq::sockopt::rcvhwm, options.receive_hwm);
     socket.set(zmq::sockopt::linger, options.linger_ms);
+    connections = std::make_unique<ConnectionLimit>(loop, context, socket, "commands",
+                                                    options.connections_max);
     socket.bind(options.endpoint);
     endpoint = socket.get(zmq::sockopt::last_endpoint);
     watch = std::make_unique<ZmqWatch>(loop, socket, [this] { return drain(); });
@@ -78,6 +81,7 @@ struct CommandSocket::State {
   Handlers handlers;
   zmq::socket_t socket;
   std::string endpoint;
+  std::unique_ptr<ConnectionLimit> connections;
   std::unique_ptr<ZmqWatch> watch;
   bool stopped = false;
 };
@@ -90,6 +94,14 @@ CommandSocket::~CommandSocket() = default;
 
 const std::string& CommandSocket::endpoint() const {
   return state_->endpoint;
+}
+
+std::size_t CommandSocket::connection_count() const {
+  return state_->connections->count();
+}
+
+std::uint64_t CommandSocket::refused_count() const {
+  return state_->connections->refused();
 }
 
 CommandSocket::Sent CommandSocket::send(const Peer& peer, std::span<const std::byte> body) {

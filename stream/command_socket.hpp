@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -24,6 +25,7 @@ struct CommandSocketOptions {
   int send_hwm = 1000;                ///< replies waiting for one peer
   int receive_hwm = 1000;             ///< requests waiting from one peer
   int linger_ms = 0;
+  std::size_t connections_max = std::numeric_limits<std::size_t>::max();  ///< more are closed
 };
 
 /// Where a reply goes.
@@ -60,6 +62,10 @@ class CommandSocket {
 
   /// As bound, with the port that the system chose.
   const std::string& endpoint() const;
+
+  std::size_t connection_count() const;
+  /// Connections beyond the limit, so far.
+  std::uint64_t refused_count() const;
 
   Sent send(const Peer& peer, std::span<const std::byte> body);
 

@@ -6,6 +6,7 @@
 
 #include "knn/assert.hpp"
 #include "protocol/reply_codec.hpp"
+#include "stream/limit_table.hpp"
 #include "stream/request_handler.hpp"
 #include "stream/row_outcomes.hpp"
 
@@ -16,8 +17,9 @@ using protocol::RowReason;
 
 namespace {
 
-SequencedReply error_reply(ErrorCode code, std::string sentence) {
-  return protocol::ErrorReply{{code, std::move(sentence)}, 0};
+SequencedReply error_reply(ErrorCode code, std::string sentence,
+                           protocol::ReachedLimit limit = {}) {
+  return protocol::ErrorReply{{code, std::move(sentence), std::move(limit)}, 0};
 }
 
 constexpr std::int64_t us_per_ms = 1000;
@@ -47,18 +49,21 @@ void RequestHandler::handle_sequenced(const Caller& caller, PreparedRequest& req
                     "Sequence number " + std::to_string(head.sequence) +
                         " leaves a gap; the next one is " + std::to_string(admission.expected) +
                         ": send that request and all after it again.");
-    case Kind::forgotten:
-      return refuse(caller, ErrorCode::sequence_forgotten,
-                    "Sequence number " + std::to_string(head.sequence) +
-                        " was applied, but so long ago that its reply is gone; go on with " +
-                        std::to_string(admission.expected) + ".");
+    case Kind::forgotten: {
+      auto limit = reached("unanswered-max", options_);
+      return refuse(caller, {ErrorCode::sequence_forgotten,
+                             "Sequence number " + std::to_string(head.sequence) +
+                                 " was applied, but its reply is no longer one of the last " +
+                                 to_string(limit) + "; go on with " +
+                                 std::to_string(admission.expected) + ".",
+                             std::move(limit)});
+    }
   }
 }
 
 void RequestHandler::execute(const Caller& caller, PreparedRequest& request) {
   const auto& problem = request.request.problem;
-  if (problem && !protocol::consumes_sequence(problem->code))
-    return refuse(caller, problem->code, problem->sentence);
+  if (problem && !protocol::consumes_sequence(problem->code)) return refuse(caller, *problem);
   if (problem) {
     sessions_.begin(caller.head.session, caller.head.sequence);
     return answer(caller, protocol::ErrorReply{*problem, 0});
@@ -71,6 +76,7 @@ void RequestHandler::execute(const Caller& caller, PreparedRequest& request) {
 
 SequencedReply RequestHandler::apply(PreparedRequest& request) {
   const auto& body = request.request.body;
+  const std::uint64_t session = request.request.head.session;
   Processor& processor = parts_.processor;
   const std::int64_t time_us_max = parts_.ticker.event_time_max_us();
   if (auto* updates = std::get_if<RowSet<ObjectUpdate>>(&request.rows))
@@ -86,11 +92,12 @@ SequencedReply RequestHandler::apply(PreparedRequest& request) {
       processor.remove_objects(rows, time_us_max, statuses);
     });
   if (auto* queries = std::get_if<RowSet<QueryDefinition>>(&request.rows))
-    return put_queries(std::get<protocol::PutQueries>(body), *queries);
+    return put_queries(session, std::get<protocol::PutQueries>(body), *queries);
   if (const auto* removal = std::get_if<protocol::RemoveQueries>(&body))
     return remove_queries(*removal);
-  if (const auto* names = std::get_if<protocol::PutNames>(&body)) return put_names(*names);
-  if (const auto* stream = std::get_if<protocol::PutStream>(&body)) return put_stream(*stream);
+  if (const auto* names = std::get_if<protocol::PutNames>(&body)) return put_names(session, *names);
+  if (const auto* stream = std::get_if<protocol::PutStream>(&body))
+    return put_stream(session, *stream);
   assertion_failed("every sequenced request is applied");
 }
 
@@ -102,26 +109,39 @@ protocol::BatchReply RequestHandler::apply_rows(RowSet<Row>& set, Apply apply) {
   return summarize(set.reasons);
 }
 
-SequencedReply RequestHandler::put_stream(const protocol::PutStream& request) {
+SequencedReply RequestHandler::put_stream(std::uint64_t session,
+                                          const protocol::PutStream& request) {
+  std::uint64_t& taken = sessions_.taken(session).streams;
+  const bool is_new = !parts_.processor.queries().find_stream(request.name);
+  const auto too_many = [](protocol::ReachedLimit limit) {
+    std::string sentence = "There are as many streams as " + to_string(limit) +
+                           " allows; they are never removed, so report to one that exists, or "
+                           "start the server with a greater --" +
+                           limit.name + ".";
+    return error_reply(ErrorCode::too_many_streams, std::move(sentence), std::move(limit));
+  };
+  if (is_new && taken >= options_.sessions.streams_max)
+    return too_many(reached("session-streams-max", options_));
   const StreamStatus status = parts_.processor.put_stream(
       {.name = std::string(request.name), .on = request.on, .with = request.with});
   switch (status) {
     case StreamStatus::accepted:
+      if (is_new) ++taken;
       return protocol::Done{};
     case StreamStatus::bad_name:
       return error_reply(ErrorCode::bad_text, "A stream's name has 1 to 255 bytes and no NUL.");
     case StreamStatus::too_many_streams:
-      return error_reply(ErrorCode::too_many_streams,
-                         "The server already has as many streams as it may; streams are never "
-                         "removed, so report to one that exists.");
+      return too_many(reached("streams-max", options_));
   }
   assertion_failed("every stream status is answered");
 }
 
-SequencedReply RequestHandler::put_queries(const protocol::PutQueries& request,
+SequencedReply RequestHandler::put_queries(std::uint64_t session,
+                                           const protocol::PutQueries& request,
                                            RowSet<QueryDefinition>& set) {
   const auto stream = parts_.processor.queries().find_stream(request.stream);
   if (!stream) return unknown_stream(request.stream);
+  for (QueryDefinition& row : set.rows) row.owner = session;
   const auto base_us = parts_.ticker.base_time_us();
   auto definition = set.rows.begin();
   for (std::size_t row = 0; row < request.queries.size(); ++row) {
@@ -153,11 +173,13 @@ SequencedReply RequestHandler::remove_queries(const protocol::RemoveQueries& req
   return summarize(reasons);
 }
 
-protocol::BatchReply RequestHandler::put_names(const protocol::PutNames& request) {
+protocol::BatchReply RequestHandler::put_names(std::uint64_t session,
+                                               const protocol::PutNames& request) {
+  const NameTable::Teller teller{sessions_.taken(session).names, options_.sessions.names_max};
   std::vector<RowReason> reasons;
   reasons.reserve(request.ids.size());
   for (std::size_t row = 0; row < request.ids.size(); ++row)
-    reasons.push_back(names_.put(ObjectId{request.ids[row]}, request.texts[row]));
+    reasons.push_back(names_.put(ObjectId{request.ids[row]}, request.texts[row], teller));
   return summarize(reasons);
 }
 
@@ -193,10 +215,13 @@ void RequestHandler::advance_tick(const Caller& caller, std::int64_t tau_us) {
 }
 
 void RequestHandler::answer(const Caller& caller, SequencedReply reply) {
-  if (const auto* batch = std::get_if<protocol::BatchReply>(&reply)) {
+  if (auto* batch = std::get_if<protocol::BatchReply>(&reply)) {
     parts_.metrics.rows(RowReason::none, batch->accepted);
     parts_.metrics.rows(RowReason::late, batch->late);
-    for (const auto& [reason, count] : batch->reasons) parts_.metrics.rows(reason, count);
+    for (protocol::ReasonCount& each : batch->reasons) {
+      parts_.metrics.rows(each.reason, each.count);
+      each.limit = reached(each.reason, options_);
+    }
   }
   if (const auto* error = std::get_if<protocol::ErrorReply>(&reply)) {
     parts_.metrics.refused(error->problem.code);

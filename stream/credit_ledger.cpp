@@ -2,6 +2,8 @@
 // opens, closes and gives back.
 #include "stream/credit_ledger.hpp"
 
+#include <algorithm>
+
 #include "knn/assert.hpp"
 
 namespace starling::stream {
@@ -16,14 +18,21 @@ void CreditLedger::close(std::uint64_t session) {
   taken_.erase(session);
 }
 
+Credit CreditLedger::most_taken() const {
+  const std::lock_guard lock(mutex_);
+  Credit most;
+  for (const auto& [session, taken] : taken_)
+    most = {std::max(most.rows, taken.rows), std::max(most.bytes, taken.bytes)};
+  return most;
+}
+
 CreditLedger::Taken CreditLedger::take(std::uint64_t session, Credit amount) {
   const std::lock_guard lock(mutex_);
   const auto found = taken_.find(session);
   if (found == taken_.end()) return Taken::unknown_session;
   Credit& taken = found->second;
-  const bool fits =
-      amount.rows <= granted_.rows - taken.rows && amount.bytes <= granted_.bytes - taken.bytes;
-  if (!fits) return Taken::beyond_credit;
+  if (amount.rows > granted_.rows - taken.rows) return Taken::beyond_rows;
+  if (amount.bytes > granted_.bytes - taken.bytes) return Taken::beyond_bytes;
   taken.rows += amount.rows;
   taken.bytes += amount.bytes;
   return Taken::taken;

@@ -18,13 +18,16 @@ class CreditLedger {
  public:
   enum class Taken : std::uint8_t {
     taken,
-    beyond_credit,    ///< nothing was taken
+    beyond_rows,      ///< nothing was taken
+    beyond_bytes,     ///< nothing was taken
     unknown_session,  ///< nothing was taken
   };
 
   explicit CreditLedger(Credit granted) : granted_(granted) {}
 
   const Credit& granted() const { return granted_; }
+  /// Rows of the session that has most of them, and bytes alike.
+  Credit most_taken() const;
 
   void open(std::uint64_t session);
   void close(std::uint64_t session);
@@ -35,7 +38,7 @@ class CreditLedger {
 
  private:
   Credit granted_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::unordered_map<std::uint64_t, Credit> taken_;
 };
 

@@ -148,6 +148,10 @@ std::string HttpServer::endpoint() const {
   return local.address().to_string() + ":" + std::to_string(local.port());
 }
 
+std::size_t HttpServer::connection_count() const {
+  return state_->connections.size();
+}
+
 void HttpServer::close() {
   if (std::exchange(state_->closed, true)) return;
   boost::system::error_code ignored;

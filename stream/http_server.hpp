@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -41,6 +42,8 @@ class HttpServer {
 
   /// "127.0.0.1:7413", with the port that the system chose.
   std::string endpoint() const;
+
+  std::size_t connection_count() const;
 
   /// Accepts no more, and closes what is open.
   void close();

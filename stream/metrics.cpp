@@ -3,12 +3,15 @@
 
 #include <array>
 #include <sstream>
+#include <utility>
 
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
+
+#include "stream/limit_table.hpp"
 
 namespace starling::stream {
 
@@ -42,7 +45,8 @@ std::string labelled(const std::string& name, const prometheus::ClientMetric& me
 }  // namespace
 
 struct Metrics::State {
-  State() {
+  explicit State(const ServerOptions& options) {
+    add_limits(options);
     auto& rows_family = prometheus::BuildCounter()
                             .Name("starling_rows_total")
                             .Help("Rows of batches by what became of them.")
@@ -61,6 +65,22 @@ struct Metrics::State {
           &errors_family.Add({{"code", std::string(to_string(static_cast<ErrorCode>(index)))}});
   }
 
+  void add_limits(const ServerOptions& options) {
+    auto& values = prometheus::BuildGauge()
+                       .Name("starling_limit")
+                       .Help("Limits of this server, by the names of their flags.")
+                       .Register(registry);
+    auto& uses = prometheus::BuildGauge()
+                     .Name("starling_limit_used")
+                     .Help("How much of a limit is taken; of one for each session, the most.")
+                     .Register(registry);
+    for (const Limit& limit : limit_table()) {
+      const prometheus::Labels labels{{"name", std::string(limit.name)}};
+      values.Add(labels).Set(static_cast<double>(limit.field.get(options)));
+      if (limit.used != nullptr) limits_used.emplace_back(limit.used, &uses.Add(labels));
+    }
+  }
+
   prometheus::Histogram& stage(const char* name) {
     return stages.Add({{"stage", name}}, stage_bounds_s);
   }
@@ -72,6 +92,7 @@ struct Metrics::State {
   prometheus::Registry registry;
   std::array<prometheus::Counter*, row_reasons> rows{};
   std::array<prometheus::Counter*, error_codes> errors{};
+  std::vector<std::pair<double Gauges::*, prometheus::Gauge*>> limits_used;
 
   prometheus::Counter& ticks = counter(registry, "starling_ticks_total", "Ticks finished.");
   prometheus::Counter& failed =
@@ -100,6 +121,9 @@ struct Metrics::State {
   prometheus::Histogram& publish = stage("publish");
 
   prometheus::Gauge& sessions = gauge("starling_sessions", "Sessions open.");
+  prometheus::Counter& connections_refused =
+      counter(registry, "starling_connections_refused_total",
+              "Connections to the commands and results endpoints closed because of a limit.");
   prometheus::Gauge& subscriptions =
       gauge("starling_subscriptions", "Subscriptions on the results socket.");
   prometheus::Counter& joins = counter(registry, "starling_subscriptions_joined_total",
@@ -121,6 +145,8 @@ struct Metrics::State {
 };
 
 void Metrics::State::set(const Gauges& gauges) {
+  for (const auto& [value, gauge] : limits_used) gauge->Set(gauges.*value);
+  connections_refused.Increment(gauges.connections_refused - connections_refused.Value());
   sessions.Set(gauges.sessions);
   subscriptions.Set(gauges.subscriptions);
   joins.Increment(gauges.joins - joins.Value());
@@ -136,7 +162,7 @@ void Metrics::State::set(const Gauges& gauges) {
   engine_bytes.Set(gauges.engine_bytes);
 }
 
-Metrics::Metrics() : state_(std::make_unique<State>()) {}
+Metrics::Metrics(const ServerOptions& options) : state_(std::make_unique<State>(options)) {}
 
 Metrics::~Metrics() = default;
 

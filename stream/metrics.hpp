@@ -15,18 +15,33 @@ namespace starling::stream {
 /// What is true at the moment of asking.
 struct Gauges {
   double sessions = 0;
+  double connections = 0;  ///< to the commands endpoint
+  double subscribers = 0;  ///< connections to the results endpoint
+  double http_connections = 0;
+  double connections_refused = 0;  ///< of the first two, ever
   double subscriptions = 0;
   double joins = 0;  ///< subscriptions ever made
   double objects = 0;
+  double objects_known = 0;  ///< alive, remembered or followed
   double queries = 0;
+  double neighbors = 0;  ///< that all lists may hold
   double streams = 0;
   double names = 0;
+  double name_bytes = 0;
   double snapshots = 0;
   double decoding_requests = 0;  ///< read and not yet applied
   double decoding_bytes = 0;
   double searches = 0;          ///< one-shot questions with the engine
   double publishing_ticks = 0;  ///< finished and not yet sent
+  double subscriber_bytes = 0;  ///< sent and not yet with every subscriber
   double engine_bytes = 0;
+  // Of the session that has most of them.
+  double session_credit_rows = 0;
+  double session_credit_bytes = 0;
+  double session_queries = 0;
+  double session_streams = 0;
+  double session_names = 0;
+  double session_snapshots = 0;
 };
 
 struct Sample {
@@ -34,9 +49,12 @@ struct Sample {
   double value = 0;
 };
 
+struct ServerOptions;
+
 class Metrics {
  public:
-  Metrics();
+  /// The options' limits are told beside what is counted.
+  explicit Metrics(const ServerOptions& options);
   ~Metrics();
 
   /// Rows of batches by what became of them; none: accepted.

@@ -22,13 +22,20 @@ class NameTable {
  public:
   explicit NameTable(const NameLimits& limits) : limits_(limits) {}
 
-  /// none, text_is_not_its_id, name_collision or too_many_names.
-  protocol::RowReason put(ObjectId id, std::string_view text);
+  /// Who tells names: how many were new, and how many may be.
+  struct Teller {
+    std::uint64_t& names;
+    std::uint64_t names_max;
+  };
+  /// none, text_is_not_its_id, name_collision, too_many_names_of_session, too_many_names or
+  /// too_many_name_bytes.
+  protocol::RowReason put(ObjectId id, std::string_view text, const Teller& teller);
 
   /// Empty if unknown. Decimal text stands for itself and is not kept.
   std::string_view find(ObjectId id) const;
 
   std::size_t count() const { return texts_.size(); }
+  std::size_t bytes() const { return bytes_; }
 
  private:
   NameLimits limits_;

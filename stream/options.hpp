@@ -1,5 +1,5 @@
 // Everything that a server may be told, with its defaults. apps/serve.cpp fills it from flags,
-// environment and file; tests by hand.
+// environment and file; tests by hand. Its limits are the rows of stream/limit_table.hpp.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,10 @@ struct ServerOptions {
   SessionLimits sessions;
   SnapshotLimits snapshots;
   NameLimits names;
-  std::size_t searches_max = 64;  ///< one-shot requests with the engine at a time
+  std::size_t searches_max = 64;       ///< one-shot requests with the engine at a time
+  std::size_t connections_max = 4096;  ///< to the commands endpoint
+  std::size_t subscribers_max = 4096;  ///< connections to the results endpoint
+  unsigned http_connections_max = 64;
   /// After a question comes or is answered, how long the loop looks for work before it sleeps: to
   /// wake it takes tens of microseconds, more on a virtual machine.
   std::int64_t question_spin_us = 100;

@@ -106,10 +106,11 @@ PreparedRows convert_rows(const protocol::RequestBody& body, const Lattice& latt
   return {};
 }
 
-std::string beyond_credit_sentence(const Credit& granted) {
-  return "The session has more rows or bytes unanswered than its credit of " +
-         std::to_string(granted.rows) + " rows and " + std::to_string(granted.bytes) +
-         " bytes; wait for replies, then send this batch and all after it again.";
+protocol::Problem out_of_credit(protocol::ReachedLimit limit) {
+  std::string sentence =
+      "With this batch the session would have more unanswered than its credit, " +
+      to_string(limit) + "; wait for replies, then send this batch and all after it again.";
+  return {protocol::ErrorCode::out_of_credit, std::move(sentence), std::move(limit)};
 }
 
 void prepare(PreparedRequest& prepared, const protocol::Limits& limits, const Lattice& lattice,
@@ -125,9 +126,11 @@ void prepare(PreparedRequest& prepared, const protocol::Limits& limits, const La
       prepared.credit = wanted;
       prepared.rows = convert_rows(request.body, lattice);
       break;
-    case CreditLedger::Taken::beyond_credit:
-      request.problem = protocol::Problem{protocol::ErrorCode::out_of_credit,
-                                          beyond_credit_sentence(ledger.granted())};
+    case CreditLedger::Taken::beyond_rows:
+      request.problem = out_of_credit({"credit-rows", ledger.granted().rows});
+      break;
+    case CreditLedger::Taken::beyond_bytes:
+      request.problem = out_of_credit({"credit-bytes", ledger.granted().bytes});
       break;
     case CreditLedger::Taken::unknown_session:
       break;  // refused as such, in its turn

@@ -9,6 +9,7 @@
 
 #include "protocol/reply_codec.hpp"
 #include "stream/clocks.hpp"
+#include "stream/limit_table.hpp"
 #include "stream/request_handler.hpp"
 
 namespace starling::stream {
@@ -43,14 +44,15 @@ void RequestHandler::hello(const Caller& caller, const protocol::Hello& request)
   const auto opened =
       sessions_.open(request.resume_session, request.first_sequence, steady_now_us());
   if (!opened) {
-    const SessionLimits& limits = options_.sessions;
-    return refuse(caller, ErrorCode::too_many_sessions,
-                  "All " + std::to_string(limits.sessions_max) +
-                      " sessions are taken and in use; say Hello again later (a session ends when "
-                      "it was silent for " +
-                      std::to_string(limits.idle_us / 1'000'000) +
-                      " s), or continue one of yours with resume_session, or start the server "
-                      "with a greater --sessions-max.");
+    auto limit = reached("sessions-max", options_);
+    return refuse(caller, {ErrorCode::too_many_sessions,
+                           "As many sessions as " + to_string(limit) +
+                               " allows are taken and in use; say Hello again later (a session "
+                               "ends when it was silent for " +
+                               std::to_string(options_.sessions.idle_us / 1'000'000) +
+                               " s), or continue one of yours with resume_session, or start the "
+                               "server with a greater --sessions-max.",
+                           std::move(limit)});
   }
   if (opened->replaced) {
     spdlog::debug("session {} was never used and makes room", *opened->replaced);
@@ -92,10 +94,14 @@ void RequestHandler::copy_snapshot(const Caller& caller, const protocol::GetSnap
   }
   const std::uint64_t session = caller.head.session;
   const auto reservation = snapshots_.reserve(session, steady_now_us());
-  if (!reservation.granted)
-    return refuse(caller, ErrorCode::busy,
-                  "Snapshots are limited in rate and number; ask again in " +
-                      std::to_string(reservation.retry_after_us / 1000 + 1) + " ms.");
+  if (!reservation.granted) {
+    auto limit = reached(reservation.limit, options_);
+    return refuse(caller,
+                  {ErrorCode::busy,
+                   "There are as many snapshots as " + to_string(limit) + " allows; ask again in " +
+                       std::to_string(reservation.retry_after_us / 1000 + 1) + " ms.",
+                   std::move(limit)});
+  }
 
   std::vector<Slot> slots;
   if (request.query_ids.empty()) slots = queries.slots_of(*stream);
@@ -108,12 +114,10 @@ void RequestHandler::copy_snapshot(const Caller& caller, const protocol::GetSnap
     return std::exchange(seen[slot], true);
   });
 
-  ++snapshots_copying_;
   parts_.processor.engine().read_lists(
       std::move(slots),
       [this, &loop = parts_.loop, caller, stream = *stream, ids = std::move(ids)](Answers answers) {
         asio::post(loop, [this, caller, stream, ids, answers = std::move(answers)]() mutable {
-          --snapshots_copying_;
           if (!answers.error.empty()) {
             snapshots_.cancel(caller.head.session);
             return refuse_unanswered(caller, answers);
@@ -149,9 +153,13 @@ void RequestHandler::send_page(const Caller& caller, std::uint64_t number, std::
 }
 
 void RequestHandler::get_neighbors(const Caller& caller, const protocol::GetNeighbors& request) {
-  if (searches_ >= options_.searches_max)
-    return refuse(caller, ErrorCode::busy,
-                  "The engine has as many questions as it may; ask again in 10 ms.");
+  if (searches_ >= options_.searches_max) {
+    auto limit = reached("searches-max", options_);
+    return refuse(caller, {ErrorCode::busy,
+                           "The engine is answering as many requests as " + to_string(limit) +
+                               " allows; ask again in 10 ms.",
+                           std::move(limit)});
+  }
   const Lattice& lattice = parts_.processor.lattice();
   std::vector<OneShotQuery> questions;
   questions.reserve(request.questions.size());
@@ -191,9 +199,13 @@ void RequestHandler::get_neighbors(const Caller& caller, const protocol::GetNeig
 
 void RequestHandler::send_neighbors(const Caller& caller, const Answers& answers) {
   const auto reports = to_reports(answers);
-  if (protocol::lists_that_fit(reports, neighbors_carry) < reports.size())
-    return refuse(caller, ErrorCode::too_many_rows,
-                  "The answer is longer than a reply may be; ask in smaller parts.");
+  if (protocol::lists_that_fit(reports, neighbors_carry) < reports.size()) {
+    auto limit = reached("chunk-bytes-max", options_);
+    return refuse(
+        caller, {ErrorCode::too_many_rows,
+                 "The answer is longer than " + to_string(limit) + " allows; ask in smaller parts.",
+                 std::move(limit)});
+  }
   const protocol::NeighborsHead head{
       .epoch = parts_.publisher.epoch(), .tick = answers.tick, .tau_us = answers.tau_us};
   parts_.send(caller.peer, protocol::encode_neighbors(caller.reply_head(), head,

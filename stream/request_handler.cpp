@@ -13,7 +13,7 @@ namespace starling::stream {
 
 using protocol::ErrorCode;
 
-RequestHandler::RequestHandler(const RequestHandlerOptions& options, Parts parts)
+RequestHandler::RequestHandler(const ServerOptions& options, Parts parts)
     : options_(options),
       parts_(std::move(parts)),
       sessions_(options.sessions, parts_.publisher.epoch()),
@@ -34,7 +34,7 @@ void RequestHandler::handle(const Peer& peer, PreparedRequest request) {
   if (decoded.sequenced && is_known) {
     handle_sequenced(caller, request);
   } else if (decoded.problem) {
-    refuse(caller, decoded.problem->code, decoded.problem->sentence);
+    refuse(caller, *decoded.problem);
   } else if (const auto* greeting = std::get_if<protocol::Hello>(&decoded.body)) {
     hello(caller, *greeting);
   } else if (!is_known) {
@@ -73,9 +73,14 @@ void RequestHandler::forget_session(std::uint64_t session) {
 }
 
 void RequestHandler::refuse(const Caller& caller, ErrorCode code, std::string sentence) {
-  parts_.metrics.refused(code);
-  spdlog::debug("session {} request {}: {}", caller.head.session, caller.head.request_id, sentence);
-  const protocol::ErrorReply reply{{code, std::move(sentence)},
+  refuse(caller, {code, std::move(sentence)});
+}
+
+void RequestHandler::refuse(const Caller& caller, protocol::Problem problem) {
+  parts_.metrics.refused(problem.code);
+  spdlog::debug("session {} request {}: {}", caller.head.session, caller.head.request_id,
+                problem.sentence);
+  const protocol::ErrorReply reply{std::move(problem),
                                    sessions_.next_sequence(caller.head.session)};
   parts_.send(caller.peer, protocol::encode_error(caller.reply_head(), reply));
 }

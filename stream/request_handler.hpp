@@ -17,6 +17,7 @@
 #include "stream/credit_ledger.hpp"
 #include "stream/metrics.hpp"
 #include "stream/name_table.hpp"
+#include "stream/options.hpp"
 #include "stream/prepare.hpp"
 #include "stream/publisher.hpp"
 #include "stream/session_table.hpp"
@@ -29,15 +30,6 @@ class io_context;
 }
 
 namespace starling::stream {
-
-struct RequestHandlerOptions {
-  protocol::Limits limits;
-  SessionLimits sessions;
-  SnapshotLimits snapshots;
-  NameLimits names;
-  std::size_t searches_max = 64;  ///< one-shot requests with the engine at a time
-  std::string server_name;        ///< told to clients, for their logs
-};
 
 class RequestHandler {
  public:
@@ -55,7 +47,7 @@ class RequestHandler {
     std::function<Gauges()> gauges;
   };
 
-  RequestHandler(const RequestHandlerOptions& options, Parts parts);
+  RequestHandler(const ServerOptions& options, Parts parts);
   ~RequestHandler();
 
   /// In arrival order; each is answered exactly once, now or when its tick or search is done.
@@ -67,13 +59,13 @@ class RequestHandler {
   /// Once a second: forgets idle sessions and old snapshots.
   void expire(std::int64_t now_us);
 
-  /// Requests that the engine is answering.
-  std::size_t searches_under_way() const { return searches_ + snapshots_copying_; }
+  /// One-shot requests that the engine is answering.
+  std::size_t searches_under_way() const { return searches_; }
   /// When a question last came or was answered, on the clock that never goes back.
   std::int64_t last_question_us() const { return last_question_us_; }
-  std::size_t session_count() const { return sessions_.count(); }
-  std::size_t snapshot_count() const { return snapshots_.count(); }
-  std::size_t name_count() const { return names_.count(); }
+  const SessionTable& sessions() const { return sessions_; }
+  const SnapshotStore& snapshots() const { return snapshots_; }
+  const NameTable& names() const { return names_; }
 
  private:
   /// Whom a reply goes to, and how it names the request.
@@ -89,10 +81,11 @@ class RequestHandler {
   SequencedReply apply(PreparedRequest& request);
   template <class Row, class Apply>
   protocol::BatchReply apply_rows(RowSet<Row>& set, Apply apply);
-  SequencedReply put_stream(const protocol::PutStream& request);
-  SequencedReply put_queries(const protocol::PutQueries& request, RowSet<QueryDefinition>& set);
+  SequencedReply put_stream(std::uint64_t session, const protocol::PutStream& request);
+  SequencedReply put_queries(std::uint64_t session, const protocol::PutQueries& request,
+                             RowSet<QueryDefinition>& set);
   SequencedReply remove_queries(const protocol::RemoveQueries& request);
-  protocol::BatchReply put_names(const protocol::PutNames& request);
+  protocol::BatchReply put_names(std::uint64_t session, const protocol::PutNames& request);
   void advance_tick(const Caller& caller, std::int64_t tau_us);
   void answer(const Caller& caller, SequencedReply reply);
   void send_reply(const Caller& caller, const SequencedReply& reply);
@@ -111,10 +104,11 @@ class RequestHandler {
 
   /// All that is kept for a session, once the table has let go of it.
   void forget_session(std::uint64_t session);
+  void refuse(const Caller& caller, protocol::Problem problem);
   void refuse(const Caller& caller, protocol::ErrorCode code, std::string sentence);
   protocol::ErrorReply unknown_stream(std::string_view stream) const;
 
-  RequestHandlerOptions options_;
+  ServerOptions options_;
   Parts parts_;
   SessionTable sessions_;
   SnapshotStore snapshots_;
@@ -122,7 +116,6 @@ class RequestHandler {
   SubscriberLosses losses_;
   std::size_t searches_ = 0;
   std::int64_t last_question_us_ = std::numeric_limits<std::int64_t>::min() / 2;
-  std::size_t snapshots_copying_ = 0;
   std::optional<Caller> advancing_;  ///< who gets the tick's TickDone; changes with a resend
 };
 

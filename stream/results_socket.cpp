@@ -11,6 +11,7 @@
 #include <zmq.hpp>
 
 #include "protocol/zmq_frames.hpp"
+#include "stream/connection_limit.hpp"
 #include "stream/zmq_watch.hpp"
 
 namespace starling::stream {
@@ -86,6 +87,8 @@ struct ResultsSocket::State {
     socket.set(zmq::sockopt::linger, options.linger_ms);
     // Peers only send topics here.
     socket.set(zmq::sockopt::maxmsgsize, std::int64_t{4096});
+    connections = std::make_unique<ConnectionLimit>(loop, context, socket, "results",
+                                                    options.connections_max);
     socket.bind(options.endpoint);
     endpoint = socket.get(zmq::sockopt::last_endpoint);
     watch = std::make_unique<ZmqWatch>(loop, socket, [this] { return drain(); });
@@ -165,6 +168,7 @@ struct ResultsSocket::State {
   std::unordered_map<std::string, std::uint64_t> topics;
   std::uint64_t total = 0;
   std::uint64_t joins = 0;
+  std::unique_ptr<ConnectionLimit> connections;
   std::unique_ptr<ZmqWatch> watch;
 };
 
@@ -182,6 +186,18 @@ void ResultsSocket::send(std::vector<protocol::TickMessage> messages) {
   state_->follow(messages);
   for (protocol::TickMessage& message : messages) state_->send(std::move(message));
   state_->watch->check_soon();
+}
+
+std::size_t ResultsSocket::connection_count() const {
+  return state_->connections->count();
+}
+
+std::uint64_t ResultsSocket::refused_count() const {
+  return state_->connections->refused();
+}
+
+std::size_t ResultsSocket::waiting_bytes() const {
+  return *state_->waiting;
 }
 
 std::uint64_t ResultsSocket::subscriber_count() const {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,6 +27,7 @@ struct ResultsSocketOptions {
   std::size_t subscriber_bytes_max = 0;  ///< waiting for one subscriber, by recent message sizes
   int send_hwm = 0;                      ///< messages; 0: derived from subscriber_bytes_max
   int linger_ms = 0;
+  std::size_t connections_max = std::numeric_limits<std::size_t>::max();  ///< more are closed
 };
 
 /// How many messages may wait for a subscriber, so that those of the sizes seen lately fit a byte
@@ -74,6 +76,12 @@ class ResultsSocket {
 
   /// A tick: for each stream one multipart message of topic, header, chunks.
   void send(std::vector<protocol::TickMessage> messages);
+
+  std::size_t connection_count() const;
+  /// Connections beyond the limit, so far.
+  std::uint64_t refused_count() const;
+  /// Sent and not yet with every subscriber.
+  std::size_t waiting_bytes() const;
 
   /// Subscriptions to any topic, and to this one alone.
   std::uint64_t subscriber_count() const;

@@ -35,6 +35,8 @@ RowReason to_reason(QueryStatus status) {
       return RowReason::unknown_query;
     case QueryStatus::too_many_queries:
       return RowReason::too_many_queries;
+    case QueryStatus::too_many_queries_of_owner:
+      return RowReason::too_many_queries_of_session;
     case QueryStatus::too_many_objects:
       return RowReason::too_many_objects;
     case QueryStatus::too_many_neighbors:

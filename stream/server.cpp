@@ -47,6 +47,8 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   options.limits.space = options.processor.space.space;
   options.limits.k_max = std::min(options.limits.k_max, engine.k_max);
   options.processor.queries.k_max = options.limits.k_max;
+  options.processor.queries.owner_queries_max = options.sessions.queries_max;
+  options.sessions.replies_max = options.limits.unanswered_max;
   // Ids come from the network: nobody out there may know which of them share a cell.
   options.processor.objects.hash_seed = random_number();
   if (options.tick_period_us && *options.tick_period_us <= 0)
@@ -84,6 +86,7 @@ std::unique_ptr<Socket> bound(const std::string& endpoint, Arguments&&... argume
 struct Server::State {
   State(const ServerOptions& the_options, std::unique_ptr<Engine> engine)
       : options(completed(the_options, engine->limits())),
+        metrics(options),
         publisher(random_number(), options.processor.space.space),
         credit({options.limits.credit_rows, options.limits.credit_bytes}),
         processor(options.processor, std::move(engine)),
@@ -91,12 +94,14 @@ struct Server::State {
                                       command_handlers())),
         results(bound<ResultsSocket>(options.results_endpoint, loop, context, results_options())),
         http(bound<HttpServer>(options.http_host + ":" + std::to_string(options.http_port), loop,
-                               HttpOptions{.host = options.http_host, .port = options.http_port},
+                               HttpOptions{.host = options.http_host,
+                                           .port = options.http_port,
+                                           .connections_max = options.http_connections_max},
                                [this](std::string_view target) { return answer_http(target); })),
         endpoints{commands->endpoint(), results->endpoint(), http->endpoint()},
         ticker(loop, {options.tick_period_us, options.future_max_us}, processor, publisher,
                *results, metrics),
-        handler(handler_options(), handler_parts()),
+        handler(options, handler_parts()),
         decoder(loop, options.decode_threads),
         expiry(loop),
         signals(loop) {
@@ -107,7 +112,8 @@ struct Server::State {
     return {.endpoint = options.commands_endpoint,
             .message_bytes_max = options.limits.frame_bytes_max,
             .send_hwm = replies_waiting_max(options.limits),
-            .linger_ms = options.linger_ms};
+            .linger_ms = options.linger_ms,
+            .connections_max = options.connections_max};
   }
   CommandSocket::Handlers command_handlers() {
     return {.request =
@@ -125,15 +131,8 @@ struct Server::State {
     return {.endpoint = options.results_endpoint,
             .subscriber_bytes_max = options.subscriber_bytes_max,
             .send_hwm = options.subscriber_ticks_max,
-            .linger_ms = options.linger_ms};
-  }
-  RequestHandlerOptions handler_options() const {
-    return {.limits = options.limits,
-            .sessions = options.sessions,
-            .snapshots = options.snapshots,
-            .names = options.names,
-            .searches_max = options.searches_max,
-            .server_name = options.server_name};
+            .linger_ms = options.linger_ms,
+            .connections_max = options.subscribers_max};
   }
   RequestHandler::Parts handler_parts() {
     return {.loop = loop,
@@ -213,19 +212,36 @@ struct Server::State {
 
   Gauges gauges() const {
     const auto number = [](auto count) { return static_cast<double>(count); };
-    return {.sessions = number(handler.session_count()),
+    const QueryTable& queries = processor.queries();
+    const Credit most_credit = credit.most_taken();
+    const SessionTaken most_taken = handler.sessions().most_taken();
+    return {.sessions = number(handler.sessions().count()),
+            .connections = number(commands->connection_count()),
+            .subscribers = number(results->connection_count()),
+            .http_connections = number(http->connection_count()),
+            .connections_refused = number(commands->refused_count() + results->refused_count()),
             .subscriptions = number(results->subscriber_count()),
             .joins = number(results->join_count()),
             .objects = number(processor.objects().alive_count()),
-            .queries = number(processor.queries().query_count()),
-            .streams = number(processor.queries().stream_count()),
-            .names = number(handler.name_count()),
-            .snapshots = number(handler.snapshot_count()),
+            .objects_known = number(processor.objects().known_count()),
+            .queries = number(queries.query_count()),
+            .neighbors = number(queries.neighbor_count(processor.objects())),
+            .streams = number(queries.stream_count()),
+            .names = number(handler.names().count()),
+            .name_bytes = number(handler.names().bytes()),
+            .snapshots = number(handler.snapshots().count()),
             .decoding_requests = number(decoder.waiting()),
             .decoding_bytes = number(decoding_bytes),
             .searches = number(handler.searches_under_way()),
             .publishing_ticks = number(ticker.publishing_count()),
-            .engine_bytes = number(ticker.engine_bytes())};
+            .subscriber_bytes = number(results->waiting_bytes()),
+            .engine_bytes = number(ticker.engine_bytes()),
+            .session_credit_rows = number(most_credit.rows),
+            .session_credit_bytes = number(most_credit.bytes),
+            .session_queries = number(queries.owner_query_count_most()),
+            .session_streams = number(most_taken.streams),
+            .session_names = number(most_taken.names),
+            .session_snapshots = number(handler.snapshots().most_held())};
   }
 
   void expire_later() {

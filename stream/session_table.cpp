@@ -2,6 +2,7 @@
 // session_table.hpp.
 #include "stream/session_table.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "knn/assert.hpp"
@@ -26,6 +27,7 @@ std::optional<SessionTable::Opened> SessionTable::open(std::uint64_t resume_sess
   const std::uint64_t id = next_session_++;
   sessions_[id] = {.heard_us = now_us,
                    .last_sequence = first_sequence - 1,
+                   .taken = {},
                    .replies = {},
                    .unused = unused_.insert(unused_.end(), id)};
   return Opened{id, false, first_sequence - 1, replaced};
@@ -94,6 +96,15 @@ void SessionTable::answered(std::uint64_t session_id, std::uint64_t sequence,
   const std::uint64_t age = session.last_sequence - sequence;
   if (age >= session.replies.size()) return;
   session.replies[session.replies.size() - 1 - age] = std::move(reply);
+}
+
+SessionTaken SessionTable::most_taken() const {
+  SessionTaken most;
+  for (const auto& [id, session] : sessions_) {
+    most.streams = std::max(most.streams, session.taken.streams);
+    most.names = std::max(most.names, session.taken.names);
+  }
+  return most;
 }
 
 std::uint64_t SessionTable::next_sequence(std::uint64_t session) const {

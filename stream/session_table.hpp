@@ -19,6 +19,16 @@ struct SessionLimits {
   std::uint32_t sessions_max = 1024;
   std::int64_t idle_us = 600'000'000;  ///< unheard for so long: forgotten
   std::size_t replies_max = 1024;      ///< kept a session for resends
+  // What one session may take of what is the server's, so that none takes all.
+  std::uint64_t queries_max = 1u << 22;
+  std::uint32_t streams_max = 1024;
+  std::uint64_t names_max = 1u << 20;
+};
+
+/// What a session has taken for good: streams and names are never removed.
+struct SessionTaken {
+  std::uint64_t streams = 0;
+  std::uint64_t names = 0;
 };
 
 /// What a sequenced request was answered with.
@@ -72,12 +82,18 @@ class SessionTable {
   /// 0 if there is no such session.
   std::uint64_t next_sequence(std::uint64_t session) const;
 
+  /// To count in, of a known session.
+  SessionTaken& taken(std::uint64_t session) { return sessions_.at(session).taken; }
+  /// Of the sessions that have the most.
+  SessionTaken most_taken() const;
+
   std::size_t count() const { return sessions_.size(); }
 
  private:
   struct Session {
     std::int64_t heard_us = 0;
     std::uint64_t last_sequence = 0;
+    SessionTaken taken;
     std::deque<std::optional<SequencedReply>> replies;         ///< the last one is of last_sequence
     std::optional<std::list<std::uint64_t>::iterator> unused;  ///< its place in unused_, if there
   };

@@ -47,16 +47,26 @@ std::span<const QueryReport> Snapshot::page(std::size_t index) const {
                                     page_starts[index + 1] - page_starts[index]);
 }
 
+std::size_t SnapshotStore::most_held() const {
+  std::size_t most = 0;
+  for (const auto& [session, account] : accounts_) most = std::max(most, account.held);
+  return most;
+}
+
 SnapshotStore::Reservation SnapshotStore::reserve(std::uint64_t session, std::int64_t now_us) {
   Account& account = accounts_[session];
   // A client that asks anew, after a lost reply say, will not page through its older snapshots.
   if (account.held >= limits_.session_snapshots_max) release_oldest(session);
-  if (total_ >= limits_.snapshots_max || account.held >= limits_.session_snapshots_max)
-    return {.granted = false, .retry_after_us = place_retry_us};
+  const auto refused = [](std::string_view limit, std::int64_t retry_after_us) {
+    return Reservation{.granted = false, .retry_after_us = retry_after_us, .limit = limit};
+  };
+  if (account.held >= limits_.session_snapshots_max)
+    return refused("session-snapshots-max", place_retry_us);
+  if (total_ >= limits_.snapshots_max) return refused("snapshots-max", place_retry_us);
   // The generic cell rate algorithm: a steady rate, of which `burst` may be used in advance.
   const std::int64_t early_us = account.due_us - now_us;
   const std::int64_t early_us_max = limits_.burst * limits_.interval_us;
-  if (early_us > early_us_max) return {.granted = false, .retry_after_us = early_us - early_us_max};
+  if (early_us > early_us_max) return refused("session-snapshots-burst", early_us - early_us_max);
   account.due_us = std::max(account.due_us, now_us) + limits_.interval_us;
   ++account.held;
   ++total_;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -51,6 +52,7 @@ class SnapshotStore {
   struct Reservation {
     bool granted = false;
     std::int64_t retry_after_us = 0;
+    std::string_view limit{};  ///< that was in the way, by its name
   };
   Reservation reserve(std::uint64_t session, std::int64_t now_us);
 
@@ -66,6 +68,8 @@ class SnapshotStore {
   void expire(std::int64_t now_us);
 
   std::size_t count() const { return total_; }
+  /// Of the session that holds the most.
+  std::size_t most_held() const;
 
  private:
   struct Pinned {

@@ -1,5 +1,5 @@
 # Installs the built project into a staging folder, builds PROGRAM_DIR against it as an outside
-# user would, and runs it. Called by ctest with -D BUILD_DIR, BUILD_TYPE, SANITIZE, PROGRAM_DIR,
+# user would, and runs its programs. Called by ctest with -D BUILD_DIR, BUILD_TYPE, SANITIZE, PROGRAM_DIR,
 # WORK_DIR.
 set(stage ${WORK_DIR}/stage)
 set(build ${WORK_DIR}/build)
@@ -18,5 +18,6 @@ run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${stage})
 run(${CMAKE_COMMAND} -S ${PROGRAM_DIR} -B ${build} -G Ninja -DCMAKE_BUILD_TYPE=${BUILD_TYPE}
     -DCMAKE_PREFIX_PATH=${stage} "-DCMAKE_CXX_FLAGS=${sanitizer_flags}")
 run(${CMAKE_COMMAND} --build ${build})
-run(${build}/nearest)
+run(${build}/lock_step)
+run(${build}/game_loop)
 run(${stage}/bin/starling --version)

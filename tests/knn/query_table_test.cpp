@@ -94,6 +94,25 @@ TEST_F(QueryTableTest, RefusesStreamsAndQueriesBeyondItsLimits) {
   EXPECT_EQ(table_->query_count(), 2u);
 }
 
+TEST_F(QueryTableTest, AQueryCountsForTheOwnerWhoPutItLast) {
+  start({.owner_queries_max = 1});
+  const auto put_by = [&](std::uint64_t owner, std::uint64_t id) {
+    QueryDefinition definition = query(id, 1, fixed_at(0));
+    definition.owner = owner;
+    return put(definition);
+  };
+  EXPECT_EQ(put_by(1, 1), QueryStatus::accepted);
+  EXPECT_EQ(put_by(1, 2), QueryStatus::too_many_queries_of_owner);
+  EXPECT_EQ(put_by(1, 1), QueryStatus::accepted) << "its own, again";
+  EXPECT_EQ(put_by(2, 2), QueryStatus::accepted);
+  EXPECT_EQ(put_by(2, 1), QueryStatus::too_many_queries_of_owner) << "it has one";
+  EXPECT_EQ(put_by(3, 1), QueryStatus::accepted) << "owner 1 has none now";
+  EXPECT_EQ(put_by(1, 3), QueryStatus::accepted);
+  remove(3);
+  EXPECT_EQ(put_by(1, 4), QueryStatus::accepted) << "what is removed counts no more";
+  EXPECT_EQ(table_->owner_query_count_most(), 1u);
+}
+
 TEST_F(QueryTableTest, RefusesQueriesWhoseListsWouldPassTheLimitOnNeighbors) {
   start({.neighbors_max = 20});
   add_objects(0, 3);

@@ -29,10 +29,12 @@ struct Decoded {
 };
 
 TEST(ReplyCodec, AnErrorCarriesItsCodeSentenceAndTheNextNumber) {
-  const Decoded decoded(encode_error(head, {{ErrorCode::sequence_gap, "Sent 9 after 5."}, 6}));
+  const Decoded decoded(
+      encode_error(head, {{ErrorCode::sequence_gap, "Sent 9 after 5.", {"rows-max", 7}}, 6}));
   const auto& reply = decoded.as<ErrorReply>();
   EXPECT_EQ(reply.problem.code, ErrorCode::sequence_gap);
   EXPECT_EQ(reply.problem.sentence, "Sent 9 after 5.");
+  EXPECT_EQ(reply.problem.limit, (ReachedLimit{"rows-max", 7}));
   EXPECT_EQ(reply.sequence_expected, 6u);
 }
 
@@ -69,11 +71,12 @@ TEST(ReplyCodec, AHelloReplyCarriesTheServersTerms) {
 }
 
 TEST(ReplyCodec, ABatchReplyCarriesCountsReasonsAndRows) {
-  const BatchReply sent{5,
-                        1,
-                        3,
-                        {{RowReason::future, 2}, {RowReason::position_not_finite, 1}},
-                        {{3, RowReason::future}, {4, RowReason::position_not_finite}}};
+  const BatchReply sent{
+      5,
+      1,
+      3,
+      {{RowReason::future, 2}, {RowReason::too_many_objects, 1, {"objects-max", 9}}},
+      {{3, RowReason::future}, {4, RowReason::too_many_objects}}};
   const Decoded decoded(encode_batch_reply(head, sent));
   EXPECT_EQ(decoded.as<BatchReply>(), sent);
 }

@@ -129,7 +129,7 @@ TEST(RequestCodec, KOutsideOneToKMaxIsRefusedAndNamed) {
     const auto problem = refusal_of(PutQueries{"riders", {fine, QuerySpec{.k = k}}});
     ASSERT_EQ(code_of(problem), ErrorCode::k_out_of_range) << k;
     EXPECT_THAT(problem->sentence, HasSubstr("Query 1"));
-    EXPECT_THAT(problem->sentence, HasSubstr("1 to 1024"));
+    EXPECT_THAT(problem->sentence, HasSubstr("1 to k-max (1024)"));
     EXPECT_EQ(code_of(refusal_of(GetNeighbors{{QuerySpec{.k = k}}})), ErrorCode::k_out_of_range);
   }
   EXPECT_EQ(code_of(refusal_of(PutQueries{"riders", {QuerySpec{.k = 9}}}, {.k_max = 8})),
@@ -183,7 +183,8 @@ TEST(RequestCodec, NamesAreAskedForUpToALimitOfTheirOwn) {
   EXPECT_FALSE(refusal_of(GetNames{ids}, {.rows_max = 1, .names_asked_max = 3}));
   const auto problem = refusal_of(GetNames{ids}, {.names_asked_max = 2});
   ASSERT_EQ(code_of(problem), ErrorCode::too_many_rows);
-  EXPECT_THAT(problem->sentence, HasSubstr("3 object_ids; allowed are 2, so split it"));
+  EXPECT_THAT(problem->sentence,
+              HasSubstr("3 object_ids; allowed are names-asked-max (2), so split it"));
 }
 
 TEST(RequestCodec, AskingForNamesIsNoBatchAndCostsNothing) {

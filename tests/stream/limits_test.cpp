@@ -4,8 +4,11 @@
 #include "protocol/text_id.hpp"
 #include "stream/credit_ledger.hpp"
 #include "stream/name_table.hpp"
+#include "stream/prepare.hpp"
 #include "stream/snapshot_store.hpp"
 #include "stream/subscriber_losses.hpp"
+#include "tests/stream/raw_peer.hpp"
+#include "tests/stream/running_server.hpp"
 
 namespace starling::stream {
 namespace {
@@ -17,8 +20,8 @@ TEST(CreditLedger, ABatchBeyondRowsOrBytesTakesNothing) {
   CreditLedger ledger({.rows = 10, .bytes = 100});
   ledger.open(1);
   EXPECT_EQ(ledger.take(1, {.rows = 6, .bytes = 10}), Taken::taken);
-  EXPECT_EQ(ledger.take(1, {.rows = 5, .bytes = 10}), Taken::beyond_credit);
-  EXPECT_EQ(ledger.take(1, {.rows = 1, .bytes = 91}), Taken::beyond_credit);
+  EXPECT_EQ(ledger.take(1, {.rows = 5, .bytes = 10}), Taken::beyond_rows);
+  EXPECT_EQ(ledger.take(1, {.rows = 1, .bytes = 91}), Taken::beyond_bytes);
   EXPECT_EQ(ledger.take(1, {.rows = 4, .bytes = 90}), Taken::taken);
   ledger.give_back(1, {.rows = 6, .bytes = 10});
   EXPECT_EQ(ledger.take(1, {.rows = 6, .bytes = 10}), Taken::taken);
@@ -33,6 +36,26 @@ TEST(CreditLedger, SessionsDoNotShareCredit) {
   EXPECT_EQ(ledger.take(3, {.rows = 1, .bytes = 1}), Taken::unknown_session);
 }
 
+TEST(CreditLedger, ABatchBeyondTheCreditIsRefusedByTheLimitsNameAndValue) {
+  Fixes fixes;
+  for (std::uint64_t id = 1; id <= 3; ++id) fixes.add(id, 1, 0, 0);
+  const std::string frame = encoded({.request_id = 1, .session = 1, .sequence = 1}, fixes.batch());
+  const ReceivedBytes received{nullptr, std::as_bytes(std::span(frame))};
+  for (const protocol::ReachedLimit& limit :
+       {protocol::ReachedLimit{"credit-rows", 2}, protocol::ReachedLimit{"credit-bytes", 9}}) {
+    CreditLedger ledger({.rows = limit.name == "credit-rows" ? limit.value : 1000,
+                         .bytes = limit.name == "credit-bytes" ? limit.value : 1000});
+    ledger.open(1);
+    const auto problem =
+        prepare_request(received, {}, Lattice(SpaceOptions{}), ledger).request.problem;
+    ASSERT_TRUE(problem);
+    EXPECT_EQ(problem->code, protocol::ErrorCode::out_of_credit);
+    EXPECT_EQ(problem->limit, limit);
+    EXPECT_NE(problem->sentence.find(to_string(limit)), std::string::npos);
+    EXPECT_EQ(ledger.most_taken().rows, 0u);
+  }
+}
+
 TEST(CreditLedger, CreditOfAClosedSessionMayComeBackLate) {
   CreditLedger ledger({.rows = 10, .bytes = 100});
   ledger.open(1);
@@ -42,28 +65,47 @@ TEST(CreditLedger, CreditOfAClosedSessionMayComeBackLate) {
   EXPECT_EQ(ledger.take(1, {.rows = 1, .bytes = 1}), Taken::unknown_session);
 }
 
-TEST(NameTable, ATextStandsOnlyForItsOwnId) {
+class NameTableTest : public testing::Test {
+ protected:
+  std::uint64_t told = 0;
+  NameTable::Teller teller{told, 100};
+};
+
+TEST_F(NameTableTest, ATextStandsOnlyForItsOwnId) {
   NameTable names({});
   const ObjectId id = protocol::id_of_text("tram 7");
-  EXPECT_EQ(names.put(id, "tram 7"), RowReason::none);
-  EXPECT_EQ(names.put(id, "tram 7"), RowReason::none) << "saying it again is no collision";
+  EXPECT_EQ(names.put(id, "tram 7", teller), RowReason::none);
+  EXPECT_EQ(names.put(id, "tram 7", teller), RowReason::none) << "saying it again is no collision";
   EXPECT_EQ(names.find(id), "tram 7");
-  EXPECT_EQ(names.put(ObjectId{1}, "tram 8"), RowReason::text_is_not_its_id);
+  EXPECT_EQ(names.put(ObjectId{1}, "tram 8", teller), RowReason::text_is_not_its_id);
 }
 
-TEST(NameTable, DecimalTextCollidesWithAHashOfItsNumber) {
+TEST_F(NameTableTest, DecimalTextCollidesWithAHashOfItsNumber) {
   NameTable names({});
   const ObjectId id = protocol::id_of_text("tram 7");
-  ASSERT_EQ(names.put(id, "tram 7"), RowReason::none);
-  EXPECT_EQ(names.put(id, std::to_string(to_number(id))), RowReason::name_collision);
-  EXPECT_EQ(names.put(ObjectId{12}, "12"), RowReason::none);
+  ASSERT_EQ(names.put(id, "tram 7", teller), RowReason::none);
+  EXPECT_EQ(names.put(id, std::to_string(to_number(id)), teller), RowReason::name_collision);
+  EXPECT_EQ(names.put(ObjectId{12}, "12", teller), RowReason::none);
 }
 
-TEST(NameTable, NamesAreBounded) {
+TEST_F(NameTableTest, NamesAreBounded) {
   NameTable names({.names_max = 1, .bytes_max = 100});
-  EXPECT_EQ(names.put(protocol::id_of_text("a"), "a"), RowReason::none);
-  EXPECT_EQ(names.put(protocol::id_of_text("b"), "b"), RowReason::too_many_names);
-  EXPECT_EQ(names.put(protocol::id_of_text("a"), "a"), RowReason::none);
+  EXPECT_EQ(names.put(protocol::id_of_text("a"), "a", teller), RowReason::none);
+  EXPECT_EQ(names.put(protocol::id_of_text("b"), "b", teller), RowReason::too_many_names);
+  EXPECT_EQ(names.put(protocol::id_of_text("a"), "a", teller), RowReason::none);
+}
+
+TEST_F(NameTableTest, OnlyNamesThatAreNewCountForWhoTellsThem) {
+  NameTable names({});
+  const NameTable::Teller first{told, 1};
+  std::uint64_t told_by_second = 0;
+  const NameTable::Teller second{told_by_second, 1};
+  EXPECT_EQ(names.put(protocol::id_of_text("a"), "a", first), RowReason::none);
+  EXPECT_EQ(names.put(protocol::id_of_text("a"), "a", second), RowReason::none);
+  EXPECT_EQ(names.put(protocol::id_of_text("b"), "b", first), RowReason::too_many_names_of_session);
+  EXPECT_EQ(names.put(protocol::id_of_text("b"), "b", second), RowReason::none);
+  EXPECT_EQ(told, 1u);
+  EXPECT_EQ(told_by_second, 1u);
 }
 
 std::unique_ptr<Snapshot> empty_snapshot() {
@@ -81,6 +123,7 @@ TEST(SnapshotStore, FirstPagesAreLimitedInRateAndToldWhenToComeBack) {
   const auto refused = store.reserve(1, now_us);
   EXPECT_FALSE(refused.granted);
   EXPECT_EQ(refused.retry_after_us, 100);
+  EXPECT_EQ(refused.limit, "session-snapshots-burst");
   EXPECT_TRUE(store.reserve(2, now_us).granted) << "another session has its own rate";
   EXPECT_TRUE(store.reserve(1, now_us + refused.retry_after_us).granted);
 }

@@ -1,0 +1,256 @@
+// The rows of the table: see limit_table.hpp. docs/limits.md shows them to users.
+#include "stream/limit_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "knn/assert.hpp"
+#include "knn/query_table.hpp"
+#include "protocol/limits.hpp"
+
+namespace starling::stream {
+
+using protocol::RowReason;
+
+namespace {
+
+/// `Path` takes options to the member.
+template <class Path>
+constexpr Limit::Field field(Path) {
+  using Value = std::remove_reference_t<decltype(Path{}(std::declval<ServerOptions&>()))>;
+  return {.get = [](const ServerOptions& options) -> std::uint64_t {
+            return static_cast<std::uint64_t>(Path{}(options));
+          },
+          .set = [](ServerOptions& options,
+                    std::uint64_t value) { Path{}(options) = static_cast<Value>(value); },
+          .value_max = static_cast<std::uint64_t>(std::numeric_limits<Value>::max())};
+}
+
+template <std::uint64_t value>
+constexpr Limit::Field fixed() {
+  return {.get = [](const ServerOptions&) { return value; }, .value_max = value};
+}
+
+constexpr auto table = std::to_array<Limit>({
+    // One request
+    {.name = "frame-bytes-max",
+     .of = LimitOf::request,
+     .bounds = "Longest request",
+     .reached = "ZeroMQ closes the connection, without an answer",
+     .field = field([](auto& options) -> auto& { return options.limits.frame_bytes_max; })},
+    {.name = "rows-max",
+     .of = LimitOf::request,
+     .bounds = "Rows in one request",
+     .reached = "Error too_many_rows",
+     .field = field([](auto& options) -> auto& { return options.limits.rows_max; })},
+    {.name = "questions-max",
+     .of = LimitOf::request,
+     .bounds = "One-shot questions in one request",
+     .reached = "Error too_many_rows",
+     .field = field([](auto& options) -> auto& { return options.limits.questions_max; })},
+    {.name = "names-asked-max",
+     .of = LimitOf::request,
+     .bounds = "Names asked for in one request",
+     .reached = "Error too_many_rows",
+     .field = field([](auto& options) -> auto& { return options.limits.names_asked_max; })},
+    {.name = "k-max",
+     .of = LimitOf::request,
+     .bounds = "Longest list a query may ask for",
+     .reached = "Error k_out_of_range",
+     .field = field([](auto& options) -> auto& { return options.limits.k_max; })},
+    {.name = "text-bytes-max",
+     .of = LimitOf::request,
+     .bounds = "Longest name of a client or an object",
+     .reached = "Error bad_text",
+     .field = field([](auto& options) -> auto& { return options.limits.text_bytes_max; })},
+    {.name = "stream-name-bytes-max",
+     .of = LimitOf::request,
+     .bounds = "Longest name of a stream",
+     .reached = "Error bad_text",
+     .field = fixed<stream_name_bytes_max>()},
+    {.name = "chunk-bytes-max",
+     .of = LimitOf::request,
+     .bounds = "Longest answer to one-shot questions, and part of a tick or a snapshot",
+     .reached = "Error too_many_rows for an answer; ticks and snapshots come in parts",
+     .field = fixed<protocol::chunk_bytes_max>()},
+
+    // One session
+    {.name = "credit-rows",
+     .of = LimitOf::session,
+     .bounds = "Rows a session may have unanswered",
+     .reached = "Error out_of_credit",
+     .field = field([](auto& options) -> auto& { return options.limits.credit_rows; }),
+     .used = &Gauges::session_credit_rows},
+    {.name = "credit-bytes",
+     .of = LimitOf::session,
+     .bounds = "Bytes a session may have unanswered",
+     .reached = "Error out_of_credit",
+     .field = field([](auto& options) -> auto& { return options.limits.credit_bytes; }),
+     .used = &Gauges::session_credit_bytes},
+    {.name = "unanswered-max",
+     .of = LimitOf::session,
+     .bounds = "Changing requests a session may have unanswered; so many replies are kept",
+     .reached = "Error sequence_forgotten to a resend from before",
+     .field = field([](auto& options) -> auto& { return options.limits.unanswered_max; })},
+    {.name = "session-queries-max",
+     .of = LimitOf::session,
+     .bounds = "Standing queries that a session was the last to put",
+     .reached = "the row is rejected, too_many_queries_of_session",
+     .field = field([](auto& options) -> auto& { return options.sessions.queries_max; }),
+     .used = &Gauges::session_queries,
+     .reason = RowReason::too_many_queries_of_session},
+    {.name = "session-streams-max",
+     .of = LimitOf::session,
+     .bounds = "Streams that a session made",
+     .reached = "Error too_many_streams",
+     .field = field([](auto& options) -> auto& { return options.sessions.streams_max; }),
+     .used = &Gauges::session_streams},
+    {.name = "session-names-max",
+     .of = LimitOf::session,
+     .bounds = "Names of objects that a session was the first to tell",
+     .reached = "the row is rejected, too_many_names_of_session",
+     .field = field([](auto& options) -> auto& { return options.sessions.names_max; }),
+     .used = &Gauges::session_names,
+     .reason = RowReason::too_many_names_of_session},
+    {.name = "session-snapshots-max",
+     .of = LimitOf::session,
+     .bounds = "Snapshots held for a session; its oldest makes room",
+     .reached = "Error busy, while none can make room",
+     .field = field([](auto& options) -> auto& { return options.snapshots.session_snapshots_max; }),
+     .used = &Gauges::session_snapshots},
+    {.name = "session-snapshots-burst",
+     .of = LimitOf::session,
+     .bounds = "Snapshots a session may begin at once; from then on one each 50 ms",
+     .reached = "Error busy",
+     .field = field([](auto& options) -> auto& { return options.snapshots.burst; })},
+
+    // One subscriber
+    {.name = "subscriber-bytes-max",
+     .of = LimitOf::subscriber,
+     .bounds = "Bytes waiting for a slow subscriber",
+     .reached = "it loses whole ticks, which it sees by their numbers",
+     .field = field([](auto& options) -> auto& { return options.subscriber_bytes_max; }),
+     .used = &Gauges::subscriber_bytes},
+    {.name = "subscriber-ticks-max",
+     .of = LimitOf::subscriber,
+     .bounds = "Ticks waiting for a slow subscriber; 0: as many as fit the bytes, at most 64",
+     .reached = "it loses whole ticks, which it sees by their numbers",
+     .field = field([](auto& options) -> auto& { return options.subscriber_ticks_max; }),
+     .value_min = 0},
+
+    // All together
+    {.name = "objects-max",
+     .bounds = "Objects, alive, remembered after they left, or followed",
+     .reached = "the row is rejected, too_many_objects",
+     .field = field([](auto& options) -> auto& { return options.processor.objects.objects_max; }),
+     .used = &Gauges::objects_known,
+     .reason = RowReason::too_many_objects},
+    {.name = "queries-max",
+     .bounds = "Standing queries",
+     .reached = "the row is rejected, too_many_queries",
+     .field = field([](auto& options) -> auto& { return options.processor.queries.queries_max; }),
+     .used = &Gauges::queries,
+     .reason = RowReason::too_many_queries},
+    {.name = "neighbors-max",
+     .bounds = "Neighbours in all lists; an every-object query counts k for each object",
+     .reached =
+         "the row is rejected, too_many_neighbors; every-object queries that outgrow it leave",
+     .field = field([](auto& options) -> auto& { return options.processor.queries.neighbors_max; }),
+     .used = &Gauges::neighbors,
+     .reason = RowReason::too_many_neighbors},
+    {.name = "streams-max",
+     .bounds = "Streams",
+     .reached = "Error too_many_streams",
+     .field = field([](auto& options) -> auto& { return options.processor.queries.streams_max; }),
+     .used = &Gauges::streams},
+    {.name = "names-max",
+     .bounds = "Names of objects",
+     .reached = "the row is rejected, too_many_names",
+     .field = field([](auto& options) -> auto& { return options.names.names_max; }),
+     .used = &Gauges::names,
+     .reason = RowReason::too_many_names},
+    {.name = "name-bytes-max",
+     .bounds = "Bytes of all names of objects",
+     .reached = "the row is rejected, too_many_name_bytes",
+     .field = field([](auto& options) -> auto& { return options.names.bytes_max; }),
+     .used = &Gauges::name_bytes,
+     .reason = RowReason::too_many_name_bytes},
+    {.name = "sessions-max",
+     .bounds = "Sessions; when all are taken, the oldest that was never used makes room",
+     .reached = "Error too_many_sessions, while all are in use",
+     .field = field([](auto& options) -> auto& { return options.sessions.sessions_max; }),
+     .used = &Gauges::sessions},
+    {.name = "searches-max",
+     .bounds = "One-shot requests answered at a time",
+     .reached = "Error busy",
+     .field = field([](auto& options) -> auto& { return options.searches_max; }),
+     .used = &Gauges::searches},
+    {.name = "snapshots-max",
+     .bounds = "Snapshots held at a time",
+     .reached = "Error busy",
+     .field = field([](auto& options) -> auto& { return options.snapshots.snapshots_max; }),
+     .used = &Gauges::snapshots},
+    {.name = "decode-requests-max",
+     .bounds = "Requests read and not applied",
+     .reached = "no more are read until some are applied",
+     .field = field([](auto& options) -> auto& { return options.decode_requests_max; }),
+     .used = &Gauges::decoding_requests},
+    {.name = "decode-bytes-max",
+     .bounds = "Bytes read and not applied",
+     .reached = "no more are read until some are applied",
+     .field = field([](auto& options) -> auto& { return options.decode_bytes_max; }),
+     .used = &Gauges::decoding_bytes},
+    {.name = "connections-max",
+     .bounds = "Connections to the commands endpoint",
+     .reached = "a further one is closed at once; ZeroMQ tries again until there is room",
+     .field = field([](auto& options) -> auto& { return options.connections_max; }),
+     .used = &Gauges::connections},
+    {.name = "subscribers-max",
+     .bounds = "Connections to the results endpoint",
+     .reached = "a further one is closed at once; ZeroMQ tries again until there is room",
+     .field = field([](auto& options) -> auto& { return options.subscribers_max; }),
+     .used = &Gauges::subscribers},
+    {.name = "http-connections-max",
+     .bounds = "Connections to the http endpoint",
+     .reached = "a further one is closed at once",
+     .field = field([](auto& options) -> auto& { return options.http_connections_max; }),
+     .used = &Gauges::http_connections},
+});
+
+}  // namespace
+
+std::string_view to_string(LimitOf of) {
+  switch (of) {
+    case LimitOf::request:
+      return "request";
+    case LimitOf::session:
+      return "session";
+    case LimitOf::subscriber:
+      return "subscriber";
+    case LimitOf::server:
+      return "server";
+  }
+  return "unknown";
+}
+
+std::span<const Limit> limit_table() {
+  return table;
+}
+
+protocol::ReachedLimit reached(std::string_view name, const ServerOptions& options) {
+  const auto found = std::ranges::find(table, name, &Limit::name);
+  check_invariant(found != table.end(), "every limit that refuses is in the table");
+  return {std::string(name), found->field.get(options)};
+}
+
+protocol::ReachedLimit reached(RowReason reason, const ServerOptions& options) {
+  const auto found = std::ranges::find(table, reason, &Limit::reason);
+  if (reason == RowReason::none || found == table.end()) return {};
+  return {std::string(found->name), found->field.get(options)};
+}
+
+}  // namespace starling::stream
