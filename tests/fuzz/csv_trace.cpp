@@ -1,5 +1,5 @@
 // A table of positions: by header names, by numbers, or whatever layout its header has. Which of
-// these follows from the input's length: each reading takes megabytes of buffers.
+// these follows from the input's length, so that each run is short.
 #include "tests/fuzz/trace_input.hpp"
 
 namespace starling::fuzz {

@@ -27,7 +27,10 @@ class Exchange {
     const auto port =
         static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1)));
     Tcp::socket socket(loop_);
-    socket.connect({asio::ip::make_address("127.0.0.1"), port});
+    bool is_done = false;  // not by a blocking connect, which libFuzzer's alarm would interrupt
+    socket.async_connect({asio::ip::make_address("127.0.0.1"), port},
+                         [&](const boost::system::error_code&) { is_done = true; });
+    while (!is_done) loop_.run_one();
     socket.set_option(asio::socket_base::linger(true, 0));  // or a million wait in TIME_WAIT
     boost::system::error_code ignored;
     asio::write(socket, asio::buffer(request.substr(0, request.size() / 2)), ignored);
@@ -35,7 +38,7 @@ class Exchange {
     asio::write(socket, asio::buffer(request.substr(request.size() / 2)), ignored);
     socket.shutdown(Tcp::socket::shutdown_send, ignored);
     std::string answer;
-    bool is_done = false;
+    is_done = false;
     asio::async_read(socket, asio::dynamic_buffer(answer),
                      [&](const boost::system::error_code&, std::size_t) { is_done = true; });
     while (!is_done) loop_.run_one();

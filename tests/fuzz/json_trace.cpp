@@ -19,7 +19,7 @@ std::vector<std::string> seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace starling::fuzz;
   const MemoryFile file(text_of(data, size));
-  // The length chooses: each reading takes megabytes of buffers.
+  // The length chooses, so that each run is short.
   if (size % 2 == 0)
     read_trace(file, {.format = "opensky"});
   else

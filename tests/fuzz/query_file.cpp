@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace starling;
   using namespace starling::fuzz;
   const MemoryFile file(text_of(data, size));
-  // The length chooses the space: each reading takes megabytes of buffers.
+  // The length chooses the space, so that each run is short.
   constexpr Space spaces[] = {Space::planar2, Space::planar3, Space::wgs84};
   const Lattice lattice({.space = spaces[size % std::size(spaces)]});
   sim::NameTable query_names;
