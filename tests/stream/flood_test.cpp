@@ -80,7 +80,7 @@ class FloodTest : public testing::Test {
 
   // What is read and waits to be decoded, then what ZeroMQ holds for each of three producers, and
   // what the decoder and the allocator keep on top.
-  static constexpr std::size_t growth_bytes_max = 256 * mebibyte;
+  static constexpr std::size_t growth_bytes_max = 256 * mebibyte + sanitizer_bytes;
 
   RunningServer server{options()};
 };

@@ -17,9 +17,8 @@ constexpr std::uint64_t frames_default = 20'000;
 constexpr std::uint64_t frames_at_a_time = 250;  // below the replies that ZeroMQ keeps for a peer
 constexpr std::uint64_t rounds_between_checks = 20;
 
-// Beyond what the process had once the tables, queues and (under sanitizers) the quarantine of
-// freed memory had been filled by the first tenth of the frames.
-constexpr std::size_t growth_bytes_max = std::size_t{64} << 20;
+// Beyond what the process had once the first tenth of the frames had filled tables and queues.
+constexpr std::size_t growth_bytes_max = (std::size_t{64} << 20) + sanitizer_bytes;
 
 std::uint64_t frame_count() {
   const char* count = std::getenv("STARLING_HOSTILE_FRAMES");

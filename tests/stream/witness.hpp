@@ -43,6 +43,15 @@ class Witness {
   std::int64_t time_us_;  ///< of the objects, which is all that counts for them
 };
 
+/// What a sanitizer takes beside the process itself: freed memory, shadows.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr std::size_t sanitizer_bytes = std::size_t{256} << 20;  // its quarantine
+#elif defined(__SANITIZE_THREAD__)
+inline constexpr std::size_t sanitizer_bytes = std::size_t{2} << 30;
+#else
+inline constexpr std::size_t sanitizer_bytes = 0;
+#endif
+
 /// Memory of this process that is in use, as the system counts it.
 std::size_t resident_bytes();
 
