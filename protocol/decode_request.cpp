@@ -77,6 +77,8 @@ Refusal read(const wire::Hello& table, const Limits& limits, Hello& hello) {
 }
 
 Refusal read(const wire::UpdateBatch& table, const Limits& limits, UpdateBatch& batch) {
+  if (auto refusal = check_alignment(table.ids(), table.times_us(), table.coordinates()))
+    return refusal;
   batch = {.ids = to_span(table.ids()),
            .times_us = to_span(table.times_us()),
            .components = table.components(),
@@ -93,6 +95,7 @@ Refusal read(const wire::UpdateBatch& table, const Limits& limits, UpdateBatch& 
 }
 
 Refusal read(const wire::UpdateTags& table, const Limits& limits, UpdateTags& batch) {
+  if (auto refusal = check_alignment(table.ids(), table.times_us())) return refusal;
   batch = {.ids = to_span(table.ids()),
            .times_us = to_span(table.times_us()),
            .set = to_span(table.set()),
@@ -105,12 +108,14 @@ Refusal read(const wire::UpdateTags& table, const Limits& limits, UpdateTags& ba
 }
 
 Refusal read(const wire::RemoveObjects& table, const Limits& limits, RemoveObjects& batch) {
+  if (auto refusal = check_alignment(table.ids(), table.times_us())) return refusal;
   batch = {.ids = to_span(table.ids()), .times_us = to_span(table.times_us())};
   if (auto refusal = check_row_count("ids", batch.ids.size(), rows_max(limits))) return refusal;
   return check_same_length("times_us", batch.times_us.size(), batch.ids.size());
 }
 
 Refusal read(const wire::PutNames& table, const Limits& limits, PutNames& batch) {
+  if (auto refusal = check_alignment(table.ids())) return refusal;
   batch.ids = to_span(table.ids());
   const std::size_t text_count = table.texts() == nullptr ? 0 : table.texts()->size();
   if (auto refusal = check_row_count("ids", batch.ids.size(), rows_max(limits))) return refusal;
@@ -177,12 +182,14 @@ Refusal read(const wire::PutQueries& table, const Limits& limits, PutQueries& ba
 }
 
 Refusal read(const wire::RemoveQueries& table, const Limits& limits, RemoveQueries& batch) {
+  if (auto refusal = check_alignment(table.ids())) return refusal;
   batch = {.stream = to_view(table.stream()), .ids = to_span(table.ids())};
   if (auto refusal = check_stream_name(batch.stream)) return refusal;
   return check_row_count("ids", batch.ids.size(), rows_max(limits));
 }
 
 Refusal read(const wire::GetSnapshot& table, const Limits& limits, GetSnapshot& request) {
+  if (auto refusal = check_alignment(table.query_ids())) return refusal;
   request = {.stream = to_view(table.stream()),
              .query_ids = to_span(table.query_ids()),
              .page = table.page()};
@@ -218,6 +225,7 @@ Refusal read(const wire::ReportReceived& table, const Limits&, ReportReceived& r
 }
 
 Refusal read(const wire::GetNames& table, const Limits& limits, GetNames& request) {
+  if (auto refusal = check_alignment(table.object_ids())) return refusal;
   request.object_ids = to_span(table.object_ids());
   return check_row_count("object_ids", request.object_ids.size(),
                          {"names-asked-max", limits.names_asked_max});

@@ -156,6 +156,9 @@ flatbuffers::Offset<wire::ListChunk> add_lists(flatbuffers::FlatBufferBuilder& b
 
 std::optional<Problem> read_lists(const wire::ListChunk* table, ListChunk& lists) {
   if (table == nullptr) return malformed("A message that carries lists has none.");
+  if (auto refusal = check_alignment(table->query_ids(), table->subject_ids(), table->object_ids(),
+                                     table->distances_m(), table->positions()))
+    return refusal;
   lists = {.query_ids = to_span(table->query_ids()),
            .has_subject = to_span(table->has_subject()),
            .subject_ids = to_span(table->subject_ids()),

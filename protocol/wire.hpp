@@ -58,6 +58,17 @@ inline Problem malformed(std::string sentence) {
   return {ErrorCode::malformed, std::move(sentence)};
 }
 
+/// FlatBuffers' verifier looks at where an array's length lies, not at its elements.
+template <class... T>
+std::optional<Problem> check_alignment(const flatbuffers::Vector<T>*... vectors) {
+  const auto lies_well = []<class Element>(const flatbuffers::Vector<Element>* vector) {
+    return vector == nullptr || vector->size() == 0 ||
+           std::bit_cast<std::uintptr_t>(vector->Data()) % alignof(Element) == 0;
+  };
+  if ((lies_well(vectors) && ...)) return std::nullopt;
+  return malformed("An array of 8-byte numbers does not begin at a multiple of 8 in the frame.");
+}
+
 /// The root table T of a frame, if every offset and length in it holds and the identifier is right.
 template <class T>
 const T* verified_root(std::span<const std::byte> bytes, const char* identifier,

@@ -16,7 +16,7 @@ class ByteReader {
   static constexpr int end_of_file = -1;
 
   /// Passes over a byte order mark.
-  explicit ByteReader(TextInput& input) : input_(input), buffer_(256 << 10) {
+  explicit ByteReader(TextInput& input) : input_(input), buffer_(read_bytes) {
     peek();
     position_ = buffered().size() - without_byte_order_mark(buffered()).size();
   }

@@ -13,8 +13,6 @@
 namespace starling::sim {
 namespace {
 
-constexpr std::size_t chunk_bytes = 256 << 10;
-
 class SumoParser {
  public:
   SumoParser(const std::string& path, bool persons, const RecordHandler& handler)
@@ -96,7 +94,7 @@ class SumoParser {
 void read_sumo_records(TextInput& input, const RecordOptions& options,
                        const RecordHandler& handler) {
   SumoParser parser(input.path(), options.persons, handler);
-  std::vector<char> chunk(chunk_bytes);
+  std::vector<char> chunk(read_bytes);
   for (bool last = false; !last;) {
     const std::size_t bytes = input.read(chunk);
     last = bytes < chunk.size();

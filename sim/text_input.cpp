@@ -20,8 +20,6 @@
 namespace starling::sim {
 namespace {
 
-constexpr unsigned gz_buffer_bytes = 256 << 10;
-
 [[noreturn]] void fail_to_open(const std::string& path) {
   throw TraceError(path + ": cannot be opened: " +
                    std::string(errno != 0 ? std::strerror(errno) : "out of memory"));
@@ -38,7 +36,7 @@ class GzipSource : public TextInput::Source {
     errno = 0;
     file_ = gzopen(path_.c_str(), "rbe");
     if (!file_) fail_to_open(path_);
-    gzbuffer(file_, gz_buffer_bytes);
+    gzbuffer(file_, static_cast<unsigned>(read_bytes));
   }
   ~GzipSource() override { gzclose(file_); }
   GzipSource(const GzipSource&) = delete;

@@ -10,6 +10,13 @@
 
 namespace starling::sim {
 
+/// How much readers take from a file at a time.
+#ifdef STARLING_FUZZ
+inline constexpr std::size_t read_bytes = 64;  // short inputs are to cross its ends, too
+#else
+inline constexpr std::size_t read_bytes = 256 << 10;
+#endif
+
 class TextInput {
  public:
   /// Throws TraceError if the file cannot be opened.

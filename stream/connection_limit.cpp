@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "protocol/zmq_frames.hpp"
+#include "stream/clocks.hpp"
 
 namespace starling::stream {
 
@@ -51,6 +52,13 @@ ConnectionLimit::~ConnectionLimit() {
   zmq_socket_monitor(socket_.handle(), nullptr, 0);
 }
 
+bool ConnectionLimit::ended_within(std::int64_t period_us) {
+  while (drain()) {
+  }
+  watch_.check_soon();
+  return last_end_us_ && steady_now_us() - *last_end_us_ < period_us;
+}
+
 bool ConnectionLimit::drain() {
   for (int count = 0; count < events_per_turn; ++count) {
     zmq::message_t frame;
@@ -58,7 +66,7 @@ bool ConnectionLimit::drain() {
     const Event event = to_event(frame);
     protocol::receive_now(events_, frame);  // the endpoint, which comes with it
     if (event.kind == ZMQ_EVENT_ACCEPTED) accepted(event.descriptor);
-    if (event.kind == ZMQ_EVENT_DISCONNECTED) connections_.erase(event.descriptor);
+    if (event.kind == ZMQ_EVENT_DISCONNECTED) ended(event.descriptor);
   }
   return true;
 }
@@ -72,6 +80,11 @@ void ConnectionLimit::accepted(int descriptor) {
   }
   ++refused_;
   ::shutdown(descriptor, SHUT_RDWR);
+}
+
+void ConnectionLimit::ended(int descriptor) {
+  connections_.erase(descriptor);
+  last_end_us_ = steady_now_us();
 }
 
 }  // namespace starling::stream

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <unordered_set>
 
@@ -22,18 +23,22 @@ class ConnectionLimit {
   ~ConnectionLimit();
 
   std::size_t count() const { return connections_.size(); }
+  /// Whether a connection ended in the last `period_us`, by all that ZeroMQ has told until now.
+  bool ended_within(std::int64_t period_us);
   /// Connections shut down so far.
   std::uint64_t refused() const { return refused_; }
 
  private:
   bool drain();
   void accepted(int descriptor);
+  void ended(int descriptor);
 
   zmq::socket_t& socket_;
   zmq::socket_t events_;
   std::size_t connections_max_;
   std::unordered_set<int> connections_;  ///< by file descriptor
   std::uint64_t refused_ = 0;
+  std::optional<std::int64_t> last_end_us_;
   ZmqWatch watch_;
 };
 

@@ -242,7 +242,9 @@ void RequestHandler::report_received(const Caller& caller,
     return refuse(caller, error.problem.code, error.problem.sentence);
   }
   if (request.epoch == parts_.publisher.epoch())
-    parts_.metrics.lost_by_subscribers(losses_.report(caller.head.session, *stream, request.lost));
+    parts_.metrics.lost_by_subscribers(
+        losses_.report(caller.head.session, *stream, request.lost,
+                       parts_.publisher.sequence(*stream, parts_.processor.last_tick())));
   parts_.send(caller.peer, protocol::encode_done(caller.reply_head()));
 }
 

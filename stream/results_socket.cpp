@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cstdint>
 #include <unordered_map>
 #include <utility>
 
@@ -23,6 +24,9 @@ constexpr int joins_per_turn = 256;
 // XPUB keeps every topic that its peers ask for; ours is for the count alone and stays bounded.
 constexpr std::size_t topics_max = 1u << 16;
 constexpr std::size_t topic_bytes_max = 256;
+
+// How long a subscriber's leaving may take within ZeroMQ: it takes one turn of its thread.
+constexpr std::int64_t leaving_us = 1'000'000;
 
 /// Bytes that ZeroMQ still holds for some subscriber; its threads count down.
 using WaitingBytes = std::atomic<std::size_t>;
@@ -137,9 +141,12 @@ struct ResultsSocket::State {
   }
 
   // Existing subscribers' pipes follow the option; a new one's starts with what was set before
-  // bind.
+  // bind. To set it while a pipe is being closed would write to one that is gone, in ZeroMQ before
+  // 4.3.5; so that waits until nobody has left for a while.
   void set_mark() {
-    if (!mark_is_fixed) socket.set(zmq::sockopt::sndhwm, mark.messages());
+    if (mark_is_fixed) return;
+    mark_is_due = connections->ended_within(leaving_us);
+    if (!mark_is_due) socket.set(zmq::sockopt::sndhwm, mark.messages());
   }
 
   void follow(const std::vector<protocol::TickMessage>& messages) {
@@ -148,7 +155,7 @@ struct ResultsSocket::State {
       next.message_bytes = std::max(next.message_bytes, message.bytes());
     const int before = mark.messages();
     mark.follow(next);
-    if (mark.messages() != before) set_mark();
+    if (mark.messages() != before || mark_is_due) set_mark();
   }
 
   void send(protocol::TickMessage message) {
@@ -164,6 +171,7 @@ struct ResultsSocket::State {
   std::string endpoint;
   HighWaterMark mark;
   bool mark_is_fixed;
+  bool mark_is_due = false;
   std::shared_ptr<WaitingBytes> waiting = std::make_shared<WaitingBytes>(0);
   std::unordered_map<std::string, std::uint64_t> topics;
   std::uint64_t total = 0;

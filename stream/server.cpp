@@ -71,6 +71,14 @@ int replies_waiting_max(const protocol::Limits& limits) {
   return static_cast<int>(std::min(limits.unanswered_max, 1u << 20) * 4);
 }
 
+/// From one peer, while decoding does not keep up: no more bytes than decoding may hold itself.
+int requests_waiting_max(const ServerOptions& options) {
+  constexpr std::size_t most = 1000;
+  const std::size_t frame_bytes_max = std::max<std::size_t>(options.limits.frame_bytes_max, 1);
+  return static_cast<int>(
+      std::clamp<std::size_t>(options.decode_bytes_max / frame_bytes_max, 1, most));
+}
+
 /// What cannot be bound is an endpoint with a name, not an errno.
 template <class Socket, class... Arguments>
 std::unique_ptr<Socket> bound(const std::string& endpoint, Arguments&&... arguments) {
@@ -99,8 +107,8 @@ struct Server::State {
                                            .connections_max = options.http_connections_max},
                                [this](std::string_view target) { return answer_http(target); })),
         endpoints{commands->endpoint(), results->endpoint(), http->endpoint()},
-        ticker(loop, {options.tick_period_us, options.future_max_us}, processor, publisher,
-               *results, metrics),
+        ticker(loop, {options.tick_period_us, options.future_max_us, options.wall_now_us},
+               processor, publisher, *results, metrics),
         handler(options, handler_parts()),
         decoder(loop, options.decode_threads),
         expiry(loop),
@@ -112,6 +120,7 @@ struct Server::State {
     return {.endpoint = options.commands_endpoint,
             .message_bytes_max = options.limits.frame_bytes_max,
             .send_hwm = replies_waiting_max(options.limits),
+            .receive_hwm = requests_waiting_max(options),
             .linger_ms = options.linger_ms,
             .connections_max = options.connections_max};
   }

@@ -2,13 +2,18 @@
 // for ReportReceived.
 #include "stream/subscriber_losses.hpp"
 
+#include <algorithm>
+
 namespace starling::stream {
 
-std::uint64_t SubscriberLosses::report(std::uint64_t session, StreamId stream, std::uint64_t lost) {
-  std::uint64_t& known = lost_[{session, stream}];
+std::uint64_t SubscriberLosses::report(std::uint64_t session, StreamId stream, std::uint64_t lost,
+                                       std::uint64_t published) {
+  Lost& known = lost_[{session, stream}];
   // Less than before: the session has subscribed anew and counts from zero.
-  const std::uint64_t news = lost >= known ? lost - known : lost;
-  known = lost;
+  const std::uint64_t said = lost >= known.reported ? lost - known.reported : lost;
+  const std::uint64_t news = std::min(said, published - std::min(published, known.believed));
+  known.reported = lost;
+  known.believed += news;
   return news;
 }
 

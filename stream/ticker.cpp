@@ -2,6 +2,7 @@
 // All on the loop but the encoding, which has a worker of its own.
 #include "stream/ticker.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <utility>
@@ -66,7 +67,7 @@ struct Ticker::State {
         std::chrono::steady_clock::time_point(std::chrono::microseconds(clock->next_due_us())));
     timer.async_wait([this](const boost::system::error_code& error) {
       if (error || stopping) return;
-      const auto decision = clock->poll(steady_now_us(), wall_now_us(), is_busy());
+      const auto decision = clock->poll(steady_now_us(), options.wall_now_us(), is_busy());
       metrics.overrun(decision.overruns);
       if (decision.overruns > 0)
         spdlog::debug("{} ticks skipped: the one before is not finished", decision.overruns);
@@ -166,7 +167,10 @@ Ticker::Begun Ticker::advance(std::int64_t tau_us, Finished finished) {
 }
 
 std::optional<std::int64_t> Ticker::base_time_us() const {
-  return is_manual() ? state_->processor.last_tau_us() : wall_now_us();
+  const auto last_us = state_->processor.last_tau_us();
+  if (is_manual()) return last_us;
+  const std::int64_t now_us = state_->options.wall_now_us();
+  return std::max(now_us, last_us.value_or(now_us));
 }
 
 std::int64_t Ticker::event_time_max_us() const {

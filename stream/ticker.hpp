@@ -25,6 +25,7 @@ namespace starling::stream {
 struct TickerOptions {
   std::optional<std::int64_t> period_us;      ///< none: ticks on request alone
   std::optional<std::int64_t> future_max_us;  ///< none: no limit
+  std::function<std::int64_t()> wall_now_us;  ///< asked on the loop
 };
 
 struct TickOutcome {
@@ -50,7 +51,8 @@ class Ticker {
   /// On request: a tick at `tau_us`.
   Begun advance(std::int64_t tau_us, Finished finished);
 
-  /// The time that leases count from: the wall clock, or the last tick's tau, if there was one.
+  /// The time that leases count from: the wall clock, held at the last tick's tau where it was set
+  /// back; on request, that tau, if there was a tick.
   std::optional<std::int64_t> base_time_us() const;
   /// The latest event time that rows may have now.
   std::int64_t event_time_max_us() const;

@@ -1,6 +1,7 @@
 // Whatever arrives instead of a message, decoding ends with a value or a problem, never outside the
 // frame: truncated at every length, every bit flipped, random bytes. Sanitizer builds watch.
 #include <algorithm>
+#include <cstring>
 
 #include <gtest/gtest.h>
 
@@ -112,6 +113,37 @@ TEST(Corruption, ATickWithAnyBitFlippedOrCutShortIsReadOrRefused) {
   for (std::size_t size = 0; size < chunk.size(); ++size)
     EXPECT_TRUE(is_documented(decode_as_tick(
         header, Bytes(chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(size)))));
+}
+
+// FlatBuffers' verifier lets the elements of an array begin 4 bytes away from where numbers of 8
+// may be read. One element fewer and 4 bytes later is such an array, with all its bytes in the
+// frame.
+TEST(Corruption, AnArrayThatIsNotAlignedIsRefused) {
+  const std::uint64_t ids[] = {0x1111111111111111, 0x2222222222222222};
+  Bytes bytes = test::copy_of(encode_request({1, 2, 3}, RemoveQueries{"riders", ids}));
+  const auto refusal = [&] {
+    const AlignedBytes frame(bytes);
+    return decode_request(frame, Limits{}).problem;
+  };
+  ASSERT_FALSE(refusal());
+  const auto word_at = [&](std::size_t at) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, bytes.data() + at, sizeof(word));
+    return word;
+  };
+  // The vector is where its first element follows its length.
+  std::size_t vector = 0;
+  while (word_at(vector) != 2 || word_at(vector + 4) != 0x11111111) vector += 4;
+  std::size_t offset = 0;
+  while (offset + word_at(offset) != vector) offset += 4;
+  const std::uint32_t later = word_at(offset) + 4;
+  const std::uint32_t one = 1;
+  std::memcpy(bytes.data() + offset, &later, sizeof(later));
+  std::memcpy(bytes.data() + vector + 4, &one, sizeof(one));
+  const auto problem = refusal();
+  ASSERT_TRUE(problem);
+  EXPECT_EQ(problem->code, ErrorCode::malformed);
+  EXPECT_NE(problem->sentence.find("multiple of 8"), std::string::npos) << problem->sentence;
 }
 
 TEST(Corruption, RandomBytesAndRandomDamageAreReadOrRefused) {

@@ -1,4 +1,6 @@
 // What bounds producers, subscribers and questioners: credit, snapshots, names.
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "protocol/text_id.hpp"
@@ -168,12 +170,21 @@ TEST(SnapshotStore, ASnapshotThatNobodyPagesThroughIsGivenUp) {
 
 TEST(SubscriberLosses, OnlyWhatIsNewIsCounted) {
   SubscriberLosses losses;
-  EXPECT_EQ(losses.report(1, StreamId{0}, 3), 3u);
-  EXPECT_EQ(losses.report(1, StreamId{0}, 3), 0u);
-  EXPECT_EQ(losses.report(1, StreamId{0}, 5), 2u);
-  EXPECT_EQ(losses.report(1, StreamId{1}, 1), 1u);
-  EXPECT_EQ(losses.report(2, StreamId{0}, 1), 1u);
-  EXPECT_EQ(losses.report(1, StreamId{0}, 1), 1u) << "a new subscription counts from zero";
+  EXPECT_EQ(losses.report(1, StreamId{0}, 3, 9), 3u);
+  EXPECT_EQ(losses.report(1, StreamId{0}, 3, 9), 0u);
+  EXPECT_EQ(losses.report(1, StreamId{0}, 5, 9), 2u);
+  EXPECT_EQ(losses.report(1, StreamId{1}, 1, 9), 1u);
+  EXPECT_EQ(losses.report(2, StreamId{0}, 1, 9), 1u);
+  EXPECT_EQ(losses.report(1, StreamId{0}, 1, 9), 1u) << "a new subscription counts from zero";
+}
+
+TEST(SubscriberLosses, NobodyIsBelievedToHaveLostMoreThanWasPublished) {
+  SubscriberLosses losses;
+  constexpr auto lie = std::numeric_limits<std::uint64_t>::max();
+  EXPECT_EQ(losses.report(1, StreamId{0}, lie, 9), 9u);
+  EXPECT_EQ(losses.report(1, StreamId{0}, 1, 9), 0u);
+  EXPECT_EQ(losses.report(1, StreamId{0}, lie, 10), 1u);
+  EXPECT_EQ(losses.report(2, StreamId{0}, 4, 10), 4u) << "others are believed as before";
 }
 
 }  // namespace

@@ -1,0 +1,35 @@
+// The file of `starling replay --queries`, in one space or another.
+#include "sim/query_file.hpp"
+
+#include <unordered_set>
+
+#include "tests/fuzz/trace_input.hpp"
+
+namespace starling::fuzz {
+
+std::vector<std::string> seeds() {
+  return {"query_id,lat,lon\n1,48.5,9.25\nhome,-90,180\n", "query_id,x,y\n1,2.5,-1e5\n",
+          "query_id, follow\n\"a, b\",\"tram \"\"7\"\"\"\n2,7\n", "x,y,z,query_id\r\n1,2,3,4\r\n"};
+}
+
+}  // namespace starling::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace starling;
+  using namespace starling::fuzz;
+  const MemoryFile file(text_of(data, size));
+  // The length chooses the space, so that each run is short.
+  constexpr Space spaces[] = {Space::planar2, Space::planar3, Space::wgs84};
+  const Lattice lattice({.space = spaces[size % std::size(spaces)]});
+  sim::NameTable query_names;
+  sim::NameTable object_names;
+  try {
+    std::unordered_set<std::uint64_t> ids;
+    for (const auto& query :
+         sim::read_query_file(file.path(), {}, lattice, query_names, object_names))
+      check_invariant(ids.insert(to_number(query.id)).second, "a query stands in a file once");
+  } catch (const sim::TraceError& error) {
+    check_invariant(*error.what() != '\0', "an error says something");
+  }
+  return 0;
+}

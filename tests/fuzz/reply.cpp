@@ -1,0 +1,38 @@
+// A frame from a server, as a client takes it.
+#include "protocol/list_store.hpp"
+#include "protocol/reply_codec.hpp"
+#include "tests/fuzz/target.hpp"
+#include "tests/protocol/samples.hpp"
+
+namespace starling::fuzz {
+
+std::vector<std::string> seeds() {
+  std::vector<std::string> all;
+  for (const auto& sample : protocol::test::sample_reply_frames())
+    all.push_back(string_of(sample.bytes));
+  return all;
+}
+
+}  // namespace starling::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace starling;
+  using namespace starling::fuzz;
+  const std::string shifted = "." + std::string(text_of(data, size));
+  const protocol::AlignedBytes frame(bytes_of(shifted).subspan(1));
+  const auto decoded = protocol::decode_reply(frame);
+  if (decoded.problem) return 0;
+  const protocol::ListChunk* lists = nullptr;
+  if (const auto* page = std::get_if<protocol::SnapshotPage>(&decoded.body)) lists = &page->lists;
+  if (const auto* answer = std::get_if<protocol::Neighbors>(&decoded.body)) lists = &answer->lists;
+  if (const auto* names = std::get_if<protocol::Names>(&decoded.body))
+    protocol::encode_names(decoded.head, *names);
+  if (const auto* stats = std::get_if<protocol::Stats>(&decoded.body))
+    protocol::encode_stats(decoded.head, *stats);
+  if (lists != nullptr)
+    for (std::size_t list = 0; list < lists->list_count(); ++list) {
+      protocol::key_of(*lists, list);
+      protocol::list_of(*lists, list);
+    }
+  return 0;
+}

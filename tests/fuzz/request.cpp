@@ -1,0 +1,69 @@
+// A frame from a client, as the server's decode workers take it.
+#include "protocol/request_codec.hpp"
+#include "tests/fuzz/target.hpp"
+#include "tests/protocol/samples.hpp"
+
+namespace starling::fuzz {
+namespace {
+
+using namespace protocol;
+
+template <class T>
+void touch(std::span<const T> values) {
+  [[maybe_unused]] volatile T last{};
+  for (const T& value : values) last = value;
+}
+
+/// Reads each number where it lies, as those who apply the request do.
+void touch_arrays(const RequestBody& body) {
+  std::visit(
+      [](const auto& request) {
+        if constexpr (requires { request.ids; }) touch(request.ids);
+        if constexpr (requires { request.times_us; }) touch(request.times_us);
+        if constexpr (requires { request.coordinates; }) touch(request.coordinates);
+        if constexpr (requires { request.query_ids; }) touch(request.query_ids);
+        if constexpr (requires { request.object_ids; }) touch(request.object_ids);
+      },
+      body);
+}
+
+/// A request that was read says the same once it is written and read again.
+void expect_round_trip(const DecodedRequest& decoded, const Limits& limits) {
+  const Frame written = encode_request(decoded.head, decoded.body);
+  const AlignedBytes frame(written.bytes());
+  const DecodedRequest again = decode_request(frame, limits);
+  check_invariant(!again.problem, "what we write can be read");
+  check_invariant(
+      string_of(encode_request(again.head, again.body).bytes()) == string_of(written.bytes()),
+      "a request says the same after a round trip");
+}
+
+}  // namespace
+
+std::vector<std::string> seeds() {
+  std::vector<std::string> all;
+  for (const auto& sample : protocol::test::sample_request_frames())
+    all.push_back(string_of(sample.bytes));
+  return all;
+}
+
+}  // namespace starling::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace starling;
+  using namespace starling::fuzz;
+  // At an odd address, as ZeroMQ may leave it: decoding is from the aligned copy.
+  const std::string shifted = "." + std::string(text_of(data, size));
+  for (const Space space : {Space::planar2, Space::planar3, Space::wgs84}) {
+    const protocol::Limits limits{.space = space};
+    const protocol::AlignedBytes frame(bytes_of(shifted).subspan(1));
+    const auto decoded = protocol::decode_request(frame, limits);
+    if (decoded.problem) {
+      check_invariant(decoded.problem->sentence.ends_with('.'), "a refusal is a sentence");
+      continue;
+    }
+    touch_arrays(decoded.body);
+    expect_round_trip(decoded, limits);
+  }
+  return 0;
+}

@@ -1,0 +1,60 @@
+// An input as a file in memory, and what holds of every trace that is read: only TraceError and
+// UsageError end it, and the counts are those of the rows.
+#pragma once
+
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "sim/trace_files.hpp"
+#include "tests/fuzz/target.hpp"
+
+namespace starling::fuzz {
+
+class MemoryFile {
+ public:
+  explicit MemoryFile(std::string_view text) : fd_(memfd_create("input", MFD_CLOEXEC)) {
+    while (fd_ >= 0 && !text.empty()) {
+      const ssize_t count = write(fd_, text.data(), text.size());
+      if (count <= 0) break;
+      text.remove_prefix(static_cast<std::size_t>(count));
+    }
+    if (fd_ < 0 || !text.empty()) throw std::runtime_error("memfd_create failed");
+  }
+  ~MemoryFile() { close(fd_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); }
+
+ private:
+  int fd_;
+};
+
+inline void read_trace(const MemoryFile& file, const sim::TraceOptions& options) {
+  sim::TraceCounts counts;
+  std::uint64_t rows = 0;
+  try {
+    const std::string paths[] = {file.path()};
+    const sim::Trace trace(paths, options);
+    const Lattice lattice({.space = trace.space()});
+    sim::NameTable names;
+    trace.read(lattice, names, counts, [&](const sim::TraceRow& row) {
+      ++rows;
+      LatticePoint point;
+      check_invariant(lattice.to_lattice(row.position, point) == PositionError::none,
+                      "a row has a place on the lattice");
+    });
+    check_invariant(rows == counts.rows, "every good row is handed on");
+  } catch (const sim::TraceError& error) {
+    check_invariant(*error.what() != '\0', "an error says something");
+  } catch (const sim::UsageError& error) {
+    check_invariant(*error.what() != '\0', "an error says something");
+  }
+}
+
+}  // namespace starling::fuzz

@@ -1,0 +1,97 @@
+// Producers that send without end and read nothing: others are served meanwhile, memory is bounded,
+// and afterwards every list is exact.
+#include <atomic>
+
+#include <gtest/gtest.h>
+
+#include "tests/stream/raw_peer.hpp"
+#include "tests/stream/witness.hpp"
+
+namespace starling::stream {
+namespace {
+
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+
+/// Sends one frame as often as the server takes it, and never reads, until it is destroyed.
+class Flood {
+ public:
+  Flood(const RunningServer& server, std::string frame)
+      : frame_(std::move(frame)), thread_([this, &server] { run(server); }) {}
+  ~Flood() {
+    stopped_ = true;
+    thread_.join();
+  }
+
+  std::size_t bytes_taken() const { return bytes_taken_; }
+
+ private:
+  void run(const RunningServer& server) {
+    zmq::socket_t socket(server.context(), zmq::socket_type::dealer);
+    socket.set(zmq::sockopt::linger, 0);
+    socket.set(zmq::sockopt::sndhwm, 2);  // what waits here is this test's memory
+    socket.set(zmq::sockopt::sndtimeo, 10);
+    socket.connect(server.endpoints().commands);
+    while (!stopped_)
+      if (socket.send(zmq::buffer(frame_), zmq::send_flags::none)) bytes_taken_ += frame_.size();
+  }
+
+  std::string frame_;
+  std::atomic<bool> stopped_{false};
+  std::atomic<std::size_t> bytes_taken_{0};
+  std::thread thread_;
+};
+
+/// Rows far from the witness, in a frame of about `bytes`.
+std::string update_of(std::uint64_t session, std::size_t bytes) {
+  Fixes fixes;
+  for (std::uint64_t id = 0; id < bytes / 32; ++id) fixes.add(id % 1000, 1, 0, 0);
+  return encoded({.request_id = 1, .session = session, .sequence = 1}, fixes.batch());
+}
+
+class FloodTest : public testing::Test {
+ protected:
+  static ServerOptions options() {
+    ServerOptions options = manual_options();
+    options.limits.frame_bytes_max = 4 * mebibyte;
+    options.limits.credit_bytes = 8 * mebibyte;
+    options.decode_bytes_max = 32 * mebibyte;
+    return options;
+  }
+
+  /// Three floods at a time, while a good client moves, ticks and compares.
+  void flood_until(std::size_t bytes, std::size_t frame_bytes) {
+    RawPeer peer(server.context(), server.endpoints().commands);
+    Witness witness(server);
+    test::Random random(1);
+    witness.move_and_expect_exact(random);
+    const std::size_t bytes_before = resident_bytes();
+    {
+      Flood first(server, update_of(peer.hello(), frame_bytes));
+      Flood second(server, update_of(peer.hello(), frame_bytes));
+      Flood unknown(server, update_of(1, frame_bytes));
+      EXPECT_TRUE(happens([&] {
+        witness.move_and_expect_exact(random);
+        return first.bytes_taken() + second.bytes_taken() + unknown.bytes_taken() >= bytes;
+      }));
+      EXPECT_LT(resident_bytes(), bytes_before + growth_bytes_max);
+    }
+    witness.move_and_expect_exact(random);
+  }
+
+  // What is read and waits to be decoded, then what ZeroMQ holds for each of three producers, and
+  // what the decoder and the allocator keep on top.
+  static constexpr std::size_t growth_bytes_max = 256 * mebibyte + sanitizer_bytes;
+
+  RunningServer server{options()};
+};
+
+TEST_F(FloodTest, OfLongRequestsHoldsUpNobodyAndTakesBoundedMemory) {
+  flood_until(1024 * mebibyte, 2 * mebibyte);
+}
+
+TEST_F(FloodTest, OfShortRequestsHoldsUpNobodyAndTakesBoundedMemory) {
+  flood_until(16 * mebibyte, 320);
+}
+
+}  // namespace
+}  // namespace starling::stream

@@ -1,0 +1,67 @@
+// What may befall the real binary from outside: it is stopped for a while, or its disk is full.
+#include "tests/stream/program.hpp"
+#include "tests/stream/witness.hpp"
+
+namespace starling::stream {
+namespace {
+
+constexpr std::uint64_t frozen_ms = 300;
+constexpr double overruns_min = 200;  // of the 300 that fall due
+
+class ProgramFaults : public ProgramTest {};
+
+TEST_F(ProgramFaults, AServerThatStoodStillSkipsItsTicksCountsThemAndIsExact) {
+  Program program(serve({"--tick", "1ms"}));
+  ASSERT_TRUE(program.says("ready")) << program.said();
+  const Endpoints endpoints{endpoint("commands"), endpoint("results"), endpoint("http")};
+  Witness witness(context, endpoints, Witness::Ticks::by_the_clock);
+  test::Random random(1);
+  witness.move_and_expect_exact(random);
+  const auto stat = [&](std::string_view name) {
+    const auto values = witness.client().get_stats().value();
+    return std::ranges::find(values, name, [](const auto& value) { return value.first; })->second;
+  };
+  for (int time = 0; time < 3; ++time) {
+    const double overruns = stat("starling_tick_overruns_total");
+    program.freeze();
+    while (witness.subscriber().poll(0)) {
+    }  // what had been sent
+    EXPECT_FALSE(witness.subscriber().poll(std::int64_t{frozen_ms}))
+        << "a tick of a process that stands still";
+    const std::uint64_t last_tick = to_number(witness.subscriber().state().held_at()->tick);
+    program.send_signal(SIGCONT);
+    ASSERT_TRUE(happens([&] { return witness.subscriber().poll(10); }));
+    EXPECT_LT(to_number(witness.subscriber().state().held_at()->tick), last_tick + frozen_ms / 3)
+        << "the ticks that fell due meanwhile were queued";
+    EXPECT_GE(stat("starling_tick_overruns_total") - overruns, overruns_min);
+    witness.move_and_expect_exact(random);
+  }
+  EXPECT_EQ(witness.subscriber().state().counters().ticks_lost, 0u);
+  program.send_signal(SIGTERM);
+  EXPECT_EQ(program.exit_status(), 0) << program.said();
+}
+
+// /dev/full takes nothing; a link gives it the names that choose the compression.
+TEST_F(ProgramFaults, AReplayOntoAFullDiskExitsOneWithOneSentenceAndNoSummary) {
+  const std::string trace = temporary_path("trace.csv");
+  std::ofstream rows(trace);
+  rows << "id,t,x,y\n";
+  for (int row = 0; row < 20'000; ++row) rows << row % 50 << ',' << row / 50 << ",1,2\n";
+  rows.close();
+  for (const std::string name : {"out.csv", "out.csv.gz"}) {
+    const std::string out = temporary_path(name);
+    ASSERT_EQ(symlink("/dev/full", out.c_str()), 0);
+    Program program({"replay", trace, "--columns", "id=id,time=t,x=x,y=y", "--out", out});
+    EXPECT_FALSE(program.says("replayed")) << program.said();
+    EXPECT_EQ(program.exit_status(), 1);
+    EXPECT_NE(program.said().find("starling: " + out + " cannot be "), std::string::npos)
+        << program.said();
+    EXPECT_NE(program.said().find("No space left on device\n"), std::string::npos)
+        << program.said();
+    unlink(out.c_str());
+  }
+  unlink(trace.c_str());
+}
+
+}  // namespace
+}  // namespace starling::stream

@@ -1,0 +1,117 @@
+// Frames of random bytes, and good frames damaged at random, at a live server: each is answered,
+// and beside them a good client's lists stay exact and memory bounded. STARLING_HOSTILE_FRAMES says
+// how many; the slow test sends a million.
+#include <algorithm>
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+#include "tests/protocol/samples.hpp"
+#include "tests/stream/raw_peer.hpp"
+#include "tests/stream/witness.hpp"
+
+namespace starling::stream {
+namespace {
+
+constexpr std::uint64_t frames_default = 20'000;
+constexpr std::uint64_t frames_at_a_time = 250;  // below the replies that ZeroMQ keeps for a peer
+constexpr std::uint64_t rounds_between_checks = 20;
+
+// Beyond what the process had once the first tenth of the frames had filled tables and queues.
+constexpr std::size_t growth_bytes_max = (std::size_t{64} << 20) + sanitizer_bytes;
+
+std::uint64_t frame_count() {
+  const char* count = std::getenv("STARLING_HOSTILE_FRAMES");
+  return count == nullptr ? frames_default : std::strtoull(count, nullptr, 10);
+}
+
+class HostilePeer {
+ public:
+  HostilePeer(const RunningServer& server, test::Random& random)
+      : peer_(server.context(), server.endpoints().commands),
+        random_(random),
+        session_(peer_.hello()) {}
+
+  void send_and_expect_answers(std::uint64_t count) {
+    for (std::uint64_t frame = 0; frame < count; ++frame) peer_.send(next_frame());
+    for (std::uint64_t frame = 0; frame < count; ++frame) {
+      const auto reply = peer_.receive();
+      ASSERT_TRUE(reply) << "a frame was not answered";
+      if (const auto* error = std::get_if<protocol::ErrorReply>(&reply->decoded.body))
+        sequence_ = std::max<std::uint64_t>(error->sequence_expected, 1);
+      else if (reply->decoded.head.sequence != 0)
+        sequence_ = reply->decoded.head.sequence + 1;
+    }
+  }
+
+ private:
+  std::string next_frame() {
+    if (random_.chance(0.1)) return noise(random_.below(400));
+    auto sample = random_.pick(samples_);
+    sample.head.session = session_;
+    if (sample.head.sequence != 0 && random_.chance(0.7)) sample.head.sequence = sequence_;
+    std::string frame = encoded(sample.head, sample.body);
+    if (random_.chance(0.1)) return frame;
+    if (random_.chance(0.1)) frame.resize(random_.below(frame.size()));
+    if (random_.chance(0.1)) frame += noise(random_.below(64));
+    for (std::uint64_t count = random_.below(6); count > 0 && !frame.empty(); --count)
+      damage(frame);
+    return frame;
+  }
+
+  std::string noise(std::uint64_t size) {
+    std::string bytes(size, '\0');
+    for (char& byte : bytes) byte = static_cast<char>(random_.next());
+    return bytes;
+  }
+
+  /// Noise, one bit, or a number such as offsets and lengths are.
+  void damage(std::string& frame) {
+    constexpr unsigned char numbers[] = {0, 1, 2, 4, 8, 0x7f, 0x80, 0xfc, 0xff};
+    char& byte = frame[random_.below(frame.size())];
+    switch (random_.below(3)) {
+      case 0:
+        byte = static_cast<char>(random_.next());
+        break;
+      case 1:
+        byte = static_cast<char>(byte ^ (1 << random_.below(8)));
+        break;
+      default:
+        byte = static_cast<char>(random_.pick(std::span<const unsigned char>(numbers)));
+    }
+  }
+
+  RawPeer peer_;
+  test::Random& random_;
+  std::vector<protocol::test::NamedRequest> samples_ = protocol::test::sample_requests();
+  std::uint64_t session_;
+  std::uint64_t sequence_ = 1;
+};
+
+TEST(HostileFrames, AreAllAnsweredWhileTheServerStaysExactAndBounded) {
+  for (const std::uint64_t seed : test::seeds(1)) {
+    SCOPED_TRACE(test::replay_hint(seed));
+    test::Random random(seed);
+    ServerOptions options = manual_options();
+    options.tick_period_us = 2000;  // ticks are not theirs to advance
+    options.processor.objects.objects_max = 1u << 14;
+    options.processor.queries.neighbors_max = 1u << 16;
+    RunningServer server(options);
+    Witness witness(server, Witness::Ticks::by_the_clock);
+    witness.move_and_expect_exact(random);
+    HostilePeer hostile(server, random);
+    const std::uint64_t rounds = frame_count() / frames_at_a_time;
+    std::size_t bytes_before = 0;
+    for (std::uint64_t round = 0; round < rounds && !testing::Test::HasFailure(); ++round) {
+      if (round == rounds / 10) bytes_before = resident_bytes();
+      hostile.send_and_expect_answers(frames_at_a_time);
+      if (round % rounds_between_checks == 0) witness.move_and_expect_exact(random);
+    }
+    witness.move_and_expect_exact(random);
+    EXPECT_LT(resident_bytes(), bytes_before + growth_bytes_max);
+    EXPECT_EQ(server.stat("starling_replies_dropped_total"), 0);
+  }
+}
+
+}  // namespace
+}  // namespace starling::stream
