@@ -18,7 +18,8 @@ std::vector<std::string> seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace starling;
   using namespace starling::fuzz;
-  const std::string shifted = "." + std::string(text_of(data, size));
+  std::string shifted = ".";
+  shifted += text_of(data, size);
   const protocol::AlignedBytes frame(bytes_of(shifted).subspan(1));
   const auto decoded = protocol::decode_reply(frame);
   if (decoded.problem) return 0;

@@ -53,7 +53,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace starling;
   using namespace starling::fuzz;
   // At an odd address, as ZeroMQ may leave it: decoding is from the aligned copy.
-  const std::string shifted = "." + std::string(text_of(data, size));
+  std::string shifted = ".";
+  shifted += text_of(data, size);
   for (const Space space : {Space::planar2, Space::planar3, Space::wgs84}) {
     const protocol::Limits limits{.space = space};
     const protocol::AlignedBytes frame(bytes_of(shifted).subspan(1));
