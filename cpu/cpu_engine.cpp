@@ -124,7 +124,11 @@ class CpuEngine final : public Engine {
     };
     if (queries.size() > at_once_max || std::ranges::any_of(queries, takes_long))
       return std::nullopt;
-    return finished_.answer_at_once(queries);
+    try {
+      return finished_.answer_at_once(queries);
+    } catch (const std::bad_alloc&) {
+      return std::nullopt;
+    }
   }
 
   void read_lists(std::vector<Slot> queries, AnswersHandler handler) override {

@@ -30,7 +30,7 @@ class FinishedTick {
 
   // Of the engine's thread:
 
-  /// Keeps questions out while ids of objects change. Waits for one question at most.
+  /// Keeps questions out while ids of objects change. Waits for a few questions at most.
   std::unique_lock<std::mutex> lock();
   /// The other index, for the tick under way.
   SpatialIndex& next_index() { return indexes_[1 - index_]; }
@@ -61,7 +61,9 @@ class FinishedTick {
 
   const ObjectSnapshot& objects_;
   std::atomic<bool> engine_waits_{false};
-  std::mutex mutex_;  ///< guards all below; the engine's thread, which alone writes, reads without
+  /// Guards all below; the engine's thread, which alone writes, reads without, and so does whoever
+  /// asks between ticks.
+  std::mutex mutex_;
   std::array<SpatialIndex, 2> indexes_;
   std::size_t index_ = 0;
   Tick tick_{};

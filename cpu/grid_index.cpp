@@ -63,7 +63,7 @@ bool GridIndex::build(const ObjectSnapshot& objects, const Box& box, Space space
       pool);
 
   resize_with_headroom(blocks_, block_count);
-  // A block of n objects has at most n / 3 + 1 cells, and one begin more.
+  // A block of n objects has at most n / cell_objects cells or one, and one begin more.
   resize_with_headroom(cell_begins_, count / cell_objects + 2 * block_count + 1);
   std::atomic<std::uint64_t> shared_cells{0};
   const std::size_t tasks = (block_count + blocks_per_task - 1) / blocks_per_task;

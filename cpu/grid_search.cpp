@@ -156,15 +156,14 @@ class GridSearch {
   // Fetches the objects of the centre's cell and of those above and below.
   void prefetch_around(const GridBlock& block, const Circle& circle) const {
     if (block.count == 0) return;
-    const std::uint32_t columns = block.grid.divisions[0].parts();
-    const std::uint32_t* cell = home_cell(block, circle);
+    const std::size_t columns = block.grid.divisions[0].parts();
     const std::uint32_t* begins = index_.cell_begins(block);
-    const std::uint32_t* ends = begins + block.grid.cells();
-    for (const std::uint32_t* row :
-         {std::max(begins, cell - columns), cell, std::min(ends, cell + columns)}) {
+    const auto cell = static_cast<std::size_t>(home_cell(block, circle) - begins);
+    for (const std::size_t near :
+         {cell - std::min(cell, columns), cell, std::min(cell + columns, block.grid.cells())}) {
       constexpr std::size_t line = 64 / sizeof(std::int32_t);
-      prefetch(entries_ + *row * stride);
-      prefetch(entries_ + *row * stride + line);
+      prefetch(entries_ + begins[near] * stride);
+      prefetch(entries_ + begins[near] * stride + line);
     }
   }
 

@@ -59,6 +59,9 @@ void append_xml(std::string& text, std::string_view value) {
       text += "\uFFFD";
     } else {
       text += byte;
+      // Of the other characters two are none of XML's: U+FFFE and U+FFFF.
+      if (text.ends_with("\xEF\xBF\xBE") || text.ends_with("\xEF\xBF\xBF"))
+        text.replace(text.size() - 3, 3, "\uFFFD");
     }
   }
 }

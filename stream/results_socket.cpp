@@ -62,7 +62,9 @@ void HighWaterMark::follow(const NextTick& next) {
   const int higher = that_fit(2 * typical_bytes_, next.messages);  // no going to and fro
   const bool is_idle = next.waiting_bytes == 0;
   ticks_until_lower_ = std::max(ticks_until_lower_ - 1, 0);
-  if (std::exchange(is_first_, false)) {
+  const bool is_first = std::exchange(is_first_, false);
+  if (!next.may_move) return;  // what is decided is set at once, or steps would be skipped
+  if (is_first) {
     messages_ = lower;
   } else if (higher > messages_ && is_idle) {
     messages_ = higher;
@@ -150,7 +152,9 @@ struct ResultsSocket::State {
   }
 
   void follow(const std::vector<protocol::TickMessage>& messages) {
-    HighWaterMark::NextTick next{.messages = messages.size(), .waiting_bytes = *waiting};
+    HighWaterMark::NextTick next{.messages = messages.size(),
+                                 .waiting_bytes = *waiting,
+                                 .may_move = !connections->ended_within(leaving_us)};
     for (const protocol::TickMessage& message : messages)
       next.message_bytes = std::max(next.message_bytes, message.bytes());
     const int before = mark.messages();

@@ -50,6 +50,7 @@ class HighWaterMark {
     std::size_t messages = 0;       ///< one a stream
     std::size_t message_bytes = 0;  ///< of the longest
     std::size_t waiting_bytes = 0;  ///< sent before and not yet with every subscriber
+    bool may_move = true;           ///< the socket can take another mark now
   };
   /// Before a tick is sent. The longest message counts at once and fades over some hundred ticks.
   void follow(const NextTick& next);

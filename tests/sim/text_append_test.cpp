@@ -33,6 +33,7 @@ TEST(TextAppend, JsonEscapesQuotesBackslashesAndControls) {
 TEST(TextAppend, BytesThatAreNotUtf8AreTakenForLatin1) {
   EXPECT_EQ(appended(append_json, "\xE9\xBF"), "\"\u00e9\u00bf\"");
   EXPECT_EQ(appended(append_xml, "\xE9"), "\u00e9");
+  EXPECT_EQ(appended(append_xml, "a\xEF\xBF\xBE\xEF\xBF\xBF"), "a\uFFFD\uFFFD");
 }
 
 TEST(TextAppend, NumbersReadBackToTheSame) {

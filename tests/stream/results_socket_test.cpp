@@ -74,6 +74,15 @@ TEST(HighWaterMark, ItIsLoweredUnderWayOnlyWhenMoreThanTheBudgetWaits) {
   EXPECT_EQ(mark.messages(), 32);
 }
 
+TEST(HighWaterMark, ItIsDecidedOnlyWhenItCanBeSet) {
+  HighWaterMark mark(budget_bytes);
+  follow(mark, 1, {.messages = 1, .message_bytes = budget_bytes / 16});
+  follow(mark, 200, {.messages = 1, .message_bytes = budget_bytes, .may_move = false});
+  EXPECT_EQ(mark.messages(), 16);
+  follow(mark, 1, {.messages = 1, .message_bytes = budget_bytes});
+  EXPECT_EQ(mark.messages(), 8) << "one step, not all that were due";
+}
+
 /// libzmq's pipe_t as far as marks go.
 class Pipe {
  public:
