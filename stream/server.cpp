@@ -66,9 +66,10 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
 }
 
 /// For one peer. ZeroMQ learns by halves of the mark what has been sent, so half of it may look
-/// taken; the other half is for a session's batches and as many other requests.
+/// taken; the other half is for a session's batches and as many other requests. It learns no more
+/// often than each millisecond, so below a thousand a quick peer's replies would be dropped.
 int replies_waiting_max(const protocol::Limits& limits) {
-  return static_cast<int>(std::min(limits.unanswered_max, 1u << 20) * 4);
+  return static_cast<int>(std::clamp(limits.unanswered_max, 250u, 1u << 20) * 4);
 }
 
 /// From one peer, while decoding does not keep up: no more bytes than decoding may hold itself.

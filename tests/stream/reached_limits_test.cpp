@@ -193,6 +193,7 @@ TEST_P(ReachedLimit, IsNamedWithItsValueChangesNothingAndTheServerGoesOn) {
   }
   EXPECT_EQ(producer.state(), state_before);
   const auto tick = producer.ask(protocol::AdvanceTick{1000});
+  ASSERT_TRUE(tick);
   EXPECT_TRUE(std::holds_alternative<protocol::TickDone>(tick->decoded.body));
 }
 
