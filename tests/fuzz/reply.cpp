@@ -18,9 +18,8 @@ std::vector<std::string> seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace starling;
   using namespace starling::fuzz;
-  std::string shifted = ".";
-  shifted += text_of(data, size);
-  const protocol::AlignedBytes frame(bytes_of(shifted).subspan(1));
+  const std::string received = shifted(data, size);
+  const protocol::AlignedBytes frame(bytes_of(received).subspan(1));
   const auto decoded = protocol::decode_reply(frame);
   if (decoded.problem) return 0;
   const protocol::ListChunk* lists = nullptr;

@@ -52,12 +52,10 @@ std::vector<std::string> seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace starling;
   using namespace starling::fuzz;
-  // At an odd address, as ZeroMQ may leave it: decoding is from the aligned copy.
-  std::string shifted = ".";
-  shifted += text_of(data, size);
+  const std::string received = shifted(data, size);
   for (const Space space : {Space::planar2, Space::planar3, Space::wgs84}) {
     const protocol::Limits limits{.space = space};
-    const protocol::AlignedBytes frame(bytes_of(shifted).subspan(1));
+    const protocol::AlignedBytes frame(bytes_of(received).subspan(1));
     const auto decoded = protocol::decode_request(frame, limits);
     if (decoded.problem) {
       check_invariant(decoded.problem->sentence.ends_with('.'), "a refusal is a sentence");

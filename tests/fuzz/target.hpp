@@ -31,4 +31,11 @@ inline std::string string_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+/// The bytes after one more: at an odd address, as ZeroMQ may leave a frame.
+inline std::string shifted(const std::uint8_t* data, std::size_t size) {
+  std::string text = ".";
+  text += text_of(data, size);
+  return text;
+}
+
 }  // namespace starling::fuzz
