@@ -28,6 +28,7 @@ struct TickOptions {
 template <class Workloads>
 std::vector<std::string> names_of(const Workloads& workloads) {
   std::vector<std::string> names;
+  names.reserve(workloads.size());
   for (const auto& workload : workloads) names.push_back(workload.name);
   return names;
 }

@@ -16,8 +16,9 @@ namespace {
 // Per command, since one flag means different things: --tick of serve takes "manual".
 std::string environment_name(const std::string& command, const std::string& flag) {
   std::string name = "STARLING_";
-  for (const char letter : command + "-" + flag)
-    name +=
+  name.append(command).append("_").append(flag);
+  for (char& letter : name)
+    letter =
         letter == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
   return name;
 }

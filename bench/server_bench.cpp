@@ -98,6 +98,7 @@ std::string server_figures_help() {
 
 void run_server_bench(const ServerBenchOptions& options, std::ostream& out) {
   std::vector<ServerWorkload> chosen;
+  chosen.reserve(options.workloads.size());
   for (const std::string& name : options.workloads) chosen.push_back(find(name));
   if (chosen.empty())
     for (const ServerWorkload& workload : server_workloads())

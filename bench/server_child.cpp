@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -45,9 +46,10 @@ double status_mib(const std::string& status, const std::string& name) {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string pattern = "/tmp/starling-bench-XXXXXX";
+    std::string pattern = std::filesystem::temp_directory_path() / "starling-bench-XXXXXX";
     if (mkdtemp(pattern.data()) == nullptr)
-      throw std::runtime_error("cannot make a folder in /tmp for the server's endpoints");
+      throw std::runtime_error("cannot make " + pattern +
+                               " for the server's endpoints; set TMPDIR to where there is room");
     path_ = pattern;
   }
   ~TemporaryFolder() {
@@ -78,6 +80,7 @@ ServerChild::ServerChild(const std::string& program, const std::vector<std::stri
                                      folder.endpoints()};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   pid_ = fork();

@@ -86,7 +86,7 @@ std::vector<double> echo_us(double seconds) {
   server.bind("tcp://127.0.0.1:*");
   const std::string endpoint = server.get(zmq::sockopt::last_endpoint);
   std::thread thread([&server] {
-    for (zmq::message_t message; server.recv(message) && message.size() > 0;)
+    for (zmq::message_t message; server.recv(message) && !message.empty();)
       server.send(message, zmq::send_flags::none);
   });
   zmq::context_t context;

@@ -27,8 +27,8 @@ struct BlockObjects {
   std::uint32_t count;     ///< at least 1
 };
 
-/// Working memory of order_by_cell.
-struct FillScratch {
+/// Working memory of order_by_cell, on cache lines of its own: each thread has one.
+struct alignas(64) FillScratch {
   std::vector<std::int32_t> objects;
   std::vector<std::uint32_t> cells;
 };

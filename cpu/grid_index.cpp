@@ -36,8 +36,8 @@ void GridIndex::clear() {
   objects_ = std::vector<std::int32_t>();
 }
 
-bool GridIndex::build(const ObjectSnapshot& objects, const Box& box, Space space,
-                      BucketScatter& scatter, ThreadPool& pool) {
+bool GridIndex::build(const ObjectSnapshot& objects, const Box& box, Space space, Scratch& scratch,
+                      ThreadPool& pool) {
   const std::size_t count = objects.alive_count();
   if (!choose_axes(box, space, count)) {
     clear();
@@ -48,6 +48,7 @@ bool GridIndex::build(const ObjectSnapshot& objects, const Box& box, Space space
                   std::max<std::size_t>(count / block_objects, 1));
   const std::size_t block_count = outer_.cells();
   resize_with_headroom(objects_, (count + padding) * stride());
+  BucketScatter& scatter = scratch.scatter;
   scatter.run(
       objects, block_count,
       [this](std::span<const LatticePoint> positions, const BucketRange& range,
@@ -67,13 +68,13 @@ bool GridIndex::build(const ObjectSnapshot& objects, const Box& box, Space space
   resize_with_headroom(cell_begins_, count / cell_objects + 2 * block_count + 1);
   std::atomic<std::uint64_t> shared_cells{0};
   const std::size_t tasks = (block_count + blocks_per_task - 1) / blocks_per_task;
-  pool.run(tasks, [&](std::size_t task, unsigned) {
-    FillScratch scratch;
+  scratch.fills.resize(pool.threads());
+  pool.run(tasks, [&](std::size_t task, unsigned thread) {
     std::uint64_t shared = 0;
     const std::size_t last = std::min((task + 1) * blocks_per_task, block_count);
     for (std::size_t block = task * blocks_per_task; block < last; ++block) {
       const std::uint32_t first = scatter.begin(block);
-      shared += fill_block(block, first, scatter.size(block), scratch);
+      shared += fill_block(block, first, scatter.size(block), scratch.fills[thread]);
     }
     shared_cells += shared;
   });

@@ -30,11 +30,17 @@ class GridIndex {
  public:
   using Axis = std::int32_t LatticePoint::*;
 
+  /// Working memory that one index after another may share.
+  struct Scratch {
+    BucketScatter scatter;
+    std::vector<FillScratch> fills;  ///< by thread
+  };
+
   explicit GridIndex(int dimensions) : dimensions_(static_cast<std::size_t>(dimensions)) {}
 
   /// False, and empty, where the objects are not flat (see axes()) or crowd so much that a cell
   /// would have very many: TreeIndex takes those.
-  bool build(const ObjectSnapshot& objects, const Box& box, Space space, BucketScatter& scatter,
+  bool build(const ObjectSnapshot& objects, const Box& box, Space space, Scratch& scratch,
              ThreadPool& pool);
   void clear();
 

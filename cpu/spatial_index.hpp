@@ -19,7 +19,7 @@ class SpatialIndex {
 
   /// Working memory that one index after another may share.
   struct Scratch {
-    BucketScatter scatter;
+    GridIndex::Scratch grid;
     PlaceSort sort;
   };
 
@@ -29,13 +29,13 @@ class SpatialIndex {
     if (objects.alive_count() == 0) return tree_.clear();
     cells_ = CellGrid(objects.box(), dimensions(space_));
     if (--builds_until_grid_ <= 0) {
-      is_grid_ = grid_.build(objects, objects.box(), space_, scratch.scatter, pool);
+      is_grid_ = grid_.build(objects, objects.box(), space_, scratch.grid, pool);
       builds_until_grid_ = is_grid_ ? 0 : grid_rest_builds;
     }
     if (is_grid_)
       tree_.clear();
     else
-      tree_.build(objects, cells_, scratch.sort, scratch.scatter, pool);
+      tree_.build(objects, cells_, scratch.sort, scratch.grid.scatter, pool);
   }
 
   /// Null if the tree holds the objects.

@@ -1,16 +1,18 @@
 // How the large arrays of ObjectTable and of the CPU engine grow.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
 namespace starling {
 
-/// Room for `count` elements in all. A sixteenth more when it has to grow: growth stays amortised
-/// and memory close to what is used.
+/// Room for `count` elements in all. It grows by a 32nd of what there is, or to `count` if that
+/// is more: growth stays amortised and memory close to what is used.
 template <class T>
 void reserve_with_headroom(std::vector<T>& values, std::size_t count) {
-  if (count > values.capacity()) values.reserve(count + count / 16);
+  const std::size_t room = values.capacity();
+  if (count > room) values.reserve(std::max(count, room + room / 32));
 }
 
 template <class T>

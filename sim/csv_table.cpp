@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <utility>
 
 #include "sim/row_parser.hpp"
 
@@ -93,10 +94,11 @@ void CsvTable::find_columns(std::span<const std::string> header) {
     }
     const std::optional<std::size_t> index = find_column(header, name);
     if (!index) {
-      std::string have;
-      for (const std::string& text : header) have.append(have.empty() ? "" : ", ").append(text);
-      throw TraceError(path_, fields_.front().line, 1,
-                       "there is no column '" + name + "'; the header has: " + have);
+      std::string sentence = "there is no column '" + name + "'; the header has";
+      const char* before = ": ";
+      for (const std::string& text : header)
+        sentence.append(std::exchange(before, ", ")).append(text);
+      throw TraceError(path_, fields_.front().line, 1, sentence);
     }
     indices_[part] = *index;
   }

@@ -27,6 +27,7 @@ bool differ(const protocol::HeldList& left, const protocol::HeldList& right, Rep
   if (on == ReportOn::distance) return left.neighbors != right.neighbors;
   const auto objects = [on](const protocol::HeldList& list) {
     std::vector<ObjectId> ids;
+    ids.reserve(list.neighbors.size());
     for (const protocol::HeldNeighbor& neighbor : list.neighbors) ids.push_back(neighbor.object);
     if (on == ReportOn::membership) std::ranges::sort(ids);
     return ids;

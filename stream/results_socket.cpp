@@ -6,6 +6,7 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -49,7 +50,7 @@ zmq::message_t lend(protocol::Frame frame, const std::shared_ptr<WaitingBytes>& 
   zmq::message_t part(
       const_cast<std::byte*>(bytes.data()), bytes.size(),
       [](void*, void* hint) { delete static_cast<Lent*>(hint); }, lent.get());
-  lent.release();
+  std::ignore = lent.release();  // ZeroMQ deletes it
   return part;
 }
 
