@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -12,9 +13,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "apps/engine_choice.hpp"
 #include "bench/bench.hpp"
 #include "bench/server_bench.hpp"
-#include "cpu/cpu_engine.hpp"
 #include "sim/time_text.hpp"
 
 namespace starling::apps {
@@ -22,6 +23,7 @@ namespace {
 
 struct TickOptions {
   bench::BenchOptions bench;
+  EngineFlags engine;
   std::string peer = "none";
 };
 
@@ -48,24 +50,27 @@ int run_tick(TickOptions& options) {
                  "-DSTARLING_BENCH=ON\n";
     return 2;
   }
-  if (bench.threads == 0) bench.threads = std::max(1u, std::thread::hardware_concurrency());
-  bench.engine_name = "cpu";
-  bench.make_engine = [threads = bench.threads](Space space) {
-    return cpu::make_engine({.space = space, .threads = threads, .pin_threads = true});
-  };
+  EngineFlags& flags = options.engine;
+  if (flags.threads == 0) flags.threads = std::max(1u, std::thread::hardware_concurrency());
+  const EngineChoice engine = choose_engine(flags);
+  bench.engine_name = engine.name == "cpu" ? "cpu, threads " + std::to_string(flags.threads)
+                                           : engine.name + " " + engine.why;
+  bench.make_engine = engine.make;
   bench::run_bench(bench, std::cout);
   return 0;
 }
 
 std::function<int()> add_tick(CLI::App& command) {
   CLI::App* tick = command.add_subcommand(
-      "tick", "ticks of moving objects on a square of 20 km:" + list_of(bench::workloads()));
+      "tick", "ticks of moving objects on a square of 20 km:" + list_of(bench::workloads()) +
+                  "\nand, for a GPU:" + list_of(bench::large_workloads()));
   tick->footer(bench::figures_help());
   const auto options = std::make_shared<TickOptions>();
-  tick->add_option("workloads", options->bench.workloads, "which to run (all)")
-      ->check(CLI::IsMember(names_of(bench::workloads())));
-  tick->add_option("--threads", options->bench.threads, "that compute a tick; 0: one per core")
-      ->check(CLI::Range(0, 1024));
+  std::vector<std::string> names = names_of(bench::workloads());
+  std::ranges::copy(names_of(bench::large_workloads()), std::back_inserter(names));
+  tick->add_option("workloads", options->bench.workloads, "which to run (W1 to W1-one-cell)")
+      ->check(CLI::IsMember(names));
+  add_engine_choice(*tick, options->engine);
   tick->add_option("--ticks", options->bench.ticks, "to measure of each; 0: the workload's own")
       ->check(CLI::Range(0, 1'000'000));
   tick->add_option("--peer", options->peer, "another index on one thread, interleaved tick by tick")

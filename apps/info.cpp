@@ -17,6 +17,7 @@
 #include <hwy/highway.h>
 #include <zmq.hpp>
 
+#include "apps/engine_choice.hpp"
 #include "cpu/cpu_engine.hpp"
 #include "knn/engine.hpp"
 #include "protocol/client.hpp"
@@ -85,6 +86,8 @@ void show_info() {
   line("  queries at most", engine->limits().queries_max);
   line("  k at most", engine->limits().k_max);
   line("  neighbours at most", engine->limits().neighbors_max);
+  const EngineChoice chosen = choose_engine({});
+  line("--engine auto", chosen.name + ", " + chosen.why);
 
   show_default_limits();
 

@@ -18,7 +18,7 @@ void add_engine_flags(CLI::App& command, ReplayFlags& flags) {
       ->capture_default_str();
   command.add_option("--origin", flags.origin, "Middle of a planar space: x,y[,z] in metres");
   command.add_option("--object-ttl", flags.object_ttl, "Objects unheard for so long leave");
-  command.add_option("--threads", flags.threads, "That compute a tick (default: one per core)");
+  add_engine_choice(command, flags.engine);
   command.add_option(
       "--connect", flags.commands,
       "Replay into the server at this commands endpoint, started with --tick manual");

@@ -71,7 +71,7 @@ ReplayPlan plan_replay(const ReplayFlags& flags) {
   plan.object_ttl_us = duration_us("--object-ttl", flags.object_ttl, ObjectTableOptions::never_us);
   plan.changes_only = flags.changes;
   plan.on = flags.changes ? report_on(flags.on) : ReportOn::distance;
-  plan.threads = flags.threads;
+  plan.engine = flags.engine;
   plan.out = flags.out;
   plan.commands = flags.commands;
   plan.results = flags.results;

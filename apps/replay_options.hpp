@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "apps/engine_choice.hpp"
 #include "apps/trace_flags.hpp"
 #include "knn/lattice.hpp"
 #include "knn/query.hpp"
@@ -24,7 +25,7 @@ struct ReplayFlags : TraceFlags {
   std::string object_ttl;
   bool changes = false;
   std::string on = "order";
-  unsigned threads = 0;
+  EngineFlags engine;
   std::string out;
   std::string commands;
   std::string results = "tcp://127.0.0.1:7412";
@@ -43,7 +44,7 @@ struct ReplayPlan : TracePlan {
   std::int64_t object_ttl_us = 0;
   bool changes_only = false;
   ReportOn on = ReportOn::distance;
-  unsigned threads = 0;
+  EngineFlags engine;
   std::string out;       ///< empty: no lists are written
   std::string commands;  ///< empty: an embedded engine
   std::string results;

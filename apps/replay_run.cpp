@@ -11,7 +11,6 @@
 
 #include <zmq.hpp>
 
-#include "cpu/cpu_engine.hpp"
 #include "sim/embedded_target.hpp"
 #include "sim/query_file.hpp"
 #include "sim/result_csv.hpp"
@@ -105,10 +104,10 @@ class Replay {
     ProcessorOptions options;
     options.space = space;
     options.objects.object_ttl_us = plan_.object_ttl_us;
-    std::unique_ptr<Engine> engine =
-        cpu::make_engine({.space = space.space, .threads = plan_.threads, .pin_threads = true});
+    const EngineChoice choice = choose_engine(plan_.engine);
+    std::unique_ptr<Engine> engine = choice.make(space.space);
     options.queries.neighbors_max = engine->limits().neighbors_max;  // nobody else's memory
-    summary_.answerer = "the embedded engine " + std::string(engine->name());
+    summary_.answerer = "the embedded engine " + choice.name + " (" + choice.why + ")";
     target_ = std::make_unique<sim::EmbeddedTarget>(options, std::move(engine), setup);
   }
 

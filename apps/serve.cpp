@@ -16,7 +16,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include "cpu/cpu_engine.hpp"
+#include "apps/engine_choice.hpp"
 #include "sim/time_text.hpp"
 #include "stream/file_limit.hpp"
 #include "stream/limit_table.hpp"
@@ -28,7 +28,7 @@ namespace {
 
 struct ServeFlags {
   stream::ServerOptions server;
-  unsigned threads = 0;
+  EngineFlags engine;
   std::string endpoints_file;
   std::string log_level = "info";
 };
@@ -161,13 +161,12 @@ void serve(const ServeFlags& flags) {
   start_logging(flags.log_level);
   stream::raise_file_limit();
   const Space space = flags.server.processor.space.space;
-  auto engine = cpu::make_engine({.space = space, .threads = flags.threads, .pin_threads = true});
-  const std::string engine_name(engine->name());
-  stream::Server server(flags.server, std::move(engine));
+  const EngineChoice engine = choose_engine(flags.engine);
+  stream::Server server(flags.server, engine.make(space));
   const stream::Endpoints& endpoints = server.endpoints();
   if (!flags.endpoints_file.empty()) write_endpoints(flags.endpoints_file, endpoints);
-  spdlog::info("ready: {} engine, {}, commands {}, results {}, http {}", engine_name,
-               to_string(space), endpoints.commands, endpoints.results, endpoints.http);
+  spdlog::info("ready: {} engine ({}), {}, commands {}, results {}, http {}", engine.name,
+               engine.why, to_string(space), endpoints.commands, endpoints.results, endpoints.http);
   server.run();
   spdlog::info("stopped");
 }
@@ -183,8 +182,7 @@ std::function<int()> add_serve(CLI::App& program) {
   add_space_flags(command, *flags);
   add_time_flags(command, *flags);
   add_limit_flags(command, *flags);
-  command.add_option("--threads", flags->threads, "Threads that compute a tick; 0: one per core")
-      ->capture_default_str();
+  add_engine_choice(command, flags->engine);
   command.add_option("--decode-threads", flags->server.decode_threads, "Threads that decode")
       ->capture_default_str()
       ->check(CLI::Range(1, 64));

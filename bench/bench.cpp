@@ -16,15 +16,15 @@ std::string format(const char* pattern, Values... values) {
 }
 
 void write_table_head(std::ostream& out) {
-  out << format("%-14s %7s %7s %10s %8s %8s %8s %8s %12s %9s %9s %8s %7s\n", "workload", "lattice",
-                "stage", "ns/update", "build", "search", "diff", "total", "p99|max", "B/object",
-                "+ spare", "peer", "ratio");
+  out << format("%-20s %7s %7s %10s %8s %8s %8s %8s %8s %8s %12s %9s %9s %8s %7s\n", "workload",
+                "lattice", "stage", "ns/update", "copy in", "build", "search", "diff", "copy out",
+                "total", "p99|max", "B/object", "+ spare", "peer", "ratio");
 }
 
 void write_row(const TickFigures& f, std::ostream& out) {
-  out << format("%-14s %7.2f %7.2f %10.1f %8.2f %8.2f %8.2f %8.2f %8.2f %s %9.1f %9.1f",
-                f.workload.c_str(), f.lattice_ms, f.stage_ms, f.stage_ns_per_update, f.build_ms,
-                f.search_ms, f.diff_ms, f.total_ms, f.p99_ms,
+  out << format("%-20s %7.2f %7.2f %10.1f %8.3f %8.3f %8.3f %8.3f %8.3f %8.2f %8.2f %s %9.1f %9.1f",
+                f.workload.c_str(), f.lattice_ms, f.stage_ms, f.stage_ns_per_update, f.copy_in_ms,
+                f.build_ms, f.search_ms, f.diff_ms, f.copy_out_ms, f.total_ms, f.p99_ms,
                 f.ticks < p99_ticks_min ? "max" : "p99", f.bytes_per_object,
                 f.bytes_per_object_all);
   if (f.has_peer) out << format(" %8.2f %7.3f", f.peer_ms, f.ratio);
@@ -34,11 +34,13 @@ void write_row(const TickFigures& f, std::ostream& out) {
 void write_json(const TickFigures& f, std::ostream& out) {
   out << format(
       "{\"workload\":\"%s\",\"ticks\":%d,\"lattice_ms\":%.4f,\"stage_ms\":%.4f,"
-      "\"stage_ns_per_update\":%.2f,\"build_ms\":%.4f,\"search_ms\":%.4f,\"diff_ms\":%.4f,"
-      "\"total_ms\":%.4f,\"p99_ms\":%.4f,\"bytes_per_object\":%.2f,"
+      "\"stage_ns_per_update\":%.2f,\"copy_in_ms\":%.4f,\"build_ms\":%.4f,\"search_ms\":%.4f,"
+      "\"diff_ms\":%.4f,\"copy_out_ms\":%.4f,\"total_ms\":%.4f,\"p99_ms\":%.4f,\"bytes_per_"
+      "object\":%.2f,"
       "\"bytes_per_object_all\":%.2f",
-      f.workload.c_str(), f.ticks, f.lattice_ms, f.stage_ms, f.stage_ns_per_update, f.build_ms,
-      f.search_ms, f.diff_ms, f.total_ms, f.p99_ms, f.bytes_per_object, f.bytes_per_object_all);
+      f.workload.c_str(), f.ticks, f.lattice_ms, f.stage_ms, f.stage_ns_per_update, f.copy_in_ms,
+      f.build_ms, f.search_ms, f.diff_ms, f.copy_out_ms, f.total_ms, f.p99_ms, f.bytes_per_object,
+      f.bytes_per_object_all);
   if (f.has_peer)
     out << format(",\"peer_ms\":%.4f,\"ratio\":%.5f,\"lists_compared\":%llu", f.peer_ms, f.ratio,
                   static_cast<unsigned long long>(f.lists_compared));
@@ -52,9 +54,11 @@ std::string figures_help() {
          "  lattice    positions to the lattice\n"
          "  stage      updates into the object table: id to slot, event time, staged row\n"
          "  ns/update  stage, in nanoseconds an update\n"
-         "  build      applying the staged rows and building the index\n"
+         "  copy in    staged rows to the GPU, and applying them there\n"
+         "  build      building the index; on the CPU applying the staged rows first\n"
          "  search     all lists\n"
          "  diff       comparing them with the last tick's and collecting what changed\n"
+         "  copy out   reports from the GPU\n"
          "  total      lattice + stage + the tick until its report is there; making the rows is\n"
          "             not in it\n"
          "  p99|max    99th percentile of total; with fewer than 100 ticks the slowest, marked\n"
@@ -86,8 +90,7 @@ void run_bench(const BenchOptions& options, std::ostream& out) {
   if (options.json)
     out << "[";
   else
-    out << format("engine %s, threads %u; peer %s; milliseconds, medians\n",
-                  options.engine_name.c_str(), options.threads,
+    out << format("engine %s; peer %s; milliseconds, medians\n", options.engine_name.c_str(),
                   options.with_nanoflann ? "nanoflann, threads 1" : "none");
   if (!options.json) write_table_head(out);
   bool first = true;

@@ -12,8 +12,7 @@ namespace starling::bench {
 struct BenchOptions {
   std::vector<std::string> workloads;  ///< names; empty: all
   EngineFactory make_engine;
-  std::string engine_name;
-  unsigned threads = 0;  ///< for the heading only
+  std::string engine_name;  ///< for the heading only
   bool with_nanoflann = false;
   bool json = false;
   int ticks = 0;

@@ -33,8 +33,8 @@ double ms_between(Clock::time_point start, Clock::time_point stop) {
 }
 
 struct Samples {
-  std::vector<double> lattice_ms, stage_ms, stage_ns, build_ms, search_ms, diff_ms, total_ms,
-      peer_ms, ratio;
+  std::vector<double> lattice_ms, stage_ms, stage_ns, copy_in_ms, build_ms, search_ms, diff_ms,
+      copy_out_ms, total_ms, peer_ms, ratio;
 };
 
 /// A workload running through a Processor, updates in batches of 1,000.
@@ -59,6 +59,8 @@ class Run {
     const auto start = Clock::now();
     TickReport report = lock_step_.advance(tau_us_);
     samples.total_ms.push_back(staging_ms + ms_between(start, Clock::now()));
+    samples.copy_in_ms.push_back(report.times.copy_in_ms);
+    samples.copy_out_ms.push_back(report.times.copy_out_ms);
     samples.build_ms.push_back(report.times.build_ms);
     samples.search_ms.push_back(report.times.search_ms);
     samples.diff_ms.push_back(report.times.diff_ms);
@@ -242,9 +244,11 @@ TickFigures run_tick_bench(const TickBenchOptions& options) {
           .lattice_ms = median(samples.lattice_ms),
           .stage_ms = median(samples.stage_ms),
           .stage_ns_per_update = median(samples.stage_ns),
+          .copy_in_ms = median(samples.copy_in_ms),
           .build_ms = median(samples.build_ms),
           .search_ms = median(samples.search_ms),
           .diff_ms = median(samples.diff_ms),
+          .copy_out_ms = median(samples.copy_out_ms),
           .total_ms = median(samples.total_ms),
           .p99_ms = quantile(samples.total_ms, 0.99),
           .bytes_per_object = bytes.with_one_index,

@@ -30,9 +30,11 @@ struct TickFigures {
   double lattice_ms = 0;  ///< positions to the lattice
   double stage_ms = 0;    ///< id to slot, event-time rules, staging rows
   double stage_ns_per_update = 0;
+  double copy_in_ms = 0;  ///< this and copy_out_ms: see StageTimes
   double build_ms = 0;
   double search_ms = 0;
   double diff_ms = 0;
+  double copy_out_ms = 0;
   double total_ms = 0;          ///< lattice_ms + stage_ms + host clock until the report is there
   double p99_ms = 0;            ///< of total_ms; below p99_ticks_min ticks the slowest one's
   double bytes_per_object = 0;  ///< table, snapshot and one index

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <string>
+#include <vector>
 
 namespace starling::bench {
 namespace {
@@ -19,6 +21,35 @@ std::uint64_t splitmix(std::uint64_t value) {
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ULL;
   value = (value ^ (value >> 27)) * 0x94d049bb133111ebULL;
   return value ^ (value >> 31);
+}
+
+std::vector<WorkloadOptions> make_large_workloads() {
+  struct Size {
+    std::string name;
+    std::uint32_t objects;
+    std::uint32_t queries;
+    int ticks;
+  };
+  const std::vector<Size> sizes = {{"1M-10k", 1'000'000, 10'000, 20},
+                                   {"1M-1M", 1'000'000, 1'000'000, 20},
+                                   {"10M-1M", 10'000'000, 1'000'000, 5},
+                                   {"100M-1M", 100'000'000, 1'000'000, 3}};
+  std::vector<WorkloadOptions> all;
+  for (const Size& size : sizes)
+    for (const Layout layout : {Layout::uniform, Layout::clustered})
+      for (const std::uint32_t k : {10u, 32u}) {
+        WorkloadOptions options;
+        options.name =
+            size.name + (layout == Layout::clustered ? "-clustered" : "") + (k == 32 ? "-k32" : "");
+        options.says = "objects and queries, all move, k " + std::to_string(k);
+        options.layout = layout;
+        options.objects = size.objects;
+        options.queries = size.queries;
+        options.k = k;
+        options.ticks = size.ticks;
+        all.push_back(options);
+      }
+  return all;
 }
 
 double reflect(double value) {
@@ -49,9 +80,15 @@ const std::vector<WorkloadOptions>& workloads() {
   return all;
 }
 
+const std::vector<WorkloadOptions>& large_workloads() {
+  static const std::vector<WorkloadOptions> all = make_large_workloads();
+  return all;
+}
+
 const WorkloadOptions* find_workload(std::string_view name) {
-  for (const WorkloadOptions& options : workloads())
-    if (options.name == name) return &options;
+  for (const auto* table : {&workloads(), &large_workloads()})
+    for (const WorkloadOptions& options : *table)
+      if (options.name == name) return &options;
   return nullptr;
 }
 

@@ -33,6 +33,9 @@ struct WorkloadOptions {
 
 /// W1..W5 and W1-collinear, W1-coincident, W1-one-cell.
 const std::vector<WorkloadOptions>& workloads();
+/// For a GPU: 1M-10k (objects, queries), 1M-1M, 10M-1M and 100M-1M, each uniform or -clustered,
+/// with k 10 or -k32.
+const std::vector<WorkloadOptions>& large_workloads();
 const WorkloadOptions* find_workload(std::string_view name);
 
 struct Metres {

@@ -15,9 +15,12 @@ endif()
 # The compiler must not fuse or reorder floating-point operations: answers are equal to the bit.
 add_library(starling_options INTERFACE)
 target_compile_options(starling_options INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
-  -Woverloaded-virtual -Wold-style-cast -Wcast-align -Wimplicit-fallthrough -Werror
-  -ffp-contract=off)
+  $<$<COMPILE_LANGUAGE:CXX>:
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
+    -Woverloaded-virtual -Wold-style-cast -Wcast-align -Wimplicit-fallthrough -Werror
+    -ffp-contract=off>
+  $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr --fmad=false -Werror=all-warnings
+    -Xcompiler=-Wall,-Wextra,-Werror>)
 if(STARLING_SANITIZE)
   add_compile_options(-fsanitize=${STARLING_SANITIZE} -fno-omit-frame-pointer
                       -fno-sanitize-recover=all)
@@ -39,13 +42,21 @@ function(starling_library folder)
                         PRIVATE ${arg_PRIVATE} $<BUILD_INTERFACE:starling_options>)
 endfunction()
 
-# starling_test(<folder> SOURCES ... [LIBS libs...]): one GoogleTest program per folder.
+# starling_test(<folder> SOURCES ... [LIBS libs...] [GPU]): one GoogleTest program per folder. With
+# GPU its tests whose parameter is "cuda" are there where the CUDA engine is, labelled gpu.
 function(starling_test folder)
-  cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "GPU" "" "SOURCES;LIBS" ${ARGN})
   add_executable(test_${folder} ${arg_SOURCES})
   target_link_libraries(test_${folder} PRIVATE ${arg_LIBS} GTest::gmock GTest::gtest_main
                         starling_options)
   target_include_directories(test_${folder} PRIVATE ${PROJECT_SOURCE_DIR})
   gtest_discover_tests(test_${folder} TEST_PREFIX "${folder}." DISCOVERY_TIMEOUT 60
-                       PROPERTIES TIMEOUT 300)
+                       TEST_FILTER "-*/cuda" PROPERTIES TIMEOUT 300)
+  if(arg_GPU AND STARLING_CUDA)
+    target_link_libraries(test_${folder} PRIVATE starling::gpu)
+    target_compile_definitions(test_${folder} PRIVATE STARLING_CUDA)
+    gtest_discover_tests(test_${folder} TEST_PREFIX "${folder}." DISCOVERY_TIMEOUT 60
+                         TEST_LIST test_${folder}_gpu TEST_FILTER "*/cuda"
+                         PROPERTIES TIMEOUT 300 LABELS gpu)
+  endif()
 endfunction()

@@ -20,15 +20,16 @@
 #include "cpu/engine_state.hpp"
 #include "cpu/finished_tick.hpp"
 #include "cpu/list_plan.hpp"
-#include "cpu/lists_pool.hpp"
 #include "cpu/object_snapshot.hpp"
 #include "cpu/search.hpp"
 #include "cpu/spatial_index.hpp"
-#include "cpu/task_thread.hpp"
 #include "cpu/thread_pool.hpp"
 #include "cpu/tick_lists.hpp"
 #include "knn/assert.hpp"
+#include "knn/kept_rows.hpp"
 #include "knn/prefetch.hpp"
+#include "knn/return_pool.hpp"
+#include "knn/task_thread.hpp"
 
 namespace starling::cpu {
 namespace {
@@ -203,7 +204,7 @@ class CpuEngine final : public Engine {
   std::shared_ptr<const ListPlan> plan_ = std::make_shared<ListPlan>();
   bool queries_changed_ = false;
   int plan_age_ticks_ = 0;
-  ListsPool lists_pool_;
+  ReturnPool<TickLists> lists_pool_;
   std::shared_ptr<TickLists> lists_ = lists_pool_.take();  ///< of the last finished tick
 
   std::mutex results_mutex_;

@@ -1,34 +1,10 @@
 #include "cpu/engine_state.hpp"
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <memory_resource>
 #include <utility>
 
 namespace starling::cpu {
-namespace {
-
-// In place: memory is short when this is needed.
-template <class Row>
-void keep_newest(std::pmr::vector<Row>& newer, std::pmr::vector<Row>& kept) {
-  if (kept.empty()) return kept.swap(newer);
-  std::ranges::sort(kept, {}, &Row::slot);
-  std::ranges::sort(newer, {}, &Row::slot);
-  const std::size_t kept_before = kept.size();
-  std::size_t place = 0;
-  for (const Row& row : newer) {
-    while (place < kept_before && kept[place].slot < row.slot) ++place;
-    if (place < kept_before && kept[place].slot == row.slot)
-      kept[place] = row;
-    else
-      kept.push_back(row);
-  }
-}
-
-}  // namespace
-
 EngineState export_parts(const ObjectSnapshot& objects, std::span<const QueryRow> queries,
                          const TickLists& lists) {
   EngineState state;
@@ -70,13 +46,6 @@ void import_lists(const EngineState& state, TickLists& lists) {
   lists.plan = std::move(plan);
   lists.neighbors = state.neighbors;
   lists.slots = state.slots;
-}
-
-void keep_rows(Staging& newer, Staging& kept) noexcept {
-  keep_newest(newer.births, kept.births);
-  keep_newest(newer.objects, kept.objects);
-  keep_newest(newer.queries, kept.queries);
-  newer.clear();
 }
 
 }  // namespace starling::cpu

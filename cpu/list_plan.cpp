@@ -6,39 +6,14 @@ namespace starling::cpu {
 
 ListPlan::ListPlan(std::span<const QueryRow> rows, const ObjectSnapshot& objects,
                    const SpatialIndex& index) {
+  const auto add_search = [this](const QueryRow& query, Slot anchor) {
+    searches.push_back({query.position, anchor, query.k, query.filter});
+    rooms.push_back({0, query.on});
+    return static_cast<std::uint32_t>(searches.size() - 1);
+  };
   for (const QueryRow& query : rows)
-    if (is_alive(query.generation)) add(query, objects);
+    if (is_alive(query.generation)) add_lists(query, objects, *this, add_search);
   order_by_place(objects, index);
-}
-
-void ListPlan::add(const QueryRow& query, const ObjectSnapshot& objects) {
-  queries.push_back({query.slot, query.generation});
-  List list{.query = query.slot,
-            .generation = query.generation,
-            .subject = no_slot,
-            .subject_id = {},
-            .search = 0,
-            .with_state = query.with_state};
-  PlannedSearch search{
-      .position = query.position, .anchor = no_slot, .k = query.k, .filter = query.filter};
-  if (query.anchor == AnchorKind::follow) search.anchor = query.object;
-  if (query.anchor != AnchorKind::fixed) has_moving_anchors = true;
-  if (query.anchor != AnchorKind::every_object) {
-    lists.push_back(list);
-    searches.push_back(search);
-    rooms.push_back({0, query.on});
-    return;
-  }
-  has_every_object = true;
-  for (Slot slot = 0; slot < objects.slot_count(); ++slot) {
-    if (!objects.is_alive(slot) || !query.subject.passes(objects.tags(slot))) continue;
-    list.subject = slot;
-    list.subject_id = objects.id(slot);
-    search.anchor = slot;
-    lists.push_back(list);
-    searches.push_back(search);
-    rooms.push_back({0, query.on});
-  }
 }
 
 void ListPlan::order_by_place(const ObjectSnapshot& objects, const SpatialIndex& index) {

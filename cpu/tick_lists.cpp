@@ -2,19 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
-#include <tuple>
 #include <utility>
 
 namespace starling::cpu {
 namespace {
 
 constexpr std::size_t lists_grain = 512;
-constexpr std::uint32_t none = ~std::uint32_t{0};
-
-auto key_of(const ListPlan::List& list) {
-  // A list without a subject comes before those with one: no_slot + 1 is 0.
-  return std::tuple(list.query, static_cast<Slot>(list.subject + 1));
-}
 
 bool same_members(std::span<const Neighbor> a, std::span<const Neighbor> b) {
   std::vector<ObjectId> a_ids;
@@ -33,81 +26,15 @@ bool has_changed(std::span<const Neighbor> last, std::span<const Neighbor> now, 
   return on == ReportOn::order || !same_members(last, now);
 }
 
-// What became of the last tick's lists.
-struct Matching {
-  std::vector<std::uint32_t> last_search;  ///< by search of now: the same list's, or none
-  std::vector<ReportedList> removals;      ///< by query slot, then subject slot
-};
-
-ReportedList removal(const ListPlan::List& list) {
-  ReportedList report;
-  report.query = list.query;
-  report.event = ListEvent::removed;
-  report.has_subject = list.subject != no_slot;
-  report.subject = list.subject_id;
-  return report;
-}
-
-// A query that is gone is reported once, whatever lists it had; of a query that stays, or that was
-// removed and put again between the ticks, each list that is gone.
-class Matcher {
- public:
-  Matcher(const ListPlan& last, const ListPlan& now) : last_(last), now_(now) {}
-
-  Matching run() {
-    matching_.last_search.resize(now_.searches.size(), none);
-    auto query = now_.queries.begin();
-    for (const ListPlan::Query& before : last_.queries) {
-      while (query != now_.queries.end() && query->slot < before.slot) ++query;
-      if (query == now_.queries.end() || query->slot != before.slot)
-        report_gone(before.slot);
-      else
-        match_lists(before.slot, query->generation == before.generation);
-    }
-    return std::move(matching_);
-  }
-
- private:
-  static auto lists_of(const ListPlan& plan, Slot query) {
-    return std::ranges::equal_range(plan.lists, query, {}, &ListPlan::List::query);
-  }
-
-  void match_lists(Slot query, bool is_same_query) {
-    const auto before = lists_of(last_, query);
-    auto last = before.begin();
-    for (const ListPlan::List& list : lists_of(now_, query)) {
-      for (; last != before.end() && key_of(*last) < key_of(list); ++last)
-        matching_.removals.push_back(removal(*last));
-      if (last == before.end() || key_of(*last) != key_of(list)) continue;
-      if (last->subject_id != list.subject_id)
-        matching_.removals.push_back(removal(*last));  // another object in the same slot
-      else if (is_same_query)
-        matching_.last_search[list.search] = last->search;
-      ++last;
-    }
-    for (; last != before.end(); ++last) matching_.removals.push_back(removal(*last));
-  }
-
-  void report_gone(Slot query) {
-    ReportedList& report = matching_.removals.emplace_back();
-    report.query = query;
-    report.event = ListEvent::removed;
-  }
-
-  const ListPlan& last_;
-  const ListPlan& now_;
-  Matching matching_;
-};
-
 std::vector<char> find_changed(const TickLists& last, const TickLists& now,
-                               const Matching* matching, ThreadPool& pool) {
+                               const ListMatching* matching, ThreadPool& pool) {
   std::vector<char> changed(now.plan->searches.size());
   pool.for_ranges(changed.size(), lists_grain, [&](std::size_t first, std::size_t end, unsigned) {
     for (std::size_t i = first; i < end; ++i) {
       const auto search = static_cast<std::uint32_t>(i);
       const std::uint32_t before = matching == nullptr ? search : matching->last_search[i];
-      changed[i] =
-          before == none || has_changed(last.of(before), now.of(search), now.plan->rooms[i].on);
+      changed[i] = before == ListMatching::none ||
+                   has_changed(last.of(before), now.of(search), now.plan->rooms[i].on);
     }
   });
   return changed;
@@ -188,7 +115,8 @@ void collect_changes(const TickLists& last, const std::shared_ptr<const TickList
                      const ObjectSnapshot& objects, ThreadPool& pool, TickResult& result) {
   const TickLists& now = *now_owner;
   const bool same_plan = last.plan == now.plan;
-  const Matching matching = same_plan ? Matching{} : Matcher(*last.plan, *now.plan).run();
+  const ListMatching matching =
+      same_plan ? ListMatching{} : match_lists(*last.plan, *now.plan, now.plan->searches.size());
   const std::vector<char> changed = find_changed(last, now, same_plan ? nullptr : &matching, pool);
 
   write_updates(now, changed, objects, pool, result);

@@ -90,9 +90,11 @@ struct ReportedList {
 
 /// How long the parts of a tick took, by the host's clock or the device's.
 struct StageTimes {
-  double build_ms = 0;  ///< applying staged rows and building the index
+  double copy_in_ms = 0;  ///< of staged rows to a device, and applying them there
+  double build_ms = 0;    ///< building the index; on the CPU applying staged rows first
   double search_ms = 0;
-  double diff_ms = 0;  ///< comparing with the last lists and collecting what is reported
+  double diff_ms = 0;      ///< comparing with the last lists and collecting what is reported
+  double copy_out_ms = 0;  ///< of reports from a device
 };
 
 struct TickResult {

@@ -67,7 +67,6 @@ std::string table_of(int ticks) {
   run_bench({.workloads = {"W3"},
              .make_engine = make_engine,
              .engine_name = "cpu",
-             .threads = 1,
              .ticks = ticks},
             out);
   return out.str();

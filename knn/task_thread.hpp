@@ -1,4 +1,4 @@
-// A thread that runs what it is handed, in order: the engine's own, and the one for questions.
+// A thread that runs what it is handed, in order: an engine's own, and the one for questions.
 #pragma once
 
 #include <condition_variable>
@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-namespace starling::cpu {
+namespace starling {
 
 /// Its queue is bounded by its callers: one tick at a time, and the server's limit on questions.
 class TaskThread {
@@ -48,4 +48,4 @@ class TaskThread {
   std::thread thread_;
 };
 
-}  // namespace starling::cpu
+}  // namespace starling

@@ -1,0 +1,18 @@
+# nvcc and CUDA's runtime, which gpu/ alone uses. One architecture builds in a minute; a release
+# takes -DCMAKE_CUDA_ARCHITECTURES=all-major.
+
+set(CMAKE_CUDA_COMPILER ${STARLING_NVCC} CACHE FILEPATH "nvcc")
+set(CMAKE_CUDA_ARCHITECTURES 90 CACHE STRING "What GPUs the kernels are compiled for")
+enable_language(CUDA)
+# CMake 3.25 does not know yet how nvcc is asked for C++20.
+if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+endif()
+set(CMAKE_CUDA_STANDARD 20)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+set(CMAKE_CUDA_EXTENSIONS OFF)
+set(CMAKE_CUDA_RUNTIME_LIBRARY None)  # gpu/ names the static one
+find_package(CUDAToolkit REQUIRED)
+if(STARLING_CCACHE)
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${STARLING_CCACHE})
+endif()

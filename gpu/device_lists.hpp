@@ -1,0 +1,45 @@
+// The neighbour lists of one tick on the device, under the plan that laid them out.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "gpu/device_plan.hpp"
+#include "gpu/lists_launch.hpp"
+#include "gpu/memory.hpp"
+
+namespace starling::gpu {
+
+class DeviceLists {
+ public:
+  explicit DeviceLists(DeviceMemory& memory)
+      : plan_(std::make_shared<DevicePlan>(memory)),
+        counts_(memory),
+        neighbors_(memory),
+        slots_(memory) {}
+
+  /// Takes room for all lists of the plan; what was in it is lost.
+  void lay_out(std::shared_ptr<DevicePlan> plan) {
+    counts_.reserve(plan->list_count());
+    neighbors_.reserve(plan->room());
+    slots_.reserve(plan->room());
+    plan_ = std::move(plan);
+  }
+
+  const std::shared_ptr<DevicePlan>& plan() const { return plan_; }
+  ListsView view() {
+    return {plan_->device_rooms(), counts_.data(), neighbors_.data(), slots_.data()};
+  }
+
+  DeviceBuffer<std::uint32_t>& counts() { return counts_; }
+  DeviceBuffer<Neighbor>& neighbors() { return neighbors_; }
+  DeviceBuffer<Slot>& slots() { return slots_; }
+
+ private:
+  std::shared_ptr<DevicePlan> plan_;
+  DeviceBuffer<std::uint32_t> counts_;
+  DeviceBuffer<Neighbor> neighbors_;
+  DeviceBuffer<Slot> slots_;
+};
+
+}  // namespace starling::gpu

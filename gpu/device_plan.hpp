@@ -1,0 +1,84 @@
+// Which lists a tick has and in which order of place they are searched: on the host to report
+// from, on the device to search by. Made from the queries and kept while nothing that shapes it
+// changes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gpu/device_objects.hpp"
+#include "gpu/lists_launch.hpp"
+#include "gpu/memory.hpp"
+#include "gpu/search_launch.hpp"
+#include "gpu/tree_launch.hpp"
+#include "knn/list_directory.hpp"
+
+namespace starling::gpu {
+
+/// Searches by size of k, each class with a kernel of its own; the last is beyond all limits.
+inline constexpr std::size_t k_classes = std::size(thread_k_classes) + 1;
+
+class DevicePlan {
+ public:
+  /// No lists.
+  explicit DevicePlan(DeviceMemory& memory);
+  /// `queries` is by slot. Waits until the device has it.
+  DevicePlan(DeviceMemory& memory, std::span<const QueryRow> queries, const DeviceObjects& objects,
+             const Stream& stream);
+  /// Lists of an imported state, as they were; never searched.
+  DevicePlan(DeviceMemory& memory, const EngineState& state, const Stream& stream);
+
+  const ListDirectory& directory() const { return directory_; }
+  std::uint32_t list_count() const { return static_cast<std::uint32_t>(directory_.lists.size()); }
+  std::uint64_t room() const { return room_; }
+  /// Index of a list's first neighbour.
+  std::uint64_t first(std::uint32_t list) const { return firsts_[list]; }
+  std::uint32_t k(std::uint32_t list) const { return specs_[list].k; }
+  const std::uint64_t* device_rooms() const { return rooms_.data(); }
+  const ListRow* device_rows() const { return rows_.data(); }
+
+  /// Orders the searches by place in the tree, class by class.
+  template <int dimensions>
+  void order_async(const DeviceTree<dimensions>& tree, const ObjectsView& objects,
+                   typename DeviceTree<dimensions>::Sort& sort, const Stream& stream);
+
+  /// Calls `search` with a batch per class, without outputs.
+  template <class Search>
+  void for_each_class(const Search& search) const {
+    for (std::size_t i = 0; i < k_classes; ++i) {
+      SearchBatch batch;
+      batch.specs = device_specs_.data();
+      batch.rooms = rooms_.data();
+      batch.order = order_.data() + class_begins_[i];
+      batch.count = class_begins_[i + 1] - class_begins_[i];
+      batch.k_max = class_k_max_[i];
+      if (batch.count > 0) search(batch);
+    }
+  }
+
+ private:
+  void sort_into_classes(std::vector<std::uint32_t>& numbers);
+  void upload(const std::vector<ListRow>& rows, const std::vector<std::uint32_t>& numbers,
+              const Stream& stream);
+
+  ListDirectory directory_;
+  std::vector<SearchSpec> specs_;
+  std::vector<std::uint64_t> firsts_;
+  std::uint64_t room_ = 0;
+  std::array<std::uint32_t, k_classes + 1> class_begins_{};
+  std::array<std::uint32_t, k_classes> class_k_max_{};
+
+  DeviceBuffer<SearchSpec> device_specs_;
+  DeviceBuffer<std::uint64_t> rooms_;
+  DeviceBuffer<ListRow> rows_;
+  DeviceBuffer<std::uint32_t> numbers_;  ///< searches by class
+  DeviceBuffer<std::uint32_t> order_;    ///< the same, each class in order of place
+};
+
+/// The class of a k, an index below k_classes.
+std::size_t k_class(std::uint32_t k);
+
+}  // namespace starling::gpu

@@ -1,0 +1,43 @@
+// The Engine on an NVIDIA GPU: the same answers as every other, byte for byte.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "knn/engine.hpp"
+#include "knn/lattice.hpp"
+
+namespace starling::gpu {
+
+/// For tests: has the engine fail as a device would, once at each stage that is asked for.
+struct FaultInjection {
+  enum class Stage : std::uint8_t { none, before_rows, after_rows, after_search };
+  std::atomic<Stage> stage{Stage::none};  ///< at which every tick fails until it is none
+};
+
+struct EngineOptions {
+  Space space = Space::planar2;
+  int device = 0;  ///< its CUDA number
+  /// Of the device's memory that the engine may take; past it a tick fails and the old state
+  /// stands.
+  std::uint64_t memory_bytes_max = std::numeric_limits<std::uint64_t>::max();
+  std::shared_ptr<const FaultInjection> faults{};  ///< null: none
+};
+
+/// Throws DeviceError (see check.hpp), with a sentence, where there is no such device.
+std::unique_ptr<Engine> make_engine(const EngineOptions& options);
+
+struct DeviceInfo {
+  int number = 0;
+  std::string name;
+  std::uint64_t memory_bytes = 0;
+};
+
+/// The devices that this build can run on. `why_none` says, if there are none, why and what helps.
+std::vector<DeviceInfo> find_devices(std::string& why_none);
+
+}  // namespace starling::gpu

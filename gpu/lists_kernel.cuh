@@ -1,0 +1,99 @@
+// Comparing and collecting lists: a warp a list, a lane a neighbour.
+#pragma once
+
+#include "gpu/grid.cuh"
+#include "gpu/lists_launch.hpp"
+#include "knn/list_directory.hpp"
+
+namespace starling::gpu {
+
+inline constexpr unsigned list_lanes = 32;
+
+__device__ inline std::uint32_t warp_index() {
+  return static_cast<std::uint32_t>(thread_index() / list_lanes);
+}
+__device__ inline std::uint32_t lane_index() {
+  return threadIdx.x % list_lanes;
+}
+
+__device__ inline bool holds(const Neighbor* neighbors, std::uint32_t count, ObjectId object) {
+  for (std::uint32_t i = 0; i < count; ++i)
+    if (neighbors[i].object == object) return true;
+  return false;
+}
+
+/// Both lists have `count` neighbours. The whole warp asks and hears.
+__device__ inline bool has_changed(const Neighbor* last, const Neighbor* now, std::uint32_t count,
+                                   ReportOn on) {
+  bool in_order = true;
+  bool same_distances = true;
+  for (std::uint32_t i = lane_index(); i < count; i += list_lanes) {
+    in_order = in_order && last[i].object == now[i].object;
+    same_distances = same_distances && last[i].distance_sq == now[i].distance_sq;
+  }
+  in_order = __all_sync(~0u, in_order);
+  if (in_order) return on == ReportOn::distance && !__all_sync(~0u, same_distances);
+  if (on != ReportOn::membership) return true;
+  bool same_members = true;  // no list names an object twice
+  for (std::uint32_t i = lane_index(); i < count && same_members; i += list_lanes)
+    same_members = holds(last, count, now[i].object);
+  return !__all_sync(~0u, same_members);
+}
+
+__global__ void compare_kernel(const ListRow* rows, std::uint32_t lists, ListsView now,
+                               ListsView last, const std::uint32_t* last_numbers,
+                               ReportSize* sizes) {
+  const std::uint32_t list = warp_index();
+  if (list >= lists) return;
+  const std::uint32_t before = last_numbers == nullptr ? list : last_numbers[list];
+  const std::uint32_t count = now.counts[list];
+  const bool is_reported = before == ListMatching::none || last.counts[before] != count ||
+                           has_changed(last.neighbors + last.rooms[before],
+                                       now.neighbors + now.rooms[list], count, rows[list].on);
+  if (lane_index() != 0) return;
+  const std::uint32_t reported = is_reported ? count : 0;
+  sizes[list] = {reported, rows[list].with_state ? reported : 0, is_reported ? 1u : 0u};
+}
+
+__device__ inline NeighborState state_of(Slot slot, const ObjectsView& objects) {
+  return {objects.positions[slot], objects.tags[slot]};
+}
+
+__global__ void collect_kernel(const ListRow* rows, std::uint32_t lists, ListsView now,
+                               const ReportSize* sums, ObjectsView objects, ReportsView reports) {
+  const std::uint32_t list = warp_index();
+  if (list >= lists) return;
+  const ReportSize before = list == 0 ? ReportSize{} : sums[list - 1];
+  if (sums[list].lists == before.lists) return;
+  const ListRow row = rows[list];
+  const std::uint32_t count = now.counts[list];
+  const std::uint64_t room = now.rooms[list];
+  for (std::uint32_t i = lane_index(); i < count; i += list_lanes) {
+    reports.neighbors[before.neighbors + i] = now.neighbors[room + i];
+    if (row.with_state) reports.states[before.states + i] = state_of(now.slots[room + i], objects);
+  }
+  if (lane_index() != 0) return;
+  ReportedList& report = reports.lists[before.lists];
+  report.query = row.query;
+  report.event = ListEvent::updated;
+  report.has_subject = row.has_subject;
+  report.subject = row.subject;
+  report.count = count;
+  report.first = before.neighbors;
+  report.first_state = row.with_state ? before.states : ReportedList::no_state;
+}
+
+__global__ void copy_lists_kernel(ListsView now, ObjectsView objects, ListCopy copy) {
+  const std::uint32_t i = warp_index();
+  if (i >= copy.count) return;
+  const std::uint32_t list = copy.numbers[i];
+  const std::uint32_t count = now.counts[list];
+  const std::uint64_t room = now.rooms[list];
+  for (std::uint32_t at = lane_index(); at < count; at += list_lanes) {
+    copy.neighbors[copy.firsts[i] + at] = now.neighbors[room + at];
+    copy.states[copy.firsts[i] + at] = state_of(now.slots[room + at], objects);
+  }
+  if (lane_index() == 0) copy.counts[i] = count;
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,58 @@
+#include <cub/device/device_scan.cuh>
+
+#include "gpu/lists_kernel.cuh"
+#include "gpu/lists_launch.hpp"
+
+namespace starling::gpu {
+namespace {
+
+struct Add {
+  __host__ __device__ ReportSize operator()(const ReportSize& a, const ReportSize& b) const {
+    return {a.neighbors + b.neighbors, a.states + b.states, a.lists + b.lists};
+  }
+};
+
+unsigned blocks_for_lists(std::uint32_t lists) {
+  return blocks_for(std::uint64_t{lists} * list_lanes);
+}
+
+}  // namespace
+
+void ReportSizes::reserve(std::uint32_t lists) {
+  sizes_.reserve(lists);
+  sums_.reserve(lists);
+  std::size_t bytes = 0;
+  check(cub::DeviceScan::InclusiveScan(nullptr, bytes, sizes_.data(), sums_.data(), Add{}, lists));
+  scratch_.reserve(bytes);
+}
+
+void ReportSizes::compare_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
+                                const ListsView& last, const std::uint32_t* last_numbers,
+                                const Stream& stream) {
+  if (lists == 0) return;
+  compare_kernel<<<blocks_for_lists(lists), block_threads, 0, stream.get()>>>(
+      rows, lists, now, last, last_numbers, sizes_.data());
+  check_launch();
+  std::size_t bytes = scratch_.room();
+  check(cub::DeviceScan::InclusiveScan(scratch_.data(), bytes, sizes_.data(), sums_.data(), Add{},
+                                       lists, stream.get()));
+}
+
+void collect_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
+                   const ReportSize* sums, const ObjectsView& objects, const ReportsView& reports,
+                   const Stream& stream) {
+  if (lists == 0) return;
+  collect_kernel<<<blocks_for_lists(lists), block_threads, 0, stream.get()>>>(
+      rows, lists, now, sums, objects, reports);
+  check_launch();
+}
+
+void copy_lists_async(const ListsView& now, const ObjectsView& objects, const ListCopy& copy,
+                      const Stream& stream) {
+  if (copy.count == 0) return;
+  copy_lists_kernel<<<blocks_for_lists(copy.count), block_threads, 0, stream.get()>>>(now, objects,
+                                                                                      copy);
+  check_launch();
+}
+
+}  // namespace starling::gpu

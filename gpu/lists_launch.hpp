@@ -1,0 +1,82 @@
+// The neighbour lists of a tick on the device: what changed since the last tick, and the way out of
+// what streams asked to hear.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "gpu/memory.hpp"
+#include "gpu/objects_launch.hpp"
+#include "gpu/stream.hpp"
+#include "knn/engine.hpp"
+
+namespace starling::gpu {
+
+/// What a list's report says beside its neighbours, and when it is reported.
+struct ListRow {
+  Slot query = no_slot;
+  bool has_subject = false;
+  bool with_state = false;
+  ReportOn on = ReportOn::order;
+  ObjectId subject{};
+};
+
+/// Device pointers; a list's number is its search's.
+struct ListsView {
+  const std::uint64_t* rooms = nullptr;  ///< by list: index of its first neighbour
+  std::uint32_t* counts = nullptr;       ///< by list
+  Neighbor* neighbors = nullptr;
+  Slot* slots = nullptr;  ///< of the neighbours
+};
+
+/// How much is reported: of one list, or up to and with one.
+struct ReportSize {
+  std::uint64_t neighbors = 0;
+  std::uint64_t states = 0;
+  std::uint32_t lists = 0;
+};
+
+/// Where reports go. Device pointers.
+struct ReportsView {
+  ReportedList* lists = nullptr;
+  Neighbor* neighbors = nullptr;
+  NeighborState* states = nullptr;
+};
+
+/// Working memory of compare_async, and its result: sizes up to and with each list.
+class ReportSizes {
+ public:
+  explicit ReportSizes(DeviceMemory& memory) : sizes_(memory), sums_(memory), scratch_(memory) {}
+
+  void reserve(std::uint32_t lists);
+  /// Compares list by list. `last_numbers[i]` is what list i was last tick, ListMatching::none if
+  /// it is new; null: each has kept its number.
+  void compare_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
+                     const ListsView& last, const std::uint32_t* last_numbers,
+                     const Stream& stream);
+  const ReportSize* sums() const { return sums_.data(); }
+
+ private:
+  DeviceBuffer<ReportSize> sizes_;
+  DeviceBuffer<ReportSize> sums_;
+  DeviceBuffer<std::byte> scratch_;
+};
+
+/// Writes what compare_async found to have changed, in order of the lists.
+void collect_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
+                   const ReportSize* sums, const ObjectsView& objects, const ReportsView& reports,
+                   const Stream& stream);
+
+/// Copies lists number by number: to firsts[i] on goes list numbers[i], and counts[i] is written.
+struct ListCopy {
+  const std::uint32_t* numbers = nullptr;
+  const std::uint64_t* firsts = nullptr;
+  std::uint32_t count = 0;
+  std::uint32_t* counts = nullptr;
+  Neighbor* neighbors = nullptr;
+  NeighborState* states = nullptr;
+};
+void copy_lists_async(const ListsView& now, const ObjectsView& objects, const ListCopy& copy,
+                      const Stream& stream);
+
+}  // namespace starling::gpu

@@ -1,0 +1,49 @@
+#include "gpu/memory.hpp"
+
+#include <cstdlib>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "gpu/check.hpp"
+
+namespace starling::gpu {
+
+void* DeviceMemory::allocate(std::size_t bytes) {
+  if (bytes > bytes_max_ - bytes_used_)
+    throw std::runtime_error("the GPU engine's memory is full (" + std::to_string(bytes_used_) +
+                             " of " + std::to_string(bytes_max_) + " bytes used, " +
+                             std::to_string(bytes) +
+                             " more wanted); remove objects or queries, ask for fewer neighbours, "
+                             "or raise its limit");
+  void* memory = nullptr;
+  const cudaError_t code = cudaMalloc(&memory, bytes);
+  if (code != cudaSuccess) cudaGetLastError();  // not to be found again by the next launch
+  check(code);
+  bytes_used_ += bytes;
+  return memory;
+}
+
+void DeviceMemory::release(void* memory, std::size_t bytes) noexcept {
+  // Fails only where an earlier call on a lost device has already said so.
+  static_cast<void>(cudaFree(memory));
+  bytes_used_ -= bytes;
+}
+
+void* PinnedMemory::do_allocate(std::size_t bytes, std::size_t /*alignment*/) {
+  void* memory = nullptr;
+  if (cudaHostAlloc(&memory, bytes, cudaHostAllocPortable) == cudaSuccess) return memory;
+  cudaGetLastError();
+  throw std::bad_alloc();
+}
+
+void PinnedMemory::do_deallocate(void* memory, std::size_t /*bytes*/, std::size_t /*alignment*/) {
+  static_cast<void>(cudaFreeHost(memory));
+}
+
+PinnedMemory& pinned_memory() {
+  static PinnedMemory memory;
+  return memory;
+}
+
+}  // namespace starling::gpu

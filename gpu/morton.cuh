@@ -1,0 +1,55 @@
+// Morton keys of positions, relative to the bounds of all objects.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/tree_view.hpp"
+
+namespace starling::gpu {
+
+/// Spreads the lower 16 bits: bit i goes to bit 2i.
+__device__ inline std::uint32_t spread_by_2(std::uint32_t v) {
+  v = (v | (v << 8)) & 0x00ff00ffu;
+  v = (v | (v << 4)) & 0x0f0f0f0fu;
+  v = (v | (v << 2)) & 0x33333333u;
+  return (v | (v << 1)) & 0x55555555u;
+}
+
+/// Spreads the lower 21 bits: bit i goes to bit 3i.
+__device__ inline std::uint64_t spread_by_3(std::uint64_t v) {
+  v = (v | (v << 32)) & 0x001f00000000ffffull;
+  v = (v | (v << 16)) & 0x001f0000ff0000ffull;
+  v = (v | (v << 8)) & 0x100f00f00f00f00full;
+  v = (v | (v << 4)) & 0x10c30c30c30c30c3ull;
+  return (v | (v << 2)) & 0x1249249249249249ull;
+}
+
+/// The key of slots without a living object: the last in order, and nobody else's.
+template <class Key>
+__device__ constexpr Key key_of_nobody() {
+  return ~Key{0};
+}
+
+/// A position outside the bounds has the key of the nearest inside.
+template <int dimensions>
+__device__ typename TreeTypes<dimensions>::Key key_of(const LatticePoint& point,
+                                                      const Bounds& bounds) {
+  using Types = TreeTypes<dimensions>;
+  const std::int32_t coordinates[3] = {point.x, point.y, point.z};
+  std::uint32_t extent = 0;
+  for (int d = 0; d < dimensions; ++d)
+    extent = max(extent, static_cast<std::uint32_t>(bounds.max[d] - bounds.min[d]));
+  const int shift = max(32 - __clz(static_cast<int>(extent)) - Types::axis_bits, 0);
+  typename Types::Key key = 0;
+  for (int d = 0; d < dimensions; ++d) {
+    const std::int32_t inside = min(max(coordinates[d], bounds.min[d]), bounds.max[d]);
+    const auto cell = static_cast<std::uint32_t>(inside - bounds.min[d]) >> shift;
+    if constexpr (dimensions == 2)
+      key |= spread_by_2(cell) << d;
+    else
+      key |= spread_by_3(cell) << d;
+  }
+  return min(key, static_cast<typename Types::Key>(key_of_nobody<typename Types::Key>() - 1));
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,50 @@
+// Staged rows into the arrays by slot.
+#pragma once
+
+#include "gpu/grid.cuh"
+#include "gpu/objects_launch.hpp"
+
+namespace starling::gpu {
+
+// A thread a slot.
+__global__ void clear_objects_kernel(ObjectsView objects, Slot first, Slot end) {
+  const std::uint64_t slot = first + thread_index();
+  if (slot >= end) return;
+  objects.positions[slot] = {nowhere, 0, 0};
+  objects.ids[slot] = ObjectId{};
+  objects.times_us[slot] = 0;
+  objects.tags[slot] = 0;
+}
+
+// A thread a birth.
+__global__ void apply_births_kernel(const ObjectBirth* births, std::uint32_t count,
+                                    ObjectsView objects) {
+  const std::uint64_t i = thread_index();
+  if (i < count) objects.ids[births[i].slot] = births[i].id;
+}
+
+// A thread a row. A warp adds up what its rows changed; most change no membership.
+__global__ void apply_rows_kernel(const ObjectRow* rows, std::uint32_t count, ObjectsView objects,
+                                  ObjectChanges* changes) {
+  const std::uint64_t i = thread_index();
+  std::int32_t came = 0;
+  bool is_member_change = false;
+  if (i < count) {
+    ObjectRow row = rows[i];
+    const bool alive = is_alive(row.generation);
+    const bool was_alive = objects.positions[row.slot].x != nowhere;
+    if (!alive) row.position.x = nowhere;
+    came = static_cast<std::int32_t>(alive) - static_cast<std::int32_t>(was_alive);
+    is_member_change = came != 0 || objects.tags[row.slot] != row.tags;
+    objects.positions[row.slot] = row.position;
+    objects.times_us[row.slot] = row.time_us;
+    objects.tags[row.slot] = row.tags;
+  }
+  if (!__any_sync(~0u, is_member_change)) return;
+  came = __reduce_add_sync(~0u, came);
+  if (threadIdx.x % 32 != 0) return;
+  changes->members = 1;  // whoever writes last: the same
+  if (came != 0) atomicAdd(&changes->alive, came);
+}
+
+}  // namespace starling::gpu

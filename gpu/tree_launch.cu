@@ -1,0 +1,127 @@
+#include <algorithm>
+
+#include <cub/device/device_radix_sort.cuh>
+
+#include "gpu/tree_kernel.cuh"
+#include "gpu/tree_launch.hpp"
+
+namespace starling::gpu {
+namespace {
+
+constexpr unsigned one_block_threads = 1024;
+/// Levels of at most so many nodes are built by one block, in one launch.
+constexpr std::uint32_t one_block_nodes = 4096;
+
+template <class Key>
+std::size_t scratch_bytes(std::uint32_t count) {
+  std::size_t bytes = 0;
+  check(cub::DeviceRadixSort::SortPairs(
+      nullptr, bytes, static_cast<const Key*>(nullptr), static_cast<Key*>(nullptr),
+      static_cast<const std::uint32_t*>(nullptr), static_cast<std::uint32_t*>(nullptr), count));
+  return bytes;
+}
+
+std::uint32_t parts(std::uint32_t count) {
+  return count / fan_out + (count % fan_out != 0);
+}
+
+}  // namespace
+
+template <class Key>
+void KeySort<Key>::reserve(std::uint32_t count) {
+  for (auto& keys : keys_) keys.reserve(count);
+  for (auto& values : values_) values.reserve(count);
+  scratch_.reserve(scratch_bytes<Key>(count));
+}
+
+template <class Key>
+typename KeySort<Key>::Sorted KeySort<Key>::sort_async(std::uint32_t count, const Stream& stream) {
+  std::size_t bytes = scratch_.room();
+  check(cub::DeviceRadixSort::SortPairs(
+      scratch_.data(), bytes, static_cast<const Key*>(keys_[0].data()), keys_[1].data(),
+      static_cast<const std::uint32_t*>(values_[0].data()), values_[1].data(), count, 0,
+      8 * sizeof(Key), stream.get()));
+  return {keys_[1].data(), values_[1].data()};
+}
+
+template <class Key>
+std::uint64_t KeySort<Key>::bytes_used() const {
+  return 2 * (keys_[0].room() * sizeof(Key) + values_[0].room() * sizeof(std::uint32_t)) +
+         scratch_.room();
+}
+
+template <int dimensions>
+void DeviceTree<dimensions>::reserve(std::uint32_t count) {
+  const std::uint32_t leaves = parts(count);
+  points_.reserve(std::size_t{leaves} * fan_out);
+  slots_.reserve(count);
+  leaf_keys_.reserve(leaves);
+  // Each level has an eighth of the one below, and at most one node more.
+  boxes_.reserve(leaves + leaves / (fan_out - 1) + levels_max);
+}
+
+template <int dimensions>
+void DeviceTree<dimensions>::lay_out(std::uint32_t count) {
+  view_ = {.points = points_.data(),
+           .slots = slots_.data(),
+           .leaf_keys = leaf_keys_.data(),
+           .boxes = boxes_.data(),
+           .bounds = bounds_.data(),
+           .count = count};
+  std::uint32_t first = 0;
+  for (std::uint32_t nodes = parts(count); nodes > 0; nodes = parts(nodes)) {
+    const auto level = static_cast<std::size_t>(view_.levels++);
+    view_.nodes[level] = nodes;
+    view_.firsts[level] = first;
+    first += nodes;
+    if (nodes <= fan_out) break;
+  }
+}
+
+template <int dimensions>
+void DeviceTree<dimensions>::build_async(const ObjectsView& objects, std::uint32_t alive,
+                                         Sort& sort, const Stream& stream) {
+  const std::uint32_t slots = objects.slots;
+  lay_out(alive);
+  if (alive == 0) return;
+  // Every byte 0x7f is above the lattice, every byte 0x80 below it.
+  check(cudaMemsetAsync(bounds_.data(), 0x7f, sizeof(Bounds::min), stream.get()));
+  check(cudaMemsetAsync(&bounds_.data()->max, 0x80, sizeof(Bounds::max), stream.get()));
+  bounds_kernel<dimensions>
+      <<<std::min(blocks_for(slots), bounds_blocks_max), block_threads, 0, stream.get()>>>(
+          objects.positions, slots, bounds_.data());
+  check_launch();
+  keys_kernel<dimensions><<<blocks_for(slots), block_threads, 0, stream.get()>>>(
+      objects.positions, slots, bounds_.data(), sort.keys(), sort.values());
+  check_launch();
+  const auto sorted = sort.sort_async(slots, stream);
+  leaves_kernel<dimensions><<<blocks_for(alive), block_threads, 0, stream.get()>>>(
+      objects.positions, sorted.keys, sorted.values, alive, points_.data(), slots_.data(),
+      leaf_keys_.data(), boxes_.data());
+  check_launch();
+  int level = 1;
+  for (; level < view_.levels && view_.nodes[static_cast<std::size_t>(level)] > one_block_nodes;
+       ++level) {
+    boxes_kernel<dimensions><<<blocks_for(view_.nodes[static_cast<std::size_t>(level)]),
+                               block_threads, 0, stream.get()>>>(view_, boxes_.data(), level);
+    check_launch();
+  }
+  if (level == view_.levels) return;
+  upper_boxes_kernel<dimensions>
+      <<<1, one_block_threads, 0, stream.get()>>>(view_, boxes_.data(), level);
+  check_launch();
+}
+
+template <int dimensions>
+std::uint64_t DeviceTree<dimensions>::bytes_used() const {
+  return points_.room() * sizeof(typename Types::Point) + slots_.room() * sizeof(Slot) +
+         leaf_keys_.room() * sizeof(typename Types::Key) +
+         boxes_.room() * sizeof(typename Types::Box);
+}
+
+template class KeySort<std::uint32_t>;
+template class KeySort<std::uint64_t>;
+template class DeviceTree<2>;
+template class DeviceTree<3>;
+
+}  // namespace starling::gpu

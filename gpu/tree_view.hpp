@@ -1,0 +1,69 @@
+// The index of a tick on the device: the living objects in Morton order, in leaves of eight, under
+// an implicit tree of bounding boxes, eight to a node. DeviceTree owns it; the search reads it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include <vector_types.h>
+
+#include "knn/types.hpp"
+
+namespace starling::gpu {
+
+/// Objects of a leaf and children of a node.
+inline constexpr std::uint32_t fan_out = 8;
+inline constexpr int fan_out_bits = 3;
+/// 8^11 objects are more than slots can number.
+inline constexpr int levels_max = 11;
+
+/// Smallest box around all living objects; min > max where there are none.
+struct Bounds {
+  std::array<std::int32_t, 3> min;
+  std::array<std::int32_t, 3> max;
+};
+
+/// What differs between two and three dimensions. A key holds axis_bits of each coordinate.
+template <int dimensions>
+struct TreeTypes;
+
+template <>
+struct TreeTypes<2> {
+  using Point = int2;
+  using Key = std::uint32_t;
+  struct alignas(16) Box {
+    std::int32_t min[2];
+    std::int32_t max[2];
+  };
+  static constexpr int axis_bits = 16;
+};
+
+template <>
+struct TreeTypes<3> {
+  using Point = int4;  ///< w is unused: one load instead of three
+  using Key = std::uint64_t;
+  struct alignas(8) Box {
+    std::int32_t min[3];
+    std::int32_t max[3];
+  };
+  static constexpr int axis_bits = 21;
+};
+
+/// Device pointers. A place is a rank in Morton order; leaf i holds places 8i to 8i+7. Level 0 is
+/// the leaves' boxes; the last level has at most eight nodes.
+template <int dimensions>
+struct TreeView {
+  using Types = TreeTypes<dimensions>;
+
+  const typename Types::Point* points = nullptr;   ///< by place; readable up to a whole leaf
+  const Slot* slots = nullptr;                     ///< by place
+  const typename Types::Key* leaf_keys = nullptr;  ///< of each leaf's first object
+  const typename Types::Box* boxes = nullptr;      ///< level after level
+  const Bounds* bounds = nullptr;
+  std::uint32_t count = 0;                         ///< objects
+  int levels = 0;                                  ///< 0: no objects
+  std::array<std::uint32_t, levels_max> nodes{};   ///< by level
+  std::array<std::uint32_t, levels_max> firsts{};  ///< by level: index of its first box
+};
+
+}  // namespace starling::gpu

@@ -1,0 +1,81 @@
+#include "knn/list_directory.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <tuple>
+#include <utility>
+
+namespace starling {
+namespace {
+
+auto key_of(const ListDirectory::List& list) {
+  // A list without a subject comes before those with one: no_slot + 1 is 0.
+  return std::tuple(list.query, static_cast<Slot>(list.subject + 1));
+}
+
+ReportedList removal(const ListDirectory::List& list) {
+  ReportedList report;
+  report.query = list.query;
+  report.event = ListEvent::removed;
+  report.has_subject = list.subject != no_slot;
+  report.subject = list.subject_id;
+  return report;
+}
+
+class Matcher {
+ public:
+  Matcher(const ListDirectory& last, const ListDirectory& now) : last_(last), now_(now) {}
+
+  ListMatching run(std::size_t searches) {
+    matching_.last_search.resize(searches, ListMatching::none);
+    auto query = now_.queries.begin();
+    for (const ListDirectory::Query& before : last_.queries) {
+      while (query != now_.queries.end() && query->slot < before.slot) ++query;
+      if (query == now_.queries.end() || query->slot != before.slot)
+        report_gone(before.slot);
+      else
+        match_query(before.slot, query->generation == before.generation);
+    }
+    return std::move(matching_);
+  }
+
+ private:
+  static auto lists_of(const ListDirectory& directory, Slot query) {
+    return std::ranges::equal_range(directory.lists, query, {}, &ListDirectory::List::query);
+  }
+
+  void match_query(Slot query, bool is_same_query) {
+    const auto before = lists_of(last_, query);
+    auto last = before.begin();
+    for (const ListDirectory::List& list : lists_of(now_, query)) {
+      for (; last != before.end() && key_of(*last) < key_of(list); ++last)
+        matching_.removals.push_back(removal(*last));
+      if (last == before.end() || key_of(*last) != key_of(list)) continue;
+      if (last->subject_id != list.subject_id)
+        matching_.removals.push_back(removal(*last));  // another object in the same slot
+      else if (is_same_query)
+        matching_.last_search[list.search] = last->search;
+      ++last;
+    }
+    for (; last != before.end(); ++last) matching_.removals.push_back(removal(*last));
+  }
+
+  void report_gone(Slot query) {
+    ReportedList& report = matching_.removals.emplace_back();
+    report.query = query;
+    report.event = ListEvent::removed;
+  }
+
+  const ListDirectory& last_;
+  const ListDirectory& now_;
+  ListMatching matching_;
+};
+
+}  // namespace
+
+ListMatching match_lists(const ListDirectory& last, const ListDirectory& now,
+                         std::size_t searches) {
+  return Matcher(last, now).run(searches);
+}
+
+}  // namespace starling
