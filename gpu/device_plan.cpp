@@ -5,8 +5,8 @@
 namespace starling::gpu {
 
 std::size_t k_class(std::uint32_t k) {
-  return static_cast<std::size_t>(std::ranges::lower_bound(thread_k_classes, k) -
-                                  std::begin(thread_k_classes));
+  return static_cast<std::size_t>(std::ranges::lower_bound(group_k_classes, k) -
+                                  std::begin(group_k_classes));
 }
 
 DevicePlan::DevicePlan(DeviceMemory& memory)
@@ -83,7 +83,7 @@ void DevicePlan::order_async(const DeviceTree<dimensions>& tree, const ObjectsVi
     search_keys_async<dimensions>(tree.view(), objects, device_specs_.data(),
                                   numbers_.data() + begin, count, sort.keys(), sort.values(),
                                   stream);
-    const auto sorted = sort.sort_async(count, stream);
+    const auto sorted = sort.sort_async(count, dimensions * tree.view().axis_bits, stream);
     check(cudaMemcpyAsync(order_.data() + begin, sorted.values, count * sizeof(std::uint32_t),
                           cudaMemcpyDeviceToDevice, stream.get()));
   }

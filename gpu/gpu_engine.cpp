@@ -332,8 +332,14 @@ std::shared_ptr<DevicePlan> GpuEngine<dimensions>::next_plan() {
 template <int dimensions>
 void GpuEngine<dimensions>::search_lists(DeviceLists& now, std::int64_t tau_us) {
   const ListsView lists = now.view();
+  const ListsView last = last_lists().view();
+  const bool is_seeded = last_lists().plan() == now.plan();
   now.plan()->for_each_class([&](SearchBatch batch) {
     batch.tau_us = tau_us;
+    if (is_seeded) {
+      batch.last_counts = last.counts;
+      batch.last_slots = last.slots;
+    }
     batch.counts = lists.counts;
     batch.neighbors = lists.neighbors;
     batch.slots = lists.slots;
@@ -516,6 +522,7 @@ void GpuEngine<dimensions>::take_state(const EngineState& state) {
   DeviceLists& lists = last_lists();
   lists.lay_out(std::make_shared<DevicePlan>(memory_, state, stream_));
   std::vector<std::uint32_t> counts;
+  counts.reserve(state.lists.size());
   for (const EngineState::List& list : state.lists) counts.push_back(list.count);
   copy_to_device_async(std::span<const std::uint32_t>(counts), lists.counts(), stream_);
   copy_to_device_async(std::span<const Neighbor>(state.neighbors), lists.neighbors(), stream_);

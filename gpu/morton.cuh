@@ -25,21 +25,22 @@ __device__ inline std::uint64_t spread_by_3(std::uint64_t v) {
 }
 
 /// The key of slots without a living object: the last in order, and nobody else's.
-template <class Key>
-__device__ constexpr Key key_of_nobody() {
-  return ~Key{0};
+template <int dimensions>
+__device__ typename TreeTypes<dimensions>::Key key_of_nobody(int axis_bits) {
+  using Key = typename TreeTypes<dimensions>::Key;
+  return ~Key{0} >> (8 * sizeof(Key) - static_cast<unsigned>(dimensions * axis_bits));
 }
 
 /// A position outside the bounds has the key of the nearest inside.
 template <int dimensions>
 __device__ typename TreeTypes<dimensions>::Key key_of(const LatticePoint& point,
-                                                      const Bounds& bounds) {
+                                                      const Bounds& bounds, int axis_bits) {
   using Types = TreeTypes<dimensions>;
   const std::int32_t coordinates[3] = {point.x, point.y, point.z};
   std::uint32_t extent = 0;
   for (int d = 0; d < dimensions; ++d)
     extent = max(extent, static_cast<std::uint32_t>(bounds.max[d] - bounds.min[d]));
-  const int shift = max(32 - __clz(static_cast<int>(extent)) - Types::axis_bits, 0);
+  const int shift = max(32 - __clz(static_cast<int>(extent)) - axis_bits, 0);
   typename Types::Key key = 0;
   for (int d = 0; d < dimensions; ++d) {
     const std::int32_t inside = min(max(coordinates[d], bounds.min[d]), bounds.max[d]);
@@ -49,7 +50,7 @@ __device__ typename TreeTypes<dimensions>::Key key_of(const LatticePoint& point,
     else
       key |= spread_by_3(cell) << d;
   }
-  return min(key, static_cast<typename Types::Key>(key_of_nobody<typename Types::Key>() - 1));
+  return min(key, key_of_nobody<dimensions>(axis_bits) - 1);
 }
 
 }  // namespace starling::gpu

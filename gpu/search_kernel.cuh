@@ -26,12 +26,21 @@ struct Acceptance {
   /// `slots` is by place.
   __device__ bool accepts(std::uint32_t place, const Slot* slots,
                           const ObjectsView& objects) const {
-    if (!reads_objects && exclude == no_slot) return true;
-    const Slot slot = slots[place];
+    return (!reads_objects && exclude == no_slot) || accepts_slot(slots[place], objects);
+  }
+
+  __device__ bool accepts_slot(Slot slot, const ObjectsView& objects) const {
     if (slot == exclude) return false;
     return !reads_objects ||
            (tags.passes(objects.tags[slot]) && objects.times_us[slot] >= time_us_min);
   }
+};
+
+/// The id of the object at a place, by which ties are broken.
+struct IdOfPlace {
+  const Slot* slots;
+  const ObjectId* ids;
+  __device__ ObjectId operator()(std::uint32_t place) const { return ids[slots[place]]; }
 };
 
 /// Where a search is, or false: it follows an object that is not there.
@@ -65,7 +74,9 @@ __global__ void search_keys_kernel(TreeView<dimensions> tree, ObjectsView object
   if (i >= count) return;
   LatticePoint position;
   const bool is_somewhere = find_position(specs[numbers[i]], objects, position);
-  keys[i] = is_somewhere && tree.count > 0 ? key_of<dimensions>(position, *tree.bounds) : 0;
+  keys[i] = is_somewhere && tree.count > 0
+                ? key_of<dimensions>(position, *tree.bounds, tree.axis_bits)
+                : 0;
   values[i] = numbers[i];
 }
 

@@ -1,18 +1,17 @@
 #include "gpu/grid.cuh"
+#include "gpu/group_search_kernel.cuh"
 #include "gpu/search_launch.hpp"
-#include "gpu/thread_search_kernel.cuh"
 #include "gpu/warp_search_kernel.cuh"
 
 namespace starling::gpu {
 namespace {
 
-constexpr unsigned thread_search_block = 128;
-
-template <int dimensions, int capacity>
-void search_by_thread_async(const TreeView<dimensions>& tree, const ObjectsView& objects,
-                            const SearchBatch& batch, const Stream& stream) {
-  thread_search_kernel<dimensions, capacity>
-      <<<blocks_for(batch.count, thread_search_block), thread_search_block, 0, stream.get()>>>(
+template <int dimensions, int share>
+void search_by_group_async(const TreeView<dimensions>& tree, const ObjectsView& objects,
+                           const SearchBatch& batch, const Stream& stream) {
+  const std::uint64_t lanes = std::uint64_t{batch.count} * group_lanes;
+  group_search_kernel<dimensions, share>
+      <<<blocks_for(lanes, group_search_threads), group_search_threads, 0, stream.get()>>>(
           tree, objects, batch);
   check_launch();
 }
@@ -23,15 +22,10 @@ template <int dimensions>
 void search_async(const TreeView<dimensions>& tree, const ObjectsView& objects,
                   const SearchBatch& batch, const Stream& stream) {
   if (batch.count == 0) return;
-  constexpr auto& classes = thread_k_classes;
-  if (batch.k_max <= classes[0])
-    return search_by_thread_async<dimensions, classes[0]>(tree, objects, batch, stream);
-  if (batch.k_max <= classes[1])
-    return search_by_thread_async<dimensions, classes[1]>(tree, objects, batch, stream);
-  if (batch.k_max <= classes[2])
-    return search_by_thread_async<dimensions, classes[2]>(tree, objects, batch, stream);
-  if (batch.k_max <= classes[3])
-    return search_by_thread_async<dimensions, classes[3]>(tree, objects, batch, stream);
+  if (batch.k_max <= group_k_classes[0])
+    return search_by_group_async<dimensions, 4>(tree, objects, batch, stream);
+  if (batch.k_max <= group_k_classes[1])
+    return search_by_group_async<dimensions, 8>(tree, objects, batch, stream);
   warp_search_kernel<dimensions>
       <<<batch.count, warp_lanes, buffer_bytes(batch.k_max), stream.get()>>>(tree, objects, batch);
   check_launch();

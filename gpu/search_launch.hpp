@@ -1,4 +1,4 @@
-// Exact k-NN over a DeviceTree: a thread a search for small k, a warp a search for larger k.
+// Exact k-NN over a DeviceTree: eight lanes a search, a warp a search for large k.
 #pragma once
 
 #include <cstddef>
@@ -29,6 +29,10 @@ struct SearchBatch {
   std::uint32_t k_max = 0;               ///< at least every k of the batch
   std::int64_t tau_us = 0;
 
+  /// Of the same searches' lists last tick, to start from; null: there are none.
+  const std::uint32_t* last_counts = nullptr;
+  const Slot* last_slots = nullptr;
+
   std::uint32_t* counts = nullptr;  ///< written, by search: how many were found
   Neighbor* neighbors = nullptr;    ///< written from rooms on, nearest first
   Slot* slots = nullptr;            ///< written: the same neighbours' slots
@@ -36,7 +40,7 @@ struct SearchBatch {
 
 /// The largest k of the kernels, each k in the smallest class that holds it; beyond the last one a
 /// warp serves a search.
-inline constexpr std::uint32_t thread_k_classes[] = {8, 12, 16, 32};
+inline constexpr std::uint32_t group_k_classes[] = {16, 32};
 
 template <int dimensions>
 void search_async(const TreeView<dimensions>& tree, const ObjectsView& objects,

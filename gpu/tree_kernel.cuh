@@ -8,14 +8,25 @@
 
 namespace starling::gpu {
 
-inline constexpr unsigned bounds_blocks_max = 1024;
+inline constexpr unsigned bounds_blocks_max = 264;  ///< two for each multiprocessor of an H200
 
-// Threads go through the slots in strides of the grid; a warp reduces, its first lane adds to
+/// The least value of a block's threads, on thread 0; a block is at most 32 warps.
+__device__ inline std::int32_t block_min(std::int32_t value) {
+  __shared__ std::int32_t of_warps[32];
+  value = __reduce_min_sync(~0u, value);
+  __syncthreads();  // the last use of of_warps is over
+  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = value;
+  __syncthreads();
+  if (threadIdx.x >= 32) return value;
+  return __reduce_min_sync(~0u, threadIdx.x < blockDim.x / 32 ? of_warps[threadIdx.x] : INT32_MAX);
+}
+
+// Threads go through the slots in strides of the grid; thread 0 of a block adds its objects to
 // `bounds`, which holds the empty bounds before.
 template <int dimensions>
 __global__ void bounds_kernel(const LatticePoint* positions, std::uint32_t slots, Bounds* bounds) {
   std::int32_t low[3] = {INT32_MAX, INT32_MAX, INT32_MAX};
-  std::int32_t high[3] = {INT32_MIN, INT32_MIN, INT32_MIN};
+  std::int32_t high[3] = {-INT32_MAX, -INT32_MAX, -INT32_MAX};
   for (std::uint64_t slot = thread_index(); slot < slots;
        slot += std::uint64_t{gridDim.x} * blockDim.x) {
     const LatticePoint point = positions[slot];
@@ -27,9 +38,9 @@ __global__ void bounds_kernel(const LatticePoint* positions, std::uint32_t slots
     }
   }
   for (int d = 0; d < dimensions; ++d) {
-    low[d] = __reduce_min_sync(~0u, low[d]);
-    high[d] = __reduce_max_sync(~0u, high[d]);
-    if (threadIdx.x % 32 == 0 && low[d] <= high[d]) {
+    low[d] = block_min(low[d]);
+    high[d] = -block_min(-high[d]);
+    if (threadIdx.x == 0 && low[d] <= high[d]) {
       atomicMin(&bounds->min[d], low[d]);
       atomicMax(&bounds->max[d], high[d]);
     }
@@ -39,13 +50,13 @@ __global__ void bounds_kernel(const LatticePoint* positions, std::uint32_t slots
 // A thread a slot.
 template <int dimensions>
 __global__ void keys_kernel(const LatticePoint* positions, std::uint32_t slots,
-                            const Bounds* bounds, typename TreeTypes<dimensions>::Key* keys,
-                            Slot* values) {
+                            const Bounds* bounds, int axis_bits,
+                            typename TreeTypes<dimensions>::Key* keys, Slot* values) {
   const std::uint64_t slot = thread_index();
   if (slot >= slots) return;
   const LatticePoint point = positions[slot];
-  using Key = typename TreeTypes<dimensions>::Key;
-  keys[slot] = point.x == nowhere ? key_of_nobody<Key>() : key_of<dimensions>(point, *bounds);
+  keys[slot] = point.x == nowhere ? key_of_nobody<dimensions>(axis_bits)
+                                  : key_of<dimensions>(point, *bounds, axis_bits);
   values[slot] = static_cast<Slot>(slot);
 }
 
@@ -55,6 +66,18 @@ __device__ typename TreeTypes<dimensions>::Point to_point(const LatticePoint& po
     return {point.x, point.y};
   else
     return {point.x, point.y, point.z, 0};
+}
+
+/// The box around those of eight neighbouring lanes, on each of them.
+template <int dimensions>
+__device__ typename TreeTypes<dimensions>::Box box_of_lanes(typename TreeTypes<dimensions>::Box box,
+                                                            unsigned lanes) {
+  for (int d = 0; d < dimensions; ++d)
+    for (unsigned step = 1; step < fan_out; step *= 2) {
+      box.min[d] = min(box.min[d], __shfl_xor_sync(lanes, box.min[d], step));
+      box.max[d] = max(box.max[d], __shfl_xor_sync(lanes, box.max[d], step));
+    }
+  return box;
 }
 
 // A thread a place, eight neighbouring lanes a leaf; the first of them writes its box and key. Of
@@ -78,54 +101,46 @@ __global__ void leaves_kernel(const LatticePoint* positions,
   if (place < count) slots[place] = slot;
   const std::int32_t coordinates[3] = {point.x, point.y, point.z};
   typename TreeTypes<dimensions>::Box box;
-  for (int d = 0; d < dimensions; ++d) {
-    std::int32_t low = coordinates[d];
-    std::int32_t high = coordinates[d];
-    for (unsigned step = 1; step < fan_out; step *= 2) {
-      low = min(low, __shfl_xor_sync(lanes, low, step));
-      high = max(high, __shfl_xor_sync(lanes, high, step));
-    }
-    box.min[d] = low;
-    box.max[d] = high;
-  }
+  for (int d = 0; d < dimensions; ++d) box.min[d] = box.max[d] = coordinates[d];
+  box = box_of_lanes<dimensions>(box, lanes);
   if (place % fan_out != 0) return;
   boxes[leaf] = box;
   leaf_keys[leaf] = sorted_keys[place];
 }
 
+// Eight lanes a node of `level`, one each of its children, which are of the level below. Lanes past
+// the last child stand in for the first.
 template <int dimensions>
-__device__ typename TreeTypes<dimensions>::Box box_around(
-    const typename TreeTypes<dimensions>::Box* children, std::uint32_t first, std::uint32_t count) {
-  typename TreeTypes<dimensions>::Box box = children[first];
-  for (std::uint32_t i = first + 1; i < min(first + fan_out, count); ++i) {
-    const auto child = children[i];
-    for (int d = 0; d < dimensions; ++d) {
-      box.min[d] = min(box.min[d], child.min[d]);
-      box.max[d] = max(box.max[d], child.max[d]);
-    }
-  }
-  return box;
+__device__ void make_box(const TreeView<dimensions>& tree,
+                         typename TreeTypes<dimensions>::Box* boxes, int level, std::uint64_t child,
+                         unsigned lanes) {
+  const std::uint64_t node = child / fan_out;
+  const std::uint64_t source = child < tree.nodes[level - 1] ? child : node * fan_out;
+  const auto box = box_of_lanes<dimensions>(boxes[tree.firsts[level - 1] + source], lanes);
+  if (child % fan_out == 0) boxes[tree.firsts[level] + node] = box;
 }
 
-// A thread a node of `level`, from the boxes of the level below.
+// A thread a child.
 template <int dimensions>
-__global__ void boxes_kernel(TreeView<dimensions> tree, typename TreeTypes<dimensions>::Box* boxes,
-                             int level) {
-  const std::uint64_t node = thread_index();
-  if (node >= tree.nodes[level]) return;
-  boxes[tree.firsts[level] + node] =
-      box_around<dimensions>(boxes + tree.firsts[level - 1],
-                             static_cast<std::uint32_t>(node) * fan_out, tree.nodes[level - 1]);
+__global__ void boxes_kernel(const __grid_constant__ TreeView<dimensions> tree,
+                             typename TreeTypes<dimensions>::Box* boxes, int level) {
+  const std::uint64_t child = thread_index();
+  const bool has_node = child / fan_out < tree.nodes[level];
+  const unsigned lanes = __ballot_sync(~0u, has_node);
+  if (has_node) make_box<dimensions>(tree, boxes, level, child, lanes);
 }
 
 // One block: all levels from `level` on.
 template <int dimensions>
-__global__ void upper_boxes_kernel(TreeView<dimensions> tree,
+__global__ void upper_boxes_kernel(const __grid_constant__ TreeView<dimensions> tree,
                                    typename TreeTypes<dimensions>::Box* boxes, int level) {
   for (; level < tree.levels; ++level) {
-    for (std::uint32_t node = threadIdx.x; node < tree.nodes[level]; node += blockDim.x)
-      boxes[tree.firsts[level] + node] = box_around<dimensions>(
-          boxes + tree.firsts[level - 1], node * fan_out, tree.nodes[level - 1]);
+    const std::uint32_t children = tree.nodes[level] * fan_out;
+    for (std::uint32_t begin = 0; begin < children; begin += blockDim.x) {
+      const std::uint32_t child = begin + threadIdx.x;
+      const unsigned lanes = __ballot_sync(~0u, child < children);
+      if (child < children) make_box<dimensions>(tree, boxes, level, child, lanes);
+    }
     __syncthreads();
   }
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 
 #include <cub/device/device_radix_sort.cuh>
 
@@ -21,6 +22,17 @@ std::size_t scratch_bytes(std::uint32_t count) {
   return bytes;
 }
 
+/// On a plane about sixteen cells an object, each sorted pass of eight bits used whole. In space
+/// all bits there are: objects on the earth's surface crowd in few of a box's cells.
+template <int dimensions>
+int axis_bits(std::uint32_t count) {
+  using Types = TreeTypes<dimensions>;
+  if (dimensions == 3) return Types::axis_bits_max;
+  constexpr int pass_bits = 8;
+  const int bits = std::bit_width(count) + 4;
+  return std::min((bits + pass_bits - 1) / pass_bits * pass_bits / 2, Types::axis_bits_max);
+}
+
 std::uint32_t parts(std::uint32_t count) {
   return count / fan_out + (count % fan_out != 0);
 }
@@ -35,12 +47,13 @@ void KeySort<Key>::reserve(std::uint32_t count) {
 }
 
 template <class Key>
-typename KeySort<Key>::Sorted KeySort<Key>::sort_async(std::uint32_t count, const Stream& stream) {
+typename KeySort<Key>::Sorted KeySort<Key>::sort_async(std::uint32_t count, int key_bits,
+                                                       const Stream& stream) {
   std::size_t bytes = scratch_.room();
-  check(cub::DeviceRadixSort::SortPairs(
-      scratch_.data(), bytes, static_cast<const Key*>(keys_[0].data()), keys_[1].data(),
-      static_cast<const std::uint32_t*>(values_[0].data()), values_[1].data(), count, 0,
-      8 * sizeof(Key), stream.get()));
+  check(cub::DeviceRadixSort::SortPairs(scratch_.data(), bytes,
+                                        static_cast<const Key*>(keys_[0].data()), keys_[1].data(),
+                                        static_cast<const std::uint32_t*>(values_[0].data()),
+                                        values_[1].data(), count, 0, key_bits, stream.get()));
   return {keys_[1].data(), values_[1].data()};
 }
 
@@ -67,6 +80,7 @@ void DeviceTree<dimensions>::lay_out(std::uint32_t count) {
            .leaf_keys = leaf_keys_.data(),
            .boxes = boxes_.data(),
            .bounds = bounds_.data(),
+           .axis_bits = axis_bits<dimensions>(count),
            .count = count};
   std::uint32_t first = 0;
   for (std::uint32_t nodes = parts(count); nodes > 0; nodes = parts(nodes)) {
@@ -92,9 +106,9 @@ void DeviceTree<dimensions>::build_async(const ObjectsView& objects, std::uint32
           objects.positions, slots, bounds_.data());
   check_launch();
   keys_kernel<dimensions><<<blocks_for(slots), block_threads, 0, stream.get()>>>(
-      objects.positions, slots, bounds_.data(), sort.keys(), sort.values());
+      objects.positions, slots, bounds_.data(), view_.axis_bits, sort.keys(), sort.values());
   check_launch();
-  const auto sorted = sort.sort_async(slots, stream);
+  const auto sorted = sort.sort_async(slots, dimensions * view_.axis_bits, stream);
   leaves_kernel<dimensions><<<blocks_for(alive), block_threads, 0, stream.get()>>>(
       objects.positions, sorted.keys, sorted.values, alive, points_.data(), slots_.data(),
       leaf_keys_.data(), boxes_.data());
@@ -102,8 +116,10 @@ void DeviceTree<dimensions>::build_async(const ObjectsView& objects, std::uint32
   int level = 1;
   for (; level < view_.levels && view_.nodes[static_cast<std::size_t>(level)] > one_block_nodes;
        ++level) {
-    boxes_kernel<dimensions><<<blocks_for(view_.nodes[static_cast<std::size_t>(level)]),
-                               block_threads, 0, stream.get()>>>(view_, boxes_.data(), level);
+    const std::uint64_t lanes =
+        std::uint64_t{view_.nodes[static_cast<std::size_t>(level)]} * fan_out;
+    boxes_kernel<dimensions>
+        <<<blocks_for(lanes), block_threads, 0, stream.get()>>>(view_, boxes_.data(), level);
     check_launch();
   }
   if (level == view_.levels) return;

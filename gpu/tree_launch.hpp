@@ -30,8 +30,8 @@ class KeySort {
     const Key* keys;
     const std::uint32_t* values;
   };
-  /// Stable; valid until the next write.
-  Sorted sort_async(std::uint32_t count, const Stream& stream);
+  /// By the lower `key_bits`. Stable; valid until the next write.
+  Sorted sort_async(std::uint32_t count, int key_bits, const Stream& stream);
 
   std::uint64_t bytes_used() const;
 

@@ -23,7 +23,8 @@ struct Bounds {
   std::array<std::int32_t, 3> max;
 };
 
-/// What differs between two and three dimensions. A key holds axis_bits of each coordinate.
+/// What differs between two and three dimensions. A key holds at most
+/// axis_bits_max of each coordinate.
 template <int dimensions>
 struct TreeTypes;
 
@@ -35,7 +36,7 @@ struct TreeTypes<2> {
     std::int32_t min[2];
     std::int32_t max[2];
   };
-  static constexpr int axis_bits = 16;
+  static constexpr int axis_bits_max = 16;
 };
 
 template <>
@@ -46,7 +47,7 @@ struct TreeTypes<3> {
     std::int32_t min[3];
     std::int32_t max[3];
   };
-  static constexpr int axis_bits = 21;
+  static constexpr int axis_bits_max = 21;
 };
 
 /// Device pointers. A place is a rank in Morton order; leaf i holds places 8i to 8i+7. Level 0 is
@@ -60,6 +61,7 @@ struct TreeView {
   const typename Types::Key* leaf_keys = nullptr;  ///< of each leaf's first object
   const typename Types::Box* boxes = nullptr;      ///< level after level
   const Bounds* bounds = nullptr;
+  int axis_bits = Types::axis_bits_max;            ///< that a key holds of each coordinate
   std::uint32_t count = 0;                         ///< objects
   int levels = 0;                                  ///< 0: no objects
   std::array<std::uint32_t, levels_max> nodes{};   ///< by level

@@ -126,7 +126,8 @@ class WarpSearch {
   /// From the query's own place upwards. The nodes of level 1, 64 objects, are what a warp scans.
   __device__ void run() {
     std::uint32_t node =
-        find_leaf(tree_, key_of<dimensions>(position_, *tree_.bounds)) >> fan_out_bits;
+        find_leaf(tree_, key_of<dimensions>(position_, *tree_.bounds, tree_.axis_bits)) >>
+        fan_out_bits;
     scan(node);
     for (int level = 1; level < tree_.levels; ++level) {
       const std::uint32_t first = node & ~(fan_out - 1);

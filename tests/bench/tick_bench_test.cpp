@@ -64,10 +64,7 @@ TEST(TickBench, TheTotalHoldsLatticeStagingAndTheTick) {
 
 std::string table_of(int ticks) {
   std::ostringstream out;
-  run_bench({.workloads = {"W3"},
-             .make_engine = make_engine,
-             .engine_name = "cpu",
-             .ticks = ticks},
+  run_bench({.workloads = {"W3"}, .make_engine = make_engine, .engine_name = "cpu", .ticks = ticks},
             out);
   return out.str();
 }
