@@ -16,13 +16,15 @@ class DeviceLists {
       : plan_(std::make_shared<DevicePlan>(memory)),
         counts_(memory),
         neighbors_(memory),
-        slots_(memory) {}
+        slots_(memory),
+        leaves_(memory) {}
 
   /// Takes room for all lists of the plan; what was in it is lost.
   void lay_out(std::shared_ptr<DevicePlan> plan) {
     counts_.reserve(plan->list_count());
     neighbors_.reserve(plan->room());
     slots_.reserve(plan->room());
+    leaves_.reserve(plan->list_count());
     plan_ = std::move(plan);
   }
 
@@ -34,12 +36,15 @@ class DeviceLists {
   DeviceBuffer<std::uint32_t>& counts() { return counts_; }
   DeviceBuffer<Neighbor>& neighbors() { return neighbors_; }
   DeviceBuffer<Slot>& slots() { return slots_; }
+  /// By list: the leaf of its nearest neighbour in the tree of its tick, if it has one.
+  DeviceBuffer<std::uint32_t>& leaves() { return leaves_; }
 
  private:
   std::shared_ptr<DevicePlan> plan_;
   DeviceBuffer<std::uint32_t> counts_;
   DeviceBuffer<Neighbor> neighbors_;
   DeviceBuffer<Slot> slots_;
+  DeviceBuffer<std::uint32_t> leaves_;
 };
 
 }  // namespace starling::gpu

@@ -5,8 +5,8 @@
 namespace starling::gpu {
 
 std::size_t k_class(std::uint32_t k) {
-  return static_cast<std::size_t>(std::ranges::lower_bound(group_k_classes, k) -
-                                  std::begin(group_k_classes));
+  return static_cast<std::size_t>(std::ranges::lower_bound(k_class_limits, k) -
+                                  std::begin(k_class_limits));
 }
 
 DevicePlan::DevicePlan(DeviceMemory& memory)

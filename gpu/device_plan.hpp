@@ -18,8 +18,7 @@
 
 namespace starling::gpu {
 
-/// Searches by size of k, each class with a kernel of its own; the last is beyond all limits.
-inline constexpr std::size_t k_classes = std::size(group_k_classes) + 1;
+inline constexpr std::size_t k_classes = std::size(k_class_limits);
 
 class DevicePlan {
  public:

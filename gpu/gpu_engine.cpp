@@ -339,10 +339,12 @@ void GpuEngine<dimensions>::search_lists(DeviceLists& now, std::int64_t tau_us) 
     if (is_seeded) {
       batch.last_counts = last.counts;
       batch.last_slots = last.slots;
+      batch.last_leaves = last_lists().leaves().data();
     }
     batch.counts = lists.counts;
     batch.neighbors = lists.neighbors;
     batch.slots = lists.slots;
+    batch.leaves = now.leaves().data();
     search_async<dimensions>(trees_[1 - finished_].view(), objects_.view(), batch, stream_);
   });
 }

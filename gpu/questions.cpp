@@ -48,6 +48,7 @@ void Questions<dimensions>::answer(std::span<const OneShotQuery> queries,
     batch.counts = counts_.data();
     batch.neighbors = neighbors_.data();
     batch.slots = slots_.data();
+    batch.leaves = leaves_.data();
     search_async<dimensions>(tree, objects, batch, stream_);
   }
   const std::uint64_t first = answers.neighbors.size();
@@ -90,6 +91,7 @@ void Questions<dimensions>::lay_out(std::span<const OneShotQuery> queries) {
   counts_.reserve(queries.size());
   neighbors_.reserve(room_);
   slots_.reserve(room_);
+  leaves_.reserve(queries.size());
 }
 
 template class Questions<2>;

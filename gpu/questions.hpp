@@ -26,7 +26,8 @@ class Questions {
         order_(memory),
         counts_(memory),
         neighbors_(memory),
-        slots_(memory) {}
+        slots_(memory),
+        leaves_(memory) {}
 
   /// Appends the answers, waited for. Throws DeviceError, std::bad_alloc, and std::runtime_error
   /// beyond the memory's limit.
@@ -48,6 +49,7 @@ class Questions {
   DeviceBuffer<std::uint32_t> counts_;
   DeviceBuffer<Neighbor> neighbors_;
   DeviceBuffer<Slot> slots_;
+  DeviceBuffer<std::uint32_t> leaves_;
 };
 
 extern template class Questions<2>;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gpu/distance.cuh"
-#include "gpu/morton.cuh"
+#include "gpu/hilbert.cuh"
 #include "gpu/search_launch.hpp"
 
 namespace starling::gpu {

@@ -1,18 +1,27 @@
+#include <bit>
+
 #include "gpu/grid.cuh"
 #include "gpu/group_search_kernel.cuh"
 #include "gpu/search_launch.hpp"
-#include "gpu/warp_search_kernel.cuh"
 
 namespace starling::gpu {
 namespace {
 
-template <int dimensions, int share>
+std::uint32_t entries_for(std::uint32_t k) {
+  return std::bit_ceil(size_limit(k) + leaf_objects);
+}
+
+template <int dimensions, unsigned lanes>
 void search_by_group_async(const TreeView<dimensions>& tree, const ObjectsView& objects,
                            const SearchBatch& batch, const Stream& stream) {
-  const std::uint64_t lanes = std::uint64_t{batch.count} * group_lanes;
-  group_search_kernel<dimensions, share>
-      <<<blocks_for(lanes, group_search_threads), group_search_threads, 0, stream.get()>>>(
-          tree, objects, batch);
+  const std::uint32_t entries = entries_for(batch.k_max);
+  const std::size_t shared_bytes =
+      group_search_threads / lanes * entries * NearestInShared<lanes>::entry_bytes;
+  const auto kernel = group_search_kernel<dimensions, lanes>;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(shared_bytes)));
+  kernel<<<blocks_for(std::uint64_t{batch.count} * lanes, group_search_threads),
+           group_search_threads, shared_bytes, stream.get()>>>(tree, objects, batch, entries);
   check_launch();
 }
 
@@ -22,13 +31,10 @@ template <int dimensions>
 void search_async(const TreeView<dimensions>& tree, const ObjectsView& objects,
                   const SearchBatch& batch, const Stream& stream) {
   if (batch.count == 0) return;
-  if (batch.k_max <= group_k_classes[0])
-    return search_by_group_async<dimensions, 4>(tree, objects, batch, stream);
-  if (batch.k_max <= group_k_classes[1])
-    return search_by_group_async<dimensions, 8>(tree, objects, batch, stream);
-  warp_search_kernel<dimensions>
-      <<<batch.count, warp_lanes, buffer_bytes(batch.k_max), stream.get()>>>(tree, objects, batch);
-  check_launch();
+  if (batch.k_max <= k_class_limits[1])
+    search_by_group_async<dimensions, 8>(tree, objects, batch, stream);
+  else
+    search_by_group_async<dimensions, 16>(tree, objects, batch, stream);
 }
 
 template <int dimensions>

@@ -1,4 +1,4 @@
-// Exact k-NN over a DeviceTree: eight lanes a search, a warp a search for large k.
+// Exact k-NN over a DeviceTree: eight lanes a search, sixteen for large k.
 #pragma once
 
 #include <cstddef>
@@ -32,15 +32,17 @@ struct SearchBatch {
   /// Of the same searches' lists last tick, to start from; null: there are none.
   const std::uint32_t* last_counts = nullptr;
   const Slot* last_slots = nullptr;
+  const std::uint32_t* last_leaves = nullptr;
 
   std::uint32_t* counts = nullptr;  ///< written, by search: how many were found
   Neighbor* neighbors = nullptr;    ///< written from rooms on, nearest first
   Slot* slots = nullptr;            ///< written: the same neighbours' slots
+  std::uint32_t* leaves = nullptr;  ///< written, by search: the nearest's leaf
 };
 
-/// The largest k of the kernels, each k in the smallest class that holds it; beyond the last one a
-/// warp serves a search.
-inline constexpr std::uint32_t group_k_classes[] = {16, 32};
+/// Searches of like k are searched together: each is in the first class that holds its k. In the
+/// first two eight lanes serve a search, in the others sixteen.
+inline constexpr std::uint32_t k_class_limits[] = {16, 32, 128, 1024};
 
 template <int dimensions>
 void search_async(const TreeView<dimensions>& tree, const ObjectsView& objects,

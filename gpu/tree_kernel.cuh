@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gpu/grid.cuh"
-#include "gpu/morton.cuh"
+#include "gpu/hilbert.cuh"
 #include "gpu/objects_launch.hpp"
 #include "gpu/tree_view.hpp"
 
@@ -68,6 +68,36 @@ __device__ typename TreeTypes<dimensions>::Point to_point(const LatticePoint& po
     return {point.x, point.y, point.z, 0};
 }
 
+// A lane a place; a leaf's first lane writes its box and key. Of the last leaf the lanes past
+// `count` stand in for its first object.
+template <int dimensions>
+__global__ void leaves_kernel(const LatticePoint* positions,
+                              const typename TreeTypes<dimensions>::Key* sorted_keys,
+                              const Slot* sorted_slots, std::uint32_t count,
+                              typename TreeTypes<dimensions>::Point* points, Slot* slots,
+                              typename TreeTypes<dimensions>::Key* leaf_keys,
+                              typename TreeTypes<dimensions>::Box* boxes) {
+  const std::uint64_t place = thread_index();
+  const std::uint64_t leaf = place / leaf_objects;
+  if (leaf * leaf_objects >= count) return;
+  constexpr unsigned leaf_lanes = (1u << leaf_objects) - 1;
+  const unsigned lanes = leaf_lanes << (threadIdx.x % 32 / leaf_objects * leaf_objects);
+  const std::uint64_t source = place < count ? place : leaf * leaf_objects;
+  const Slot slot = sorted_slots[source];
+  const LatticePoint point = positions[slot];
+  points[place] = to_point<dimensions>(point);  // a leaf is readable as a whole
+  if (place < count) slots[place] = slot;
+  const std::int32_t coordinates[3] = {point.x, point.y, point.z};
+  typename TreeTypes<dimensions>::Box box;
+  for (int d = 0; d < dimensions; ++d) {
+    box.min[d] = __reduce_min_sync(lanes, coordinates[d]);
+    box.max[d] = __reduce_max_sync(lanes, coordinates[d]);
+  }
+  if (place % leaf_objects != 0) return;
+  boxes[leaf] = box;
+  leaf_keys[leaf] = sorted_keys[place];
+}
+
 /// The box around those of eight neighbouring lanes, on each of them.
 template <int dimensions>
 __device__ typename TreeTypes<dimensions>::Box box_of_lanes(typename TreeTypes<dimensions>::Box box,
@@ -78,34 +108,6 @@ __device__ typename TreeTypes<dimensions>::Box box_of_lanes(typename TreeTypes<d
       box.max[d] = max(box.max[d], __shfl_xor_sync(lanes, box.max[d], step));
     }
   return box;
-}
-
-// A thread a place, eight neighbouring lanes a leaf; the first of them writes its box and key. Of
-// the last leaf's lanes those past `count` stand in for its first object.
-template <int dimensions>
-__global__ void leaves_kernel(const LatticePoint* positions,
-                              const typename TreeTypes<dimensions>::Key* sorted_keys,
-                              const Slot* sorted_slots, std::uint32_t count,
-                              typename TreeTypes<dimensions>::Point* points, Slot* slots,
-                              typename TreeTypes<dimensions>::Key* leaf_keys,
-                              typename TreeTypes<dimensions>::Box* boxes) {
-  const std::uint64_t place = thread_index();
-  const std::uint64_t leaf = place / fan_out;
-  const bool has_leaf = leaf * fan_out < count;  // the same for all lanes of a leaf
-  const unsigned lanes = __ballot_sync(~0u, has_leaf);
-  if (!has_leaf) return;
-  const std::uint64_t source = place < count ? place : leaf * fan_out;
-  const Slot slot = sorted_slots[source];
-  const LatticePoint point = positions[slot];
-  points[place] = to_point<dimensions>(point);  // a leaf is readable as a whole
-  if (place < count) slots[place] = slot;
-  const std::int32_t coordinates[3] = {point.x, point.y, point.z};
-  typename TreeTypes<dimensions>::Box box;
-  for (int d = 0; d < dimensions; ++d) box.min[d] = box.max[d] = coordinates[d];
-  box = box_of_lanes<dimensions>(box, lanes);
-  if (place % fan_out != 0) return;
-  boxes[leaf] = box;
-  leaf_keys[leaf] = sorted_keys[place];
 }
 
 // Eight lanes a node of `level`, one each of its children, which are of the level below. Lanes past

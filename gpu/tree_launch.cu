@@ -33,8 +33,8 @@ int axis_bits(std::uint32_t count) {
   return std::min((bits + pass_bits - 1) / pass_bits * pass_bits / 2, Types::axis_bits_max);
 }
 
-std::uint32_t parts(std::uint32_t count) {
-  return count / fan_out + (count % fan_out != 0);
+std::uint32_t parts(std::uint32_t count, std::uint32_t size) {
+  return count / size + (count % size != 0);
 }
 
 }  // namespace
@@ -65,8 +65,8 @@ std::uint64_t KeySort<Key>::bytes_used() const {
 
 template <int dimensions>
 void DeviceTree<dimensions>::reserve(std::uint32_t count) {
-  const std::uint32_t leaves = parts(count);
-  points_.reserve(std::size_t{leaves} * fan_out);
+  const std::uint32_t leaves = parts(count, leaf_objects);
+  points_.reserve(std::size_t{leaves} * leaf_objects);
   slots_.reserve(count);
   leaf_keys_.reserve(leaves);
   // Each level has an eighth of the one below, and at most one node more.
@@ -83,7 +83,7 @@ void DeviceTree<dimensions>::lay_out(std::uint32_t count) {
            .axis_bits = axis_bits<dimensions>(count),
            .count = count};
   std::uint32_t first = 0;
-  for (std::uint32_t nodes = parts(count); nodes > 0; nodes = parts(nodes)) {
+  for (std::uint32_t nodes = parts(count, leaf_objects); nodes > 0; nodes = parts(nodes, fan_out)) {
     const auto level = static_cast<std::size_t>(view_.levels++);
     view_.nodes[level] = nodes;
     view_.firsts[level] = first;

@@ -1,5 +1,6 @@
-// The index of a tick on the device: the living objects in Morton order, in leaves of eight, under
-// an implicit tree of bounding boxes, eight to a node. DeviceTree owns it; the search reads it.
+// The index of a tick on the device: the living objects in the order of a Hilbert curve, in leaves
+// of 16, under an implicit tree of bounding boxes, eight to a node. DeviceTree owns it; the search
+// reads it.
 #pragma once
 
 #include <array>
@@ -11,11 +12,12 @@
 
 namespace starling::gpu {
 
-/// Objects of a leaf and children of a node.
+inline constexpr std::uint32_t leaf_objects = 16;
+/// Children of a node.
 inline constexpr std::uint32_t fan_out = 8;
 inline constexpr int fan_out_bits = 3;
-/// 8^11 objects are more than slots can number.
-inline constexpr int levels_max = 11;
+/// 16 * 8^10 objects are more than slots can number.
+inline constexpr int levels_max = 10;
 
 /// Smallest box around all living objects; min > max where there are none.
 struct Bounds {
@@ -50,8 +52,8 @@ struct TreeTypes<3> {
   static constexpr int axis_bits_max = 21;
 };
 
-/// Device pointers. A place is a rank in Morton order; leaf i holds places 8i to 8i+7. Level 0 is
-/// the leaves' boxes; the last level has at most eight nodes.
+/// Device pointers. A place is a rank in that order; leaf i holds places 16i to 16i + 15. Level 0
+/// is the leaves' boxes; the last level has at most eight nodes.
 template <int dimensions>
 struct TreeView {
   using Types = TreeTypes<dimensions>;

@@ -1,4 +1,5 @@
-// Morton keys of positions, relative to the bounds of all objects.
+// Places of positions on a Hilbert curve through the bounds of all objects. Runs of neighbours on
+// the curve are compact, which Morton order's are not: the boxes of the tree overlap less.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,26 @@ __device__ inline std::uint64_t spread_by_3(std::uint64_t v) {
   return (v | (v << 2)) & 0x1249249249249249ull;
 }
 
+/// Turns a cell's coordinates of `bits` bits each into its place on the curve, whose bits are
+/// spread over the numbers, the first number's being the most significant of each rank
+/// (J. Skilling, Programming the Hilbert curve, AIP Conf. Proc. 707, 2004).
+template <int dimensions>
+__device__ void to_hilbert(std::uint32_t (&cell)[dimensions], int bits) {
+  for (std::uint32_t bit = 1u << (bits - 1); bit > 1; bit >>= 1) {
+    const std::uint32_t below = bit - 1;
+    for (int d = 0; d < dimensions; ++d) {
+      const std::uint32_t swapped = (cell[d] & bit) != 0 ? 0 : (cell[0] ^ cell[d]) & below;
+      cell[0] ^= (cell[d] & bit) != 0 ? below : swapped;
+      cell[d] ^= swapped;
+    }
+  }
+  for (int d = 1; d < dimensions; ++d) cell[d] ^= cell[d - 1];
+  std::uint32_t flips = 0;
+  for (std::uint32_t bit = 1u << (bits - 1); bit > 1; bit >>= 1)
+    if ((cell[dimensions - 1] & bit) != 0) flips ^= bit - 1;
+  for (int d = 0; d < dimensions; ++d) cell[d] ^= flips;
+}
+
 /// The key of slots without a living object: the last in order, and nobody else's.
 template <int dimensions>
 __device__ typename TreeTypes<dimensions>::Key key_of_nobody(int axis_bits) {
@@ -35,20 +56,24 @@ __device__ typename TreeTypes<dimensions>::Key key_of_nobody(int axis_bits) {
 template <int dimensions>
 __device__ typename TreeTypes<dimensions>::Key key_of(const LatticePoint& point,
                                                       const Bounds& bounds, int axis_bits) {
-  using Types = TreeTypes<dimensions>;
+  using Key = typename TreeTypes<dimensions>::Key;
   const std::int32_t coordinates[3] = {point.x, point.y, point.z};
   std::uint32_t extent = 0;
   for (int d = 0; d < dimensions; ++d)
     extent = max(extent, static_cast<std::uint32_t>(bounds.max[d] - bounds.min[d]));
   const int shift = max(32 - __clz(static_cast<int>(extent)) - axis_bits, 0);
-  typename Types::Key key = 0;
+  std::uint32_t cell[dimensions];
   for (int d = 0; d < dimensions; ++d) {
     const std::int32_t inside = min(max(coordinates[d], bounds.min[d]), bounds.max[d]);
-    const auto cell = static_cast<std::uint32_t>(inside - bounds.min[d]) >> shift;
+    cell[d] = static_cast<std::uint32_t>(inside - bounds.min[d]) >> shift;
+  }
+  to_hilbert<dimensions>(cell, axis_bits);
+  Key key = 0;
+  for (int d = 0; d < dimensions; ++d) {
     if constexpr (dimensions == 2)
-      key |= spread_by_2(cell) << d;
+      key |= spread_by_2(cell[d]) << (dimensions - 1 - d);
     else
-      key |= spread_by_3(cell) << d;
+      key |= spread_by_3(cell[d]) << (dimensions - 1 - d);
   }
   return min(key, key_of_nobody<dimensions>(axis_bits) - 1);
 }
