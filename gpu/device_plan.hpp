@@ -24,22 +24,27 @@ class DevicePlan {
  public:
   /// No lists.
   explicit DevicePlan(DeviceMemory& memory);
-  /// `queries` is by slot. Waits until the device has it.
-  DevicePlan(DeviceMemory& memory, std::span<const QueryRow> queries, const DeviceObjects& objects,
-             const Stream& stream);
+  /// `queries` is by slot. To be numbered by place before it is searched.
+  DevicePlan(DeviceMemory& memory, std::span<const QueryRow> queries, const DeviceObjects& objects);
   /// Lists of an imported state, as they were; never searched.
   DevicePlan(DeviceMemory& memory, const EngineState& state, const Stream& stream);
 
   const ListDirectory& directory() const { return directory_; }
   std::uint32_t list_count() const { return static_cast<std::uint32_t>(directory_.lists.size()); }
   std::uint64_t room() const { return room_; }
-  /// Index of a list's first neighbour.
-  std::uint64_t first(std::uint32_t list) const { return firsts_[list]; }
-  std::uint32_t k(std::uint32_t list) const { return specs_[list].k; }
+  /// Index of a search's first neighbour.
+  std::uint64_t first(std::uint32_t search) const { return firsts_[search]; }
+  std::uint32_t k(std::uint32_t search) const { return specs_[search].k; }
   const std::uint64_t* device_rooms() const { return rooms_.data(); }
   const ListRow* device_rows() const { return rows_.data(); }
 
-  /// Orders the searches by place in the tree, class by class.
+  /// Numbers the searches by place in the tree, class by class, so that what is near is side by
+  /// side in every array. Waits until the device has the plan. Once, before the first search.
+  template <int dimensions>
+  void number_by_place(const DeviceTree<dimensions>& tree, const ObjectsView& objects,
+                       typename DeviceTree<dimensions>::Sort& sort, const Stream& stream);
+
+  /// Orders the searches anew by place, whatever their numbers: where anchors move.
   template <int dimensions>
   void order_async(const DeviceTree<dimensions>& tree, const ObjectsView& objects,
                    typename DeviceTree<dimensions>::Sort& sort, const Stream& stream);
@@ -59,13 +64,15 @@ class DevicePlan {
   }
 
  private:
-  void sort_into_classes(std::vector<std::uint32_t>& numbers);
-  void upload(const std::vector<ListRow>& rows, const std::vector<std::uint32_t>& numbers,
-              const Stream& stream);
+  void sort_into_classes();
+  void renumber(std::span<const std::uint32_t> order);
+  void upload(const Stream& stream);
 
   ListDirectory directory_;
   std::vector<SearchSpec> specs_;
   std::vector<std::uint64_t> firsts_;
+  std::vector<ListRow> list_rows_;
+  std::vector<std::uint32_t> host_numbers_;
   std::uint64_t room_ = 0;
   std::array<std::uint32_t, k_classes + 1> class_begins_{};
   std::array<std::uint32_t, k_classes> class_k_max_{};

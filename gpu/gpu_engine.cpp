@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "gpu/check.hpp"
 #include "gpu/device_lists.hpp"
 #include "gpu/device_objects.hpp"
 #include "gpu/device_plan.hpp"
@@ -76,7 +77,7 @@ class GpuEngine final : public Engine {
         sort_(memory_),
         lists_{DeviceLists(memory_), DeviceLists(memory_)},
         sizes_(memory_),
-        last_numbers_(memory_),
+        last_searches_(memory_),
         reports_(memory_),
         report_neighbors_(memory_),
         report_states_(memory_),
@@ -193,7 +194,7 @@ class GpuEngine final : public Engine {
   std::array<DeviceLists, 2> lists_;
   std::size_t finished_lists_ = 0;
   ReportSizes sizes_;
-  DeviceBuffer<std::uint32_t> last_numbers_;
+  DeviceBuffer<std::uint32_t> last_searches_;
   DeviceBuffer<ReportedList> reports_;
   DeviceBuffer<Neighbor> report_neighbors_;
   DeviceBuffer<NeighborState> report_states_;
@@ -238,6 +239,8 @@ void GpuEngine<dimensions>::run_tick(Tick tick, std::int64_t tau_us, Staging& ha
     objects_ahead_ = true;
     queries_changed_ = true;  // the next tick makes its plan anew
     result->error = sentence(error, "remove queries or objects, or ask for fewer neighbours");
+    const auto* const of_device = dynamic_cast<const DeviceError*>(&error);
+    result->is_engine_lost = of_device != nullptr && of_device->is_final();
     result->lists.clear();
     result->states.clear();
   }
@@ -318,12 +321,15 @@ std::shared_ptr<DevicePlan> GpuEngine<dimensions>::next_plan() {
   const bool in_order =
       !plan->directory().has_moving_anchors || ++order_age_ticks_ < order_age_ticks_max;
   if (same_lists && in_order) return plan;
+  const DeviceTree<dimensions>& tree = trees_[1 - finished_];
   if (!same_lists) {
     if (std::ranges::any_of(queries_, is_every_object)) objects_.fetch(stream_);
-    plan = std::make_shared<DevicePlan>(memory_, queries_, objects_, stream_);
+    plan = std::make_shared<DevicePlan>(memory_, queries_, objects_);
+    sort_.reserve(plan->list_count());
+    plan->number_by_place(tree, objects_.view(), sort_, stream_);
+  } else {
+    plan->order_async(tree, objects_.view(), sort_, stream_);
   }
-  sort_.reserve(plan->list_count());
-  plan->order_async(trees_[1 - finished_], objects_.view(), sort_, stream_);
   order_age_ticks_ = 0;
   queries_changed_ = membership_changed_ = false;
   return plan;
@@ -356,19 +362,24 @@ void GpuEngine<dimensions>::collect_changes(DeviceLists& last, DeviceLists& now,
   const bool same_plan = last.plan() == now.plan();
   sizes_.reserve(plan.list_count());
   if (!same_plan) {
-    last_numbers_.reserve(plan.list_count());
-    copy_to_device_async(std::span<const std::uint32_t>(matching.last_search), last_numbers_,
+    last_searches_.reserve(plan.list_count());
+    copy_to_device_async(std::span<const std::uint32_t>(matching.last_search), last_searches_,
                          stream_);
   }
   sizes_.compare_async(plan.device_rows(), plan.list_count(), now.view(), last.view(),
-                       same_plan ? nullptr : last_numbers_.data(), stream_);
+                       same_plan ? nullptr : last_searches_.data(), stream_);
   totals_[0] = {};
   if (plan.list_count() > 0)
     copy_to_host_async(sizes_.sums() + plan.list_count() - 1, std::span(totals_.data(), 1),
                        stream_);
   stream_.wait();
   const ReportSize total = totals_[0];
-  reports_.reserve(total.lists);
+  if (total.lists > reports_.room()) {
+    reports_.reserve(total.lists);
+    // The gaps between their members are copied too, and belong to nobody.
+    check(
+        cudaMemsetAsync(reports_.data(), 0, reports_.room() * sizeof(ReportedList), stream_.get()));
+  }
   report_neighbors_.reserve(total.neighbors);
   report_states_.reserve(total.states);
   collect_async(plan.device_rows(), plan.list_count(), now.view(), sizes_.sums(), objects_.view(),
@@ -407,8 +418,10 @@ void GpuEngine<dimensions>::finish(Tick tick, std::int64_t tau_us) {
 
 template <int dimensions>
 void GpuEngine<dimensions>::fail_if_asked(FaultInjection::Stage stage) const {
-  if (faults_ && faults_->stage == stage)
+  if (!faults_) return;
+  if (faults_->stage == stage)
     throw std::runtime_error("the GPU was made to fail; it will work again");
+  if (faults_->stage == FaultInjection::Stage::device_lost) check(cudaErrorECCUncorrectable);
 }
 
 template <int dimensions>
@@ -430,7 +443,7 @@ Answers GpuEngine<dimensions>::copy_lists(const std::vector<Slot>& queries) {
   Answers answers;
   answers.tick = tick_;
   answers.tau_us = tau_us_;
-  std::vector<std::uint32_t> numbers;
+  std::vector<std::uint32_t> searches;
   std::vector<std::uint64_t> firsts;
   std::uint64_t room = 0;
   for (const Slot query : queries)
@@ -445,24 +458,24 @@ Answers GpuEngine<dimensions>::copy_lists(const std::vector<Slot>& queries) {
         if (objects_ahead_) throw std::runtime_error(ask_after_next_tick);
         list.first_state = room;
       }
-      numbers.push_back(known.search);
+      searches.push_back(known.search);
       firsts.push_back(room);
       room += plan.k(known.search);
     }
-  if (numbers.empty()) return answers;
-  std::vector<std::uint32_t> counts(numbers.size());
+  if (searches.empty()) return answers;
+  std::vector<std::uint32_t> counts(searches.size());
   answers.neighbors.resize(room);
   answers.states.resize(room);
-  DeviceBuffer<std::uint32_t> device_numbers(memory_, numbers.size());
-  DeviceBuffer<std::uint64_t> device_firsts(memory_, numbers.size());
-  DeviceBuffer<std::uint32_t> device_counts(memory_, numbers.size());
+  DeviceBuffer<std::uint32_t> device_searches(memory_, searches.size());
+  DeviceBuffer<std::uint64_t> device_firsts(memory_, searches.size());
+  DeviceBuffer<std::uint32_t> device_counts(memory_, searches.size());
   DeviceBuffer<Neighbor> device_neighbors(memory_, room);
   DeviceBuffer<NeighborState> device_states(memory_, room);
-  copy_to_device_async(std::span<const std::uint32_t>(numbers), device_numbers, stream_);
+  copy_to_device_async(std::span<const std::uint32_t>(searches), device_searches, stream_);
   copy_to_device_async(std::span<const std::uint64_t>(firsts), device_firsts, stream_);
   copy_lists_async(
       lists.view(), objects_.view(),
-      {device_numbers.data(), device_firsts.data(), static_cast<std::uint32_t>(numbers.size()),
+      {device_searches.data(), device_firsts.data(), static_cast<std::uint32_t>(searches.size()),
        device_counts.data(), device_neighbors.data(), device_states.data()},
       stream_);
   copy_to_host_async(device_counts.data(), std::span(counts), stream_);
@@ -552,6 +565,7 @@ std::unique_ptr<TickResult> GpuEngine<dimensions>::take_result() {
   if (!result) return std::make_unique<TickResult>();
   result->times = {};
   result->error.clear();
+  result->is_engine_lost = false;
   return result;
 }
 

@@ -13,9 +13,9 @@
 
 namespace starling::gpu {
 
-/// For tests: has the engine fail as a device would, once at each stage that is asked for.
+/// For tests: has ticks fail as a device would have them fail.
 struct FaultInjection {
-  enum class Stage : std::uint8_t { none, before_rows, after_rows, after_search };
+  enum class Stage : std::uint8_t { none, before_rows, after_rows, after_search, device_lost };
   std::atomic<Stage> stage{Stage::none};  ///< at which every tick fails until it is none
 };
 

@@ -41,18 +41,19 @@ __device__ inline bool has_changed(const Neighbor* last, const Neighbor* now, st
 }
 
 __global__ void compare_kernel(const ListRow* rows, std::uint32_t lists, ListsView now,
-                               ListsView last, const std::uint32_t* last_numbers,
+                               ListsView last, const std::uint32_t* last_searches,
                                ReportSize* sizes) {
   const std::uint32_t list = warp_index();
   if (list >= lists) return;
-  const std::uint32_t before = last_numbers == nullptr ? list : last_numbers[list];
-  const std::uint32_t count = now.counts[list];
+  const std::uint32_t search = rows[list].search;
+  const std::uint32_t before = last_searches == nullptr ? search : last_searches[search];
+  const std::uint32_t count = now.counts[search];
   const bool is_reported = before == ListMatching::none || last.counts[before] != count ||
                            has_changed(last.neighbors + last.rooms[before],
-                                       now.neighbors + now.rooms[list], count, rows[list].on);
+                                       now.neighbors + now.rooms[search], count, rows[list].on);
   if (lane_index() != 0) return;
   const std::uint32_t reported = is_reported ? count : 0;
-  sizes[list] = {reported, rows[list].with_state ? reported : 0, is_reported ? 1u : 0u};
+  sizes[list] = {reported, rows[list].with_state ? reported : 0, is_reported ? 1ull : 0ull};
 }
 
 __device__ inline NeighborState state_of(Slot slot, const ObjectsView& objects) {
@@ -66,8 +67,8 @@ __global__ void collect_kernel(const ListRow* rows, std::uint32_t lists, ListsVi
   const ReportSize before = list == 0 ? ReportSize{} : sums[list - 1];
   if (sums[list].lists == before.lists) return;
   const ListRow row = rows[list];
-  const std::uint32_t count = now.counts[list];
-  const std::uint64_t room = now.rooms[list];
+  const std::uint32_t count = now.counts[row.search];
+  const std::uint64_t room = now.rooms[row.search];
   for (std::uint32_t i = lane_index(); i < count; i += list_lanes) {
     reports.neighbors[before.neighbors + i] = now.neighbors[room + i];
     if (row.with_state) reports.states[before.states + i] = state_of(now.slots[room + i], objects);
@@ -86,9 +87,9 @@ __global__ void collect_kernel(const ListRow* rows, std::uint32_t lists, ListsVi
 __global__ void copy_lists_kernel(ListsView now, ObjectsView objects, ListCopy copy) {
   const std::uint32_t i = warp_index();
   if (i >= copy.count) return;
-  const std::uint32_t list = copy.numbers[i];
-  const std::uint32_t count = now.counts[list];
-  const std::uint64_t room = now.rooms[list];
+  const std::uint32_t search = copy.searches[i];
+  const std::uint32_t count = now.counts[search];
+  const std::uint64_t room = now.rooms[search];
   for (std::uint32_t at = lane_index(); at < count; at += list_lanes) {
     copy.neighbors[copy.firsts[i] + at] = now.neighbors[room + at];
     copy.states[copy.firsts[i] + at] = state_of(now.slots[room + at], objects);

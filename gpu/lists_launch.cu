@@ -27,11 +27,11 @@ void ReportSizes::reserve(std::uint32_t lists) {
 }
 
 void ReportSizes::compare_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
-                                const ListsView& last, const std::uint32_t* last_numbers,
+                                const ListsView& last, const std::uint32_t* last_searches,
                                 const Stream& stream) {
   if (lists == 0) return;
   compare_kernel<<<blocks_for_lists(lists), block_threads, 0, stream.get()>>>(
-      rows, lists, now, last, last_numbers, sizes_.data());
+      rows, lists, now, last, last_searches, sizes_.data());
   check_launch();
   std::size_t bytes = scratch_.room();
   check(cub::DeviceScan::InclusiveScan(scratch_.data(), bytes, sizes_.data(), sums_.data(), Add{},

@@ -18,13 +18,14 @@ struct ListRow {
   bool has_subject = false;
   bool with_state = false;
   ReportOn on = ReportOn::order;
+  std::uint32_t search = 0;  ///< the number of its search
   ObjectId subject{};
 };
 
-/// Device pointers; a list's number is its search's.
+/// Device pointers.
 struct ListsView {
-  const std::uint64_t* rooms = nullptr;  ///< by list: index of its first neighbour
-  std::uint32_t* counts = nullptr;       ///< by list
+  const std::uint64_t* rooms = nullptr;  ///< by search: index of its first neighbour
+  std::uint32_t* counts = nullptr;       ///< by search
   Neighbor* neighbors = nullptr;
   Slot* slots = nullptr;  ///< of the neighbours
 };
@@ -33,7 +34,7 @@ struct ListsView {
 struct ReportSize {
   std::uint64_t neighbors = 0;
   std::uint64_t states = 0;
-  std::uint32_t lists = 0;
+  std::uint64_t lists = 0;
 };
 
 /// Where reports go. Device pointers.
@@ -49,10 +50,10 @@ class ReportSizes {
   explicit ReportSizes(DeviceMemory& memory) : sizes_(memory), sums_(memory), scratch_(memory) {}
 
   void reserve(std::uint32_t lists);
-  /// Compares list by list. `last_numbers[i]` is what list i was last tick, ListMatching::none if
-  /// it is new; null: each has kept its number.
+  /// Compares list by list. `last_searches[i]` is what search i was last tick,
+  /// ListMatching::none if it is new; null: each has kept its number.
   void compare_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
-                     const ListsView& last, const std::uint32_t* last_numbers,
+                     const ListsView& last, const std::uint32_t* last_searches,
                      const Stream& stream);
   const ReportSize* sums() const { return sums_.data(); }
 
@@ -67,9 +68,9 @@ void collect_async(const ListRow* rows, std::uint32_t lists, const ListsView& no
                    const ReportSize* sums, const ObjectsView& objects, const ReportsView& reports,
                    const Stream& stream);
 
-/// Copies lists number by number: to firsts[i] on goes list numbers[i], and counts[i] is written.
+/// Copies lists one by one: to firsts[i] on goes that of searches[i], and counts[i] is written.
 struct ListCopy {
-  const std::uint32_t* numbers = nullptr;
+  const std::uint32_t* searches = nullptr;
   const std::uint64_t* firsts = nullptr;
   std::uint32_t count = 0;
   std::uint32_t* counts = nullptr;

@@ -137,6 +137,7 @@ class NearestInShared {
       const std::uint64_t distance_sq = i < size ? nearest.distances_sq_[i] : 0;
       const std::uint32_t place = i < size ? nearest.places_[i] : 0;
       const unsigned within = nearest.group_.ballot(i < size && distance_sq <= distance_sq_max);
+      nearest.group_.sync();
       if ((within >> nearest.group_.lane & 1) != 0) {
         const auto to = kept + static_cast<std::uint32_t>(__popc(nearest.group_.before(within)));
         nearest.distances_sq_[to] = distance_sq;  // at or before i, which all lanes have read

@@ -11,7 +11,7 @@ namespace {
 
 constexpr unsigned one_block_threads = 1024;
 /// Levels of at most so many nodes are built by one block, in one launch.
-constexpr std::uint32_t one_block_nodes = 4096;
+constexpr std::uint32_t one_block_nodes = 256;
 
 template <class Key>
 std::size_t scratch_bytes(std::uint32_t count) {

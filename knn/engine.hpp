@@ -108,6 +108,8 @@ struct TickResult {
   StageTimes times;
   /// Not empty: the tick failed, of what, and what helps. The old lists stand, its rows are kept.
   std::string error;
+  /// No later tick of this engine can finish either: its device is lost.
+  bool is_engine_lost = false;
 };
 
 /// A question outside any stream.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <stdexcept>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
@@ -88,6 +89,8 @@ struct Ticker::State {
       metrics.tick_failed();
       spdlog::error("tick {} failed: {}", to_number(report->tick), last_error);
     }
+    if (report->result->is_engine_lost)
+      throw std::runtime_error("the engine is lost: " + last_error + "; start the server again");
     publish(report, std::exchange(on_finished, {}));
   }
 

@@ -312,13 +312,13 @@ TEST(ServerTarget, SaysWhichEndpointIsWrongWhenItsSubscriptionDoesNotArrive) {
   stream::RunningServer server;
   ServerTarget target(server.context(), {.commands = server.endpoints().commands,
                                          .results = "tcp://127.0.0.1:1",
-                                         .connect_timeout_ms = 500});
+                                         .connect_timeout_ms = 2000});
   EXPECT_THAT(
       [&] {
         target.start({"replay", ReportOn::distance, every_kind_of_query()}, NameTable());
       },
       testing::ThrowsMessage<std::runtime_error>(
-          HasSubstr("tcp://127.0.0.1:1 has not come within 500 ms; is --results right?")));
+          HasSubstr("tcp://127.0.0.1:1 has not come within 2000 ms; is --results right?")));
 }
 
 TEST(ServerTarget, ALaterReplayGoesOnWhereTheServerIs) {

@@ -18,6 +18,7 @@ class HeldEngine final : public Engine {
     std::mutex mutex;
     std::function<void()> finish_now;  ///< empty while no tick is under way
     std::string error;                 ///< what the next tick fails of
+    bool is_engine_lost = false;       ///< with that error
     std::string answers_error;         ///< what questions and reads of lists fail of
     std::atomic<int> begun{0};
 
@@ -53,6 +54,7 @@ class HeldEngine final : public Engine {
       result->tick = tick;
       result->tau_us = tau_us;
       result->error = control_->error;
+      result->is_engine_lost = control_->is_engine_lost;
       handler_(std::move(result));
     };
     ++control_->begun;

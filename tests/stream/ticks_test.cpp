@@ -1,7 +1,10 @@
 // Ticks that take long, fail, or are under way when the server is told to stop; with an engine that
 // finishes when told.
+#include <future>
+#include <stdexcept>
 #include <utility>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/stream/held_engine.hpp"
@@ -108,6 +111,18 @@ TEST_F(TicksTest, AFailedTickIsToldCountedAndUnhealthyUntilTheNext) {
   ASSERT_TRUE(happens([&] { return control->finish(); }));
   ASSERT_TRUE(peer.receive());
   EXPECT_TRUE(http_get(server->endpoints().http, "/healthz").starts_with("HTTP/1.1 200"));
+}
+
+TEST_F(TicksTest, AServerWhoseEngineIsLostEndsAndSaysWhy) {
+  control->error = "the device is gone";
+  control->is_engine_lost = true;
+  ServerOptions options = manual_options();
+  options.tick_period_us = 1000;
+  Server server(options, std::make_unique<HeldEngine>(control));
+  auto ended = std::async(std::launch::async, [&server] { server.run(); });
+  ASSERT_TRUE(happens([&] { return control->finish(); }));
+  EXPECT_THAT([&] { ended.get(); }, testing::ThrowsMessage<std::runtime_error>(testing::HasSubstr(
+                                        "the device is gone; start the server again")));
 }
 
 TEST_F(TicksTest, AnAnswerThatTheEngineCannotGiveIsAnErrorAndHoldsNoPlace) {
