@@ -22,8 +22,10 @@ bool DeviceError::is_final() const {
 }
 
 void check(cudaError_t code, std::source_location where) {
-  if (code != cudaSuccess) [[unlikely]]
-    throw DeviceError(code, where);
+  if (code == cudaSuccess) [[likely]]
+    return;
+  static_cast<void>(cudaGetLastError());  // not to be found again after the next launch
+  throw DeviceError(code, where);
 }
 
 }  // namespace starling::gpu

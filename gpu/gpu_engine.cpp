@@ -58,7 +58,7 @@ bool is_every_object(const QueryRow& query) {
   return is_alive(query.generation) && query.anchor == AnchorKind::every_object;
 }
 
-/// Binds the calling thread, and all that it makes, to the device.
+/// Binds the calling thread to the device, and so what it allocates there.
 int bind(int device) {
   check(cudaSetDevice(device));
   return device;

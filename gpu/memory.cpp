@@ -10,17 +10,18 @@
 namespace starling::gpu {
 
 void* DeviceMemory::allocate(std::size_t bytes) {
-  if (bytes > bytes_max_ - bytes_used_)
-    throw std::runtime_error("the GPU engine's memory is full (" + std::to_string(bytes_used_) +
-                             " of " + std::to_string(bytes_max_) + " bytes used, " +
-                             std::to_string(bytes) +
+  const std::uint64_t used = bytes_used_.fetch_add(bytes);
+  if (used > bytes_max_ || bytes > bytes_max_ - used) {
+    bytes_used_ -= bytes;
+    throw std::runtime_error("the GPU engine's memory is full (" + std::to_string(used) + " of " +
+                             std::to_string(bytes_max_) + " bytes used, " + std::to_string(bytes) +
                              " more wanted); remove objects or queries, ask for fewer neighbours, "
                              "or raise its limit");
+  }
   void* memory = nullptr;
   const cudaError_t code = cudaMalloc(&memory, bytes);
-  if (code != cudaSuccess) cudaGetLastError();  // not to be found again by the next launch
+  if (code != cudaSuccess) bytes_used_ -= bytes;
   check(code);
-  bytes_used_ += bytes;
   return memory;
 }
 

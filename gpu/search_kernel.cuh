@@ -1,4 +1,4 @@
-// What both search kernels share: whom a search accepts, the total order, and where it starts.
+// What a search is made of: whom a search accepts, the total order, and where it starts.
 #pragma once
 
 #include "gpu/distance.cuh"
