@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <future>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -26,8 +25,10 @@
 #include "cpu/thread_pool.hpp"
 #include "cpu/tick_lists.hpp"
 #include "knn/assert.hpp"
+#include "knn/engine_answers.hpp"
 #include "knn/kept_rows.hpp"
 #include "knn/prefetch.hpp"
+#include "knn/result_pool.hpp"
 #include "knn/return_pool.hpp"
 #include "knn/task_thread.hpp"
 
@@ -35,7 +36,6 @@ namespace starling::cpu {
 namespace {
 
 constexpr std::size_t requests_per_batch = 32;
-constexpr std::size_t results_kept_max = 2;
 constexpr int plan_age_ticks_max = 8;
 constexpr int overtaken_max = 2;
 constexpr std::size_t at_once_max = 4;
@@ -52,30 +52,6 @@ class Stopwatch {
  private:
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
-
-std::string sentence(const std::exception& error, const char* what_helps) {
-  if (dynamic_cast<const std::bad_alloc*>(&error) == nullptr) return error.what();
-  return std::string("out of memory; ") + what_helps;
-}
-
-/// What `make` returns, or the error that it met, for whoever asked.
-template <class Make>
-auto or_error(Make make) -> decltype(make()) {
-  Answers failed;
-  try {
-    return make();
-  } catch (const std::exception& error) {
-    failed.error = sentence(error, "ask in smaller parts, or for fewer neighbours");
-  }
-  return failed;
-}
-
-// The index of the last finished tick stays whole while the next one is built; the objects' tags,
-// times and slots do not, so questions that read them wait their turn between ticks.
-bool reads_objects(const OneShotQuery& query) {
-  return query.anchor != AnchorKind::fixed || !query.filter.tags.is_empty() ||
-         query.filter.age_us_max != Filter::any_age;
-}
 
 class CpuEngine final : public Engine {
  public:
@@ -134,23 +110,20 @@ class CpuEngine final : public Engine {
 
   void read_lists(std::vector<Slot> queries, AnswersHandler handler) override {
     engine_thread_.post([this, queries = std::move(queries), handler = std::move(handler)] {
-      handler(or_error([&] { return copy_lists(queries); }));
+      handler(answers_or_error([&] { return copy_lists(queries); }));
     });
   }
 
   EngineState export_state() override {
-    return on_engine_thread<EngineState>([this] { return copy_state(); });
+    return engine_thread_.run<EngineState>([this] { return copy_state(); });
   }
 
   void import_state(const EngineState& state) override {
-    on_engine_thread<void>([&] { take_state(state); });
+    engine_thread_.run<void>([&] { take_state(state); });
   }
 
   void recycle(std::unique_ptr<TickResult> result) override {
-    result->neighbors = {};
-    result->neighbors_owner.reset();
-    const std::lock_guard lock(results_mutex_);
-    if (results_.size() < results_kept_max) results_.push_back(std::move(result));
+    results_.give_back(std::move(result));
   }
 
  private:
@@ -173,15 +146,6 @@ class CpuEngine final : public Engine {
   Answers copy_lists(const std::vector<Slot>& queries) const;
   EngineState copy_state();
   void take_state(const EngineState& state);
-  std::unique_ptr<TickResult> take_result();
-
-  /// Between ticks, waited for; throws what `work` throws.
-  template <class Result, class Work>
-  Result on_engine_thread(Work work) {
-    const auto task = std::make_shared<std::packaged_task<Result()>>(std::move(work));
-    engine_thread_.post([task] { (*task)(); });
-    return task->get_future().get();
-  }
 
   // A plan numbers its searches in 32 bits.
   static constexpr EngineLimits limits_{.objects_max = std::uint64_t{1} << 31,
@@ -207,15 +171,14 @@ class CpuEngine final : public Engine {
   ReturnPool<TickLists> lists_pool_;
   std::shared_ptr<TickLists> lists_ = lists_pool_.take();  ///< of the last finished tick
 
-  std::mutex results_mutex_;
-  std::vector<std::unique_ptr<TickResult>> results_;
+  ResultPool results_;
 
   TaskThread engine_thread_;
   TaskThread question_thread_;  ///< ends first, since it hands on to the engine's
 };
 
 void CpuEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
-  std::unique_ptr<TickResult> result = take_result();
+  std::unique_ptr<TickResult> result = results_.take();
   result->tick = tick;
   result->tau_us = tau_us;
   try {
@@ -229,7 +192,7 @@ void CpuEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
   } catch (const std::exception& error) {
     finished_.fail();
     queries_changed_ = true;  // the next tick makes its plan anew
-    result->error = sentence(error, "remove queries or objects, or ask for fewer neighbours");
+    result->error = sentence_of(error, "remove queries or objects, or ask for fewer neighbours");
     result->lists.clear();
     result->states.clear();
   }
@@ -331,14 +294,14 @@ void CpuEngine::search_lists(TickLists& lists, std::int64_t tau_us) {
 // A batch that ticks overtake again and again takes its turn between them.
 void CpuEngine::answer_beside_ticks(const std::shared_ptr<const Asked>& asked) {
   for (int overtaken = 0; overtaken <= overtaken_max; ++overtaken)
-    if (auto answers = or_error([&] { return finished_.answer(asked->queries); }))
+    if (auto answers = answers_or_error([&] { return finished_.answer(asked->queries); }))
       return asked->handler(*std::move(answers));
   answer_between_ticks(asked);
 }
 
 void CpuEngine::answer_between_ticks(const std::shared_ptr<const Asked>& asked) {
   engine_thread_.post([this, asked] {
-    asked->handler(or_error([&] { return finished_.answer(asked->queries).value(); }));
+    asked->handler(answers_or_error([&] { return finished_.answer(asked->queries).value(); }));
   });
 }
 
@@ -388,22 +351,6 @@ void CpuEngine::take_state(const EngineState& state) {
   finished_.next_index().build(objects_, index_scratch_, pool_);
   finished_.finish(state.tick, state.tau_us);
   if (state.objects_ahead) finished_.fail();
-}
-
-// Its lists and states are those of an earlier tick, to be written over.
-std::unique_ptr<TickResult> CpuEngine::take_result() {
-  std::unique_ptr<TickResult> result;
-  {
-    const std::lock_guard lock(results_mutex_);
-    if (!results_.empty()) {
-      result = std::move(results_.back());
-      results_.pop_back();
-    }
-  }
-  if (!result) return std::make_unique<TickResult>();
-  result->times = {};
-  result->error.clear();
-  return result;
 }
 
 }  // namespace

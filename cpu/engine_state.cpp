@@ -4,7 +4,10 @@
 #include <memory>
 #include <utility>
 
+#include "knn/list_directory.hpp"
+
 namespace starling::cpu {
+
 EngineState export_parts(const ObjectSnapshot& objects, std::span<const QueryRow> queries,
                          const TickLists& lists) {
   EngineState state;
@@ -15,16 +18,9 @@ EngineState export_parts(const ObjectSnapshot& objects, std::span<const QueryRow
           {slot, 1, objects.tags(slot), objects.position(slot), objects.time_us(slot)});
   }
   state.queries.assign(queries.begin(), queries.end());
-  for (const ListPlan::Query& query : lists.plan->queries)
-    state.queries_known.push_back({query.slot, query.generation});
-  for (const ListPlan::List& list : lists.plan->lists)
-    state.lists.push_back({.query = list.query,
-                           .generation = list.generation,
-                           .subject = list.subject,
-                           .subject_id = list.subject_id,
-                           .with_state = list.with_state,
-                           .count = lists.counts[list.search],
-                           .first = lists.plan->rooms[list.search].first});
+  export_directory(
+      *lists.plan, [&](std::uint32_t search) { return lists.counts[search]; },
+      [&](std::uint32_t search) { return lists.plan->rooms[search].first; }, state);
   state.neighbors = lists.neighbors;
   state.slots = lists.slots;
   return state;
@@ -32,14 +28,10 @@ EngineState export_parts(const ObjectSnapshot& objects, std::span<const QueryRow
 
 void import_lists(const EngineState& state, TickLists& lists) {
   auto plan = std::make_shared<ListPlan>();
-  for (const EngineState::Query& query : state.queries_known)
-    plan->queries.push_back({query.slot, query.generation});
+  static_cast<ListDirectory&>(*plan) = directory_of(state);
+  plan->searches.resize(state.lists.size());
   lists.counts.clear();
   for (const EngineState::List& list : state.lists) {
-    const auto search = static_cast<std::uint32_t>(plan->searches.size());
-    plan->lists.push_back(
-        {list.query, list.generation, list.subject, list.subject_id, search, list.with_state});
-    plan->searches.emplace_back();
     plan->rooms.push_back({list.first, ReportOn::order});
     lists.counts.push_back(list.count);
   }

@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "knn/engine_answers.hpp"
+
 namespace starling::cpu {
 
 // The engine's turn comes before the next question's: a mutex alone is not fair.

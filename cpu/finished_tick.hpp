@@ -19,9 +19,6 @@
 
 namespace starling::cpu {
 
-inline constexpr const char* ask_after_next_tick =
-    "the last tick failed; ask again when one has finished";
-
 class FinishedTick {
  public:
   /// `objects` outlives it.

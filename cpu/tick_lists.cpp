@@ -1,7 +1,6 @@
 #include "cpu/tick_lists.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace starling::cpu {
@@ -120,13 +119,7 @@ void collect_changes(const TickLists& last, const std::shared_ptr<const TickList
   const std::vector<char> changed = find_changed(last, now, same_plan ? nullptr : &matching, pool);
 
   write_updates(now, changed, objects, pool, result);
-  if (!matching.removals.empty()) {
-    std::vector<ReportedList> all;
-    all.reserve(matching.removals.size() + result.lists.size());
-    std::ranges::merge(matching.removals, result.lists, std::back_inserter(all), {},
-                       &ReportedList::query, &ReportedList::query);
-    result.lists.swap(all);
-  }
+  merge_removals(matching.removals, result.lists);
   result.neighbors = now.neighbors;
   result.neighbors_owner = now_owner;
 }

@@ -33,12 +33,8 @@ DevicePlan::DevicePlan(DeviceMemory& memory, std::span<const QueryRow> queries,
 
 DevicePlan::DevicePlan(DeviceMemory& memory, const EngineState& state, const Stream& stream)
     : DevicePlan(memory) {
-  for (const EngineState::Query& query : state.queries_known)
-    directory_.queries.push_back({query.slot, query.generation});
+  directory_ = directory_of(state);
   for (const EngineState::List& list : state.lists) {
-    const auto number = static_cast<std::uint32_t>(firsts_.size());
-    directory_.lists.push_back(
-        {list.query, list.generation, list.subject, list.subject_id, number, list.with_state});
     firsts_.push_back(list.first);
     specs_.push_back({.position = {}, .anchor = no_slot, .k = list.count, .filter = {}});
   }

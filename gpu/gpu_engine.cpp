@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <future>
-#include <iterator>
 #include <mutex>
-#include <new>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -15,44 +12,24 @@
 #include "gpu/device_lists.hpp"
 #include "gpu/device_objects.hpp"
 #include "gpu/device_plan.hpp"
+#include "gpu/engine_state.hpp"
+#include "gpu/list_copies.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/questions.hpp"
 #include "gpu/stream.hpp"
 #include "gpu/tree_launch.hpp"
 #include "knn/assert.hpp"
+#include "knn/engine_answers.hpp"
 #include "knn/kept_rows.hpp"
 #include "knn/list_directory.hpp"
+#include "knn/result_pool.hpp"
 #include "knn/return_pool.hpp"
 #include "knn/task_thread.hpp"
 
 namespace starling::gpu {
 namespace {
 
-constexpr std::size_t results_kept_max = 2;
 constexpr int order_age_ticks_max = 8;
-constexpr const char* ask_after_next_tick = "the last tick failed; ask again when one has finished";
-
-std::string sentence(const std::exception& error, const char* what_helps) {
-  if (dynamic_cast<const std::bad_alloc*>(&error) == nullptr) return error.what();
-  return std::string("out of memory; ") + what_helps;
-}
-
-/// What `make` returns, or the error that it met, for whoever asked.
-template <class Make>
-Answers or_error(Make make) {
-  Answers failed;
-  try {
-    return make();
-  } catch (const std::exception& error) {
-    failed.error = sentence(error, "ask in smaller parts, or for fewer neighbours");
-  }
-  return failed;
-}
-
-bool reads_objects(const OneShotQuery& query) {
-  return query.anchor != AnchorKind::fixed || !query.filter.tags.is_empty() ||
-         query.filter.age_us_max != Filter::any_age;
-}
 
 bool is_every_object(const QueryRow& query) {
   return is_alive(query.generation) && query.anchor == AnchorKind::every_object;
@@ -115,29 +92,26 @@ class GpuEngine final : public Engine {
     TaskThread& thread = waits ? engine_thread_ : question_thread_;
     Questions<dimensions>& asker = waits ? questions_between_ : questions_beside_;
     thread.post([this, &asker, queries = std::move(queries), handler = std::move(handler)] {
-      handler(or_error([&] { return answer(queries, asker); }));
+      handler(answers_or_error([&] { return answer(queries, asker); }));
     });
   }
 
   void read_lists(std::vector<Slot> queries, AnswersHandler handler) override {
     engine_thread_.post([this, queries = std::move(queries), handler = std::move(handler)] {
-      handler(or_error([&] { return copy_lists(queries); }));
+      handler(answers_or_error([&] { return copied_lists(queries); }));
     });
   }
 
   EngineState export_state() override {
-    return on_engine_thread<EngineState>([this] { return copy_state(); });
+    return engine_thread_.run<EngineState>([this] { return copy_state(); });
   }
 
   void import_state(const EngineState& state) override {
-    on_engine_thread<void>([&] { take_state(state); });
+    engine_thread_.run<void>([&] { take_state(state); });
   }
 
   void recycle(std::unique_ptr<TickResult> result) override {
-    result->neighbors = {};
-    result->neighbors_owner.reset();
-    const std::lock_guard lock(results_mutex_);
-    if (results_.size() < results_kept_max) results_.push_back(std::move(result));
+    results_.give_back(std::move(result));
   }
 
  private:
@@ -153,20 +127,11 @@ class GpuEngine final : public Engine {
   void finish(Tick tick, std::int64_t tau_us);
   void fail_if_asked(FaultInjection::Stage stage) const;
   Answers answer(std::span<const OneShotQuery> queries, Questions<dimensions>& asker);
-  Answers copy_lists(const std::vector<Slot>& queries);
+  Answers copied_lists(const std::vector<Slot>& queries);
   EngineState copy_state();
   void take_state(const EngineState& state);
-  std::unique_ptr<TickResult> take_result();
 
   DeviceLists& last_lists() { return lists_[finished_lists_]; }
-
-  /// Between ticks, waited for; throws what `work` throws.
-  template <class Result, class Work>
-  Result on_engine_thread(Work work) {
-    const auto task = std::make_shared<std::packaged_task<Result()>>(std::move(work));
-    engine_thread_.post([task] { (*task)(); });
-    return task->get_future().get();
-  }
 
   // Places and searches are numbered in 32 bits, 32 threads each in a launch.
   static constexpr EngineLimits limits_{.objects_max = std::uint64_t{1} << 31,
@@ -210,8 +175,7 @@ class GpuEngine final : public Engine {
   std::int64_t tau_us_ = 0;
   bool objects_ahead_ = false;  ///< of that tick: one failed after it
 
-  std::mutex results_mutex_;
-  std::vector<std::unique_ptr<TickResult>> results_;
+  ResultPool results_;
 
   Questions<dimensions> questions_beside_;
   Questions<dimensions> questions_between_;
@@ -221,7 +185,7 @@ class GpuEngine final : public Engine {
 
 template <int dimensions>
 void GpuEngine<dimensions>::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
-  std::unique_ptr<TickResult> result = take_result();
+  std::unique_ptr<TickResult> result = results_.take();
   result->tick = tick;
   result->tau_us = tau_us;
   try {
@@ -238,7 +202,7 @@ void GpuEngine<dimensions>::run_tick(Tick tick, std::int64_t tau_us, Staging& ha
     const std::lock_guard lock(finished_mutex_);
     objects_ahead_ = true;
     queries_changed_ = true;  // the next tick makes its plan anew
-    result->error = sentence(error, "remove queries or objects, or ask for fewer neighbours");
+    result->error = sentence_of(error, "remove queries or objects, or ask for fewer neighbours");
     const auto* const of_device = dynamic_cast<const DeviceError*>(&error);
     result->is_engine_lost = of_device != nullptr && of_device->is_final();
     result->lists.clear();
@@ -398,12 +362,7 @@ void GpuEngine<dimensions>::collect_changes(DeviceLists& last, DeviceLists& now,
   stream_.wait();
   result.neighbors = std::span(neighbors->data(), total.neighbors);
   result.neighbors_owner = neighbors;
-  if (matching.removals.empty()) return;
-  std::vector<ReportedList> all;
-  all.reserve(matching.removals.size() + result.lists.size());
-  std::ranges::merge(matching.removals, result.lists, std::back_inserter(all), {},
-                     &ReportedList::query, &ReportedList::query);
-  result.lists.swap(all);
+  merge_removals(matching.removals, result.lists);
 }
 
 template <int dimensions>
@@ -437,53 +396,11 @@ Answers GpuEngine<dimensions>::answer(std::span<const OneShotQuery> queries,
 }
 
 template <int dimensions>
-Answers GpuEngine<dimensions>::copy_lists(const std::vector<Slot>& queries) {
-  DeviceLists& lists = last_lists();
-  const DevicePlan& plan = *lists.plan();
+Answers GpuEngine<dimensions>::copied_lists(const std::vector<Slot>& queries) {
   Answers answers;
   answers.tick = tick_;
   answers.tau_us = tau_us_;
-  std::vector<std::uint32_t> searches;
-  std::vector<std::uint64_t> firsts;
-  std::uint64_t room = 0;
-  for (const Slot query : queries)
-    for (const ListDirectory::List& known :
-         std::ranges::equal_range(plan.directory().lists, query, {}, &ListDirectory::List::query)) {
-      Answers::List& list = answers.lists.emplace_back();
-      list.query = query;
-      list.has_subject = known.subject != no_slot;
-      list.subject = known.subject_id;
-      list.first = room;
-      if (known.with_state) {
-        if (objects_ahead_) throw std::runtime_error(ask_after_next_tick);
-        list.first_state = room;
-      }
-      searches.push_back(known.search);
-      firsts.push_back(room);
-      room += plan.k(known.search);
-    }
-  if (searches.empty()) return answers;
-  std::vector<std::uint32_t> counts(searches.size());
-  answers.neighbors.resize(room);
-  answers.states.resize(room);
-  DeviceBuffer<std::uint32_t> device_searches(memory_, searches.size());
-  DeviceBuffer<std::uint64_t> device_firsts(memory_, searches.size());
-  DeviceBuffer<std::uint32_t> device_counts(memory_, searches.size());
-  DeviceBuffer<Neighbor> device_neighbors(memory_, room);
-  DeviceBuffer<NeighborState> device_states(memory_, room);
-  copy_to_device_async(std::span<const std::uint32_t>(searches), device_searches, stream_);
-  copy_to_device_async(std::span<const std::uint64_t>(firsts), device_firsts, stream_);
-  copy_lists_async(
-      lists.view(), objects_.view(),
-      {device_searches.data(), device_firsts.data(), static_cast<std::uint32_t>(searches.size()),
-       device_counts.data(), device_neighbors.data(), device_states.data()},
-      stream_);
-  copy_to_host_async(device_counts.data(), std::span(counts), stream_);
-  copy_to_host_async(device_neighbors.data(), std::span(answers.neighbors), stream_);
-  copy_to_host_async(device_states.data(), std::span(answers.states), stream_);
-  stream_.wait();
-  for (std::size_t i = 0; i < counts.size(); ++i) answers.lists[i].count = counts[i];
-  close_gaps(answers);
+  copy_lists(queries, last_lists(), objects_ahead_, objects_.view(), memory_, stream_, answers);
   return answers;
 }
 
@@ -493,35 +410,10 @@ EngineState GpuEngine<dimensions>::copy_state() {
     apply(kept_rows_);
     kept_rows_.clear();
   }
-  DeviceLists& lists = last_lists();
-  const DevicePlan& plan = *lists.plan();
-  const std::uint32_t slots = objects_.slot_count();
-  objects_.fetch(stream_);
-  std::vector<std::int64_t> times_us(slots);
-  std::vector<std::uint32_t> counts(plan.list_count());
-  EngineState state;
-  state.neighbors.resize(plan.room());
-  state.slots.resize(plan.room());
-  copy_to_host_async(objects_.view().times_us, std::span(times_us), stream_);
-  copy_to_host_async(lists.view().counts, std::span(counts), stream_);
-  copy_to_host_async(lists.view().neighbors, std::span(state.neighbors), stream_);
-  copy_to_host_async(lists.view().slots, std::span(state.slots), stream_);
-  stream_.wait();
+  EngineState state = export_parts(objects_, queries_, last_lists(), stream_);
   state.tick = tick_;
   state.tau_us = tau_us_;
   state.objects_ahead = objects_ahead_;
-  for (Slot slot = 0; slot < slots; ++slot) {
-    state.births.push_back({slot, objects_.id(slot)});
-    if (objects_.is_alive(slot))
-      state.objects.push_back(
-          {slot, 1, objects_.tags(slot), objects_.position(slot), times_us[slot]});
-  }
-  state.queries = queries_;
-  for (const ListDirectory::Query& query : plan.directory().queries)
-    state.queries_known.push_back({query.slot, query.generation});
-  for (const ListDirectory::List& list : plan.directory().lists)
-    state.lists.push_back({list.query, list.generation, list.subject, list.subject_id,
-                           list.with_state, counts[list.search], plan.first(list.search)});
   return state;
 }
 
@@ -534,14 +426,7 @@ void GpuEngine<dimensions>::take_state(const EngineState& state) {
   rows.queries.assign(state.queries.begin(), state.queries.end());
   apply(rows);
   queries_changed_ = true;
-  DeviceLists& lists = last_lists();
-  lists.lay_out(std::make_shared<DevicePlan>(memory_, state, stream_));
-  std::vector<std::uint32_t> counts;
-  counts.reserve(state.lists.size());
-  for (const EngineState::List& list : state.lists) counts.push_back(list.count);
-  copy_to_device_async(std::span<const std::uint32_t>(counts), lists.counts(), stream_);
-  copy_to_device_async(std::span<const Neighbor>(state.neighbors), lists.neighbors(), stream_);
-  copy_to_device_async(std::span<const Slot>(state.slots), lists.slots(), stream_);
+  import_lists(state, last_lists(), memory_, stream_);
   build();
   stream_.wait();
   const std::lock_guard lock(finished_mutex_);
@@ -549,24 +434,6 @@ void GpuEngine<dimensions>::take_state(const EngineState& state) {
   tick_ = state.tick;
   tau_us_ = state.tau_us;
   objects_ahead_ = state.objects_ahead;
-}
-
-// Its lists and states are those of an earlier tick, to be written over.
-template <int dimensions>
-std::unique_ptr<TickResult> GpuEngine<dimensions>::take_result() {
-  std::unique_ptr<TickResult> result;
-  {
-    const std::lock_guard lock(results_mutex_);
-    if (!results_.empty()) {
-      result = std::move(results_.back());
-      results_.pop_back();
-    }
-  }
-  if (!result) return std::make_unique<TickResult>();
-  result->times = {};
-  result->error.clear();
-  result->is_engine_lost = false;
-  return result;
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Comparing and collecting lists: a warp a list, a lane a neighbour.
 #pragma once
 
-#include "gpu/grid.cuh"
+#include "gpu/launch_grid.cuh"
 #include "gpu/lists_launch.hpp"
 #include "knn/list_directory.hpp"
 

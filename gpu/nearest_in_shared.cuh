@@ -26,7 +26,6 @@ class NearestInShared {
                              std::uint64_t bound, const IdOfPlace& id_of)
       : distances_sq_(reinterpret_cast<std::uint64_t*>(memory)),
         places_(reinterpret_cast<std::uint32_t*>(distances_sq_ + entries)),
-        entries_(entries),
         k_(k),
         bound_(bound),
         id_of_(id_of) {}
@@ -185,7 +184,6 @@ class NearestInShared {
   Group group_;
   std::uint64_t* distances_sq_;
   std::uint32_t* places_;
-  std::uint32_t entries_;
   std::uint32_t k_;
   std::uint32_t size_ = 0;
   std::uint64_t bound_;

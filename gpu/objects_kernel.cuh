@@ -1,7 +1,7 @@
 // Staged rows into the arrays by slot.
 #pragma once
 
-#include "gpu/grid.cuh"
+#include "gpu/launch_grid.cuh"
 #include "gpu/objects_launch.hpp"
 
 namespace starling::gpu {

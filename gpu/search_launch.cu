@@ -1,7 +1,7 @@
 #include <bit>
 
-#include "gpu/grid.cuh"
 #include "gpu/group_search_kernel.cuh"
+#include "gpu/launch_grid.cuh"
 #include "gpu/search_launch.hpp"
 
 namespace starling::gpu {

@@ -1,8 +1,8 @@
 // Bounds, keys, leaves and boxes of the tree.
 #pragma once
 
-#include "gpu/grid.cuh"
 #include "gpu/hilbert.cuh"
+#include "gpu/launch_grid.cuh"
 #include "gpu/objects_launch.hpp"
 #include "gpu/tree_view.hpp"
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -76,6 +78,27 @@ class Matcher {
 ListMatching match_lists(const ListDirectory& last, const ListDirectory& now,
                          std::size_t searches) {
   return Matcher(last, now).run(searches);
+}
+
+void merge_removals(const std::vector<ReportedList>& removals, std::vector<ReportedList>& lists) {
+  if (removals.empty()) return;
+  std::vector<ReportedList> all;
+  all.reserve(removals.size() + lists.size());
+  std::ranges::merge(removals, lists, std::back_inserter(all), {}, &ReportedList::query,
+                     &ReportedList::query);
+  lists.swap(all);
+}
+
+ListDirectory directory_of(const EngineState& state) {
+  ListDirectory directory;
+  for (const EngineState::Query& query : state.queries_known)
+    directory.queries.push_back({query.slot, query.generation});
+  for (const EngineState::List& list : state.lists) {
+    const auto search = static_cast<std::uint32_t>(directory.lists.size());
+    directory.lists.push_back(
+        {list.query, list.generation, list.subject, list.subject_id, search, list.with_state});
+  }
+  return directory;
 }
 
 }  // namespace starling

@@ -71,4 +71,27 @@ struct ListMatching {
 /// that is gone.
 ListMatching match_lists(const ListDirectory& last, const ListDirectory& now, std::size_t searches);
 
+/// Puts removals among a tick's updates: by query slot, each query's removals first.
+void merge_removals(const std::vector<ReportedList>& removals, std::vector<ReportedList>& lists);
+
+/// The queries and lists of a state, its searches numbered in their order.
+ListDirectory directory_of(const EngineState& state);
+
+/// The same into a state. `count_of` and `first_of` tell of a search how many neighbours it has and
+/// the index of the first.
+template <class CountOf, class FirstOf>
+void export_directory(const ListDirectory& directory, const CountOf& count_of,
+                      const FirstOf& first_of, EngineState& state) {
+  for (const ListDirectory::Query& query : directory.queries)
+    state.queries_known.push_back({query.slot, query.generation});
+  for (const ListDirectory::List& list : directory.lists)
+    state.lists.push_back({.query = list.query,
+                           .generation = list.generation,
+                           .subject = list.subject,
+                           .subject_id = list.subject_id,
+                           .with_state = list.with_state,
+                           .count = count_of(list.search),
+                           .first = first_of(list.search)});
+}
+
 }  // namespace starling

@@ -4,6 +4,8 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <future>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -27,6 +29,14 @@ class TaskThread {
       tasks_.push_back(std::move(task));
     }
     posted_.notify_one();
+  }
+
+  /// Posts the work and waits for it; returns or throws what it does.
+  template <class Result, class Work>
+  Result run(Work work) {
+    const auto task = std::make_shared<std::packaged_task<Result()>>(std::move(work));
+    post([task] { (*task)(); });
+    return task->get_future().get();
   }
 
  private:

@@ -7,10 +7,7 @@
 namespace starling::fuzz {
 
 std::vector<std::string> seeds() {
-  std::vector<std::string> all;
-  for (const auto& sample : protocol::test::sample_reply_frames())
-    all.push_back(string_of(sample.bytes));
-  return all;
+  return strings_of(protocol::test::sample_reply_frames());
 }
 
 }  // namespace starling::fuzz

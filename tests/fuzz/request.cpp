@@ -41,10 +41,7 @@ void expect_round_trip(const DecodedRequest& decoded, const Limits& limits) {
 }  // namespace
 
 std::vector<std::string> seeds() {
-  std::vector<std::string> all;
-  for (const auto& sample : protocol::test::sample_request_frames())
-    all.push_back(string_of(sample.bytes));
-  return all;
+  return strings_of(protocol::test::sample_request_frames());
 }
 
 }  // namespace starling::fuzz

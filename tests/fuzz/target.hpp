@@ -31,6 +31,14 @@ inline std::string string_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+/// The bytes of the protocol tests' frames.
+template <class Samples>
+std::vector<std::string> strings_of(const Samples& samples) {
+  std::vector<std::string> all;
+  for (const auto& sample : samples) all.push_back(string_of(sample.bytes));
+  return all;
+}
+
 /// The bytes after one more: at an odd address, as ZeroMQ may leave a frame.
 inline std::string shifted(const std::uint8_t* data, std::size_t size) {
   std::string text = ".";
