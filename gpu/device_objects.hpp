@@ -19,6 +19,7 @@ class DeviceObjects {
         ids_(memory),
         times_us_(memory),
         tags_(memory),
+        bounds_(memory, 1),
         births_(memory),
         rows_(memory),
         changes_(memory, 1),
@@ -32,7 +33,7 @@ class DeviceObjects {
   void apply(const Staging& half, const Stream& stream);
 
   ObjectsView view() {
-    return {positions_.data(), ids_.data(), times_us_.data(), tags_.data(), slots_};
+    return {positions_.data(), ids_.data(), times_us_.data(), tags_.data(), bounds_.data(), slots_};
   }
 
   std::uint32_t slot_count() const { return static_cast<std::uint32_t>(host_ids_.size()); }
@@ -55,6 +56,7 @@ class DeviceObjects {
   DeviceBuffer<ObjectId> ids_;
   DeviceBuffer<std::int64_t> times_us_;
   DeviceBuffer<std::uint32_t> tags_;
+  DeviceBuffer<Bounds> bounds_;
   DeviceBuffer<ObjectBirth> births_;
   DeviceBuffer<ObjectRow> rows_;
   DeviceBuffer<ObjectChanges> changes_;

@@ -1,4 +1,6 @@
-// A group of lanes a search: a lane tests one child of a node, and its share of a leaf's objects.
+// A group of lanes a search; the searches of a warp, which are neighbours, walk the tree together.
+// A node that any of them wants is visited by all: each tests its children, or its share of a
+// leaf's objects, against its own bound.
 #pragma once
 
 #include "gpu/lane_group.cuh"
@@ -18,27 +20,25 @@ class GroupSearch {
  public:
   using Nearest = NearestInShared<lanes>;
 
+  /// `is_searching`: not a lane of a group that has nothing to search.
   __device__ GroupSearch(const TreeView<dimensions>& tree, const ObjectsView& objects,
                          const Acceptance& acceptance, const LatticePoint& position,
-                         const Nearest& nearest)
+                         bool is_searching, const Nearest& nearest)
       : tree_(tree),
         objects_(objects),
         acceptance_(acceptance),
         position_(position),
+        is_searching_(is_searching),
         nearest_(nearest) {}
 
-  /// From a leaf near the query upwards, at each level its siblings: what is near comes early and
-  /// bounds the rest.
+  /// From a leaf near the queries upwards, at each level its siblings: what is near comes early and
+  /// bounds the rest. `home` is the same on all lanes.
   __device__ __forceinline__ void run(std::uint32_t home) {
-    unsigned nodes = 1u << home % fan_out;
-    int top = 0;
-    for (bool is_first = true;; is_first = false) {
-      visit(top, home & ~(fan_out - 1), nodes);
-      if (!is_first) {
-        home >>= fan_out_bits;
-        if (++top == tree_.levels) return;
-      }
-      nodes = within(top, home & ~(fan_out - 1)) & ~(1u << home % fan_out);
+    scan(home, true);
+    for (int level = 0; level < tree_.levels; ++level) {
+      const std::uint32_t first = home & ~(fan_out - 1);
+      visit(level, first, within(level, first) & ~(1u << home % fan_out));
+      home >>= fan_out_bits;
     }
   }
 
@@ -60,7 +60,7 @@ class GroupSearch {
       }
       const std::uint32_t node = first + pending.take();
       if (level == 0) {
-        scan(node);
+        if (scan(node, false) && pending.innermost() != 0) pending.keep(within(0, first));
         continue;
       }
       const std::uint32_t children_first = node << fan_out_bits;
@@ -72,16 +72,17 @@ class GroupSearch {
     }
   }
 
-  /// Which of the eight nodes from `first` on are near enough.
+  /// Which of the eight nodes from `first` on are near enough for any search of the warp.
   __device__ __forceinline__ unsigned within(int level, std::uint32_t first) const {
     const std::uint32_t node = first + group_.lane;
-    const bool is_node = group_.lane < fan_out && node < tree_.nodes[level];
-    return group_.ballot(is_node &&
-                         box_distance_sq(position_, tree_.boxes[tree_.firsts[level] + node]) <=
-                             nearest_.bound());
+    const bool is_node = is_searching_ && group_.lane < fan_out && node < tree_.nodes[level];
+    return group_.ballot_of_all(
+        is_node &&
+        box_distance_sq(position_, tree_.boxes[tree_.firsts[level] + node]) <= nearest_.bound());
   }
 
-  __device__ __forceinline__ void scan(std::uint32_t leaf) {
+  /// Whether any bound may have become less.
+  __device__ __forceinline__ bool scan(std::uint32_t leaf, bool is_first) {
     constexpr std::uint32_t share = leaf_objects / lanes;
     const std::uint32_t first = leaf * leaf_objects + group_.lane;
     std::uint64_t distances_sq[share];
@@ -91,43 +92,47 @@ class GroupSearch {
 #pragma unroll
     for (std::uint32_t i = 0; i < share; ++i) {
       const std::uint32_t place = first + i * lanes;
-      const bool is_offered = distances_sq[i] <= nearest_.bound() && place < tree_.count &&
+      const bool is_offered = is_searching_ && distances_sq[i] <= nearest_.bound() &&
+                              place < tree_.count &&
                               acceptance_.accepts(place, tree_.slots, objects_);
       nearest_.offer(is_offered, distances_sq[i], place);
     }
-    nearest_.tighten();
+    return nearest_.tighten(is_first);
   }
 
   const TreeView<dimensions>& tree_;
   const ObjectsView& objects_;
   const Acceptance& acceptance_;
   LatticePoint position_;
+  bool is_searching_;
   LaneGroup<lanes> group_;
   Nearest nearest_;
 };
 
 /// A bound on the k-th distance: the farthest of last tick's k, where they are now. They need not
 /// be the nearest any more, nor the same objects in their slots: k that the search accepts suffice.
-/// distance_sq_max where there are not so many.
+/// distance_sq_max where there are not so many. All lanes of the warp call.
 template <unsigned lanes>
 __device__ __forceinline__ std::uint64_t seeded_bound(const SearchBatch& batch,
                                                       std::uint32_t number, const SearchSpec& spec,
                                                       const Acceptance& acceptance,
                                                       const ObjectsView& objects,
                                                       const LatticePoint& position) {
-  const std::uint64_t unseeded = spec.filter.distance_sq_max;
-  if (batch.last_counts == nullptr || batch.last_counts[number] != spec.k) return unseeded;
   const LaneGroup<lanes> group;
-  const Slot* slots = batch.last_slots + batch.rooms[number];
+  bool is_seeded = batch.last_counts != nullptr && batch.last_counts[number] == spec.k;
   std::uint64_t farthest_sq = 0;
-  bool all_accepted = true;
-  for (std::uint32_t i = group.lane; i < spec.k; i += lanes) {
-    const Slot slot = slots[i];
-    const LatticePoint at = objects.positions[slot];
-    all_accepted = all_accepted && at.x != nowhere && acceptance.accepts_slot(slot, objects);
-    farthest_sq = max(farthest_sq, distance_sq(position, at));
+  if (is_seeded) {
+    const Slot* slots = batch.last_slots + batch.rooms[number];
+    for (std::uint32_t i = group.lane; i < spec.k; i += lanes) {
+      const Slot slot = slots[i];
+      const LatticePoint at = objects.positions[slot];
+      is_seeded = is_seeded && at.x != nowhere && acceptance.accepts_slot(slot, objects);
+      farthest_sq = max(farthest_sq, distance_sq(position, at));
+    }
   }
-  return group.any(!all_accepted) ? unseeded : min(group.max(farthest_sq), unseeded);
+  farthest_sq = group.max(farthest_sq);
+  const std::uint64_t unseeded = spec.filter.distance_sq_max;
+  return group.any(!is_seeded) ? unseeded : min(farthest_sq, unseeded);
 }
 
 /// The leaf of last tick's nearest neighbour, where that is still close, or the query's own.
@@ -153,22 +158,26 @@ __global__ void __launch_bounds__(group_search_threads, group_search_blocks)
   using Nearest = NearestInShared<lanes>;
   extern __shared__ __align__(16) std::byte memory[];
   const std::uint64_t i = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / lanes;
-  if (i >= batch.count) return;
   const LaneGroup<lanes> group;
-  const std::uint32_t number = batch.order[i];
+  const std::uint32_t number = batch.order[min(i, std::uint64_t{batch.count - 1})];
   const SearchSpec spec = batch.specs[number];
-  LatticePoint position;
-  if (tree.count == 0 || !find_position(spec, objects, position)) {
-    if (group.lane == 0) batch.counts[number] = 0;
+  LatticePoint position{};
+  const bool is_found = find_position(spec, objects, position);
+  const bool is_searching = i < batch.count && is_found && tree.count > 0;
+  const unsigned searching = __ballot_sync(all_lanes, is_searching);
+  if (searching == 0) {
+    if (i < batch.count && group.lane == 0) batch.counts[number] = 0;
     return;
   }
   const Acceptance acceptance(spec, batch.tau_us);
   const std::uint64_t bound =
       seeded_bound<lanes>(batch, number, spec, acceptance, objects, position);
-  const std::uint32_t home = home_leaf(tree, batch, number, position, bound);
-  const Nearest nearest(memory + threadIdx.x / lanes * entries * Nearest::entry_bytes, entries,
-                        spec.k, bound, IdOfPlace{tree.slots, objects.ids});
-  GroupSearch<dimensions, lanes> search(tree, objects, acceptance, position, nearest);
+  std::uint32_t home = home_leaf(tree, batch, number, position, bound);
+  home = __shfl_sync(all_lanes, home, __ffs(static_cast<int>(searching)) - 1);
+  const Nearest nearest(memory + threadIdx.x / lanes * Nearest::bytes(entries), entries, spec.k,
+                        bound, bound < spec.filter.distance_sq_max,
+                        IdOfPlace{tree.slots, objects.ids});
+  GroupSearch<dimensions, lanes> search(tree, objects, acceptance, position, is_searching, nearest);
   search.run(home);
   const std::uint64_t room = batch.rooms[number];
   const std::uint32_t count = search.nearest().for_each(
@@ -178,7 +187,7 @@ __global__ void __launch_bounds__(group_search_threads, group_search_blocks)
         batch.slots[room + rank] = slot;
         if (rank == 0) batch.leaves[number] = place / leaf_objects;
       });
-  if (group.lane == 0) batch.counts[number] = count;
+  if (i < batch.count && group.lane == 0) batch.counts[number] = count;
 }
 
 }  // namespace starling::gpu

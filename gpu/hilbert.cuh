@@ -26,23 +26,41 @@ __device__ inline std::uint64_t spread_by_3(std::uint64_t v) {
 }
 
 /// Turns a cell's coordinates of `bits` bits each into its place on the curve, whose bits are
-/// spread over the numbers, the first number's being the most significant of each rank
-/// (J. Skilling, Programming the Hilbert curve, AIP Conf. Proc. 707, 2004).
-template <int dimensions>
-__device__ void to_hilbert(std::uint32_t (&cell)[dimensions], int bits) {
+/// spread over the numbers, the first number's being the most significant of each rank.
+///
+/// On the plane the curve visits a square's quarters (0,0), (0,1), (1,1), (1,0); the first and the
+/// last it walks with the axes swapped, the last also backwards on both.
+__device__ inline void to_hilbert(std::uint32_t (&cell)[2], int bits) {
+  const std::uint32_t differ = cell[0] ^ cell[1];  // no matter how a square is turned
+  std::uint32_t swapped = 0;
+  std::uint32_t backwards = 0;
+  std::uint32_t upper = 0;
+  for (int bit = bits - 1; bit >= 0; --bit) {
+    const std::uint32_t other = differ >> bit;
+    const std::uint32_t half = (cell[0] >> bit) ^ backwards ^ (swapped & other);
+    upper = upper << 1 | (half & 1);
+    swapped ^= ~(half ^ other);
+    backwards ^= half & other;
+  }
+  cell[0] = upper;
+  cell[1] = differ;
+}
+
+/// J. Skilling, Programming the Hilbert curve, AIP Conf. Proc. 707, 2004.
+__device__ inline void to_hilbert(std::uint32_t (&cell)[3], int bits) {
   for (std::uint32_t bit = 1u << (bits - 1); bit > 1; bit >>= 1) {
     const std::uint32_t below = bit - 1;
-    for (int d = 0; d < dimensions; ++d) {
+    for (int d = 0; d < 3; ++d) {
       const std::uint32_t swapped = (cell[d] & bit) != 0 ? 0 : (cell[0] ^ cell[d]) & below;
       cell[0] ^= (cell[d] & bit) != 0 ? below : swapped;
       cell[d] ^= swapped;
     }
   }
-  for (int d = 1; d < dimensions; ++d) cell[d] ^= cell[d - 1];
+  for (int d = 1; d < 3; ++d) cell[d] ^= cell[d - 1];
   std::uint32_t flips = 0;
   for (std::uint32_t bit = 1u << (bits - 1); bit > 1; bit >>= 1)
-    if ((cell[dimensions - 1] & bit) != 0) flips ^= bit - 1;
-  for (int d = 0; d < dimensions; ++d) cell[d] ^= flips;
+    if ((cell[2] & bit) != 0) flips ^= bit - 1;
+  for (int d = 0; d < 3; ++d) cell[d] ^= flips;
 }
 
 /// The key of slots without a living object: the last in order, and nobody else's.
@@ -67,7 +85,7 @@ __device__ typename TreeTypes<dimensions>::Key key_of(const LatticePoint& point,
     const std::int32_t inside = min(max(coordinates[d], bounds.min[d]), bounds.max[d]);
     cell[d] = static_cast<std::uint32_t>(inside - bounds.min[d]) >> shift;
   }
-  to_hilbert<dimensions>(cell, axis_bits);
+  to_hilbert(cell, axis_bits);
   Key key = 0;
   for (int d = 0; d < dimensions; ++d) {
     if constexpr (dimensions == 2)

@@ -1,31 +1,55 @@
-// Some neighbouring lanes of a warp that work on one thing.
+// Some neighbouring lanes of a warp that work on one thing, beside the warp's other groups.
 #pragma once
 
 #include <cstdint>
 
 namespace starling::gpu {
 
-/// A lane's place among the `count` of its group: 8, 16 or 32.
+inline constexpr unsigned warp_lanes = 32;
+inline constexpr unsigned all_lanes = ~0u;
+
+/// A lane's place among the `count` of its group, a power of two. What asks other lanes is called
+/// by all lanes of the warp at once.
 template <unsigned count>
 struct LaneGroup {
   unsigned lane = threadIdx.x % count;
-  unsigned first = threadIdx.x % 32 - lane;  ///< of the group, in the warp
-  unsigned mask = (~0u >> (32 - count)) << first;
+  unsigned first = threadIdx.x % warp_lanes - lane;  ///< of the group, in the warp
 
-  __device__ unsigned ballot(bool value) const { return __ballot_sync(mask, value) >> first; }
+  static constexpr unsigned mask = all_lanes >> (warp_lanes - count);
+
+  __device__ unsigned ballot(bool value) const {
+    return __ballot_sync(all_lanes, value) >> first & mask;
+  }
+  /// The ballots of all groups of the warp, laid over each other.
+  __device__ unsigned ballot_of_all(bool value) const {
+    unsigned lanes = __ballot_sync(all_lanes, value);
+    for (unsigned step = count; step < warp_lanes; step *= 2) lanes |= lanes >> step;
+    return lanes & mask;
+  }
   /// Which lanes before this one are in `lanes`, a ballot's answer.
   __device__ unsigned before(unsigned lanes) const { return lanes & ((1u << lane) - 1); }
-  __device__ bool any(bool value) const { return __any_sync(mask, value); }
-  __device__ void sync() const { __syncwarp(mask); }
-  __device__ std::uint32_t sum(std::uint32_t value) const { return __reduce_add_sync(mask, value); }
+  __device__ bool any(bool value) const { return ballot(value) != 0; }
+
+  __device__ std::uint32_t sum(std::uint32_t value) const {
+    for (unsigned step = 1; step < count; step *= 2)
+      value += __shfl_xor_sync(all_lanes, value, static_cast<int>(step));
+    return value;
+  }
   template <class T>
   __device__ T max(T value) const {
     for (unsigned step = 1; step < count; step *= 2) {
-      const T other = __shfl_xor_sync(mask, value, static_cast<int>(step));
+      const T other = __shfl_xor_sync(all_lanes, value, static_cast<int>(step));
       value = value < other ? other : value;
     }
     return value;
   }
 };
+
+__device__ inline bool any_in_warp(bool value) {
+  return __any_sync(all_lanes, value) != 0;
+}
+__device__ inline std::uint32_t max_in_warp(std::uint32_t value) {
+  return __reduce_max_sync(all_lanes, value);
+}
 
 }  // namespace starling::gpu

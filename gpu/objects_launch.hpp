@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "gpu/bounds.hpp"
 #include "gpu/stream.hpp"
 #include "knn/engine.hpp"
 
@@ -13,23 +14,26 @@ namespace starling::gpu {
 /// x of a slot without a living object: outside the lattice.
 inline constexpr std::int32_t nowhere = std::numeric_limits<std::int32_t>::min();
 
-/// Device pointers, each by slot.
+/// Device pointers, by slot.
 struct ObjectsView {
   LatticePoint* positions = nullptr;
   ObjectId* ids = nullptr;
   std::int64_t* times_us = nullptr;
   std::uint32_t* tags = nullptr;
-  std::uint32_t slots = 0;  ///< how many there are
+  Bounds* bounds = nullptr;  ///< one, around all living objects and perhaps more
+  std::uint32_t slots = 0;   ///< how many there are
+
+  bool operator==(const ObjectsView&) const = default;
 };
 
-/// Slots from `first` up to `end` hold nobody.
+/// Slots from `first` up to `end` hold nobody; from 0 on, there are no bounds either.
 void clear_objects_async(const ObjectsView& objects, Slot first, Slot end, const Stream& stream);
 
 /// Writes the ids of new owners, then the rows. Both arrays are the device's; a slot appears at
 /// most once in each.
 void apply_births_async(const ObjectBirth* births, std::uint32_t count, const ObjectsView& objects,
                         const Stream& stream);
-/// What rows changed is added to `changes`.
+/// What rows changed is added to `changes`; the bounds are widened to hold them.
 struct ObjectChanges {
   std::int32_t alive = 0;     ///< came less left
   std::uint32_t members = 0;  ///< not 0: an object came, left or changed its tags

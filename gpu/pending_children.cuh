@@ -20,6 +20,10 @@ class PendingChildren {
   __device__ unsigned innermost() const {
     return static_cast<unsigned>(inner_) & ((1u << fan_out) - 1);
   }
+  /// Of the innermost.
+  __device__ void keep(unsigned children) {
+    inner_ &= ~std::uint64_t{(1u << fan_out) - 1} | children;
+  }
   /// The lowest bit of the innermost, taken out.
   __device__ std::uint32_t take() {
     const auto child = static_cast<std::uint32_t>(__ffs(static_cast<int>(innermost()))) - 1;

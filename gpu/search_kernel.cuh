@@ -43,12 +43,14 @@ struct IdOfPlace {
   __device__ ObjectId operator()(std::uint32_t place) const { return ids[slots[place]]; }
 };
 
-/// Where a search is, or false: it follows an object that is not there.
+/// Where a search is, or false, with nothing written: it follows an object that is not there.
 __device__ inline bool find_position(const SearchSpec& spec, const ObjectsView& objects,
                                      LatticePoint& position) {
   if (spec.anchor != no_slot && spec.anchor >= objects.slots) return false;
-  position = spec.anchor == no_slot ? spec.position : objects.positions[spec.anchor];
-  return position.x != nowhere;
+  const LatticePoint at = spec.anchor == no_slot ? spec.position : objects.positions[spec.anchor];
+  if (at.x == nowhere) return false;
+  position = at;
+  return true;
 }
 
 /// The last leaf that begins at or before the key; the first leaf if none does.

@@ -28,7 +28,7 @@ template <int dimensions, unsigned lanes>
 void search_by_group_async(const TreeView<dimensions>& tree, const ObjectsView& objects,
                            const SearchBatch& batch, const Stream& stream) {
   const std::uint32_t entries = entries_for(batch.k_max);
-  const std::size_t search_bytes = entries * NearestInShared<lanes>::entry_bytes;
+  const std::size_t search_bytes = NearestInShared<lanes>::bytes(entries);
   const unsigned threads = threads_that_fit(search_bytes, lanes);
   const std::size_t shared_bytes = threads / lanes * search_bytes;
   const auto kernel = group_search_kernel<dimensions, lanes>;

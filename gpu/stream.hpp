@@ -1,4 +1,4 @@
-// Owners of CUDA streams and events. Move-only. There is no default stream in gpu/.
+// Owners of CUDA streams, events and graphs. Move-only. There is no default stream in gpu/.
 #pragma once
 
 #include <utility>
@@ -46,6 +46,39 @@ class Event {
 
  private:
   cudaEvent_t event_ = nullptr;
+};
+
+/// Work recorded once, to be enqueued whole: its kernels follow each other faster.
+class Graph {
+ public:
+  /// Records what `enqueue` puts into the stream; nothing of it runs.
+  template <class Enqueue>
+  Graph(const Stream& stream, const Enqueue& enqueue) {
+    // Of this thread alone: others may allocate meanwhile.
+    check(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal));
+    cudaGraph_t graph = nullptr;
+    try {
+      enqueue();
+    } catch (...) {
+      static_cast<void>(cudaStreamEndCapture(stream.get(), &graph));
+      static_cast<void>(cudaGraphDestroy(graph));
+      throw;
+    }
+    check(cudaStreamEndCapture(stream.get(), &graph));
+    const cudaError_t code = cudaGraphInstantiate(&graph_, graph);
+    static_cast<void>(cudaGraphDestroy(graph));
+    check(code);
+  }
+  Graph(Graph&& other) noexcept : graph_(std::exchange(other.graph_, nullptr)) {}
+  Graph& operator=(Graph&&) = delete;
+  ~Graph() {
+    if (graph_ != nullptr) static_cast<void>(cudaGraphExecDestroy(graph_));
+  }
+
+  void launch(const Stream& stream) const { check(cudaGraphLaunch(graph_, stream.get())); }
+
+ private:
+  cudaGraphExec_t graph_ = nullptr;
 };
 
 }  // namespace starling::gpu

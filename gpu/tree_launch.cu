@@ -22,15 +22,14 @@ std::size_t scratch_bytes(std::uint32_t count) {
   return bytes;
 }
 
-/// On a plane about sixteen cells an object, each sorted pass of eight bits used whole. In space
-/// all bits there are: objects on the earth's surface crowd in few of a box's cells.
+/// On a plane a cell an object or more, each sorted pass of eight bits used whole. In space all
+/// bits there are: objects on the earth's surface crowd in few of a box's cells.
 template <int dimensions>
 int axis_bits(std::uint32_t count) {
   using Types = TreeTypes<dimensions>;
   if (dimensions == 3) return Types::axis_bits_max;
-  constexpr int pass_bits = 8;
-  const int bits = std::bit_width(count) + 4;
-  return std::min((bits + pass_bits - 1) / pass_bits * pass_bits / 2, Types::axis_bits_max);
+  constexpr int three_passes_bits = 24;
+  return std::bit_width(count) <= three_passes_bits ? three_passes_bits / 2 : Types::axis_bits_max;
 }
 
 std::uint32_t parts(std::uint32_t count, std::uint32_t size) {
@@ -95,25 +94,34 @@ void DeviceTree<dimensions>::lay_out(std::uint32_t count) {
 template <int dimensions>
 void DeviceTree<dimensions>::build_async(const ObjectsView& objects, std::uint32_t alive,
                                          Sort& sort, const Stream& stream) {
-  const std::uint32_t slots = objects.slots;
   lay_out(alive);
   if (alive == 0) return;
-  // Every byte 0x7f is above the lattice, every byte 0x80 below it.
-  check(cudaMemsetAsync(bounds_.data(), 0x7f, sizeof(Bounds::min), stream.get()));
-  check(cudaMemsetAsync(&bounds_.data()->max, 0x80, sizeof(Bounds::max), stream.get()));
-  bounds_kernel<dimensions>
-      <<<std::min(blocks_for(slots), bounds_blocks_max), block_threads, 0, stream.get()>>>(
-          objects.positions, slots, bounds_.data());
-  check_launch();
+  const Shape shape = {view_, objects, sort.memory()};
+  const bool is_again = shape == last_shape_;
+  if (!is_again) recorded_.reset();
+  last_shape_ = shape;
+  if (is_again && !recorded_)
+    recorded_.emplace(stream, [&] { enqueue_build(objects, sort, stream); });
+  if (recorded_)
+    recorded_->launch(stream);
+  else
+    enqueue_build(objects, sort, stream);
+}
+
+template <int dimensions>
+void DeviceTree<dimensions>::enqueue_build(const ObjectsView& objects, Sort& sort,
+                                           const Stream& stream) {
+  const std::uint32_t slots = objects.slots;
   keys_kernel<dimensions><<<blocks_for(slots), block_threads, 0, stream.get()>>>(
-      objects.positions, slots, bounds_.data(), view_.axis_bits, sort.keys(), sort.values());
+      objects, view_.axis_bits, bounds_.data(), sort.keys(), sort.values());
   check_launch();
   const auto sorted = sort.sort_async(slots, dimensions * view_.axis_bits, stream);
-  leaves_kernel<dimensions><<<blocks_for(alive), block_threads, 0, stream.get()>>>(
-      objects.positions, sorted.keys, sorted.values, alive, points_.data(), slots_.data(),
-      leaf_keys_.data(), boxes_.data());
+  leaves_kernel<dimensions>
+      <<<blocks_for(view_.count, leaves_threads), leaves_threads, 0, stream.get()>>>(
+          view_, objects.positions, sorted.keys, sorted.values,
+          {points_.data(), slots_.data(), leaf_keys_.data(), boxes_.data()});
   check_launch();
-  int level = 1;
+  int level = 3;  // the leaves' kernel makes three
   for (; level < view_.levels && view_.nodes[static_cast<std::size_t>(level)] > one_block_nodes;
        ++level) {
     const std::uint64_t lanes =
@@ -122,9 +130,8 @@ void DeviceTree<dimensions>::build_async(const ObjectsView& objects, std::uint32
         <<<blocks_for(lanes), block_threads, 0, stream.get()>>>(view_, boxes_.data(), level);
     check_launch();
   }
-  if (level == view_.levels) return;
   upper_boxes_kernel<dimensions>
-      <<<1, one_block_threads, 0, stream.get()>>>(view_, boxes_.data(), level);
+      <<<1, one_block_threads, 0, stream.get()>>>(view_, boxes_.data(), level, objects.bounds);
   check_launch();
 }
 

@@ -1,8 +1,10 @@
 // Builds the index of a tick: the owner of its memory, and of the working memory that builds share.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "gpu/memory.hpp"
 #include "gpu/objects_launch.hpp"
@@ -35,6 +37,13 @@ class KeySort {
 
   std::uint64_t bytes_used() const;
 
+  /// Where it works: a recorded sort is valid as long as this stays.
+  using Memory = std::array<const void*, 5>;
+  Memory memory() const {
+    return {keys_[0].data(), keys_[1].data(), values_[0].data(), values_[1].data(),
+            scratch_.data()};
+  }
+
  private:
   DeviceBuffer<Key> keys_[2];
   DeviceBuffer<std::uint32_t> values_[2];
@@ -61,7 +70,16 @@ class DeviceTree {
   std::uint64_t bytes_used() const;
 
  private:
+  /// What shapes a build: where it is the same again, the build is recorded and then replayed.
+  struct Shape {
+    TreeView<dimensions> view;
+    ObjectsView objects;
+    typename Sort::Memory sort{};
+    bool operator==(const Shape&) const = default;
+  };
+
   void lay_out(std::uint32_t count);
+  void enqueue_build(const ObjectsView& objects, Sort& sort, const Stream& stream);
 
   DeviceBuffer<typename Types::Point> points_;
   DeviceBuffer<Slot> slots_;
@@ -69,6 +87,8 @@ class DeviceTree {
   DeviceBuffer<typename Types::Box> boxes_;
   DeviceBuffer<Bounds> bounds_;
   TreeView<dimensions> view_;
+  Shape last_shape_;               ///< of the last build
+  std::optional<Graph> recorded_;  ///< of that shape
 };
 
 extern template class KeySort<std::uint32_t>;

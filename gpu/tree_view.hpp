@@ -8,6 +8,7 @@
 
 #include <vector_types.h>
 
+#include "gpu/bounds.hpp"
 #include "knn/types.hpp"
 
 namespace starling::gpu {
@@ -18,12 +19,6 @@ inline constexpr std::uint32_t fan_out = 8;
 inline constexpr int fan_out_bits = 3;
 /// 16 * 8^10 objects are more than slots can number.
 inline constexpr int levels_max = 10;
-
-/// Smallest box around all living objects; min > max where there are none.
-struct Bounds {
-  std::array<std::int32_t, 3> min;
-  std::array<std::int32_t, 3> max;
-};
 
 /// What differs between two and three dimensions. A key holds at most
 /// axis_bits_max of each coordinate.
@@ -62,12 +57,14 @@ struct TreeView {
   const Slot* slots = nullptr;                     ///< by place
   const typename Types::Key* leaf_keys = nullptr;  ///< of each leaf's first object
   const typename Types::Box* boxes = nullptr;      ///< level after level
-  const Bounds* bounds = nullptr;
+  const Bounds* bounds = nullptr;                  ///< that keys are relative to
   int axis_bits = Types::axis_bits_max;            ///< that a key holds of each coordinate
   std::uint32_t count = 0;                         ///< objects
   int levels = 0;                                  ///< 0: no objects
   std::array<std::uint32_t, levels_max> nodes{};   ///< by level
   std::array<std::uint32_t, levels_max> firsts{};  ///< by level: index of its first box
+
+  bool operator==(const TreeView&) const = default;
 };
 
 }  // namespace starling::gpu
