@@ -101,10 +101,10 @@ struct TickResult {
   Tick tick{};
   std::int64_t tau_us = 0;
   std::uint64_t objects = 0;            ///< alive in the snapshot
-  std::vector<ReportedList> lists;      ///< by query slot; its removals, then its updates
+  std::span<const ReportedList> lists;  ///< by query slot; its removals, then its updates
   std::span<const Neighbor> neighbors;  ///< room between lists may hold anything
-  std::shared_ptr<const void> neighbors_owner;
-  std::vector<NeighborState> states;
+  std::span<const NeighborState> states;
+  std::shared_ptr<const void> owner;  ///< of what the three show; the engine's to use again
   StageTimes times;
   /// Not empty: the tick failed, of what, and what helps. The old lists stand, its rows are kept.
   std::string error;
