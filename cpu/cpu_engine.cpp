@@ -193,8 +193,6 @@ void CpuEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
     finished_.fail();
     queries_changed_ = true;  // the next tick makes its plan anew
     result->error = sentence_of(error, "remove queries or objects, or ask for fewer neighbours");
-    result->lists.clear();
-    result->states.clear();
   }
   result->objects = objects_.alive_count();
   under_way_ = false;

@@ -40,9 +40,9 @@ std::vector<char> find_changed(const TickLists& last, const TickLists& now,
 }
 
 // The changed lists in order of their queries. Each thread counts those of some, and then writes
-// them where the counts before it end.
-void write_updates(const TickLists& now, std::span<const char> changed,
-                   const ObjectSnapshot& objects, ThreadPool& pool, TickResult& result) {
+// them where the counts before it end. Behind them is room for the removals.
+void write_updates(TickLists& now, std::span<const char> changed, std::size_t removals,
+                   const ObjectSnapshot& objects, ThreadPool& pool) {
   struct Part {
     std::size_t lists = 0;
     std::size_t states = 0;
@@ -67,12 +67,12 @@ void write_updates(const TickLists& now, std::span<const char> changed,
     const Part counts = std::exchange(part, all);
     all = {all.lists + counts.lists, all.states + counts.states};
   }
-  result.lists.resize(all.lists);
-  result.states.resize(all.states);
+  now.reported.resize(all.lists + removals);
+  now.states.resize(all.states);
   pool.run(parts.size(), [&](std::size_t part, unsigned) {
     Part place = parts[part];
     for_changed(part, [&](const ListPlan::List& list) {
-      ReportedList& report = result.lists[place.lists++];
+      ReportedList& report = now.reported[place.lists++];
       report = {};
       report.query = list.query;
       report.has_subject = list.subject != no_slot;
@@ -81,7 +81,7 @@ void write_updates(const TickLists& now, std::span<const char> changed,
       report.first = now.plan->rooms[list.search].first;
       if (!list.with_state) return;
       report.first_state = place.states;
-      now.write_states(list.search, objects, result.states.data() + place.states);
+      now.write_states(list.search, objects, now.states.data() + place.states);
       place.states += report.count;
     });
   });
@@ -97,31 +97,32 @@ void TickLists::lay_out(std::shared_ptr<const ListPlan> next) {
 }
 
 void TickLists::append_states(std::uint32_t search, const ObjectSnapshot& objects,
-                              std::vector<NeighborState>& states) const {
-  const std::size_t before = states.size();
-  states.resize(before + counts[search]);
-  write_states(search, objects, states.data() + before);
+                              std::vector<NeighborState>& to) const {
+  const std::size_t before = to.size();
+  to.resize(before + counts[search]);
+  write_states(search, objects, to.data() + before);
 }
 
 void TickLists::write_states(std::uint32_t search, const ObjectSnapshot& objects,
-                             NeighborState* states) const {
+                             NeighborState* to) const {
   const std::uint64_t first = plan->rooms[search].first;
   for (std::uint32_t i = 0; i < counts[search]; ++i)
-    states[i] = {objects.position(slots[first + i]), objects.tags(slots[first + i])};
+    to[i] = {objects.position(slots[first + i]), objects.tags(slots[first + i])};
 }
 
-void collect_changes(const TickLists& last, const std::shared_ptr<const TickLists>& now_owner,
+void collect_changes(const TickLists& last, const std::shared_ptr<TickLists>& now,
                      const ObjectSnapshot& objects, ThreadPool& pool, TickResult& result) {
-  const TickLists& now = *now_owner;
-  const bool same_plan = last.plan == now.plan;
+  const bool same_plan = last.plan == now->plan;
   const ListMatching matching =
-      same_plan ? ListMatching{} : match_lists(*last.plan, *now.plan, now.plan->searches.size());
-  const std::vector<char> changed = find_changed(last, now, same_plan ? nullptr : &matching, pool);
+      same_plan ? ListMatching{} : match_lists(*last.plan, *now->plan, now->plan->searches.size());
+  const std::vector<char> changed = find_changed(last, *now, same_plan ? nullptr : &matching, pool);
 
-  write_updates(now, changed, objects, pool, result);
-  merge_removals(matching.removals, result.lists);
-  result.neighbors = now.neighbors;
-  result.neighbors_owner = now_owner;
+  write_updates(*now, changed, matching.removals.size(), objects, pool);
+  merge_removals(matching.removals, now->reported);
+  result.lists = now->reported;
+  result.neighbors = now->neighbors;
+  result.states = now->states;
+  result.owner = now;
 }
 
 }  // namespace starling::cpu

@@ -19,6 +19,10 @@ struct TickLists {
   std::vector<Neighbor> neighbors;
   std::vector<Slot> slots;  ///< of the neighbours
 
+  /// What streams asked to hear: see TickResult.
+  std::vector<ReportedList> reported;
+  std::vector<NeighborState> states;
+
   /// Takes room for all lists of the plan.
   void lay_out(std::shared_ptr<const ListPlan> next);
 
@@ -27,15 +31,14 @@ struct TickLists {
   }
   /// What is reported of a list's neighbours beside their ids.
   void append_states(std::uint32_t search, const ObjectSnapshot& objects,
-                     std::vector<NeighborState>& states) const;
+                     std::vector<NeighborState>& to) const;
   /// The same, to where there is room for as many as the list has.
-  void write_states(std::uint32_t search, const ObjectSnapshot& objects,
-                    NeighborState* states) const;
+  void write_states(std::uint32_t search, const ObjectSnapshot& objects, NeighborState* to) const;
 };
 
-/// Writes into `result` what each list's stream asks to hear, comparing with the last tick's lists.
-/// The neighbours stay where they are: the result shows them and shares their ownership.
-void collect_changes(const TickLists& last, const std::shared_ptr<const TickLists>& now_owner,
+/// Collects what each list's stream asks to hear, comparing with the last tick's lists. It stays
+/// where it is: the result shows it and shares its ownership.
+void collect_changes(const TickLists& last, const std::shared_ptr<TickLists>& now,
                      const ObjectSnapshot& objects, ThreadPool& pool, TickResult& result);
 
 }  // namespace starling::cpu

@@ -19,11 +19,11 @@ class DeviceLists {
         slots_(memory),
         leaves_(memory) {}
 
-  /// Takes room for all lists of the plan; what was in it is lost.
-  void lay_out(std::shared_ptr<DevicePlan> plan) {
+  /// Takes room for all lists of the plan; what was in it is lost, even if it throws.
+  void lay_out(std::shared_ptr<DevicePlan> plan, const Stream& stream) {
     counts_.reserve(plan->list_count());
-    neighbors_.reserve(plan->room());
-    slots_.reserve(plan->room());
+    neighbors_.reserve_cleared(plan->room(), stream);
+    slots_.reserve_cleared(plan->room(), stream);
     leaves_.reserve(plan->list_count());
     plan_ = std::move(plan);
   }

@@ -4,38 +4,59 @@
 #include <cstddef>
 #include <utility>
 
+#include "gpu/tell_host_launch.hpp"
 #include "knn/headroom.hpp"
 
 namespace starling::gpu {
 
-void DeviceObjects::reserve(const Staging& half, const Stream& stream) {
-  std::size_t slots = host_ids_.size();
-  for (const ObjectBirth& birth : half.births) slots = std::max<std::size_t>(slots, birth.slot + 1);
-  positions_.reserve(slots, host_ids_.size(), stream);
-  ids_.reserve(slots, host_ids_.size(), stream);
-  times_us_.reserve(slots, host_ids_.size(), stream);
-  tags_.reserve(slots, host_ids_.size(), stream);
-  births_.reserve(half.births.size());
-  rows_.reserve(half.objects.size());
-  reserve_with_headroom(host_ids_, slots);
-  slots_ = static_cast<std::uint32_t>(slots);
+DeviceObjects::DeviceObjects(DeviceMemory& memory, const Stream& stream)
+    : positions_(memory),
+      ids_(memory),
+      times_us_(memory),
+      tags_(memory),
+      bounds_(memory, 1),
+      changes_(memory),
+      host_changes_(1) {
+  changes_.reserve_cleared(1, stream);
 }
 
-void DeviceObjects::apply(const Staging& half, const Stream& stream) {
-  copy_to_device_async(std::span<const ObjectBirth>(half.births), births_, stream);
-  copy_to_device_async(std::span<const ObjectRow>(half.objects), rows_, stream);
+std::size_t DeviceObjects::slots_with(std::span<const ObjectBirth> births) const {
+  std::size_t slots = slot_count();
+  for (const ObjectBirth& birth : births) slots = std::max<std::size_t>(slots, birth.slot + 1);
+  return slots;
+}
+
+bool DeviceObjects::has_room(std::span<const ObjectBirth> births) const {
+  const std::size_t slots = slots_with(births);
+  return slots <= std::min({positions_.room(), ids_.room(), times_us_.room(), tags_.room(),
+                            host_ids_.capacity()});
+}
+
+void DeviceObjects::reserve(std::span<const ObjectBirth> births, const Stream& stream) {
+  const std::size_t slots = slots_with(births);
+  positions_.reserve(slots, slot_count(), stream);
+  ids_.reserve(slots, slot_count(), stream);
+  times_us_.reserve(slots, slot_count(), stream);
+  tags_.reserve(slots, slot_count(), stream);
+  reserve_with_headroom(host_ids_, slots);
+}
+
+void DeviceObjects::apply(const Staging& staged, const DeviceRows& rows, const Stream& stream) {
+  const bool membership_changed = std::exchange(membership_changed_, true);  // should this throw
+  slots_ = static_cast<std::uint32_t>(slots_with(staged.births));
   clear_objects_async(view(), slot_count(), slots_, stream);
-  apply_births_async(births_.data(), static_cast<std::uint32_t>(half.births.size()), view(),
+  apply_births_async(rows.births(), static_cast<std::uint32_t>(staged.births.size()), view(),
                      stream);
-  check(cudaMemsetAsync(changes_.data(), 0, sizeof(ObjectChanges), stream.get()));
-  apply_rows_async(rows_.data(), static_cast<std::uint32_t>(half.objects.size()), view(),
+  check(
+      cudaMemsetAsync(&changes_.data()->members, 0, sizeof(ObjectChanges::members), stream.get()));
+  apply_rows_async(rows.objects(), static_cast<std::uint32_t>(staged.objects.size()), view(),
                    changes_.data(), stream);
-  copy_to_host_async(changes_.data(), std::span(host_changes_.data(), 1), stream);
+  tell_host_async(changes_.data(), host_changes_.data(), stream);
   host_ids_.resize(slots_);
-  for (const ObjectBirth& birth : half.births) host_ids_[birth.slot] = birth.id;
+  for (const ObjectBirth& birth : staged.births) host_ids_[birth.slot] = birth.id;
   stream.wait();
-  alive_count_ += static_cast<std::uint32_t>(host_changes_[0].alive);
-  membership_changed_ = membership_changed_ || host_changes_[0].members != 0;
+  alive_count_ = static_cast<std::uint32_t>(host_changes_[0].alive);
+  membership_changed_ = membership_changed || host_changes_[0].members != 0;
 }
 
 bool DeviceObjects::take_membership_changed() {
@@ -45,6 +66,7 @@ bool DeviceObjects::take_membership_changed() {
 void DeviceObjects::fetch(const Stream& stream) {
   host_positions_.resize(slot_count());
   host_tags_.resize(slot_count());
+  const DrainAtEnd drain(stream);
   copy_to_host_async(positions_.data(), std::span(host_positions_), stream);
   copy_to_host_async(tags_.data(), std::span(host_tags_), stream);
   stream.wait();

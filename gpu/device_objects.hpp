@@ -2,10 +2,12 @@
 // every-object queries. GpuEngine's, on its own thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "gpu/device_rows.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/objects_launch.hpp"
 #include "knn/engine.hpp"
@@ -14,23 +16,18 @@ namespace starling::gpu {
 
 class DeviceObjects {
  public:
-  explicit DeviceObjects(DeviceMemory& memory)
-      : positions_(memory),
-        ids_(memory),
-        times_us_(memory),
-        tags_(memory),
-        bounds_(memory, 1),
-        births_(memory),
-        rows_(memory),
-        changes_(memory, 1),
-        host_changes_(1) {}
+  DeviceObjects(DeviceMemory& memory, const Stream& stream);
 
-  /// Room for the births' slots and for the staged rows themselves. If it throws, every object is
-  /// as before. The stream is waited for if the arrays grow.
-  void reserve(const Staging& half, const Stream& stream);
+  /// Whether there is room for the births' slots.
+  bool has_room(std::span<const ObjectBirth> births) const;
+  /// Makes that room, and waits for the stream; the arrays move. If it throws, every object is as
+  /// before.
+  void reserve(std::span<const ObjectBirth> births, const Stream& stream);
 
-  /// Copies and applies the rows, and waits until that is done.
-  void apply(const Staging& half, const Stream& stream);
+  /// Applies rows, for whose births there is room and which the stream finds on the device, and
+  /// waits until that is done. If it throws they may be applied or not: applied again, they leave
+  /// what they would have left.
+  void apply(const Staging& staged, const DeviceRows& rows, const Stream& stream);
 
   ObjectsView view() {
     return {positions_.data(), ids_.data(), times_us_.data(), tags_.data(), bounds_.data(), slots_};
@@ -52,16 +49,16 @@ class DeviceObjects {
   std::uint64_t bytes_used() const;
 
  private:
+  std::size_t slots_with(std::span<const ObjectBirth> births) const;
+
   DeviceBuffer<LatticePoint> positions_;
   DeviceBuffer<ObjectId> ids_;
   DeviceBuffer<std::int64_t> times_us_;
   DeviceBuffer<std::uint32_t> tags_;
   DeviceBuffer<Bounds> bounds_;
-  DeviceBuffer<ObjectBirth> births_;
-  DeviceBuffer<ObjectRow> rows_;
-  DeviceBuffer<ObjectChanges> changes_;
+  DeviceBuffer<ObjectChanges> changes_;  ///< of all time, but for `members`
   PinnedBuffer<ObjectChanges> host_changes_;
-  std::uint32_t slots_ = 0;  ///< that the arrays have been given room for
+  std::uint32_t slots_ = 0;  ///< up to the highest that was ever born
   std::vector<ObjectId> host_ids_;
   std::vector<LatticePoint> host_positions_;
   std::vector<std::uint32_t> host_tags_;

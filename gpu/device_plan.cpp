@@ -92,6 +92,7 @@ void DevicePlan::number_by_place(const DeviceTree<dimensions>& tree, const Objec
   upload(stream);
   order_async(tree, objects, sort, stream);
   std::vector<std::uint32_t> order(specs_.size());
+  const DrainAtEnd drain(stream);
   copy_to_host_async(order_.data(), std::span(order), stream);
   stream.wait();
   renumber(order);

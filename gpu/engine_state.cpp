@@ -17,6 +17,7 @@ EngineState export_parts(DeviceObjects& objects, std::span<const QueryRow> queri
   EngineState state;
   state.neighbors.resize(plan.room());
   state.slots.resize(plan.room());
+  const DrainAtEnd drain(stream);
   copy_to_host_async(objects.view().times_us, std::span(times_us), stream);
   copy_to_host_async(lists.view().counts, std::span(counts), stream);
   copy_to_host_async(lists.view().neighbors, std::span(state.neighbors), stream);
@@ -37,10 +38,11 @@ EngineState export_parts(DeviceObjects& objects, std::span<const QueryRow> queri
 
 void import_lists(const EngineState& state, DeviceLists& lists, DeviceMemory& memory,
                   const Stream& stream) {
-  lists.lay_out(std::make_shared<DevicePlan>(memory, state, stream));
+  lists.lay_out(std::make_shared<DevicePlan>(memory, state, stream), stream);
   std::vector<std::uint32_t> counts;
   counts.reserve(state.lists.size());
   for (const EngineState::List& list : state.lists) counts.push_back(list.count);
+  const DrainAtEnd drain(stream);
   copy_to_device_async(std::span<const std::uint32_t>(counts), lists.counts(), stream);
   copy_to_device_async(std::span<const Neighbor>(state.neighbors), lists.neighbors(), stream);
   copy_to_device_async(std::span<const Slot>(state.slots), lists.slots(), stream);

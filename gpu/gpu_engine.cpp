@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -12,18 +10,23 @@
 #include "gpu/device_lists.hpp"
 #include "gpu/device_objects.hpp"
 #include "gpu/device_plan.hpp"
+#include "gpu/device_rows.hpp"
 #include "gpu/engine_state.hpp"
+#include "gpu/finished_tick.hpp"
+#include "gpu/list_changes.hpp"
 #include "gpu/list_copies.hpp"
 #include "gpu/memory.hpp"
+#include "gpu/outgoing_tick.hpp"
 #include "gpu/questions.hpp"
+#include "gpu/report_delivery.hpp"
 #include "gpu/stream.hpp"
+#include "gpu/tick_intake.hpp"
 #include "gpu/tree_launch.hpp"
 #include "knn/assert.hpp"
 #include "knn/engine_answers.hpp"
 #include "knn/kept_rows.hpp"
 #include "knn/list_directory.hpp"
 #include "knn/result_pool.hpp"
-#include "knn/return_pool.hpp"
 #include "knn/task_thread.hpp"
 
 namespace starling::gpu {
@@ -35,35 +38,39 @@ bool is_every_object(const QueryRow& query) {
   return is_alive(query.generation) && query.anchor == AnchorKind::every_object;
 }
 
-/// Binds the calling thread to the device, and so what it allocates there.
-int bind(int device) {
-  check(cudaSetDevice(device));
-  return device;
-}
+/// Binds the calling thread to a device, and so what it allocates, while it lives.
+class BoundToDevice {
+ public:
+  explicit BoundToDevice(int device) {
+    check(cudaGetDevice(&device_before_));
+    check(cudaSetDevice(device));
+  }
+  BoundToDevice(const BoundToDevice&) = delete;
+  BoundToDevice& operator=(const BoundToDevice&) = delete;
+  ~BoundToDevice() { static_cast<void>(cudaSetDevice(device_before_)); }
+
+ private:
+  int device_before_ = 0;
+};
 
 template <int dimensions>
 class GpuEngine final : public Engine {
  public:
+  /// On a thread bound to the device.
   explicit GpuEngine(const EngineOptions& options)
-      : device_(bind(options.device)),
-        faults_(options.faults),
+      : faults_(options.faults),
         memory_(options.memory_bytes_max),
-        halves_{Staging(&pinned_memory()), Staging(&pinned_memory())},
         kept_rows_(&pinned_memory()),
-        objects_(memory_),
+        objects_(memory_, stream_),
         sort_(memory_),
         lists_{DeviceLists(memory_), DeviceLists(memory_)},
-        sizes_(memory_),
-        last_searches_(memory_),
-        reports_(memory_),
-        report_neighbors_(memory_),
-        report_states_(memory_),
-        totals_(1),
-        trees_{DeviceTree<dimensions>(memory_), DeviceTree<dimensions>(memory_)},
+        changes_(memory_),
+        finished_(memory_, objects_),
         questions_beside_(memory_),
-        questions_between_(memory_) {
-    engine_thread_.post([this] { static_cast<void>(cudaSetDevice(device_)); });
-    question_thread_.post([this] { static_cast<void>(cudaSetDevice(device_)); });
+        questions_between_(memory_),
+        delivery_(memory_, options.device),
+        intake_(memory_, options.device, [this](BegunTick& begun) { run_tick(begun); }) {
+    question_thread_.post([device = options.device] { static_cast<void>(cudaSetDevice(device)); });
   }
 
   std::string_view name() const override { return "cuda"; }
@@ -71,43 +78,40 @@ class GpuEngine final : public Engine {
 
   EngineBytes bytes_used() const override {
     return {.state = objects_.bytes_used(),
-            .index = trees_[finished_].bytes_used(),
-            .spare_index = trees_[1 - finished_].bytes_used() + sort_.bytes_used()};
+            .index = finished_.tree().bytes_used(),
+            .spare_index = finished_.spare_tree().bytes_used() + sort_.bytes_used()};
   }
 
-  void set_result_handler(ResultHandler handler) override { on_result_ = std::move(handler); }
-
-  Staging& staging() override { return halves_[writing_]; }
-
-  bool begin_tick(Tick tick, std::int64_t tau_us) override {
-    if (under_way_.exchange(true)) return false;
-    Staging& half = halves_[writing_];
-    writing_ = 1 - writing_;
-    engine_thread_.post([this, tick, tau_us, &half] { run_tick(tick, tau_us, half); });
-    return true;
+  void set_result_handler(ResultHandler handler) override {
+    delivery_.set_handler(std::move(handler));
   }
+
+  Staging& staging() override { return intake_.staging(); }
+
+  bool begin_tick(Tick tick, std::int64_t tau_us) override { return intake_.begin(tick, tau_us); }
 
   void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) override {
-    const bool waits = std::ranges::any_of(queries, reads_objects);
-    TaskThread& thread = waits ? engine_thread_ : question_thread_;
-    Questions<dimensions>& asker = waits ? questions_between_ : questions_beside_;
-    thread.post([this, &asker, queries = std::move(queries), handler = std::move(handler)] {
-      handler(answers_or_error([&] { return answer(queries, asker); }));
-    });
+    if (std::ranges::any_of(queries, reads_objects))
+      answer_between_ticks(
+          [this, queries = std::move(queries)] { return answer(queries, questions_between_); },
+          std::move(handler));
+    else
+      question_thread_.post([this, queries = std::move(queries), handler = std::move(handler)] {
+        handler(answers_or_error([&] { return answer(queries, questions_beside_); }));
+      });
   }
 
   void read_lists(std::vector<Slot> queries, AnswersHandler handler) override {
-    engine_thread_.post([this, queries = std::move(queries), handler = std::move(handler)] {
-      handler(answers_or_error([&] { return copied_lists(queries); }));
-    });
+    answer_between_ticks([this, queries = std::move(queries)] { return copied_lists(queries); },
+                         std::move(handler));
   }
 
   EngineState export_state() override {
-    return engine_thread_.run<EngineState>([this] { return copy_state(); });
+    return intake_.run<EngineState>([this] { return copy_state(); });
   }
 
   void import_state(const EngineState& state) override {
-    engine_thread_.run<void>([&] { take_state(state); });
+    intake_.run<void>([&] { take_state(state); });
   }
 
   void recycle(std::unique_ptr<TickResult> result) override {
@@ -115,40 +119,38 @@ class GpuEngine final : public Engine {
   }
 
  private:
-  void run_tick(Tick tick, std::int64_t tau_us, Staging& half);
-  void take_rows(Staging& half);
-  void apply(const Staging& half);
+  void run_tick(BegunTick& begun);
+  void take_rows(BegunTick& begun, OutgoingTick& out);
+  void apply_begun(BegunTick& begun, OutgoingTick& out);
+  void apply_kept_rows();
+  void apply(const Staging& staged, const DeviceRows& rows);
   void build();
-  void compute(std::int64_t tau_us, TickResult& result);
+  void compute(std::int64_t tau_us, OutgoingTick& out);
   std::shared_ptr<DevicePlan> next_plan();
   void search_lists(DeviceLists& now, std::int64_t tau_us);
-  void collect_changes(DeviceLists& last, DeviceLists& now, const ListMatching& matching,
-                       TickResult& result);
-  void finish(Tick tick, std::int64_t tau_us);
+  void fail(const std::exception& error, OutgoingTick& out);
   void fail_if_asked(FaultInjection::Stage stage) const;
+  template <class Ask>
+  void answer_between_ticks(Ask ask, AnswersHandler handler);
   Answers answer(std::span<const OneShotQuery> queries, Questions<dimensions>& asker);
   Answers copied_lists(const std::vector<Slot>& queries);
   EngineState copy_state();
   void take_state(const EngineState& state);
 
   DeviceLists& last_lists() { return lists_[finished_lists_]; }
+  DeviceLists& next_lists() { return lists_[1 - finished_lists_]; }
 
   // Places and searches are numbered in 32 bits, 32 threads each in a launch.
   static constexpr EngineLimits limits_{.objects_max = std::uint64_t{1} << 31,
                                         .queries_max = std::uint64_t{1} << 31,
                                         .neighbors_max = std::uint64_t{1} << 33};
 
-  const int device_;
   const std::shared_ptr<const FaultInjection> faults_;
-  ResultHandler on_result_;
-  std::atomic<bool> under_way_{false};
   DeviceMemory memory_;
-  std::array<Staging, 2> halves_;
-  std::size_t writing_ = 0;
+  ResultPool results_;
 
   // Of the engine's thread:
   Stream stream_;
-  Event started_, applied_, built_, searched_, compared_, copied_;
   Staging kept_rows_;              ///< of failed ticks that could not apply them
   std::vector<QueryRow> queries_;  ///< by slot
   bool queries_changed_ = false;
@@ -158,120 +160,131 @@ class GpuEngine final : public Engine {
   int order_age_ticks_ = 0;
   std::array<DeviceLists, 2> lists_;
   std::size_t finished_lists_ = 0;
-  ReportSizes sizes_;
-  DeviceBuffer<std::uint32_t> last_searches_;
-  DeviceBuffer<ReportedList> reports_;
-  DeviceBuffer<Neighbor> report_neighbors_;
-  DeviceBuffer<NeighborState> report_states_;
-  PinnedBuffer<ReportSize> totals_;
-  ReturnPool<PinnedBuffer<Neighbor>> neighbors_pool_;
-
-  /// Guards what follows, and that the objects' arrays stay where they are; the engine's thread,
-  /// which alone writes, reads without.
-  std::mutex finished_mutex_;
-  std::array<DeviceTree<dimensions>, 2> trees_;
-  std::size_t finished_ = 0;  ///< the tree of the last finished tick
-  Tick tick_{};
-  std::int64_t tau_us_ = 0;
-  bool objects_ahead_ = false;  ///< of that tick: one failed after it
-
-  ResultPool results_;
+  ListChanges changes_;
+  FinishedTick<dimensions> finished_;  ///< and any thread's to read
 
   Questions<dimensions> questions_beside_;
   Questions<dimensions> questions_between_;
-  TaskThread engine_thread_;
+
+  // Threads end before what they use: the questions', those that compute, the one that delivers.
+  ReportDelivery delivery_;
+  TickIntake intake_;
   TaskThread question_thread_;
 };
 
 template <int dimensions>
-void GpuEngine<dimensions>::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
-  std::unique_ptr<TickResult> result = results_.take();
-  result->tick = tick;
-  result->tau_us = tau_us;
+void GpuEngine<dimensions>::run_tick(BegunTick& begun) {
+  const Tick tick = begun.tick;
+  const std::int64_t tau_us = begun.tau_us;
+  OutgoingTick& out = delivery_.next();
+  out.result = results_.take();
+  out.result->tick = tick;
+  out.result->tau_us = tau_us;
   try {
-    started_.record(stream_);
-    take_rows(half);
+    take_rows(begun, out);
     fail_if_asked(FaultInjection::Stage::after_rows);
-    applied_.record(stream_);
+    out.applied.record(stream_);
     build();
-    built_.record(stream_);
-    compute(tau_us, *result);
-    finish(tick, tau_us);
+    out.built.record(stream_);
+    compute(tau_us, out);
+    // From here on the copy to the host alone can fail.
+    finished_lists_ = 1 - finished_lists_;
+    finished_.finish(tick, tau_us);
   } catch (const std::exception& error) {
-    static_cast<void>(cudaStreamSynchronize(stream_.get()));  // copies under way end here
-    const std::lock_guard lock(finished_mutex_);
-    objects_ahead_ = true;
-    queries_changed_ = true;  // the next tick makes its plan anew
-    result->error = sentence_of(error, "remove queries or objects, or ask for fewer neighbours");
-    const auto* const of_device = dynamic_cast<const DeviceError*>(&error);
-    result->is_engine_lost = of_device != nullptr && of_device->is_final();
-    result->lists.clear();
-    result->states.clear();
+    fail(error, out);
   }
-  result->objects = objects_.alive_count();
-  under_way_ = false;
-  on_result_(std::move(result));
+  out.result->objects = objects_.alive_count();
+  delivery_.deliver(out);
+}
+
+template <int dimensions>
+void GpuEngine<dimensions>::fail(const std::exception& error, OutgoingTick& out) {
+  stream_.drain();
+  delivery_.stream().drain();
+  finished_.fail();
+  queries_changed_ = true;  // the next tick makes its plan anew
+  const auto* const of_device = dynamic_cast<const DeviceError*>(&error);
+  out.fail(sentence_of(error, "remove queries or objects, or ask for fewer neighbours"),
+           of_device != nullptr && of_device->is_final());
 }
 
 // Rows that were applied stay applied if the tick fails later: the next one computes from them.
 // Only those that were not are kept.
 template <int dimensions>
-void GpuEngine<dimensions>::take_rows(Staging& half) {
+void GpuEngine<dimensions>::take_rows(BegunTick& begun, OutgoingTick& out) {
   try {
-    fail_if_asked(FaultInjection::Stage::before_rows);
-    if (!kept_rows_.is_empty()) {
-      apply(kept_rows_);
-      kept_rows_.clear();
-    }
-    apply(half);
+    apply_begun(begun, out);
   } catch (const std::exception&) {
-    keep_rows(half, kept_rows_);
+    intake_.drain();
+    stream_.drain();
+    keep_rows(begun.staged, kept_rows_);
+    intake_.give_back(begun);
     throw;
   }
-  half.clear();
+  intake_.give_back(begun);
 }
 
 template <int dimensions>
-void GpuEngine<dimensions>::apply(const Staging& half) {
-  {
-    const std::lock_guard lock(finished_mutex_);
-    objects_.reserve(half, stream_);
+void GpuEngine<dimensions>::apply_begun(BegunTick& begun, OutgoingTick& out) {
+  fail_if_asked(FaultInjection::Stage::before_rows);
+  if (begun.copy_error) std::rethrow_exception(begun.copy_error);
+  apply_kept_rows();
+  if (begun.is_copied) stream_.begin_after(begun.rows.copied());
+  out.started.record(stream_);
+  if (!begun.is_copied) begun.rows.copy_async(begun.staged, stream_);
+  apply(begun.staged, begun.rows);
+  if (begun.is_copied) out.result->times.copy_in_ms = begun.rows.copy_ms();
+}
+
+template <int dimensions>
+void GpuEngine<dimensions>::apply_kept_rows() {
+  if (kept_rows_.is_empty()) return;
+  DeviceRows rows(memory_);
+  const DrainAtEnd drain(stream_);
+  rows.copy_async(kept_rows_, stream_);
+  apply(kept_rows_, rows);
+  kept_rows_.clear();
+}
+
+template <int dimensions>
+void GpuEngine<dimensions>::apply(const Staging& staged, const DeviceRows& rows) {
+  finished_.wait_for_older_readers();
+  if (!objects_.has_room(staged.births)) {
+    const typename FinishedTick<dimensions>::Closed closed(finished_);
+    objects_.reserve(staged.births, stream_);
   }
-  objects_.apply(half, stream_);
-  for (const QueryRow& query : half.queries) {
+  objects_.apply(staged, rows, stream_);
+  membership_changed_ = objects_.take_membership_changed() || membership_changed_;
+  for (const QueryRow& query : staged.queries) {
     if (query.slot >= queries_.size()) queries_.resize(query.slot + 1);
     queries_[query.slot] = query;
     queries_changed_ = true;
   }
-  membership_changed_ = objects_.take_membership_changed() || membership_changed_;
 }
 
 template <int dimensions>
 void GpuEngine<dimensions>::build() {
-  DeviceTree<dimensions>& tree = trees_[1 - finished_];
+  DeviceTree<dimensions>& tree = finished_.next_tree();
   tree.reserve(objects_.alive_count());
   sort_.reserve(objects_.slot_count());
   tree.build_async(objects_.view(), objects_.alive_count(), sort_, stream_);
 }
 
 template <int dimensions>
-void GpuEngine<dimensions>::compute(std::int64_t tau_us, TickResult& result) {
+void GpuEngine<dimensions>::compute(std::int64_t tau_us, OutgoingTick& out) {
   DeviceLists& last = last_lists();
-  DeviceLists& now = lists_[1 - finished_lists_];
-  now.lay_out(next_plan());
+  DeviceLists& now = next_lists();
+  now.lay_out(next_plan(), stream_);
   search_lists(now, tau_us);
-  searched_.record(stream_);
-  const bool same_plan = last.plan() == now.plan();
-  const ListMatching matching = same_plan
-                                    ? ListMatching{}
-                                    : match_lists(last.plan()->directory(), now.plan()->directory(),
-                                                  now.plan()->list_count());
-  collect_changes(last, now, matching, result);
-  result.times = {.copy_in_ms = applied_.ms_since(started_),
-                  .build_ms = built_.ms_since(applied_),
-                  .search_ms = searched_.ms_since(built_),
-                  .diff_ms = compared_.ms_since(searched_),
-                  .copy_out_ms = copied_.ms_since(compared_)};
+  out.searched.record(stream_);
+  ListMatching matching;
+  if (last.plan() != now.plan())
+    matching =
+        match_lists(last.plan()->directory(), now.plan()->directory(), now.plan()->list_count());
+  const ReportSize size = changes_.compare(last, now, matching, stream_);
+  out.reserve(size, std::move(matching.removals), stream_);
+  changes_.collect_async(now, objects_.view(), out.collected(), stream_);
+  out.copy_async(stream_, delivery_.stream());
   fail_if_asked(FaultInjection::Stage::after_search);
 }
 
@@ -285,7 +298,7 @@ std::shared_ptr<DevicePlan> GpuEngine<dimensions>::next_plan() {
   const bool in_order =
       !plan->directory().has_moving_anchors || ++order_age_ticks_ < order_age_ticks_max;
   if (same_lists && in_order) return plan;
-  const DeviceTree<dimensions>& tree = trees_[1 - finished_];
+  const DeviceTree<dimensions>& tree = finished_.next_tree();
   if (!same_lists) {
     if (std::ranges::any_of(queries_, is_every_object)) objects_.fetch(stream_);
     plan = std::make_shared<DevicePlan>(memory_, queries_, objects_);
@@ -315,64 +328,8 @@ void GpuEngine<dimensions>::search_lists(DeviceLists& now, std::int64_t tau_us) 
     batch.neighbors = lists.neighbors;
     batch.slots = lists.slots;
     batch.leaves = now.leaves().data();
-    search_async<dimensions>(trees_[1 - finished_].view(), objects_.view(), batch, stream_);
+    search_async<dimensions>(finished_.next_tree().view(), objects_.view(), batch, stream_);
   });
-}
-
-template <int dimensions>
-void GpuEngine<dimensions>::collect_changes(DeviceLists& last, DeviceLists& now,
-                                            const ListMatching& matching, TickResult& result) {
-  const DevicePlan& plan = *now.plan();
-  const bool same_plan = last.plan() == now.plan();
-  sizes_.reserve(plan.list_count());
-  if (!same_plan) {
-    last_searches_.reserve(plan.list_count());
-    copy_to_device_async(std::span<const std::uint32_t>(matching.last_search), last_searches_,
-                         stream_);
-  }
-  sizes_.compare_async(plan.device_rows(), plan.list_count(), now.view(), last.view(),
-                       same_plan ? nullptr : last_searches_.data(), stream_);
-  totals_[0] = {};
-  if (plan.list_count() > 0)
-    copy_to_host_async(sizes_.sums() + plan.list_count() - 1, std::span(totals_.data(), 1),
-                       stream_);
-  stream_.wait();
-  const ReportSize total = totals_[0];
-  if (total.lists > reports_.room()) {
-    reports_.reserve(total.lists);
-    // The gaps between their members are copied too, and belong to nobody.
-    check(
-        cudaMemsetAsync(reports_.data(), 0, reports_.room() * sizeof(ReportedList), stream_.get()));
-  }
-  report_neighbors_.reserve(total.neighbors);
-  report_states_.reserve(total.states);
-  collect_async(plan.device_rows(), plan.list_count(), now.view(), sizes_.sums(), objects_.view(),
-                {reports_.data(), report_neighbors_.data(), report_states_.data()}, stream_);
-  compared_.record(stream_);
-
-  const auto neighbors = neighbors_pool_.take();
-  neighbors->reserve(total.neighbors);
-  result.lists.resize(total.lists);
-  result.states.resize(total.states);
-  copy_to_host_async(reports_.data(), std::span(result.lists), stream_);
-  copy_to_host_async(report_neighbors_.data(), std::span(neighbors->data(), total.neighbors),
-                     stream_);
-  copy_to_host_async(report_states_.data(), std::span(result.states), stream_);
-  copied_.record(stream_);
-  stream_.wait();
-  result.neighbors = std::span(neighbors->data(), total.neighbors);
-  result.neighbors_owner = neighbors;
-  merge_removals(matching.removals, result.lists);
-}
-
-template <int dimensions>
-void GpuEngine<dimensions>::finish(Tick tick, std::int64_t tau_us) {
-  const std::lock_guard lock(finished_mutex_);
-  finished_ = 1 - finished_;
-  finished_lists_ = 1 - finished_lists_;
-  tick_ = tick;
-  tau_us_ = tau_us;
-  objects_ahead_ = false;
 }
 
 template <int dimensions>
@@ -383,62 +340,71 @@ void GpuEngine<dimensions>::fail_if_asked(FaultInjection::Stage stage) const {
   if (faults_->stage == FaultInjection::Stage::device_lost) check(cudaErrorECCUncorrectable);
 }
 
+// The answer comes behind the result of the tick that it speaks of.
+template <int dimensions>
+template <class Ask>
+void GpuEngine<dimensions>::answer_between_ticks(Ask ask, AnswersHandler handler) {
+  intake_.post([this, ask = std::move(ask), handler = std::move(handler)] {
+    delivery_.post(
+        [handler, answers = answers_or_error(ask)]() mutable { handler(std::move(answers)); });
+  });
+}
+
 template <int dimensions>
 Answers GpuEngine<dimensions>::answer(std::span<const OneShotQuery> queries,
                                       Questions<dimensions>& asker) {
-  const std::lock_guard lock(finished_mutex_);
-  if (objects_ahead_) throw std::runtime_error(ask_after_next_tick);
+  const typename FinishedTick<dimensions>::Reading reading(finished_);
   Answers answers;
-  answers.tick = tick_;
-  answers.tau_us = tau_us_;
-  asker.answer(queries, trees_[finished_].view(), objects_.view(), tau_us_, answers);
+  answers.tick = reading.tick;
+  answers.tau_us = reading.tau_us;
+  asker.answer(queries, reading.tree(), reading.objects, reading.tau_us, answers);
   return answers;
 }
 
 template <int dimensions>
 Answers GpuEngine<dimensions>::copied_lists(const std::vector<Slot>& queries) {
   Answers answers;
-  answers.tick = tick_;
-  answers.tau_us = tau_us_;
-  copy_lists(queries, last_lists(), objects_ahead_, objects_.view(), memory_, stream_, answers);
+  answers.tick = finished_.tick();
+  answers.tau_us = finished_.tau_us();
+  copy_lists(queries, last_lists(), finished_.objects_are_ahead(), objects_.view(), memory_,
+             stream_, answers);
   return answers;
 }
 
 template <int dimensions>
 EngineState GpuEngine<dimensions>::copy_state() {
-  if (!kept_rows_.is_empty()) {
-    apply(kept_rows_);
-    kept_rows_.clear();
-  }
+  apply_kept_rows();
   EngineState state = export_parts(objects_, queries_, last_lists(), stream_);
-  state.tick = tick_;
-  state.tau_us = tau_us_;
-  state.objects_ahead = objects_ahead_;
+  state.tick = finished_.tick();
+  state.tau_us = finished_.tau_us();
+  state.objects_ahead = finished_.objects_are_ahead();
   return state;
 }
 
 template <int dimensions>
 void GpuEngine<dimensions>::take_state(const EngineState& state) {
-  check_invariant(tick_ == Tick{}, "state is imported into an engine that has not ticked");
-  Staging rows(&pinned_memory());
-  rows.births.assign(state.births.begin(), state.births.end());
-  rows.objects.assign(state.objects.begin(), state.objects.end());
-  rows.queries.assign(state.queries.begin(), state.queries.end());
-  apply(rows);
+  check_invariant(finished_.tick() == Tick{},
+                  "state is imported into an engine that has not ticked");
+  Staging staged(&pinned_memory());
+  staged.births.assign(state.births.begin(), state.births.end());
+  staged.objects.assign(state.objects.begin(), state.objects.end());
+  staged.queries.assign(state.queries.begin(), state.queries.end());
+  DeviceRows rows(memory_);
+  const DrainAtEnd drain(stream_);
+  rows.copy_async(staged, stream_);
+  apply(staged, rows);
   queries_changed_ = true;
   import_lists(state, last_lists(), memory_, stream_);
   build();
   stream_.wait();
-  const std::lock_guard lock(finished_mutex_);
-  finished_ = 1 - finished_;
-  tick_ = state.tick;
-  tau_us_ = state.tau_us;
-  objects_ahead_ = state.objects_ahead;
+  finished_.finish(state.tick, state.tau_us);
+  if (state.objects_ahead) finished_.fail();
 }
 
 }  // namespace
 
 std::unique_ptr<Engine> make_engine(const EngineOptions& options) {
+  const BoundToDevice bound(options.device);
   if (options.space == Space::planar2) return std::make_unique<GpuEngine<2>>(options);
   return std::make_unique<GpuEngine<3>>(options);
 }

@@ -17,7 +17,9 @@ void copy_lists(std::span<const Slot> queries, DeviceLists& lists, bool objects_
   const DevicePlan& plan = *lists.plan();
   std::vector<std::uint32_t> searches;
   std::vector<std::uint64_t> firsts;
+  std::vector<std::uint64_t> first_states;
   std::uint64_t room = 0;
+  std::uint64_t room_states = 0;
   for (const Slot query : queries)
     for (const ListDirectory::List& known :
          std::ranges::equal_range(plan.directory().lists, query, {}, &ListDirectory::List::query)) {
@@ -28,28 +30,35 @@ void copy_lists(std::span<const Slot> queries, DeviceLists& lists, bool objects_
       list.first = room;
       if (known.with_state) {
         if (objects_are_ahead) throw std::runtime_error(ask_after_next_tick);
-        list.first_state = room;
+        list.first_state = room_states;
+        room_states += plan.k(known.search);
       }
       searches.push_back(known.search);
-      firsts.push_back(room);
+      firsts.push_back(list.first);
+      first_states.push_back(list.first_state);
       room += plan.k(known.search);
     }
   if (searches.empty()) return;
   std::vector<std::uint32_t> counts(searches.size());
   answers.neighbors.resize(room);
-  answers.states.resize(room);
+  answers.states.resize(room_states);
   DeviceBuffer<std::uint32_t> device_searches(memory, searches.size());
   DeviceBuffer<std::uint64_t> device_firsts(memory, searches.size());
+  DeviceBuffer<std::uint64_t> device_first_states(memory, searches.size());
   DeviceBuffer<std::uint32_t> device_counts(memory, searches.size());
-  DeviceBuffer<Neighbor> device_neighbors(memory, room);
-  DeviceBuffer<NeighborState> device_states(memory, room);
+  DeviceBuffer<Neighbor> device_neighbors(memory);
+  DeviceBuffer<NeighborState> device_states(memory);
+  device_neighbors.reserve_cleared(room, stream);  // copied with what lists do not fill
+  device_states.reserve_cleared(room_states, stream);
+  const DrainAtEnd drain(stream);
   copy_to_device_async(std::span<const std::uint32_t>(searches), device_searches, stream);
   copy_to_device_async(std::span<const std::uint64_t>(firsts), device_firsts, stream);
-  copy_lists_async(
-      lists.view(), objects,
-      {device_searches.data(), device_firsts.data(), static_cast<std::uint32_t>(searches.size()),
-       device_counts.data(), device_neighbors.data(), device_states.data()},
-      stream);
+  copy_to_device_async(std::span<const std::uint64_t>(first_states), device_first_states, stream);
+  copy_lists_async(lists.view(), objects,
+                   {device_searches.data(), device_firsts.data(), device_first_states.data(),
+                    static_cast<std::uint32_t>(searches.size()), device_counts.data(),
+                    device_neighbors.data(), device_states.data()},
+                   stream);
   copy_to_host_async(device_counts.data(), std::span(counts), stream);
   copy_to_host_async(device_neighbors.data(), std::span(answers.neighbors), stream);
   copy_to_host_async(device_states.data(), std::span(answers.states), stream);

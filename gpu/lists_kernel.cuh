@@ -90,9 +90,11 @@ __global__ void copy_lists_kernel(ListsView now, ObjectsView objects, ListCopy c
   const std::uint32_t search = copy.searches[i];
   const std::uint32_t count = now.counts[search];
   const std::uint64_t room = now.rooms[search];
+  const std::uint64_t first_state = copy.first_states[i];
   for (std::uint32_t at = lane_index(); at < count; at += list_lanes) {
     copy.neighbors[copy.firsts[i] + at] = now.neighbors[room + at];
-    copy.states[copy.firsts[i] + at] = state_of(now.slots[room + at], objects);
+    if (first_state != ReportedList::no_state)
+      copy.states[first_state + at] = state_of(now.slots[room + at], objects);
   }
   if (lane_index() == 0) copy.counts[i] = count;
 }

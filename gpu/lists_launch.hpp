@@ -68,10 +68,12 @@ void collect_async(const ListRow* rows, std::uint32_t lists, const ListsView& no
                    const ReportSize* sums, const ObjectsView& objects, const ReportsView& reports,
                    const Stream& stream);
 
-/// Copies lists one by one: to firsts[i] on goes that of searches[i], and counts[i] is written.
+/// Copies lists one by one: to firsts[i] on goes that of searches[i], to first_states[i] on, unless
+/// it is ReportedList::no_state, what is reported beside ids; and counts[i] is written.
 struct ListCopy {
   const std::uint32_t* searches = nullptr;
   const std::uint64_t* firsts = nullptr;
+  const std::uint64_t* first_states = nullptr;
   std::uint32_t count = 0;
   std::uint32_t* counts = nullptr;
   Neighbor* neighbors = nullptr;

@@ -60,13 +60,24 @@ class DeviceBuffer {
   const T* data() const { return data_; }
   std::size_t room() const { return room_; }
 
-  /// Room for `count`, geometrically; what was in it is lost if it grows. If it throws, nothing has
-  /// changed. Not while the device may still use it.
+  /// Room for `count`, geometrically; what was in it is lost if it grows, and goes first. If it
+  /// throws, there is no room at all. Not while the device may still use it.
   void reserve(std::size_t count) {
-    if (count > room_) *this = DeviceBuffer(*memory_, grown(count));
+    if (count <= room_) return;
+    const std::size_t room = grown(count);
+    *this = DeviceBuffer(*memory_);
+    *this = DeviceBuffer(*memory_, room);
   }
 
-  /// The same, keeping the first `kept` elements; waits for the stream.
+  /// The same, all bytes 0 when it grows: for what is copied whole, written or not.
+  void reserve_cleared(std::size_t count, const Stream& stream) {
+    if (count <= room_) return;
+    reserve(count);
+    check(cudaMemsetAsync(data_, 0, room_ * sizeof(T), stream.get()));
+  }
+
+  /// The same as the first, keeping the first `kept` elements; waits for the stream. If it
+  /// throws, nothing has changed.
   void reserve(std::size_t count, std::size_t kept, const Stream& stream) {
     if (count <= room_) return;
     DeviceBuffer larger(*memory_, grown(count));
@@ -123,9 +134,12 @@ class PinnedBuffer {
   T& operator[](std::size_t i) { return data_[i]; }
   std::size_t room() const { return room_; }
 
-  /// Room for `count`, geometrically; what was in it is lost if it grows.
+  /// Room for `count`, geometrically; what was in it is lost if it grows, and goes first.
   void reserve(std::size_t count) {
-    if (count > room_) *this = PinnedBuffer(std::max(count, room_ + room_ / 8));
+    if (count <= room_) return;
+    const std::size_t room = std::max(count, room_ + room_ / 8);
+    *this = PinnedBuffer();
+    *this = PinnedBuffer(room);
   }
 
  private:

@@ -6,21 +6,31 @@
 
 namespace starling::gpu {
 
+namespace {
+
+/// `count` values from `first` on, to where those before them end.
+template <class T>
+void move_down(std::vector<T>& values, std::uint32_t count, std::uint64_t& first,
+               std::uint64_t& end) {
+  const auto from = values.begin() + static_cast<std::ptrdiff_t>(first);
+  if (first != end)
+    std::copy(from, from + count, values.begin() + static_cast<std::ptrdiff_t>(end));
+  first = end;
+  end += count;
+}
+
+}  // namespace
+
 void close_gaps(Answers& answers) {
   std::uint64_t end = 0;
+  std::uint64_t states_end = 0;
   for (Answers::List& list : answers.lists) {
-    const auto move_down = [&](auto& values) {
-      const auto first = values.begin() + static_cast<std::ptrdiff_t>(list.first);
-      std::copy(first, first + list.count, values.begin() + static_cast<std::ptrdiff_t>(end));
-    };
-    move_down(answers.neighbors);
-    if (!answers.states.empty()) move_down(answers.states);
-    list.first = end;
-    if (list.first_state != ReportedList::no_state) list.first_state = end;
-    end += list.count;
+    move_down(answers.neighbors, list.count, list.first, end);
+    if (list.first_state != ReportedList::no_state)
+      move_down(answers.states, list.count, list.first_state, states_end);
   }
   answers.neighbors.resize(end);
-  if (!answers.states.empty()) answers.states.resize(end);
+  answers.states.resize(states_end);
 }
 
 template <int dimensions>
@@ -29,6 +39,7 @@ void Questions<dimensions>::answer(std::span<const OneShotQuery> queries,
                                    std::int64_t tau_us, Answers& answers) {
   if (queries.empty()) return;
   lay_out(queries);
+  const DrainAtEnd drain(stream_);
   copy_to_device_async(std::span<const SearchSpec>(host_specs_), specs_, stream_);
   copy_to_device_async(std::span<const std::uint64_t>(host_rooms_), rooms_, stream_);
   copy_to_device_async(std::span<const std::uint32_t>(host_order_), order_, stream_);
@@ -89,7 +100,7 @@ void Questions<dimensions>::lay_out(std::span<const OneShotQuery> queries) {
   rooms_.reserve(queries.size());
   order_.reserve(queries.size());
   counts_.reserve(queries.size());
-  neighbors_.reserve(room_);
+  neighbors_.reserve_cleared(room_, stream_);  // copied with the room that lists do not fill
   slots_.reserve(room_);
   leaves_.reserve(queries.size());
 }

@@ -14,7 +14,7 @@
 
 namespace starling::gpu {
 
-/// Lists with room for k, of which they have fewer, one after another.
+/// Lists with room for k, of which they have fewer, and states of some of them, one after another.
 void close_gaps(Answers& answers);
 
 template <int dimensions>

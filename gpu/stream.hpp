@@ -9,6 +9,8 @@
 
 namespace starling::gpu {
 
+class Event;
+
 class Stream {
  public:
   Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
@@ -21,6 +23,12 @@ class Stream {
   cudaStream_t get() const { return stream_; }
   /// Until all that was enqueued is done.
   void wait() const { check(cudaStreamSynchronize(stream_)); }
+  /// The same where an error has been told already, or is the next call's to tell.
+  void drain() const noexcept {
+    if (cudaStreamSynchronize(stream_) != cudaSuccess) static_cast<void>(cudaGetLastError());
+  }
+  /// What is enqueued from here on begins when the event has passed. Nobody waits.
+  void begin_after(const Event& event) const;
 
  private:
   cudaStream_t stream_ = nullptr;
@@ -36,7 +44,10 @@ class Event {
     if (event_ != nullptr) static_cast<void>(cudaEventDestroy(event_));
   }
 
+  cudaEvent_t get() const { return event_; }
   void record(const Stream& stream) { check(cudaEventRecord(event_, stream.get())); }
+  /// Until it has passed.
+  void wait() const { check(cudaEventSynchronize(event_)); }
   /// Milliseconds on the device's clock since `earlier`; both have passed.
   double ms_since(const Event& earlier) const {
     float ms = 0;
@@ -46,6 +57,23 @@ class Event {
 
  private:
   cudaEvent_t event_ = nullptr;
+};
+
+inline void Stream::begin_after(const Event& event) const {
+  check(cudaStreamWaitEvent(stream_, event.get(), 0));
+}
+
+/// Waits for a stream at the end of its scope, whichever way that is left. Declared after the host
+/// memory that copies read or write, so that it does not go before they are done.
+class DrainAtEnd {
+ public:
+  explicit DrainAtEnd(const Stream& stream) : stream_(stream) {}
+  DrainAtEnd(const DrainAtEnd&) = delete;
+  DrainAtEnd& operator=(const DrainAtEnd&) = delete;
+  ~DrainAtEnd() { stream_.drain(); }
+
+ private:
+  const Stream& stream_;
 };
 
 /// Work recorded once, to be enqueued whole: its kernels follow each other faster.

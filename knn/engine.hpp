@@ -1,5 +1,5 @@
 // The seam between Starling's tables and the hardware that answers: staged rows in, lists out.
-// A Processor drives one Engine from one thread; results arrive on the engine's own thread.
+// A Processor drives one Engine from one thread; results arrive on a thread of the engine's.
 #pragma once
 
 #include <cstdint>
@@ -101,10 +101,10 @@ struct TickResult {
   Tick tick{};
   std::int64_t tau_us = 0;
   std::uint64_t objects = 0;            ///< alive in the snapshot
-  std::vector<ReportedList> lists;      ///< by query slot; its removals, then its updates
+  std::span<const ReportedList> lists;  ///< by query slot; its removals, then its updates
   std::span<const Neighbor> neighbors;  ///< room between lists may hold anything
-  std::shared_ptr<const void> neighbors_owner;
-  std::vector<NeighborState> states;
+  std::span<const NeighborState> states;
+  std::shared_ptr<const void> owner;  ///< of what the three show; the engine's to use again
   StageTimes times;
   /// Not empty: the tick failed, of what, and what helps. The old lists stand, its rows are kept.
   std::string error;
@@ -201,13 +201,17 @@ class Engine {
   /// Between ticks, from any thread.
   virtual EngineBytes bytes_used() const = 0;
 
-  /// The handler runs on the engine's thread, in tick order. Set once, before the first tick.
+  /// The handler runs on a thread of the engine's, in tick order. Set once, before the first tick.
   virtual void set_result_handler(ResultHandler handler) = 0;
 
   /// The half to write now; another one after each begin_tick that returned true.
   virtual Staging& staging() = 0;
 
-  /// Swaps the halves and returns at once. False, with nothing changed, while a tick is under way.
+  /// Swaps the halves and returns at once. False, with nothing changed, while the engine has no
+  /// room for another tick: one that computes a tick while it takes in the next accepts that before
+  /// the results of earlier ones have come; others take one at a time. Every engine whose last
+  /// result has been delivered accepts. A tick that fails delays none behind it: they compute from
+  /// the rows of both.
   virtual bool begin_tick(Tick tick, std::int64_t tau_us) = 0;
 
   /// Answers from the last finished tick, on a thread of the engine's. Questions at fixed positions
@@ -223,11 +227,12 @@ class Engine {
     return std::nullopt;
   }
 
-  /// Copies the current lists of these queries, between ticks, on the engine's thread. After a
-  /// failed tick lists that carry states cannot be read: the answer is an error.
+  /// Copies the current lists of these queries, behind the ticks begun before, on a thread of the
+  /// engine's; the result of the tick that they are from comes first. After a failed tick lists
+  /// that carry states cannot be read: the answer is an error.
   virtual void read_lists(std::vector<Slot> queries, AnswersHandler handler) = 0;
 
-  /// Waits for a tick under way. Staged rows that no tick has taken are not part of the state.
+  /// Waits for all ticks begun. Staged rows that no tick has taken are not part of the state.
   /// Throws std::bad_alloc if there is no room for the copy.
   virtual EngineState export_state() = 0;
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -80,13 +79,17 @@ ListMatching match_lists(const ListDirectory& last, const ListDirectory& now,
   return Matcher(last, now).run(searches);
 }
 
-void merge_removals(const std::vector<ReportedList>& removals, std::vector<ReportedList>& lists) {
-  if (removals.empty()) return;
-  std::vector<ReportedList> all;
-  all.reserve(removals.size() + lists.size());
-  std::ranges::merge(removals, lists, std::back_inserter(all), {}, &ReportedList::query,
-                     &ReportedList::query);
-  lists.swap(all);
+// From the back, so that no update is written over before it has moved.
+void merge_removals(std::span<const ReportedList> removals, std::span<ReportedList> lists) {
+  std::size_t updates = lists.size() - removals.size();
+  for (std::size_t end = lists.size(); !removals.empty(); --end) {
+    if (updates > 0 && lists[updates - 1].query >= removals.back().query) {
+      lists[end - 1] = lists[--updates];
+    } else {
+      lists[end - 1] = removals.back();
+      removals = removals.first(removals.size() - 1);
+    }
+  }
 }
 
 ListDirectory directory_of(const EngineState& state) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "knn/engine.hpp"
@@ -71,8 +72,9 @@ struct ListMatching {
 /// that is gone.
 ListMatching match_lists(const ListDirectory& last, const ListDirectory& now, std::size_t searches);
 
-/// Puts removals among a tick's updates: by query slot, each query's removals first.
-void merge_removals(const std::vector<ReportedList>& removals, std::vector<ReportedList>& lists);
+/// Puts removals among a tick's updates, in place: by query slot, each query's removals first.
+/// `lists` has the updates in front, and behind them room for the removals.
+void merge_removals(std::span<const ReportedList> removals, std::span<ReportedList> lists);
 
 /// The queries and lists of a state, its searches numbered in their order.
 ListDirectory directory_of(const EngineState& state);

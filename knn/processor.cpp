@@ -116,7 +116,7 @@ TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
                       .states = {}};
     query.neighbors = result->neighbors.subspan(list.first, list.count);
     if (list.first_state != ReportedList::no_state)
-      query.states = std::span(result->states).subspan(list.first_state, list.count);
+      query.states = result->states.subspan(list.first_state, list.count);
     const StreamId stream = queries_.stream_of(list.query);
     report.streams[static_cast<std::size_t>(stream)].queries.push_back(query);
   }

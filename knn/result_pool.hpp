@@ -13,19 +13,13 @@ namespace starling {
 
 class ResultPool {
  public:
-  /// Its lists and states are those of an earlier tick, to be written over.
   std::unique_ptr<TickResult> take() {
     std::unique_ptr<TickResult> result = take_returned();
-    if (!result) return std::make_unique<TickResult>();
-    result->times = {};
-    result->error.clear();
-    result->is_engine_lost = false;
-    return result;
+    return result ? std::move(result) : std::make_unique<TickResult>();
   }
 
   void give_back(std::unique_ptr<TickResult> result) {
-    result->neighbors = {};
-    result->neighbors_owner.reset();
+    *result = {};  // its lists' owner takes them back
     const std::lock_guard lock(mutex_);
     if (returned_.size() < kept_max) returned_.push_back(std::move(result));
   }

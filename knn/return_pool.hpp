@@ -13,7 +13,8 @@ namespace starling {
 template <class T>
 class ReturnPool {
  public:
-  ReturnPool() { returned_->things.reserve(kept_max); }
+  /// Keeps so many that nobody holds.
+  explicit ReturnPool(std::size_t kept_max = 2) : returned_(std::make_shared<Returned>(kept_max)) {}
 
   /// One that nobody else holds. Whoever lets go of it last, on whatever thread and even after the
   /// pool is gone, hands it back.
@@ -23,14 +24,15 @@ class ReturnPool {
     return {thing.release(), [returned = returned_](T* last) {
               std::unique_ptr<T> owned(last);
               const std::lock_guard lock(returned->mutex);
-              if (returned->things.size() < kept_max) returned->things.push_back(std::move(owned));
+              if (returned->things.size() < returned->kept_max)
+                returned->things.push_back(std::move(owned));
             }};
   }
 
  private:
-  static constexpr std::size_t kept_max = 2;
-
   struct Returned {
+    explicit Returned(std::size_t max) : kept_max(max) { things.reserve(max); }
+    const std::size_t kept_max;
     std::mutex mutex;
     std::vector<std::unique_ptr<T>> things;
   };
@@ -43,7 +45,7 @@ class ReturnPool {
     return thing;
   }
 
-  std::shared_ptr<Returned> returned_ = std::make_shared<Returned>();
+  std::shared_ptr<Returned> returned_;
 };
 
 }  // namespace starling

@@ -12,7 +12,8 @@
 
 namespace starling {
 
-/// Its queue is bounded by its callers: one tick at a time, and the server's limit on questions.
+/// Its queue is bounded by its callers: the few ticks that an engine accepts, and the server's
+/// limit on questions.
 class TaskThread {
  public:
   TaskThread() : thread_([this] { work(); }) {}

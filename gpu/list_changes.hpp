@@ -1,0 +1,34 @@
+// Which lists of a tick are reported, told from the last tick's, and how much that is. GpuEngine's,
+// on its own thread.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/device_lists.hpp"
+#include "gpu/lists_launch.hpp"
+#include "gpu/memory.hpp"
+#include "gpu/objects_launch.hpp"
+#include "gpu/stream.hpp"
+#include "knn/list_directory.hpp"
+
+namespace starling::gpu {
+
+class ListChanges {
+ public:
+  explicit ListChanges(DeviceMemory& memory) : sizes_(memory), last_searches_(memory), total_(1) {}
+
+  /// Compares, and waits for the stream to know how much is to be reported. `matching` says what
+  /// became of the last plan's lists, if the plan is another one.
+  ReportSize compare(DeviceLists& last, DeviceLists& now, const ListMatching& matching,
+                     const Stream& stream);
+  /// Enqueues the collection of what was found.
+  void collect_async(DeviceLists& now, const ObjectsView& objects, const ReportsView& reports,
+                     const Stream& stream) const;
+
+ private:
+  ReportSizes sizes_;
+  DeviceBuffer<std::uint32_t> last_searches_;
+  PinnedBuffer<ReportSize> total_;
+};
+
+}  // namespace starling::gpu

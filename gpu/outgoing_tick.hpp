@@ -1,0 +1,72 @@
+// A tick's result on its way: what the device collects of it, the copy to pinned memory, and when
+// each stage ended. One is copied while the next tick is computed.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "gpu/lists_launch.hpp"
+#include "gpu/memory.hpp"
+#include "gpu/stream.hpp"
+#include "knn/engine.hpp"
+#include "knn/return_pool.hpp"
+
+namespace starling::gpu {
+
+/// What a TickResult shows.
+struct HostReports {
+  PinnedBuffer<ReportedList> lists;
+  PinnedBuffer<Neighbor> neighbors;
+  PinnedBuffer<NeighborState> states;
+};
+
+class OutgoingTick {
+ public:
+  OutgoingTick(DeviceMemory& memory, ReturnPool<HostReports>& pool);
+
+  std::unique_ptr<TickResult> result;
+  /// The ends of a tick's stages, on the stream that computes it.
+  Event started, applied, built, searched;
+
+  // Of the engine's thread:
+
+  /// Room for what is reported, on both sides; `removals` are merged into it in the end. Throws
+  /// DeviceError, std::bad_alloc, and std::runtime_error beyond the memory's limit.
+  void reserve(const ReportSize& size, std::vector<ReportedList> removals, const Stream& stream);
+  ReportsView collected() { return {lists_.data(), neighbors_.data(), states_.data()}; }
+  /// Enqueues the copy to the host behind what `stream` collects: on `beside`, or if it is short on
+  /// the same.
+  void copy_async(const Stream& stream, const Stream& beside);
+  bool is_copied_beside() const { return is_copied_beside_; }
+  /// The tick has failed, and no copy is under way.
+  void fail(std::string error, bool is_engine_lost);
+
+  // Of whoever delivers:
+
+  /// Waits for the copy, and has the result show it. If the copy fails, the result says that the
+  /// engine is lost.
+  void complete();
+
+  std::atomic<bool> is_free{true};
+
+ private:
+  // From so many bytes on a copy takes longer than the way over another thread.
+  static constexpr std::size_t bytes_beside_min = std::size_t{256} << 10;
+
+  std::size_t bytes() const;
+  void take_times();
+
+  ReturnPool<HostReports>& pool_;
+  DeviceBuffer<ReportedList> lists_;
+  DeviceBuffer<Neighbor> neighbors_;
+  DeviceBuffer<NeighborState> states_;
+  std::shared_ptr<HostReports> host_;
+  ReportSize size_;
+  std::vector<ReportedList> removals_;
+  bool is_copied_beside_ = false;
+  Event compared_, copy_begun_, copied_;
+};
+
+}  // namespace starling::gpu
