@@ -121,7 +121,7 @@ std::function<int()> add_server(CLI::App& command) {
   const auto options = std::make_shared<bench::ServerBenchOptions>();
   server
       ->add_option("workloads", options->workloads,
-                   "which to run (all but soak)")
+                   "which to run (all but those that must be named)")
       ->check(CLI::IsMember(names_of(bench::server_workloads())));
   server
       ->add_option_function<std::string>(
@@ -141,6 +141,15 @@ std::function<int()> add_server(CLI::App& command) {
   server->add_option("--share", options->share, "of the measured capacity, for soak")
       ->check(CLI::Range(0.01, 1.0))
       ->capture_default_str();
+  server
+      ->add_option(
+          "--rate", options->rates_hz,
+          "of million's ticks, in Hz; several (10,12.5,16): a row each, until one does not "
+          "hold")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(0.1, 1000.0))
+      ->type_name("HZ");
   server
       ->add_option("--serve-flag", options->serve_flags,
                    "a flag for every measured server: --serve-flag=--decode-threads=2")
