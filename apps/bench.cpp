@@ -1,11 +1,12 @@
-// The flags of `starling bench tick` and `starling bench server`, and the engine that is measured:
-// see bench.hpp.
+// The flags of `starling bench tick`, `pipeline` and `server`, and the engine that is measured: see
+// bench.hpp.
 #include "apps/bench.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -15,6 +16,7 @@
 
 #include "apps/engine_choice.hpp"
 #include "bench/bench.hpp"
+#include "bench/pipeline_table.hpp"
 #include "bench/server_bench.hpp"
 #include "sim/time_text.hpp"
 
@@ -25,6 +27,11 @@ struct TickOptions {
   bench::BenchOptions bench;
   EngineFlags engine;
   std::string peer = "none";
+};
+
+struct PipelineOptions {
+  bench::PipelineTableOptions table;
+  EngineFlags engine;
 };
 
 template <class Workloads>
@@ -42,6 +49,16 @@ std::string list_of(const Workloads& workloads) {
   return list;
 }
 
+/// Fills in the engine that the flags choose.
+template <class Options>
+void set_engine(EngineFlags flags, Options& options) {
+  if (flags.threads == 0) flags.threads = std::max(1u, std::thread::hardware_concurrency());
+  const EngineChoice engine = choose_engine(flags);
+  options.engine_name = engine.name == "cpu" ? "cpu, threads " + std::to_string(flags.threads)
+                                             : engine.name + " " + engine.why;
+  options.make_engine = engine.make;
+}
+
 int run_tick(TickOptions& options) {
   bench::BenchOptions& bench = options.bench;
   bench.with_nanoflann = options.peer == "nanoflann";
@@ -50,14 +67,14 @@ int run_tick(TickOptions& options) {
                  "-DSTARLING_BENCH=ON\n";
     return 2;
   }
-  EngineFlags& flags = options.engine;
-  if (flags.threads == 0) flags.threads = std::max(1u, std::thread::hardware_concurrency());
-  const EngineChoice engine = choose_engine(flags);
-  bench.engine_name = engine.name == "cpu" ? "cpu, threads " + std::to_string(flags.threads)
-                                           : engine.name + " " + engine.why;
-  bench.make_engine = engine.make;
+  set_engine(options.engine, bench);
   bench::run_bench(bench, std::cout);
   return 0;
+}
+
+void add_ticks(CLI::App& command, int& ticks) {
+  command.add_option("--ticks", ticks, "to measure of each; 0: the workload's own")
+      ->check(CLI::Range(0, 1'000'000));
 }
 
 std::function<int()> add_tick(CLI::App& command) {
@@ -71,12 +88,29 @@ std::function<int()> add_tick(CLI::App& command) {
   tick->add_option("workloads", options->bench.workloads, "which to run (W1 to W1-one-cell)")
       ->check(CLI::IsMember(names));
   add_engine_choice(*tick, options->engine);
-  tick->add_option("--ticks", options->bench.ticks, "to measure of each; 0: the workload's own")
-      ->check(CLI::Range(0, 1'000'000));
+  add_ticks(*tick, options->bench.ticks);
   tick->add_option("--peer", options->peer, "another index on one thread, interleaved tick by tick")
       ->check(CLI::IsMember({"none", "nanoflann"}));
   tick->add_flag("--json", options->bench.json, "one JSON object per workload");
   return [options] { return run_tick(*options); };
+}
+
+std::function<int()> add_pipeline(CLI::App& command) {
+  CLI::App* pipeline = command.add_subcommand(
+      "pipeline", "an engine alone, a tick at a time and ticks that overlap:" +
+                      list_of(bench::pipeline_workloads()));
+  pipeline->footer(bench::pipeline_figures_help());
+  const auto options = std::make_shared<PipelineOptions>();
+  pipeline->add_option("workloads", options->table.workloads, "which to run (all)")
+      ->check(CLI::IsMember(names_of(bench::pipeline_workloads())));
+  add_engine_choice(*pipeline, options->engine);
+  add_ticks(*pipeline, options->table.ticks);
+  pipeline->add_flag("--json", options->table.json, "one JSON object per workload");
+  return [options] {
+    set_engine(options->engine, options->table);
+    bench::write_pipeline_table(options->table, std::cout);
+    return 0;
+  };
 }
 
 std::function<int()> add_server(CLI::App& command) {
@@ -85,7 +119,9 @@ std::function<int()> add_server(CLI::App& command) {
                                            list_of(bench::server_workloads()));
   server->footer(bench::server_figures_help());
   const auto options = std::make_shared<bench::ServerBenchOptions>();
-  server->add_option("workloads", options->workloads, "which to run (all but soak)")
+  server
+      ->add_option("workloads", options->workloads,
+                   "which to run (all but those that must be named)")
       ->check(CLI::IsMember(names_of(bench::server_workloads())));
   server
       ->add_option_function<std::string>(
@@ -106,6 +142,15 @@ std::function<int()> add_server(CLI::App& command) {
       ->check(CLI::Range(0.01, 1.0))
       ->capture_default_str();
   server
+      ->add_option(
+          "--rate", options->rates_hz,
+          "of million's ticks, in Hz; several (10,12.5,16): a row each, until one does not "
+          "hold")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(0.1, 1000.0))
+      ->type_name("HZ");
+  server
       ->add_option("--serve-flag", options->serve_flags,
                    "a flag for every measured server: --serve-flag=--decode-threads=2")
       ->type_name("FLAG");
@@ -122,11 +167,10 @@ std::function<int()> add_server(CLI::App& command) {
 std::function<int()> add_bench(CLI::App& program) {
   CLI::App* command = program.add_subcommand("bench", "measure the canonical workloads");
   command->require_subcommand(1);
-  const auto tick = add_tick(*command);
-  const auto server = add_server(*command);
-  return [command, tick, server] {
-    return command->get_subcommands().front()->get_name() == "tick" ? tick() : server();
-  };
+  const std::map<std::string, std::function<int()>> runs = {{"tick", add_tick(*command)},
+                                                            {"pipeline", add_pipeline(*command)},
+                                                            {"server", add_server(*command)}};
+  return [command, runs] { return runs.at(command->get_subcommands().front()->get_name())(); };
 }
 
 }  // namespace starling::apps

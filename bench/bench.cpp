@@ -1,19 +1,13 @@
 // Chooses the workloads and formats their figures: see bench.hpp. Called by apps/bench.cpp.
 #include "bench/bench.hpp"
 
-#include <cstdio>
 #include <ostream>
 #include <stdexcept>
 
+#include "bench/format.hpp"
+
 namespace starling::bench {
 namespace {
-
-template <class... Values>
-std::string format(const char* pattern, Values... values) {
-  char text[512];
-  std::snprintf(text, sizeof text, pattern, values...);
-  return text;
-}
 
 void write_table_head(std::ostream& out) {
   out << format("%-20s %7s %7s %10s %8s %8s %8s %8s %8s %8s %12s %9s %9s %8s %7s\n", "workload",

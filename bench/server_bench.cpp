@@ -11,8 +11,6 @@
 namespace starling::bench {
 namespace {
 
-constexpr const char* soak_name = "soak";
-
 std::string number(double value) {
   char text[64];
   const bool is_large = value >= 1000 || value == static_cast<double>(static_cast<long>(value));
@@ -74,10 +72,13 @@ const std::vector<ServerWorkload>& server_workloads() {
        "1,000 of them on 100 streams of W3, a tick each 100 ms, 100k updates/s: from the tick to "
        "the last subscriber",
        run_subscribers},
-      {soak_name,
+      {"million",
+       "1M objects that all move, 100k queries, k 10, 10 ticks a second or --rate; only when named",
+       run_million, false},
+      {"soak",
        "questions while updates stream in at --share of the capacity, a row a minute; only when "
        "named",
-       run_soak},
+       run_soak, false},
   };
   return all;
 }
@@ -93,7 +94,26 @@ std::string server_figures_help() {
          "  server_cpu_cores  processor time of the server by the clock's time\n"
          "  client_cpu_cores  the same of the clients; where both together are all cores there\n"
          "                    are, a client on another machine would leave the server more\n"
-         "  server_rss_mib    the server's memory at the end; hwm: at most";
+         "  server_rss_mib    the server's memory at the end; hwm: at most\n"
+         "Of million, means a tick unless they say otherwise:\n"
+         "  rate_hz           ticks a second, and updates of each object\n"
+         "  overruns          ticks skipped because the one before was not finished\n"
+         "  latency_*         of an update: from its batch sent until the subscriber has read "
+         "every\n"
+         "                    list of the first tick that began after the batch was answered; up "
+         "to\n"
+         "                    a period of it is waiting for that tick\n"
+         "  tick_*            from the tick's instant until the subscriber has read all its lists\n"
+         "  interval_p99_ms   99th percentile of the time from one tick's instant to the next\n"
+         "  decode_ms         verifying and reading batches, on the decode workers\n"
+         "  apply_ms          putting them into the tables, on the server's loop\n"
+         "  copy_in_ms, build_ms, search_ms, diff_ms, copy_out_ms\n"
+         "                    the engine's stages, as in starling bench tick\n"
+         "  report_ms         sorting its lists by stream, on the loop\n"
+         "  total_ms          the tick from its begin to the end of that\n"
+         "  encode_ms         the tick's messages, on the encoder\n"
+         "  publish_ms        from there until the results socket has them\n"
+         "  transport_ms      from there until the subscriber has read all lists";
 }
 
 void run_server_bench(const ServerBenchOptions& options, std::ostream& out) {
@@ -102,7 +122,7 @@ void run_server_bench(const ServerBenchOptions& options, std::ostream& out) {
   for (const std::string& name : options.workloads) chosen.push_back(find(name));
   if (chosen.empty())
     for (const ServerWorkload& workload : server_workloads())
-      if (workload.name != soak_name) chosen.push_back(workload);
+      if (workload.runs_unasked) chosen.push_back(workload);
   bool is_first = true;
   if (options.json) out << '[';
   for (const ServerWorkload& workload : chosen)

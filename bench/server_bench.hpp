@@ -12,12 +12,13 @@
 namespace starling::bench {
 
 struct ServerBenchOptions {
-  std::vector<std::string> workloads;    ///< names; empty: all but soak
+  std::vector<std::string> workloads;    ///< names; empty: all that run unasked
   std::string program;                   ///< path of `starling`, whose `serve` is measured
   std::vector<std::string> serve_flags;  ///< after those of the workload
   double duration_s = 0;                 ///< of each that goes by time; 0: its own
   double scale = 1;                      ///< of objects, queries, rates and subscribers
   double share = 0.7;                    ///< soak: of the measured capacity
+  std::vector<double> rates_hz{};        ///< million: ticks a second, a row each; empty: its own
   bool json = false;
 };
 
@@ -43,6 +44,7 @@ struct ServerWorkload {
   std::string name;
   std::string says;
   void (*run)(const ServerBenchOptions&, const FiguresHandler&);
+  bool runs_unasked = true;
 };
 
 const std::vector<ServerWorkload>& server_workloads();

@@ -3,21 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
+#include "protocol/zmq_frames.hpp"
 #include "stream/clocks.hpp"
 
 namespace starling::bench {
-double ms_between(Clock::time_point start, Clock::time_point stop) {
-  return std::chrono::duration<double, std::milli>(stop - start).count();
-}
-
-double seconds_since(Clock::time_point start) {
-  return ms_between(start, Clock::now()) / 1e3;
-}
 
 std::uint32_t scaled(std::uint32_t count, double scale) {
   return static_cast<std::uint32_t>(std::max(1.0, std::round(count * scale)));
@@ -133,6 +128,17 @@ void EndlessFeed::run_at(double rows_per_s,
     if (batch % batches_per_flush == 0) accepted += client_.flush();
   }
   client_.flush();
+}
+
+std::optional<protocol::ReceivedTick> receive_tick_now(zmq::socket_t& socket) {
+  zmq::message_t topic;
+  if (!protocol::receive_now(socket, topic)) return std::nullopt;
+  const auto messages = std::make_shared<std::vector<zmq::message_t>>();
+  for (bool more = topic.more(); more; more = messages->back().more())
+    protocol::receive_now(socket, messages->emplace_back());
+  std::vector<protocol::AlignedBytes> frames;
+  for (const zmq::message_t& message : *messages) frames.push_back(protocol::to_aligned(message));
+  return protocol::receive_tick(std::move(frames), messages);
 }
 
 void Pace::wait() {

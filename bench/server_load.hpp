@@ -2,10 +2,10 @@
 // anything is measured, batches, a steady pace, processor time. Used by the server_*.cpp workloads.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,16 +13,13 @@
 
 #include <zmq.hpp>
 
+#include "bench/clock.hpp"
 #include "bench/server_bench.hpp"
 #include "bench/workload.hpp"
 #include "protocol/client.hpp"
+#include "protocol/subscription.hpp"
 
 namespace starling::bench {
-
-using Clock = std::chrono::steady_clock;
-
-double ms_between(Clock::time_point start, Clock::time_point stop);
-double seconds_since(Clock::time_point start);
 
 /// The workload of this name with its counts scaled, at least 1 each.
 WorkloadOptions scaled(std::string_view name, double scale);
@@ -101,6 +98,9 @@ class EndlessFeed {
   Rows rows_;
   std::size_t next_ = 0;
 };
+
+/// The next tick that waits at a subscribed socket, if any.
+std::optional<protocol::ReceivedTick> receive_tick_now(zmq::socket_t& socket);
 
 /// Calls come at steady times from the start on; a late one does not move those after it.
 class Pace {

@@ -16,8 +16,6 @@
 #include "bench/quantile.hpp"
 #include "bench/server_load.hpp"
 #include "bench/server_workloads.hpp"
-#include "protocol/subscription.hpp"
-#include "protocol/zmq_frames.hpp"
 #include "stream/clocks.hpp"
 #include "stream/file_limit.hpp"
 
@@ -90,16 +88,7 @@ class Reader {
   }
 
   void drain(zmq::socket_t& socket) {
-    zmq::message_t topic;
-    while (protocol::receive_now(socket, topic)) {
-      const auto messages = std::make_shared<std::vector<zmq::message_t>>();
-      for (bool more = topic.more(); more; more = messages->back().more())
-        protocol::receive_now(socket, messages->emplace_back());
-      std::vector<protocol::AlignedBytes> frames;
-      for (const zmq::message_t& message : *messages)
-        frames.push_back(protocol::to_aligned(message));
-      note(protocol::receive_tick(std::move(frames), messages).tick);
-    }
+    while (const auto received = receive_tick_now(socket)) note(received->tick);
   }
 
   void note(const protocol::DecodedTick& tick) {

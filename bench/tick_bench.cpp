@@ -3,7 +3,6 @@
 #include "bench/tick_bench.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/clock.hpp"
 #include "bench/nanoflann_peer.hpp"
 #include "bench/quantile.hpp"
 #include "knn/processor.hpp"
@@ -25,12 +25,6 @@ constexpr int warm_up_ticks = 3;
 constexpr std::size_t batch_rows = 1000;
 constexpr std::size_t probes_max = 100;
 constexpr std::int64_t tick_us = 1'000'000;
-
-using Clock = std::chrono::steady_clock;
-
-double ms_between(Clock::time_point start, Clock::time_point stop) {
-  return std::chrono::duration<double, std::milli>(stop - start).count();
-}
 
 struct Samples {
   std::vector<double> lattice_ms, stage_ms, stage_ns, copy_in_ms, build_ms, search_ms, diff_ms,

@@ -52,6 +52,25 @@ std::vector<WorkloadOptions> make_large_workloads() {
   return all;
 }
 
+std::vector<WorkloadOptions> make_pipeline_workloads() {
+  std::vector<WorkloadOptions> all = {
+      {"10k-100", "objects and queries, all move, k 10", Layout::uniform, Space::planar2, 10'000,
+       100, 10, 1.0, 2000},
+      {"50k-2k", "objects and queries, all move, k 10", Layout::uniform, Space::planar2, 50'000,
+       2'000, 10, 1.0, 2000},
+  };
+  struct Large {
+    const char* name;
+    int ticks;
+  };
+  for (const Large& large : std::initializer_list<Large>{
+           {"1M-10k", 256}, {"1M-1M", 96}, {"1M-1M-clustered", 96}, {"10M-1M", 24}}) {
+    all.push_back(*find_workload(large.name));
+    all.back().ticks = large.ticks;
+  }
+  return all;
+}
+
 double reflect(double value) {
   if (value < 0) return -value;
   return value > side_m ? 2 * side_m - value : value;
@@ -82,6 +101,11 @@ const std::vector<WorkloadOptions>& workloads() {
 
 const std::vector<WorkloadOptions>& large_workloads() {
   static const std::vector<WorkloadOptions> all = make_large_workloads();
+  return all;
+}
+
+const std::vector<WorkloadOptions>& pipeline_workloads() {
+  static const std::vector<WorkloadOptions> all = make_pipeline_workloads();
   return all;
 }
 

@@ -1,6 +1,7 @@
 // The canonical moving-object workloads W1 to W5 and the hard variants of W1, from a fixed seed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -36,7 +37,18 @@ const std::vector<WorkloadOptions>& workloads();
 /// For a GPU: 1M-10k (objects, queries), 1M-1M, 10M-1M and 100M-1M, each uniform or -clustered,
 /// with k 10 or -k32.
 const std::vector<WorkloadOptions>& large_workloads();
+/// All objects of which move, from a tick of microseconds to one that the copies take: 10k-100,
+/// 50k-2k and some of the large ones.
+const std::vector<WorkloadOptions>& pipeline_workloads();
 const WorkloadOptions* find_workload(std::string_view name);
+
+/// 0, 1, ... count - 1, ... 1, 0, 1, ...: which of few prepared steps comes next, so that objects
+/// never move farther than in one step.
+constexpr std::size_t there_and_back(std::uint64_t number, std::size_t count) {
+  if (count == 1) return 0;
+  const std::uint64_t way = number % (2 * (count - 1));
+  return static_cast<std::size_t>(way < count ? way : 2 * (count - 1) - way);
+}
 
 struct Metres {
   double x = 0;

@@ -13,6 +13,10 @@ inline std::int64_t steady_now_us() {
       .count();
 }
 
+inline double ms_since(std::int64_t steady_us) {
+  return static_cast<double>(steady_now_us() - steady_us) / 1e3;
+}
+
 /// Since the epoch; may be set back.
 inline std::int64_t wall_now_us() {
   return std::chrono::duration_cast<std::chrono::microseconds>(

@@ -6,6 +6,7 @@
 
 #include "knn/assert.hpp"
 #include "protocol/reply_codec.hpp"
+#include "stream/clocks.hpp"
 #include "stream/limit_table.hpp"
 #include "stream/request_handler.hpp"
 #include "stream/row_outcomes.hpp"
@@ -103,10 +104,13 @@ SequencedReply RequestHandler::apply(PreparedRequest& request) {
 
 template <class Row, class Apply>
 protocol::BatchReply RequestHandler::apply_rows(RowSet<Row>& set, Apply apply) {
+  const std::int64_t since_us = steady_now_us();
   std::vector<UpdateStatus> statuses(set.rows.size());
   apply(std::span<const Row>(set.rows), std::span<UpdateStatus>(statuses));
   merge_statuses<UpdateStatus>(statuses, set.reasons);
-  return summarize(set.reasons);
+  protocol::BatchReply reply = summarize(set.reasons);
+  parts_.metrics.applied(ms_since(since_us));
+  return reply;
 }
 
 SequencedReply RequestHandler::put_stream(std::uint64_t session,

@@ -109,15 +109,29 @@ struct Metrics::State {
       counter(registry, "starling_decode_out_of_memory_total",
               "Requests answered with busy because there was no memory to read them.");
 
+  prometheus::Counter& decode_time =
+      counter(registry, "starling_decode_seconds_total",
+              "Time taken to verify and read requests, by all threads together.");
+  prometheus::Counter& apply_time =
+      counter(registry, "starling_apply_seconds_total",
+              "Time that the loop took to apply batches of rows to the tables.");
+
   prometheus::Family<prometheus::Histogram>& stages =
       prometheus::BuildHistogram()
           .Name("starling_tick_stage_seconds")
-          .Help("Time of a tick's stages; total is from its begin to its finish.")
+          .Help(
+              "Time of a tick's stages: those of the engine; report, making the streams' reports; "
+              "total, from its begin to its finish, which holds all of these; encode, its "
+              "messages; publish, from its finish until they are with the results socket.")
           .Register(registry);
+  prometheus::Histogram& copy_in = stage("copy_in");
   prometheus::Histogram& build = stage("build");
   prometheus::Histogram& search = stage("search");
   prometheus::Histogram& diff = stage("diff");
+  prometheus::Histogram& copy_out = stage("copy_out");
+  prometheus::Histogram& report = stage("report");
   prometheus::Histogram& total = stage("total");
+  prometheus::Histogram& encode = stage("encode");
   prometheus::Histogram& publish = stage("publish");
 
   prometheus::Gauge& sessions = gauge("starling_sessions", "Sessions open.");
@@ -183,11 +197,22 @@ void Metrics::decode_out_of_memory() {
   state_->out_of_memory.Increment();
 }
 
-void Metrics::tick_finished(const StageTimes& times, double total_ms) {
+void Metrics::decoded(double ms) {
+  state_->decode_time.Increment(ms / 1e3);
+}
+
+void Metrics::applied(double ms) {
+  state_->apply_time.Increment(ms / 1e3);
+}
+
+void Metrics::tick_finished(const StageTimes& times, double report_ms, double total_ms) {
   state_->ticks.Increment();
+  state_->copy_in.Observe(times.copy_in_ms / 1e3);
   state_->build.Observe(times.build_ms / 1e3);
   state_->search.Observe(times.search_ms / 1e3);
   state_->diff.Observe(times.diff_ms / 1e3);
+  state_->copy_out.Observe(times.copy_out_ms / 1e3);
+  state_->report.Observe(report_ms / 1e3);
   state_->total.Observe(total_ms / 1e3);
 }
 
@@ -195,7 +220,8 @@ void Metrics::tick_failed() {
   state_->failed.Increment();
 }
 
-void Metrics::tick_published(double publish_ms, std::uint64_t bytes) {
+void Metrics::tick_published(double encode_ms, double publish_ms, std::uint64_t bytes) {
+  state_->encode.Observe(encode_ms / 1e3);
   state_->publish.Observe(publish_ms / 1e3);
   state_->published.Increment(static_cast<double>(bytes));
 }
@@ -219,11 +245,17 @@ std::vector<Sample> Metrics::samples(const Gauges& gauges) {
   state_->set(gauges);
   std::vector<Sample> samples;
   for (const prometheus::MetricFamily& family : state_->registry.Collect()) {
-    if (family.type == prometheus::MetricType::Histogram) continue;
-    for (const prometheus::ClientMetric& metric : family.metric)
+    for (const prometheus::ClientMetric& metric : family.metric) {
+      if (family.type == prometheus::MetricType::Histogram) {
+        const auto count = static_cast<double>(metric.histogram.sample_count);
+        samples.push_back({labelled(family.name + "_sum", metric), metric.histogram.sample_sum});
+        samples.push_back({labelled(family.name + "_count", metric), count});
+        continue;
+      }
       samples.push_back({labelled(family.name, metric),
                          family.type == prometheus::MetricType::Counter ? metric.counter.value
                                                                         : metric.gauge.value});
+    }
   }
   return samples;
 }

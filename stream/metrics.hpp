@@ -63,15 +63,21 @@ class Metrics {
   void reply_dropped();
   /// A decode worker had no memory for a request, which is answered with busy.
   void decode_out_of_memory();
-  void tick_finished(const StageTimes& times, double total_ms);
+  /// A request, on whatever thread.
+  void decoded(double ms);
+  /// A batch of rows, to the tables.
+  void applied(double ms);
+  /// `report_ms`: of `total_ms`, making the streams' reports of the engine's result.
+  void tick_finished(const StageTimes& times, double report_ms, double total_ms);
   void tick_failed();
-  void tick_published(double publish_ms, std::uint64_t bytes);
+  /// `encode_ms`: of `publish_ms`, making the messages.
+  void tick_published(double encode_ms, double publish_ms, std::uint64_t bytes);
   void overrun(std::uint64_t ticks);
   void lost_by_subscribers(std::uint64_t ticks);
 
   /// Prometheus's text format.
   std::string text(const Gauges& gauges);
-  /// Counters and gauges, without histograms.
+  /// Counters and gauges; of histograms the sum and the count, named as in the text.
   std::vector<Sample> samples(const Gauges& gauges);
 
  private:

@@ -184,7 +184,11 @@ struct Server::State {
   }
 
   PreparedRequest prepare(ReceivedBytes received) {
-    return prepare_request(std::move(received), options.limits, processor.lattice(), credit);
+    const std::int64_t since_us = steady_now_us();
+    PreparedRequest prepared =
+        prepare_request(std::move(received), options.limits, processor.lattice(), credit);
+    metrics.decoded(ms_since(since_us));
+    return prepared;
   }
 
   OrderedPool::Completion completion_of(Peer peer, PreparedRequest request) {

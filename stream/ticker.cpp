@@ -78,8 +78,9 @@ struct Ticker::State {
   }
 
   void take_result(std::unique_ptr<TickResult> result) {
+    const std::int64_t arrived_us = steady_now_us();
     auto report = std::make_shared<TickReport>(processor.finish_tick(std::move(result)));
-    metrics.tick_finished(report->times, static_cast<double>(steady_now_us() - begun_us) / 1e3);
+    metrics.tick_finished(report->times, ms_since(arrived_us), ms_since(begun_us));
     last_error = report->error;
     engine_bytes =
         processor.engine().bytes_used().total();  // only between ticks does it stand still
@@ -99,13 +100,14 @@ struct Ticker::State {
     const std::int64_t since_us = steady_now_us();
     encoder.submit([this, report, since_us, plans = std::move(plans),
                     finished = std::move(finished)]() -> OrderedPool::Completion {
+      const std::int64_t encode_us = steady_now_us();
       auto messages = std::make_shared<std::vector<protocol::TickMessage>>(
           encode_report(plans, *report, processor.lattice()));
-      return [this, report, since_us, messages, finished] {
+      return [this, report, since_us, messages, finished, encode_ms = ms_since(encode_us)] {
         std::uint64_t bytes = 0;
         for (const protocol::TickMessage& message : *messages) bytes += message.bytes();
         results.send(std::move(*messages));
-        metrics.tick_published(static_cast<double>(steady_now_us() - since_us) / 1e3, bytes);
+        metrics.tick_published(encode_ms, ms_since(since_us), bytes);
         const TickOutcome outcome = outcome_of(*report);
         processor.recycle(std::move(*report));
         if (finished) finished(outcome);

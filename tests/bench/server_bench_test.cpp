@@ -58,6 +58,10 @@ INSTANTIATE_TEST_SUITE_P(
                   "echo_p50_us"}},
         Expected{"standing", {"latency_median_ms", "first_ms", "lists_per_tick"}},
         Expected{"subscribers", {"latency_median_ms", "latency_p99_ms", "lost", "ticks"}},
+        Expected{"million",
+                 {"ticks_per_s", "overruns", "lost", "updates_per_s", "latency_p50_ms",
+                  "latency_p99_ms", "tick_p50_ms", "decode_ms", "apply_ms", "build_ms", "report_ms",
+                  "encode_ms", "publish_ms", "transport_ms", "lists_per_tick", "mb_per_tick"}},
         Expected{"soak", {"latency_p99_us", "updates_per_s", "minute"}}),
     [](const auto& expected) {
       std::string name = expected.param.workload;

@@ -32,6 +32,7 @@ TEST_F(HttpTest, MetricsCountWhatHappened) {
         "starling_subscriptions 0\n", "starling_objects 1\n",
         "starling_subscriber_lost_ticks_total 0\n", "starling_decoding_requests 0\n",
         "starling_tick_stage_seconds_count{stage=\"search\"} 1\n",
+        "starling_tick_stage_seconds_count{stage=\"encode\"} 1\n",
         "starling_refused_requests_total{code=\"malformed\"} 0\n"})
     EXPECT_NE(answer.find(line), std::string::npos) << line;
 }
