@@ -222,9 +222,9 @@ double PipelineFigures::latency_ratio() const {
 }
 
 double PipelineFigures::hidden_share() const {
-  const double seen_us = std::max(period_us - device_us, 0.0);
-  const double copies_us = copy_in_us + copy_out_us;
-  return copies_us > 0 ? std::clamp(1 - seen_us / copies_us, 0.0, 1.0) : 1;
+  const double longest_us = std::max({copy_in_us, device_us, copy_out_us});
+  const double beside_us = copy_in_us + device_us + copy_out_us - longest_us;
+  return beside_us > 0 ? std::clamp(1 - (period_us - longest_us) / beside_us, 0.0, 1.0) : 1;
 }
 
 PipelineFigures run_pipeline_bench(const PipelineBenchOptions& options) {

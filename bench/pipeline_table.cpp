@@ -77,8 +77,8 @@ std::string pipeline_figures_help() {
          "  GB/s      MB in by copy in; MB out by copy out; 0 where there is no copy\n"
          "  per/max   period by the largest of copy in, device and copy out\n"
          "  lat/sum   latency by the sum of the three\n"
-         "  hidden    share of copy time that the period hides:\n"
-         "            1 - max(0, period - device) / (copy in + copy out), from 0 to 1";
+         "  hidden    share of the two shorter of the three that passes beside the longest:\n"
+         "            1 - (period - longest) / (sum - longest), from 0 to 1";
 }
 
 void write_pipeline_table(const PipelineTableOptions& options, std::ostream& out) {

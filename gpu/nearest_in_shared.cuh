@@ -199,9 +199,10 @@ class NearestInShared {
       const std::uint32_t place = i < size ? nearest.places_[i] : 0;
       const bool is_kept = i < size && distance_sq <= distance_sq_max;
       const unsigned within = nearest.group_.ballot(is_kept);
+      __syncwarp();
       if (is_kept) {
         const auto to = kept + static_cast<std::uint32_t>(__popc(nearest.group_.before(within)));
-        nearest.distances_sq_[to] = distance_sq;  // at or before i, which all lanes have read
+        nearest.distances_sq_[to] = distance_sq;  // at or before what all lanes have read
         nearest.places_[to] = place;
       }
       kept += static_cast<std::uint32_t>(__popc(within));
