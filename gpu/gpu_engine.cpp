@@ -281,6 +281,16 @@ void GpuEngine<dimensions>::compute(std::int64_t tau_us, OutgoingTick& out) {
   if (last.plan() != now.plan())
     matching =
         match_lists(last.plan()->directory(), now.plan()->directory(), now.plan()->list_count());
+  if (ListChanges::are_few(now)) {
+    const DevicePlan& plan = *now.plan();
+    out.reserve_on_host({plan.room(), plan.room(), plan.list_count()},
+                        std::move(matching.removals));
+    changes_.report_few_async(last, now, matching, objects_.view(), out.on_host(),
+                              out.size_on_host(), stream_);
+    out.stored_async(stream_);
+    fail_if_asked(FaultInjection::Stage::after_search);
+    return;
+  }
   const ReportSize size = changes_.compare(last, now, matching, stream_);
   out.reserve(size, std::move(matching.removals), stream_);
   changes_.collect_async(now, objects_.view(), out.collected(), stream_);

@@ -20,6 +20,7 @@ struct HostReports {
   PinnedBuffer<ReportedList> lists;
   PinnedBuffer<Neighbor> neighbors;
   PinnedBuffer<NeighborState> states;
+  PinnedBuffer<ReportSize> size{1};  ///< where the device tells it
 };
 
 class OutgoingTick {
@@ -40,6 +41,12 @@ class OutgoingTick {
   /// the same.
   void copy_async(const Stream& stream, const Stream& beside);
   bool is_copied_beside() const { return is_copied_beside_; }
+  /// Instead of these three, for what the device stores to the host itself: room for at most
+  /// `most`, where it goes, and that it is enqueued.
+  void reserve_on_host(const ReportSize& most, std::vector<ReportedList> removals);
+  ReportsView on_host();
+  ReportSize* size_on_host() { return host_->size.data(); }
+  void stored_async(const Stream& stream);
   /// The tick has failed, and no copy is under way.
   void fail(std::string error, bool is_engine_lost);
 
@@ -66,6 +73,7 @@ class OutgoingTick {
   ReportSize size_;
   std::vector<ReportedList> removals_;
   bool is_copied_beside_ = false;
+  bool is_stored_by_device_ = false;
   Event compared_, copy_begun_, copied_;
 };
 
