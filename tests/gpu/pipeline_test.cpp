@@ -2,9 +2,12 @@
 // searched, their reports on the way back. An engine driven so must tell what one tells that is
 // driven tick by tick.
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,6 +20,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/gpu_engine.hpp"
+#include "gpu/memory.hpp"
 #include "tests/conformance/twin.hpp"
 #include "tests/support/random.hpp"
 
@@ -26,8 +30,11 @@ namespace {
 using test::Random;
 using ::testing::HasSubstr;
 
-constexpr std::uint32_t object_count = 20'000;  // 640 kB of rows if all move
-constexpr std::uint32_t query_count = 3'000;    // 700 kB of reports if all change
+// Enough to be copied beside another tick: rows if all objects move, reports if all lists change.
+constexpr std::uint32_t object_count = 20'000;
+constexpr std::uint32_t query_count = 4'000;
+static_assert(object_count * sizeof(ObjectRow) > bytes_beside_min);
+static_assert(query_count * (sizeof(ReportedList) + 8 * sizeof(Neighbor)) > bytes_beside_min);
 constexpr std::int32_t coordinate_max = 100'000;
 
 /// What ticks take in: some much, some little or nothing. Objects leave and come back, queries too.
@@ -280,6 +287,34 @@ TEST_F(Pipeline, TicksThatFailWhileOthersAreInFlightLoseNothing) {
       EXPECT_EQ(failing.current_lists(), whole.current_lists());
       EXPECT_EQ(failing.lists_heard_of(), whole.current_lists());
     }
+}
+
+TEST_F(Pipeline, QuestionsWithoutEndAreAnsweredEachFromOneTickAndHoldUpNone) {
+  Script script(3);
+  script.add(12);
+  Driven driven;
+  std::vector<OneShotQuery> questions(2'000);
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    questions[i].k = 20;
+    questions[i].position = {static_cast<std::int32_t>(i) * 50, 0, 0};
+  }
+  std::atomic<bool> is_over{false};
+  std::promise<void> last_answered;
+  std::uint64_t last_tick = 0;  // of the question thread
+  std::function<void(Answers)> ask_again = [&](const Answers& answers) {
+    EXPECT_EQ(answers.error, "");
+    EXPECT_GE(to_number(answers.tick), last_tick);
+    last_tick = to_number(answers.tick);
+    if (is_over) return last_answered.set_value();
+    driven.engine().search_finished(questions, ask_again);
+  };
+  driven.engine().search_finished(questions, ask_again);
+  for (const Staging& rows : script.ticks()) driven.begin(rows);
+  driven.wait();
+  is_over = true;
+  last_answered.get_future().wait();
+  expect_in_order(driven);
+  for (const Heard& heard : driven.heard()) EXPECT_EQ(heard.error, "");
 }
 
 TEST_F(Pipeline, ADeviceLostWhileTicksAreInFlightIsSaidInOrder) {
