@@ -229,11 +229,12 @@ void GpuEngine<dimensions>::apply_begun(BegunTick& begun, OutgoingTick& out) {
   fail_if_asked(FaultInjection::Stage::before_rows);
   if (begun.copy_error) std::rethrow_exception(begun.copy_error);
   apply_kept_rows();
-  if (begun.is_copied) stream_.begin_after(begun.rows.copied());
+  if (begun.is_copied_beside) stream_.begin_after(begun.copied);
   out.started.record(stream_);
-  if (!begun.is_copied) begun.rows.copy_async(begun.staged, stream_);
+  if (!begun.is_copied_beside) begun.rows.copy_async(begun.staged, stream_);
   apply(begun.staged, begun.rows);
-  if (begun.is_copied) out.result->times.copy_in_ms = begun.rows.copy_ms();
+  if (begun.is_copied_beside)
+    out.result->times.copy_in_ms = begun.copied.ms_since(begun.copy_begun);
 }
 
 template <int dimensions>

@@ -59,9 +59,6 @@ class OutgoingTick {
   std::atomic<bool> is_free{true};
 
  private:
-  // From so many bytes on a copy takes longer than the way over another thread.
-  static constexpr std::size_t bytes_beside_min = std::size_t{256} << 10;
-
   std::size_t bytes() const;
   void take_times();
 
