@@ -53,6 +53,8 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   options.processor.objects.hash_seed = random_number();
   if (options.tick_period_us && *options.tick_period_us <= 0)
     throw std::invalid_argument("a tick's period must be longer than nothing");
+  if (options.encode_threads == 0)
+    options.encode_threads = std::clamp(std::thread::hardware_concurrency() / 4, 1u, 4u);
   if (options.tick_period_us && !options.future_max_us) options.future_max_us = wall_future_max_us;
   if (options.limits.credit_bytes < options.limits.frame_bytes_max)
     throw std::invalid_argument("the credit in bytes must cover one frame of the greatest length");
@@ -108,7 +110,9 @@ struct Server::State {
                                            .connections_max = options.http_connections_max},
                                [this](std::string_view target) { return answer_http(target); })),
         endpoints{commands->endpoint(), results->endpoint(), http->endpoint()},
-        ticker(loop, {options.tick_period_us, options.future_max_us, options.wall_now_us},
+        ticker(loop,
+               {options.tick_period_us, options.future_max_us, options.wall_now_us,
+                options.encode_threads},
                processor, publisher, *results, metrics),
         handler(options, handler_parts()),
         decoder(loop, options.decode_threads),
