@@ -41,8 +41,9 @@ void DeviceObjects::reserve(std::span<const ObjectBirth> births, const Stream& s
   reserve_with_headroom(host_ids_, slots);
 }
 
-void DeviceObjects::apply(const Staging& staged, const DeviceRows& rows, const Stream& stream) {
-  const bool membership_changed = std::exchange(membership_changed_, true);  // should this throw
+void DeviceObjects::apply_async(const Staging& staged, const DeviceRows& rows,
+                                const Stream& stream) {
+  membership_changed_before_ = std::exchange(membership_changed_, true);
   slots_ = static_cast<std::uint32_t>(slots_with(staged.births));
   clear_objects_async(view(), slot_count(), slots_, stream);
   apply_births_async(rows.births(), static_cast<std::uint32_t>(staged.births.size()), view(),
@@ -54,9 +55,11 @@ void DeviceObjects::apply(const Staging& staged, const DeviceRows& rows, const S
   tell_host_async(changes_.data(), host_changes_.data(), stream);
   host_ids_.resize(slots_);
   for (const ObjectBirth& birth : staged.births) host_ids_[birth.slot] = birth.id;
-  stream.wait();
+}
+
+void DeviceObjects::applied() {
   alive_count_ = static_cast<std::uint32_t>(host_changes_[0].alive);
-  membership_changed_ = membership_changed || host_changes_[0].members != 0;
+  membership_changed_ = membership_changed_before_ || host_changes_[0].members != 0;
 }
 
 bool DeviceObjects::take_membership_changed() {

@@ -110,6 +110,8 @@ class FinishedTick {
     }
 
     const TreeView<dimensions>& tree() const { return finished_.trees_[index_].view(); }
+    /// Passes when the tree is built: the tick may have been answered before.
+    const Event& built() const { return finished_.trees_[index_].built(); }
 
     Tick tick{};
     std::int64_t tau_us = 0;

@@ -13,6 +13,7 @@
 #include "gpu/device_rows.hpp"
 #include "gpu/engine_state.hpp"
 #include "gpu/finished_tick.hpp"
+#include "gpu/flat_search_launch.hpp"
 #include "gpu/list_changes.hpp"
 #include "gpu/list_copies.hpp"
 #include "gpu/memory.hpp"
@@ -120,14 +121,19 @@ class GpuEngine final : public Engine {
 
  private:
   void run_tick(BegunTick& begun);
+  bool is_small(const Staging& staged) const;
   void take_rows(BegunTick& begun, OutgoingTick& out);
+  void release_rows(BegunTick& begun);
   void apply_begun(BegunTick& begun, OutgoingTick& out);
   void apply_kept_rows();
   void apply(const Staging& staged, const DeviceRows& rows);
   void build();
   void compute(std::int64_t tau_us, OutgoingTick& out);
+  void answer_small(std::int64_t tau_us, OutgoingTick& out);
+  void report_few(const ListMatching& matching, OutgoingTick& out);
   std::shared_ptr<DevicePlan> next_plan();
-  void search_lists(DeviceLists& now, std::int64_t tau_us);
+  template <class Search>
+  void search_lists(DeviceLists& now, std::int64_t tau_us, const Search& search);
   void fail(const std::exception& error, OutgoingTick& out);
   void fail_if_asked(FaultInjection::Stage stage) const;
   template <class Ask>
@@ -180,18 +186,29 @@ void GpuEngine<dimensions>::run_tick(BegunTick& begun) {
   out.result = results_.take();
   out.result->tick = tick;
   out.result->tau_us = tau_us;
+  bool holds_rows = false;
   try {
+    const bool small = is_small(begun.staged);
     take_rows(begun, out);
+    holds_rows = true;
+    if (small) answer_small(tau_us, out);
+    stream_.wait();
+    if (begun.is_copied_beside)
+      out.result->times.copy_in_ms = begun.copied.ms_since(begun.copy_begun);
+    release_rows(begun);
+    holds_rows = false;
     fail_if_asked(FaultInjection::Stage::after_rows);
-    out.applied.record(stream_);
+    if (!small) out.applied.record(stream_);
     build();
-    out.built.record(stream_);
-    compute(tau_us, out);
+    if (!small) out.built.record(stream_);
+    if (!small) compute(tau_us, out);
+    fail_if_asked(FaultInjection::Stage::after_search);
     // From here on the copy to the host alone can fail.
     finished_lists_ = 1 - finished_lists_;
     finished_.finish(tick, tau_us);
   } catch (const std::exception& error) {
     fail(error, out);
+    if (holds_rows) release_rows(begun);
   }
   out.result->objects = objects_.alive_count();
   delivery_.deliver(out);
@@ -208,6 +225,16 @@ void GpuEngine<dimensions>::fail(const std::exception& error, OutgoingTick& out)
            of_device != nullptr && of_device->is_final());
 }
 
+/// Whether the tick is answered without an index, which is built behind it: the same few lists as
+/// last time, among few objects.
+template <int dimensions>
+bool GpuEngine<dimensions>::is_small(const Staging& staged) const {
+  const DevicePlan& plan = *lists_[finished_lists_].plan();
+  return !queries_changed_ && staged.queries.empty() && plan.list_count() > 0 &&
+         !plan.directory().has_every_object && ListChanges::are_few(plan) &&
+         objects_.slots_with(staged.births) <= flat_slots_max;
+}
+
 // Rows that were applied stay applied if the tick fails later: the next one computes from them.
 // Only those that were not are kept.
 template <int dimensions>
@@ -221,6 +248,13 @@ void GpuEngine<dimensions>::take_rows(BegunTick& begun, OutgoingTick& out) {
     intake_.give_back(begun);
     throw;
   }
+}
+
+/// The stream has come past them.
+template <int dimensions>
+void GpuEngine<dimensions>::release_rows(BegunTick& begun) {
+  objects_.applied();
+  membership_changed_ = objects_.take_membership_changed() || membership_changed_;
   intake_.give_back(begun);
 }
 
@@ -233,8 +267,6 @@ void GpuEngine<dimensions>::apply_begun(BegunTick& begun, OutgoingTick& out) {
   out.started.record(stream_);
   if (!begun.is_copied_beside) begun.rows.copy_async(begun.staged, stream_);
   apply(begun.staged, begun.rows);
-  if (begun.is_copied_beside)
-    out.result->times.copy_in_ms = begun.copied.ms_since(begun.copy_begun);
 }
 
 template <int dimensions>
@@ -244,6 +276,8 @@ void GpuEngine<dimensions>::apply_kept_rows() {
   const DrainAtEnd drain(stream_);
   rows.copy_async(kept_rows_, stream_);
   apply(kept_rows_, rows);
+  stream_.wait();
+  objects_.applied();
   kept_rows_.clear();
 }
 
@@ -254,8 +288,7 @@ void GpuEngine<dimensions>::apply(const Staging& staged, const DeviceRows& rows)
     const typename FinishedTick<dimensions>::Closed closed(finished_);
     objects_.reserve(staged.births, stream_);
   }
-  objects_.apply(staged, rows, stream_);
-  membership_changed_ = objects_.take_membership_changed() || membership_changed_;
+  objects_.apply_async(staged, rows, stream_);
   for (const QueryRow& query : staged.queries) {
     if (query.slot >= queries_.size()) queries_.resize(query.slot + 1);
     queries_[query.slot] = query;
@@ -276,27 +309,43 @@ void GpuEngine<dimensions>::compute(std::int64_t tau_us, OutgoingTick& out) {
   DeviceLists& last = last_lists();
   DeviceLists& now = next_lists();
   now.lay_out(next_plan(), stream_);
-  search_lists(now, tau_us);
+  const TreeView<dimensions>& tree = finished_.next_tree().view();
+  search_lists(now, tau_us, [&](const SearchBatch& batch) {
+    search_async<dimensions>(tree, objects_.view(), batch, stream_);
+  });
   out.searched.record(stream_);
   ListMatching matching;
   if (last.plan() != now.plan())
     matching =
         match_lists(last.plan()->directory(), now.plan()->directory(), now.plan()->list_count());
-  if (ListChanges::are_few(now)) {
-    const DevicePlan& plan = *now.plan();
-    out.reserve_on_host({plan.room(), plan.room(), plan.list_count()},
-                        std::move(matching.removals));
-    changes_.report_few_async(last, now, matching, objects_.view(), out.on_host(),
-                              out.size_on_host(), stream_);
-    out.stored_async(stream_);
-    fail_if_asked(FaultInjection::Stage::after_search);
-    return;
-  }
+  if (ListChanges::are_few(*now.plan())) return report_few(matching, out);
   const ReportSize size = changes_.compare(last, now, matching, stream_);
   out.reserve(size, std::move(matching.removals), stream_);
   changes_.collect_async(now, objects_.view(), out.collected(), stream_);
   out.copy_async(stream_, delivery_.stream());
-  fail_if_asked(FaultInjection::Stage::after_search);
+}
+
+/// From the rows that are being applied, with no index.
+template <int dimensions>
+void GpuEngine<dimensions>::answer_small(std::int64_t tau_us, OutgoingTick& out) {
+  out.applied.record(stream_);
+  out.built.record(stream_);
+  DeviceLists& now = next_lists();
+  now.lay_out(last_lists().plan(), stream_);
+  search_lists(now, tau_us, [this](const SearchBatch& batch) {
+    flat_search_async<dimensions>(objects_.view(), batch, stream_);
+  });
+  out.searched.record(stream_);
+  report_few({}, out);
+}
+
+template <int dimensions>
+void GpuEngine<dimensions>::report_few(const ListMatching& matching, OutgoingTick& out) {
+  const DevicePlan& plan = *next_lists().plan();
+  out.reserve_on_host({plan.room(), plan.room(), plan.list_count()}, matching.removals);
+  changes_.report_few_async(last_lists(), next_lists(), matching, objects_.view(), out.on_host(),
+                            out.size_on_host(), stream_);
+  out.stored_async(stream_);
 }
 
 // The last plan serves while the lists are the same; where anchors move, its order of place wears
@@ -324,7 +373,9 @@ std::shared_ptr<DevicePlan> GpuEngine<dimensions>::next_plan() {
 }
 
 template <int dimensions>
-void GpuEngine<dimensions>::search_lists(DeviceLists& now, std::int64_t tau_us) {
+template <class Search>
+void GpuEngine<dimensions>::search_lists(DeviceLists& now, std::int64_t tau_us,
+                                         const Search& search) {
   const ListsView lists = now.view();
   const ListsView last = last_lists().view();
   const bool is_seeded = last_lists().plan() == now.plan();
@@ -339,7 +390,7 @@ void GpuEngine<dimensions>::search_lists(DeviceLists& now, std::int64_t tau_us) 
     batch.neighbors = lists.neighbors;
     batch.slots = lists.slots;
     batch.leaves = now.leaves().data();
-    search_async<dimensions>(finished_.next_tree().view(), objects_.view(), batch, stream_);
+    search(batch);
   });
 }
 
@@ -368,7 +419,7 @@ Answers GpuEngine<dimensions>::answer(std::span<const OneShotQuery> queries,
   Answers answers;
   answers.tick = reading.tick;
   answers.tau_us = reading.tau_us;
-  asker.answer(queries, reading.tree(), reading.objects, reading.tau_us, answers);
+  asker.answer(queries, reading.tree(), reading.built(), reading.objects, reading.tau_us, answers);
   return answers;
 }
 
@@ -404,6 +455,8 @@ void GpuEngine<dimensions>::take_state(const EngineState& state) {
   const DrainAtEnd drain(stream_);
   rows.copy_async(staged, stream_);
   apply(staged, rows);
+  stream_.wait();
+  objects_.applied();
   queries_changed_ = true;
   import_lists(state, last_lists(), memory_, stream_);
   build();

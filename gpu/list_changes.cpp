@@ -6,9 +6,8 @@
 
 namespace starling::gpu {
 
-bool ListChanges::are_few(DeviceLists& now) {
+bool ListChanges::are_few(const DevicePlan& plan) {
   constexpr std::uint64_t few_neighbors_max = std::uint64_t{1} << 14;
-  const DevicePlan& plan = *now.plan();
   return plan.list_count() <= few_lists_max && plan.room() <= few_neighbors_max;
 }
 

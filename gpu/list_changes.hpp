@@ -18,7 +18,7 @@ class ListChanges {
   explicit ListChanges(DeviceMemory& memory) : sizes_(memory), last_searches_(memory), total_(1) {}
 
   /// Whether report_few_async may be asked.
-  static bool are_few(DeviceLists& now);
+  static bool are_few(const DevicePlan& plan);
   /// Enqueues what compare and collect_async do together, straight to the host: `reports` and
   /// `total` are pinned memory with room for all lists.
   void report_few_async(DeviceLists& last, DeviceLists& now, const ListMatching& matching,

@@ -1,6 +1,8 @@
 // The nearest of what a group of lanes finds, in shared memory.
 #pragma once
 
+#include <bit>
+
 #include "gpu/lane_group.cuh"
 #include "gpu/search_kernel.cuh"
 
@@ -14,12 +16,18 @@ __host__ __device__ constexpr std::uint32_t size_limit(std::uint32_t k) {
 
 /// A buffer to which candidates are appended by ballot. When much more than k are within the bound,
 /// that is lowered until few more are; who is beyond it then leaves the buffer when that is full.
-/// Entries are a power of two, and a leaf's objects more than size_limit(k). All lanes of a warp
-/// call at once, whatever their groups hold.
+/// All lanes of a warp call at once, whatever their groups hold.
 template <unsigned lanes>
 class NearestInShared {
  public:
   using Group = LaneGroup<lanes>;
+
+  /// Objects offered between two calls of tighten.
+  static constexpr std::uint32_t offered_max = lanes > leaf_objects ? lanes : leaf_objects;
+
+  static std::uint32_t entries_for(std::uint32_t k_max) {
+    return std::bit_ceil(size_limit(k_max) + offered_max);
+  }
 
   /// Of memory; a little more than the entries, so that what the searches of a warp read at once
   /// lies in different banks.
@@ -49,7 +57,7 @@ class NearestInShared {
     const std::uint32_t limit = is_first ? k_ : size_limit(k_);
     const bool is_lowered = any_in_warp(near_ > limit);
     if (is_lowered) lower_bound(limit);
-    if (any_in_warp(size_ > entries_ - leaf_objects)) compact();
+    if (any_in_warp(size_ > entries_ - offered_max)) compact();
     return is_lowered;
   }
 
@@ -67,12 +75,28 @@ class NearestInShared {
     near_ += count;
   }
 
+  /// Lets go of who is beyond the bound; another warp may then take the rest.
+  __device__ __forceinline__ void settle() {
+    __syncwarp();
+    if (any_in_warp(size_ > near_)) compact();
+  }
+  __device__ std::uint32_t size() const { return size_; }
+
+  /// Offers itself the first `size` entries of another, which has settled.
+  __device__ __forceinline__ void take(const NearestInShared& other, std::uint32_t size) {
+    for (std::uint32_t begin = 0; begin < size; begin += lanes) {
+      const std::uint32_t i = begin + group_.lane;
+      const std::uint64_t distance_sq = i < size ? other.distances_sq_[i] : 0;
+      offer(i < size && distance_sq <= bound_, distance_sq, i < size ? other.places_[i] : 0);
+      tighten(false);
+    }
+  }
+
   /// Calls `write(rank, distance_sq, place)` for each of the nearest k, by some lane, the last call
   /// for a rank being the right one; returns how many there are. Nothing is offered after.
   template <class Write>
   __device__ __forceinline__ std::uint32_t for_each(const Write& write) {
-    __syncwarp();
-    if (any_in_warp(size_ > near_)) compact();
+    settle();
     bool is_ranked = false;
     if (!any_in_warp(size_ > ranked_max))
       is_ranked = any_in_warp(bound_ > ~std::uint32_t{0}) ? write_ranked<std::uint64_t>(write)

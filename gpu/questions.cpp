@@ -35,11 +35,13 @@ void close_gaps(Answers& answers) {
 
 template <int dimensions>
 void Questions<dimensions>::answer(std::span<const OneShotQuery> queries,
-                                   const TreeView<dimensions>& tree, const ObjectsView& objects,
-                                   std::int64_t tau_us, Answers& answers) {
+                                   const TreeView<dimensions>& tree, const Event& built,
+                                   const ObjectsView& objects, std::int64_t tau_us,
+                                   Answers& answers) {
   if (queries.empty()) return;
   lay_out(queries);
   const DrainAtEnd drain(stream_);
+  stream_.begin_after(built);
   copy_to_device_async(std::span<const SearchSpec>(host_specs_), specs_, stream_);
   copy_to_device_async(std::span<const std::uint64_t>(host_rooms_), rooms_, stream_);
   copy_to_device_async(std::span<const std::uint32_t>(host_order_), order_, stream_);

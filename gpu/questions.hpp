@@ -29,10 +29,11 @@ class Questions {
         slots_(memory),
         leaves_(memory) {}
 
-  /// Appends the answers, waited for. Throws DeviceError, std::bad_alloc, and std::runtime_error
-  /// beyond the memory's limit.
+  /// Appends the answers, waited for; the tree is read once `built` has passed. Throws DeviceError,
+  /// std::bad_alloc, and std::runtime_error beyond the memory's limit.
   void answer(std::span<const OneShotQuery> queries, const TreeView<dimensions>& tree,
-              const ObjectsView& objects, std::int64_t tau_us, Answers& answers);
+              const Event& built, const ObjectsView& objects, std::int64_t tau_us,
+              Answers& answers);
 
  private:
   void lay_out(std::span<const OneShotQuery> queries);

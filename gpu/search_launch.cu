@@ -1,5 +1,4 @@
-#include <bit>
-
+#include "gpu/block_memory.hpp"
 #include "gpu/group_search_kernel.cuh"
 #include "gpu/launch_grid.cuh"
 #include "gpu/search_launch.hpp"
@@ -7,33 +6,22 @@
 namespace starling::gpu {
 namespace {
 
-std::uint32_t entries_for(std::uint32_t k) {
-  return std::bit_ceil(size_limit(k) + leaf_objects);
-}
-
-/// Of a block: as many as its device's shared memory holds, a warp's at least. 1,024 neighbours
-/// take 24 KiB a search; the smallest of today's devices have 99 KiB.
+/// Of a block: as many as its memory holds, a warp's at least.
 unsigned threads_that_fit(std::size_t search_bytes, unsigned lanes) {
-  int device = 0;
-  int bytes_max = 0;
-  check(cudaGetDevice(&device));
-  check(cudaDeviceGetAttribute(&bytes_max, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   unsigned threads = group_search_threads;
-  while (threads > 32 && threads / lanes * search_bytes > static_cast<std::size_t>(bytes_max))
-    threads /= 2;
+  while (threads > warp_lanes && threads / lanes * search_bytes > block_memory_max()) threads /= 2;
   return threads;
 }
 
 template <int dimensions, unsigned lanes>
 void search_by_group_async(const TreeView<dimensions>& tree, const ObjectsView& objects,
                            const SearchBatch& batch, const Stream& stream) {
-  const std::uint32_t entries = entries_for(batch.k_max);
+  const std::uint32_t entries = NearestInShared<lanes>::entries_for(batch.k_max);
   const std::size_t search_bytes = NearestInShared<lanes>::bytes(entries);
   const unsigned threads = threads_that_fit(search_bytes, lanes);
   const std::size_t shared_bytes = threads / lanes * search_bytes;
   const auto kernel = group_search_kernel<dimensions, lanes>;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(shared_bytes)));
+  allow_block_memory(kernel, shared_bytes);
   kernel<<<blocks_for(std::uint64_t{batch.count} * lanes, threads), threads, shared_bytes,
            stream.get()>>>(tree, objects, batch, entries);
   check_launch();

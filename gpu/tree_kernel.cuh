@@ -1,6 +1,7 @@
 // Keys, leaves and boxes of the tree.
 #pragma once
 
+#include "gpu/distance.cuh"
 #include "gpu/hilbert.cuh"
 #include "gpu/launch_grid.cuh"
 #include "gpu/objects_launch.hpp"
@@ -21,14 +22,6 @@ __global__ void keys_kernel(const __grid_constant__ ObjectsView objects, int axi
   keys[slot] = point.x == nowhere ? key_of_nobody<dimensions>(axis_bits)
                                   : key_of<dimensions>(point, bounds, axis_bits);
   values[slot] = static_cast<Slot>(slot);
-}
-
-template <int dimensions>
-__device__ typename TreeTypes<dimensions>::Point to_point(const LatticePoint& point) {
-  if constexpr (dimensions == 2)
-    return {point.x, point.y};
-  else
-    return {point.x, point.y, point.z, 0};
 }
 
 template <int dimensions>

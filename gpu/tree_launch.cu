@@ -106,6 +106,7 @@ void DeviceTree<dimensions>::build_async(const ObjectsView& objects, std::uint32
     recorded_->launch(stream);
   else
     enqueue_build(objects, sort, stream);
+  built_.record(stream);
 }
 
 template <int dimensions>

@@ -67,6 +67,8 @@ class DeviceTree {
                    const Stream& stream);
 
   const TreeView<dimensions>& view() const { return view_; }
+  /// Passes when the last build is done.
+  const Event& built() const { return built_; }
   std::uint64_t bytes_used() const;
 
  private:
@@ -87,7 +89,8 @@ class DeviceTree {
   DeviceBuffer<typename Types::Box> boxes_;
   DeviceBuffer<Bounds> bounds_;
   TreeView<dimensions> view_;
-  Shape last_shape_;               ///< of the last build
+  Shape last_shape_;  ///< of the last build
+  Event built_;
   std::optional<Graph> recorded_;  ///< of that shape
 };
 
