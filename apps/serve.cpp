@@ -187,6 +187,11 @@ std::function<int()> add_serve(CLI::App& program) {
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
   command
+      .add_option("--io-threads", flags->server.io_threads,
+                  "Threads that move bytes from and to sockets; of several the last serves results")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 16));
+  command
       .add_option("--encode-threads", flags->server.encode_threads,
                   "Threads that encode a large tick; 0: one for each four cores, at most 4")
       ->capture_default_str()

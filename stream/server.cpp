@@ -121,12 +121,14 @@ struct Server::State {
     if (options.stop_on_signals) wait_for_signal();
   }
 
+  std::uint64_t results_io_thread() const { return std::uint64_t{1} << (options.io_threads - 1); }
   CommandSocketOptions command_options() const {
     return {.endpoint = options.commands_endpoint,
             .message_bytes_max = options.limits.frame_bytes_max,
             .send_hwm = replies_waiting_max(options.limits),
             .receive_hwm = requests_waiting_max(options),
             .linger_ms = options.linger_ms,
+            .io_threads = options.io_threads > 1 ? results_io_thread() - 1 : 0,
             .connections_max = options.connections_max};
   }
   CommandSocket::Handlers command_handlers() {
@@ -146,6 +148,7 @@ struct Server::State {
             .subscriber_bytes_max = options.subscriber_bytes_max,
             .send_hwm = options.subscriber_ticks_max,
             .linger_ms = options.linger_ms,
+            .io_threads = results_io_thread(),
             .connections_max = options.subscribers_max};
   }
   RequestHandler::Parts handler_parts() {
@@ -310,7 +313,7 @@ struct Server::State {
 
   ServerOptions options;
   asio::io_context loop{1};
-  zmq::context_t context;
+  zmq::context_t context{static_cast<int>(options.io_threads)};
   Metrics metrics;
   Publisher publisher;
   CreditLedger credit;
