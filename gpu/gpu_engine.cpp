@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "gpu/check.hpp"
+#include "gpu/device_index.hpp"
 #include "gpu/device_lists.hpp"
 #include "gpu/device_objects.hpp"
 #include "gpu/device_plan.hpp"
@@ -21,7 +22,6 @@
 #include "gpu/report_delivery.hpp"
 #include "gpu/stream.hpp"
 #include "gpu/tick_intake.hpp"
-#include "gpu/tree_launch.hpp"
 #include "knn/assert.hpp"
 #include "knn/engine_answers.hpp"
 #include "knn/kept_rows.hpp"
@@ -62,7 +62,8 @@ class GpuEngine final : public Engine {
         memory_(options.memory_bytes_max),
         kept_rows_(&pinned_memory()),
         objects_(memory_, stream_),
-        sort_(memory_),
+        workspace_(memory_),
+        search_sort_(memory_),
         lists_{DeviceLists(memory_), DeviceLists(memory_)},
         changes_(memory_),
         finished_(memory_, objects_),
@@ -78,8 +79,8 @@ class GpuEngine final : public Engine {
 
   EngineBytes bytes_used() const override {
     return {.state = objects_.bytes_used(),
-            .index = finished_.tree().bytes_used(),
-            .spare_index = finished_.spare_tree().bytes_used() + sort_.bytes_used()};
+            .index = finished_.index().bytes_used(),
+            .spare_index = finished_.spare_index().bytes_used() + workspace_.bytes_used()};
   }
 
   void set_result_handler(ResultHandler handler) override {
@@ -156,7 +157,8 @@ class GpuEngine final : public Engine {
   bool queries_changed_ = false;
   bool membership_changed_ = false;
   DeviceObjects objects_;
-  typename DeviceTree<dimensions>::Sort sort_;
+  typename DeviceIndex<dimensions>::Workspace workspace_;
+  SearchSort<dimensions> search_sort_;
   int order_age_ticks_ = 0;
   std::array<DeviceLists, 2> lists_;
   std::size_t finished_lists_ = 0;
@@ -264,10 +266,10 @@ void GpuEngine<dimensions>::apply(const Staging& staged, const DeviceRows& rows)
 
 template <int dimensions>
 void GpuEngine<dimensions>::build() {
-  DeviceTree<dimensions>& tree = finished_.next_tree();
-  tree.reserve(objects_.alive_count());
-  sort_.reserve(objects_.slot_count());
-  tree.build_async(objects_.view(), objects_.alive_count(), sort_, stream_);
+  DeviceIndex<dimensions>& index = finished_.next_index();
+  index.reserve(objects_.alive_count());
+  workspace_.reserve(objects_.slot_count());
+  index.build_async(objects_.view(), objects_.alive_count(), workspace_, stream_);
 }
 
 template <int dimensions>
@@ -298,14 +300,14 @@ std::shared_ptr<DevicePlan> GpuEngine<dimensions>::next_plan() {
   const bool in_order =
       !plan->directory().has_moving_anchors || ++order_age_ticks_ < order_age_ticks_max;
   if (same_lists && in_order) return plan;
-  const DeviceTree<dimensions>& tree = finished_.next_tree();
+  const DeviceIndex<dimensions>& index = finished_.next_index();
   if (!same_lists) {
     if (std::ranges::any_of(queries_, is_every_object)) objects_.fetch(stream_);
     plan = std::make_shared<DevicePlan>(memory_, queries_, objects_);
-    sort_.reserve(plan->list_count());
-    plan->number_by_place(tree, objects_.view(), sort_, stream_);
+    search_sort_.reserve(plan->list_count());
+    plan->template number_by_place<dimensions>(index, objects_.view(), search_sort_, stream_);
   } else {
-    plan->order_async(tree, objects_.view(), sort_, stream_);
+    plan->template order_async<dimensions>(index, objects_.view(), search_sort_, stream_);
   }
   order_age_ticks_ = 0;
   queries_changed_ = membership_changed_ = false;
@@ -322,13 +324,13 @@ void GpuEngine<dimensions>::search_lists(DeviceLists& now, std::int64_t tau_us) 
     if (is_seeded) {
       batch.last_counts = last.counts;
       batch.last_slots = last.slots;
-      batch.last_leaves = last_lists().leaves().data();
+      batch.last_leaves = last_lists().notes().data();
     }
     batch.counts = lists.counts;
     batch.neighbors = lists.neighbors;
     batch.slots = lists.slots;
-    batch.leaves = now.leaves().data();
-    search_async<dimensions>(finished_.next_tree().view(), objects_.view(), batch, stream_);
+    batch.leaves = batch.postponed = now.notes().data();
+    search_async(finished_.next_index().view(), objects_.view(), batch, stream_);
   });
 }
 
@@ -357,7 +359,7 @@ Answers GpuEngine<dimensions>::answer(std::span<const OneShotQuery> queries,
   Answers answers;
   answers.tick = reading.tick;
   answers.tau_us = reading.tau_us;
-  asker.answer(queries, reading.tree(), reading.objects, reading.tau_us, answers);
+  asker.answer(queries, reading.index(), reading.objects, reading.tau_us, answers);
   return answers;
 }
 
