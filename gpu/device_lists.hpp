@@ -1,6 +1,7 @@
 // The neighbour lists of one tick on the device, under the plan that laid them out.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -17,14 +18,14 @@ class DeviceLists {
         counts_(memory),
         neighbors_(memory),
         slots_(memory),
-        leaves_(memory) {}
+        notes_(memory) {}
 
   /// Takes room for all lists of the plan; what was in it is lost, even if it throws.
   void lay_out(std::shared_ptr<DevicePlan> plan, const Stream& stream) {
     counts_.reserve(plan->list_count());
     neighbors_.reserve_cleared(plan->room(), stream);
     slots_.reserve_cleared(plan->room(), stream);
-    leaves_.reserve(plan->list_count());
+    notes_.reserve(std::size_t{plan->list_count()} + 1);
     plan_ = std::move(plan);
   }
 
@@ -36,15 +37,15 @@ class DeviceLists {
   DeviceBuffer<std::uint32_t>& counts() { return counts_; }
   DeviceBuffer<Neighbor>& neighbors() { return neighbors_; }
   DeviceBuffer<Slot>& slots() { return slots_; }
-  /// By list: the leaf of its nearest neighbour in the tree of its tick, if it has one.
-  DeviceBuffer<std::uint32_t>& leaves() { return leaves_; }
+  /// The index's, one more than lists: SearchBatch::leaves or postponed.
+  DeviceBuffer<std::uint32_t>& notes() { return notes_; }
 
  private:
   std::shared_ptr<DevicePlan> plan_;
   DeviceBuffer<std::uint32_t> counts_;
   DeviceBuffer<Neighbor> neighbors_;
   DeviceBuffer<Slot> slots_;
-  DeviceBuffer<std::uint32_t> leaves_;
+  DeviceBuffer<std::uint32_t> notes_;
 };
 
 }  // namespace starling::gpu

@@ -29,7 +29,13 @@ class DeviceObjects {
   /// Applies rows, for whose births there is room and which the stream finds on the device. If it
   /// throws they may be applied or not: applied again, they leave what they would have left.
   void apply_async(const Staging& staged, const DeviceRows& rows, const Stream& stream);
-  /// The stream has come past that: what the rows changed is known.
+  /// What the rows changed is to be told to the host, by whatever kernel comes next.
+  struct Telling {
+    const ObjectChanges* changes;
+    ObjectChanges* host;
+  };
+  Telling to_tell() { return {changes_.data(), host_changes_.data()}; }
+  /// They have been told, and the stream has come past that.
   void applied();
 
   ObjectsView view() {
@@ -57,7 +63,7 @@ class DeviceObjects {
   DeviceBuffer<std::int64_t> times_us_;
   DeviceBuffer<std::uint32_t> tags_;
   DeviceBuffer<Bounds> bounds_;
-  DeviceBuffer<ObjectChanges> changes_;  ///< of all time, but for `members`
+  DeviceBuffer<ObjectChanges> changes_;  ///< of all time
   PinnedBuffer<ObjectChanges> host_changes_;
   std::uint32_t slots_ = 0;  ///< up to the highest that was ever born
   std::vector<ObjectId> host_ids_;
@@ -66,6 +72,7 @@ class DeviceObjects {
   std::uint32_t alive_count_ = 0;
   bool membership_changed_ = false;  ///< or perhaps: rows are being applied
   bool membership_changed_before_ = false;
+  std::uint32_t members_told_ = 0;
 };
 
 }  // namespace starling::gpu

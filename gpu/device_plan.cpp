@@ -86,11 +86,10 @@ void DevicePlan::upload(const Stream& stream) {
 }
 
 template <int dimensions>
-void DevicePlan::number_by_place(const DeviceTree<dimensions>& tree, const ObjectsView& objects,
-                                 typename DeviceTree<dimensions>::Sort& sort,
-                                 const Stream& stream) {
+void DevicePlan::number_by_place(const DeviceIndex<dimensions>& index, const ObjectsView& objects,
+                                 SearchSort<dimensions>& sort, const Stream& stream) {
   upload(stream);
-  order_async(tree, objects, sort, stream);
+  order_async<dimensions>(index, objects, sort, stream);
   std::vector<std::uint32_t> order(specs_.size());
   const DrainAtEnd drain(stream);
   copy_to_host_async(order_.data(), std::span(order), stream);
@@ -100,28 +99,28 @@ void DevicePlan::number_by_place(const DeviceTree<dimensions>& tree, const Objec
 }
 
 template <int dimensions>
-void DevicePlan::order_async(const DeviceTree<dimensions>& tree, const ObjectsView& objects,
-                             typename DeviceTree<dimensions>::Sort& sort, const Stream& stream) {
+void DevicePlan::order_async(const DeviceIndex<dimensions>& index, const ObjectsView& objects,
+                             SearchSort<dimensions>& sort, const Stream& stream) {
   for (std::size_t i = 0; i < k_classes; ++i) {
     const std::uint32_t begin = class_begins_[i];
     const std::uint32_t count = class_begins_[i + 1] - begin;
     if (count == 0) continue;
-    search_keys_async<dimensions>(tree.view(), objects, device_specs_.data(),
-                                  numbers_.data() + begin, count, sort.keys(), sort.values(),
-                                  stream);
-    const auto sorted = sort.sort_async(count, dimensions * tree.view().axis_bits, stream);
+    search_keys_async(
+        index.view(), objects,
+        {device_specs_.data(), numbers_.data() + begin, count, sort.keys(), sort.values()}, stream);
+    const auto sorted = sort.sort_async(count, DeviceIndex<dimensions>::search_key_bits, stream);
     check(cudaMemcpyAsync(order_.data() + begin, sorted.values, count * sizeof(std::uint32_t),
                           cudaMemcpyDeviceToDevice, stream.get()));
   }
 }
 
-template void DevicePlan::number_by_place<2>(const DeviceTree<2>&, const ObjectsView&,
-                                             DeviceTree<2>::Sort&, const Stream&);
-template void DevicePlan::number_by_place<3>(const DeviceTree<3>&, const ObjectsView&,
-                                             DeviceTree<3>::Sort&, const Stream&);
-template void DevicePlan::order_async<2>(const DeviceTree<2>&, const ObjectsView&,
-                                         DeviceTree<2>::Sort&, const Stream&);
-template void DevicePlan::order_async<3>(const DeviceTree<3>&, const ObjectsView&,
-                                         DeviceTree<3>::Sort&, const Stream&);
+template void DevicePlan::number_by_place<2>(const DeviceIndex<2>&, const ObjectsView&,
+                                             SearchSort<2>&, const Stream&);
+template void DevicePlan::number_by_place<3>(const DeviceIndex<3>&, const ObjectsView&,
+                                             SearchSort<3>&, const Stream&);
+template void DevicePlan::order_async<2>(const DeviceIndex<2>&, const ObjectsView&, SearchSort<2>&,
+                                         const Stream&);
+template void DevicePlan::order_async<3>(const DeviceIndex<3>&, const ObjectsView&, SearchSort<3>&,
+                                         const Stream&);
 
 }  // namespace starling::gpu

@@ -9,11 +9,11 @@
 #include <span>
 #include <vector>
 
+#include "gpu/device_index.hpp"
 #include "gpu/device_objects.hpp"
 #include "gpu/lists_launch.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/search_launch.hpp"
-#include "gpu/tree_launch.hpp"
 #include "knn/list_directory.hpp"
 
 namespace starling::gpu {
@@ -38,16 +38,16 @@ class DevicePlan {
   const std::uint64_t* device_rooms() const { return rooms_.data(); }
   const ListRow* device_rows() const { return rows_.data(); }
 
-  /// Numbers the searches by place in the tree, class by class, so that what is near is side by
+  /// Numbers the searches by place, class by class, so that what is near is side by
   /// side in every array. Waits until the device has the plan. Once, before the first search.
   template <int dimensions>
-  void number_by_place(const DeviceTree<dimensions>& tree, const ObjectsView& objects,
-                       typename DeviceTree<dimensions>::Sort& sort, const Stream& stream);
+  void number_by_place(const DeviceIndex<dimensions>& index, const ObjectsView& objects,
+                       SearchSort<dimensions>& sort, const Stream& stream);
 
   /// Orders the searches anew by place, whatever their numbers: where anchors move.
   template <int dimensions>
-  void order_async(const DeviceTree<dimensions>& tree, const ObjectsView& objects,
-                   typename DeviceTree<dimensions>::Sort& sort, const Stream& stream);
+  void order_async(const DeviceIndex<dimensions>& index, const ObjectsView& objects,
+                   SearchSort<dimensions>& sort, const Stream& stream);
 
   /// Calls `search` with a batch per class, without outputs.
   template <class Search>

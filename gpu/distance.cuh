@@ -1,4 +1,4 @@
-// Points as an index keeps them, and exact squared distances, in integers.
+// Exact squared distances, in integers.
 #pragma once
 
 #include <cstdint>
@@ -6,14 +6,6 @@
 #include "gpu/tree_view.hpp"
 
 namespace starling::gpu {
-
-template <int dimensions>
-__device__ typename TreeTypes<dimensions>::Point to_point(const LatticePoint& point) {
-  if constexpr (dimensions == 2)
-    return {point.x, point.y};
-  else
-    return {point.x, point.y, point.z, 0};
-}
 
 /// `difference` of two lattice coordinates fits 32 bits, its square 64.
 __device__ inline std::uint64_t square(std::int32_t difference) {

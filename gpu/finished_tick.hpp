@@ -1,4 +1,4 @@
-// The last finished tick: its tree, and the one-shot questions that read it while the next tick is
+// The last finished tick: its index, and the one-shot questions that read it while the next tick is
 // computed. GpuEngine owns it.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #include "gpu/device_objects.hpp"
 #include "gpu/memory.hpp"
-#include "gpu/tree_launch.hpp"
+#include "gpu/tick_index.hpp"
 #include "knn/engine_answers.hpp"
 #include "knn/types.hpp"
 
@@ -20,16 +20,16 @@ namespace starling::gpu {
 template <int dimensions>
 class FinishedTick {
  public:
-  using Tree = DeviceTree<dimensions>;
+  using Index = TickIndex<dimensions>;
 
   /// `objects` outlives it.
   FinishedTick(DeviceMemory& memory, DeviceObjects& objects)
-      : objects_(objects), trees_{Tree(memory), Tree(memory)} {}
+      : objects_(objects), indexes_{Index(memory), Index(memory)} {}
 
   // Of the engine's thread:
 
   /// Waits until no question reads an older tick, nor this one if the objects are ahead of it: then
-  /// rows may be applied, whose births may take the slots of what has left, and the next tree
+  /// rows may be applied, whose births may take the slots of what has left, and the next index
   /// built. A batch at most is waited for, since new ones read this tick or none.
   void wait_for_older_readers() {
     std::unique_lock lock(mutex_);
@@ -38,10 +38,10 @@ class FinishedTick {
     });
   }
 
-  /// The other tree, for the tick under way.
-  Tree& next_tree() { return trees_[1 - finished_]; }
-  const Tree& tree() const { return trees_[finished_]; }
-  const Tree& spare_tree() const { return trees_[1 - finished_]; }
+  /// The other index, for the tick under way.
+  Index& next_index() { return indexes_[1 - finished_]; }
+  const Index& index() const { return indexes_[finished_]; }
+  const Index& spare_index() const { return indexes_[1 - finished_]; }
 
   /// That tick has finished.
   void finish(Tick tick, std::int64_t tau_us) {
@@ -95,8 +95,8 @@ class FinishedTick {
       std::unique_lock lock(finished_.mutex_);
       finished_.changed_.wait(lock, [this] { return !finished_.is_closed_; });
       if (finished_.objects_ahead_) throw std::runtime_error(ask_after_next_tick);
-      index_ = finished_.finished_;
-      ++finished_.readers_[index_];
+      number_ = finished_.finished_;
+      ++finished_.readers_[number_];
       tick = finished_.tick_;
       tau_us = finished_.tau_us_;
       objects = finished_.view_;
@@ -105,36 +105,34 @@ class FinishedTick {
     Reading& operator=(const Reading&) = delete;
     ~Reading() {
       const std::lock_guard lock(finished_.mutex_);
-      --finished_.readers_[index_];
+      --finished_.readers_[number_];
       finished_.changed_.notify_all();
     }
 
-    const TreeView<dimensions>& tree() const { return finished_.trees_[index_].view(); }
-    /// Passes when the tree is built: the tick may have been answered before.
-    const Event& built() const { return finished_.trees_[index_].built(); }
+    const Index& index() const { return finished_.indexes_[number_]; }
 
     Tick tick{};
     std::int64_t tau_us = 0;
-    ObjectsView objects;  ///< ids of what the tree holds; the rest may be ahead of it
+    ObjectsView objects;  ///< ids of what the index holds; the rest may be ahead of it
 
    private:
     FinishedTick& finished_;
-    std::size_t index_ = 0;
+    std::size_t number_ = 0;  ///< of the index
   };
 
  private:
   DeviceObjects& objects_;
-  /// Guards all below but the next tree; the engine's thread, which alone writes, reads without.
+  /// Guards all below but the next index; the engine's thread, which alone writes, reads without.
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::array<Tree, 2> trees_;
-  std::size_t finished_ = 0;  ///< the tree of the last finished tick
+  std::array<Index, 2> indexes_;
+  std::size_t finished_ = 0;  ///< the index of the last finished tick
   Tick tick_{};
   std::int64_t tau_us_ = 0;
   bool objects_ahead_ = false;
   ObjectsView view_;
   bool is_closed_ = false;
-  std::array<std::size_t, 2> readers_{};  ///< by tree
+  std::array<std::size_t, 2> readers_{};  ///< by index
 };
 
 }  // namespace starling::gpu

@@ -9,11 +9,11 @@ namespace starling::gpu {
 
 inline constexpr unsigned flat_warps_max = 16;
 
-template <int dimensions>
+using FlatNearest = NearestInShared<warp_lanes, warp_lanes>;
+
 __device__ __forceinline__ void offer_slots(const ObjectsView& objects,
                                             const Acceptance& acceptance,
-                                            const LatticePoint& position,
-                                            NearestInShared<warp_lanes>& nearest) {
+                                            const LatticePoint& position, FlatNearest& nearest) {
   constexpr unsigned ahead = 4;  // loads under way
   const LaneGroup<warp_lanes> lanes;
   const std::uint32_t first = threadIdx.x - lanes.lane;
@@ -28,8 +28,7 @@ __device__ __forceinline__ void offer_slots(const ObjectsView& objects,
     for (unsigned i = 0; i < ahead; ++i) {
       const std::uint32_t slot = begin + i * blockDim.x + lanes.lane;
       const bool is_there = points[i].x != nowhere;
-      const std::uint64_t apart_sq =
-          is_there ? distance_sq(position, to_point<dimensions>(points[i])) : 0;
+      const std::uint64_t apart_sq = is_there ? distance_sq(position, points[i]) : 0;
       const bool is_offered =
           is_there && apart_sq <= nearest.bound() && acceptance.accepts_slot(slot, objects);
       if (!any_in_warp(is_offered)) continue;
@@ -40,11 +39,9 @@ __device__ __forceinline__ void offer_slots(const ObjectsView& objects,
 }
 
 // Shared memory: a NearestInShared of `entries` for each warp. A place is a slot.
-template <int dimensions>
 __global__ void __launch_bounds__(flat_warps_max* warp_lanes)
     flat_search_kernel(const __grid_constant__ ObjectsView objects,
                        const __grid_constant__ SearchBatch batch, std::uint32_t entries) {
-  using Nearest = NearestInShared<warp_lanes>;
   extern __shared__ __align__(16) std::byte memory[];
   __shared__ std::uint32_t sizes[flat_warps_max];
   const std::uint32_t number = batch.order[blockIdx.x];
@@ -58,12 +55,12 @@ __global__ void __launch_bounds__(flat_warps_max* warp_lanes)
   const std::uint64_t bound =
       seeded_bound<warp_lanes>(batch, number, spec, acceptance, objects, position);
   const auto nearest_of = [&](unsigned warp) {
-    return Nearest(memory + warp * Nearest::bytes(entries), entries, spec.k, bound,
-                   bound < spec.filter.distance_sq_max, IdOfPlace{nullptr, objects.ids});
+    return FlatNearest(memory + warp * FlatNearest::bytes(entries), entries, spec.k, bound,
+                       bound < spec.filter.distance_sq_max, IdOfPlace{nullptr, objects.ids});
   };
   const unsigned warp = threadIdx.x / warp_lanes;
-  Nearest nearest = nearest_of(warp);
-  offer_slots<dimensions>(objects, acceptance, position, nearest);
+  FlatNearest nearest = nearest_of(warp);
+  offer_slots(objects, acceptance, position, nearest);
   nearest.settle();
   sizes[warp] = nearest.size();
   __syncthreads();

@@ -12,7 +12,6 @@ namespace starling::gpu {
 /// Of slots. A block reads them all for each search.
 inline constexpr std::uint32_t flat_slots_max = std::uint32_t{1} << 14;
 
-template <int dimensions>
 void flat_search_async(const ObjectsView& objects, const SearchBatch& batch, const Stream& stream);
 
 }  // namespace starling::gpu

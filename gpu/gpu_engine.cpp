@@ -21,8 +21,9 @@
 #include "gpu/questions.hpp"
 #include "gpu/report_delivery.hpp"
 #include "gpu/stream.hpp"
+#include "gpu/tell_host_launch.hpp"
+#include "gpu/tick_index.hpp"
 #include "gpu/tick_intake.hpp"
-#include "gpu/tree_launch.hpp"
 #include "knn/assert.hpp"
 #include "knn/engine_answers.hpp"
 #include "knn/kept_rows.hpp"
@@ -63,7 +64,8 @@ class GpuEngine final : public Engine {
         memory_(options.memory_bytes_max),
         kept_rows_(&pinned_memory()),
         objects_(memory_, stream_),
-        sort_(memory_),
+        workspace_(memory_),
+        search_sort_(memory_),
         lists_{DeviceLists(memory_), DeviceLists(memory_)},
         changes_(memory_),
         finished_(memory_, objects_),
@@ -79,8 +81,8 @@ class GpuEngine final : public Engine {
 
   EngineBytes bytes_used() const override {
     return {.state = objects_.bytes_used(),
-            .index = finished_.tree().bytes_used(),
-            .spare_index = finished_.spare_tree().bytes_used() + sort_.bytes_used()};
+            .index = finished_.index().bytes_used(),
+            .spare_index = finished_.spare_index().bytes_used() + workspace_.bytes_used()};
   }
 
   void set_result_handler(ResultHandler handler) override {
@@ -127,7 +129,7 @@ class GpuEngine final : public Engine {
   void apply_begun(BegunTick& begun, OutgoingTick& out);
   void apply_kept_rows();
   void apply(const Staging& staged, const DeviceRows& rows);
-  void build();
+  void tell_changes_async();
   void compute(std::int64_t tau_us, OutgoingTick& out);
   void answer_small(std::int64_t tau_us, OutgoingTick& out);
   void report_few(const ListMatching& matching, OutgoingTick& out);
@@ -162,7 +164,8 @@ class GpuEngine final : public Engine {
   bool queries_changed_ = false;
   bool membership_changed_ = false;
   DeviceObjects objects_;
-  typename DeviceTree<dimensions>::Sort sort_;
+  typename DeviceIndex<dimensions>::Workspace workspace_;
+  SearchSort<dimensions> search_sort_;
   int order_age_ticks_ = 0;
   std::array<DeviceLists, 2> lists_;
   std::size_t finished_lists_ = 0;
@@ -191,17 +194,20 @@ void GpuEngine<dimensions>::run_tick(BegunTick& begun) {
     const bool small = is_small(begun.staged);
     take_rows(begun, out);
     holds_rows = true;
-    if (small) answer_small(tau_us, out);
+    if (small)
+      answer_small(tau_us, out);
+    else
+      tell_changes_async();
     stream_.wait();
     if (begun.is_copied_beside)
       out.result->times.copy_in_ms = begun.copied.ms_since(begun.copy_begun);
     release_rows(begun);
     holds_rows = false;
     fail_if_asked(FaultInjection::Stage::after_rows);
-    if (!small) out.applied.record(stream_);
-    build();
-    if (!small) out.built.record(stream_);
-    if (!small) compute(tau_us, out);
+    if (small)
+      finished_.next_index().copy_async(objects_.view(), stream_);
+    else
+      compute(tau_us, out);
     fail_if_asked(FaultInjection::Stage::after_search);
     // From here on the copy to the host alone can fail.
     finished_lists_ = 1 - finished_lists_;
@@ -225,8 +231,8 @@ void GpuEngine<dimensions>::fail(const std::exception& error, OutgoingTick& out)
            of_device != nullptr && of_device->is_final());
 }
 
-/// Whether the tick is answered without an index, which is built behind it: the same few lists as
-/// last time, among few objects.
+/// Whether the tick is answered without an index: the same few lists as last time, among few
+/// objects.
 template <int dimensions>
 bool GpuEngine<dimensions>::is_small(const Staging& staged) const {
   const DevicePlan& plan = *lists_[finished_lists_].plan();
@@ -276,6 +282,7 @@ void GpuEngine<dimensions>::apply_kept_rows() {
   const DrainAtEnd drain(stream_);
   rows.copy_async(kept_rows_, stream_);
   apply(kept_rows_, rows);
+  tell_changes_async();
   stream_.wait();
   objects_.applied();
   kept_rows_.clear();
@@ -297,21 +304,22 @@ void GpuEngine<dimensions>::apply(const Staging& staged, const DeviceRows& rows)
 }
 
 template <int dimensions>
-void GpuEngine<dimensions>::build() {
-  DeviceTree<dimensions>& tree = finished_.next_tree();
-  tree.reserve(objects_.alive_count());
-  sort_.reserve(objects_.slot_count());
-  tree.build_async(objects_.view(), objects_.alive_count(), sort_, stream_);
+void GpuEngine<dimensions>::tell_changes_async() {
+  const DeviceObjects::Telling telling = objects_.to_tell();
+  tell_host_async(telling.changes, telling.host, stream_);
 }
 
 template <int dimensions>
 void GpuEngine<dimensions>::compute(std::int64_t tau_us, OutgoingTick& out) {
+  out.applied.record(stream_);
+  TickIndex<dimensions>& index = finished_.next_index();
+  index.build_async(objects_, workspace_, stream_);
+  out.built.record(stream_);
   DeviceLists& last = last_lists();
   DeviceLists& now = next_lists();
   now.lay_out(next_plan(), stream_);
-  const TreeView<dimensions>& tree = finished_.next_tree().view();
   search_lists(now, tau_us, [&](const SearchBatch& batch) {
-    search_async<dimensions>(tree, objects_.view(), batch, stream_);
+    index.search_async(objects_.view(), batch, stream_);
   });
   out.searched.record(stream_);
   ListMatching matching;
@@ -333,7 +341,7 @@ void GpuEngine<dimensions>::answer_small(std::int64_t tau_us, OutgoingTick& out)
   DeviceLists& now = next_lists();
   now.lay_out(last_lists().plan(), stream_);
   search_lists(now, tau_us, [this](const SearchBatch& batch) {
-    flat_search_async<dimensions>(objects_.view(), batch, stream_);
+    flat_search_async(objects_.view(), batch, stream_);
   });
   out.searched.record(stream_);
   report_few({}, out);
@@ -343,8 +351,10 @@ template <int dimensions>
 void GpuEngine<dimensions>::report_few(const ListMatching& matching, OutgoingTick& out) {
   const DevicePlan& plan = *next_lists().plan();
   out.reserve_on_host({plan.room(), plan.room(), plan.list_count()}, matching.removals);
-  changes_.report_few_async(last_lists(), next_lists(), matching, objects_.view(), out.on_host(),
-                            out.size_on_host(), stream_);
+  const DeviceObjects::Telling telling = objects_.to_tell();
+  changes_.report_few_async(last_lists(), next_lists(), matching, objects_.view(),
+                            {out.on_host(), out.size_on_host(), telling.changes, telling.host},
+                            stream_);
   out.stored_async(stream_);
 }
 
@@ -358,14 +368,14 @@ std::shared_ptr<DevicePlan> GpuEngine<dimensions>::next_plan() {
   const bool in_order =
       !plan->directory().has_moving_anchors || ++order_age_ticks_ < order_age_ticks_max;
   if (same_lists && in_order) return plan;
-  const DeviceTree<dimensions>& tree = finished_.next_tree();
+  const DeviceIndex<dimensions>& index = finished_.next_index().index();
   if (!same_lists) {
     if (std::ranges::any_of(queries_, is_every_object)) objects_.fetch(stream_);
     plan = std::make_shared<DevicePlan>(memory_, queries_, objects_);
-    sort_.reserve(plan->list_count());
-    plan->number_by_place(tree, objects_.view(), sort_, stream_);
+    search_sort_.reserve(plan->list_count());
+    plan->template number_by_place<dimensions>(index, objects_.view(), search_sort_, stream_);
   } else {
-    plan->order_async(tree, objects_.view(), sort_, stream_);
+    plan->template order_async<dimensions>(index, objects_.view(), search_sort_, stream_);
   }
   order_age_ticks_ = 0;
   queries_changed_ = membership_changed_ = false;
@@ -384,12 +394,12 @@ void GpuEngine<dimensions>::search_lists(DeviceLists& now, std::int64_t tau_us,
     if (is_seeded) {
       batch.last_counts = last.counts;
       batch.last_slots = last.slots;
-      batch.last_leaves = last_lists().leaves().data();
+      batch.last_leaves = last_lists().notes().data();
     }
     batch.counts = lists.counts;
     batch.neighbors = lists.neighbors;
     batch.slots = lists.slots;
-    batch.leaves = now.leaves().data();
+    batch.leaves = batch.postponed = now.notes().data();
     search(batch);
   });
 }
@@ -419,7 +429,7 @@ Answers GpuEngine<dimensions>::answer(std::span<const OneShotQuery> queries,
   Answers answers;
   answers.tick = reading.tick;
   answers.tau_us = reading.tau_us;
-  asker.answer(queries, reading.tree(), reading.built(), reading.objects, reading.tau_us, answers);
+  asker.answer(queries, reading.index(), reading.objects, reading.tau_us, answers);
   return answers;
 }
 
@@ -455,11 +465,12 @@ void GpuEngine<dimensions>::take_state(const EngineState& state) {
   const DrainAtEnd drain(stream_);
   rows.copy_async(staged, stream_);
   apply(staged, rows);
+  tell_changes_async();
   stream_.wait();
   objects_.applied();
   queries_changed_ = true;
   import_lists(state, last_lists(), memory_, stream_);
-  build();
+  finished_.next_index().build_async(objects_, workspace_, stream_);
   stream_.wait();
   finished_.finish(state.tick, state.tau_us);
   if (state.objects_ahead) finished_.fail();

@@ -1,6 +1,6 @@
-// A group of lanes a search; the searches of a warp, which are neighbours, walk the tree together.
-// A node that any of them wants is visited by all: each tests its children, or its share of a
-// leaf's objects, against its own bound.
+// A group of lanes a search of the tree; the searches of a warp, which are neighbours, walk the
+// tree together. A node that any of them wants is visited by all: each tests its children, or its
+// share of a leaf's objects, against its own bound.
 #pragma once
 
 #include "gpu/lane_group.cuh"
@@ -8,6 +8,7 @@
 #include "gpu/pending_children.cuh"
 #include "gpu/search_kernel.cuh"
 #include "gpu/seeded_bound.cuh"
+#include "gpu/tree_key.cuh"
 
 namespace starling::gpu {
 
@@ -16,13 +17,13 @@ inline constexpr unsigned group_search_threads = 128;
 /// the few spilled words cost (docs/measurements/h200.md).
 inline constexpr unsigned group_search_blocks = 8;
 
-template <int dimensions, unsigned lanes>
+template <unsigned lanes>
 class GroupSearch {
  public:
-  using Nearest = NearestInShared<lanes>;
+  using Nearest = NearestInShared<lanes, leaf_objects>;
 
   /// `is_searching`: not a lane of a group that has nothing to search.
-  __device__ GroupSearch(const TreeView<dimensions>& tree, const ObjectsView& objects,
+  __device__ GroupSearch(const TreeView& tree, const ObjectsView& objects,
                          const Acceptance& acceptance, const LatticePoint& position,
                          bool is_searching, const Nearest& nearest)
       : tree_(tree),
@@ -101,7 +102,7 @@ class GroupSearch {
     return nearest_.tighten(is_first);
   }
 
-  const TreeView<dimensions>& tree_;
+  const TreeView& tree_;
   const ObjectsView& objects_;
   const Acceptance& acceptance_;
   LatticePoint position_;
@@ -110,27 +111,40 @@ class GroupSearch {
   Nearest nearest_;
 };
 
+/// The last leaf that begins at or before the key; the first leaf if none does.
+__device__ inline std::uint32_t find_leaf(const TreeView& tree, TreeKey key) {
+  std::uint32_t low = 0;
+  std::uint32_t high = tree.nodes[0];
+  while (high - low > 1) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    (tree.leaf_keys[middle] <= key ? low : high) = middle;
+  }
+  return low;
+}
+
+__device__ inline TreeKey search_key(const TreeView& tree, const LatticePoint& position) {
+  return key_of(position, *tree.bounds);
+}
+
 /// The leaf of last tick's nearest neighbour, where that is still close, or the query's own.
-template <int dimensions>
-__device__ __forceinline__ std::uint32_t home_leaf(const TreeView<dimensions>& tree,
-                                                   const SearchBatch& batch, std::uint32_t number,
-                                                   const LatticePoint& position,
-                                                   std::uint64_t bound) {
+__device__ inline std::uint32_t home_leaf(const TreeView& tree, const SearchBatch& batch,
+                                          std::uint32_t number, const LatticePoint& position,
+                                          std::uint64_t bound) {
   if (batch.last_counts != nullptr && batch.last_counts[number] > 0) {
     const std::uint32_t leaf = min(batch.last_leaves[number], tree.nodes[0] - 1);
     if (box_distance_sq(position, tree.boxes[leaf]) <= bound / 8) return leaf;
   }
-  return find_leaf(tree, key_of<dimensions>(position, *tree.bounds, tree.axis_bits));
+  return find_leaf(tree, search_key(tree, position));
 }
 
 // `lanes` lanes a search of the batch. Shared memory: `entries` entries of NearestInShared for each
 // search of a block.
-template <int dimensions, unsigned lanes>
+template <unsigned lanes>
 __global__ void __launch_bounds__(group_search_threads, group_search_blocks)
-    group_search_kernel(const __grid_constant__ TreeView<dimensions> tree,
+    group_search_kernel(const __grid_constant__ TreeView tree,
                         const __grid_constant__ ObjectsView objects,
                         const __grid_constant__ SearchBatch batch, std::uint32_t entries) {
-  using Nearest = NearestInShared<lanes>;
+  using Nearest = NearestInShared<lanes, leaf_objects>;
   extern __shared__ __align__(16) std::byte memory[];
   const std::uint64_t i = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / lanes;
   const LaneGroup<lanes> group;
@@ -152,7 +166,7 @@ __global__ void __launch_bounds__(group_search_threads, group_search_blocks)
   const Nearest nearest(memory + threadIdx.x / lanes * Nearest::bytes(entries), entries, spec.k,
                         bound, bound < spec.filter.distance_sq_max,
                         IdOfPlace{tree.slots, objects.ids});
-  GroupSearch<dimensions, lanes> search(tree, objects, acceptance, position, is_searching, nearest);
+  GroupSearch<lanes> search(tree, objects, acceptance, position, is_searching, nearest);
   search.run(home);
   const std::uint64_t room = batch.rooms[number];
   const std::uint32_t count = search.nearest().for_each(

@@ -1,10 +1,8 @@
-// Places of positions on a Hilbert curve through the bounds of all objects. Runs of neighbours on
-// the curve are compact, which Morton order's are not: the boxes of the tree overlap less.
+// Places of cells on a Hilbert curve. Runs of neighbours on it are compact, which Morton order's
+// are not: boxes around them overlap less.
 #pragma once
 
 #include <cstdint>
-
-#include "gpu/tree_view.hpp"
 
 namespace starling::gpu {
 
@@ -63,37 +61,14 @@ __device__ inline void to_hilbert(std::uint32_t (&cell)[3], int bits) {
   for (int d = 0; d < 3; ++d) cell[d] ^= flips;
 }
 
-/// The key of slots without a living object: the last in order, and nobody else's.
-template <int dimensions>
-__device__ typename TreeTypes<dimensions>::Key key_of_nobody(int axis_bits) {
-  using Key = typename TreeTypes<dimensions>::Key;
-  return ~Key{0} >> (8 * sizeof(Key) - static_cast<unsigned>(dimensions * axis_bits));
+/// The place on the curve of a cell, given by coordinates of `bits` bits each.
+__device__ inline std::uint32_t hilbert_key(std::uint32_t (&cell)[2], int bits) {
+  to_hilbert(cell, bits);
+  return spread_by_2(cell[0]) << 1 | spread_by_2(cell[1]);
 }
-
-/// A position outside the bounds has the key of the nearest inside.
-template <int dimensions>
-__device__ typename TreeTypes<dimensions>::Key key_of(const LatticePoint& point,
-                                                      const Bounds& bounds, int axis_bits) {
-  using Key = typename TreeTypes<dimensions>::Key;
-  const std::int32_t coordinates[3] = {point.x, point.y, point.z};
-  std::uint32_t extent = 0;
-  for (int d = 0; d < dimensions; ++d)
-    extent = max(extent, static_cast<std::uint32_t>(bounds.max[d] - bounds.min[d]));
-  const int shift = max(32 - __clz(static_cast<int>(extent)) - axis_bits, 0);
-  std::uint32_t cell[dimensions];
-  for (int d = 0; d < dimensions; ++d) {
-    const std::int32_t inside = min(max(coordinates[d], bounds.min[d]), bounds.max[d]);
-    cell[d] = static_cast<std::uint32_t>(inside - bounds.min[d]) >> shift;
-  }
-  to_hilbert(cell, axis_bits);
-  Key key = 0;
-  for (int d = 0; d < dimensions; ++d) {
-    if constexpr (dimensions == 2)
-      key |= spread_by_2(cell[d]) << (dimensions - 1 - d);
-    else
-      key |= spread_by_3(cell[d]) << (dimensions - 1 - d);
-  }
-  return min(key, key_of_nobody<dimensions>(axis_bits) - 1);
+__device__ inline std::uint64_t hilbert_key(std::uint32_t (&cell)[3], int bits) {
+  to_hilbert(cell, bits);
+  return spread_by_3(cell[0]) << 2 | spread_by_3(cell[1]) << 1 | spread_by_3(cell[2]);
 }
 
 }  // namespace starling::gpu

@@ -13,12 +13,10 @@ bool ListChanges::are_few(const DevicePlan& plan) {
 
 void ListChanges::report_few_async(DeviceLists& last, DeviceLists& now,
                                    const ListMatching& matching, const ObjectsView& objects,
-                                   const ReportsView& reports, ReportSize* total,
-                                   const Stream& stream) {
+                                   const HostStores& stores, const Stream& stream) {
   const DevicePlan& plan = *now.plan();
   gpu::report_few_async(plan.device_rows(), plan.list_count(), now.view(), last.view(),
-                        last_searches(last, now, matching, stream), objects, reports, total,
-                        stream);
+                        last_searches(last, now, matching, stream), objects, stores, stream);
 }
 
 const std::uint32_t* ListChanges::last_searches(DeviceLists& last, DeviceLists& now,

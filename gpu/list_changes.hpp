@@ -19,11 +19,9 @@ class ListChanges {
 
   /// Whether report_few_async may be asked.
   static bool are_few(const DevicePlan& plan);
-  /// Enqueues what compare and collect_async do together, straight to the host: `reports` and
-  /// `total` are pinned memory with room for all lists.
+  /// Enqueues what compare and collect_async do together, straight to the host.
   void report_few_async(DeviceLists& last, DeviceLists& now, const ListMatching& matching,
-                        const ObjectsView& objects, const ReportsView& reports, ReportSize* total,
-                        const Stream& stream);
+                        const ObjectsView& objects, const HostStores& stores, const Stream& stream);
 
   /// Compares, and waits for the stream to know how much is to be reported. `matching` says what
   /// became of the last plan's lists, if the plan is another one.

@@ -104,8 +104,7 @@ static_assert(few_lists_max <= few_lists_threads);
 // One block, a warp a list at a time, a thread a list for the sums.
 __global__ void __launch_bounds__(few_lists_threads)
     report_few_kernel(const ListRow* rows, std::uint32_t lists, ListsView now, ListsView last,
-                      const std::uint32_t* last_searches, ObjectsView objects, ReportsView reports,
-                      ReportSize* total) {
+                      const std::uint32_t* last_searches, ObjectsView objects, HostStores stores) {
   using Scan = cub::BlockScan<ReportSize, few_lists_threads>;
   __shared__ typename Scan::TempStorage scan;
   __shared__ ReportSize sizes[few_lists_max];
@@ -122,10 +121,14 @@ __global__ void __launch_bounds__(few_lists_threads)
   Scan(scan).ExclusiveScan(has_list ? sizes[threadIdx.x] : ReportSize{}, sum, ReportSize{},
                            cuda::std::plus<>{}, all);
   if (has_list) before[threadIdx.x] = sum;
-  if (threadIdx.x == 0) *total = all;
+  if (threadIdx.x == 0) {
+    *stores.size = all;
+    *stores.changes_told = *stores.changes;
+  }
   __syncthreads();
   for (std::uint32_t list = warp_index(); list < lists; list += warps)
-    if (sizes[list].lists != 0) write_report(rows[list], before[list], now, objects, reports);
+    if (sizes[list].lists != 0)
+      write_report(rows[list], before[list], now, objects, stores.reports);
 }
 
 __global__ void copy_lists_kernel(ListsView now, ObjectsView objects, ListCopy copy) {

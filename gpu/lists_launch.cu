@@ -45,10 +45,9 @@ void collect_async(const ListRow* rows, std::uint32_t lists, const ListsView& no
 
 void report_few_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
                       const ListsView& last, const std::uint32_t* last_searches,
-                      const ObjectsView& objects, const ReportsView& reports, ReportSize* total,
-                      const Stream& stream) {
-  report_few_kernel<<<1, few_lists_threads, 0, stream.get()>>>(
-      rows, lists, now, last, last_searches, objects, reports, total);
+                      const ObjectsView& objects, const HostStores& stores, const Stream& stream) {
+  report_few_kernel<<<1, few_lists_threads, 0, stream.get()>>>(rows, lists, now, last,
+                                                               last_searches, objects, stores);
   check_launch();
 }
 

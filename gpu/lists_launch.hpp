@@ -76,12 +76,18 @@ void collect_async(const ListRow* rows, std::uint32_t lists, const ListsView& no
 /// small tick is over before the host could have learned how much to copy.
 inline constexpr std::uint32_t few_lists_max = 256;
 
+/// What that kernel stores to pinned memory.
+struct HostStores {
+  ReportsView reports;  ///< with room for all lists
+  ReportSize* size = nullptr;
+  const ObjectChanges* changes = nullptr;  ///< the device's, and where they are told
+  ObjectChanges* changes_told = nullptr;
+};
+
 /// Compares and writes, in order of the lists, as compare_async and collect_async together.
-/// `reports` and `total` are pinned memory, with room for all lists.
 void report_few_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
                       const ListsView& last, const std::uint32_t* last_searches,
-                      const ObjectsView& objects, const ReportsView& reports, ReportSize* total,
-                      const Stream& stream);
+                      const ObjectsView& objects, const HostStores& stores, const Stream& stream);
 
 /// Copies lists one by one: to firsts[i] on goes that of searches[i], to first_states[i] on, unless
 /// it is ReportedList::no_state, what is reported beside ids; and counts[i] is written.

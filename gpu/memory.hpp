@@ -160,6 +160,14 @@ void copy_to_device_async(std::span<const T> from, DeviceBuffer<T>& to, const St
 }
 
 template <class T>
+void copy_on_device_async(const T* from, DeviceBuffer<T>& to, std::size_t count,
+                          const Stream& stream) {
+  if (count == 0) return;
+  check(
+      cudaMemcpyAsync(to.data(), from, count * sizeof(T), cudaMemcpyDeviceToDevice, stream.get()));
+}
+
+template <class T>
 void copy_to_host_async(const T* from, std::span<T> to, const Stream& stream) {
   if (to.empty()) return;
   check(cudaMemcpyAsync(to.data(), from, to.size_bytes(), cudaMemcpyDeviceToHost, stream.get()));

@@ -14,20 +14,19 @@ __host__ __device__ constexpr std::uint32_t size_limit(std::uint32_t k) {
   return k + (k / 2 > slack_min ? k / 2 : slack_min);
 }
 
+/// How many entries serve such a search, to which `offered_max` are offered at once.
+constexpr std::uint32_t entries_for(std::uint32_t k, std::uint32_t offered_max) {
+  return std::bit_ceil(size_limit(k) + offered_max);
+}
+
 /// A buffer to which candidates are appended by ballot. When much more than k are within the bound,
 /// that is lowered until few more are; who is beyond it then leaves the buffer when that is full.
-/// All lanes of a warp call at once, whatever their groups hold.
-template <unsigned lanes>
+/// `offered_max` may be offered between two calls of tighten(), for which entries_for() leaves
+/// room. All lanes of a warp call at once, whatever their groups hold.
+template <unsigned lanes, std::uint32_t offered_max>
 class NearestInShared {
  public:
   using Group = LaneGroup<lanes>;
-
-  /// Objects offered between two calls of tighten.
-  static constexpr std::uint32_t offered_max = lanes > leaf_objects ? lanes : leaf_objects;
-
-  static std::uint32_t entries_for(std::uint32_t k_max) {
-    return std::bit_ceil(size_limit(k_max) + offered_max);
-  }
 
   /// Of memory; a little more than the entries, so that what the searches of a warp read at once
   /// lies in different banks.
@@ -51,7 +50,7 @@ class NearestInShared {
   /// Nobody beyond this enters any more.
   __device__ std::uint64_t bound() const { return bound_; }
 
-  /// Call after each leaf: lowers the bound if much more than k are within it; after the first leaf
+  /// Call after offers: lowers the bound if much more than k are within it; after the first leaf
   /// already if more are. Whether any bound of the warp may have become less.
   __device__ __forceinline__ bool tighten(bool is_first) {
     const std::uint32_t limit = is_first ? k_ : size_limit(k_);
@@ -59,6 +58,16 @@ class NearestInShared {
     if (is_lowered) lower_bound(limit);
     if (any_in_warp(size_ > entries_ - offered_max)) compact();
     return is_lowered;
+  }
+
+  /// Lowers the bound to the farthest of those within it, if they are k or more. Whether they are.
+  __device__ bool close() {
+    tighten(true);
+    if (any_in_warp(size_ > near_)) compact();
+    __syncwarp();
+    const std::uint64_t reach = farthest(*this, size_);
+    if (near_ >= k_) bound_ = min(bound_, reach);
+    return near_ >= k_;
   }
 
   /// Each lane offers one, or not. There is room.

@@ -35,13 +35,12 @@ void close_gaps(Answers& answers) {
 
 template <int dimensions>
 void Questions<dimensions>::answer(std::span<const OneShotQuery> queries,
-                                   const TreeView<dimensions>& tree, const Event& built,
-                                   const ObjectsView& objects, std::int64_t tau_us,
-                                   Answers& answers) {
+                                   const TickIndex<dimensions>& index, const ObjectsView& objects,
+                                   std::int64_t tau_us, Answers& answers) {
   if (queries.empty()) return;
   lay_out(queries);
   const DrainAtEnd drain(stream_);
-  stream_.begin_after(built);
+  stream_.begin_after(index.ready());
   copy_to_device_async(std::span<const SearchSpec>(host_specs_), specs_, stream_);
   copy_to_device_async(std::span<const std::uint64_t>(host_rooms_), rooms_, stream_);
   copy_to_device_async(std::span<const std::uint32_t>(host_order_), order_, stream_);
@@ -61,8 +60,8 @@ void Questions<dimensions>::answer(std::span<const OneShotQuery> queries,
     batch.counts = counts_.data();
     batch.neighbors = neighbors_.data();
     batch.slots = slots_.data();
-    batch.leaves = leaves_.data();
-    search_async<dimensions>(tree, objects, batch, stream_);
+    batch.leaves = batch.postponed = notes_.data();
+    index.search_async(objects, batch, stream_);
   }
   const std::uint64_t first = answers.neighbors.size();
   host_counts_.resize(queries.size());
@@ -104,7 +103,7 @@ void Questions<dimensions>::lay_out(std::span<const OneShotQuery> queries) {
   counts_.reserve(queries.size());
   neighbors_.reserve_cleared(room_, stream_);  // copied with the room that lists do not fill
   slots_.reserve(room_);
-  leaves_.reserve(queries.size());
+  notes_.reserve(queries.size() + 1);
 }
 
 template class Questions<2>;

@@ -1,4 +1,4 @@
-// One-shot questions against one tree, on a stream of their own. GpuEngine has one asker for the
+// One-shot questions against one index, on a stream of their own. GpuEngine has one asker for the
 // question thread and one for between ticks.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include "gpu/device_plan.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/search_launch.hpp"
-#include "gpu/tree_launch.hpp"
+#include "gpu/tick_index.hpp"
 #include "knn/engine.hpp"
 
 namespace starling::gpu {
@@ -27,13 +27,12 @@ class Questions {
         counts_(memory),
         neighbors_(memory),
         slots_(memory),
-        leaves_(memory) {}
+        notes_(memory) {}
 
-  /// Appends the answers, waited for; the tree is read once `built` has passed. Throws DeviceError,
-  /// std::bad_alloc, and std::runtime_error beyond the memory's limit.
-  void answer(std::span<const OneShotQuery> queries, const TreeView<dimensions>& tree,
-              const Event& built, const ObjectsView& objects, std::int64_t tau_us,
-              Answers& answers);
+  /// Appends the answers, waited for. Throws DeviceError, std::bad_alloc, and std::runtime_error
+  /// beyond the memory's limit.
+  void answer(std::span<const OneShotQuery> queries, const TickIndex<dimensions>& index,
+              const ObjectsView& objects, std::int64_t tau_us, Answers& answers);
 
  private:
   void lay_out(std::span<const OneShotQuery> queries);
@@ -50,7 +49,7 @@ class Questions {
   DeviceBuffer<std::uint32_t> counts_;
   DeviceBuffer<Neighbor> neighbors_;
   DeviceBuffer<Slot> slots_;
-  DeviceBuffer<std::uint32_t> leaves_;
+  DeviceBuffer<std::uint32_t> notes_;
 };
 
 extern template class Questions<2>;

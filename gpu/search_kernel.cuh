@@ -1,8 +1,8 @@
-// What a search is made of: whom a search accepts, the total order, and where it starts.
+// What the searches of every index are made of: where one is, whom it accepts, the total order.
 #pragma once
 
 #include "gpu/distance.cuh"
-#include "gpu/hilbert.cuh"
+#include "gpu/launch_grid.cuh"
 #include "gpu/search_launch.hpp"
 
 namespace starling::gpu {
@@ -55,33 +55,18 @@ __device__ inline bool find_position(const SearchSpec& spec, const ObjectsView& 
   return true;
 }
 
-/// The last leaf that begins at or before the key; the first leaf if none does.
-template <int dimensions>
-__device__ std::uint32_t find_leaf(const TreeView<dimensions>& tree,
-                                   typename TreeTypes<dimensions>::Key key) {
-  std::uint32_t low = 0;
-  std::uint32_t high = tree.nodes[0];
-  while (high - low > 1) {
-    const std::uint32_t middle = low + (high - low) / 2;
-    (tree.leaf_keys[middle] <= key ? low : high) = middle;
-  }
-  return low;
-}
-
-// A thread an entry.
-template <int dimensions>
-__global__ void search_keys_kernel(TreeView<dimensions> tree, ObjectsView objects,
-                                   const SearchSpec* specs, const std::uint32_t* numbers,
-                                   std::uint32_t count, typename TreeTypes<dimensions>::Key* keys,
-                                   std::uint32_t* values) {
-  const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i >= count) return;
+// A thread an entry. `Index` is a view; search_key() gives a position's place in it.
+template <class Index, class Key>
+__global__ void search_keys_kernel(const __grid_constant__ Index index,
+                                   const __grid_constant__ ObjectsView objects,
+                                   const __grid_constant__ SearchKeys<Key> searches) {
+  const std::uint64_t i = thread_index();
+  if (i >= searches.count) return;
+  const std::uint32_t number = searches.numbers[i];
   LatticePoint position;
-  const bool is_somewhere = find_position(specs[numbers[i]], objects, position);
-  keys[i] = is_somewhere && tree.count > 0
-                ? key_of<dimensions>(position, *tree.bounds, tree.axis_bits)
-                : 0;
-  values[i] = numbers[i];
+  const bool is_somewhere = find_position(searches.specs[number], objects, position);
+  searches.keys[i] = is_somewhere && index.count > 0 ? search_key(index, position) : 0;
+  searches.values[i] = number;
 }
 
 }  // namespace starling::gpu

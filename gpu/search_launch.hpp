@@ -1,9 +1,11 @@
-// Exact k-NN over a DeviceTree: eight lanes a search, sixteen for large k.
+// Exact k-NN over an index of a tick. On the plane a thread serves a search where k is small, else
+// a warp; in space eight lanes do, or sixteen.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "gpu/grid_view.hpp"
 #include "gpu/objects_launch.hpp"
 #include "gpu/stream.hpp"
 #include "gpu/tree_view.hpp"
@@ -29,7 +31,7 @@ struct SearchBatch {
   std::uint32_t k_max = 0;               ///< at least every k of the batch
   std::int64_t tau_us = 0;
 
-  /// Of the same searches' lists last tick, to start from; null: there are none.
+  /// For the tree, of the same searches' lists last tick, to start from; null: there are none.
   const std::uint32_t* last_counts = nullptr;
   const Slot* last_slots = nullptr;
   const std::uint32_t* last_leaves = nullptr;
@@ -37,22 +39,35 @@ struct SearchBatch {
   std::uint32_t* counts = nullptr;  ///< written, by search: how many were found
   Neighbor* neighbors = nullptr;    ///< written from rooms on, nearest first
   Slot* slots = nullptr;            ///< written: the same neighbours' slots
-  std::uint32_t* leaves = nullptr;  ///< written, by search: the nearest's leaf
+
+  /// The tree's: written, by search: the leaf of its nearest.
+  std::uint32_t* leaves = nullptr;
+  /// The grid's to work in: how many searches a warp does after all, and their numbers.
+  std::uint32_t* postponed = nullptr;
 };
 
 /// Searches of like k are searched together: each is in the first class that holds its k. In the
-/// first two eight lanes serve a search, in the others sixteen.
+/// first two a thread of the grid's serves a search or eight lanes of the tree's, in the others a
+/// warp or sixteen lanes.
 inline constexpr std::uint32_t k_class_limits[] = {16, 32, 128, 1024};
 
-template <int dimensions>
-void search_async(const TreeView<dimensions>& tree, const ObjectsView& objects,
-                  const SearchBatch& batch, const Stream& stream);
+void search_async(const GridView& grid, const ObjectsView& objects, const SearchBatch& batch,
+                  const Stream& stream);
+void search_async(const TreeView& tree, const ObjectsView& objects, const SearchBatch& batch,
+                  const Stream& stream);
 
 /// The places of searches as sort keys, with their numbers: `numbers[i]` is any permutation.
-template <int dimensions>
-void search_keys_async(const TreeView<dimensions>& tree, const ObjectsView& objects,
-                       const SearchSpec* specs, const std::uint32_t* numbers, std::uint32_t count,
-                       typename TreeTypes<dimensions>::Key* keys, std::uint32_t* values,
-                       const Stream& stream);
+template <class Key>
+struct SearchKeys {
+  const SearchSpec* specs = nullptr;
+  const std::uint32_t* numbers = nullptr;
+  std::uint32_t count = 0;
+  Key* keys = nullptr;              ///< written
+  std::uint32_t* values = nullptr;  ///< written
+};
+void search_keys_async(const GridView& grid, const ObjectsView& objects,
+                       const SearchKeys<GridKey>& searches, const Stream& stream);
+void search_keys_async(const TreeView& tree, const ObjectsView& objects,
+                       const SearchKeys<TreeKey>& searches, const Stream& stream);
 
 }  // namespace starling::gpu

@@ -1,0 +1,87 @@
+#include "gpu/hilbert.cuh"
+#include "gpu/launch_grid.cuh"
+#include "gpu/search_launch.hpp"
+#include "gpu/thread_search_kernel.cuh"
+#include "gpu/warp_search_kernel.cuh"
+
+namespace starling::gpu {
+
+/// A position outside the grid has the key of the nearest inside.
+__device__ GridKey search_key(const GridView& grid, const LatticePoint& position) {
+  const GridGeometry& geometry = *grid.geometry;
+  const std::uint32_t extent = max(geometry.extent_x, geometry.extent_y);
+  const int shift = max(32 - __clz(static_cast<int>(extent)) - grid_key_bits / 2, 0);
+  const auto inside = [shift](std::int32_t at, std::int32_t min, std::uint32_t axis_extent) {
+    return static_cast<std::uint32_t>(along(at, min, axis_extent, 1)) >> shift;
+  };
+  std::uint32_t cell[2] = {inside(position.x, geometry.min_x, geometry.extent_x),
+                           inside(position.y, geometry.min_y, geometry.extent_y)};
+  return hilbert_key(cell, grid_key_bits / 2);
+}
+
+namespace {
+
+/// Small blocks for few searches, so that every multiprocessor has some.
+unsigned threads_for(std::uint32_t searches) {
+  if (searches >= 200'000) return thread_search_threads;
+  return searches >= 60'000 ? thread_search_threads / 2 : thread_search_threads / 4;
+}
+
+template <int k_limit>
+void search_by_thread_async(const GridView& grid, const ObjectsView& objects,
+                            const SearchBatch& batch, const Stream& stream) {
+  const unsigned threads = threads_for(batch.count);
+  const std::size_t shared_bytes = threads / warp_lanes * ThreadSearchShape<k_limit>::warp_bytes;
+  thread_search_kernel<k_limit>
+      <<<blocks_for(batch.count, threads), threads, shared_bytes, stream.get()>>>(grid, objects,
+                                                                                  batch);
+  check_launch();
+}
+
+/// At most so many blocks, which a kernel that finds nothing to do gets through in microseconds.
+constexpr unsigned warp_blocks_max = 2048;
+
+template <WarpShare share>
+void search_by_warp_async(const GridView& grid, const ObjectsView& objects,
+                          const SearchBatch& batch, const Stream& stream) {
+  const std::uint32_t entries = entries_for(batch.k_max, warp_lanes);
+  const std::size_t warp_bytes = WarpSearch::Nearest::bytes(entries);
+  const unsigned threads = threads_that_fit(warp_search_threads, warp_bytes / warp_lanes);
+  const std::size_t shared_bytes = threads / warp_lanes * warp_bytes;
+  const auto kernel = warp_search_kernel<share>;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(shared_bytes)));
+  const unsigned blocks = blocks_for(std::uint64_t{batch.count} * warp_lanes, threads);
+  kernel<<<std::min(blocks, warp_blocks_max), threads, shared_bytes, stream.get()>>>(
+      grid, objects, batch, entries);
+  check_launch();
+}
+
+}  // namespace
+
+void search_async(const GridView& grid, const ObjectsView& objects, const SearchBatch& batch,
+                  const Stream& stream) {
+  if (batch.count == 0) return;
+  if (batch.k_max > 32) {
+    search_by_warp_async<WarpShare::all>(grid, objects, batch, stream);
+    return;
+  }
+  check(cudaMemsetAsync(batch.postponed, 0, sizeof(std::uint32_t), stream.get()));
+  if (batch.k_max <= 10)
+    search_by_thread_async<10>(grid, objects, batch, stream);
+  else if (batch.k_max <= 16)
+    search_by_thread_async<16>(grid, objects, batch, stream);
+  else
+    search_by_thread_async<32>(grid, objects, batch, stream);
+  search_by_warp_async<WarpShare::postponed>(grid, objects, batch, stream);
+}
+
+void search_keys_async(const GridView& grid, const ObjectsView& objects,
+                       const SearchKeys<GridKey>& searches, const Stream& stream) {
+  if (searches.count == 0) return;
+  search_keys_kernel<<<blocks_for(searches.count), block_threads, 0, stream.get()>>>(grid, objects,
+                                                                                     searches);
+  check_launch();
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,417 @@
+// A thread a search on the plane, for small k and filters that do not read objects. What it finds
+// it orders by rounded distances; where these leave doubt, and where too much would have to be
+// scanned, the search is postponed: a warp does it anew.
+#pragma once
+
+#include <bit>
+
+#include "gpu/grid_window.cuh"
+#include "gpu/lane_group.cuh"
+#include "gpu/search_kernel.cuh"
+
+namespace starling::gpu {
+
+inline constexpr unsigned thread_search_threads = 128;
+
+/// What a kernel for k up to `k_limit` takes.
+template <int k_limit>
+struct ThreadSearchShape {
+  static constexpr int number_bits = std::bit_width(static_cast<unsigned>(k_limit));
+  /// A window of more runs is left to a warp.
+  static constexpr int runs_max = k_limit <= 10 ? 16 : k_limit <= 16 ? 20 : 28;
+  /// Results that are written at once.
+  static constexpr int share = k_limit <= 10 ? 10 : 8;
+  static_assert(k_limit % share == 0);
+  static constexpr std::size_t places_bytes = (k_limit + 1) * warp_lanes * sizeof(std::uint32_t);
+  static constexpr std::size_t begins_bytes = runs_max * warp_lanes * sizeof(std::uint32_t);
+  static constexpr std::size_t counts_bytes = runs_max * warp_lanes * sizeof(std::uint16_t);
+  /// Shared memory of a warp: for each lane a column of k_limit + 1 places, and the runs' begins
+  /// and counts.
+  static constexpr std::size_t warp_bytes = places_bytes + begins_bytes + counts_bytes;
+};
+
+/// Of what a thread finds the nearest k_limit + 1, as ascending keys in registers: the upper bits
+/// of a squared distance in float, and the number under which shared memory has the place. A key
+/// that goes leaves its number to the one that comes.
+template <int k_limit>
+class NearestKeys {
+ public:
+  using Shape = ThreadSearchShape<k_limit>;
+  static constexpr std::uint32_t number_mask = (1u << Shape::number_bits) - 1;
+  static constexpr std::uint32_t infinity = 0x7f800000;  ///< as a float, and behind all distances
+
+  /// `places` is the lane's column.
+  __device__ explicit NearestKeys(std::uint32_t* places) : places_(places) {
+#pragma unroll
+    for (int i = 0; i <= k_limit; ++i) keys_[i] = infinity | i;
+  }
+
+  __device__ static std::uint32_t key_of(float distance_sq) {
+    return __float_as_uint(distance_sq) & ~number_mask;
+  }
+
+  /// Two candidates at neighbouring places, by key_of() or infinity.
+  __device__ __forceinline__ void offer(std::uint32_t key, std::uint32_t next_key,
+                                        std::uint32_t place) {
+    const std::uint32_t last = keys_[k_limit];
+    const std::uint32_t last_but_one = keys_[k_limit - 1];
+    const bool next_first = next_key < key;
+    const std::uint32_t first = min(key, next_key) | (last & number_mask);
+    if (first >= last) return;
+    places_[(last & number_mask) * warp_lanes] = place + (next_first ? 1 : 0);
+    std::uint32_t second = max(key, next_key) | (last_but_one & number_mask);
+    if (second < last_but_one)
+      places_[(last_but_one & number_mask) * warp_lanes] = place + (next_first ? 0 : 1);
+    else
+      second = ~0u;
+    insert(min(first, second), max(first, second));
+  }
+
+  __device__ std::uint32_t key(int rank) const {
+    return keys_[rank];
+  }
+  /// The same for a rank that the compiler does not know.
+  __device__ std::uint32_t key_at(int rank) const {
+    std::uint32_t key = keys_[0];
+#pragma unroll
+    for (int i = 1; i <= k_limit; ++i)
+      if (i == rank) key = keys_[i];
+    return key;
+  }
+  __device__ std::uint32_t place_of(std::uint32_t key) const {
+    return places_[(key & number_mask) * warp_lanes];
+  }
+
+ private:
+  /// a <= b. The two last keys go, or the last one for a.
+  __device__ __forceinline__ void insert(std::uint32_t a, std::uint32_t b) {
+#pragma unroll
+    for (int i = k_limit; i > 1; --i)
+      keys_[i] = __vimin3_u32(keys_[i], max(keys_[i - 1], a), max(keys_[i - 2], b));
+    keys_[1] = __vimin3_u32(keys_[1], max(keys_[0], a), b);
+    keys_[0] = min(keys_[0], a);
+  }
+
+  std::uint32_t keys_[k_limit + 1];
+  std::uint32_t* places_;
+};
+
+/// What a thread is to scan, in shared memory.
+template <int k_limit>
+class RunList {
+ public:
+  using Shape = ThreadSearchShape<k_limit>;
+  static constexpr std::uint32_t count_max = 2000;  ///< of one run
+
+  /// The lane's columns.
+  __device__ RunList(std::uint32_t* begins, std::uint16_t* counts)
+      : begins_(begins), counts_(counts) {}
+
+  __device__ void clear() { size_ = 0; }
+  __device__ void add(const Run& run) {
+    const std::uint32_t count = run.count();
+    if (count == 0) return;
+    if (size_ < Shape::runs_max && count <= count_max) {
+      begins_[size_ * warp_lanes] = run.begin;
+      counts_[size_ * warp_lanes] = static_cast<std::uint16_t>(count);
+      ++size_;
+    } else {
+      overfill();
+    }
+  }
+  __device__ void overfill() { size_ = Shape::runs_max + 1; }
+  /// Some did not fit, or were too long.
+  __device__ bool is_overfull() const { return size_ > Shape::runs_max; }
+  __device__ int size() const { return size_; }
+  __device__ Run run(int i) const {
+    const std::uint32_t begin = begins_[i * warp_lanes];
+    return {begin, begin + counts_[i * warp_lanes]};
+  }
+
+ private:
+  std::uint32_t* begins_;
+  std::uint16_t* counts_;
+  int size_ = 0;
+};
+
+/// All lanes of a warp construct and run it together.
+template <int k_limit>
+class ThreadSearch {
+ public:
+  using Shape = ThreadSearchShape<k_limit>;
+  using Keys = NearestKeys<k_limit>;
+
+  __device__ ThreadSearch(const GridView& grid, const GridGeometry& geometry,
+                          const LatticePoint& position, const SearchSpec& spec,
+                          std::byte* memory_of_warp)
+      : grid_(grid),
+        geometry_(geometry),
+        x_(position.x),
+        y_(position.y),
+        k_(static_cast<int>(spec.k)),
+        exclude_(spec.anchor),
+        distance_sq_max_(spec.filter.distance_sq_max),
+        keys_(reinterpret_cast<std::uint32_t*>(memory_of_warp) + threadIdx.x % warp_lanes),
+        runs_(reinterpret_cast<std::uint32_t*>(memory_of_warp + Shape::places_bytes) +
+                  threadIdx.x % warp_lanes,
+              reinterpret_cast<std::uint16_t*>(memory_of_warp + Shape::places_bytes +
+                                               Shape::begins_bytes) +
+                  threadIdx.x % warp_lanes) {}
+
+  /// Whether all of the nearest k are among the keys. Windows grow until they must be.
+  __device__ __forceinline__ bool run(bool is_searching) {
+    Reach reach = first_reach();
+    GridWindow seen = empty_window();
+    bool is_found = false;
+    for (int pass = 0; any_in_warp(is_searching); ++pass) {
+      GridWindow window = seen;
+      runs_.clear();
+      if (is_searching) {
+        window = window_around(geometry_, x_, y_, reach);
+        list_runs(window, seen);
+        if (runs_.is_overfull()) {
+          is_searching = false;
+          runs_.clear();
+        }
+      }
+      __syncwarp();
+      offer_runs();
+      __syncwarp();
+      if (!is_searching) continue;
+      const float needed = needed_distance();
+      is_found = is_seen(needed, reach);
+      is_searching = !is_found && pass + 1 < passes_max;
+      seen = window;
+      widen(reach, needed);
+    }
+    return is_found;
+  }
+
+  /// Writes what run() found. False where its order is in doubt, and what was written wrong.
+  __device__ __forceinline__ bool write(const SearchBatch& batch, std::uint32_t number,
+                                        const ObjectId* ids) const {
+    // Keys that are two steps apart are in order, whatever was rounded.
+    const std::uint32_t kth = keys_.key_at(k_ - 1);
+    const std::uint32_t after = keys_.key_at(k_);
+    bool is_sure =
+        after >= Keys::infinity || (after >> Shape::number_bits) - (kth >> Shape::number_bits) > 1;
+    const std::uint64_t room = batch.rooms[number];
+    std::uint64_t last_sq = 0;
+    std::uint32_t count = 0;
+#pragma unroll
+    for (int first = 0; first < k_limit; first += Shape::share) {
+      Slot slots[Shape::share];
+      std::uint64_t distances_sq[Shape::share];
+#pragma unroll
+      for (int i = 0; i < Shape::share; ++i) {
+        const std::uint32_t key = keys_.key(first + i);
+        const std::uint32_t place =
+            first + i < k_ && key < Keys::infinity ? keys_.place_of(key) : 0;
+        slots[i] = __ldg(&grid_.slots[place]);
+        distances_sq[i] = distance_sq({x_, y_, 0}, __ldg(&grid_.points[place]));
+      }
+#pragma unroll
+      for (int i = 0; i < Shape::share; ++i) {
+        const int rank = first + i;
+        if (rank >= k_ || keys_.key(rank) >= Keys::infinity) continue;
+        // A tie goes to the lower id: not here.
+        is_sure = is_sure && (rank == 0 || distances_sq[i] > last_sq);
+        last_sq = distances_sq[i];
+        if (last_sq > distance_sq_max_) continue;
+        ++count;
+        put({last_sq, ids[slots[i]]}, batch.neighbors + room + rank);
+        batch.slots[room + rank] = slots[i];
+      }
+    }
+    batch.counts[number] = count;
+    return is_sure;
+  }
+
+ private:
+  static constexpr int passes_max = 4;
+  static constexpr int window_cells_max = 64;
+
+  /// In one store.
+  __device__ static void put(const Neighbor& neighbor, Neighbor* to) {
+    static_assert(sizeof(Neighbor) == sizeof(ulonglong2));
+    *reinterpret_cast<ulonglong2*>(to) = {neighbor.distance_sq, to_number(neighbor.object)};
+  }
+
+  /// As wide as k objects should need where they are as dense as in the cell, out to the borders of
+  /// the leaves.
+  __device__ __forceinline__ Reach first_reach() const {
+    // Of 1.0 to 1.5, this costs least: a circle of that area holds 1.2 k objects.
+    constexpr float share_of_radius = 1.1f * 0.5641896f;  // 1 / sqrt(pi)
+    const std::uint64_t x = along_x(geometry_, x_);
+    const std::uint64_t y = along_y(geometry_, y_);
+    const std::uint32_t cell = cell_number(geometry_, cell_of(x), cell_of(y));
+    const std::uint32_t count = __ldg(&grid_.starts[cell + 1]) - __ldg(&grid_.starts[cell]);
+    const auto splits = static_cast<float>(splits_of(count));
+    const float leaf_side = geometry_.cell_side / splits;
+    const float in_leaves =
+        share_of_radius * splits *
+        __fsqrt_rn(static_cast<float>(k_) / fmaxf(static_cast<float>(count), 1.0f));
+    const float x_in_leaves = static_cast<float>(fraction_of(x)) * 0x1p-32f * splits;
+    const float y_in_leaves = static_cast<float>(fraction_of(y)) * 0x1p-32f * splits;
+    const auto units = [leaf_side](float leaves) {
+      return static_cast<std::int64_t>(leaves * leaf_side * 0.99999f);
+    };
+    return {units(x_in_leaves - floorf(x_in_leaves - in_leaves)),
+            units(ceilf(x_in_leaves + in_leaves) - x_in_leaves),
+            units(y_in_leaves - floorf(y_in_leaves - in_leaves)),
+            units(ceilf(y_in_leaves + in_leaves) - y_in_leaves)};
+  }
+
+  __device__ __forceinline__ void list_runs(const GridWindow& window, const GridWindow& seen) {
+    const std::int32_t columns = window.columns();
+    const std::int32_t rows = window.rows();
+    if (columns > window_cells_max || rows > window_cells_max ||
+        columns * rows > window_cells_max) {
+      runs_.overfill();
+      return;
+    }
+    const std::int32_t column_end = cell_of(window.x_high) + 1;
+    std::int32_t column = cell_of(window.x_low);
+    std::int32_t row = cell_of(window.y_low);
+    for (std::int32_t cell = 0; cell < columns * rows; ++cell) {
+      for (CellRuns runs(grid_, geometry_, column, row, window, seen); !runs.is_done();) {
+        const CellRuns::Row next = runs.next();
+        runs_.add(next.left);
+        runs_.add(next.right);
+      }
+      if (++column < column_end) continue;
+      column -= columns;
+      ++row;
+    }
+  }
+
+  /// Two places at a time; the next are on their way while these are offered.
+  __device__ __forceinline__ void offer_runs() {
+    const int4* pairs = reinterpret_cast<const int4*>(grid_.points);
+    int next_run = 0;
+    Run run{0, 0};
+    std::uint32_t place = 0;
+    const auto advance = [&] {
+      place += 2;
+      if (place < run.end) return true;
+      if (next_run >= runs_.size()) return false;
+      run = runs_.run(next_run++);
+      place = run.begin & ~1u;
+      return true;
+    };
+    bool has_more = advance();
+    int4 coming{};
+    if (has_more) coming = __ldg(&pairs[place / 2]);
+    while (has_more) {
+      const int4 points = coming;
+      const std::uint32_t at = place;
+      const bool has_first = at >= run.begin;
+      const bool has_second = at + 1 < run.end;
+      has_more = advance();
+      if (has_more) coming = __ldg(&pairs[place / 2]);
+      offer(has_first ? Keys::key_of(rounded_sq(points.x, points.y)) : Keys::infinity,
+            has_second ? Keys::key_of(rounded_sq(points.z, points.w)) : Keys::infinity, at);
+    }
+  }
+
+  __device__ __forceinline__ void offer(std::uint32_t key, std::uint32_t next_key,
+                                        std::uint32_t place) {
+    // Who is excluded is where the search is.
+    if (exclude_ != no_slot && min(key, next_key) == 0) {
+      if (key == 0 && __ldg(&grid_.slots[place]) == exclude_) key = Keys::infinity;
+      if (next_key == 0 && __ldg(&grid_.slots[place + 1]) == exclude_) next_key = Keys::infinity;
+    }
+    keys_.offer(key, next_key, place);
+  }
+
+  __device__ float rounded_sq(std::int32_t x, std::int32_t y) const {
+    const auto across = static_cast<float>(x - x_);
+    const auto up = static_cast<float>(y - y_);
+    return fmaf(across, across, up * up);
+  }
+
+  /// No less than how far the result reaches.
+  __device__ float needed_distance() const {
+    const std::uint32_t kth = keys_.key_at(k_ - 1) & ~Keys::number_mask;
+    const float limit_sq = __ull2float_ru(distance_sq_max_);
+    if (kth >= Keys::infinity) return __fsqrt_ru(limit_sq);
+    const float kth_sq = __uint_as_float(kth + Keys::number_mask + 1) * rounded_up;
+    return __fsqrt_ru(fminf(kth_sq, limit_sq)) * rounded_up;
+  }
+
+  /// Whether all that near has been offered. Beyond the border of the grid is nobody.
+  __device__ bool is_seen(float distance, const Reach& reach) const {
+    const auto is_short = [distance](std::int64_t reached) {
+      return static_cast<float>(reached) * rounded_down <= distance;
+    };
+    const std::int64_t max_x = std::int64_t{geometry_.min_x} + geometry_.extent_x;
+    const std::int64_t max_y = std::int64_t{geometry_.min_y} + geometry_.extent_y;
+    return !((x_ - reach.left > geometry_.min_x && is_short(reach.left)) ||
+             (x_ + reach.right < max_x && is_short(reach.right)) ||
+             (y_ - reach.down > geometry_.min_y && is_short(reach.down)) ||
+             (y_ + reach.up < max_y && is_short(reach.up)));
+  }
+
+  /// To what is needed, where so many are known; else to the double of what was seen.
+  __device__ void widen(Reach& reach, float needed) const {
+    const bool is_full = keys_.key_at(k_ - 1) < Keys::infinity;
+    const auto least = static_cast<std::int64_t>(fminf(needed * 1.0001f + 2, 8e9f));
+    const auto widened = [&](std::int64_t reached) {
+      return is_full ? max(reached, least) : min(2 * reached + 1, max(reached, least));
+    };
+    reach = {widened(reach.left), widened(reach.right), widened(reach.down), widened(reach.up)};
+  }
+
+  static constexpr float rounded_up = 1.00001f;
+  static constexpr float rounded_down = 0.99999f;
+
+  const GridView& grid_;
+  const GridGeometry& geometry_;
+  std::int32_t x_;
+  std::int32_t y_;
+  int k_;
+  Slot exclude_;
+  std::uint64_t distance_sq_max_;
+  Keys keys_;
+  RunList<k_limit> runs_;
+};
+
+/// Appends the lanes' searches to those that warps do.
+__device__ inline void postpone(const SearchBatch& batch, bool is_postponed, std::uint32_t number) {
+  const unsigned lanes = __ballot_sync(all_lanes, is_postponed);
+  if (lanes == 0) return;
+  const LaneGroup<warp_lanes> warp;
+  std::uint32_t first = 0;
+  if (warp.lane == 0) first = atomicAdd(batch.postponed, static_cast<std::uint32_t>(__popc(lanes)));
+  first = __shfl_sync(all_lanes, first, 0);
+  if (is_postponed)
+    batch.postponed[1 + first + static_cast<std::uint32_t>(__popc(warp.before(lanes)))] = number;
+}
+
+// A thread a search of the batch, each k at most k_limit. Shared memory: warp_bytes a warp.
+template <int k_limit>
+__global__ void __launch_bounds__(thread_search_threads)
+    thread_search_kernel(const __grid_constant__ GridView grid,
+                         const __grid_constant__ ObjectsView objects,
+                         const __grid_constant__ SearchBatch batch) {
+  extern __shared__ __align__(16) std::byte memory[];
+  const std::uint64_t i = thread_index();
+  const bool is_search = i < batch.count;
+  const std::uint32_t number = batch.order[is_search ? i : 0];
+  const SearchSpec spec = batch.specs[number];
+  LatticePoint position{};
+  const bool is_found = grid.count > 0 && find_position(spec, objects, position);
+  if (is_search && !is_found) batch.counts[number] = 0;
+  const bool is_searching = is_search && is_found;
+  if (!any_in_warp(is_searching)) return;
+  const GridGeometry geometry = *grid.geometry;
+  const bool is_plain = !Acceptance(spec, batch.tau_us).reads_objects;
+  ThreadSearch<k_limit> search(
+      grid, geometry, position, spec,
+      memory + threadIdx.x / warp_lanes * ThreadSearchShape<k_limit>::warp_bytes);
+  bool is_done = search.run(is_searching && is_plain);
+  if (is_done) is_done = search.write(batch, number, objects.ids);
+  postpone(batch, is_searching && !is_done, number);
+}
+
+}  // namespace starling::gpu
