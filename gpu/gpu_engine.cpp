@@ -177,6 +177,7 @@ class GpuEngine final : public Engine {
 
   // Threads end before what they use: the questions', those that compute, the one that delivers.
   ReportDelivery delivery_;
+  const DrainAtEnd drain_{stream_};  ///< of what computing has enqueued, before memory goes
   TickIntake intake_;
   TaskThread question_thread_;
 };
