@@ -35,7 +35,7 @@ struct PipelineFigures {
   double period_ratio() const;
   /// The median latency by the sum of the three.
   double latency_ratio() const;
-  /// 1 - (period - device) / (copy in + copy out), from 0 to 1; without copies 1.
+  /// 1 - (period - longest) / (sum - longest) of the three, from 0 to 1; without copies 1.
   double hidden_share() const;
 };
 

@@ -67,7 +67,7 @@ std::string pipeline_figures_help() {
          "  latency   one tick at a time, from begin_tick to the call with its result\n"
          "  p99       99th percentile of that\n"
          "  period    from result to result in a burst, its first two left out; the median of the\n"
-         "            bursts. An engine that takes one tick at a time hides nothing\n"
+         "            bursts. An engine that takes one tick at a time overlaps nothing\n"
          "  copy in   rows to the GPU and applying them there, one tick at a time; as the next\n"
          "            two by the engine's clock\n"
          "  device    build, search and diff\n"
@@ -78,7 +78,7 @@ std::string pipeline_figures_help() {
          "  per/max   period by the largest of copy in, device and copy out\n"
          "  lat/sum   latency by the sum of the three\n"
          "  hidden    share of the two shorter of the three that passes beside the longest:\n"
-         "            1 - (period - longest) / (sum - longest), from 0 to 1";
+         "            1 - (period - longest) / (sum - longest), from 0 to 1; 1 without copies";
 }
 
 void write_pipeline_table(const PipelineTableOptions& options, std::ostream& out) {

@@ -107,7 +107,7 @@ std::string server_figures_help() {
          "                    a period of it is waiting for that tick\n"
          "  tick_*            from the tick's instant until the subscriber has read all its lists\n"
          "  interval_p99_ms   99th percentile of the time from one tick's instant to the next\n"
-         "  decode_ms         verifying and reading batches, on the decode workers\n"
+         "  decode_ms         verifying, reading and rounding requests\n"
          "  apply_ms          putting them into the tables, on the server's loop\n"
          "  copy_in_ms, build_ms, search_ms, diff_ms, copy_out_ms\n"
          "                    the engine's stages, as in starling bench tick\n"

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
+#include <new>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -20,7 +22,11 @@ struct Pieces {
 
   void take_all() {
     for (std::size_t piece = next++; piece < count; piece = next++) {
-      work(piece);
+      try {
+        work(piece);
+      } catch (...) {
+        if (!failed.exchange(true)) error = std::current_exception();
+      }
       if (++done == count) done.notify_one();
     }
   }
@@ -32,6 +38,8 @@ struct Pieces {
   const std::function<void(std::size_t)>& work;
   std::atomic<std::size_t> next{0};
   std::atomic<std::size_t> done{0};
+  std::atomic<bool> failed{false};
+  std::exception_ptr error;  ///< of the first that failed; read when all are done
 };
 
 }  // namespace
@@ -46,10 +54,16 @@ Helpers::~Helpers() {
 
 void Helpers::run(std::size_t count, const std::function<void(std::size_t)>& work) {
   const auto pieces = std::make_shared<Pieces>(count, work);
-  for (std::size_t i = 1; i < std::min<std::size_t>(count, thread_count_ + 1); ++i)
-    asio::post(*threads_, [pieces] { pieces->take_all(); });
+  const std::size_t helping = std::min<std::size_t>(count, thread_count_ + 1);
+  try {
+    for (std::size_t i = 1; i < helping; ++i)
+      asio::post(*threads_, [pieces] { pieces->take_all(); });
+  } catch (const std::bad_alloc&) {
+    // With fewer helpers, or none, it is done too.
+  }
   pieces->take_all();
   pieces->wait();
+  if (pieces->error) std::rethrow_exception(pieces->error);
 }
 
 }  // namespace starling::stream

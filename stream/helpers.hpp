@@ -1,5 +1,5 @@
 // Threads that help the one that brings work made of many independent pieces: the encoding of a
-// tick's parts. Ticker is its user.
+// tick's parts. They sleep between ticks; the CPU engine's, which spin, are cpu/thread_pool.hpp.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class Helpers {
   ~Helpers();
 
   /// Calls work(0) to work(count - 1), on the caller's thread and the helpers', in any order and
-  /// some at a time; returns when all have returned. `work` does not throw.
+  /// some at a time; returns when all have returned. If some throw, throws what one of them did.
   void run(std::size_t count, const std::function<void(std::size_t)>& work);
 
  private:

@@ -111,7 +111,7 @@ struct Metrics::State {
 
   prometheus::Counter& decode_time =
       counter(registry, "starling_decode_seconds_total",
-              "Time taken to verify and read requests, by all threads together.");
+              "Time taken to verify, read and round requests, by all threads together.");
   prometheus::Counter& apply_time =
       counter(registry, "starling_apply_seconds_total",
               "Time that the loop took to apply batches of rows to the tables.");

@@ -55,7 +55,11 @@ std::vector<protocol::TickMessage> encode_report(const std::vector<StreamPlan>& 
   const auto encode = [&](std::size_t piece) {
     encodings[pieces[piece].stream].encode_part(pieces[piece].part);
   };
-  helpers.run(pieces.size(), encode);
+  // Waking others for streams of one part each takes longer than encoding them.
+  if (pieces.size() > plans.size())
+    helpers.run(pieces.size(), encode);
+  else
+    for (std::size_t piece = 0; piece < pieces.size(); ++piece) encode(piece);
   std::vector<protocol::TickMessage> messages;
   messages.reserve(encodings.size());
   for (protocol::TickEncoding& encoding : encodings) messages.push_back(encoding.finish());

@@ -51,6 +51,9 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   options.sessions.replies_max = options.limits.unanswered_max;
   // Ids come from the network: nobody out there may know which of them share a cell.
   options.processor.objects.hash_seed = random_number();
+  constexpr unsigned io_threads_max = 64;  // as many as their mask has bits
+  if (options.io_threads == 0 || options.io_threads > io_threads_max)
+    throw std::invalid_argument("the sockets' threads must be 1 to 64");
   if (options.tick_period_us && *options.tick_period_us <= 0)
     throw std::invalid_argument("a tick's period must be longer than nothing");
   if (options.encode_threads == 0)

@@ -2,7 +2,10 @@
 #include "stream/helpers.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <latch>
+#include <new>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -26,7 +29,26 @@ INSTANTIATE_TEST_SUITE_P(Threads, HelpersTest, testing::Values(0u, 1u, 3u));
 TEST(Helpers, SharePiecesWithTheCaller) {
   Helpers helpers(1);
   std::latch both(2);
-  helpers.run(2, [&](std::size_t) { both.arrive_and_wait(); });
+  std::atomic<int> met{0};
+  helpers.run(2, [&](std::size_t) {
+    both.count_down();
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!both.try_wait() && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::yield();
+    met += both.try_wait() ? 1 : 0;
+  });
+  EXPECT_EQ(met, 2);
+}
+
+TEST_P(HelpersTest, WhatAPieceThrowsIsThrownWhenAllHaveReturned) {
+  Helpers helpers(GetParam());
+  std::atomic<int> done{0};
+  const auto work = [&](std::size_t piece) {
+    ++done;
+    if (piece == 3) throw std::bad_alloc();
+  };
+  EXPECT_THROW(helpers.run(10, work), std::bad_alloc);
+  EXPECT_EQ(done, 10);
 }
 
 }  // namespace

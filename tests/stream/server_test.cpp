@@ -336,6 +336,62 @@ TEST_F(ServerTest, RowsFromTheFutureAreRejectedByTheWallClock) {
   EXPECT_EQ(reply.reasons[0].reason, protocol::RowReason::future);
 }
 
+// More lists than one thread encodes alone, and a second stream beside them.
+TEST(ServerThreads, ManyEncodeAndSendWhatOneDoes) {
+  constexpr std::uint64_t count = 10'000;
+  const auto lists_of = [&](const ServerOptions& options) {
+    RunningServer server(options);
+    protocol::Client client = server.client();
+    std::vector<protocol::QuerySpec> queries;
+    Fixes fixes;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      queries.push_back(nearest_to(i, 2, static_cast<double>(i), 0));
+      fixes.add(i, 10, static_cast<double>(i) + 0.25, 0);
+    }
+    protocol::PutStream spec{.name = "many", .on = ReportOn::distance, .with = {}};
+    EXPECT_TRUE(client.put_stream(spec));
+    spec.name = "few";
+    EXPECT_TRUE(client.put_stream(spec));
+    EXPECT_TRUE(client.put_queries({"many", queries}));
+    EXPECT_TRUE(client.put_queries({"few", {nearest_to(1, 3, 5, 0), nearest_to(2, 3, 7, 0)}}));
+    protocol::Subscriber many(server.context(), server.subscriber_options("many"));
+    protocol::Subscriber few(server.context(), server.subscriber_options("few"));
+    EXPECT_TRUE(client.update(fixes.batch()));
+    std::vector<std::vector<HeldNeighbor>> lists;
+    for (std::uint64_t tick = 1; tick <= 2; ++tick) {
+      if (tick == 2) {
+        const std::uint64_t removed[] = {1};
+        EXPECT_TRUE(client.remove_queries({.stream = "few", .ids = removed}));
+      }
+      EXPECT_TRUE(client.advance_tick(static_cast<std::int64_t>(1000 * tick)));
+      for (protocol::Subscriber* const subscriber : {&many, &few})
+        EXPECT_TRUE(happens([&] {
+          subscriber->poll(50);
+          const auto& at = subscriber->state().held_at();
+          return subscriber->state().is_live() && at && to_number(at->tick) >= tick;
+        }));
+    }
+    for (std::uint64_t i = 0; i < count; ++i) lists.push_back(held(many, i));
+    lists.push_back(held(few, 2));
+    return lists;
+  };
+  ServerOptions options = manual_options();
+  options.encode_threads = 1;
+  const auto alone = lists_of(options);
+  options.encode_threads = 3;
+  options.io_threads = 2;
+  EXPECT_EQ(lists_of(options), alone);
+  EXPECT_EQ(alone[7], (std::vector<HeldNeighbor>{{ObjectId{7}, 0.25}, {ObjectId{6}, 0.75}}));
+}
+
+TEST(ServerThreads, AsManySocketThreadsAsTheirMaskHoldsAtMost) {
+  ServerOptions options = manual_options();
+  options.io_threads = 65;
+  EXPECT_THROW(RunningServer{options}, std::invalid_argument);
+  options.io_threads = 0;
+  EXPECT_THROW(RunningServer{options}, std::invalid_argument);
+}
+
 TEST_F(ServerTest, AnEndpointInUseIsNamed) {
   ServerOptions options = manual_options();
   options.commands_endpoint = server.endpoints().commands;
