@@ -305,9 +305,9 @@ std::shared_ptr<DevicePlan> GpuEngine<dimensions>::next_plan() {
     if (std::ranges::any_of(queries_, is_every_object)) objects_.fetch(stream_);
     plan = std::make_shared<DevicePlan>(memory_, queries_, objects_);
     search_sort_.reserve(plan->list_count());
-    plan->template number_by_place<dimensions>(index, objects_.view(), search_sort_, stream_);
+    plan->number_by_place<dimensions>(index, objects_.view(), search_sort_, stream_);
   } else {
-    plan->template order_async<dimensions>(index, objects_.view(), search_sort_, stream_);
+    plan->order_async<dimensions>(index, objects_.view(), search_sort_, stream_);
   }
   order_age_ticks_ = 0;
   queries_changed_ = membership_changed_ = false;
