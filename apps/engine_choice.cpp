@@ -37,9 +37,11 @@ EngineChoice cuda_choice(const EngineFlags& flags) {
               [number = device.number](Space space) {
                 return gpu::make_engine({.space = space, .device = number});
               }};
+  std::string numbers;
+  for (const gpu::DeviceInfo& device : devices)
+    numbers += (numbers.empty() ? "" : ", ") + std::to_string(device.number);
   throw std::runtime_error("--device " + std::to_string(flags.device) +
-                           ": there is no such GPU; they are numbered 0 to " +
-                           std::to_string(devices.size() - 1));
+                           ": there is no such GPU that this build has code for, only " + numbers);
 }
 
 #else

@@ -186,6 +186,16 @@ std::function<int()> add_serve(CLI::App& program) {
   command.add_option("--decode-threads", flags->server.decode_threads, "Threads that decode")
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
+  command
+      .add_option("--io-threads", flags->server.io_threads,
+                  "Threads that move bytes from and to sockets; of several the last serves results")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 16));
+  command
+      .add_option("--encode-threads", flags->server.encode_threads,
+                  "Threads that encode a large tick; 0: one for each four cores, at most 4")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 64));
   command.add_option("--log-level", flags->log_level, "What to log on stderr")
       ->capture_default_str()
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "critical", "off"}));

@@ -234,7 +234,6 @@ PipelineFigures run_pipeline_bench(const PipelineBenchOptions& options) {
   Drive drive(*engine, workload, ticks);
   Samples samples;
   drive.run_pipelined(samples);  // takes the memory that both kinds need
-  drive.run_singly(samples);
   samples = {};
   const std::size_t bursts = (ticks + drive.burst_ticks() - 1) / drive.burst_ticks();
   for (std::size_t i = 0; i < bursts; ++i) drive.run_singly(samples);

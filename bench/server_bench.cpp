@@ -95,7 +95,9 @@ std::string server_figures_help() {
          "  client_cpu_cores  the same of the clients; where both together are all cores there\n"
          "                    are, a client on another machine would leave the server more\n"
          "  server_rss_mib    the server's memory at the end; hwm: at most\n"
-         "Of million, means a tick unless they say otherwise:\n"
+         "Of million, whose 8 producers send batches of 5,000, evenly over a tick's period and "
+         "their\n"
+         "objects in the same order each time; means a tick unless they say otherwise:\n"
          "  rate_hz           ticks a second, and updates of each object\n"
          "  overruns          ticks skipped because the one before was not finished\n"
          "  latency_*         of an update: from its batch sent until the subscriber has read "
@@ -111,9 +113,9 @@ std::string server_figures_help() {
          "                    the engine's stages, as in starling bench tick\n"
          "  report_ms         sorting its lists by stream, on the loop\n"
          "  total_ms          the tick from its begin to the end of that\n"
-         "  encode_ms         the tick's messages, on the encoder\n"
-         "  publish_ms        from there until the results socket has them\n"
-         "  transport_ms      from there until the subscriber has read all lists";
+         "  publish_ms        from there until the results socket has the tick's message\n"
+         "  encode_ms         of that, making it\n"
+         "  transport_ms      from the results socket until the subscriber has read all lists";
 }
 
 void run_server_bench(const ServerBenchOptions& options, std::ostream& out) {

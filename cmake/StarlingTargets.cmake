@@ -42,16 +42,20 @@ function(starling_library folder)
                         PRIVATE ${arg_PRIVATE} $<BUILD_INTERFACE:starling_options>)
 endfunction()
 
-# starling_test(<folder> SOURCES ... [LIBS libs...] [GPU]): one GoogleTest program per folder. With
-# GPU its tests whose parameter is "cuda" are there where the CUDA engine is, labelled gpu.
+# starling_test(<folder> SOURCES ... [LIBS libs...] [LABEL label] [GPU]): one GoogleTest program per
+# folder. With GPU its tests whose parameter is "cuda" are there where the CUDA engine is, labelled gpu.
 function(starling_test folder)
-  cmake_parse_arguments(arg "GPU" "" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "GPU" "LABEL" "SOURCES;LIBS" ${ARGN})
+  set(label)
+  if(arg_LABEL)
+    set(label LABELS ${arg_LABEL})
+  endif()
   add_executable(test_${folder} ${arg_SOURCES})
   target_link_libraries(test_${folder} PRIVATE ${arg_LIBS} GTest::gmock GTest::gtest_main
                         starling_options)
   target_include_directories(test_${folder} PRIVATE ${PROJECT_SOURCE_DIR})
   gtest_discover_tests(test_${folder} TEST_PREFIX "${folder}." DISCOVERY_TIMEOUT 60
-                       TEST_FILTER "-*/cuda" PROPERTIES TIMEOUT 300)
+                       TEST_FILTER "-*/cuda" PROPERTIES TIMEOUT 300 ${label})
   if(arg_GPU AND STARLING_CUDA)
     target_link_libraries(test_${folder} PRIVATE starling::gpu)
     target_compile_definitions(test_${folder} PRIVATE STARLING_CUDA)

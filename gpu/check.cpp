@@ -17,8 +17,31 @@ std::string sentence(cudaError_t code, const std::source_location& where) {
 DeviceError::DeviceError(cudaError_t code, const std::source_location& where)
     : std::runtime_error(sentence(code, where)), code_(code) {}
 
+// The refusals are those that CUDA documents without "leaves the process in an inconsistent state"
+// and that say nothing of the device itself. All others are final: exceptions on the device, after
+// which every call returns the same, lost or unusable devices and drivers, and codes yet to come.
 bool DeviceError::is_final() const {
-  return code_ != cudaErrorMemoryAllocation && code_ != cudaErrorInvalidValue;
+  switch (code_) {
+    case cudaErrorMemoryAllocation:
+    case cudaErrorInvalidValue:
+    case cudaErrorInvalidConfiguration:
+    case cudaErrorInvalidPitchValue:
+    case cudaErrorInvalidHostPointer:
+    case cudaErrorInvalidDevicePointer:
+    case cudaErrorInvalidMemcpyDirection:
+    case cudaErrorMemoryValueTooLarge:
+    case cudaErrorMissingConfiguration:
+    case cudaErrorLaunchOutOfResources:
+    case cudaErrorInvalidResourceHandle:
+    case cudaErrorIllegalState:
+    case cudaErrorNotReady:
+    case cudaErrorNotPermitted:
+    case cudaErrorNotSupported:
+    case cudaErrorGraphExecUpdateFailure:
+      return false;
+    default:
+      return true;
+  }
 }
 
 void check(cudaError_t code, std::source_location where) {

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <utility>
 
-#include "gpu/tell_host_launch.hpp"
 #include "knn/headroom.hpp"
 
 namespace starling::gpu {
@@ -41,22 +40,24 @@ void DeviceObjects::reserve(std::span<const ObjectBirth> births, const Stream& s
   reserve_with_headroom(host_ids_, slots);
 }
 
-void DeviceObjects::apply(const Staging& staged, const DeviceRows& rows, const Stream& stream) {
-  const bool membership_changed = std::exchange(membership_changed_, true);  // should this throw
+void DeviceObjects::apply_async(const Staging& staged, const DeviceRows& rows,
+                                const Stream& stream) {
+  membership_changed_before_ = std::exchange(membership_changed_, true);
   slots_ = static_cast<std::uint32_t>(slots_with(staged.births));
   clear_objects_async(view(), slot_count(), slots_, stream);
   apply_births_async(rows.births(), static_cast<std::uint32_t>(staged.births.size()), view(),
                      stream);
-  check(
-      cudaMemsetAsync(&changes_.data()->members, 0, sizeof(ObjectChanges::members), stream.get()));
   apply_rows_async(rows.objects(), static_cast<std::uint32_t>(staged.objects.size()), view(),
                    changes_.data(), stream);
-  tell_host_async(changes_.data(), host_changes_.data(), stream);
   host_ids_.resize(slots_);
   for (const ObjectBirth& birth : staged.births) host_ids_[birth.slot] = birth.id;
-  stream.wait();
+}
+
+void DeviceObjects::applied() {
   alive_count_ = static_cast<std::uint32_t>(host_changes_[0].alive);
-  membership_changed_ = membership_changed || host_changes_[0].members != 0;
+  const std::uint32_t members = host_changes_[0].members;
+  membership_changed_ = membership_changed_before_ || members != members_told_;
+  members_told_ = members;
 }
 
 bool DeviceObjects::take_membership_changed() {

@@ -7,10 +7,8 @@ namespace starling::gpu {
 void DeviceRows::copy_async(const Staging& staged, const Stream& stream) {
   births_.reserve(staged.births.size());
   objects_.reserve(staged.objects.size());
-  begun_.record(stream);
   copy_to_device_async(std::span<const ObjectBirth>(staged.births), births_, stream);
   copy_to_device_async(std::span<const ObjectRow>(staged.objects), objects_, stream);
-  copied_.record(stream);
 }
 
 }  // namespace starling::gpu

@@ -18,18 +18,12 @@ class DeviceRows {
   /// memory's limit; part of the copy may then be enqueued.
   void copy_async(const Staging& staged, const Stream& stream);
 
-  /// Passes when the copy is done.
-  const Event& copied() const { return copied_; }
-  /// How long it took, once that has passed.
-  double copy_ms() const { return copied_.ms_since(begun_); }
-
   const ObjectBirth* births() const { return births_.data(); }
   const ObjectRow* objects() const { return objects_.data(); }
 
  private:
   DeviceBuffer<ObjectBirth> births_;
   DeviceBuffer<ObjectRow> objects_;
-  Event begun_, copied_;
 };
 
 /// Of what DeviceRows copies.

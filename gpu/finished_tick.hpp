@@ -9,9 +9,9 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "gpu/device_index.hpp"
 #include "gpu/device_objects.hpp"
 #include "gpu/memory.hpp"
+#include "gpu/tick_index.hpp"
 #include "knn/engine_answers.hpp"
 #include "knn/types.hpp"
 
@@ -20,7 +20,7 @@ namespace starling::gpu {
 template <int dimensions>
 class FinishedTick {
  public:
-  using Index = DeviceIndex<dimensions>;
+  using Index = TickIndex<dimensions>;
 
   /// `objects` outlives it.
   FinishedTick(DeviceMemory& memory, DeviceObjects& objects)
@@ -109,7 +109,7 @@ class FinishedTick {
       finished_.changed_.notify_all();
     }
 
-    const typename Index::View& index() const { return finished_.indexes_[number_].view(); }
+    const Index& index() const { return finished_.indexes_[number_]; }
 
     Tick tick{};
     std::int64_t tau_us = 0;

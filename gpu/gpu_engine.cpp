@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "gpu/check.hpp"
-#include "gpu/device_index.hpp"
 #include "gpu/device_lists.hpp"
 #include "gpu/device_objects.hpp"
 #include "gpu/device_plan.hpp"
 #include "gpu/device_rows.hpp"
 #include "gpu/engine_state.hpp"
 #include "gpu/finished_tick.hpp"
+#include "gpu/flat_search_launch.hpp"
 #include "gpu/list_changes.hpp"
 #include "gpu/list_copies.hpp"
 #include "gpu/memory.hpp"
@@ -21,6 +21,8 @@
 #include "gpu/questions.hpp"
 #include "gpu/report_delivery.hpp"
 #include "gpu/stream.hpp"
+#include "gpu/tell_host_launch.hpp"
+#include "gpu/tick_index.hpp"
 #include "gpu/tick_intake.hpp"
 #include "knn/assert.hpp"
 #include "knn/engine_answers.hpp"
@@ -121,14 +123,19 @@ class GpuEngine final : public Engine {
 
  private:
   void run_tick(BegunTick& begun);
+  bool is_small(const Staging& staged) const;
   void take_rows(BegunTick& begun, OutgoingTick& out);
+  void release_rows(BegunTick& begun);
   void apply_begun(BegunTick& begun, OutgoingTick& out);
   void apply_kept_rows();
   void apply(const Staging& staged, const DeviceRows& rows);
-  void build();
+  void tell_changes_async();
   void compute(std::int64_t tau_us, OutgoingTick& out);
+  void answer_small(std::int64_t tau_us, OutgoingTick& out);
+  void report_few(const ListMatching& matching, OutgoingTick& out);
   std::shared_ptr<DevicePlan> next_plan();
-  void search_lists(DeviceLists& now, std::int64_t tau_us);
+  template <class Search>
+  void search_lists(DeviceLists& now, std::int64_t tau_us, const Search& search);
   void fail(const std::exception& error, OutgoingTick& out);
   void fail_if_asked(FaultInjection::Stage stage) const;
   template <class Ask>
@@ -170,6 +177,7 @@ class GpuEngine final : public Engine {
 
   // Threads end before what they use: the questions', those that compute, the one that delivers.
   ReportDelivery delivery_;
+  const DrainAtEnd drain_{stream_};  ///< of what computing has enqueued, before memory goes
   TickIntake intake_;
   TaskThread question_thread_;
 };
@@ -182,18 +190,32 @@ void GpuEngine<dimensions>::run_tick(BegunTick& begun) {
   out.result = results_.take();
   out.result->tick = tick;
   out.result->tau_us = tau_us;
+  bool holds_rows = false;
   try {
+    const bool small = is_small(begun.staged);
     take_rows(begun, out);
+    holds_rows = true;
+    if (small)
+      answer_small(tau_us, out);
+    else
+      tell_changes_async();
+    stream_.wait();
+    if (begun.is_copied_beside)
+      out.result->times.copy_in_ms = begun.copied.ms_since(begun.copy_begun);
+    release_rows(begun);
+    holds_rows = false;
     fail_if_asked(FaultInjection::Stage::after_rows);
-    out.applied.record(stream_);
-    build();
-    out.built.record(stream_);
-    compute(tau_us, out);
+    if (small)
+      finished_.next_index().copy_async(objects_.view(), stream_);
+    else
+      compute(tau_us, out);
+    fail_if_asked(FaultInjection::Stage::after_search);
     // From here on the copy to the host alone can fail.
     finished_lists_ = 1 - finished_lists_;
     finished_.finish(tick, tau_us);
   } catch (const std::exception& error) {
     fail(error, out);
+    if (holds_rows) release_rows(begun);
   }
   out.result->objects = objects_.alive_count();
   delivery_.deliver(out);
@@ -210,6 +232,16 @@ void GpuEngine<dimensions>::fail(const std::exception& error, OutgoingTick& out)
            of_device != nullptr && of_device->is_final());
 }
 
+/// Whether the tick is answered without an index: the same few lists as last time, among few
+/// objects.
+template <int dimensions>
+bool GpuEngine<dimensions>::is_small(const Staging& staged) const {
+  const DevicePlan& plan = *lists_[finished_lists_].plan();
+  return !queries_changed_ && staged.queries.empty() && plan.list_count() > 0 &&
+         !plan.directory().has_every_object && ListChanges::are_few(plan) &&
+         objects_.slots_with(staged.births) <= flat_slots_max;
+}
+
 // Rows that were applied stay applied if the tick fails later: the next one computes from them.
 // Only those that were not are kept.
 template <int dimensions>
@@ -223,6 +255,13 @@ void GpuEngine<dimensions>::take_rows(BegunTick& begun, OutgoingTick& out) {
     intake_.give_back(begun);
     throw;
   }
+}
+
+/// The stream has come past them.
+template <int dimensions>
+void GpuEngine<dimensions>::release_rows(BegunTick& begun) {
+  objects_.applied();
+  membership_changed_ = objects_.take_membership_changed() || membership_changed_;
   intake_.give_back(begun);
 }
 
@@ -231,11 +270,10 @@ void GpuEngine<dimensions>::apply_begun(BegunTick& begun, OutgoingTick& out) {
   fail_if_asked(FaultInjection::Stage::before_rows);
   if (begun.copy_error) std::rethrow_exception(begun.copy_error);
   apply_kept_rows();
-  if (begun.is_copied) stream_.begin_after(begun.rows.copied());
+  if (begun.is_copied_beside) stream_.begin_after(begun.copied);
   out.started.record(stream_);
-  if (!begun.is_copied) begun.rows.copy_async(begun.staged, stream_);
+  if (!begun.is_copied_beside) begun.rows.copy_async(begun.staged, stream_);
   apply(begun.staged, begun.rows);
-  if (begun.is_copied) out.result->times.copy_in_ms = begun.rows.copy_ms();
 }
 
 template <int dimensions>
@@ -245,6 +283,9 @@ void GpuEngine<dimensions>::apply_kept_rows() {
   const DrainAtEnd drain(stream_);
   rows.copy_async(kept_rows_, stream_);
   apply(kept_rows_, rows);
+  tell_changes_async();
+  stream_.wait();
+  objects_.applied();
   kept_rows_.clear();
 }
 
@@ -255,8 +296,7 @@ void GpuEngine<dimensions>::apply(const Staging& staged, const DeviceRows& rows)
     const typename FinishedTick<dimensions>::Closed closed(finished_);
     objects_.reserve(staged.births, stream_);
   }
-  objects_.apply(staged, rows, stream_);
-  membership_changed_ = objects_.take_membership_changed() || membership_changed_;
+  objects_.apply_async(staged, rows, stream_);
   for (const QueryRow& query : staged.queries) {
     if (query.slot >= queries_.size()) queries_.resize(query.slot + 1);
     queries_[query.slot] = query;
@@ -265,29 +305,58 @@ void GpuEngine<dimensions>::apply(const Staging& staged, const DeviceRows& rows)
 }
 
 template <int dimensions>
-void GpuEngine<dimensions>::build() {
-  DeviceIndex<dimensions>& index = finished_.next_index();
-  index.reserve(objects_.alive_count());
-  workspace_.reserve(objects_.slot_count());
-  index.build_async(objects_.view(), objects_.alive_count(), workspace_, stream_);
+void GpuEngine<dimensions>::tell_changes_async() {
+  const DeviceObjects::Telling telling = objects_.to_tell();
+  tell_host_async(telling.changes, telling.host, stream_);
 }
 
 template <int dimensions>
 void GpuEngine<dimensions>::compute(std::int64_t tau_us, OutgoingTick& out) {
+  out.applied.record(stream_);
+  TickIndex<dimensions>& index = finished_.next_index();
+  index.build_async(objects_, workspace_, stream_);
+  out.built.record(stream_);
   DeviceLists& last = last_lists();
   DeviceLists& now = next_lists();
   now.lay_out(next_plan(), stream_);
-  search_lists(now, tau_us);
+  search_lists(now, tau_us, [&](const SearchBatch& batch) {
+    index.search_async(objects_.view(), batch, stream_);
+  });
   out.searched.record(stream_);
   ListMatching matching;
   if (last.plan() != now.plan())
     matching =
         match_lists(last.plan()->directory(), now.plan()->directory(), now.plan()->list_count());
+  if (ListChanges::are_few(*now.plan())) return report_few(matching, out);
   const ReportSize size = changes_.compare(last, now, matching, stream_);
   out.reserve(size, std::move(matching.removals), stream_);
   changes_.collect_async(now, objects_.view(), out.collected(), stream_);
   out.copy_async(stream_, delivery_.stream());
-  fail_if_asked(FaultInjection::Stage::after_search);
+}
+
+/// From the rows that are being applied, with no index.
+template <int dimensions>
+void GpuEngine<dimensions>::answer_small(std::int64_t tau_us, OutgoingTick& out) {
+  out.applied.record(stream_);
+  out.built.record(stream_);
+  DeviceLists& now = next_lists();
+  now.lay_out(last_lists().plan(), stream_);
+  search_lists(now, tau_us, [this](const SearchBatch& batch) {
+    flat_search_async(objects_.view(), batch, stream_);
+  });
+  out.searched.record(stream_);
+  report_few({}, out);
+}
+
+template <int dimensions>
+void GpuEngine<dimensions>::report_few(const ListMatching& matching, OutgoingTick& out) {
+  const DevicePlan& plan = *next_lists().plan();
+  out.reserve_on_host({plan.room(), plan.room(), plan.list_count()}, matching.removals);
+  const DeviceObjects::Telling telling = objects_.to_tell();
+  changes_.report_few_async(last_lists(), next_lists(), matching, objects_.view(),
+                            {out.on_host(), out.size_on_host(), telling.changes, telling.host},
+                            stream_);
+  out.stored_async(stream_);
 }
 
 // The last plan serves while the lists are the same; where anchors move, its order of place wears
@@ -300,7 +369,7 @@ std::shared_ptr<DevicePlan> GpuEngine<dimensions>::next_plan() {
   const bool in_order =
       !plan->directory().has_moving_anchors || ++order_age_ticks_ < order_age_ticks_max;
   if (same_lists && in_order) return plan;
-  const DeviceIndex<dimensions>& index = finished_.next_index();
+  const DeviceIndex<dimensions>& index = finished_.next_index().index();
   if (!same_lists) {
     if (std::ranges::any_of(queries_, is_every_object)) objects_.fetch(stream_);
     plan = std::make_shared<DevicePlan>(memory_, queries_, objects_);
@@ -315,7 +384,9 @@ std::shared_ptr<DevicePlan> GpuEngine<dimensions>::next_plan() {
 }
 
 template <int dimensions>
-void GpuEngine<dimensions>::search_lists(DeviceLists& now, std::int64_t tau_us) {
+template <class Search>
+void GpuEngine<dimensions>::search_lists(DeviceLists& now, std::int64_t tau_us,
+                                         const Search& search) {
   const ListsView lists = now.view();
   const ListsView last = last_lists().view();
   const bool is_seeded = last_lists().plan() == now.plan();
@@ -330,7 +401,7 @@ void GpuEngine<dimensions>::search_lists(DeviceLists& now, std::int64_t tau_us) 
     batch.neighbors = lists.neighbors;
     batch.slots = lists.slots;
     batch.leaves = batch.postponed = now.notes().data();
-    search_async(finished_.next_index().view(), objects_.view(), batch, stream_);
+    search(batch);
   });
 }
 
@@ -395,9 +466,12 @@ void GpuEngine<dimensions>::take_state(const EngineState& state) {
   const DrainAtEnd drain(stream_);
   rows.copy_async(staged, stream_);
   apply(staged, rows);
+  tell_changes_async();
+  stream_.wait();
+  objects_.applied();
   queries_changed_ = true;
   import_lists(state, last_lists(), memory_, stream_);
-  build();
+  finished_.next_index().build_async(objects_, workspace_, stream_);
   stream_.wait();
   finished_.finish(state.tick, state.tau_us);
   if (state.objects_ahead) finished_.fail();

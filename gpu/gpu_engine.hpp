@@ -37,7 +37,11 @@ struct DeviceInfo {
   std::uint64_t memory_bytes = 0;
 };
 
-/// The devices that this build can run on. `why_none` says, if there are none, why and what helps.
+/// The devices that this build has code for. `why_none` says, if there are none, why and what
+/// helps.
 std::vector<DeviceInfo> find_devices(std::string& why_none);
+
+/// A device of this compute capability, 900 being 9.0, or of a newer one runs this build.
+int oldest_architecture();
 
 }  // namespace starling::gpu

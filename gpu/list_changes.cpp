@@ -6,18 +6,35 @@
 
 namespace starling::gpu {
 
+bool ListChanges::are_few(const DevicePlan& plan) {
+  constexpr std::uint64_t few_neighbors_max = std::uint64_t{1} << 14;
+  return plan.list_count() <= few_lists_max && plan.room() <= few_neighbors_max;
+}
+
+void ListChanges::report_few_async(DeviceLists& last, DeviceLists& now,
+                                   const ListMatching& matching, const ObjectsView& objects,
+                                   const HostStores& stores, const Stream& stream) {
+  const DevicePlan& plan = *now.plan();
+  gpu::report_few_async(plan.device_rows(), plan.list_count(), now.view(), last.view(),
+                        last_searches(last, now, matching, stream), objects, stores, stream);
+}
+
+const std::uint32_t* ListChanges::last_searches(DeviceLists& last, DeviceLists& now,
+                                                const ListMatching& matching,
+                                                const Stream& stream) {
+  if (last.plan() == now.plan()) return nullptr;
+  last_searches_.reserve(now.plan()->list_count());
+  copy_to_device_async(std::span<const std::uint32_t>(matching.last_search), last_searches_,
+                       stream);
+  return last_searches_.data();
+}
+
 ReportSize ListChanges::compare(DeviceLists& last, DeviceLists& now, const ListMatching& matching,
                                 const Stream& stream) {
   const DevicePlan& plan = *now.plan();
-  const bool same_plan = last.plan() == now.plan();
   sizes_.reserve(plan.list_count());
-  if (!same_plan) {
-    last_searches_.reserve(plan.list_count());
-    copy_to_device_async(std::span<const std::uint32_t>(matching.last_search), last_searches_,
-                         stream);
-  }
   sizes_.compare_async(plan.device_rows(), plan.list_count(), now.view(), last.view(),
-                       same_plan ? nullptr : last_searches_.data(), stream);
+                       last_searches(last, now, matching, stream), stream);
   total_[0] = {};
   if (plan.list_count() > 0)
     tell_host_async(sizes_.sums() + plan.list_count() - 1, total_.data(), stream);

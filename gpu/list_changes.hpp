@@ -17,6 +17,12 @@ class ListChanges {
  public:
   explicit ListChanges(DeviceMemory& memory) : sizes_(memory), last_searches_(memory), total_(1) {}
 
+  /// Whether report_few_async may be asked.
+  static bool are_few(const DevicePlan& plan);
+  /// Enqueues what compare and collect_async do together, straight to the host.
+  void report_few_async(DeviceLists& last, DeviceLists& now, const ListMatching& matching,
+                        const ObjectsView& objects, const HostStores& stores, const Stream& stream);
+
   /// Compares, and waits for the stream to know how much is to be reported. `matching` says what
   /// became of the last plan's lists, if the plan is another one.
   ReportSize compare(DeviceLists& last, DeviceLists& now, const ListMatching& matching,
@@ -26,6 +32,10 @@ class ListChanges {
                      const Stream& stream) const;
 
  private:
+  /// On the device, what the lists were last tick; null: all what they are now.
+  const std::uint32_t* last_searches(DeviceLists& last, DeviceLists& now,
+                                     const ListMatching& matching, const Stream& stream);
+
   ReportSizes sizes_;
   DeviceBuffer<std::uint32_t> last_searches_;
   PinnedBuffer<ReportSize> total_;

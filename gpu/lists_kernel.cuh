@@ -1,6 +1,9 @@
 // Comparing and collecting lists: a warp a list, a lane a neighbour.
 #pragma once
 
+#include <cub/block/block_scan.cuh>
+#include <cuda/std/functional>
+
 #include "gpu/launch_grid.cuh"
 #include "gpu/lists_launch.hpp"
 #include "knn/list_directory.hpp"
@@ -40,33 +43,36 @@ __device__ inline bool has_changed(const Neighbor* last, const Neighbor* now, st
   return !__all_sync(~0u, same_members);
 }
 
+/// Nothing if the list is not to be reported. The whole warp asks and hears.
+__device__ inline ReportSize report_size(const ListRow& row, const ListsView& now,
+                                         const ListsView& last,
+                                         const std::uint32_t* last_searches) {
+  const std::uint32_t before = last_searches == nullptr ? row.search : last_searches[row.search];
+  const std::uint32_t count = now.counts[row.search];
+  const bool is_reported = before == ListMatching::none || last.counts[before] != count ||
+                           has_changed(last.neighbors + last.rooms[before],
+                                       now.neighbors + now.rooms[row.search], count, row.on);
+  if (!is_reported) return {};
+  return {count, row.with_state ? count : 0, 1};
+}
+
 __global__ void compare_kernel(const ListRow* rows, std::uint32_t lists, ListsView now,
                                ListsView last, const std::uint32_t* last_searches,
                                ReportSize* sizes) {
   const std::uint32_t list = warp_index();
   if (list >= lists) return;
-  const std::uint32_t search = rows[list].search;
-  const std::uint32_t before = last_searches == nullptr ? search : last_searches[search];
-  const std::uint32_t count = now.counts[search];
-  const bool is_reported = before == ListMatching::none || last.counts[before] != count ||
-                           has_changed(last.neighbors + last.rooms[before],
-                                       now.neighbors + now.rooms[search], count, rows[list].on);
-  if (lane_index() != 0) return;
-  const std::uint32_t reported = is_reported ? count : 0;
-  sizes[list] = {reported, rows[list].with_state ? reported : 0, is_reported ? 1ull : 0ull};
+  const ReportSize size = report_size(rows[list], now, last, last_searches);
+  if (lane_index() == 0) sizes[list] = size;
 }
 
 __device__ inline NeighborState state_of(Slot slot, const ObjectsView& objects) {
   return {objects.positions[slot], objects.tags[slot]};
 }
 
-__global__ void collect_kernel(const ListRow* rows, std::uint32_t lists, ListsView now,
-                               const ReportSize* sums, ObjectsView objects, ReportsView reports) {
-  const std::uint32_t list = warp_index();
-  if (list >= lists) return;
-  const ReportSize before = list == 0 ? ReportSize{} : sums[list - 1];
-  if (sums[list].lists == before.lists) return;
-  const ListRow row = rows[list];
+/// `before` is the size of what comes before the list. The whole warp writes.
+__device__ inline void write_report(const ListRow& row, const ReportSize& before,
+                                    const ListsView& now, const ObjectsView& objects,
+                                    const ReportsView& reports) {
   const std::uint32_t count = now.counts[row.search];
   const std::uint64_t room = now.rooms[row.search];
   for (std::uint32_t i = lane_index(); i < count; i += list_lanes) {
@@ -82,6 +88,47 @@ __global__ void collect_kernel(const ListRow* rows, std::uint32_t lists, ListsVi
   report.count = count;
   report.first = before.neighbors;
   report.first_state = row.with_state ? before.states : ReportedList::no_state;
+}
+
+__global__ void collect_kernel(const ListRow* rows, std::uint32_t lists, ListsView now,
+                               const ReportSize* sums, ObjectsView objects, ReportsView reports) {
+  const std::uint32_t list = warp_index();
+  if (list >= lists) return;
+  const ReportSize before = list == 0 ? ReportSize{} : sums[list - 1];
+  if (sums[list].lists != before.lists) write_report(rows[list], before, now, objects, reports);
+}
+
+inline constexpr unsigned few_lists_threads = 1024;
+static_assert(few_lists_max <= few_lists_threads);
+
+// One block, a warp a list at a time, a thread a list for the sums.
+__global__ void __launch_bounds__(few_lists_threads)
+    report_few_kernel(const ListRow* rows, std::uint32_t lists, ListsView now, ListsView last,
+                      const std::uint32_t* last_searches, ObjectsView objects, HostStores stores) {
+  using Scan = cub::BlockScan<ReportSize, few_lists_threads>;
+  __shared__ typename Scan::TempStorage scan;
+  __shared__ ReportSize sizes[few_lists_max];
+  __shared__ ReportSize before[few_lists_max];
+  constexpr unsigned warps = few_lists_threads / list_lanes;
+  for (std::uint32_t list = warp_index(); list < lists; list += warps) {
+    const ReportSize size = report_size(rows[list], now, last, last_searches);
+    if (lane_index() == 0) sizes[list] = size;
+  }
+  __syncthreads();
+  const bool has_list = threadIdx.x < lists;
+  ReportSize sum;
+  ReportSize all;
+  Scan(scan).ExclusiveScan(has_list ? sizes[threadIdx.x] : ReportSize{}, sum, ReportSize{},
+                           cuda::std::plus<>{}, all);
+  if (has_list) before[threadIdx.x] = sum;
+  if (threadIdx.x == 0) {
+    *stores.size = all;
+    *stores.changes_told = *stores.changes;
+  }
+  __syncthreads();
+  for (std::uint32_t list = warp_index(); list < lists; list += warps)
+    if (sizes[list].lists != 0)
+      write_report(rows[list], before[list], now, objects, stores.reports);
 }
 
 __global__ void copy_lists_kernel(ListsView now, ObjectsView objects, ListCopy copy) {

@@ -1,16 +1,11 @@
 #include <cub/device/device_scan.cuh>
+#include <cuda/std/functional>
 
 #include "gpu/lists_kernel.cuh"
 #include "gpu/lists_launch.hpp"
 
 namespace starling::gpu {
 namespace {
-
-struct Add {
-  __host__ __device__ ReportSize operator()(const ReportSize& a, const ReportSize& b) const {
-    return {a.neighbors + b.neighbors, a.states + b.states, a.lists + b.lists};
-  }
-};
 
 unsigned blocks_for_lists(std::uint32_t lists) {
   return blocks_for(std::uint64_t{lists} * list_lanes);
@@ -22,7 +17,8 @@ void ReportSizes::reserve(std::uint32_t lists) {
   sizes_.reserve(lists);
   sums_.reserve(lists);
   std::size_t bytes = 0;
-  check(cub::DeviceScan::InclusiveScan(nullptr, bytes, sizes_.data(), sums_.data(), Add{}, lists));
+  check(cub::DeviceScan::InclusiveScan(nullptr, bytes, sizes_.data(), sums_.data(),
+                                       cuda::std::plus<>{}, lists));
   scratch_.reserve(bytes);
 }
 
@@ -34,8 +30,8 @@ void ReportSizes::compare_async(const ListRow* rows, std::uint32_t lists, const 
       rows, lists, now, last, last_searches, sizes_.data());
   check_launch();
   std::size_t bytes = scratch_.room();
-  check(cub::DeviceScan::InclusiveScan(scratch_.data(), bytes, sizes_.data(), sums_.data(), Add{},
-                                       lists, stream.get()));
+  check(cub::DeviceScan::InclusiveScan(scratch_.data(), bytes, sizes_.data(), sums_.data(),
+                                       cuda::std::plus<>{}, lists, stream.get()));
 }
 
 void collect_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
@@ -44,6 +40,14 @@ void collect_async(const ListRow* rows, std::uint32_t lists, const ListsView& no
   if (lists == 0) return;
   collect_kernel<<<blocks_for_lists(lists), block_threads, 0, stream.get()>>>(
       rows, lists, now, sums, objects, reports);
+  check_launch();
+}
+
+void report_few_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
+                      const ListsView& last, const std::uint32_t* last_searches,
+                      const ObjectsView& objects, const HostStores& stores, const Stream& stream) {
+  report_few_kernel<<<1, few_lists_threads, 0, stream.get()>>>(rows, lists, now, last,
+                                                               last_searches, objects, stores);
   check_launch();
 }
 

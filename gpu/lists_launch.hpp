@@ -35,9 +35,13 @@ struct ReportSize {
   std::uint64_t neighbors = 0;
   std::uint64_t states = 0;
   std::uint64_t lists = 0;
+
+  constexpr ReportSize operator+(const ReportSize& other) const {
+    return {neighbors + other.neighbors, states + other.states, lists + other.lists};
+  }
 };
 
-/// Where reports go. Device pointers.
+/// Where reports go. Device pointers, or pinned memory.
 struct ReportsView {
   ReportedList* lists = nullptr;
   Neighbor* neighbors = nullptr;
@@ -67,6 +71,23 @@ class ReportSizes {
 void collect_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
                    const ReportSize* sums, const ObjectsView& objects, const ReportsView& reports,
                    const Stream& stream);
+
+/// Up to so many lists are compared and collected by one kernel, which stores to the host itself: a
+/// small tick is over before the host could have learned how much to copy.
+inline constexpr std::uint32_t few_lists_max = 256;
+
+/// What that kernel stores to pinned memory.
+struct HostStores {
+  ReportsView reports;  ///< with room for all lists
+  ReportSize* size = nullptr;
+  const ObjectChanges* changes = nullptr;  ///< the device's, and where they are told
+  ObjectChanges* changes_told = nullptr;
+};
+
+/// Compares and writes, in order of the lists, as compare_async and collect_async together.
+void report_few_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
+                      const ListsView& last, const std::uint32_t* last_searches,
+                      const ObjectsView& objects, const HostStores& stores, const Stream& stream);
 
 /// Copies lists one by one: to firsts[i] on goes that of searches[i], to first_states[i] on, unless
 /// it is ReportedList::no_state, what is reported beside ids; and counts[i] is written.

@@ -84,12 +84,28 @@ class NearestInShared {
     near_ += count;
   }
 
+  /// Lets go of who is beyond the bound; another warp may then take the rest.
+  __device__ __forceinline__ void settle() {
+    __syncwarp();
+    if (any_in_warp(size_ > near_)) compact();
+  }
+  __device__ std::uint32_t size() const { return size_; }
+
+  /// Offers itself the first `size` entries of another, which has settled.
+  __device__ __forceinline__ void take(const NearestInShared& other, std::uint32_t size) {
+    for (std::uint32_t begin = 0; begin < size; begin += lanes) {
+      const std::uint32_t i = begin + group_.lane;
+      const std::uint64_t distance_sq = i < size ? other.distances_sq_[i] : 0;
+      offer(i < size && distance_sq <= bound_, distance_sq, i < size ? other.places_[i] : 0);
+      tighten(false);
+    }
+  }
+
   /// Calls `write(rank, distance_sq, place)` for each of the nearest k, by some lane, the last call
   /// for a rank being the right one; returns how many there are. Nothing is offered after.
   template <class Write>
   __device__ __forceinline__ std::uint32_t for_each(const Write& write) {
-    __syncwarp();
-    if (any_in_warp(size_ > near_)) compact();
+    settle();
     bool is_ranked = false;
     if (!any_in_warp(size_ > ranked_max))
       is_ranked = any_in_warp(bound_ > ~std::uint32_t{0}) ? write_ranked<std::uint64_t>(write)

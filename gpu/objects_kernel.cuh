@@ -62,7 +62,7 @@ __global__ void apply_rows_kernel(const ObjectRow* rows, std::uint32_t count, Ob
   if (!__any_sync(~0u, is_member_change)) return;
   came = __reduce_add_sync(~0u, came);
   if (threadIdx.x % 32 != 0) return;
-  changes->members = 1;  // whoever writes last: the same
+  atomicAdd(&changes->members, 1);
   if (came != 0) atomicAdd(&changes->alive, came);
 }
 

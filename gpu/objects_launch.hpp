@@ -36,7 +36,7 @@ void apply_births_async(const ObjectBirth* births, std::uint32_t count, const Ob
 /// What rows changed is added to `changes`; the bounds are widened to hold them.
 struct ObjectChanges {
   std::int32_t alive = 0;     ///< came less left
-  std::uint32_t members = 0;  ///< not 0: an object came, left or changed its tags
+  std::uint32_t members = 0;  ///< more each time that objects came, left or changed their tags
 };
 void apply_rows_async(const ObjectRow* rows, std::uint32_t count, const ObjectsView& objects,
                       ObjectChanges* changes, const Stream& stream);

@@ -28,6 +28,7 @@ void OutgoingTick::reserve(const ReportSize& size, std::vector<ReportedList> rem
 void OutgoingTick::copy_async(const Stream& stream, const Stream& beside) {
   compared_.record(stream);
   is_copied_beside_ = bytes() >= bytes_beside_min;
+  is_stored_by_device_ = false;
   const Stream& way = is_copied_beside_ ? beside : stream;
   if (is_copied_beside_) {
     way.begin_after(compared_);
@@ -37,6 +38,25 @@ void OutgoingTick::copy_async(const Stream& stream, const Stream& beside) {
   copy_to_host_async(neighbors_.data(), std::span(host_->neighbors.data(), size_.neighbors), way);
   copy_to_host_async(states_.data(), std::span(host_->states.data(), size_.states), way);
   copied_.record(way);
+}
+
+void OutgoingTick::reserve_on_host(const ReportSize& most, std::vector<ReportedList> removals) {
+  removals_ = std::move(removals);
+  host_ = pool_.take();
+  host_->lists.reserve(most.lists + removals_.size());
+  host_->neighbors.reserve(most.neighbors);
+  host_->states.reserve(most.states);
+}
+
+ReportsView OutgoingTick::on_host() {
+  return {host_->lists.data(), host_->neighbors.data(), host_->states.data()};
+}
+
+void OutgoingTick::stored_async(const Stream& stream) {
+  is_copied_beside_ = false;
+  is_stored_by_device_ = true;
+  compared_.record(stream);
+  copied_.record(stream);
 }
 
 void OutgoingTick::fail(std::string error, bool is_engine_lost) {
@@ -56,6 +76,7 @@ void OutgoingTick::complete() {
     fail(std::string("the tick's reports did not reach the host: ") + error.what(), true);
     return;
   }
+  if (is_stored_by_device_) size_ = host_->size[0];
   const std::span lists(host_->lists.data(), size_.lists + removals_.size());
   merge_removals(removals_, lists);
   result->lists = lists;

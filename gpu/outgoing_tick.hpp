@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "gpu/lists_launch.hpp"
@@ -20,6 +21,7 @@ struct HostReports {
   PinnedBuffer<ReportedList> lists;
   PinnedBuffer<Neighbor> neighbors;
   PinnedBuffer<NeighborState> states;
+  PinnedBuffer<ReportSize> size{1};  ///< where the device tells it
 };
 
 class OutgoingTick {
@@ -40,6 +42,12 @@ class OutgoingTick {
   /// the same.
   void copy_async(const Stream& stream, const Stream& beside);
   bool is_copied_beside() const { return is_copied_beside_; }
+  /// Instead of these three, for what the device stores to the host itself: room for at most
+  /// `most`, where it goes, and that it is enqueued.
+  void reserve_on_host(const ReportSize& most, std::vector<ReportedList> removals);
+  ReportsView on_host();
+  ReportSize* size_on_host() { return host_->size.data(); }
+  void stored_async(const Stream& stream);
   /// The tick has failed, and no copy is under way.
   void fail(std::string error, bool is_engine_lost);
 
@@ -52,9 +60,6 @@ class OutgoingTick {
   std::atomic<bool> is_free{true};
 
  private:
-  // From so many bytes on a copy takes longer than the way over another thread.
-  static constexpr std::size_t bytes_beside_min = std::size_t{256} << 10;
-
   std::size_t bytes() const;
   void take_times();
 
@@ -66,6 +71,7 @@ class OutgoingTick {
   ReportSize size_;
   std::vector<ReportedList> removals_;
   bool is_copied_beside_ = false;
+  bool is_stored_by_device_ = false;
   Event compared_, copy_begun_, copied_;
 };
 

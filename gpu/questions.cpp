@@ -35,12 +35,12 @@ void close_gaps(Answers& answers) {
 
 template <int dimensions>
 void Questions<dimensions>::answer(std::span<const OneShotQuery> queries,
-                                   const typename DeviceIndex<dimensions>::View& index,
-                                   const ObjectsView& objects, std::int64_t tau_us,
-                                   Answers& answers) {
+                                   const TickIndex<dimensions>& index, const ObjectsView& objects,
+                                   std::int64_t tau_us, Answers& answers) {
   if (queries.empty()) return;
   lay_out(queries);
   const DrainAtEnd drain(stream_);
+  stream_.begin_after(index.ready());
   copy_to_device_async(std::span<const SearchSpec>(host_specs_), specs_, stream_);
   copy_to_device_async(std::span<const std::uint64_t>(host_rooms_), rooms_, stream_);
   copy_to_device_async(std::span<const std::uint32_t>(host_order_), order_, stream_);
@@ -61,7 +61,7 @@ void Questions<dimensions>::answer(std::span<const OneShotQuery> queries,
     batch.neighbors = neighbors_.data();
     batch.slots = slots_.data();
     batch.leaves = batch.postponed = notes_.data();
-    search_async(index, objects, batch, stream_);
+    index.search_async(objects, batch, stream_);
   }
   const std::uint64_t first = answers.neighbors.size();
   host_counts_.resize(queries.size());

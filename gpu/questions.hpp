@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "gpu/device_index.hpp"
 #include "gpu/device_plan.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/search_launch.hpp"
+#include "gpu/tick_index.hpp"
 #include "knn/engine.hpp"
 
 namespace starling::gpu {
@@ -31,9 +31,8 @@ class Questions {
 
   /// Appends the answers, waited for. Throws DeviceError, std::bad_alloc, and std::runtime_error
   /// beyond the memory's limit.
-  void answer(std::span<const OneShotQuery> queries,
-              const typename DeviceIndex<dimensions>::View& index, const ObjectsView& objects,
-              std::int64_t tau_us, Answers& answers);
+  void answer(std::span<const OneShotQuery> queries, const TickIndex<dimensions>& index,
+              const ObjectsView& objects, std::int64_t tau_us, Answers& answers);
 
  private:
   void lay_out(std::span<const OneShotQuery> queries);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <functional>
+#include <utility>
 
 #include "gpu/memory.hpp"
 #include "gpu/outgoing_tick.hpp"

@@ -38,9 +38,11 @@ struct Acceptance {
 
 /// The id of the object at a place, by which ties are broken.
 struct IdOfPlace {
-  const Slot* slots;
+  const Slot* slots;  ///< by place; null: a place is a slot
   const ObjectId* ids;
-  __device__ ObjectId operator()(std::uint32_t place) const { return ids[slots[place]]; }
+  __device__ ObjectId operator()(std::uint32_t place) const {
+    return ids[slots == nullptr ? place : slots[place]];
+  }
 };
 
 /// Where a search is, or false, with nothing written: it follows an object that is not there.

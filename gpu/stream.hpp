@@ -63,8 +63,8 @@ inline void Stream::begin_after(const Event& event) const {
   check(cudaStreamWaitEvent(stream_, event.get(), 0));
 }
 
-/// Waits for a stream at the end of its scope, whichever way that is left. Declared after the host
-/// memory that copies read or write, so that it does not go before they are done.
+/// Waits for a stream at the end of its scope, whichever way that is left. Declared after the
+/// memory that copies and kernels read or write, so that it does not go before they are done.
 class DrainAtEnd {
  public:
   explicit DrainAtEnd(const Stream& stream) : stream_(stream) {}

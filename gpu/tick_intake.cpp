@@ -49,15 +49,17 @@ void TickIntake::pass_on(std::function<void()> before, std::function<void()> tas
 
 void TickIntake::give_back(BegunTick& begun) {
   begun.staged.clear();
-  begun.is_copied = false;
+  begun.is_copied_beside = false;
   begun.copy_error = nullptr;
   begun.is_free = true;
 }
 
 void TickIntake::copy(BegunTick& begun) {
   try {
+    begun.copy_begun.record(stream_);
     begun.rows.copy_async(begun.staged, stream_);
-    begun.is_copied = true;
+    begun.copied.record(stream_);
+    begun.is_copied_beside = true;
   } catch (const std::exception&) {
     begun.copy_error = std::current_exception();
   }

@@ -27,7 +27,8 @@ struct BegunTick {
   std::int64_t tau_us = 0;
   Staging staged;
   DeviceRows rows;
-  bool is_copied = false;         ///< or being copied, on a stream of its own
+  bool is_copied_beside = false;  ///< on a stream of its own, between these events
+  Event copy_begun, copied;
   std::exception_ptr copy_error;  ///< why it is not
   std::atomic<bool> is_free{true};
 };
@@ -59,9 +60,6 @@ class TickIntake {
   void drain() const noexcept { stream_.drain(); }
 
  private:
-  // From so many bytes on a copy takes longer than the way over another thread.
-  static constexpr std::size_t bytes_beside_min = std::size_t{256} << 10;
-
   /// Runs `before` on the copy thread, and then `task` on the engine's.
   void pass_on(std::function<void()> before, std::function<void()> task);
   void copy(BegunTick& begun);

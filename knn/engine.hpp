@@ -208,16 +208,16 @@ class Engine {
   virtual Staging& staging() = 0;
 
   /// Swaps the halves and returns at once. False, with nothing changed, while the engine has no
-  /// room for another tick: one that computes a tick while it takes in the next accepts that before
-  /// the results of earlier ones have come; others take one at a time. Every engine whose last
-  /// result has been delivered accepts. A tick that fails delays none behind it: they compute from
-  /// the rows of both.
+  /// room for another tick: some take one at a time, others take the next in while they compute and
+  /// before earlier results have come. All accept once their last result has been delivered. Ticks
+  /// behind one that fails are computed from the rows of both.
   virtual bool begin_tick(Tick tick, std::int64_t tau_us) = 0;
 
   /// Answers from the last finished tick, on a thread of the engine's. Questions at fixed positions
-  /// without a filter on tags or age do not wait for a tick under way; others may, and are then
-  /// answered from it. Before the first tick: empty lists. After a failed tick, until the next that
-  /// finishes, the objects are ahead of the last finished one, and the answer is an error.
+  /// without a filter on tags or age do not wait for a tick under way, nor for the result of the
+  /// one that they are answered from; others may, and are then answered from it. Before the first
+  /// tick: empty lists. After a failed tick, until the next that finishes, the objects are ahead of
+  /// the last finished one, and the answer is an error.
   virtual void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) = 0;
 
   /// What search_finished would answer, on the caller's own thread, if that takes microseconds and

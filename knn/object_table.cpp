@@ -76,9 +76,11 @@ UpdateCounts ObjectTable::update(std::span<const ObjectUpdate> rows, std::int64_
   check_invariant(statuses.size() == rows.size(), "one status a row");
   UpdateCounts counts;
   std::array<Slot, rows_at_once> likely;
+  Slot next = 0;
   for (std::size_t begin = 0; begin < rows.size(); begin += rows_at_once) {
     const std::size_t end = std::min(begin + rows_at_once, rows.size());
-    look_up_ahead(rows.subspan(begin, end - begin), likely, staging);
+    look_up_ahead(rows.subspan(begin, end - begin), next, likely, staging);
+    next = likely[end - begin - 1] + 1;
     for (std::size_t i = begin; i < end; ++i) {
       statuses[i] = update_one(rows[i], likely[i - begin], time_us_max, staging);
       count(counts, statuses[i]);
@@ -88,15 +90,22 @@ UpdateCounts ObjectTable::update(std::span<const ObjectUpdate> rows, std::int64_
 }
 
 // Writes the slot that each row's object very likely has, or no_slot, and fetches what updating it
-// will touch.
-void ObjectTable::look_up_ahead(std::span<const ObjectUpdate> rows, std::span<Slot> likely,
-                                const Staging& staging) const {
+// will touch. Producers often send their objects in the order in which these first came, which is
+// that of the slots: from `next` on, as long as that holds, no look into the registry is needed.
+// Who is alive has no other slot; a forgotten object's record may still have its id.
+void ObjectTable::look_up_ahead(std::span<const ObjectUpdate> rows, Slot next,
+                                std::span<Slot> likely, const Staging& staging) const {
+  const auto is_next = [&](ObjectId id) {
+    return next < records_.size() && records_[next].id == id && is_alive(next);
+  };
+  std::size_t in_order = 0;
+  for (; in_order < rows.size() && is_next(rows[in_order].id); ++next) likely[in_order++] = next;
   std::array<std::uint64_t, rows_at_once> hashes;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
+  for (std::size_t i = in_order; i < rows.size(); ++i) {
     hashes[i] = registry_.hash(rows[i].id);
     registry_.prefetch(hashes[i]);
   }
-  for (std::size_t i = 0; i < rows.size(); ++i) {
+  for (std::size_t i = in_order; i < rows.size(); ++i) {
     likely[i] = registry_.likely_slot(hashes[i]);
     if (likely[i] == no_slot) continue;
     prefetch_to_write(&records_[likely[i]]);

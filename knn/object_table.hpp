@@ -148,7 +148,7 @@ class ObjectTable {
                           Staging& staging);
   UpdateStatus update_tags_one(const TagUpdate& row, std::int64_t time_us_max, Staging& staging);
   UpdateStatus remove_one(const ObjectRemoval& row, std::int64_t time_us_max, Staging& staging);
-  void look_up_ahead(std::span<const ObjectUpdate> rows, std::span<Slot> likely,
+  void look_up_ahead(std::span<const ObjectUpdate> rows, Slot next, std::span<Slot> likely,
                      const Staging& staging) const;
   Slot add(ObjectId id, Staging& staging);
   void kill(Slot slot, Staging& staging);

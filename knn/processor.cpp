@@ -8,6 +8,11 @@
 #include "knn/assert.hpp"
 
 namespace starling {
+namespace {
+
+constexpr std::size_t spare_streams_max = 2;  // one tick is published while the next is computed
+
+}  // namespace
 
 Processor::Processor(const ProcessorOptions& options, std::unique_ptr<Engine> engine)
     : options_(options),
@@ -104,6 +109,10 @@ TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
   report.times = result->times;
   report.error = result->error;
   report.warning = std::exchange(warning_, {});
+  if (!spare_streams_.empty()) {
+    report.streams = std::move(spare_streams_.back());
+    spare_streams_.pop_back();
+  }
   report.streams.resize(queries_.stream_count());
   for (std::size_t i = 0; i < report.streams.size(); ++i)
     report.streams[i].stream = static_cast<StreamId>(i);
@@ -131,6 +140,9 @@ TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
 
 void Processor::recycle(TickReport report) {
   engine_->recycle(std::move(report.result));
+  if (spare_streams_.size() >= spare_streams_max) return;
+  for (StreamReport& stream : report.streams) stream.queries.clear();
+  spare_streams_.push_back(std::move(report.streams));
 }
 
 ProcessorState Processor::export_state() {

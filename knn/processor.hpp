@@ -116,6 +116,8 @@ class Processor {
   std::optional<std::int64_t> last_tau_us_;
   std::optional<std::int64_t> newest_time_us_;  ///< as of the last begin_tick
   std::string warning_;                         ///< of the last begin_tick
+  /// Of recycled reports, empty but for their memory.
+  std::vector<std::vector<StreamReport>> spare_streams_;
   bool under_way_ = false;
 };
 

@@ -2,12 +2,17 @@
 #include "protocol/tick_message.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "protocol/limits.hpp"
 #include "protocol/wire.hpp"
 
 namespace starling::protocol {
 namespace {
+
+// Some 700 KB at k 10: the passes over a part find it in a core's cache.
+constexpr std::size_t lists_per_part = 4096;
 
 Frame encode_header(const TickHeader& header) {
   flatbuffers::FlatBufferBuilder builder(256);
@@ -101,21 +106,47 @@ std::size_t TickMessage::bytes() const {
   return sum;
 }
 
-TickMessage encode_tick(std::string_view stream, TickHeader header, const ListSource& lists) {
-  TickMessage message;
-  message.topic = topic_of(stream);
-  header.with = carried_columns(lists);
-  header.removal_count = static_cast<std::uint64_t>(std::ranges::count(
-      lists.reports, ListEvent::removed, [](const QueryReport& report) { return report.event; }));
-  header.list_count = lists.reports.size() - header.removal_count;
-  for (auto rest = lists.reports; !rest.empty();) {
-    const std::size_t count = lists_that_fit(rest, lists.with);
-    message.chunks.push_back(encode_chunk({rest.first(count), header.with, lists.lattice}));
+TickEncoding::TickEncoding(std::string_view stream, const TickHeader& header,
+                           const ListSource& lists)
+    : topic_(topic_of(stream)),
+      header_(header),
+      lists_(lists),
+      parts_((lists.reports.size() + lists_per_part - 1) / lists_per_part) {
+  header_.with = carried_columns(lists);
+}
+
+void TickEncoding::encode_part(std::size_t number) {
+  Part& part = parts_[number];
+  const std::size_t begin = number * lists_per_part;
+  auto rest =
+      lists_.reports.subspan(begin, std::min(lists_per_part, lists_.reports.size() - begin));
+  part.removal_count = static_cast<std::uint64_t>(std::ranges::count(
+      rest, ListEvent::removed, [](const QueryReport& report) { return report.event; }));
+  while (!rest.empty()) {
+    const std::size_t count = lists_that_fit(rest, lists_.with);
+    part.chunks.push_back(encode_chunk({rest.first(count), header_.with, lists_.lattice}));
     rest = rest.subspan(count);
   }
-  header.chunk_count = static_cast<std::uint32_t>(message.chunks.size());
-  message.header = encode_header(header);
+}
+
+TickMessage TickEncoding::finish() {
+  TickMessage message;
+  message.topic = std::move(topic_);
+  for (Part& part : parts_) {
+    header_.removal_count += part.removal_count;
+    std::ranges::move(part.chunks, std::back_inserter(message.chunks));
+  }
+  header_.list_count = lists_.reports.size() - header_.removal_count;
+  header_.chunk_count = static_cast<std::uint32_t>(message.chunks.size());
+  message.header = encode_header(header_);
   return message;
+}
+
+TickMessage encode_tick(std::string_view stream, const TickHeader& header,
+                        const ListSource& lists) {
+  TickEncoding encoding(stream, header, lists);
+  for (std::size_t part = 0; part < encoding.part_count(); ++part) encoding.encode_part(part);
+  return encoding.finish();
 }
 
 DecodedTick decode_tick(std::span<const AlignedBytes> frames) {

@@ -28,7 +28,7 @@ struct TickHeader {
   std::uint64_t sequence = 0;             ///< of this stream, from 1, one a tick
   bool failed = false;                    ///< the tick failed: the lists of the one before stand
   std::uint64_t object_count = 0;
-  std::uint32_t chunk_count = 0;    ///< set by encode_tick, as the two counts that follow
+  std::uint32_t chunk_count = 0;    ///< set by encoding, as the two counts that follow
   std::uint64_t list_count = 0;     ///< updated lists
   std::uint64_t removal_count = 0;  ///< removed lists
   Space space = Space::planar2;
@@ -49,8 +49,32 @@ struct TickMessage {
   std::size_t bytes() const;
 };
 
-/// Time and memory are linear in what is reported.
-TickMessage encode_tick(std::string_view stream, TickHeader header, const ListSource& lists);
+/// A tick's message in parts, a few thousand lists each, that several threads may encode at a time.
+class TickEncoding {
+ public:
+  /// What `lists` shows must live until all parts are encoded.
+  TickEncoding(std::string_view stream, const TickHeader& header, const ListSource& lists);
+
+  std::size_t part_count() const { return parts_.size(); }
+  /// Any thread; each part once.
+  void encode_part(std::size_t number);
+  /// After all parts.
+  TickMessage finish();
+
+ private:
+  struct Part {
+    std::vector<Frame> chunks{};
+    std::uint64_t removal_count = 0;
+  };
+
+  std::string topic_;
+  TickHeader header_;
+  ListSource lists_;
+  std::vector<Part> parts_;
+};
+
+/// All parts, on the caller's thread. Time and memory are linear in what is reported.
+TickMessage encode_tick(std::string_view stream, const TickHeader& header, const ListSource& lists);
 
 /// A tick's message with all frames verified and the header's counts compared with the chunks.
 struct DecodedTick {

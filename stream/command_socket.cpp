@@ -27,6 +27,7 @@ struct CommandSocket::State {
   State(boost::asio::io_context& loop, zmq::context_t& context, const CommandSocketOptions& options,
         Handlers the_handlers)
       : handlers(std::move(the_handlers)), socket(context, zmq::socket_type::router) {
+    socket.set(zmq::sockopt::affinity, options.io_threads);
     socket.set(zmq::sockopt::router_mandatory, true);
     socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(options.message_bytes_max));
     socket.set(zmq::sockopt::sndhwm, options.send_hwm);

@@ -25,6 +25,7 @@ struct CommandSocketOptions {
   int send_hwm = 1000;                ///< replies waiting for one peer
   int receive_hwm = 1000;             ///< requests waiting from one peer
   int linger_ms = 0;
+  std::uint64_t io_threads = 0;  ///< of the context, those that serve it, by bit; 0: any
   std::size_t connections_max = std::numeric_limits<std::size_t>::max();  ///< more are closed
 };
 

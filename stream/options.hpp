@@ -44,6 +44,12 @@ struct ServerOptions {
   /// One decodes 100 million rows a second, five times what the loop takes; on two cores a second
   /// one made the 99th percentile of questions 240 us instead of 180.
   unsigned decode_threads = 1;
+  /// ZeroMQ's, that move bytes from and to sockets, about a gigabyte a second each. Where there are
+  /// several, the last is the results endpoint's alone.
+  unsigned io_threads = 1;
+  /// That share the encoding of a tick of more than a few thousand lists; 0: one for each four
+  /// cores, at most 4.
+  unsigned encode_threads = 0;
   std::size_t decode_bytes_max = std::size_t{256}
                                  << 20;  ///< read and not yet applied, all sessions
   std::size_t decode_requests_max = 8192;

@@ -44,13 +44,17 @@ RowSet<ObjectUpdate> convert(const protocol::UpdateBatch& batch, const Lattice& 
                std::span(errors).first(count));
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t row = first + i;
-      set.reasons[row] = to_reason(errors[i]);
-      if (errors[i] != PositionError::none) continue;
-      set.rows.push_back({.id = ObjectId{batch.ids[row]},
-                          .time_us = batch.times_us[row],
-                          .position = points[i],
-                          .tags = has_tags ? batch.tags[row] : 0,
-                          .has_tags = has_tags});
+      if (errors[i] != PositionError::none) {
+        set.reasons[row] = to_reason(errors[i]);
+        continue;
+      }
+      // In place: a copy of the row would read back wider than it was written, which stalls.
+      ObjectUpdate& update = set.rows.emplace_back();
+      update.id = ObjectId{batch.ids[row]};
+      update.time_us = batch.times_us[row];
+      update.position = points[i];
+      update.tags = has_tags ? batch.tags[row] : 0;
+      update.has_tags = has_tags;
     }
   }
   return set;

@@ -34,15 +34,31 @@ std::uint64_t Publisher::sequence(StreamId stream, Tick tick) const {
 }
 
 std::vector<protocol::TickMessage> encode_report(const std::vector<StreamPlan>& plans,
-                                                 const TickReport& report, const Lattice& lattice) {
-  std::vector<protocol::TickMessage> messages;
-  messages.reserve(plans.size());
-  for (std::size_t index = 0; index < plans.size(); ++index) {
-    const StreamPlan& plan = plans[index];
-    messages.push_back(protocol::encode_tick(
-        plan.stream, plan.header,
-        {.reports = report.streams[index].queries, .with = plan.header.with, .lattice = &lattice}));
+                                                 const TickReport& report, const Lattice& lattice,
+                                                 Helpers& helpers) {
+  struct Piece {
+    std::size_t stream;
+    std::size_t part;
+  };
+  std::vector<protocol::TickEncoding> encodings;
+  std::vector<Piece> pieces;
+  encodings.reserve(plans.size());
+  for (std::size_t stream = 0; stream < plans.size(); ++stream) {
+    const StreamPlan& plan = plans[stream];
+    encodings.emplace_back(plan.stream, plan.header,
+                           protocol::ListSource{.reports = report.streams[stream].queries,
+                                                .with = plan.header.with,
+                                                .lattice = &lattice});
+    for (std::size_t part = 0; part < encodings.back().part_count(); ++part)
+      pieces.push_back({stream, part});
   }
+  const auto encode = [&](std::size_t piece) {
+    encodings[pieces[piece].stream].encode_part(pieces[piece].part);
+  };
+  helpers.run(pieces.size(), encode);
+  std::vector<protocol::TickMessage> messages;
+  messages.reserve(encodings.size());
+  for (protocol::TickEncoding& encoding : encodings) messages.push_back(encoding.finish());
   return messages;
 }
 

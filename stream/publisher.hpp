@@ -1,6 +1,6 @@
 // Turns a tick's report into each stream's message: epoch, sequence numbers, header, chunks. Plans
-// on the loop, where the streams are known; encodes on a worker, where time does not matter to
-// others. Sans-IO; Ticker is its user.
+// on the loop, where the streams are known; encodes on a worker and its helpers, where time does
+// not matter to others. Sans-IO; Ticker is its user.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include "knn/lattice.hpp"
 #include "knn/processor.hpp"
 #include "protocol/tick_message.hpp"
+#include "stream/helpers.hpp"
 
 namespace starling::stream {
 
@@ -41,6 +42,7 @@ class Publisher {
 
 /// Any thread; the report must live until it returns.
 std::vector<protocol::TickMessage> encode_report(const std::vector<StreamPlan>& plans,
-                                                 const TickReport& report, const Lattice& lattice);
+                                                 const TickReport& report, const Lattice& lattice,
+                                                 Helpers& helpers);
 
 }  // namespace starling::stream

@@ -89,6 +89,7 @@ struct ResultsSocket::State {
       : socket(context, zmq::socket_type::xpub),
         mark(options.subscriber_bytes_max),
         mark_is_fixed(options.send_hwm > 0) {
+    socket.set(zmq::sockopt::affinity, options.io_threads);
     socket.set(zmq::sockopt::xpub_verboser, true);
     socket.set(zmq::sockopt::sndhwm, mark_is_fixed ? options.send_hwm : mark.messages());
     socket.set(zmq::sockopt::linger, options.linger_ms);

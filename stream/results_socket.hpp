@@ -27,6 +27,7 @@ struct ResultsSocketOptions {
   std::size_t subscriber_bytes_max = 0;  ///< waiting for one subscriber, by recent message sizes
   int send_hwm = 0;                      ///< messages; 0: derived from subscriber_bytes_max
   int linger_ms = 0;
+  std::uint64_t io_threads = 0;  ///< of the context, those that serve it, by bit; 0: any
   std::size_t connections_max = std::numeric_limits<std::size_t>::max();  ///< more are closed
 };
 

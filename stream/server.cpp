@@ -53,6 +53,8 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   options.processor.objects.hash_seed = random_number();
   if (options.tick_period_us && *options.tick_period_us <= 0)
     throw std::invalid_argument("a tick's period must be longer than nothing");
+  if (options.encode_threads == 0)
+    options.encode_threads = std::clamp(std::thread::hardware_concurrency() / 4, 1u, 4u);
   if (options.tick_period_us && !options.future_max_us) options.future_max_us = wall_future_max_us;
   if (options.limits.credit_bytes < options.limits.frame_bytes_max)
     throw std::invalid_argument("the credit in bytes must cover one frame of the greatest length");
@@ -108,7 +110,9 @@ struct Server::State {
                                            .connections_max = options.http_connections_max},
                                [this](std::string_view target) { return answer_http(target); })),
         endpoints{commands->endpoint(), results->endpoint(), http->endpoint()},
-        ticker(loop, {options.tick_period_us, options.future_max_us, options.wall_now_us},
+        ticker(loop,
+               {options.tick_period_us, options.future_max_us, options.wall_now_us,
+                options.encode_threads},
                processor, publisher, *results, metrics),
         handler(options, handler_parts()),
         decoder(loop, options.decode_threads),
@@ -117,12 +121,14 @@ struct Server::State {
     if (options.stop_on_signals) wait_for_signal();
   }
 
+  std::uint64_t results_io_thread() const { return std::uint64_t{1} << (options.io_threads - 1); }
   CommandSocketOptions command_options() const {
     return {.endpoint = options.commands_endpoint,
             .message_bytes_max = options.limits.frame_bytes_max,
             .send_hwm = replies_waiting_max(options.limits),
             .receive_hwm = requests_waiting_max(options),
             .linger_ms = options.linger_ms,
+            .io_threads = options.io_threads > 1 ? results_io_thread() - 1 : 0,
             .connections_max = options.connections_max};
   }
   CommandSocket::Handlers command_handlers() {
@@ -142,6 +148,7 @@ struct Server::State {
             .subscriber_bytes_max = options.subscriber_bytes_max,
             .send_hwm = options.subscriber_ticks_max,
             .linger_ms = options.linger_ms,
+            .io_threads = results_io_thread(),
             .connections_max = options.subscribers_max};
   }
   RequestHandler::Parts handler_parts() {
@@ -306,7 +313,7 @@ struct Server::State {
 
   ServerOptions options;
   asio::io_context loop{1};
-  zmq::context_t context;
+  zmq::context_t context{static_cast<int>(options.io_threads)};
   Metrics metrics;
   Publisher publisher;
   CreditLedger credit;

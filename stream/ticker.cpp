@@ -1,5 +1,5 @@
 // A tick's way from its begin, through the engine's result, to the results socket: see ticker.hpp.
-// All on the loop but the encoding, which has a worker of its own.
+// All on the loop but the encoding, which has a worker of its own, and helpers where it is much.
 #include "stream/ticker.hpp"
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 
 #include "knn/assert.hpp"
 #include "stream/clocks.hpp"
+#include "stream/helpers.hpp"
 #include "stream/ordered_pool.hpp"
 #include "stream/tick_clock.hpp"
 
@@ -53,6 +54,7 @@ struct Ticker::State {
         results(the_results),
         metrics(the_metrics),
         timer(the_loop),
+        helpers(the_options.encode_threads - 1),
         encoder(the_loop, 1) {}
 
   bool is_busy() const { return processor.tick_under_way() || encoder.waiting() > publishing_max; }
@@ -102,13 +104,13 @@ struct Ticker::State {
                     finished = std::move(finished)]() -> OrderedPool::Completion {
       const std::int64_t encode_us = steady_now_us();
       auto messages = std::make_shared<std::vector<protocol::TickMessage>>(
-          encode_report(plans, *report, processor.lattice()));
+          encode_report(plans, *report, processor.lattice(), helpers));
       return [this, report, since_us, messages, finished, encode_ms = ms_since(encode_us)] {
         std::uint64_t bytes = 0;
         for (const protocol::TickMessage& message : *messages) bytes += message.bytes();
         results.send(std::move(*messages));
         metrics.tick_published(encode_ms, ms_since(since_us), bytes);
-        const TickOutcome outcome = outcome_of(*report);
+        const TickOutcome outcome = finished ? outcome_of(*report) : TickOutcome{};
         processor.recycle(std::move(*report));
         if (finished) finished(outcome);
         if (stopping) tell_if_idle();
@@ -135,6 +137,7 @@ struct Ticker::State {
   std::uint64_t engine_bytes = 0;
   bool stopping = false;
   std::function<void()> on_idle;
+  Helpers helpers;
   OrderedPool encoder;
 };
 

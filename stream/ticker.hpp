@@ -26,6 +26,7 @@ struct TickerOptions {
   std::optional<std::int64_t> period_us;      ///< none: ticks on request alone
   std::optional<std::int64_t> future_max_us;  ///< none: no limit
   std::function<std::int64_t()> wall_now_us;  ///< asked on the loop
+  unsigned encode_threads = 1;
 };
 
 struct TickOutcome {

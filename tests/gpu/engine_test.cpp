@@ -29,6 +29,11 @@ TEST(Devices, WhereThereIsNoneTheSentenceSaysWhatHelps) {
   EXPECT_THROW(make_engine({}), std::runtime_error);
 }
 
+TEST(Devices, TheBuildKnowsWhatItIsFor) {
+  EXPECT_GE(oldest_architecture(), 800) << "the kernels reduce across lanes in hardware";
+  EXPECT_EQ(oldest_architecture() % 10, 0);
+}
+
 test::EngineChoice limited_to(std::uint64_t memory_bytes_max) {
   test::EngineChoice choice;
   choice.name = "cuda";

@@ -179,6 +179,40 @@ TEST_F(ObjectTableTest, ForgetsATombstoneAndReusesItsSlotUnderANewGeneration) {
   EXPECT_NE(table_->find(ann), slot);
 }
 
+TEST_F(ObjectTableTest, BearsAnObjectAnewThatReturnsAfterItWasForgotten) {
+  start({.tombstone_ttl_us = 10});
+  update(fix(ann, 0, 1));
+  tick(0);
+  remove(ann, 1);
+  tick(5);
+  tick(100);
+  update(fix(ann, 101, 1));
+  EXPECT_THAT(tick(102).births, SizeIs(1));
+  EXPECT_TRUE(table_->is_alive(table_->find(ann)));
+}
+
+TEST_F(ObjectTableTest, FindsObjectsInWhateverOrderABatchNamesThem) {
+  constexpr std::int32_t count = 500;
+  const std::vector<std::int32_t (*)(std::int32_t)> orders = {
+      [](std::int32_t i) { return i; }, [](std::int32_t i) { return i; },
+      [](std::int32_t i) { return count - 1 - i; },
+      [](std::int32_t i) { return (i + 100) % count; },
+      [](std::int32_t i) { return i * 7 % count; }};
+  for (std::int32_t round = 0; const auto order : orders) {
+    std::vector<ObjectUpdate> rows;
+    for (std::int32_t i = 0; i < count; ++i)
+      rows.push_back(fix(ObjectId(1000 + order(i)), round, order(i), round));
+    std::vector<UpdateStatus> statuses(rows.size());
+    EXPECT_EQ(table_->update(rows, no_limit, statuses, half_).accepted, rows.size());
+    const Staging taken = tick(round);
+    EXPECT_EQ(taken.births.size(), round == 0 ? count : 0u);
+    ASSERT_THAT(taken.objects, SizeIs(count));
+    for (const ObjectRow& row : taken.objects)
+      EXPECT_EQ(row.position, (LatticePoint{static_cast<std::int32_t>(row.slot), round, 0}));
+    ++round;
+  }
+}
+
 TEST_F(ObjectTableTest, KeepsTheSlotOfAnObjectThatReturnsInTime) {
   start({.tombstone_ttl_us = 10});
   update(fix(ann, 0, 1));

@@ -105,6 +105,32 @@ TEST(TickMessage, ChunksStayWithin16MiBAndHoldWholeListsInOrder) {
   EXPECT_EQ(next, reports.size());
 }
 
+TEST(TickMessage, PartsInAnyOrderMakeTheSameMessage) {
+  const Lattice lattice{SpaceOptions{}};
+  const std::vector<Neighbor> neighbors(10);
+  std::vector<QueryReport> reports(20'000);
+  for (std::size_t list = 0; list < reports.size(); ++list) {
+    reports[list].query = QueryId{list};
+    reports[list].event = list % 7 == 0 ? ListEvent::removed : ListEvent::updated;
+    if (list % 7 != 0) reports[list].neighbors = neighbors;
+  }
+  const ListSource lists{reports, {}, &lattice};
+  const TickMessage expected = encode_tick("riders", {}, lists);
+  TickEncoding encoding("riders", {}, lists);
+  EXPECT_GT(encoding.part_count(), 1u);
+  for (std::size_t part = encoding.part_count(); part-- > 0;) encoding.encode_part(part);
+  const TickMessage message = encoding.finish();
+  const auto frames = frames_of(message);
+  const auto expected_frames = frames_of(expected);
+  ASSERT_EQ(frames.size(), expected_frames.size());
+  for (std::size_t i = 0; i < frames.size(); ++i)
+    EXPECT_TRUE(std::ranges::equal(frames[i].bytes(), expected_frames[i].bytes())) << i;
+  const DecodedTick decoded = decode_tick(frames);
+  ASSERT_FALSE(decoded.problem) << decoded.problem->sentence;
+  EXPECT_EQ(decoded.header.removal_count, 2858u);
+  EXPECT_EQ(decoded.header.list_count, reports.size() - 2858);
+}
+
 TEST(TickMessage, AnExactFitIsOneChunk) {
   const std::vector<Neighbor> neighbors(1024);
   std::vector<QueryReport> reports(2000);
