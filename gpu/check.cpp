@@ -38,6 +38,13 @@ bool DeviceError::is_final() const {
     case cudaErrorNotPermitted:
     case cudaErrorNotSupported:
     case cudaErrorGraphExecUpdateFailure:
+    case cudaErrorStreamCaptureUnsupported:
+    case cudaErrorStreamCaptureInvalidated:
+    case cudaErrorStreamCaptureUnmatched:
+    case cudaErrorStreamCaptureUnjoined:
+    case cudaErrorStreamCaptureIsolation:
+    case cudaErrorStreamCaptureImplicit:
+    case cudaErrorStreamCaptureWrongThread:
       return false;
     default:
       return true;

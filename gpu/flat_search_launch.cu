@@ -8,10 +8,9 @@ void flat_search_async(const ObjectsView& objects, const SearchBatch& batch, con
   if (batch.count == 0) return;
   const std::uint32_t entries = entries_for(batch.k_max, warp_lanes);
   const std::size_t warp_bytes = FlatNearest::bytes(entries);
-  const unsigned threads = threads_that_fit(flat_warps_max * warp_lanes, warp_bytes / warp_lanes);
+  const unsigned threads =
+      threads_that_fit(flat_search_kernel, flat_warps_max * warp_lanes, warp_bytes / warp_lanes);
   const std::size_t shared_bytes = threads / warp_lanes * warp_bytes;
-  check(cudaFuncSetAttribute(flat_search_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(shared_bytes)));
   flat_search_kernel<<<batch.count, threads, shared_bytes, stream.get()>>>(objects, batch, entries);
   check_launch();
 }

@@ -215,7 +215,11 @@ void GpuEngine<dimensions>::run_tick(BegunTick& begun) {
     finished_.finish(tick, tau_us);
   } catch (const std::exception& error) {
     fail(error, out);
-    if (holds_rows) release_rows(begun);
+    if (holds_rows) {
+      if (!out.result->is_engine_lost) tell_changes_async();
+      stream_.drain();
+      release_rows(begun);
+    }
   }
   out.result->objects = objects_.alive_count();
   delivery_.deliver(out);
@@ -374,9 +378,9 @@ std::shared_ptr<DevicePlan> GpuEngine<dimensions>::next_plan() {
     if (std::ranges::any_of(queries_, is_every_object)) objects_.fetch(stream_);
     plan = std::make_shared<DevicePlan>(memory_, queries_, objects_);
     search_sort_.reserve(plan->list_count());
-    plan->template number_by_place<dimensions>(index, objects_.view(), search_sort_, stream_);
+    plan->number_by_place<dimensions>(index, objects_.view(), search_sort_, stream_);
   } else {
-    plan->template order_async<dimensions>(index, objects_.view(), search_sort_, stream_);
+    plan->order_async<dimensions>(index, objects_.view(), search_sort_, stream_);
   }
   order_age_ticks_ = 0;
   queries_changed_ = membership_changed_ = false;

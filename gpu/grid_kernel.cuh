@@ -165,9 +165,9 @@ struct FourPositions {
     static_assert(sizeof(LatticePoint) == 12);
     if (first + 4 <= objects.slots) {
       const int4* words = reinterpret_cast<const int4*>(objects.positions + first);
-      const int4 a = words[0];
-      const int4 b = words[1];
-      const int4 c = words[2];
+      const int4 a = __ldg(&words[0]);
+      const int4 b = __ldg(&words[1]);
+      const int4 c = __ldg(&words[2]);
       x[0] = a.x;
       y[0] = a.y;
       x[1] = a.w;
@@ -213,12 +213,13 @@ __global__ void __launch_bounds__(block_threads)
   if (first >= objects.slots) return;
   const GridGeometry grid = *to.geometry;
   const FourPositions at(objects, first);
-  const uint4 four_ranks = to.ranks[thread_index()];
+  const uint4 four_ranks = __ldg(&to.ranks[thread_index()]);
   const std::uint32_t ranks[4] = {four_ranks.x, four_ranks.y, four_ranks.z, four_ranks.w};
   std::uint32_t places[4] = {};
 #pragma unroll
   for (unsigned i = 0; i < 4; ++i)
-    if (at.x[i] != nowhere) places[i] = to.starts[cell_at(grid, at.x[i], at.y[i])] + ranks[i];
+    if (at.x[i] != nowhere)
+      places[i] = __ldg(&to.starts[cell_at(grid, at.x[i], at.y[i])]) + ranks[i];
 #pragma unroll
   for (unsigned i = 0; i < 4; ++i)
     if (at.x[i] != nowhere)
@@ -303,14 +304,14 @@ __global__ void __launch_bounds__(split_warps * 32)
   __syncwarp();
   constexpr unsigned rank_bits = 16;
   for (std::uint32_t i = lane; i < cell.count; i += 32) {
-    const std::uint32_t leaf = cell.leaf_at(grid, to.by_cell[cell.start + i]);
+    const std::uint32_t leaf = cell.leaf_at(grid, __ldg(&to.by_cell[cell.start + i]));
     ranks[i] = leaf << rank_bits | atomicAdd(&counts[leaf], 1u);
   }
   __syncwarp();
   place_leaves(to, cell, counts);
   for (std::uint32_t i = lane; i < cell.count; i += 32) {
     const std::uint32_t rank = ranks[i] & ((1u << rank_bits) - 1);
-    put(to, counts[ranks[i] >> rank_bits] + rank, to.by_cell[cell.start + i]);
+    put(to, counts[ranks[i] >> rank_bits] + rank, __ldg(&to.by_cell[cell.start + i]));
   }
 }
 
@@ -332,7 +333,7 @@ __global__ void __launch_bounds__(split_large_threads)
       counts[leaf] = 0;
     __syncthreads();
     for (std::uint32_t i = threadIdx.x; i < cell.count; i += split_large_threads)
-      atomicAdd(&counts[cell.leaf_at(grid, to.by_cell[cell.start + i])], 1u);
+      atomicAdd(&counts[cell.leaf_at(grid, __ldg(&to.by_cell[cell.start + i]))], 1u);
     __syncthreads();
     std::uint32_t firsts[share];
     for (std::uint32_t i = 0; i < share; ++i) firsts[i] = counts[threadIdx.x * share + i];
@@ -346,7 +347,7 @@ __global__ void __launch_bounds__(split_large_threads)
     if (threadIdx.x == 0) to.offsets[cell.first_leaf + cell.leaves] = cell.start + cell.count;
     __syncthreads();
     for (std::uint32_t i = threadIdx.x; i < cell.count; i += split_large_threads) {
-      const int4 object = to.by_cell[cell.start + i];
+      const int4 object = __ldg(&to.by_cell[cell.start + i]);
       put(to, atomicAdd(&counts[cell.leaf_at(grid, object)], 1u), object);
     }
     __syncthreads();

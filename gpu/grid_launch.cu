@@ -63,15 +63,7 @@ void DeviceGrid::build_async(const ObjectsView& objects, std::uint32_t alive, Wo
       objects,
       {workspace.counts_.data(), workspace.ranks_.data(), workspace.by_cell_.data(),
        workspace.large_count_.data(), workspace.large_cells_.data(), workspace.scratch_.data()}};
-  const bool is_again = shape == last_shape_;
-  if (!is_again) recorded_.reset();
-  last_shape_ = shape;
-  if (is_again && !recorded_)
-    recorded_.emplace(stream, [&] { enqueue_build(objects, workspace, stream); });
-  if (recorded_)
-    recorded_->launch(stream);
-  else
-    enqueue_build(objects, workspace, stream);
+  replay_.run(shape, stream, [&] { enqueue_build(objects, workspace, stream); });
 }
 
 void DeviceGrid::enqueue_build(const ObjectsView& objects, Workspace& workspace,

@@ -5,11 +5,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "gpu/grid_view.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/objects_launch.hpp"
+#include "gpu/replay.hpp"
 #include "gpu/stream.hpp"
 
 namespace starling::gpu {
@@ -61,7 +61,7 @@ class DeviceGrid {
   std::uint64_t bytes_used() const;
 
  private:
-  /// What shapes a build: where it is the same again, the build is recorded and then replayed.
+  /// What shapes a build.
   struct Shape {
     GridView view;
     ObjectsView objects;
@@ -77,8 +77,7 @@ class DeviceGrid {
   DeviceBuffer<int2> points_;
   DeviceBuffer<Slot> slots_;
   GridView view_;
-  Shape last_shape_;               ///< of the last build
-  std::optional<Graph> recorded_;  ///< of that shape
+  Replay<Shape> replay_;
 };
 
 }  // namespace starling::gpu

@@ -38,6 +38,9 @@ void search_by_thread_async(const GridView& grid, const ObjectsView& objects,
   check_launch();
 }
 
+/// So few are sooner done by a warp each: a thread alone takes as long as it takes.
+constexpr std::uint32_t few_searches_max = 4096;
+
 /// At most so many blocks, which a kernel that finds nothing to do gets through in microseconds.
 constexpr unsigned warp_blocks_max = 2048;
 
@@ -46,11 +49,9 @@ void search_by_warp_async(const GridView& grid, const ObjectsView& objects,
                           const SearchBatch& batch, const Stream& stream) {
   const std::uint32_t entries = entries_for(batch.k_max, warp_lanes);
   const std::size_t warp_bytes = WarpSearch::Nearest::bytes(entries);
-  const unsigned threads = threads_that_fit(warp_search_threads, warp_bytes / warp_lanes);
-  const std::size_t shared_bytes = threads / warp_lanes * warp_bytes;
   const auto kernel = warp_search_kernel<share>;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(shared_bytes)));
+  const unsigned threads = threads_that_fit(kernel, warp_search_threads, warp_bytes / warp_lanes);
+  const std::size_t shared_bytes = threads / warp_lanes * warp_bytes;
   const unsigned blocks = blocks_for(std::uint64_t{batch.count} * warp_lanes, threads);
   kernel<<<std::min(blocks, warp_blocks_max), threads, shared_bytes, stream.get()>>>(
       grid, objects, batch, entries);
@@ -62,7 +63,7 @@ void search_by_warp_async(const GridView& grid, const ObjectsView& objects,
 void search_async(const GridView& grid, const ObjectsView& objects, const SearchBatch& batch,
                   const Stream& stream) {
   if (batch.count == 0) return;
-  if (batch.k_max > 32) {
+  if (batch.k_max > 32 || batch.count <= few_searches_max) {
     search_by_warp_async<WarpShare::all>(grid, objects, batch, stream);
     return;
   }

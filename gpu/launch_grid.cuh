@@ -15,13 +15,28 @@ inline unsigned blocks_for(std::uint64_t count, unsigned threads = block_threads
   return static_cast<unsigned>((count + threads - 1) / threads);
 }
 
-/// Threads of a block of warps, `threads` at most, whose shared memory its device has: 32 at least.
-inline unsigned threads_that_fit(unsigned threads, std::size_t thread_bytes) {
+/// Of dynamic shared memory that a block of the kernel may have on its device; allows it as much.
+/// Always the same, so that a launch on one thread takes nothing from one on another.
+template <class Kernel>
+std::size_t allow_shared_bytes(Kernel kernel) {
   int device = 0;
   int bytes_max = 0;
+  cudaFuncAttributes attributes{};
   check(cudaGetDevice(&device));
   check(cudaDeviceGetAttribute(&bytes_max, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  while (threads > 32 && threads * thread_bytes > static_cast<std::size_t>(bytes_max)) threads /= 2;
+  check(cudaFuncGetAttributes(&attributes, kernel));
+  bytes_max -= static_cast<int>(attributes.sharedSizeBytes);
+  if (attributes.maxDynamicSharedSizeBytes != bytes_max)
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes_max));
+  return static_cast<std::size_t>(bytes_max);
+}
+
+/// Threads of a block of warps of the kernel, `threads` at most, for which there is shared memory:
+/// 32 at least.
+template <class Kernel>
+unsigned threads_that_fit(Kernel kernel, unsigned threads, std::size_t thread_bytes) {
+  const std::size_t bytes_max = allow_shared_bytes(kernel);
+  while (threads > 32 && threads * thread_bytes > bytes_max) threads /= 2;
   return threads;
 }
 

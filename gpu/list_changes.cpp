@@ -1,6 +1,8 @@
 #include "gpu/list_changes.hpp"
 
+#include <algorithm>
 #include <span>
+#include <vector>
 
 #include "gpu/tell_host_launch.hpp"
 
@@ -23,9 +25,13 @@ const std::uint32_t* ListChanges::last_searches(DeviceLists& last, DeviceLists& 
                                                 const ListMatching& matching,
                                                 const Stream& stream) {
   if (last.plan() == now.plan()) return nullptr;
-  last_searches_.reserve(now.plan()->list_count());
-  copy_to_device_async(std::span<const std::uint32_t>(matching.last_search), last_searches_,
-                       stream);
+  const std::vector<std::uint32_t>& searches = matching.last_search;
+  last_searches_.reserve(searches.size());
+  last_searches_on_host_.reserve(searches.size());
+  std::ranges::copy(searches, last_searches_on_host_.data());
+  copy_to_device_async(
+      std::span<const std::uint32_t>(last_searches_on_host_.data(), searches.size()),
+      last_searches_, stream);
   return last_searches_.data();
 }
 

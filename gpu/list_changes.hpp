@@ -37,6 +37,7 @@ class ListChanges {
                                      const ListMatching& matching, const Stream& stream);
 
   ReportSizes sizes_;
+  PinnedBuffer<std::uint32_t> last_searches_on_host_;
   DeviceBuffer<std::uint32_t> last_searches_;
   PinnedBuffer<ReportSize> total_;
 };

@@ -63,8 +63,7 @@ class NearestInShared {
   /// Lowers the bound to the farthest of those within it, if they are k or more. Whether they are.
   __device__ bool close() {
     tighten(true);
-    if (any_in_warp(size_ > near_)) compact();
-    __syncwarp();
+    settle();
     const std::uint64_t reach = farthest(*this, size_);
     if (near_ >= k_) bound_ = min(bound_, reach);
     return near_ >= k_;

@@ -89,7 +89,8 @@ class Graph {
       enqueue();
     } catch (...) {
       static_cast<void>(cudaStreamEndCapture(stream.get(), &graph));
-      static_cast<void>(cudaGraphDestroy(graph));
+      if (graph != nullptr) static_cast<void>(cudaGraphDestroy(graph));
+      static_cast<void>(cudaGetLastError());  // what the capture left is told by the exception
       throw;
     }
     check(cudaStreamEndCapture(stream.get(), &graph));

@@ -1,6 +1,6 @@
-// A thread a search on the plane, for small k and filters that do not read objects. What it finds
-// it orders by rounded distances; where these leave doubt, and where too much would have to be
-// scanned, the search is postponed: a warp does it anew.
+// A thread a search on the plane, for small k. What it finds it orders by rounded distances; where
+// these leave doubt, and where too much would have to be scanned, the search is postponed: a warp
+// does it anew.
 #pragma once
 
 #include <bit>
@@ -67,6 +67,10 @@ class NearestKeys {
     insert(min(first, second), max(first, second));
   }
 
+  /// Nobody from here on enters.
+  __device__ std::uint32_t last() const {
+    return keys_[k_limit];
+  }
   __device__ std::uint32_t key(int rank) const {
     return keys_[rank];
   }
@@ -141,22 +145,28 @@ class ThreadSearch {
   using Shape = ThreadSearchShape<k_limit>;
   using Keys = NearestKeys<k_limit>;
 
-  __device__ ThreadSearch(const GridView& grid, const GridGeometry& geometry,
+  __device__ ThreadSearch(const GridView& grid, const ObjectsView& objects,
+                          const SearchBatch& batch, std::uint32_t number,
                           const LatticePoint& position, const SearchSpec& spec,
                           std::byte* memory_of_warp)
       : grid_(grid),
-        geometry_(geometry),
+        objects_(objects),
+        batch_(batch),
+        number_(number),
+        geometry_(*grid.geometry),
         x_(position.x),
         y_(position.y),
         k_(static_cast<int>(spec.k)),
-        exclude_(spec.anchor),
         distance_sq_max_(spec.filter.distance_sq_max),
         keys_(reinterpret_cast<std::uint32_t*>(memory_of_warp) + threadIdx.x % warp_lanes),
         runs_(reinterpret_cast<std::uint32_t*>(memory_of_warp + Shape::places_bytes) +
                   threadIdx.x % warp_lanes,
               reinterpret_cast<std::uint16_t*>(memory_of_warp + Shape::places_bytes +
                                                Shape::begins_bytes) +
-                  threadIdx.x % warp_lanes) {}
+                  threadIdx.x % warp_lanes) {
+    if (spec.anchor != no_slot) checked_ = 1;  // who is excluded is where the search is
+    if (Acceptance(spec, batch.tau_us).reads_objects) checked_ = Keys::infinity;
+  }
 
   /// Whether all of the nearest k are among the keys. Windows grow until they must be.
   __device__ __forceinline__ bool run(bool is_searching) {
@@ -188,14 +198,13 @@ class ThreadSearch {
   }
 
   /// Writes what run() found. False where its order is in doubt, and what was written wrong.
-  __device__ __forceinline__ bool write(const SearchBatch& batch, std::uint32_t number,
-                                        const ObjectId* ids) const {
+  __device__ __forceinline__ bool write() const {
     // Keys that are two steps apart are in order, whatever was rounded.
     const std::uint32_t kth = keys_.key_at(k_ - 1);
     const std::uint32_t after = keys_.key_at(k_);
     bool is_sure =
         after >= Keys::infinity || (after >> Shape::number_bits) - (kth >> Shape::number_bits) > 1;
-    const std::uint64_t room = batch.rooms[number];
+    const std::uint64_t room = batch_.rooms[number_];
     std::uint64_t last_sq = 0;
     std::uint32_t count = 0;
 #pragma unroll
@@ -219,11 +228,11 @@ class ThreadSearch {
         last_sq = distances_sq[i];
         if (last_sq > distance_sq_max_) continue;
         ++count;
-        put({last_sq, ids[slots[i]]}, batch.neighbors + room + rank);
-        batch.slots[room + rank] = slots[i];
+        put({last_sq, objects_.ids[slots[i]]}, batch_.neighbors + room + rank);
+        batch_.slots[room + rank] = slots[i];
       }
     }
-    batch.counts[number] = count;
+    batch_.counts[number_] = count;
     return is_sure;
   }
 
@@ -316,10 +325,12 @@ class ThreadSearch {
 
   __device__ __forceinline__ void offer(std::uint32_t key, std::uint32_t next_key,
                                         std::uint32_t place) {
-    // Who is excluded is where the search is.
-    if (exclude_ != no_slot && min(key, next_key) == 0) {
-      if (key == 0 && __ldg(&grid_.slots[place]) == exclude_) key = Keys::infinity;
-      if (next_key == 0 && __ldg(&grid_.slots[place + 1]) == exclude_) next_key = Keys::infinity;
+    const std::uint32_t checked = min(checked_, keys_.last());
+    if (min(key, next_key) < checked) {
+      const Acceptance acceptance(batch_.specs[number_], batch_.tau_us);
+      if (key < checked && !acceptance.accepts(place, grid_.slots, objects_)) key = Keys::infinity;
+      if (next_key < checked && !acceptance.accepts(place + 1, grid_.slots, objects_))
+        next_key = Keys::infinity;
     }
     keys_.offer(key, next_key, place);
   }
@@ -366,11 +377,14 @@ class ThreadSearch {
   static constexpr float rounded_down = 0.99999f;
 
   const GridView& grid_;
-  const GridGeometry& geometry_;
+  const ObjectsView& objects_;
+  const SearchBatch& batch_;
+  std::uint32_t number_;
+  const GridGeometry geometry_;
   std::int32_t x_;
   std::int32_t y_;
   int k_;
-  Slot exclude_;
+  std::uint32_t checked_ = 0;  ///< below that key, whether an object is accepted
   std::uint64_t distance_sq_max_;
   Keys keys_;
   RunList<k_limit> runs_;
@@ -404,13 +418,11 @@ __global__ void __launch_bounds__(thread_search_threads)
   if (is_search && !is_found) batch.counts[number] = 0;
   const bool is_searching = is_search && is_found;
   if (!any_in_warp(is_searching)) return;
-  const GridGeometry geometry = *grid.geometry;
-  const bool is_plain = !Acceptance(spec, batch.tau_us).reads_objects;
   ThreadSearch<k_limit> search(
-      grid, geometry, position, spec,
+      grid, objects, batch, number, position, spec,
       memory + threadIdx.x / warp_lanes * ThreadSearchShape<k_limit>::warp_bytes);
-  bool is_done = search.run(is_searching && is_plain);
-  if (is_done) is_done = search.write(batch, number, objects.ids);
+  bool is_done = search.run(is_searching);
+  if (is_done) is_done = search.write();
   postpone(batch, is_searching && !is_done, number);
 }
 

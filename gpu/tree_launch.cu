@@ -45,15 +45,7 @@ void DeviceTree::build_async(const ObjectsView& objects, std::uint32_t alive, Wo
   lay_out(alive);
   if (alive == 0) return;
   const Shape shape = {view_, objects, sort.memory()};
-  const bool is_again = shape == last_shape_;
-  if (!is_again) recorded_.reset();
-  last_shape_ = shape;
-  if (is_again && !recorded_)
-    recorded_.emplace(stream, [&] { enqueue_build(objects, sort, stream); });
-  if (recorded_)
-    recorded_->launch(stream);
-  else
-    enqueue_build(objects, sort, stream);
+  replay_.run(shape, stream, [&] { enqueue_build(objects, sort, stream); });
 }
 
 void DeviceTree::enqueue_build(const ObjectsView& objects, Workspace& sort, const Stream& stream) {

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "gpu/key_sort.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/objects_launch.hpp"
+#include "gpu/replay.hpp"
 #include "gpu/stream.hpp"
 #include "gpu/tree_view.hpp"
 
@@ -33,7 +33,7 @@ class DeviceTree {
   std::uint64_t bytes_used() const;
 
  private:
-  /// What shapes a build: where it is the same again, the build is recorded and then replayed.
+  /// What shapes a build.
   struct Shape {
     TreeView view;
     ObjectsView objects;
@@ -50,8 +50,7 @@ class DeviceTree {
   DeviceBuffer<TreeBox> boxes_;
   DeviceBuffer<Bounds> bounds_;
   TreeView view_;
-  Shape last_shape_;               ///< of the last build
-  std::optional<Graph> recorded_;  ///< of that shape
+  Replay<Shape> replay_;
 };
 
 }  // namespace starling::gpu

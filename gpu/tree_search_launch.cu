@@ -10,11 +10,9 @@ void search_by_group_async(const TreeView& tree, const ObjectsView& objects,
                            const SearchBatch& batch, const Stream& stream) {
   const std::uint32_t entries = entries_for(batch.k_max, leaf_objects);
   const std::size_t search_bytes = NearestInShared<lanes, leaf_objects>::bytes(entries);
-  const unsigned threads = threads_that_fit(group_search_threads, search_bytes / lanes);
-  const std::size_t shared_bytes = threads / lanes * search_bytes;
   const auto kernel = group_search_kernel<lanes>;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(shared_bytes)));
+  const unsigned threads = threads_that_fit(kernel, group_search_threads, search_bytes / lanes);
+  const std::size_t shared_bytes = threads / lanes * search_bytes;
   kernel<<<blocks_for(std::uint64_t{batch.count} * lanes, threads), threads, shared_bytes,
            stream.get()>>>(tree, objects, batch, entries);
   check_launch();
