@@ -60,7 +60,8 @@ class GpuEngine final : public Engine {
  public:
   /// On a thread bound to the device.
   explicit GpuEngine(const EngineOptions& options)
-      : faults_(options.faults),
+      : small_(options.small),
+        faults_(options.faults),
         memory_(options.memory_bytes_max),
         kept_rows_(&pinned_memory()),
         objects_(memory_, stream_),
@@ -69,8 +70,8 @@ class GpuEngine final : public Engine {
         lists_{DeviceLists(memory_), DeviceLists(memory_)},
         changes_(memory_),
         finished_(memory_, objects_),
-        questions_beside_(memory_),
-        questions_between_(memory_),
+        questions_beside_(memory_, small_.searches_max),
+        questions_between_(memory_, small_.searches_max),
         delivery_(memory_, options.device),
         intake_(memory_, options.device, [this](BegunTick& begun) { run_tick(begun); }) {
     question_thread_.post([device = options.device] { static_cast<void>(cudaSetDevice(device)); });
@@ -153,6 +154,7 @@ class GpuEngine final : public Engine {
                                         .queries_max = std::uint64_t{1} << 31,
                                         .neighbors_max = std::uint64_t{1} << 33};
 
+  const SmallWork small_;
   const std::shared_ptr<const FaultInjection> faults_;
   DeviceMemory memory_;
   ResultPool results_;
@@ -243,7 +245,7 @@ bool GpuEngine<dimensions>::is_small(const Staging& staged) const {
   const DevicePlan& plan = *lists_[finished_lists_].plan();
   return !queries_changed_ && staged.queries.empty() && plan.list_count() > 0 &&
          !plan.directory().has_every_object && ListChanges::are_few(plan) &&
-         objects_.slots_with(staged.births) <= flat_slots_max;
+         objects_.slots_with(staged.births) <= small_.objects_max;
 }
 
 // Rows that were applied stay applied if the tick fails later: the next one computes from them.
@@ -396,6 +398,7 @@ void GpuEngine<dimensions>::search_lists(DeviceLists& now, std::int64_t tau_us,
   const bool is_seeded = last_lists().plan() == now.plan();
   now.plan()->for_each_class([&](SearchBatch batch) {
     batch.tau_us = tau_us;
+    batch.few_max = small_.searches_max;
     if (is_seeded) {
       batch.last_counts = last.counts;
       batch.last_slots = last.slots;

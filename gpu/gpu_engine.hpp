@@ -19,12 +19,19 @@ struct FaultInjection {
   std::atomic<Stage> stage{Stage::none};  ///< at which every tick fails until it is none
 };
 
+/// Up to where work is small, and done in another way than much of it: the same bytes out.
+struct SmallWork {
+  std::uint32_t objects_max = std::uint32_t{1} << 14;  ///< few lists among them need no index
+  std::uint32_t searches_max = 4096;  ///< of like k: on the plane a warp each, else a thread
+};
+
 struct EngineOptions {
   Space space = Space::planar2;
   int device = 0;  ///< its CUDA number
   /// Of the device's memory that the engine may take; past it a tick fails and the old state
   /// stands.
   std::uint64_t memory_bytes_max = std::numeric_limits<std::uint64_t>::max();
+  SmallWork small{};
   std::shared_ptr<const FaultInjection> faults{};  ///< null: none
 };
 

@@ -44,6 +44,8 @@ struct Rectangle {
 };
 
 inline constexpr unsigned samples = 128;
+/// Of living objects among them: fewer say nothing of where most are.
+inline constexpr unsigned samples_alive_min = 16;
 
 /// Cuts an axis to what lies between all but a few of a sample, twice as wide.
 __device__ inline void cut(std::int32_t& min, std::int32_t& max, std::int32_t low,
@@ -51,12 +53,12 @@ __device__ inline void cut(std::int32_t& min, std::int32_t& max, std::int32_t lo
   const std::int64_t margin = (std::int64_t{high} - low) / 2 + 1;
   min = static_cast<std::int32_t>(::max(std::int64_t{min}, low - margin));
   max = static_cast<std::int32_t>(::min(std::int64_t{max}, high + margin));
+  max = ::max(min, max);  // whatever the bounds: a rectangle is one
 }
 
 /// Where most objects are, within their bounds: one gone astray must not make all others share a
 /// cell. By a block of at least `samples` threads; valid on the first.
 __device__ inline Rectangle core_of(const ObjectsView& objects) {
-  constexpr unsigned few = samples / 32;
   __shared__ int2 sampled[samples];
   __shared__ int2 low;
   __shared__ int2 high;
@@ -69,6 +71,7 @@ __device__ inline Rectangle core_of(const ObjectsView& objects) {
     is_alive = at.x != nowhere;
   }
   const auto living = static_cast<unsigned>(__syncthreads_count(is_alive));
+  const unsigned few = living / 32;
   if (is_alive) {
     const int2 own = sampled[i];
     unsigned rank_x = 0;
@@ -87,7 +90,7 @@ __device__ inline Rectangle core_of(const ObjectsView& objects) {
   __syncthreads();
   const Bounds& bounds = *objects.bounds;
   Rectangle core = {bounds.min[0], bounds.min[1], bounds.max[0], bounds.max[1]};
-  if (living < samples / 2) return core;
+  if (living < samples_alive_min) return core;
   cut(core.min_x, core.max_x, low.x, high.x);
   cut(core.min_y, core.max_y, low.y, high.y);
   return core;
@@ -130,6 +133,7 @@ __global__ void prepare_grid_kernel(const __grid_constant__ ObjectsView objects,
   const Rectangle core = core_of(objects);
   if (threadIdx.x != 0) return;
   *to.large_count = 0;
+  to.points[living] = {};  // the last of a pair, which searches read together
   *to.geometry = geometry_of(core, living, cells_max);
   *objects.bounds = {{min_of_none, min_of_none, 0}, {max_of_none, max_of_none, 0}};
 }

@@ -38,9 +38,6 @@ void search_by_thread_async(const GridView& grid, const ObjectsView& objects,
   check_launch();
 }
 
-/// So few are sooner done by a warp each: a thread alone takes as long as it takes.
-constexpr std::uint32_t few_searches_max = 4096;
-
 /// At most so many blocks, which a kernel that finds nothing to do gets through in microseconds.
 constexpr unsigned warp_blocks_max = 2048;
 
@@ -63,7 +60,8 @@ void search_by_warp_async(const GridView& grid, const ObjectsView& objects,
 void search_async(const GridView& grid, const ObjectsView& objects, const SearchBatch& batch,
                   const Stream& stream) {
   if (batch.count == 0) return;
-  if (batch.k_max > 32 || batch.count <= few_searches_max) {
+  // Few are sooner done by a warp each: a thread alone takes as long as it takes.
+  if (batch.k_max > 32 || batch.count <= batch.few_max) {
     search_by_warp_async<WarpShare::all>(grid, objects, batch, stream);
     return;
   }

@@ -57,6 +57,7 @@ void Questions<dimensions>::answer(std::span<const OneShotQuery> queries,
       batch.k_max = std::max(batch.k_max, k_of(host_order_[begin]));
     }
     batch.tau_us = tau_us;
+    batch.few_max = few_max_;
     batch.counts = counts_.data();
     batch.neighbors = neighbors_.data();
     batch.slots = slots_.data();

@@ -20,8 +20,10 @@ void close_gaps(Answers& answers);
 template <int dimensions>
 class Questions {
  public:
-  explicit Questions(DeviceMemory& memory)
-      : specs_(memory),
+  /// `few_max`: SearchBatch::few_max.
+  Questions(DeviceMemory& memory, std::uint32_t few_max)
+      : few_max_(few_max),
+        specs_(memory),
         rooms_(memory),
         order_(memory),
         counts_(memory),
@@ -37,6 +39,7 @@ class Questions {
  private:
   void lay_out(std::span<const OneShotQuery> queries);
 
+  const std::uint32_t few_max_;
   Stream stream_;
   std::vector<SearchSpec> host_specs_;
   std::vector<std::uint64_t> host_rooms_;

@@ -29,6 +29,7 @@ struct SearchBatch {
   const std::uint32_t* order = nullptr;  ///< the searches of the batch
   std::uint32_t count = 0;               ///< of the batch
   std::uint32_t k_max = 0;               ///< at least every k of the batch
+  std::uint32_t few_max = 0;             ///< on the plane: so few are done by a warp each
   std::int64_t tau_us = 0;
 
   /// For the tree, of the same searches' lists last tick, to start from; null: there are none.

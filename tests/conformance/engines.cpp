@@ -20,7 +20,7 @@ constexpr std::size_t memory_while_failing = std::size_t{1} << 20;
 
 EngineChoice cpu_choice() {
   EngineChoice choice;
-  choice.name = "cpu";
+  choice.name = choice.label = "cpu";
   choice.make = [](Space space, int threads) {
     return cpu::make_engine({.space = space, .threads = static_cast<unsigned>(threads)});
   };
@@ -29,13 +29,14 @@ EngineChoice cpu_choice() {
 }
 
 #ifdef STARLING_CUDA
-EngineChoice cuda_choice() {
+EngineChoice cuda_choice(const std::string& label, const gpu::SmallWork& small) {
   using Stage = gpu::FaultInjection::Stage;
   const auto faults = std::make_shared<gpu::FaultInjection>();
   EngineChoice choice;
   choice.name = "cuda";
-  choice.make = [faults](Space space, int /*threads*/) {
-    return gpu::make_engine({.space = space, .faults = faults});
+  choice.label = label;
+  choice.make = [faults, small](Space space, int /*threads*/) {
+    return gpu::make_engine({.space = space, .small = small, .faults = faults});
   };
   // Each test begins with another stage: by its name, since ctest runs each in its own process.
   choice.fail_ticks = [faults, calls = std::size_t{0}]() mutable {
@@ -55,13 +56,14 @@ const std::vector<EngineChoice>& engines() {
   static const std::vector<EngineChoice> all{
       cpu_choice(),
 #ifdef STARLING_CUDA
-      cuda_choice(),
+      cuda_choice("cuda", {}),
+      cuda_choice("cuda_where_no_work_is_small", {.objects_max = 0, .searches_max = 0}),
 #endif
   };
   return all;
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, Conformance, ::testing::ValuesIn(engines()),
-                         [](const auto& run) { return run.param.name; });
+                         [](const auto& run) { return run.param.label; });
 
 }  // namespace starling::test

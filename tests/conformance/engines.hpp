@@ -13,7 +13,8 @@
 namespace starling::test {
 
 struct EngineChoice {
-  std::string name;  ///< what Engine::name() must answer
+  std::string name;   ///< what Engine::name() must answer
+  std::string label;  ///< how its tests are called: the same, and in which way it works
   std::function<std::unique_ptr<Engine>(Space space, int threads)> make;
   /// While what it returns lives, ticks fail; each call may choose another way.
   std::function<std::shared_ptr<void>()> fail_ticks;
@@ -22,7 +23,7 @@ struct EngineChoice {
 
 /// GoogleTest shows parameters by this.
 inline void PrintTo(const EngineChoice& choice, std::ostream* out) {
-  *out << choice.name;
+  *out << choice.label;
 }
 
 const std::vector<EngineChoice>& engines();

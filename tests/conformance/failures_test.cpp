@@ -244,7 +244,7 @@ TEST_P(Outgrown, ALimitBeyondTheEnginesIsRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, Outgrown, ::testing::ValuesIn(engines()),
-                         [](const auto& run) { return run.param.name; });
+                         [](const auto& run) { return run.param.label; });
 
 }  // namespace
 }  // namespace starling::test

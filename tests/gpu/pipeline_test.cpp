@@ -43,6 +43,11 @@ struct Sizes {
   std::uint32_t queries = query_count;
 };
 
+void PrintTo(const Sizes& sizes, std::ostream* out) {
+  *out << sizes.objects << " objects in "
+       << (sizes.space == Space::planar2 ? "planar2" : "planar3");
+}
+
 /// So few that a tick whose queries are the last one's needs no index.
 constexpr Sizes few(Space space) {
   return {space, 300, 30};
