@@ -1,5 +1,5 @@
-// Exact k-NN over an index of a tick. On the plane a thread serves a search where k is small, else
-// a warp; in space eight lanes do, or sixteen.
+// Exact k-NN over an index of a tick. On the plane a thread serves a search where k is small and
+// searches are many, else a warp; in space eight lanes do, or sixteen.
 #pragma once
 
 #include <cstddef>
