@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -28,7 +29,6 @@
 #include "knn/engine_answers.hpp"
 #include "knn/kept_rows.hpp"
 #include "knn/prefetch.hpp"
-#include "knn/result_pool.hpp"
 #include "knn/return_pool.hpp"
 #include "knn/task_thread.hpp"
 
@@ -123,7 +123,7 @@ class CpuEngine final : public Engine {
   }
 
   void recycle(std::unique_ptr<TickResult> result) override {
-    results_.give_back(std::move(result));
+    result.reset();  // its lists go back to where they came from
   }
 
  private:
@@ -171,14 +171,12 @@ class CpuEngine final : public Engine {
   ReturnPool<TickLists> lists_pool_;
   std::shared_ptr<TickLists> lists_ = lists_pool_.take();  ///< of the last finished tick
 
-  ResultPool results_;
-
   TaskThread engine_thread_;
   TaskThread question_thread_;  ///< ends first, since it hands on to the engine's
 };
 
 void CpuEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
-  std::unique_ptr<TickResult> result = results_.take();
+  std::unique_ptr<TickResult> result = std::make_unique<TickResult>();
   result->tick = tick;
   result->tau_us = tau_us;
   try {

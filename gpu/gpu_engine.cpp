@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -28,7 +29,6 @@
 #include "knn/engine_answers.hpp"
 #include "knn/kept_rows.hpp"
 #include "knn/list_directory.hpp"
-#include "knn/result_pool.hpp"
 #include "knn/task_thread.hpp"
 
 namespace starling::gpu {
@@ -119,7 +119,7 @@ class GpuEngine final : public Engine {
   }
 
   void recycle(std::unique_ptr<TickResult> result) override {
-    results_.give_back(std::move(result));
+    result.reset();  // its lists go back to where they came from
   }
 
  private:
@@ -129,6 +129,7 @@ class GpuEngine final : public Engine {
   void release_rows(BegunTick& begun);
   void apply_begun(BegunTick& begun, OutgoingTick& out);
   void apply_kept_rows();
+  void apply_at_once(const Staging& staged);
   void apply(const Staging& staged, const DeviceRows& rows);
   void tell_changes_async();
   void compute(std::int64_t tau_us, OutgoingTick& out);
@@ -157,7 +158,6 @@ class GpuEngine final : public Engine {
   const SmallWork small_;
   const std::shared_ptr<const FaultInjection> faults_;
   DeviceMemory memory_;
-  ResultPool results_;
 
   // Of the engine's thread:
   Stream stream_;
@@ -189,7 +189,7 @@ void GpuEngine<dimensions>::run_tick(BegunTick& begun) {
   const Tick tick = begun.tick;
   const std::int64_t tau_us = begun.tau_us;
   OutgoingTick& out = delivery_.next();
-  out.result = results_.take();
+  out.result = std::make_unique<TickResult>();
   out.result->tick = tick;
   out.result->tau_us = tau_us;
   bool holds_rows = false;
@@ -285,14 +285,20 @@ void GpuEngine<dimensions>::apply_begun(BegunTick& begun, OutgoingTick& out) {
 template <int dimensions>
 void GpuEngine<dimensions>::apply_kept_rows() {
   if (kept_rows_.is_empty()) return;
+  apply_at_once(kept_rows_);
+  kept_rows_.clear();
+}
+
+/// Copies the rows too, and waits.
+template <int dimensions>
+void GpuEngine<dimensions>::apply_at_once(const Staging& staged) {
   DeviceRows rows(memory_);
   const DrainAtEnd drain(stream_);
-  rows.copy_async(kept_rows_, stream_);
-  apply(kept_rows_, rows);
+  rows.copy_async(staged, stream_);
+  apply(staged, rows);
   tell_changes_async();
   stream_.wait();
   objects_.applied();
-  kept_rows_.clear();
 }
 
 template <int dimensions>
@@ -469,13 +475,8 @@ void GpuEngine<dimensions>::take_state(const EngineState& state) {
   staged.births.assign(state.births.begin(), state.births.end());
   staged.objects.assign(state.objects.begin(), state.objects.end());
   staged.queries.assign(state.queries.begin(), state.queries.end());
-  DeviceRows rows(memory_);
-  const DrainAtEnd drain(stream_);
-  rows.copy_async(staged, stream_);
-  apply(staged, rows);
-  tell_changes_async();
-  stream_.wait();
-  objects_.applied();
+  const DrainAtEnd drain(stream_);  // of copies from the state
+  apply_at_once(staged);
   queries_changed_ = true;
   import_lists(state, last_lists(), memory_, stream_);
   finished_.next_index().build_async(objects_, workspace_, stream_);
