@@ -119,7 +119,7 @@ void add_time_flags(CLI::App& app, ServeFlags& flags) {
   add_duration(app, "--session-idle", "Sessions unheard for so long are closed [10min]",
                [&server](std::int64_t us) { server.sessions.idle_us = us; });
   add_duration(app, "--question-spin",
-               "After a question, how long to look for more work before sleeping [100us]",
+               "After a question, how long to look for more work before sleeping [500us]",
                [&server](std::int64_t us) { server.question_spin_us = us; });
   add_duration(app, "--linger", "At the end, how long to wait for peers to take what is sent [2s]",
                [&server](std::int64_t us) { server.linger_ms = static_cast<int>(us / 1000); });
