@@ -50,14 +50,18 @@ double mean_of(std::span<const float> row) {
 
 void prepare_row(Metric metric, std::span<const float> raw, std::span<float> prepared) {
   switch (metric) {
-    case Metric::cosine: return normalize(raw, 0, prepared);
-    case Metric::pearson: return normalize(raw, mean_of(raw), prepared);
+    case Metric::cosine:
+      return normalize(raw, 0, prepared);
+    case Metric::pearson:
+      return normalize(raw, mean_of(raw), prepared);
     case Metric::hellinger:
       for (std::size_t j = 0; j < raw.size(); ++j)
         prepared[j] = static_cast<float>(std::sqrt(static_cast<double>(raw[j])));
       return;
     case Metric::l2:
-    case Metric::inner_product: std::copy(raw.begin(), raw.end(), prepared.begin()); return;
+    case Metric::inner_product:
+      std::copy(raw.begin(), raw.end(), prepared.begin());
+      return;
   }
 }
 
@@ -77,9 +81,12 @@ std::optional<Metric> metric_named(std::string_view name) {
 
 std::string_view sentence_of(VectorFault::Reason reason) {
   switch (reason) {
-    case VectorFault::Reason::not_a_number: return "is not a number";
-    case VectorFault::Reason::infinite: return "is infinite";
-    case VectorFault::Reason::too_large: return "is larger than 2^56, the most that sums can bear";
+    case VectorFault::Reason::not_a_number:
+      return "is not a number";
+    case VectorFault::Reason::infinite:
+      return "is infinite";
+    case VectorFault::Reason::too_large:
+      return "is larger than 2^56, the most that sums can bear";
     case VectorFault::Reason::negative:
       return "is negative, which the Hellinger distance does not know";
   }
@@ -95,8 +102,7 @@ std::optional<VectorFault> prepare_vectors(Metric metric, VectorsView raw,
     for (std::uint32_t column = 0; column < raw.dimension; ++column)
       if (const auto reason = fault_of(metric, row[column]))
         return VectorFault{number, column, *reason};
-    prepare_row(metric, row,
-                prepared.subspan(std::size_t{number} * raw.dimension, raw.dimension));
+    prepare_row(metric, row, prepared.subspan(std::size_t{number} * raw.dimension, raw.dimension));
   }
   return std::nullopt;
 }
@@ -104,11 +110,15 @@ std::optional<VectorFault> prepare_vectors(Metric metric, VectorsView raw,
 double distance_of(Metric metric, float score) {
   const auto exact = static_cast<double>(score);
   switch (metric) {
-    case Metric::l2: return std::sqrt(exact);
-    case Metric::hellinger: return std::sqrt(exact / 2);
+    case Metric::l2:
+      return std::sqrt(exact);
+    case Metric::hellinger:
+      return std::sqrt(exact / 2);
     case Metric::cosine:
-    case Metric::pearson: return exact / 2;
-    case Metric::inner_product: return exact;
+    case Metric::pearson:
+      return exact / 2;
+    case Metric::inner_product:
+      return exact;
   }
   return exact;
 }
