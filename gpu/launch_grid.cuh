@@ -1,6 +1,7 @@
 // How many threads and blocks a kernel is launched with.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -38,6 +39,20 @@ unsigned threads_that_fit(Kernel kernel, unsigned threads, std::size_t thread_by
   const std::size_t bytes_max = allow_shared_bytes(kernel);
   while (threads > 32 && threads * thread_bytes > bytes_max) threads /= 2;
   return threads;
+}
+
+/// Blocks that the device runs of the kernel at once; allows it the shared memory. At least 1.
+template <class Kernel>
+unsigned resident_blocks(Kernel kernel, unsigned threads, std::size_t shared_bytes) {
+  allow_shared_bytes(kernel);
+  int device = 0;
+  int multiprocessors = 0;
+  int blocks = 0;
+  check(cudaGetDevice(&device));
+  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, static_cast<int>(threads),
+                                                      shared_bytes));
+  return static_cast<unsigned>(std::max(blocks, 1) * multiprocessors);
 }
 
 __device__ inline std::uint64_t thread_index() {
