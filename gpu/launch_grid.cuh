@@ -41,18 +41,23 @@ unsigned threads_that_fit(Kernel kernel, unsigned threads, std::size_t thread_by
   return threads;
 }
 
-/// Blocks that the device runs of the kernel at once; allows it the shared memory. At least 1.
+inline unsigned multiprocessor_count() {
+  int device = 0;
+  int count = 0;
+  check(cudaGetDevice(&device));
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+  return static_cast<unsigned>(count);
+}
+
+/// Blocks that the device runs of the kernel at once; allows it the shared memory. At least one a
+/// multiprocessor.
 template <class Kernel>
 unsigned resident_blocks(Kernel kernel, unsigned threads, std::size_t shared_bytes) {
   allow_shared_bytes(kernel);
-  int device = 0;
-  int multiprocessors = 0;
   int blocks = 0;
-  check(cudaGetDevice(&device));
-  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, static_cast<int>(threads),
                                                       shared_bytes));
-  return static_cast<unsigned>(std::max(blocks, 1) * multiprocessors);
+  return static_cast<unsigned>(std::max(blocks, 1)) * multiprocessor_count();
 }
 
 __device__ inline std::uint64_t thread_index() {

@@ -5,17 +5,19 @@
 
 namespace starling::gpu {
 
-/// Groups of a lane's row that are on their way while as many are worked on: bytes in flight are
-/// what a stream lives on (24 KB a multiprocessor at 4.6 TB/s and 700 ns), registers what it costs.
-template <unsigned queries>
-inline constexpr unsigned groups_ahead = queries <= 4 ? 8 : 4;
+/// Groups of a lane's row that are on their way while as many are worked on: 48 KB of a
+/// multiprocessor with those of all its warps, of which 4.6 TB/s and 700 ns take 24.
+inline constexpr unsigned groups_ahead = 4;
 
 inline constexpr unsigned stream_threads = 256;
+inline constexpr unsigned stream_warps = stream_threads / warp_lanes;
+/// Of a multiprocessor: 24 warps, which hide each other's pauses between panels.
+inline constexpr unsigned stream_blocks = 3;
 
 /// Shared bytes: all queries' components, padded to whole rounds of groups.
 template <unsigned queries>
 constexpr std::size_t stream_shared_bytes(std::uint32_t group_count) {
-  constexpr unsigned ahead = groups_ahead<queries>;
+  constexpr unsigned ahead = groups_ahead;
   return std::size_t{(group_count + ahead - 1) / ahead * ahead} * queries * sizeof(float4);
 }
 
@@ -34,16 +36,26 @@ __device__ __forceinline__ float4 read_once(const float4* from) {
 struct PanelWalk {
   std::uint32_t first_step = 0;  ///< between the first panels of neighbouring warps
   std::uint32_t warp_step = 0;   ///< between two panels of a warp: first_step * warps % count
+  std::uint32_t multiprocessors = 1;
 };
+
+/// When it is this warp's turn among those of its block: turn 0 of all blocks comes before turn 1
+/// of any. Where panels are about as many as warps, the last turns have none; of the blocks that
+/// share a multiprocessor, every `multiprocessors`-th, turns then lie evenly on its four
+/// schedulers, each of which has every fourth warp.
+__device__ __forceinline__ std::uint32_t turn_of_warp(std::uint32_t multiprocessors) {
+  const std::uint32_t warp = threadIdx.x / warp_lanes;
+  return (blockIdx.x / multiprocessors - warp) % 4 + warp / 4 * 4;
+}
 
 /// Each warp scores whole panels against all queries (queries.width = `queries`): a lane has a row,
 /// reads its groups from global memory as they lie, 512 bytes a warp, and the queries' from shared
 /// memory, all lanes the same 16 bytes. Per four components: one load of the row, `queries` of
 /// shared memory, 8 * queries operations.
 template <bool is_dot, unsigned queries>
-__global__ void __launch_bounds__(stream_threads, 2)
+__global__ void __launch_bounds__(stream_threads, stream_blocks)
     vector_stream_kernel(const VectorScan scan, const PanelWalk walk) {
-  constexpr unsigned ahead = groups_ahead<queries>;
+  constexpr unsigned ahead = groups_ahead;
   extern __shared__ float4 shared_groups[];
   const std::uint32_t group_count = scan.corpus.group_count;
   const std::uint32_t round_count = (group_count + ahead - 1) / ahead;
@@ -52,33 +64,24 @@ __global__ void __launch_bounds__(stream_threads, 2)
   __syncthreads();
 
   const unsigned lane = threadIdx.x % warp_lanes;
-  const std::uint32_t warps = gridDim.x * (stream_threads / warp_lanes);
-  const std::uint32_t warp =
-      threadIdx.x / warp_lanes * gridDim.x + blockIdx.x;  // one more for every block in turn
+  const std::uint32_t warps = gridDim.x * stream_warps;
+  const std::uint32_t warp = turn_of_warp(walk.multiprocessors) * gridDim.x + blockIdx.x;
   if (warp >= scan.panel_count) return;
   auto panel = static_cast<std::uint32_t>(std::uint64_t{walk.first_step} * warp % scan.panel_count);
   const std::uint32_t panels = (scan.panel_count - 1 - warp) / warps + 1;
-
-  const auto row_of = [&](std::uint32_t number) {
-    return scan.corpus.groups + std::size_t{scan.panel_begin + number} * group_count * panel_rows +
-           lane;
-  };
-  float4 next[ahead];
-  const auto read_round = [&](const float4* row, std::uint32_t round) {
-#pragma unroll
-    for (unsigned i = 0; i < ahead; ++i) {
-      const std::uint32_t group = round * ahead + i;
-      next[i] = group < group_count ? read_once(row + std::size_t{group} * panel_rows)
-                                    : float4{0, 0, 0, 0};
-    }
-  };
-  const float4* row = row_of(panel);
-  read_round(row, 0);
   for (std::uint32_t done = 1; done <= panels; ++done) {
-    const std::uint32_t rows[1] = {(scan.panel_begin + panel) * panel_rows + lane};
-    panel += walk.warp_step;
-    if (panel >= scan.panel_count) panel -= scan.panel_count;
-    const float4* next_row = done < panels ? row_of(panel) : nullptr;
+    const float4* row = scan.corpus.groups +
+                        std::size_t{scan.panel_begin + panel} * group_count * panel_rows + lane;
+    float4 next[ahead];
+    const auto read_round = [&](std::uint32_t round) {
+#pragma unroll
+      for (unsigned i = 0; i < ahead; ++i) {
+        const std::uint32_t group = round * ahead + i;
+        next[i] = group < group_count ? read_once(row + std::size_t{group} * panel_rows)
+                                      : float4{0, 0, 0, 0};
+      }
+    };
+    read_round(0);
     const float bound = bound_of_lane<queries>(scan, 0);
     float sums[queries] = {};
 #pragma unroll 1
@@ -86,10 +89,7 @@ __global__ void __launch_bounds__(stream_threads, 2)
       float4 groups[ahead];
 #pragma unroll
       for (unsigned i = 0; i < ahead; ++i) groups[i] = next[i];
-      if (round + 1 < round_count)
-        read_round(row, round + 1);
-      else if (next_row != nullptr)
-        read_round(next_row, 0);
+      if (round + 1 < round_count) read_round(round + 1);
       const float4* round_queries = shared_groups + round * ahead * queries;
 #pragma unroll
       for (unsigned i = 0; i < ahead; ++i)
@@ -98,7 +98,9 @@ __global__ void __launch_bounds__(stream_threads, 2)
           sums[query] =
               add_group<is_dot>(groups[i], round_queries[i * queries + query], sums[query]);
     }
-    row = next_row;
+    const std::uint32_t rows[1] = {(scan.panel_begin + panel) * panel_rows + lane};
+    panel += walk.warp_step;
+    if (panel >= scan.panel_count) panel -= scan.panel_count;
     float scores[1][queries];
 #pragma unroll
     for (unsigned query = 0; query < queries; ++query)

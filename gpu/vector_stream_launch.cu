@@ -9,20 +9,20 @@ namespace starling::gpu {
 namespace {
 
 constexpr std::uint32_t queries_max = 16;
-/// Two blocks of a multiprocessor share what it has.
-constexpr std::size_t shared_bytes_max = std::size_t{100} << 10;
+/// What the blocks of a multiprocessor share is 227 KB where it is largest.
+constexpr std::size_t shared_bytes_max = std::size_t{75} << 10;
 
 template <bool is_dot, unsigned queries>
 void launch(const VectorScan& scan, const Stream& stream) {
   const auto kernel = vector_stream_kernel<is_dot, queries>;
   const std::size_t shared_bytes = stream_shared_bytes<queries>(scan.corpus.group_count);
   const unsigned resident = resident_blocks(kernel, stream_threads, shared_bytes);
-  constexpr unsigned warps = stream_threads / warp_lanes;
-  const unsigned blocks = std::min(resident, blocks_for(scan.panel_count, warps));
+  const unsigned blocks = std::min(resident, scan.panel_count);
   PanelWalk walk;
+  walk.multiprocessors = multiprocessor_count();
   walk.first_step = walk_step(scan.panel_count);
-  walk.warp_step = static_cast<std::uint32_t>(std::uint64_t{walk.first_step} * blocks * warps %
-                                              scan.panel_count);
+  walk.warp_step = static_cast<std::uint32_t>(std::uint64_t{walk.first_step} * blocks *
+                                              stream_warps % scan.panel_count);
   kernel<<<blocks, stream_threads, shared_bytes, stream.get()>>>(scan, walk);
   check_launch();
 }
@@ -48,9 +48,8 @@ void launch(const VectorScan& scan, const Stream& stream) {
 std::uint32_t stream_width(std::uint32_t query_count, std::uint32_t dimension) {
   if (query_count > queries_max) return 0;
   const std::uint32_t width = std::bit_ceil(query_count);
-  constexpr std::uint32_t groups_slack = 8;
   const std::size_t bytes =
-      std::size_t{group_count_of(dimension) + groups_slack} * width * sizeof(float4);
+      std::size_t{group_count_of(dimension) + groups_ahead} * width * sizeof(float4);
   return bytes <= shared_bytes_max ? width : 0;
 }
 

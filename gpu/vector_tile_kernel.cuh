@@ -20,6 +20,8 @@ struct TileShape {
   static constexpr unsigned query_warps = query_warps_;  ///< of a block
   static constexpr unsigned tile_panels = panels * (warps / query_warps);
   static constexpr unsigned tile_queries = query_warps * query_tile_rows;
+  /// Of a multiprocessor: as many as registers allow.
+  static constexpr unsigned blocks = panels >= 4 ? 2 : 3;
   static constexpr unsigned groups = 4;  ///< of a stage
   static constexpr unsigned stages = 3;
   static constexpr unsigned stage_rows = tile_panels * groups * panel_rows;  ///< in float4
@@ -95,7 +97,7 @@ __device__ __forceinline__ void add_stage(const float4* stage_rows, const float4
 /// tiles' stages are one sequence: the next tile's are on their way while candidates of this one
 /// are picked. queries.width is query_tile_rows. Shared bytes: Shape::shared_bytes.
 template <class Shape, bool is_dot>
-__global__ void __launch_bounds__(Shape::threads, 2)
+__global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     vector_tile_kernel(const VectorScan scan, const TileWalk walk) {
   extern __shared__ float4 shared_stages[];
   const unsigned warp = threadIdx.x / warp_lanes;

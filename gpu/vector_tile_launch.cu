@@ -6,6 +6,10 @@
 namespace starling::gpu {
 namespace {
 
+/// Panels times tiles of queries, from which on larger tiles fill the device's rounds, too: 8 of
+/// its rounds of 2 * 132 blocks.
+constexpr std::uint64_t panels_many = 8 * 264 * 4;
+
 /// Into how many parts the rows go so that blocks fill whole rounds of those resident: the fewest
 /// that come within 3 % of the best.
 std::uint32_t splits_for(std::uint32_t query_tiles, std::uint32_t tiles, unsigned resident) {
@@ -46,6 +50,9 @@ void launch(const VectorScan& scan, const Stream& stream) {
   if (scan.query_count <= 1 * query_tile_rows) return launch<TileShape<1, 1>, is_dot>(scan, stream);
   if (scan.query_count <= 2 * query_tile_rows) return launch<TileShape<2, 2>, is_dot>(scan, stream);
   if (scan.query_count <= 4 * query_tile_rows) return launch<TileShape<4, 4>, is_dot>(scan, stream);
+  if (std::uint64_t{scan.panel_count} * blocks_for(scan.query_count, 8 * query_tile_rows) <
+      panels_many)
+    return launch<TileShape<2, 8>, is_dot>(scan, stream);
   launch<TileShape<4, 8>, is_dot>(scan, stream);
 }
 
