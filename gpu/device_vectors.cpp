@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "gpu/vector_filter_launch.hpp"
 #include "gpu/vector_finish_launch.hpp"
 #include "gpu/vector_pack_launch.hpp"
 #include "gpu/vector_stream_launch.hpp"
@@ -31,13 +32,31 @@ constexpr std::uint32_t queries_full = 128;
 /// Fewer rows in a segment leave the device idle.
 constexpr std::uint32_t segment_rows_min = std::uint32_t{1} << 13;
 
+/// What decides between the direct scans and the filter.
+struct FilterChoice {
+  /// Fewer leave its tile of queries empty; the direct scans are faster.
+  static constexpr std::uint32_t queries_min = 17;
+  /// Times the rows of the first phase.
+  static constexpr std::uint32_t rows_share = 2;
+  /// Candidates of a query that are scored one by one: (times k) + 1 of so many rows. A row costs
+  /// about twenty times as much as in a tile.
+  static constexpr std::uint32_t kept_k = 4;
+  static constexpr std::uint32_t kept_share = 32;
+};
+
+/// Of a query, with its part of the word of its tile.
 std::uint64_t words_for(std::uint32_t slots) {
-  return 2 + std::uint64_t{slots};
+  return 3 + std::uint64_t{slots};
 }
 
 /// Of what a query has beside its keys.
 std::uint64_t fixed_bytes(std::uint32_t dimension, std::uint32_t slots) {
   return words_for(slots) * sizeof(std::uint32_t) + group_count_of(dimension) * sizeof(float4);
+}
+
+/// Of what a query's shadow has.
+std::uint64_t shadow_bytes(std::uint32_t dimension) {
+  return shadow_stride(dimension) * sizeof(std::uint16_t) + sizeof(ShadowQuery);
 }
 
 /// Room for just so many, since a plan counts every byte; what was in it is lost.
@@ -54,8 +73,17 @@ std::uint32_t rounded_down(std::uint64_t value, std::uint32_t unit) {
 
 }  // namespace
 
-std::uint64_t DeviceVectors::bytes_for(std::uint32_t rows, std::uint32_t dimension) {
-  return packed_groups(rows, panel_rows, dimension) * sizeof(float4);
+std::uint64_t DeviceVectors::bytes_for(std::uint32_t rows, std::uint32_t dimension, Shadow shadow) {
+  const std::uint64_t packed = packed_groups(rows, panel_rows, dimension) * sizeof(float4);
+  if (shadow == Shadow::none || rows == 0) return packed;
+  const std::uint64_t stride = shadow_stride(dimension);
+  const std::uint64_t copy =
+      shadow == Shadow::halves ? 0 : packed_groups(rows, 1, dimension) * sizeof(float4);
+  return packed + copy +
+         shadow_tiles(rows) *
+             (shadow_tile_rows * (stride * sizeof(std::uint16_t) + sizeof(ShadowNorms)) +
+              sizeof(ShadowTile)) +
+         stride * sizeof(float) + sizeof(ShadowFrame);
 }
 
 std::uint64_t DeviceVectors::packing_bytes_for(std::uint32_t dimension) {
@@ -63,14 +91,22 @@ std::uint64_t DeviceVectors::packing_bytes_for(std::uint32_t dimension) {
 }
 
 DeviceVectors::DeviceVectors(DeviceMemory& memory, Metric metric, VectorsView rows,
-                             VectorRow first_row, const Stream& stream)
+                             VectorRow first_row, Shadow shadow, const Stream& stream)
     : is_dot_(metric == Metric::inner_product),
       rows_(rows.rows()),
       dimension_(rows.dimension),
       first_row_(first_row),
-      groups_(memory) {
+      groups_(memory),
+      rows_groups_(memory),
+      halves_(memory),
+      norms_(memory),
+      tiles_(memory),
+      center_(memory),
+      frame_(memory) {
   if (rows_ == 0) return;
   groups_.reserve(packed_groups(rows_, panel_rows, dimension_));
+  if (shadow == Shadow::halves_and_rows)
+    rows_groups_ = DeviceBuffer<float4>(memory, packed_groups(rows_, 1, dimension_));
   const std::uint32_t piece_rows = std::min(packing_rows(dimension_), rows_);
   DeviceBuffer<float> piece(memory, std::size_t{piece_rows} * dimension_);
   const DrainAtEnd drain(stream);
@@ -81,6 +117,19 @@ DeviceVectors::DeviceVectors(DeviceMemory& memory, Metric metric, VectorsView ro
         piece, stream);
     pack_async(piece.data(), count, dimension_, panel_rows,
                groups_.data() + packed_groups(begin, panel_rows, dimension_), stream);
+    if (shadow == Shadow::halves_and_rows)
+      pack_async(piece.data(), count, dimension_, 1,
+                 rows_groups_.data() + packed_groups(begin, 1, dimension_), stream);
+  }
+  if (shadow != Shadow::none) {
+    const std::uint32_t stride = shadow_stride(dimension_);
+    const std::size_t tiles = shadow_tiles(rows_);
+    halves_ = DeviceBuffer<std::uint16_t>(memory, tiles * shadow_tile_rows * stride);
+    norms_ = DeviceBuffer<ShadowNorms>(memory, tiles * shadow_tile_rows);
+    tiles_ = DeviceBuffer<ShadowTile>(memory, tiles);
+    center_ = DeviceBuffer<float4>(memory, stride / 4);
+    frame_ = DeviceBuffer<ShadowFrame>(memory, 1);
+    make_shadow_async(panels(), rows_, is_dot_, this->shadow(), stream);
   }
   stream.wait();
 }
@@ -95,9 +144,16 @@ VectorWorkspace::Plan VectorWorkspace::plan(const DeviceVectors& corpus,
                                             const DeviceSearch& search) const {
   Plan plan;
   plan.slots = slots_for(search.k);
-  const std::uint64_t fixed = fixed_bytes(corpus.dimension(), plan.slots);
+  plan.is_filtered = corpus.has_shadow() && search.count >= FilterChoice::queries_min &&
+                     corpus.rows() >= FilterChoice::rows_share * filter_first_rows(search.k);
+  std::uint64_t fixed = fixed_bytes(corpus.dimension(), plan.slots);
   // Packed queries fill a tile.
-  const std::uint64_t slack = query_tile_rows * group_count_of(corpus.dimension()) * sizeof(float4);
+  std::uint64_t slack = query_tile_rows * group_count_of(corpus.dimension()) * sizeof(float4);
+  if (plan.is_filtered) {
+    fixed += shadow_bytes(corpus.dimension());
+    slack += shadow_tile_rows * shadow_bytes(corpus.dimension());
+    if (bytes_max_ < 2 * slack) plan.is_filtered = false;
+  }
   const auto queries_with = [&](std::uint64_t rows) {
     const std::uint64_t queries =
         (bytes_max_ - slack) / (fixed + (rows + search.k) * sizeof(std::uint64_t));
@@ -110,6 +166,8 @@ VectorWorkspace::Plan VectorWorkspace::plan(const DeviceVectors& corpus,
   plan.queries = static_cast<std::uint32_t>(std::max<std::uint64_t>(queries_with(plan.rows), 1));
   if (plan.queries < search.count && plan.queries > queries_full)
     plan.queries = rounded_down(plan.queries, queries_full);
+  // The filter wants room for all rows at once.
+  if (plan.rows < corpus.rows()) plan.is_filtered = false;
   return plan;
 }
 
@@ -121,6 +179,11 @@ void VectorWorkspace::search_async(const DeviceVectors& corpus, const DeviceSear
   fit(queries_, memory_, queries_padded * query_tile_rows * group_count_of(corpus.dimension()));
   fit(keys_, memory_, plan.queries * (std::size_t{plan.rows} + search.k));
   fit(words_, memory_, plan.queries * words_for(plan.slots));
+  if (plan.is_filtered) {
+    const std::size_t padded = shadow_tiles(plan.queries) * shadow_tile_rows;
+    fit(halves_, memory_, padded * shadow_stride(corpus.dimension()));
+    fit(shadow_queries_, memory_, padded);
+  }
   for (std::uint32_t begin = 0; begin < search.count; begin += plan.queries) {
     DeviceSearch batch = search;
     batch.count = std::min(plan.queries, search.count - begin);
@@ -133,7 +196,7 @@ void VectorWorkspace::search_async(const DeviceVectors& corpus, const DeviceSear
 
 void VectorWorkspace::search_batch_async(const DeviceVectors& corpus, const DeviceSearch& search,
                                          const Plan& plan, const Stream& stream) {
-  const std::uint32_t width = stream_width(search.count, corpus.dimension());
+  const std::uint32_t width = plan.is_filtered ? 0 : stream_width(search.count, corpus.dimension());
   VectorScan scan;
   scan.corpus = corpus.panels();
   scan.row_end = corpus.rows();
@@ -151,6 +214,8 @@ void VectorWorkspace::search_batch_async(const DeviceVectors& corpus, const Devi
   scan.lists.k = search.k;
   begin_scan_async(search.queries, corpus.dimension(), queries_.data(), scan, stream);
 
+  if (plan.is_filtered) filter_async(corpus, search, scan, stream);
+
   const std::uint32_t panels = (corpus.rows() + panel_rows - 1) / panel_rows;
   const std::uint32_t panels_max = std::max((plan.rows + panel_rows - 1) / panel_rows, 1u);
   for (std::uint32_t begin = 0; begin < panels; begin += panels_max) {
@@ -163,6 +228,30 @@ void VectorWorkspace::search_batch_async(const DeviceVectors& corpus, const Devi
       tile_scan_async(scan, stream);
   }
   finish_lists_async(scan.lists, search.count, search.lists, stream);
+}
+
+void VectorWorkspace::filter_async(const DeviceVectors& corpus, const DeviceSearch& search,
+                                   VectorScan& scan, const Stream& stream) {
+  FilterScan filter;
+  filter.corpus = corpus.shadow();
+  filter.rows = corpus.single_rows();
+  filter.row_end = scan.row_end;
+  filter.first_row = scan.first_row;
+  filter.query_halves = halves_.data();
+  filter.queries = shadow_queries_.data();
+  filter.components = search.queries;
+  filter.dimension = corpus.dimension();
+  filter.query_count = search.count;
+  filter.first_self = scan.first_self;
+  filter.k = search.k;
+  filter.keys = scan.lists.keys;
+  filter.room = scan.lists.room;
+  filter.counts = scan.lists.counts;
+  filter.undecided = scan.lists.slots + std::size_t{search.count} * scan.lists.slot_count;
+  filter.kept_max = FilterChoice::kept_k * search.k + corpus.rows() / FilterChoice::kept_share;
+  filter_scan_async(filter, scan.is_dot, stream);
+  // What the filter leaves undecided goes through the direct scan.
+  scan.gate = filter.undecided;
 }
 
 }  // namespace starling::gpu

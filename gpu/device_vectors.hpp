@@ -7,26 +7,44 @@
 #include "gpu/memory.hpp"
 #include "gpu/stream.hpp"
 #include "gpu/vector_panels.hpp"
+#include "gpu/vector_shadow.hpp"
 #include "knn/vectors.hpp"
 
 namespace starling::gpu {
+
+/// What a corpus has beside its panels, so that many queries are answered several times as fast.
+enum class Shadow : std::uint8_t {
+  none,
+  halves,           ///< its rows in half precision, half of a panel's bytes
+  halves_and_rows,  ///< and its rows one behind the other, where single ones are read faster
+};
 
 /// Rows [first_row, first_row + rows) of a corpus, in panels.
 class DeviceVectors {
  public:
   /// Device memory that so many rows take, and what packing them takes beside it.
-  static std::uint64_t bytes_for(std::uint32_t rows, std::uint32_t dimension);
+  static std::uint64_t bytes_for(std::uint32_t rows, std::uint32_t dimension, Shadow shadow);
   static std::uint64_t packing_bytes_for(std::uint32_t dimension);
 
   /// Reads `rows` from host memory; waits for the stream. Throws as DeviceMemory.
   DeviceVectors(DeviceMemory& memory, Metric metric, VectorsView rows, VectorRow first_row,
-                const Stream& stream);
+                Shadow shadow, const Stream& stream);
 
   bool is_dot() const { return is_dot_; }
   std::uint32_t rows() const { return rows_; }
   std::uint32_t dimension() const { return dimension_; }
   VectorRow first_row() const { return first_row_; }
   PanelsView panels() const { return {groups_.data(), group_count_of(dimension_), panel_rows}; }
+  /// Where single rows are read.
+  PanelsView single_rows() const {
+    return rows_groups_.room() > 0 ? PanelsView{rows_groups_.data(), group_count_of(dimension_), 1}
+                                   : panels();
+  }
+  bool has_shadow() const { return halves_.room() > 0; }
+  ShadowView shadow() const {
+    return {halves_.data(), norms_.data(), tiles_.data(),
+            center_.data(), frame_.data(), shadow_stride(dimension_)};
+  }
 
  private:
   bool is_dot_;
@@ -34,6 +52,12 @@ class DeviceVectors {
   std::uint32_t dimension_;
   VectorRow first_row_;
   DeviceBuffer<float4> groups_;
+  DeviceBuffer<float4> rows_groups_;
+  DeviceBuffer<std::uint16_t> halves_;
+  DeviceBuffer<ShadowNorms> norms_;
+  DeviceBuffer<ShadowTile> tiles_;
+  DeviceBuffer<float4> center_;
+  DeviceBuffer<ShadowFrame> frame_;
 };
 
 /// Queries and lists on the device.
@@ -54,7 +78,13 @@ class VectorWorkspace {
   static std::uint64_t bytes_min(std::uint32_t dimension);
 
   VectorWorkspace(DeviceMemory& memory, std::uint64_t bytes_max)
-      : memory_(memory), bytes_max_(bytes_max), queries_(memory), keys_(memory), words_(memory) {}
+      : memory_(memory),
+        bytes_max_(bytes_max),
+        queries_(memory),
+        keys_(memory),
+        words_(memory),
+        halves_(memory),
+        shadow_queries_(memory) {}
 
   /// Enqueued only, except that a workspace that grows waits for the device. Throws as
   /// DeviceMemory.
@@ -65,16 +95,21 @@ class VectorWorkspace {
     std::uint32_t queries = 0;  ///< of a batch
     std::uint32_t rows = 0;     ///< of a segment, whole panels, if it is not all
     std::uint32_t slots = 0;    ///< of a query
+    bool is_filtered = false;   ///< by the corpus' shadow
   };
   Plan plan(const DeviceVectors& corpus, const DeviceSearch& search) const;
   void search_batch_async(const DeviceVectors& corpus, const DeviceSearch& search, const Plan& plan,
                           const Stream& stream);
+  void filter_async(const DeviceVectors& corpus, const DeviceSearch& search, VectorScan& scan,
+                    const Stream& stream);
 
   DeviceMemory& memory_;
   std::uint64_t bytes_max_;
-  DeviceBuffer<float4> queries_;       ///< packed
-  DeviceBuffer<std::uint64_t> keys_;   ///< of the lists
-  DeviceBuffer<std::uint32_t> words_;  ///< counts, bounds, slots
+  DeviceBuffer<float4> queries_;        ///< packed
+  DeviceBuffer<std::uint64_t> keys_;    ///< of the lists
+  DeviceBuffer<std::uint32_t> words_;   ///< counts, bounds, slots, tiles that are undecided
+  DeviceBuffer<std::uint16_t> halves_;  ///< of the queries' shadows
+  DeviceBuffer<ShadowQuery> shadow_queries_;
 };
 
 }  // namespace starling::gpu

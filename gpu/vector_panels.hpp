@@ -56,7 +56,11 @@ struct VectorScan {
   std::uint32_t first_self = 0;   ///< row of query 0, which is not its neighbour; or no_self
   bool is_dot = false;
   CandidateLists lists;
+  /// [query / gate_queries]: where it is 0, a tile scan leaves the queries alone. null: none.
+  const std::uint32_t* gate = nullptr;
 };
+
+inline constexpr std::uint32_t gate_queries = 128;
 
 /// No row is so large, and adding a query's number makes none of it.
 inline constexpr std::uint32_t no_self = std::uint32_t{1} << 31;

@@ -39,7 +39,10 @@ void merge(std::span<VectorNeighbor> list, std::span<const VectorNeighbor> other
 class CudaVectorSearcher final : public VectorSearcher {
  public:
   explicit CudaVectorSearcher(const VectorSearcherOptions& options)
-      : device_(options.device), bytes_max_(bytes_limit(options)), memory_(bytes_max_) {}
+      : device_(options.device),
+        may_filter_(options.may_filter),
+        bytes_max_(bytes_limit(options)),
+        memory_(bytes_max_) {}
 
   std::string_view name() const override { return "cuda"; }
   bool supports(SearchMethod method) const override { return method == SearchMethod::automatic; }
@@ -52,7 +55,7 @@ class CudaVectorSearcher final : public VectorSearcher {
     rows_ = 0;
     plan_memory(corpus);
     if (part_rows_ >= corpus.rows())
-      resident_.emplace(memory_, metric, corpus, VectorRow{0}, stream_);
+      resident_.emplace(memory_, metric, corpus, VectorRow{0}, shadow_, stream_);
     else
       kept_.assign(corpus.components.begin(), corpus.components.end());
     metric_ = metric;
@@ -81,7 +84,7 @@ class CudaVectorSearcher final : public VectorSearcher {
       const VectorsView rows = {std::span(kept_).subspan(std::size_t{begin} * dimension_,
                                                          std::size_t{count} * dimension_),
                                 dimension_};
-      const DeviceVectors corpus(memory_, metric_, rows, begin, stream_);
+      const DeviceVectors corpus(memory_, metric_, rows, begin, Shadow::none, stream_);
       search_part(corpus, search, lists, part > 0 ? Merge::yes : Merge::no, part + 1, parts);
     }
   }
@@ -101,18 +104,28 @@ class CudaVectorSearcher final : public VectorSearcher {
         transfer_bytes(dimension_max, vector_k_max) * query_tile_rows;
     const std::uint64_t least =
         packing + transfer_min + VectorWorkspace::bytes_min(corpus.dimension);
-    const std::uint64_t all = DeviceVectors::bytes_for(corpus.rows(), corpus.dimension);
+    const std::uint64_t all =
+        DeviceVectors::bytes_for(corpus.rows(), corpus.dimension, Shadow::none);
     part_rows_ = std::max(corpus.rows(), 1u);
     std::uint64_t part_bytes = all;
+    shadow_ = Shadow::none;
+    for (const Shadow shadow : {Shadow::halves, Shadow::halves_and_rows}) {
+      if (!may_filter_) break;
+      const std::uint64_t more = DeviceVectors::bytes_for(corpus.rows(), corpus.dimension, shadow);
+      if (more + least > bytes) break;
+      shadow_ = shadow;
+      part_bytes = more;
+    }
     if (all + least > bytes) {
-      const std::uint64_t panel_bytes = DeviceVectors::bytes_for(panel_rows, corpus.dimension);
+      const std::uint64_t panel_bytes =
+          DeviceVectors::bytes_for(panel_rows, corpus.dimension, Shadow::none);
       const std::uint64_t room = bytes > least ? (bytes - least) / 2 : 0;
       if (room < panel_bytes)
         throw std::runtime_error("the GPU has too little memory for vectors: " +
                                  std::to_string(least + 2 * panel_bytes) + " bytes are wanted, " +
                                  std::to_string(bytes) + " may be used");
       part_rows_ = static_cast<std::uint32_t>(room / panel_bytes) * panel_rows;
-      part_bytes = DeviceVectors::bytes_for(part_rows_, corpus.dimension);
+      part_bytes = DeviceVectors::bytes_for(part_rows_, corpus.dimension, Shadow::none);
     }
     const std::uint64_t left = bytes - part_bytes - packing;
     transfer_bytes_ = std::clamp(left / 4, transfer_min, transfer_bytes_max);
@@ -161,13 +174,15 @@ class CudaVectorSearcher final : public VectorSearcher {
   }
 
   int device_;
+  bool may_filter_;
   std::uint64_t bytes_max_;
   DeviceMemory memory_;
   Stream stream_;
   Metric metric_ = Metric::l2;
   std::uint32_t dimension_ = 1;
   std::uint32_t rows_ = 0;
-  std::uint32_t part_rows_ = 0;  ///< of the corpus, on the device at once
+  Shadow shadow_ = Shadow::none;  ///< of a corpus that is on the device at once
+  std::uint32_t part_rows_ = 0;   ///< of the corpus, on the device at once
   std::uint64_t workspace_bytes_ = 0;
   std::uint64_t transfer_bytes_ = 0;
   std::vector<float> kept_;  ///< the corpus, where it does not fit the device

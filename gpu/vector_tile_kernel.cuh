@@ -104,6 +104,9 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
   const unsigned lane = threadIdx.x % warp_lanes;
   const std::uint32_t query_tile = blockIdx.x % walk.query_tiles;
   const std::uint32_t split = blockIdx.x / walk.query_tiles;
+  static_assert(gate_queries % Shape::tile_queries == 0);
+  if (scan.gate != nullptr && scan.gate[query_tile * Shape::tile_queries / gate_queries] == 0)
+    return;
   const std::uint32_t first_query_panel = query_tile * Shape::query_warps;
   const std::uint32_t first_query =
       (first_query_panel + warp % Shape::query_warps) * query_tile_rows;

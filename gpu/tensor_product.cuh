@@ -1,0 +1,52 @@
+// The instructions of a tile product in half precision with float32 sums: copies that pass by
+// registers, fragments from shared memory, products. Shared tiles are rows of 64 bytes (32 halves)
+// whose four pieces of 16 bytes are permuted, so that eight rows at a time meet all banks.
+#pragma once
+
+#include <cstdint>
+
+namespace starling::gpu {
+
+inline constexpr unsigned tensor_row_bytes = 64;
+
+/// Of a piece of a row, from the tile's begin.
+__device__ __forceinline__ unsigned tensor_offset(unsigned row, unsigned piece) {
+  return row * tensor_row_bytes + ((piece ^ (row >> 1 & 3)) << 4);
+}
+
+__device__ __forceinline__ unsigned shared_address(const void* at) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(at));
+}
+
+/// 16 bytes, read through the second cache only.
+__device__ __forceinline__ void copy_piece_async(unsigned to, const void* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+}
+__device__ __forceinline__ void commit_copies() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+/// Until at most `pending` of this thread's groups are on their way.
+template <int pending>
+__device__ __forceinline__ void wait_for_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+}
+
+/// Four 8 by 8 matrices of halves, lane l naming row l % 8 of matrix l / 8.
+__device__ __forceinline__ void load_fragments(unsigned (&into)[4], unsigned address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(into[0]), "=r"(into[1]), "=r"(into[2]), "=r"(into[3])
+               : "r"(address)
+               : "memory");
+}
+
+/// sums (16 by 8) += a (16 by 16) * b (16 by 8).
+__device__ __forceinline__ void multiply(float (&sums)[4], const unsigned (&a)[4], unsigned b0,
+                                         unsigned b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+}  // namespace starling::gpu
