@@ -233,7 +233,8 @@ __global__ void __launch_bounds__(FilterShape::threads, 2)
   const unsigned stages = shared_address(shared_bytes) + sizeof(FilterShared);
   const unsigned resident = stages + Shape::stages * stage_bytes;
   const std::uint32_t first_query = query_tile * Shape::queries;
-  const std::uint16_t* query_rows = scan.query_halves + std::size_t{first_query} * scan.corpus.stride;
+  const std::uint16_t* query_rows =
+      scan.query_halves + std::size_t{first_query} * scan.corpus.stride;
 
   const unsigned warp = threadIdx.x / warp_lanes;
   const unsigned warp_rows = warp / Shape::query_warps * Shape::warp_rows;

@@ -72,8 +72,8 @@ TEST_F(VectorFilter, EveryK) {
   }
 }
 
-// Where shadows do not decide. Disabled until seen to pass on a device: there the first of them ends
-// with an illegal access, for which the filter is off unless asked for (decision 7).
+// Where shadows do not decide. Disabled until seen to pass on a device: there the first of them
+// ends with an illegal access, for which the filter is off unless asked for (decision 7).
 TEST_F(VectorFilter, DISABLED_MeansFarFromTheOrigin) {
   test::Random random(3);
   for (const float mean : {10.0f, 100.0f, 1000.0f, 100'000.0f}) {
