@@ -35,9 +35,10 @@ class CsvVectors : public VectorFile {
   }
 
  private:
+  /// Each component's, so narrow: a record has a MiB at most, and a file 2^31 records.
   struct Place {
-    std::uint64_t line = 0;
-    std::uint64_t column = 0;
+    std::uint32_t line = 0;
+    std::uint32_t column = 0;
   };
 
   void append_row() {
@@ -46,7 +47,8 @@ class CsvVectors : public VectorFile {
       const std::optional<float> component = parse_component(field.text);
       if (!component) refuse_number(path(), field, "a number");
       components_.push_back(*component);
-      places_.push_back({field.line, field.column});
+      places_.push_back(
+          {static_cast<std::uint32_t>(field.line), static_cast<std::uint32_t>(field.column)});
     }
   }
 

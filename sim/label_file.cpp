@@ -6,7 +6,6 @@
 #include "sim/mapped_file.hpp"
 #include "sim/npy_header.hpp"
 #include "sim/row_parser.hpp"
-#include "sim/vector_formats.hpp"
 #include "sim/vector_text.hpp"
 
 namespace starling::sim {
@@ -92,7 +91,11 @@ std::vector<Label> read_csv(const std::string& path) {
 }  // namespace
 
 std::vector<Label> read_labels(const std::string& path) {
-  switch (array_format_of(path)) {
+  return read_labels(path, array_format_of(path));
+}
+
+std::vector<Label> read_labels(const std::string& path, ArrayFormat format) {
+  switch (format) {
     case ArrayFormat::npy:
       return read_npy(path);
     case ArrayFormat::ivecs:

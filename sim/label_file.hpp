@@ -6,10 +6,13 @@
 #include <vector>
 
 #include "knn/vote.hpp"
+#include "sim/vector_formats.hpp"
 
 namespace starling::sim {
 
-/// Throws TraceError with a sentence on what is not read.
+/// Tells the format by the name's ending. Throws TraceError with a sentence on what is not read.
 std::vector<Label> read_labels(const std::string& path);
+
+std::vector<Label> read_labels(const std::string& path, ArrayFormat format);
 
 }  // namespace starling::sim
