@@ -24,7 +24,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Batches are as large as these allow: many queries at a time keep a GPU busy.
-constexpr std::size_t batch_components_max = std::size_t{1} << 24;  // 64 MiB
+constexpr std::size_t batch_components_max = std::size_t{1} << 23;  // 32 MiB
 constexpr std::size_t batch_neighbors_max = std::size_t{1} << 22;   // 32 MiB
 constexpr std::uint32_t batch_rows_max = 1 << 16;
 

@@ -37,6 +37,7 @@ std::unique_ptr<VectorSearcher> cuda_searcher(const SearcherFlags& /*flags*/) {
 
 void add_searcher_choice(CLI::App& command, SearcherFlags& flags) {
   std::vector<std::string> names;
+  names.reserve(methods.size());
   for (const auto& [name, method] : methods) names.emplace_back(name);
   command
       .add_option("--method", flags.method,
