@@ -1,6 +1,7 @@
 // The flags of `starling knn`: see knn.hpp.
 #include "apps/knn.hpp"
 
+#include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
@@ -67,10 +68,15 @@ void add_output_flags(CLI::App& command, KnnFlags& flags) {
   command.add_option("--out-votes", flags.out_votes, "Write the votes: .npy of int64, or .csv");
 }
 
+/// Where a file stands, whatever it is called.
+std::filesystem::path place_of(const std::string& name) {
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(name));
+}
+
 void check_outputs(const KnnPlan& plan) {
-  std::set<std::string> names;
+  std::set<std::filesystem::path> names;
   for (const std::string* name : {&plan.out, &plan.out_ids, &plan.out_distances, &plan.out_votes})
-    if (!name->empty() && !names.insert(*name).second)
+    if (!name->empty() && !names.insert(place_of(*name)).second)
       throw sim::UsageError(*name + ": two results cannot be written to one file");
   if (names.empty())
     throw sim::UsageError(

@@ -62,7 +62,7 @@ SearcherChoice choose_searcher(const SearcherFlags& flags) {
   choice.method = method_named(flags.method);
   choice.searcher =
       flags.engine == "cuda" ? cuda_searcher(flags) : cpu::make_vector_searcher(flags.threads);
-  choice.why = flags.engine == "auto" ? "the engine of vectors" : "as asked";
+  choice.why = flags.engine == "auto" ? "the only engine of vectors so far" : "as asked";
   if (!choice.searcher->supports(choice.method))
     throw std::runtime_error("--method " + flags.method + ": the engine " +
                              std::string(choice.searcher->name()) +

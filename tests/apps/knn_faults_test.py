@@ -143,6 +143,10 @@ class UsageTest(KnnTest):
              "--out-votes: o.ivecs: its name tells no format; .npy and .csv are written"),
             ([*given, "--graph", "--out-ids", "o.npy", "--out-distances", "o.npy"],
              "o.npy: two results cannot be written to one file"),
+            ([*given, "--graph", "--out-ids", "o.npy", "--out-distances", "./o.npy"],
+             "./o.npy: two results cannot be written to one file"),
+            ([*given, "--graph", "--labels", points, "--out", "-", "--out-votes", "-"],
+             "-: two results cannot be written to one file"),
         ]
         for flags, sentence in cases:
             with self.subTest(sentence):
@@ -180,6 +184,20 @@ class MemoryTest(KnnTest):
                               timeout=PATIENCE_S)
         self.assertEqual(done.returncode, 0, done.stderr)
         return int(done.stdout) * 1024
+
+    def test_points_that_do_not_fit_are_one_sentence(self):
+        points = self.folder / "p.npy"
+        with open(points, "wb") as file:
+            numpy.lib.format.write_array_header_1_0(
+                file, {"descr": "|u1", "fortran_order": False, "shape": (1 << 22, 1 << 10)})
+            file.truncate(file.tell() + (1 << 32))  # a hole, which takes no room on the disk
+        limit = 6 << 30  # of the 16 GiB that it takes as float32
+        done = self.knn(
+            "--points", points, "--graph", "--out", self.folder / "o.csv", status=1,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        self.assertEqual(done.stderr, f"starling: {points}: its vectors do not fit into memory; split "
+                         "the file and merge the lists by distance\n")
+        self.assertEqual(list(self.folder.iterdir()), [points])
 
     def test_more_queries_than_a_batch_take_no_more_memory(self):
         points = self.save("p.npy", self.integers(40, 1))
