@@ -1,6 +1,7 @@
 #include "cpu/vector_scan.hpp"
 
 #include <algorithm>
+#include <span>
 
 // Compiles what stands between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE once per instruction
 // set.
@@ -19,7 +20,7 @@ namespace HWY_NAMESPACE {
 // AVX2's 16 (docs/decisions/0006-vector-sums.md has what other shapes cost).
 inline constexpr std::size_t panel_vectors = lanes == 8 ? 3 : 4;
 inline constexpr std::size_t panel_rows = panel_vectors * lanes;
-static_assert(panel_rows <= NearestRows::rows_at_once_max);
+static_assert(lanes <= NearestRows::rows_at_once_max);
 
 // Scores of the first `queries` of a tile against one panel.
 template <bool is_product, std::size_t queries>
@@ -49,13 +50,20 @@ struct TileScores {
   }
 };
 
-// Seldom called, once the gates are low.
-HWY_NOINLINE void add_below_gate(const float* scores, VectorRow first_row, std::size_t rows,
-                                 std::size_t query, NearestRows& nearest) {
-  const float gate = nearest.gate(query);
-  for (std::size_t r = 0; r < rows; ++r)
-    if (scores[r] < gate) nearest.add(query, scores[r], first_row + static_cast<VectorRow>(r));
-  nearest.make_room(query, first_row + static_cast<VectorRow>(rows));
+// What is below the gate of one query. Seldom called, once the gate is low.
+HWY_NOINLINE void offer(const FloatLanes (&scores)[panel_vectors], std::size_t query,
+                        VectorRow first_row, VectorRow end_row, NearestRows& nearest) {
+  for (const FloatLanes& some : scores) {
+    if (first_row >= end_row) return;
+    if (any_below(some, all_lanes(nearest.gate(query)))) {
+      float stored[lanes];
+      store_lanes(some, stored);
+      nearest.offer(query,
+                    std::span(stored).first(std::min<std::size_t>(lanes, end_row - first_row)),
+                    first_row);
+    }
+    first_row += static_cast<VectorRow>(lanes);
+  }
 }
 
 template <bool is_product, std::size_t queries>
@@ -69,13 +77,8 @@ void scan_tile(const VectorScan& asked, std::size_t tile, NearestRows& nearest) 
       FloatLanes lowest = scores.of[i][0];
       for (std::size_t v = 1; v < panel_vectors; ++v) lowest = least(lowest, scores.of[i][v]);
       if (!any_below(lowest, all_lanes(nearest.gate(first_query + i)))) continue;
-      float stored[panel_rows];
-      for (std::size_t v = 0; v < panel_vectors; ++v)
-        store_lanes(scores.of[i][v], stored + v * lanes);
-      const std::size_t first_row = panel * panel_rows;
-      add_below_gate(stored, static_cast<VectorRow>(first_row),
-                     std::min(panel_rows, asked.corpus.rows() - first_row), first_query + i,
-                     nearest);
+      offer(scores.of[i], first_query + i, static_cast<VectorRow>(panel * panel_rows),
+            asked.corpus.rows(), nearest);
     }
   }
 }

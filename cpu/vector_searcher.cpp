@@ -72,6 +72,7 @@ class CpuVectorSearcher final : public VectorSearcher {
   struct Scratch {
     QueryTiles tiles;
     NearestRows nearest;
+    NearestRows merged;  ///< one query's, of all threads
   };
 
   PanelRange panels_of_part(std::size_t part) const {
@@ -103,7 +104,8 @@ class CpuVectorSearcher final : public VectorSearcher {
     pool_.run((std::size_t{queries} + block - 1) / block, [&](std::size_t number, unsigned thread) {
       const auto first = static_cast<std::uint32_t>(number * block);
       const std::uint32_t count = std::min(block, queries - first);
-      auto& [tiles, nearest] = scratch_[thread];
+      QueryTiles& tiles = scratch_[thread].tiles;
+      NearestRows& nearest = scratch_[thread].nearest;
       tiles.pack(search.queries, first, count);
       nearest.start(count, search.k, self_of(search, first));
       for (std::size_t part = 0; part < parts_; ++part) scan_part(part, tiles, nearest);
@@ -126,11 +128,11 @@ class CpuVectorSearcher final : public VectorSearcher {
       pool_.run(parts_, [&](std::size_t part, unsigned thread) {
         scan_part(part, tiles_, scratch_[thread].nearest);
       });
-      pool_.run(count, [&](std::size_t i, unsigned) {
-        NearestRows& nearest = scratch_[0].nearest;
-        for (std::size_t other = 1; other < scratch_.size(); ++other)
-          nearest.merge(i, scratch_[other].nearest);
-        nearest.write(i, list_of(search, lists, first + static_cast<std::uint32_t>(i)));
+      pool_.run(count, [&](std::size_t i, unsigned thread) {
+        NearestRows& merged = scratch_[thread].merged;
+        merged.start(1, search.k, no_row);
+        for (const Scratch& scratch : scratch_) merged.offer_all(scratch.nearest, i);
+        merged.write(0, list_of(search, lists, first + static_cast<std::uint32_t>(i)));
       });
     }
   }

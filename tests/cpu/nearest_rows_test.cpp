@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -13,8 +14,7 @@ namespace {
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 void add(NearestRows& nearest, float score, VectorRow row) {
-  nearest.add(0, score, row);
-  nearest.make_room(0, row + 1);
+  nearest.offer(0, std::span(&score, 1), row);
 }
 
 TEST(NearestRows, KeepsTheLeastScoresWhateverTheirSign) {
@@ -44,20 +44,22 @@ TEST(NearestRows, OpenTheGateForTiesOfSmallerRowsAlone) {
 }
 
 TEST(NearestRows, MergeToTheSameListInAnyOrder) {
-  for (const bool swapped : {false, true}) {
-    NearestRows parts[2];
-    for (NearestRows& part : parts) part.start(1, 300, no_row);
-    for (VectorRow row = 0; row < 4000; ++row)
-      add(parts[row % 2], static_cast<float>(row * 7919 % 4001 / 3), row);
-    NearestRows& target = parts[swapped ? 1 : 0];
-    target.merge(0, parts[swapped ? 0 : 1]);
+  std::vector<VectorNeighbor> all;
+  for (VectorRow row = 0; row < 4000; ++row)
+    all.push_back({static_cast<float>(row * 7919 % 4001 / 3), row});
+  NearestRows parts[2];
+  for (NearestRows& part : parts) part.start(1, 300, no_row);
+  for (const VectorNeighbor& neighbor : all)
+    add(parts[neighbor.row % 2], neighbor.score, neighbor.row);
+  std::sort(all.begin(), all.end());
+  all.resize(300);
+  for (const std::size_t first : {0u, 1u}) {
+    NearestRows merged;
+    merged.start(1, 300, no_row);
+    merged.offer_all(parts[first], 0);
+    merged.offer_all(parts[1 - first], 0);
     std::vector<VectorNeighbor> list(300);
-    target.write(0, list);
-    std::vector<VectorNeighbor> all;
-    for (VectorRow row = 0; row < 4000; ++row)
-      all.push_back({static_cast<float>(row * 7919 % 4001 / 3), row});
-    std::sort(all.begin(), all.end());
-    all.resize(300);
+    merged.write(0, list);
     EXPECT_EQ(list, all);
   }
 }
@@ -65,8 +67,8 @@ TEST(NearestRows, MergeToTheSameListInAnyOrder) {
 TEST(NearestRows, LeaveOutEachQuerysOwnRow) {
   NearestRows nearest;
   nearest.start(2, 3, 7);
-  for (std::size_t query = 0; query < 2; ++query)
-    for (VectorRow row = 6; row < 10; ++row) nearest.add(query, 0, row);
+  const float scores[4] = {};
+  for (std::size_t query = 0; query < 2; ++query) nearest.offer(query, scores, 6);
   std::vector<VectorNeighbor> list(3);
   nearest.write(0, list);
   EXPECT_EQ(list, (std::vector<VectorNeighbor>{{0, 6}, {0, 8}, {0, 9}}));
