@@ -46,6 +46,12 @@ HWY_INLINE FloatLanes least(FloatLanes a, FloatLanes b) {
 HWY_INLINE bool any_below(FloatLanes values, FloatLanes limit) {
   return !hn::AllFalse(FloatTag(), hn::Lt(values, limit));
 }
+/// Bit i is of lane i.
+HWY_INLINE std::uint32_t lanes_below(FloatLanes values, FloatLanes limit) {
+  std::uint8_t bytes[8] = {};
+  hn::StoreMaskBits(FloatTag(), hn::Lt(values, limit), bytes);
+  return bytes[0] | std::uint32_t{bytes[1]} << 8;
+}
 
 #else
 
@@ -82,10 +88,14 @@ HWY_INLINE FloatLanes multiply_add(const FloatLanes& a, const FloatLanes& b,
 HWY_INLINE FloatLanes least(const FloatLanes& a, const FloatLanes& b) {
   return each_lane([&](std::size_t i) { return std::min(a.lane[i], b.lane[i]); });
 }
+HWY_INLINE std::uint32_t lanes_below(const FloatLanes& values, const FloatLanes& limit) {
+  std::uint32_t below = 0;
+  for (std::size_t i = 0; i < lanes; ++i)
+    below |= std::uint32_t{values.lane[i] < limit.lane[i]} << i;
+  return below;
+}
 HWY_INLINE bool any_below(const FloatLanes& values, const FloatLanes& limit) {
-  bool any = false;
-  for (std::size_t i = 0; i < lanes; ++i) any = any || values.lane[i] < limit.lane[i];
-  return any;
+  return lanes_below(values, limit) != 0;
 }
 
 #endif

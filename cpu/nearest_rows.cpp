@@ -10,24 +10,9 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr std::uint64_t no_bound = ~std::uint64_t{0};
-constexpr std::uint32_t sign_bit = std::uint32_t{1} << 31;
 
 // A cut costs as much as it keeps: a buffer twice as long spreads that over k rows.
 constexpr std::size_t rows_between_cuts_min = 128;
-
-// Orders as (score, row) does, and holds both. Floats of one sign order as their bits do, and those
-// below zero the other way round.
-std::uint64_t key_of(float score, VectorRow row) {
-  const auto bits = std::bit_cast<std::uint32_t>(score);
-  const std::uint32_t ordered = (bits & sign_bit) != 0 ? ~bits : bits | sign_bit;
-  return std::uint64_t{ordered} << 32 | row;
-}
-
-VectorNeighbor neighbor_of(std::uint64_t key) {
-  const auto ordered = static_cast<std::uint32_t>(key >> 32);
-  const std::uint32_t bits = (ordered & sign_bit) != 0 ? ordered & ~sign_bit : ~ordered;
-  return {std::bit_cast<float>(bits), static_cast<VectorRow>(key)};
-}
 
 }  // namespace
 
@@ -47,23 +32,7 @@ void NearestRows::go_on_from(VectorRow next_row) {
   for (std::size_t query = 0; query < gates_.size(); ++query) set_gate(query, next_row);
 }
 
-void NearestRows::offer(std::size_t query, std::span<const float> scores, VectorRow first_row) {
-  std::uint64_t* const keys = keys_.data() + query * room_;
-  const float gate = gates_[query];
-  std::size_t count = counts_[query];
-  VectorRow row = first_row;
-  for (const float score : scores) {
-    // Written without a branch, which would go either way; the next key overwrites what stays out.
-    keys[count] = key_of(score, row);
-    const bool is_in = (score < gate) & (row != selves_[query]);
-    count += is_in;
-    ++row;
-  }
-  counts_[query] = count;
-  make_room(query, row);
-}
-
-void NearestRows::offer_all(const NearestRows& other, std::size_t others_query) {
+void NearestRows::add_all(const NearestRows& other, std::size_t others_query) {
   const std::uint64_t* const keys = other.keys_.data() + others_query * other.room_;
   for (const std::uint64_t key : std::span(keys, other.counts_[others_query])) {
     if (key > bounds_[0]) continue;
@@ -79,8 +48,13 @@ void NearestRows::write(std::size_t query, std::span<VectorNeighbor> list) {
   std::fill(rest, list.end(), VectorNeighbor{infinity, no_row});
 }
 
-void NearestRows::make_room(std::size_t query, VectorRow next_row) {
-  if (counts_[query] + rows_at_once_max <= room_) return;
+VectorNeighbor NearestRows::neighbor_of(std::uint64_t key) {
+  const auto ordered = static_cast<std::uint32_t>(key >> 32);
+  const std::uint32_t bits = (ordered & sign_bit) != 0 ? ordered & ~sign_bit : ~ordered;
+  return {std::bit_cast<float>(bits), static_cast<VectorRow>(key)};
+}
+
+void NearestRows::cut(std::size_t query, VectorRow next_row) {
   keep_k(query);
   bounds_[query] = keys_[query * room_ + k_ - 1];
   set_gate(query, next_row);

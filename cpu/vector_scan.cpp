@@ -1,7 +1,7 @@
 #include "cpu/vector_scan.hpp"
 
 #include <algorithm>
-#include <span>
+#include <bit>
 
 // Compiles what stands between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE once per instruction
 // set.
@@ -51,18 +51,22 @@ struct TileScores {
 };
 
 // What is below the gate of one query. Seldom called, once the gate is low.
-HWY_NOINLINE void offer(const FloatLanes (&scores)[panel_vectors], std::size_t query,
-                        VectorRow first_row, VectorRow end_row, NearestRows& nearest) {
+HWY_NOINLINE void add_below_gate(const FloatLanes (&scores)[panel_vectors], std::size_t query,
+                                 VectorRow first_row, VectorRow end_row, NearestRows& nearest) {
   for (const FloatLanes& some : scores) {
-    if (first_row >= end_row) return;
-    if (any_below(some, all_lanes(nearest.gate(query)))) {
+    std::uint32_t below = lanes_below(some, all_lanes(nearest.gate(query)));
+    // Behind the last row a panel is filled up.
+    if (end_row - first_row < lanes) below &= (1u << (end_row - first_row)) - 1;
+    if (below != 0) {
       float stored[lanes];
       store_lanes(some, stored);
-      nearest.offer(query,
-                    std::span(stored).first(std::min<std::size_t>(lanes, end_row - first_row)),
-                    first_row);
+      for (; below != 0; below &= below - 1) {
+        const auto lane = static_cast<VectorRow>(std::countr_zero(below));
+        nearest.add(query, stored[lane], first_row + lane);
+      }
+      nearest.make_room(query, first_row + static_cast<VectorRow>(lanes));
     }
-    first_row += static_cast<VectorRow>(lanes);
+    first_row = std::min(end_row, first_row + static_cast<VectorRow>(lanes));
   }
 }
 
@@ -77,8 +81,8 @@ void scan_tile(const VectorScan& asked, std::size_t tile, NearestRows& nearest) 
       FloatLanes lowest = scores.of[i][0];
       for (std::size_t v = 1; v < panel_vectors; ++v) lowest = least(lowest, scores.of[i][v]);
       if (!any_below(lowest, all_lanes(nearest.gate(first_query + i)))) continue;
-      offer(scores.of[i], first_query + i, static_cast<VectorRow>(panel * panel_rows),
-            asked.corpus.rows(), nearest);
+      add_below_gate(scores.of[i], first_query + i, static_cast<VectorRow>(panel * panel_rows),
+                     asked.corpus.rows(), nearest);
     }
   }
 }

@@ -131,7 +131,7 @@ class CpuVectorSearcher final : public VectorSearcher {
       pool_.run(count, [&](std::size_t i, unsigned thread) {
         NearestRows& merged = scratch_[thread].merged;
         merged.start(1, search.k, no_row);
-        for (const Scratch& scratch : scratch_) merged.offer_all(scratch.nearest, i);
+        for (const Scratch& scratch : scratch_) merged.add_all(scratch.nearest, i);
         merged.write(0, list_of(search, lists, first + static_cast<std::uint32_t>(i)));
       });
     }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
-#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -14,7 +13,8 @@ namespace {
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 void add(NearestRows& nearest, float score, VectorRow row) {
-  nearest.offer(0, std::span(&score, 1), row);
+  nearest.add(0, score, row);
+  nearest.make_room(0, row + 1);
 }
 
 TEST(NearestRows, KeepsTheLeastScoresWhateverTheirSign) {
@@ -56,8 +56,8 @@ TEST(NearestRows, MergeToTheSameListInAnyOrder) {
   for (const std::size_t first : {0u, 1u}) {
     NearestRows merged;
     merged.start(1, 300, no_row);
-    merged.offer_all(parts[first], 0);
-    merged.offer_all(parts[1 - first], 0);
+    merged.add_all(parts[first], 0);
+    merged.add_all(parts[1 - first], 0);
     std::vector<VectorNeighbor> list(300);
     merged.write(0, list);
     EXPECT_EQ(list, all);
@@ -67,8 +67,8 @@ TEST(NearestRows, MergeToTheSameListInAnyOrder) {
 TEST(NearestRows, LeaveOutEachQuerysOwnRow) {
   NearestRows nearest;
   nearest.start(2, 3, 7);
-  const float scores[4] = {};
-  for (std::size_t query = 0; query < 2; ++query) nearest.offer(query, scores, 6);
+  for (std::size_t query = 0; query < 2; ++query)
+    for (VectorRow row = 6; row < 10; ++row) nearest.add(query, 0, row);
   std::vector<VectorNeighbor> list(3);
   nearest.write(0, list);
   EXPECT_EQ(list, (std::vector<VectorNeighbor>{{0, 6}, {0, 8}, {0, 9}}));
