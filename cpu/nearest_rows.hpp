@@ -67,8 +67,7 @@ class NearestRows {
   std::size_t room_ = 0;             ///< for keys, by query
   std::vector<std::uint64_t> keys_;  ///< room_ by query, of which counts_ are in use
   std::vector<std::size_t> counts_;
-  std::vector<std::uint64_t>
-      bounds_;  ///< the k-th least key when a buffer was last cut; all ones before
+  std::vector<std::uint64_t> bounds_;  ///< the k-th least key at the last cut; all ones before
   std::vector<float> gates_;
   std::vector<std::uint64_t> selves_;
 };

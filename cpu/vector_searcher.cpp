@@ -60,9 +60,10 @@ class CpuVectorSearcher final : public VectorSearcher {
                     "queries have the dimension of the corpus");
     check_invariant(search.k >= 1 && search.k <= vector_k_max, "k is 1 to vector_k_max");
     check_invariant(lists.size() == std::size_t{queries} * search.k, "each query has k entries");
-    const std::size_t shares = blocks_per_thread * pool_.threads();
-    if (queries >= shares * block_queries_max || parts_ < shares)
-      search_blocks(search, lists);
+    const std::uint32_t block = block_queries(queries);
+    const std::size_t blocks = (std::size_t{queries} + block - 1) / block;
+    if (block == block_queries_max || blocks >= parts_)
+      search_blocks(search, block, blocks, lists);
     else
       search_parts(search, lists);
     if (search.on_progress) search.on_progress(queries);
@@ -74,6 +75,12 @@ class CpuVectorSearcher final : public VectorSearcher {
     NearestRows nearest;
     NearestRows merged;  ///< one query's, of all threads
   };
+
+  // So many queries that each thread gets a few blocks, if that leaves blocks of a useful size.
+  std::uint32_t block_queries(std::uint32_t queries) const {
+    const auto shares = static_cast<std::uint32_t>(blocks_per_thread * pool_.threads());
+    return std::clamp(queries / shares, block_queries_min, block_queries_max);
+  }
 
   PanelRange panels_of_part(std::size_t part) const {
     return {part * part_panels_, std::min((part + 1) * part_panels_, corpus_.panels())};
@@ -95,13 +102,11 @@ class CpuVectorSearcher final : public VectorSearcher {
   }
 
   // Each thread takes blocks of queries through the corpus.
-  void search_blocks(const VectorSearch& search, std::span<VectorNeighbor> lists) {
+  void search_blocks(const VectorSearch& search, std::uint32_t block, std::size_t blocks,
+                     std::span<VectorNeighbor> lists) {
     const std::uint32_t queries = search.queries.rows();
-    const auto shares = static_cast<std::uint32_t>(blocks_per_thread * pool_.threads());
-    const std::uint32_t block =
-        std::clamp((queries + shares - 1) / shares, block_queries_min, block_queries_max);
     std::atomic<std::uint64_t> queries_done{0};
-    pool_.run((std::size_t{queries} + block - 1) / block, [&](std::size_t number, unsigned thread) {
+    pool_.run(blocks, [&](std::size_t number, unsigned thread) {
       const auto first = static_cast<std::uint32_t>(number * block);
       const std::uint32_t count = std::min(block, queries - first);
       QueryTiles& tiles = scratch_[thread].tiles;
