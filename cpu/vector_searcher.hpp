@@ -12,9 +12,9 @@ namespace starling::cpu {
 /// answer. It supports SearchMethod::automatic alone; a search by another method throws
 /// std::invalid_argument.
 ///
-/// Memory: a copy of the corpus, its rows rounded up to a multiple of 64 at most. Per thread, and
-/// once more for all, 128 queries at most however many are asked, with 2 k + 200 keys of 8 bytes
-/// each: 6.5 MB a thread at the largest k and dimension.
+/// Memory: a copy of the corpus, its rows rounded up to a multiple of 64 at most. Per thread a copy
+/// of 128 queries at most, however many are asked, with 2 k + 200 keys of 8 bytes each: 6.5 MB at
+/// the largest k and dimension. And a copy of 128 queries for all threads.
 std::unique_ptr<VectorSearcher> make_vector_searcher(unsigned threads);
 
 }  // namespace starling::cpu
