@@ -61,8 +61,11 @@ class CudaVectorSearcher final : public VectorSearcher {
     workspace_.emplace(memory_, workspace_bytes_);
   }
 
+  double device_ms() const override { return device_ms_; }
+
   void search(const VectorSearch& search, std::span<VectorNeighbor> lists) override {
     check(cudaSetDevice(device_));
+    device_ms_ = 0;
     if (!workspace_ || search.queries.dimension != dimension_ || search.k < 1 ||
         search.k > vector_k_max || search.method != SearchMethod::automatic ||
         lists.size() != std::size_t{search.queries.rows()} * search.k)
@@ -143,13 +146,16 @@ class CudaVectorSearcher final : public VectorSearcher {
           search.queries.components.subspan(std::size_t{begin} * dimension_,
                                             std::size_t{on_device.count} * dimension_),
           queries, stream_);
+      started_.record(stream_);
       workspace_->search_async(corpus, on_device, stream_);
+      finished_.record(stream_);
       const std::span<VectorNeighbor> to =
           lists.subspan(std::size_t{begin} * search.k, std::size_t{on_device.count} * search.k);
       const std::span<VectorNeighbor> into =
           merge_lists == Merge::yes ? std::span(other).first(to.size()) : to;
       copy_to_host_async(static_cast<const VectorNeighbor*>(found.data()), into, stream_);
       stream_.wait();
+      device_ms_ += finished_.ms_since(started_);
       if (merge_lists == Merge::yes)
         for (std::size_t at = 0; at < to.size(); at += search.k)
           merge(to.subspan(at, search.k), into.subspan(at, search.k), merged);
@@ -164,6 +170,9 @@ class CudaVectorSearcher final : public VectorSearcher {
   std::uint64_t bytes_max_;
   DeviceMemory memory_;
   Stream stream_;
+  Event started_;
+  Event finished_;
+  double device_ms_ = 0;  ///< of the last search
   Metric metric_ = Metric::l2;
   std::uint32_t dimension_ = 1;
   std::uint32_t rows_ = 0;

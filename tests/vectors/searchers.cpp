@@ -7,6 +7,7 @@
 #include "tests/vectors/vectors.hpp"
 #ifdef STARLING_CUDA
 #include "gpu/gpu_engine.hpp"
+#include "gpu/vector_searcher.hpp"
 #endif
 
 namespace starling::test {
@@ -17,7 +18,7 @@ namespace {
 constexpr unsigned cpu_threads = 3;
 
 #ifdef STARLING_CUDA
-[[maybe_unused]] SearcherChoice cuda_choice(std::function<std::unique_ptr<VectorSearcher>()> make) {
+SearcherChoice cuda_choice(std::function<std::unique_ptr<VectorSearcher>()> make) {
   SearcherChoice choice{"cuda", std::move(make), {}};
   if (!gpu::find_devices(choice.why_skipped).empty()) choice.why_skipped.clear();
   return choice;
@@ -29,6 +30,9 @@ constexpr unsigned cpu_threads = 3;
 const std::vector<SearcherChoice>& searchers() {
   static const std::vector<SearcherChoice> all{
       {"cpu", [] { return cpu::make_vector_searcher(cpu_threads); }, {}},
+#ifdef STARLING_CUDA
+      cuda_choice([] { return gpu::make_vector_searcher(0); }),
+#endif
   };
   return all;
 }
