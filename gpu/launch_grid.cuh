@@ -1,6 +1,7 @@
 // How many threads and blocks a kernel is launched with.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -38,6 +39,25 @@ unsigned threads_that_fit(Kernel kernel, unsigned threads, std::size_t thread_by
   const std::size_t bytes_max = allow_shared_bytes(kernel);
   while (threads > 32 && threads * thread_bytes > bytes_max) threads /= 2;
   return threads;
+}
+
+inline unsigned multiprocessor_count() {
+  int device = 0;
+  int count = 0;
+  check(cudaGetDevice(&device));
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+  return static_cast<unsigned>(count);
+}
+
+/// Blocks that the device runs of the kernel at once; allows it the shared memory. At least one a
+/// multiprocessor.
+template <class Kernel>
+unsigned resident_blocks(Kernel kernel, unsigned threads, std::size_t shared_bytes) {
+  allow_shared_bytes(kernel);
+  int blocks = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, static_cast<int>(threads),
+                                                      shared_bytes));
+  return static_cast<unsigned>(std::max(blocks, 1)) * multiprocessor_count();
 }
 
 __device__ inline std::uint64_t thread_index() {

@@ -71,48 +71,80 @@ class ThreadSearch {
     return is_found;
   }
 
-  /// Writes what run() found. False where its order is in doubt, and what was written wrong.
-  __device__ __forceinline__ bool write() const {
+  /// Writes what run() found; the lanes write search after search together, so that stores are
+  /// whole lines; only the first `searches` have one. False where there is nothing, and where its order is in doubt: what was written
+  /// of that is wrong.
+  __device__ __forceinline__ bool write(bool is_found, unsigned searches) {
     // Keys that are two steps apart are in order, whatever was rounded.
     const std::uint32_t kth = keys_.key_at(k_ - 1);
     const std::uint32_t after = keys_.key_at(k_);
     bool is_sure =
-        after >= Keys::infinity || (after >> Shape::number_bits) - (kth >> Shape::number_bits) > 1;
+        is_found && (after >= Keys::infinity ||
+                     (after >> Shape::number_bits) - (kth >> Shape::number_bits) > 1);
+    keys_.rank_places(is_found ? k_ : 0);
     const std::uint64_t room = batch_.rooms[number_];
-    std::uint64_t last_sq = 0;
     std::uint32_t count = 0;
-#pragma unroll
-    for (int first = 0; first < k_limit; first += Shape::share) {
-      Slot slots[Shape::share];
-      std::uint64_t distances_sq[Shape::share];
-#pragma unroll
-      for (int i = 0; i < Shape::share; ++i) {
-        const std::uint32_t key = keys_.key(first + i);
-        const std::uint32_t place =
-            first + i < k_ && key < Keys::infinity ? keys_.place_of(key) : 0;
-        slots[i] = __ldg(&grid_.slots[place]);
-        distances_sq[i] = distance_sq({x_, y_, 0}, __ldg(&grid_.points[place]));
-      }
-#pragma unroll
-      for (int i = 0; i < Shape::share; ++i) {
-        const int rank = first + i;
-        if (rank >= k_ || keys_.key(rank) >= Keys::infinity) continue;
-        // A tie goes to the lower id: not here.
-        is_sure = is_sure && (rank == 0 || distances_sq[i] > last_sq);
-        last_sq = distances_sq[i];
-        if (last_sq > distance_sq_max_) continue;
-        ++count;
-        put({last_sq, objects_.ids[slots[i]]}, batch_.neighbors + room + rank);
-        batch_.slots[room + rank] = slots[i];
-      }
-    }
-    batch_.counts[number_] = count;
+    for (unsigned first = 0; first < searches; first += rounds_at_once * searches_a_round)
+      is_sure = write_some(first, room, count) && is_sure;
+    if (is_found) batch_.counts[number_] = count;
     return is_sure;
   }
 
  private:
   static constexpr int passes_max = 4;
   static constexpr int window_cells_max = 64;
+  static constexpr unsigned searches_a_round = warp_lanes / k_limit;
+  static constexpr unsigned rounds_at_once = 4;  ///< so many loads are on their way together
+
+  /// A lane a neighbour, for some rounds of searches from `first` on. Sets `count` of the lanes
+  /// whose searches these are; false if such a lane's is in doubt.
+  __device__ __forceinline__ bool write_some(unsigned first, std::uint64_t room,
+                                             std::uint32_t& count) const {
+    const unsigned lane = threadIdx.x % warp_lanes;
+    const unsigned rank = lane % k_limit;
+    std::uint32_t places[rounds_at_once];
+    Slot slots[rounds_at_once];
+    std::uint64_t distances_sq[rounds_at_once];
+#pragma unroll
+    for (unsigned round = 0; round < rounds_at_once; ++round) {
+      const unsigned search = first + round * searches_a_round + lane / k_limit;
+      const bool is_one = lane / k_limit < searches_a_round && search < warp_lanes;
+      places[round] = is_one ? keys_.place_at(rank, search) : place_none;
+      const std::uint32_t place = places[round] == place_none ? 0 : places[round];
+      const int from = static_cast<int>(search % warp_lanes);
+      const LatticePoint at{__shfl_sync(all_lanes, x_, from), __shfl_sync(all_lanes, y_, from), 0};
+      slots[round] = __ldg(&grid_.slots[place]);
+      distances_sq[round] = distance_sq(at, __ldg(&grid_.points[place]));
+    }
+    ObjectId ids[rounds_at_once];
+#pragma unroll
+    for (unsigned round = 0; round < rounds_at_once; ++round)
+      ids[round] = objects_.ids[slots[round]];
+    bool is_sure = true;
+#pragma unroll
+    for (unsigned round = 0; round < rounds_at_once; ++round) {
+      const unsigned begin = first + round * searches_a_round;
+      const int from = static_cast<int>((begin + lane / k_limit) % warp_lanes);
+      const std::uint64_t to = __shfl_sync(all_lanes, room, from) + rank;
+      const std::uint64_t limit_sq = __shfl_sync(all_lanes, distance_sq_max_, from);
+      const std::uint64_t before_sq = __shfl_up_sync(all_lanes, distances_sq[round], 1);
+      const bool is_there = places[round] != place_none;
+      const bool is_within = is_there && distances_sq[round] <= limit_sq;
+      if (is_within) {
+        put({distances_sq[round], ids[round]}, batch_.neighbors + to);
+        batch_.slots[to] = slots[round];
+      }
+      // A tie goes to the lower id: not here.
+      const unsigned doubtful = __ballot_sync(
+          all_lanes, is_there && rank > 0 && distances_sq[round] <= before_sq);
+      const unsigned within = __ballot_sync(all_lanes, is_within);
+      if (lane - begin >= searches_a_round) continue;
+      const unsigned own = all_lanes >> (warp_lanes - k_limit) << (lane - begin) * k_limit;
+      count = static_cast<std::uint32_t>(__popc(within & own));
+      is_sure = is_sure && (doubtful & own) == 0;
+    }
+    return is_sure;
+  }
 
   /// In one store.
   __device__ static void put(const Neighbor& neighbor, Neighbor* to) {
@@ -168,36 +200,98 @@ class ThreadSearch {
     }
   }
 
-  /// Two places at a time; the next are on their way while these are offered.
-  __device__ __forceinline__ void offer_runs() {
-    const int4* pairs = reinterpret_cast<const int4*>(grid_.points);
+  /// Goes through the places of all runs, two by two.
+  struct PairCursor {
+    const RunList<k_limit>& runs;
     int next_run = 0;
     Run run{0, 0};
-    std::uint32_t place = 0;
-    const auto advance = [&] {
+    std::uint32_t place = 0;  ///< the first of a pair
+
+    __device__ bool advance() {
       place += 2;
       if (place < run.end) return true;
-      if (next_run >= runs_.size()) return false;
-      run = runs_.run(next_run++);
+      if (next_run >= runs.size()) return false;
+      run = runs.run(next_run++);
       place = run.begin & ~1u;
       return true;
-    };
-    bool has_more = advance();
+    }
+    /// Places at the ends of a run may be none of it.
+    __device__ bool has_first() const { return place >= run.begin; }
+    __device__ bool has_second() const { return place + 1 < run.end; }
+  };
+
+  __device__ __forceinline__ void offer_runs() {
+    if constexpr (Shape::pairs_at_once == 1)
+      offer_pairs();
+    else
+      offer_blocks();
+  }
+
+  /// The next pair is on its way while one is taken in.
+  __device__ __forceinline__ void offer_pairs() {
+    PairCursor cursor{runs_};
+    bool has_more = cursor.advance();
     int4 coming{};
-    if (has_more) coming = __ldg(&pairs[place / 2]);
+    if (has_more) coming = points_at(cursor.place);
     while (has_more) {
       const int4 points = coming;
-      const std::uint32_t at = place;
-      const bool has_first = at >= run.begin;
-      const bool has_second = at + 1 < run.end;
-      has_more = advance();
-      if (has_more) coming = __ldg(&pairs[place / 2]);
-      offer(has_first ? Keys::key_of(rounded_sq(points.x, points.y)) : Keys::infinity,
-            has_second ? Keys::key_of(rounded_sq(points.z, points.w)) : Keys::infinity, at);
+      const std::uint32_t place = cursor.place;
+      const bool has_first = cursor.has_first();
+      const bool has_second = cursor.has_second();
+      has_more = cursor.advance();
+      if (has_more) coming = points_at(cursor.place);
+      offer(0, has_first ? key_at(points.x, points.y) : Keys::infinity,
+            has_second ? key_at(points.z, points.w) : Keys::infinity, place);
     }
   }
 
-  __device__ __forceinline__ void offer(std::uint32_t key, std::uint32_t next_key,
+  /// The next block is on its way while one is taken in.
+  __device__ __forceinline__ void offer_blocks() {
+    struct Pair {
+      int4 points;
+      std::uint32_t place;
+      bool has_first;
+      bool has_second;
+    };
+    constexpr int at_once = Shape::pairs_at_once;
+    PairCursor cursor{runs_};
+    bool has_more = cursor.advance();
+    Pair pairs[at_once];
+    const auto fetch = [&] {
+#pragma unroll
+      for (Pair& pair : pairs) {
+        pair.place = cursor.place;
+        pair.has_first = has_more && cursor.has_first();
+        pair.has_second = has_more && cursor.has_second();
+        if (!has_more) continue;
+        pair.points = points_at(cursor.place);
+        has_more = cursor.advance();
+      }
+    };
+    fetch();
+    while (pairs[0].has_first || pairs[0].has_second) {
+      std::uint32_t keys[2 * at_once];
+      std::uint32_t places[at_once];
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) {
+        const Pair& pair = pairs[i];
+        places[i] = pair.place;
+        keys[2 * i] = pair.has_first ? key_at(pair.points.x, pair.points.y) : Keys::infinity;
+        keys[2 * i + 1] = pair.has_second ? key_at(pair.points.z, pair.points.w) : Keys::infinity;
+      }
+      fetch();
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) offer(i, keys[2 * i], keys[2 * i + 1], places[i]);
+      keys_.take_in();
+    }
+  }
+
+  /// Of two neighbouring places, `place` even.
+  __device__ int4 points_at(std::uint32_t place) const {
+    return __ldg(reinterpret_cast<const int4*>(grid_.points) + place / 2);
+  }
+
+  __device__ __forceinline__ void offer(int pair, std::uint32_t key, std::uint32_t next_key,
                                         std::uint32_t place) {
     const std::uint32_t checked = min(checked_, keys_.last());
     if (min(key, next_key) < checked) {
@@ -206,13 +300,13 @@ class ThreadSearch {
       if (next_key < checked && !acceptance.accepts(place + 1, grid_.slots, objects_))
         next_key = Keys::infinity;
     }
-    keys_.offer(key, next_key, place);
+    keys_.offer(pair, key, next_key, place);
   }
 
-  __device__ float rounded_sq(std::int32_t x, std::int32_t y) const {
+  __device__ std::uint32_t key_at(std::int32_t x, std::int32_t y) const {
     const auto across = static_cast<float>(x - x_);
     const auto up = static_cast<float>(y - y_);
-    return fmaf(across, across, up * up);
+    return Keys::key_of(fmaf(across, across, up * up));
   }
 
   /// No less than how far the result reaches.
@@ -276,15 +370,18 @@ __device__ inline void postpone(const SearchBatch& batch, bool is_postponed, std
     batch.postponed[1 + first + static_cast<std::uint32_t>(__popc(warp.before(lanes)))] = number;
 }
 
-// A thread a search of the batch, each k at most k_limit. Shared memory: warp_bytes a warp.
-template <int k_limit>
-__global__ void __launch_bounds__(thread_search_threads)
+// A thread a search of the batch, each k at most k_limit; of a warp the first searches_a_warp have
+// one. Blocks of at most `threads`, of which a multiprocessor is to hold `blocks`. Shared memory:
+// warp_bytes a warp.
+template <int k_limit, unsigned threads, unsigned blocks>
+__global__ void __launch_bounds__(threads, blocks)
     thread_search_kernel(const __grid_constant__ GridView grid,
                          const __grid_constant__ ObjectsView objects,
-                         const __grid_constant__ SearchBatch batch) {
+                         const __grid_constant__ SearchBatch batch, unsigned searches_a_warp) {
   extern __shared__ __align__(16) std::byte memory[];
-  const std::uint64_t i = thread_index();
-  const bool is_search = i < batch.count;
+  const unsigned lane = threadIdx.x % warp_lanes;
+  const std::uint64_t i = thread_index() / warp_lanes * searches_a_warp + lane;
+  const bool is_search = lane < searches_a_warp && i < batch.count;
   const std::uint32_t number = batch.order[is_search ? i : 0];
   const SearchSpec spec = batch.specs[number];
   LatticePoint position{};
@@ -295,8 +392,7 @@ __global__ void __launch_bounds__(thread_search_threads)
   ThreadSearch<k_limit> search(
       grid, objects, batch, number, position, spec,
       memory + threadIdx.x / warp_lanes * ThreadSearchShape<k_limit>::warp_bytes);
-  bool is_done = search.run(is_searching);
-  if (is_done) is_done = search.write();
+  const bool is_done = search.write(search.run(is_searching), searches_a_warp);
   postpone(batch, is_searching && !is_done, number);
 }
 

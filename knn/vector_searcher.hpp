@@ -52,6 +52,10 @@ class VectorSearcher {
   /// are fewer, VectorNeighbor{infinity, no_row} behind them. Throws as set_corpus; what `lists`
   /// holds then means nothing.
   virtual void search(const VectorSearch& search, std::span<VectorNeighbor> lists) = 0;
+
+  /// How long the device worked on the last search, by its own clock, without copies of queries and
+  /// lists; 0 where there is no device.
+  virtual double device_ms() const { return 0; }
 };
 
 }  // namespace starling

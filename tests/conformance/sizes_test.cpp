@@ -77,6 +77,26 @@ TEST_P(Conformance, ThousandsOfObjectsAreExactInEveryShape) {
     }
 }
 
+TEST_P(Conformance, SearchesByTheHundredThousandAreExact) {
+  struct Many {
+    std::uint64_t searches;
+    std::uint32_t k;
+  };
+  // About the numbers at which a GPU takes blocks of another size; of a size that ends in a warp.
+  for (const Many& many : {Many{59'999, 10}, Many{60'001, 16}, Many{200'001, 32}}) {
+    SCOPED_TRACE(many.searches);
+    Random random(many.searches);
+    PointSource points(Space::planar2, Shape::uniform, random);
+    Twin twin(engine(), {});
+    twin.put_stream(stream("all", ReportOn::distance));
+    for (std::uint64_t i = 0; i < 100; ++i) twin.update(fix(ObjectId{i}, 0, points.next()));
+    for (std::uint64_t i = 0; i < many.searches; ++i)
+      twin.put_query(0, query(i, many.k, fixed_at(points.next())));
+    twin.tick(0);
+    if (HasFailure()) return;
+  }
+}
+
 TEST_P(Conformance, TheListForKIsAPrefixOfTheListForKPlusOne) {
   for (const Space space : {Space::planar2, Space::planar3, Space::wgs84})
     for (const Shape shape : shapes_of(space)) {

@@ -1,0 +1,80 @@
+// A corpus on the device, and searches over it that are enqueued only. The searcher lays batches
+// and parts over it; a benchmark times it by events.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/memory.hpp"
+#include "gpu/stream.hpp"
+#include "gpu/vector_panels.hpp"
+#include "knn/vectors.hpp"
+
+namespace starling::gpu {
+
+/// Rows [first_row, first_row + rows) of a corpus, in panels.
+class DeviceVectors {
+ public:
+  /// Device memory that so many rows take, and what packing them takes beside it.
+  static std::uint64_t bytes_for(std::uint32_t rows, std::uint32_t dimension);
+  static std::uint64_t packing_bytes_for(std::uint32_t dimension);
+
+  /// Reads `rows` from host memory; waits for the stream. Throws as DeviceMemory.
+  DeviceVectors(DeviceMemory& memory, Metric metric, VectorsView rows, VectorRow first_row,
+                const Stream& stream);
+
+  bool is_dot() const { return is_dot_; }
+  std::uint32_t rows() const { return rows_; }
+  std::uint32_t dimension() const { return dimension_; }
+  VectorRow first_row() const { return first_row_; }
+  PanelsView panels() const { return {groups_.data(), group_count_of(dimension_), panel_rows}; }
+
+ private:
+  bool is_dot_;
+  std::uint32_t rows_;
+  std::uint32_t dimension_;
+  VectorRow first_row_;
+  DeviceBuffer<float4> groups_;
+};
+
+/// Queries and lists on the device.
+struct DeviceSearch {
+  const float* queries = nullptr;  ///< [count][dimension]
+  std::uint32_t count = 0;
+  std::uint32_t k = 1;              ///< 1 to vector_k_max
+  VectorRow first_self = no_row;    ///< as VectorSearch's
+  VectorNeighbor* lists = nullptr;  ///< [count][k]
+};
+
+/// What searches need beside the corpus: packed queries, and lists with room for the rows of a
+/// part. Searches go by query batches, and where even a tile of queries finds no room for all rows,
+/// by segments of rows whose lists carry over. Used by one stream at a time.
+class VectorWorkspace {
+ public:
+  /// Least bytes with which any search goes on.
+  static std::uint64_t bytes_min(std::uint32_t dimension);
+
+  VectorWorkspace(DeviceMemory& memory, std::uint64_t bytes_max)
+      : memory_(memory), bytes_max_(bytes_max), queries_(memory), keys_(memory), words_(memory) {}
+
+  /// Enqueued only, except that a workspace that grows waits for the device. Throws as
+  /// DeviceMemory.
+  void search_async(const DeviceVectors& corpus, const DeviceSearch& search, const Stream& stream);
+
+ private:
+  struct Plan {
+    std::uint32_t queries = 0;  ///< of a batch
+    std::uint32_t rows = 0;     ///< of a segment, whole panels, if it is not all
+    std::uint32_t slots = 0;    ///< of a query
+  };
+  Plan plan(const DeviceVectors& corpus, const DeviceSearch& search) const;
+  void search_batch_async(const DeviceVectors& corpus, const DeviceSearch& search, const Plan& plan,
+                          const Stream& stream);
+
+  DeviceMemory& memory_;
+  std::uint64_t bytes_max_;
+  DeviceBuffer<float4> queries_;       ///< packed
+  DeviceBuffer<std::uint64_t> keys_;   ///< of the lists
+  DeviceBuffer<std::uint32_t> words_;  ///< counts, bounds, slots
+};
+
+}  // namespace starling::gpu

@@ -1,0 +1,170 @@
+// How scores that a warp holds become candidates, and how a bound that all blocks share falls.
+// Both scans and the kernel that finishes lists use it.
+#pragma once
+
+#include <math_constants.h>
+
+#include "gpu/lane_group.cuh"
+#include "gpu/vector_score.cuh"
+
+namespace starling::gpu {
+
+/// Whether the count of panels or tiles that a warp has done is one after which it renews bounds:
+/// 1, 2, 3, 4, 6, 8, 12, 16, ...; the k-th of n rows falls by little until n has grown by half.
+__device__ __forceinline__ bool is_time_to_renew(std::uint32_t done) {
+  const int bits = __popc(done);
+  return bits == 1 || (bits == 2 && (done & (done >> 1)) != 0);
+}
+
+/// The least of few values at or above the k-th of the slots, as an ordered score; ordered_infinity
+/// where fewer than k slots have one. Called by a whole warp; every lane has the result.
+///
+/// Bisection of the range of values until at most k / 8 too many are within: 6 to 10 counts. Up to
+/// 256 slots are held in registers.
+__device__ inline std::uint32_t bound_of_slots(const std::uint32_t* slots, std::uint32_t slot_count,
+                                               std::uint32_t k) {
+  constexpr unsigned held_max = 8;
+  const unsigned lane = threadIdx.x % warp_lanes;
+  const bool is_held = slot_count <= held_max * warp_lanes;
+  std::uint32_t held[held_max];
+#pragma unroll
+  for (unsigned i = 0; i < held_max; ++i) {
+    const std::uint32_t at = i * warp_lanes + lane;
+    held[i] = at < slot_count ? __ldcg(slots + at) : ~std::uint32_t{0};
+  }
+  const auto for_each = [&](const auto& take) {
+    if (is_held) {
+#pragma unroll
+      for (unsigned i = 0; i < held_max; ++i) take(held[i]);
+    } else {
+#pragma unroll 8
+      for (std::uint32_t at = lane; at < slot_count; at += warp_lanes) take(__ldcg(slots + at));
+    }
+  };
+  const auto count_within = [&](std::uint32_t bound) {
+    std::uint32_t count = 0;
+    for_each([&](std::uint32_t value) { count += value <= bound ? 1 : 0; });
+    return __reduce_add_sync(all_lanes, count);
+  };
+  std::uint32_t low = ~std::uint32_t{0};
+  std::uint32_t high = 0;
+  std::uint32_t count = 0;
+  for_each([&](std::uint32_t value) {
+    low = min(low, value);
+    high = value < ordered_infinity ? max(high, value) : high;
+    count += value < ordered_infinity ? 1 : 0;
+  });
+  low = __reduce_min_sync(all_lanes, low);
+  high = __reduce_max_sync(all_lanes, high);
+  count = __reduce_add_sync(all_lanes, count);
+  // Slots only fall while this runs, so that counts taken later are no smaller.
+  if (count < k) return ordered_infinity;
+  if (low > 0) --low;  // fewer than k are within, or nearly
+  while (count > k + k / 8 && high - low > 1) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    const std::uint32_t within = count_within(middle);
+    if (within >= k) {
+      high = middle;
+      count = within;
+    } else {
+      low = middle;
+    }
+  }
+  return high;
+}
+
+/// Renews the bound of one query, by a whole warp.
+__device__ inline void renew_bound(const CandidateLists& lists, std::uint32_t query) {
+  const std::uint32_t bound = bound_of_slots(lists.slots + std::size_t{query} * lists.slot_count,
+                                             lists.slot_count, lists.k);
+  if (threadIdx.x % warp_lanes == 0 && bound < ordered_infinity)
+    atomicMin(lists.bounds + query, bound);
+}
+
+/// Of query `first + lane`, for lanes below `queries`: the bound as a score; nobody is within that
+/// of a query that is none.
+template <unsigned queries>
+__device__ __forceinline__ float bound_of_lane(const VectorScan& scan, std::uint32_t first) {
+  const std::uint32_t query = first + threadIdx.x % warp_lanes;
+  if (threadIdx.x % warp_lanes >= queries || query >= scan.query_count) return -CUDART_INF_F;
+  return score_of_ordered(__ldcg(scan.lists.bounds + query));
+}
+
+/// How a warp's survivors are recorded in slots.
+enum class Recording {
+  panels,  ///< the least of a panel: one atomic operation where many warps work on a query
+  rows,    ///< each: bounds come early where one warp sees most rows of a query
+};
+
+/// Offers a warp's scores: scores[panel][query], a row a lane. `rows` are the lane's rows (row_end
+/// or beyond: none), named from first_row on, `first_query` the number of query 0, `bound` from
+/// bound_of_lane(). One atomic instruction reserves the places of all queries.
+template <Recording recording, unsigned panels, unsigned queries>
+__device__ __forceinline__ void offer_scores(const VectorScan& scan,
+                                             const float (&scores)[panels][queries],
+                                             const std::uint32_t (&rows)[panels],
+                                             std::uint32_t first_query, float bound) {
+  static_assert(queries <= warp_lanes);
+  const unsigned lane = threadIdx.x % warp_lanes;
+  const std::uint32_t self = scan.first_self + first_query;  // of query 0
+  const auto is_within = [&](unsigned panel, unsigned query, float query_bound) {
+    return scores[panel][query] <= query_bound && rows[panel] < scan.row_end &&
+           scan.first_row + rows[panel] != self + query;
+  };
+  unsigned hit = 0;
+#pragma unroll
+  for (unsigned query = 0; query < queries; ++query) {
+    float least = scores[0][query];
+#pragma unroll
+    for (unsigned panel = 1; panel < panels; ++panel) least = fminf(least, scores[panel][query]);
+    if (any_in_warp(least <= __shfl_sync(all_lanes, bound, static_cast<int>(query))))
+      hit |= 1u << query;
+  }
+  if (hit == 0) return;
+
+  std::uint32_t count = 0;  // of query `lane`
+#pragma unroll
+  for (unsigned query = 0; query < queries; ++query) {
+    if ((hit >> query & 1) == 0) continue;
+    const float query_bound = __shfl_sync(all_lanes, bound, static_cast<int>(query));
+    std::uint32_t within = 0;
+#pragma unroll
+    for (unsigned panel = 0; panel < panels; ++panel)
+      within += static_cast<std::uint32_t>(
+          __popc(__ballot_sync(all_lanes, is_within(panel, query, query_bound))));
+    if (lane == query) count = within;
+  }
+  std::uint32_t begin = 0;
+  if (count > 0) begin = atomicAdd(scan.lists.counts + first_query + lane, count);
+  __syncwarp();
+
+#pragma unroll
+  for (unsigned query = 0; query < queries; ++query) {
+    if ((hit >> query & 1) == 0) continue;
+    const float query_bound = __shfl_sync(all_lanes, bound, static_cast<int>(query));
+    std::uint32_t at = __shfl_sync(all_lanes, begin, static_cast<int>(query));
+    std::uint64_t* keys = scan.lists.keys + std::size_t{first_query + query} * scan.lists.room;
+    std::uint32_t* slots =
+        scan.lists.slots + std::size_t{first_query + query} * scan.lists.slot_count;
+#pragma unroll
+    for (unsigned panel = 0; panel < panels; ++panel) {
+      const bool is_in = is_within(panel, query, query_bound);
+      const unsigned lanes = __ballot_sync(all_lanes, is_in);
+      if (lanes == 0) continue;
+      const std::uint32_t ordered = ordered_of(scores[panel][query]);
+      const std::uint32_t mask = scan.lists.slot_count - 1;
+      if (is_in)
+        keys[at + static_cast<std::uint32_t>(__popc(lanes & ((1u << lane) - 1)))] =
+            std::uint64_t{ordered} << 32 | (scan.first_row + rows[panel]);
+      at += static_cast<std::uint32_t>(__popc(lanes));
+      if constexpr (recording == Recording::rows) {
+        if (is_in) atomicMin(slots + (rows[panel] & mask), ordered);
+      } else {
+        const std::uint32_t least = __reduce_min_sync(all_lanes, is_in ? ordered : ~0u);
+        if (lane == 0) atomicMin(slots + (rows[panel] / panel_rows & mask), least);
+      }
+    }
+  }
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,26 @@
+#include "gpu/vector_pack_kernel.cuh"
+#include "gpu/vector_pack_launch.hpp"
+
+namespace starling::gpu {
+
+void pack_async(const float* components, std::uint32_t rows, std::uint32_t dimension,
+                std::uint32_t width, float4* groups, const Stream& stream) {
+  const std::uint64_t count = packed_groups(rows, width, dimension);
+  if (count == 0) return;
+  vector_pack_kernel<<<blocks_for(count), block_threads, 0, stream.get()>>>(
+      components, rows, dimension, width, group_count_of(dimension), groups, count);
+  check_launch();
+}
+
+void begin_scan_async(const float* components, std::uint32_t dimension, float4* groups,
+                      const VectorScan& scan, const Stream& stream) {
+  constexpr unsigned blocks_max = 1024;
+  const std::uint64_t count = packed_groups(scan.query_count, scan.queries.width, dimension);
+  const std::uint64_t slots = std::uint64_t{scan.query_count} * scan.lists.slot_count;
+  const unsigned blocks = std::min(blocks_for(std::max(count, slots)), blocks_max);
+  vector_begin_kernel<<<blocks, block_threads, 0, stream.get()>>>(components, dimension, groups,
+                                                                  count, scan);
+  check_launch();
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,23 @@
+// Rows become panels, and lists begin.
+#pragma once
+
+#include "gpu/stream.hpp"
+#include "gpu/vector_panels.hpp"
+
+namespace starling::gpu {
+
+/// Of groups that so many rows take in panels.
+constexpr std::uint64_t packed_groups(std::uint32_t rows, std::uint32_t width,
+                                      std::uint32_t dimension) {
+  return std::uint64_t{(rows + width - 1) / width} * width * group_count_of(dimension);
+}
+
+/// Enqueued only. `components` of `rows` rows, on the device; into packed_groups() groups.
+void pack_async(const float* components, std::uint32_t rows, std::uint32_t dimension,
+                std::uint32_t width, float4* groups, const Stream& stream);
+
+/// The same for the queries of a scan, into what scan.queries shows; their lists become empty.
+void begin_scan_async(const float* components, std::uint32_t dimension, float4* groups,
+                      const VectorScan& scan, const Stream& stream);
+
+}  // namespace starling::gpu

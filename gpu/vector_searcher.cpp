@@ -1,0 +1,199 @@
+#include "gpu/vector_searcher.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "gpu/device_vectors.hpp"
+
+namespace starling::gpu {
+namespace {
+
+/// Left to others of what is free on the device, and to fragmentation.
+constexpr std::uint64_t bytes_spared = std::uint64_t{512} << 20;
+/// More workspace makes batches larger than the device needs to be busy.
+constexpr std::uint64_t workspace_bytes_max = std::uint64_t{4} << 30;
+/// Queries and their lists go to and fro in pieces of about so many bytes.
+constexpr std::uint64_t transfer_bytes_max = std::uint64_t{256} << 20;
+
+std::uint64_t bytes_limit(const VectorSearcherOptions& options) {
+  const std::uint64_t wanted = options.memory_bytes_max;
+  check(cudaSetDevice(options.device));
+  std::size_t free = 0;
+  std::size_t total = 0;
+  check(cudaMemGetInfo(&free, &total));
+  return std::min<std::uint64_t>(wanted, free > bytes_spared ? free - bytes_spared : free / 2);
+}
+
+/// Both sorted; the k nearest of both into `list`.
+void merge(std::span<VectorNeighbor> list, std::span<const VectorNeighbor> other,
+           std::vector<VectorNeighbor>& merged) {
+  merged.resize(list.size() + other.size());
+  std::merge(list.begin(), list.end(), other.begin(), other.end(), merged.begin());
+  std::copy_n(merged.begin(), list.size(), list.begin());
+}
+
+class CudaVectorSearcher final : public VectorSearcher {
+ public:
+  explicit CudaVectorSearcher(const VectorSearcherOptions& options)
+      : device_(options.device), bytes_max_(bytes_limit(options)), memory_(bytes_max_) {}
+
+  std::string_view name() const override { return "cuda"; }
+  bool supports(SearchMethod method) const override { return method == SearchMethod::automatic; }
+
+  void set_corpus(Metric metric, VectorsView corpus) override {
+    check(cudaSetDevice(device_));
+    resident_.reset();
+    workspace_.reset();
+    kept_.clear();
+    rows_ = 0;
+    plan_memory(corpus);
+    if (part_rows_ >= corpus.rows())
+      resident_.emplace(memory_, metric, corpus, VectorRow{0}, stream_);
+    else
+      kept_.assign(corpus.components.begin(), corpus.components.end());
+    metric_ = metric;
+    dimension_ = corpus.dimension;
+    rows_ = corpus.rows();
+    workspace_.emplace(memory_, workspace_bytes_);
+  }
+
+  double device_ms() const override { return device_ms_; }
+
+  void search(const VectorSearch& search, std::span<VectorNeighbor> lists) override {
+    check(cudaSetDevice(device_));
+    device_ms_ = 0;
+    if (!workspace_ || search.queries.dimension != dimension_ || search.k < 1 ||
+        search.k > vector_k_max || search.method != SearchMethod::automatic ||
+        lists.size() != std::size_t{search.queries.rows()} * search.k)
+      throw std::invalid_argument("a search that does not fit its corpus or this searcher");
+    if (search.queries.rows() == 0) return;
+    if (rows_ == 0) {
+      std::fill(lists.begin(), lists.end(),
+                VectorNeighbor{std::numeric_limits<float>::infinity(), no_row});
+      return;
+    }
+    if (resident_) return search_part(*resident_, search, lists, Merge::no, 1, 1);
+    const std::uint32_t parts = (rows_ - 1) / part_rows_ + 1;
+    for (std::uint32_t part = 0; part < parts; ++part) {
+      const VectorRow begin = part * part_rows_;
+      const std::uint32_t count = std::min(part_rows_, rows_ - begin);
+      const VectorsView rows = {std::span(kept_).subspan(std::size_t{begin} * dimension_,
+                                                         std::size_t{count} * dimension_),
+                                dimension_};
+      const DeviceVectors corpus(memory_, metric_, rows, begin, stream_);
+      search_part(corpus, search, lists, part > 0 ? Merge::yes : Merge::no, part + 1, parts);
+    }
+  }
+
+ private:
+  enum class Merge : bool { no, yes };
+  /// Of a query and its list, on the way.
+  static std::uint64_t transfer_bytes(std::uint32_t dimension, std::uint32_t k) {
+    return std::uint64_t{dimension} * sizeof(float) + std::uint64_t{k} * sizeof(VectorNeighbor);
+  }
+
+  /// How memory is shared: the corpus, or a part of it; a workspace; queries and lists.
+  void plan_memory(VectorsView corpus) {
+    const std::uint64_t bytes = bytes_max_;
+    const std::uint64_t packing = DeviceVectors::packing_bytes_for(corpus.dimension);
+    const std::uint64_t transfer_min =
+        transfer_bytes(dimension_max, vector_k_max) * query_tile_rows;
+    const std::uint64_t least =
+        packing + transfer_min + VectorWorkspace::bytes_min(corpus.dimension);
+    const std::uint64_t all = DeviceVectors::bytes_for(corpus.rows(), corpus.dimension);
+    part_rows_ = std::max(corpus.rows(), 1u);
+    std::uint64_t part_bytes = all;
+    if (all + least > bytes) {
+      const std::uint64_t panel_bytes = DeviceVectors::bytes_for(panel_rows, corpus.dimension);
+      const std::uint64_t room = bytes > least ? (bytes - least) / 2 : 0;
+      if (room < panel_bytes)
+        throw std::runtime_error("the GPU has too little memory for vectors: " +
+                                 std::to_string(least + 2 * panel_bytes) + " bytes are wanted, " +
+                                 std::to_string(bytes) + " may be used");
+      part_rows_ = static_cast<std::uint32_t>(room / panel_bytes) * panel_rows;
+      part_bytes = DeviceVectors::bytes_for(part_rows_, corpus.dimension);
+    }
+    const std::uint64_t left = bytes - part_bytes - packing;
+    transfer_bytes_ = std::clamp(left / 4, transfer_min, transfer_bytes_max);
+    workspace_bytes_ = std::min(left - transfer_bytes_, workspace_bytes_max);
+  }
+
+  void search_part(const DeviceVectors& corpus, const VectorSearch& search,
+                   std::span<VectorNeighbor> lists, Merge merge_lists, std::uint32_t part,
+                   std::uint32_t parts) {
+    const std::uint32_t count = search.queries.rows();
+    const std::uint64_t query_bytes = transfer_bytes(dimension_, search.k);
+    const auto piece = static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(transfer_bytes_ / query_bytes, 1, count));
+    DeviceBuffer<float> queries(memory_, std::size_t{piece} * dimension_);
+    DeviceBuffer<VectorNeighbor> found(memory_, std::size_t{piece} * search.k);
+    std::vector<VectorNeighbor> other;
+    std::vector<VectorNeighbor> merged;
+    if (merge_lists == Merge::yes) other.resize(std::size_t{piece} * search.k);
+    const DrainAtEnd drain(stream_);
+    for (std::uint32_t begin = 0; begin < count; begin += piece) {
+      DeviceSearch on_device;
+      on_device.queries = queries.data();
+      on_device.count = std::min(piece, count - begin);
+      on_device.k = search.k;
+      on_device.lists = found.data();
+      if (search.first_self != no_row) on_device.first_self = search.first_self + begin;
+      copy_to_device_async(
+          search.queries.components.subspan(std::size_t{begin} * dimension_,
+                                            std::size_t{on_device.count} * dimension_),
+          queries, stream_);
+      started_.record(stream_);
+      workspace_->search_async(corpus, on_device, stream_);
+      finished_.record(stream_);
+      const std::span<VectorNeighbor> to =
+          lists.subspan(std::size_t{begin} * search.k, std::size_t{on_device.count} * search.k);
+      const std::span<VectorNeighbor> into =
+          merge_lists == Merge::yes ? std::span(other).first(to.size()) : to;
+      copy_to_host_async(static_cast<const VectorNeighbor*>(found.data()), into, stream_);
+      stream_.wait();
+      device_ms_ += finished_.ms_since(started_);
+      if (merge_lists == Merge::yes)
+        for (std::size_t at = 0; at < to.size(); at += search.k)
+          merge(to.subspan(at, search.k), into.subspan(at, search.k), merged);
+      if (search.on_progress) {
+        const std::uint64_t done = begin + std::uint64_t{on_device.count};
+        search.on_progress((std::uint64_t{count} * (part - 1) + done) / parts);
+      }
+    }
+  }
+
+  int device_;
+  std::uint64_t bytes_max_;
+  DeviceMemory memory_;
+  Stream stream_;
+  Event started_;
+  Event finished_;
+  double device_ms_ = 0;  ///< of the last search
+  Metric metric_ = Metric::l2;
+  std::uint32_t dimension_ = 1;
+  std::uint32_t rows_ = 0;
+  std::uint32_t part_rows_ = 0;  ///< of the corpus, on the device at once
+  std::uint64_t workspace_bytes_ = 0;
+  std::uint64_t transfer_bytes_ = 0;
+  std::vector<float> kept_;  ///< the corpus, where it does not fit the device
+  std::optional<DeviceVectors> resident_;
+  std::optional<VectorWorkspace> workspace_;
+};
+
+}  // namespace
+
+std::unique_ptr<VectorSearcher> make_vector_searcher(const VectorSearcherOptions& options) {
+  return std::make_unique<CudaVectorSearcher>(options);
+}
+
+std::unique_ptr<VectorSearcher> make_vector_searcher(int device) {
+  VectorSearcherOptions options;
+  options.device = device;
+  return make_vector_searcher(options);
+}
+
+}  // namespace starling::gpu

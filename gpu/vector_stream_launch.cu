@@ -1,0 +1,60 @@
+#include <bit>
+
+#include "gpu/launch_grid.cuh"
+#include "gpu/vector_stream_kernel.cuh"
+#include "gpu/vector_stream_launch.hpp"
+#include "gpu/vector_walk.hpp"
+
+namespace starling::gpu {
+namespace {
+
+constexpr std::uint32_t queries_max = 16;
+/// What the blocks of a multiprocessor share is 227 KB where it is largest.
+constexpr std::size_t shared_bytes_max = std::size_t{75} << 10;
+
+template <bool is_dot, unsigned queries>
+void launch(const VectorScan& scan, const Stream& stream) {
+  const auto kernel = vector_stream_kernel<is_dot, queries>;
+  const std::size_t shared_bytes = stream_shared_bytes<queries>(scan.corpus.group_count);
+  const unsigned resident = resident_blocks(kernel, stream_threads, shared_bytes);
+  const unsigned blocks = std::min(resident, scan.panel_count);
+  PanelWalk walk;
+  walk.multiprocessors = multiprocessor_count();
+  walk.first_step = walk_step(scan.panel_count);
+  walk.warp_step = static_cast<std::uint32_t>(std::uint64_t{walk.first_step} * blocks *
+                                              stream_warps % scan.panel_count);
+  kernel<<<blocks, stream_threads, shared_bytes, stream.get()>>>(scan, walk);
+  check_launch();
+}
+
+template <bool is_dot>
+void launch(const VectorScan& scan, const Stream& stream) {
+  switch (scan.queries.width) {
+    case 1:
+      return launch<is_dot, 1>(scan, stream);
+    case 2:
+      return launch<is_dot, 2>(scan, stream);
+    case 4:
+      return launch<is_dot, 4>(scan, stream);
+    case 8:
+      return launch<is_dot, 8>(scan, stream);
+    default:
+      return launch<is_dot, 16>(scan, stream);
+  }
+}
+
+}  // namespace
+
+std::uint32_t stream_width(std::uint32_t query_count, std::uint32_t dimension) {
+  if (query_count > queries_max) return 0;
+  const std::uint32_t width = std::bit_ceil(query_count);
+  const std::size_t bytes =
+      std::size_t{group_count_of(dimension) + groups_ahead} * width * sizeof(float4);
+  return bytes <= shared_bytes_max ? width : 0;
+}
+
+void stream_scan_async(const VectorScan& scan, const Stream& stream) {
+  scan.is_dot ? launch<true>(scan, stream) : launch<false>(scan, stream);
+}
+
+}  // namespace starling::gpu

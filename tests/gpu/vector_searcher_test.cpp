@@ -1,0 +1,279 @@
+#include "gpu/vector_searcher.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/gpu_engine.hpp"
+#include "tests/support/random.hpp"
+
+namespace starling::gpu {
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+struct Case {
+  Metric metric = Metric::l2;
+  std::uint32_t dimension = 1;
+  std::vector<float> rows;
+  std::vector<float> queries;
+  std::uint32_t k = 1;
+  VectorRow first_self = no_row;
+
+  VectorsView rows_view() const { return {rows, dimension}; }
+  VectorsView queries_view() const { return {queries, dimension}; }
+};
+
+float score_of(Metric metric, std::span<const float> x, std::span<const float> y) {
+  float sum = 0;
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    const float t = x[j] - y[j];
+    sum = metric == Metric::inner_product ? std::fma(x[j], y[j], sum) : std::fma(t, t, sum);
+  }
+  return metric == Metric::inner_product ? 0.0f - sum : sum;
+}
+
+std::vector<VectorNeighbor> expected_list(const Case& c, std::uint32_t query) {
+  std::vector<VectorNeighbor> all;
+  for (VectorRow row = 0; row < c.rows_view().rows(); ++row)
+    if (c.first_self == no_row || row != c.first_self + query)
+      all.push_back({score_of(c.metric, c.rows_view().row(row), c.queries_view().row(query)), row});
+  const std::size_t kept = std::min<std::size_t>(c.k, all.size());
+  std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept), all.end());
+  all.resize(c.k, {infinity, no_row});
+  std::fill(all.begin() + static_cast<std::ptrdiff_t>(kept), all.end(),
+            VectorNeighbor{infinity, no_row});
+  return all;
+}
+
+std::vector<float> uniform(test::Random& random, std::size_t count) {
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(random.unit() * 2 - 1);
+  return values;
+}
+
+std::vector<float> integers(test::Random& random, std::size_t count, std::uint64_t below) {
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(random.below(below));
+  return values;
+}
+
+class CudaVectors : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string why_none;
+    if (find_devices(why_none).empty()) GTEST_SKIP() << why_none;
+  }
+
+  static std::vector<VectorNeighbor> lists_of(VectorSearcher& searcher, const Case& c) {
+    VectorSearch search;
+    search.queries = c.queries_view();
+    search.k = c.k;
+    search.first_self = c.first_self;
+    std::vector<VectorNeighbor> lists(std::size_t{search.queries.rows()} * c.k, {-1, 12345});
+    searcher.search(search, lists);
+    return lists;
+  }
+
+  /// Compares bits of up to `checked` queries, spread over all.
+  static void expect_exact(const Case& c, std::uint64_t memory_bytes_max = ~std::uint64_t{0},
+                           std::uint32_t checked = 40) {
+    VectorSearcherOptions options;
+    options.memory_bytes_max = memory_bytes_max;
+    const auto searcher = make_vector_searcher(options);
+    ASSERT_EQ(searcher->name(), "cuda");
+    searcher->set_corpus(c.metric, c.rows_view());
+    const auto lists = lists_of(*searcher, c);
+    const std::uint32_t count = c.queries_view().rows();
+    const std::uint32_t step = std::max(count / checked, 1u);
+    for (std::uint32_t query = 0; query < count; query += step) {
+      const auto expected = expected_list(c, query);
+      for (std::uint32_t rank = 0; rank < c.k; ++rank) {
+        const VectorNeighbor& found = lists[std::size_t{query} * c.k + rank];
+        ASSERT_TRUE(found == expected[rank] &&
+                    std::signbit(found.score) == std::signbit(expected[rank].score))
+            << "query " << query << " of " << count << ", rank " << rank << ": row " << found.row
+            << " at " << found.score << ", not " << expected[rank].row << " at "
+            << expected[rank].score << "; rows " << c.rows_view().rows() << ", dimension "
+            << c.dimension << ", k " << c.k;
+      }
+    }
+  }
+};
+
+TEST_F(CudaVectors, ListsAreExactForEveryShape) {
+  for (const std::uint64_t seed : test::seeds(1)) {
+    test::Random random(seed);
+    constexpr std::uint32_t ks[] = {1, 7, 16, 64, 128, 512, 2048};
+    constexpr std::uint32_t row_counts[] = {1, 31, 32, 33, 127, 257, 1000, 4100};
+    constexpr std::uint32_t query_counts[] = {1, 2, 3, 5, 9, 16, 17, 31, 33, 64, 65, 128, 129, 300};
+    for (const std::uint32_t dimension : {1u, 2u, 5u, 31u, 32u, 33u, 65u, 128u, 300u, 784u})
+      for (const std::uint32_t query_count : query_counts) {
+        Case c;
+        c.dimension = dimension;
+        c.metric = random.chance(0.5) ? Metric::l2 : Metric::inner_product;
+        c.k = random.pick(std::span<const std::uint32_t>(ks));
+        c.rows = uniform(random, std::size_t{dimension} *
+                                     random.pick(std::span<const std::uint32_t>(row_counts)));
+        c.queries = uniform(random, std::size_t{dimension} * query_count);
+        expect_exact(c, ~std::uint64_t{0}, 8);
+        if (HasFatalFailure()) FAIL() << test::replay_hint(seed);
+      }
+  }
+}
+
+TEST_F(CudaVectors, LongVectorsOfManyQueries) {
+  test::Random random(3);
+  for (const std::uint32_t query_count : {1u, 4u, 16u, 20u, 200u}) {
+    Case c;
+    c.dimension = dimension_max;
+    c.k = 33;
+    c.rows = uniform(random, std::size_t{500} * c.dimension);
+    c.queries = uniform(random, std::size_t{query_count} * c.dimension);
+    expect_exact(c, ~std::uint64_t{0}, 8);
+  }
+}
+
+TEST_F(CudaVectors, TiesAreBrokenByRow) {
+  test::Random random(4);
+  for (const std::uint32_t query_count : {1u, 16u, 100u})
+    for (const std::uint32_t k : {1u, 64u, 128u, 2048u}) {
+      Case c;
+      c.dimension = 3;
+      c.k = k;
+      c.rows = integers(random, std::size_t{20'000} * 3, 3);
+      c.queries = integers(random, std::size_t{query_count} * 3, 3);
+      expect_exact(c, ~std::uint64_t{0}, 5);
+      c.metric = Metric::inner_product;
+      expect_exact(c, ~std::uint64_t{0}, 5);
+    }
+}
+
+TEST_F(CudaVectors, AllRowsMayBeEqual) {
+  for (const std::uint32_t query_count : {1u, 7u, 50u})
+    for (const std::uint32_t k : {1u, 100u, 2048u}) {
+      Case c;
+      c.dimension = 5;
+      c.k = k;
+      c.rows.assign(std::size_t{30'000} * 5, 1.5f);
+      c.queries.assign(std::size_t{query_count} * 5, 0.25f);
+      expect_exact(c, ~std::uint64_t{0}, 3);
+    }
+}
+
+TEST_F(CudaVectors, RowsMayComeFarthestFirst) {
+  for (const std::uint32_t query_count : {1u, 16u, 40u})
+    for (const std::uint32_t k : {10u, 64u, 512u}) {
+      Case c;
+      c.dimension = 2;
+      c.k = k;
+      for (int row = 0; row < 200'000; ++row)
+        c.rows.insert(c.rows.end(), {static_cast<float>(200'000 - row), 1.0f});
+      c.queries.assign(std::size_t{query_count} * 2, 0.5f);
+      expect_exact(c, ~std::uint64_t{0}, 2);
+    }
+}
+
+TEST_F(CudaVectors, AGridAtUtmCoordinates) {
+  Case c;
+  c.dimension = 2;
+  c.k = 64;
+  for (int x = 0; x < 300; ++x)
+    for (int y = 0; y < 300; ++y)
+      c.rows.insert(c.rows.end(),
+                    {500'000.0f + static_cast<float>(x), 5'000'000.0f + static_cast<float>(y)});
+  c.queries.assign(c.rows.begin() + 40'000, c.rows.begin() + 40'000 + 2 * 300);
+  c.first_self = 20'000;
+  expect_exact(c);
+}
+
+TEST_F(CudaVectors, ARowIsNotItsOwnNeighbour) {
+  test::Random random(6);
+  for (const std::uint32_t rows : {1u, 2u, 40u, 3000u})
+    for (const std::uint32_t k : {1u, 16u, 200u}) {
+      Case c;
+      c.dimension = 9;
+      c.k = k;
+      c.rows = uniform(random, std::size_t{rows} * 9);
+      c.queries = c.rows;
+      c.first_self = 0;
+      expect_exact(c);
+      const std::uint32_t begin = rows / 2;
+      c.first_self = begin;
+      c.queries.assign(c.rows.begin() + begin * 9, c.rows.begin() + std::min(rows, begin + 7) * 9);
+      expect_exact(c);
+    }
+}
+
+TEST_F(CudaVectors, SubnormalsAndTheLargestComponents) {
+  test::Random random(7);
+  for (const Metric metric : {Metric::l2, Metric::inner_product})
+    for (const float scale : {0x1p-75f, 0x1p-140f, component_max})
+      for (const std::uint32_t query_count : {2u, 70u}) {
+        Case c;
+        c.metric = metric;
+        c.dimension = 37;
+        c.k = 20;
+        c.rows = uniform(random, std::size_t{700} * 37);
+        c.queries = uniform(random, std::size_t{query_count} * 37);
+        for (float& value : c.rows) value *= scale;
+        for (float& value : c.queries) value *= scale;
+        expect_exact(c);
+      }
+}
+
+TEST_F(CudaVectors, WhatDoesNotFitGoesInParts) {
+  test::Random random(8);
+  constexpr std::uint64_t bytes_max = std::uint64_t{64} << 20;
+  for (const std::uint32_t k : {20u, 700u})
+    for (const std::uint32_t query_count : {3u, 500u}) {
+      Case c;
+      c.dimension = 100;
+      c.k = k;
+      c.rows = uniform(random, std::size_t{300'000} * c.dimension);  // 120 MB
+      c.queries.assign(c.rows.begin() + 150'000 * 100,
+                       c.rows.begin() + (150'000 + query_count) * 100);
+      c.first_self = 150'000;
+      expect_exact(c, bytes_max, 3);
+    }
+  Case c;  // the corpus fits, lists with room for all of it do not
+  c.dimension = 2;
+  c.k = 2048;
+  c.rows = integers(random, std::size_t{1'000'000} * 2, 500);
+  c.queries = integers(random, std::size_t{300} * 2, 500);
+  expect_exact(c, bytes_max, 4);
+}
+
+TEST_F(CudaVectors, NoRowsAndNoQueries) {
+  Case c;
+  c.dimension = 4;
+  c.k = 3;
+  c.queries.assign(8, 1);
+  expect_exact(c);
+  c.rows = c.queries;
+  c.queries.clear();
+  expect_exact(c);
+}
+
+TEST_F(CudaVectors, ACorpusReplacesAnother) {
+  test::Random random(9);
+  const auto searcher = make_vector_searcher(0);
+  for (const std::uint32_t rows : {5000u, 10u, 9000u}) {
+    Case c;
+    c.dimension = rows == 10 ? 300 : 12;
+    c.k = 5;
+    c.rows = uniform(random, std::size_t{rows} * c.dimension);
+    c.queries = uniform(random, std::size_t{3} * c.dimension);
+    searcher->set_corpus(c.metric, c.rows_view());
+    const auto lists = lists_of(*searcher, c);
+    const auto expected = expected_list(c, 2);
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), lists.begin() + 10));
+  }
+}
+
+}  // namespace
+}  // namespace starling::gpu
