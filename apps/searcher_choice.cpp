@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
 #include "cpu/vector_searcher.hpp"
+#ifdef STARLING_CUDA
+#include "gpu/gpu_engine.hpp"
+#include "gpu/split_searcher.hpp"
+#endif
 
 namespace starling::apps {
 namespace {
@@ -27,10 +32,48 @@ SearchMethod method_named(std::string_view name) {
   throw std::runtime_error("--method: there is no " + std::string(name));
 }
 
-std::unique_ptr<VectorSearcher> cuda_searcher(const SearcherFlags& /*flags*/) {
-  throw std::runtime_error(
-      "--engine cuda: vectors are answered by the cpu engine only so far; use --engine cpu or "
-      "auto");
+struct Candidate {
+  std::unique_ptr<VectorSearcher> searcher;  ///< null: there is none, because of `why`
+  std::string why;
+};
+
+#ifdef STARLING_CUDA
+
+Candidate cuda_candidate(const std::vector<int>& numbers) {
+  std::string why_none;
+  const auto devices = gpu::find_devices(why_none);
+  if (devices.empty()) return {nullptr, why_none};
+  std::string names;
+  std::set<int> named;
+  for (const int number : numbers) {
+    if (!named.insert(number).second)
+      throw std::runtime_error("--devices: " + std::to_string(number) + " stands there twice");
+    const auto device = std::find_if(devices.begin(), devices.end(),
+                                     [&](const auto& other) { return other.number == number; });
+    if (device == devices.end())
+      return {nullptr, "--devices: there is no GPU " + std::to_string(number) +
+                           " that this build has code for; see starling info"};
+    names +=
+        (names.empty() ? "on device " : " and ") + std::to_string(number) + ", " + device->name;
+  }
+  return {gpu::make_vector_searcher(numbers), names};
+}
+
+#else
+
+Candidate cuda_candidate(const std::vector<int>& /*numbers*/) {
+  return {nullptr,
+          "this build has no CUDA engine; install CUDA 13 and configure with -DSTARLING_CUDA=ON"};
+}
+
+#endif
+
+Candidate candidate(const SearcherFlags& flags) {
+  if (flags.engine == "cpu") return {cpu::make_vector_searcher(flags.threads), "as asked"};
+  Candidate cuda = cuda_candidate(flags.devices);
+  if (cuda.searcher) return cuda;
+  if (flags.engine == "cuda") throw std::runtime_error("--engine cuda: " + cuda.why);
+  return {cpu::make_vector_searcher(flags.threads), cuda.why};
 }
 
 }  // namespace
@@ -45,10 +88,15 @@ void add_searcher_choice(CLI::App& command, SearcherFlags& flags) {
                   "for the shape")
       ->capture_default_str()
       ->check(CLI::IsMember(names));
-  command.add_option("--engine", flags.engine, "What answers; auto: the fastest there is")
+  command
+      .add_option("--engine", flags.engine, "What answers; auto: cuda where there is a GPU for it")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
-  command.add_option("--devices", flags.devices, "Numbers of the GPUs, such as 0,1, for cuda")
+  command
+      .add_option(
+          "--devices", flags.devices,
+          "Numbers of the GPUs, such as 0,1, for cuda; each holds all points and takes a share of "
+          "the queries")
       ->capture_default_str()
       ->delimiter(',')
       ->check(CLI::Range(0, 1023));
@@ -60,9 +108,9 @@ void add_searcher_choice(CLI::App& command, SearcherFlags& flags) {
 SearcherChoice choose_searcher(const SearcherFlags& flags) {
   SearcherChoice choice;
   choice.method = method_named(flags.method);
-  choice.searcher =
-      flags.engine == "cuda" ? cuda_searcher(flags) : cpu::make_vector_searcher(flags.threads);
-  choice.why = flags.engine == "auto" ? "the only engine of vectors so far" : "as asked";
+  Candidate chosen = candidate(flags);
+  choice.searcher = std::move(chosen.searcher);
+  choice.why = std::move(chosen.why);
   if (!choice.searcher->supports(choice.method))
     throw std::runtime_error("--method " + flags.method + ": the engine " +
                              std::string(choice.searcher->name()) +
