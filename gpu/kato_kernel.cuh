@@ -156,21 +156,23 @@ struct KatoRows {
   std::uint32_t k = 0;
 };
 
+/// A heap in shared memory begins at an odd place of it, so that both children of a node are one
+/// aligned read; behind the last node there is a 0, which is below every key.
+inline constexpr unsigned kato_heap_begin = 1;
+__host__ __device__ constexpr std::size_t kato_heap_bytes(std::uint32_t k) {
+  return (kato_heap_begin + std::size_t{k} + 1) * sizeof(std::uint64_t);
+}
+
 /// Puts a key in the place of the greatest. By one thread.
-__device__ inline void kato_push(volatile std::uint64_t* heap, std::uint32_t k, std::uint64_t key) {
+__device__ inline void kato_push(std::uint64_t* heap, std::uint32_t k, std::uint64_t key) {
   std::uint32_t place = 0;
   for (std::uint32_t child = 1; child < k; child = 2 * place + 1) {
-    std::uint64_t greatest = heap[child];
-    if (child + 1 < k) {
-      const std::uint64_t other = heap[child + 1];
-      if (other > greatest) {
-        greatest = other;
-        ++child;
-      }
-    }
-    if (greatest <= key) break;
-    heap[place] = greatest;
-    place = child;
+    const ulonglong2 children = *reinterpret_cast<const ulonglong2*>(heap + child);
+    const bool is_second = children.y > children.x;
+    const std::uint64_t greater = is_second ? children.y : children.x;
+    if (greater <= key) break;
+    heap[place] = greater;
+    place = child + (is_second ? 1 : 0);
   }
   heap[place] = key;
 }
@@ -183,12 +185,16 @@ __device__ inline void kato_push(volatile std::uint64_t* heap, std::uint32_t k, 
 /// keys hold it. Shared bytes: 8 k. Valid: in the heap, the k least of its own and of the row.
 __global__ void __launch_bounds__(KatoTuning::select_threads)
     kato_select_kernel(const KatoRows rows) {
-  extern __shared__ std::uint64_t kato_heap[];
+  extern __shared__ __align__(16) std::uint64_t kato_shared[];
   __shared__ std::uint32_t lock;
-  volatile std::uint64_t* heap = kato_heap;
+  std::uint64_t* heap = kato_shared + kato_heap_begin;
+  const volatile std::uint64_t* top = heap;
   std::uint64_t* kept = rows.heaps + std::size_t{blockIdx.x} * rows.k;
   for (std::uint32_t i = threadIdx.x; i < rows.k; i += blockDim.x) heap[i] = kept[i];
-  if (threadIdx.x == 0) lock = 0;
+  if (threadIdx.x == 0) {
+    heap[rows.k] = 0;
+    lock = 0;
+  }
   __syncthreads();
   const float* distances = rows.distances + std::size_t{blockIdx.x} * rows.stride;
   const std::uint32_t self = rows.first_self + blockIdx.x;
@@ -201,7 +207,7 @@ __global__ void __launch_bounds__(KatoTuning::select_threads)
       const std::uint32_t column = begin + l * KatoTuning::select_threads + threadIdx.x;
       read[l] = column < rows.column_count ? distances[column] : 0.0f;
     }
-    const std::uint64_t top = heap[0];
+    const std::uint64_t bound = *top;
     std::uint64_t buffer[buffer_size];
     bool holds = false;
 #pragma unroll
@@ -209,20 +215,21 @@ __global__ void __launch_bounds__(KatoTuning::select_threads)
       const std::uint32_t column = begin + l * KatoTuning::select_threads + threadIdx.x;
       const std::uint32_t row = rows.first_column + column;
       const std::uint64_t key = key_of(read[l], row);
-      const bool is_near = column < rows.column_count && row != self && key < top;
+      const bool is_near = column < rows.column_count && row != self && key < bound;
       buffer[l] = is_near ? key : no_key;
       holds = holds || is_near;
     }
-    unsigned lanes = __ballot_sync(~0u, holds);
-    if (lanes == 0) continue;
+    if (__ballot_sync(~0u, holds) == 0) continue;
     enter_by_warp(&lock);
-    for (; lanes != 0; lanes &= lanes - 1) {
-      if (threadIdx.x % 32 == static_cast<unsigned>(__ffs(static_cast<int>(lanes))) - 1) {
 #pragma unroll
-        for (unsigned l = 0; l < buffer_size; ++l)
-          if (buffer[l] < heap[0]) kato_push(heap, rows.k, buffer[l]);
+    for (unsigned l = 0; l < buffer_size; ++l) {
+      while (const unsigned lanes = __ballot_sync(~0u, buffer[l] < *top)) {
+        if (threadIdx.x % 32 == static_cast<unsigned>(__ffs(static_cast<int>(lanes))) - 1) {
+          kato_push(heap, rows.k, buffer[l]);
+          buffer[l] = no_key;
+        }
+        __syncwarp();
       }
-      __syncwarp();
     }
     leave_by_warp(&lock);
   }
@@ -234,12 +241,12 @@ __global__ void __launch_bounds__(KatoTuning::select_threads)
 /// the devices' heaps on the host here.
 __global__ void kato_finish_kernel(const std::uint64_t* heaps, std::uint32_t k,
                                    VectorNeighbor* lists) {
-  extern __shared__ std::uint64_t kato_heap[];
+  extern __shared__ __align__(16) std::uint64_t kato_shared[];
   const std::size_t list = std::size_t{blockIdx.x} * k;
-  for (std::uint32_t i = threadIdx.x; i < k; i += blockDim.x) kato_heap[i] = heaps[list + i];
-  sort_list(kato_heap, k);
+  for (std::uint32_t i = threadIdx.x; i < k; i += blockDim.x) kato_shared[i] = heaps[list + i];
+  sort_list(kato_shared, k);
   for (std::uint32_t i = threadIdx.x; i < k; i += blockDim.x)
-    lists[list + i] = neighbor_of_key(kato_heap[i]);
+    lists[list + i] = neighbor_of_key(kato_shared[i]);
 }
 
 }  // namespace starling::gpu

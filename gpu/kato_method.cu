@@ -180,7 +180,7 @@ class Kato final : public VectorMethod {
     LaunchShape shape;
     shape.blocks = dim3(count);
     shape.threads = dim3(KatoTuning::select_threads);
-    shape.shared_bytes = rows.k * sizeof(std::uint64_t);
+    shape.shared_bytes = kato_heap_bytes(rows.k);
     traced_launch(&kato_select_kernel, shape, stream, rows);
   }
 

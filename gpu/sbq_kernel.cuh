@@ -273,21 +273,30 @@ __global__ void __launch_bounds__(SbqTuning::select_threads)
   std::uint64_t largest = 0;
   std::uint32_t place = 0;
   sbq_find_largest(sbq_selected, k, largest, place);
-  for (std::uint64_t begin = k; begin < length; begin += blockDim.x) {
-    const std::uint64_t i = begin + threadIdx.x;
-    const std::uint64_t element = i < length ? vector[i] : no_key;
-    bool is_less = element < largest;
-    while (__syncthreads_or(is_less)) {
-      if (is_less) atomicMin(&least, element);
-      __syncthreads();
-      if (is_less && element == least) {
-        sbq_selected[place] = element;
-        is_less = false;
+  constexpr unsigned in_flight = 4;
+  for (std::uint64_t begin = k; begin < length; begin += in_flight * blockDim.x) {
+    std::uint64_t elements[in_flight];
+#pragma unroll
+    for (unsigned step = 0; step < in_flight; ++step) {
+      const std::uint64_t i = begin + step * blockDim.x + threadIdx.x;
+      elements[step] = i < length ? vector[i] : no_key;
+    }
+#pragma unroll
+    for (unsigned step = 0; step < in_flight; ++step) {
+      const std::uint64_t element = elements[step];
+      bool is_less = element < largest;
+      while (__syncthreads_or(is_less)) {
+        if (is_less) atomicMin(&least, element);
+        __syncthreads();
+        if (is_less && element == least) {
+          sbq_selected[place] = element;
+          is_less = false;
+        }
+        __syncthreads();
+        if (threadIdx.x == 0) least = no_key;
+        sbq_find_largest(sbq_selected, k, largest, place);
+        is_less = is_less && element < largest;
       }
-      __syncthreads();
-      if (threadIdx.x == 0) least = no_key;
-      sbq_find_largest(sbq_selected, k, largest, place);
-      is_less = is_less && element < largest;
     }
   }
   __syncthreads();
