@@ -95,7 +95,17 @@ struct SbqNearest {
   std::uint32_t* lock;
 };
 
-/// warpMaxReduction. By a warp that holds the lock.
+/// The lane that has the greatest key, the first if several have it. By a whole warp.
+__device__ inline unsigned sbq_lane_of_greatest(std::uint64_t key) {
+  const auto high = static_cast<std::uint32_t>(key >> 32);
+  const bool has_high = high == __reduce_max_sync(~0u, high);
+  const std::uint32_t low = has_high ? static_cast<std::uint32_t>(key) : 0;
+  const bool is_greatest = low == __reduce_max_sync(~0u, low) && has_high;
+  return static_cast<unsigned>(__ffs(static_cast<int>(__ballot_sync(~0u, is_greatest)))) - 1;
+}
+
+/// warpMaxReduction, by a warp that holds the lock. What took the paper shuffles is one instruction
+/// for 32 bits by now.
 __device__ inline void sbq_find_farthest(const SbqNearest& nearest) {
   const unsigned lane = threadIdx.x % 32;
   std::uint64_t greatest = 0;
@@ -107,16 +117,7 @@ __device__ inline void sbq_find_farthest(const SbqNearest& nearest) {
       place = i;
     }
   }
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) {
-    const std::uint64_t other = __shfl_xor_sync(~0u, greatest, step);
-    const std::uint32_t other_place = __shfl_xor_sync(~0u, place, step);
-    if (other > greatest || (other == greatest && other_place < place)) {
-      greatest = other;
-      place = other_place;
-    }
-  }
-  if (lane == 0) {
+  if (lane == sbq_lane_of_greatest(greatest)) {
     *nearest.place = place;
     *nearest.farthest = greatest;
   }
@@ -233,25 +234,15 @@ __device__ inline void sbq_find_largest(const std::uint64_t* selected, std::uint
       greatest = selected[i];
       at = i;
     }
-  const auto reduce = [&](int first_step) {
-    for (int step = first_step; step > 0; step /= 2) {
-      const std::uint64_t other = __shfl_xor_sync(~0u, greatest, step);
-      const std::uint32_t other_at = __shfl_xor_sync(~0u, at, step);
-      if (other > greatest || (other == greatest && other_at < at)) {
-        greatest = other;
-        at = other_at;
-      }
-    }
-  };
-  reduce(16);
-  if (threadIdx.x % 32 == 0) {
+  if (threadIdx.x % 32 == sbq_lane_of_greatest(greatest)) {
     greatest_of[threadIdx.x / 32] = greatest;
     place_of[threadIdx.x / 32] = at;
   }
   __syncthreads();
   greatest = greatest_of[threadIdx.x % warps];
-  at = place_of[threadIdx.x % warps];
-  reduce(warps / 2);
+  const unsigned from = sbq_lane_of_greatest(greatest);
+  greatest = greatest_of[from % warps];
+  at = place_of[from % warps];
   largest = greatest;
   place = at;
 }
