@@ -12,7 +12,7 @@
 namespace starling::gpu {
 namespace {
 
-/// Of a grid: 256 MB of distances. Its 8192 by 8192 tiles keep every device busy.
+/// Of a grid: 256 MB of distances, 16,384 tiles, keep every device busy.
 constexpr std::uint64_t cells_max = std::uint64_t{1} << 26;
 constexpr std::uint32_t side_max = 8192;
 constexpr std::uint32_t columns_max = std::uint32_t{1} << 20;
