@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cpu/vector_searcher.hpp"
+#include "sim/trace.hpp"
 #ifdef STARLING_CUDA
 #include "gpu/gpu_engine.hpp"
 #include "gpu/split_searcher.hpp"
@@ -39,15 +40,16 @@ struct Candidate {
 
 #ifdef STARLING_CUDA
 
-Candidate cuda_candidate(const std::vector<int>& numbers) {
+Candidate cuda_candidate(std::vector<int> numbers) {
   std::string why_none;
   const auto devices = gpu::find_devices(why_none);
   if (devices.empty()) return {nullptr, why_none};
+  if (numbers.empty()) numbers = {devices.front().number};
   std::string names;
   std::set<int> named;
   for (const int number : numbers) {
     if (!named.insert(number).second)
-      throw std::runtime_error("--devices: " + std::to_string(number) + " stands there twice");
+      throw sim::UsageError("--devices: " + std::to_string(number) + " stands there twice");
     const auto device = std::find_if(devices.begin(), devices.end(),
                                      [&](const auto& other) { return other.number == number; });
     if (device == devices.end())
@@ -72,7 +74,8 @@ Candidate candidate(const SearcherFlags& flags) {
   if (flags.engine == "cpu") return {cpu::make_vector_searcher(flags.threads), "as asked"};
   Candidate cuda = cuda_candidate(flags.devices);
   if (cuda.searcher) return cuda;
-  if (flags.engine == "cuda") throw std::runtime_error("--engine cuda: " + cuda.why);
+  if (flags.engine == "cuda" || !flags.devices.empty())
+    throw std::runtime_error("--engine cuda: " + cuda.why);
   return {cpu::make_vector_searcher(flags.threads), cuda.why};
 }
 

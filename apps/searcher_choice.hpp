@@ -14,7 +14,7 @@ namespace starling::apps {
 
 struct SearcherFlags {
   std::string engine = "auto";  ///< auto, cpu or cuda
-  std::vector<int> devices{0};  ///< of cuda: their numbers
+  std::vector<int> devices;     ///< of cuda: their numbers; none: the first there is
   unsigned threads = 0;         ///< of cpu; 0: one per core
   std::string method = "auto";
 };
@@ -27,7 +27,8 @@ struct SearcherChoice {
   SearchMethod method = SearchMethod::automatic;
 };
 
-/// Throws std::runtime_error with a sentence where the engine cannot be had or lacks the method.
+/// Throws std::runtime_error with a sentence where the engine cannot be had or lacks the method,
+/// and sim::UsageError where devices are named twice.
 SearcherChoice choose_searcher(const SearcherFlags& flags);
 
 }  // namespace starling::apps

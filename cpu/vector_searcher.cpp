@@ -56,10 +56,7 @@ class CpuVectorSearcher final : public VectorSearcher {
       throw std::invalid_argument(
           "the cpu searcher has no method to choose: ask for SearchMethod::automatic");
     const std::uint32_t queries = search.queries.rows();
-    check_invariant(search.queries.dimension == corpus_.dimension(),
-                    "queries have the dimension of the corpus");
-    check_invariant(search.k >= 1 && search.k <= vector_k_max, "k is 1 to vector_k_max");
-    check_invariant(lists.size() == std::size_t{queries} * search.k, "each query has k entries");
+    check_search(search, corpus_.dimension(), lists.size());
     const std::uint32_t block = block_queries(queries);
     const std::size_t blocks = (std::size_t{queries} + block - 1) / block;
     if (block == block_queries_max || blocks >= parts_)

@@ -31,6 +31,7 @@ class SplitSearcher final : public VectorSearcher {
   }
 
   void search(const VectorSearch& search, std::span<VectorNeighbor> lists) override {
+    check_search(search, search.queries.dimension, lists.size());
     const std::uint64_t count = search.queries.rows();
     on_each([&](std::size_t i) {
       const std::uint64_t begin = count * i / devices_.size();

@@ -1,3 +1,4 @@
+#include "gpu/traced_launch.cuh"
 #include "gpu/vector_pack_kernel.cuh"
 #include "gpu/vector_pack_launch.hpp"
 
@@ -12,15 +13,23 @@ void pack_async(const float* components, std::uint32_t rows, std::uint32_t dimen
   check_launch();
 }
 
+void unpack_async(const PanelsView& panels, std::uint32_t row_begin, std::uint32_t row_count,
+                  std::uint32_t dimension, float* components, const Stream& stream) {
+  const std::uint64_t count = std::uint64_t{row_count} * dimension;
+  if (count == 0) return;
+  vector_unpack_kernel<<<blocks_for(count), block_threads, 0, stream.get()>>>(
+      panels, row_begin, dimension, components, count);
+  check_launch();
+}
+
 void begin_scan_async(const float* components, std::uint32_t dimension, float4* groups,
                       const VectorScan& scan, const Stream& stream) {
   constexpr unsigned blocks_max = 1024;
   const std::uint64_t count = packed_groups(scan.query_count, scan.queries.width, dimension);
   const std::uint64_t slots = std::uint64_t{scan.query_count} * scan.lists.slot_count;
   const unsigned blocks = std::min(blocks_for(std::max(count, slots)), blocks_max);
-  vector_begin_kernel<<<blocks, block_threads, 0, stream.get()>>>(components, dimension, groups,
-                                                                  count, scan);
-  check_launch();
+  traced_launch(&vector_begin_kernel, {dim3(blocks), dim3(block_threads)}, stream, components,
+                dimension, groups, count, scan);
 }
 
 }  // namespace starling::gpu

@@ -2,6 +2,7 @@
 // gpu/ implement it; `starling knn`, votes and benchmarks call it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -35,6 +36,10 @@ struct VectorSearch {
   std::function<void(std::uint64_t)> on_progress;
 };
 
+/// Asserts that k is in its range, that queries have the corpus' dimension, and that there is room
+/// for every list. Every searcher asks first.
+void check_search(const VectorSearch& search, std::uint32_t dimension, std::size_t list_entries);
+
 /// Exact k nearest rows of a corpus. One thread at a time calls it.
 class VectorSearcher {
  public:
@@ -54,7 +59,8 @@ class VectorSearcher {
   virtual void search(const VectorSearch& search, std::span<VectorNeighbor> lists) = 0;
 
   /// How long the device worked on the last search, by its own clock, without copies of queries and
-  /// lists; 0 where there is no device.
+  /// lists, but with growing its memory where that search was the first to need so much; 0 where
+  /// there is no device.
   virtual double device_ms() const { return 0; }
 };
 

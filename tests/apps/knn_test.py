@@ -159,15 +159,11 @@ class FilesTest(KnnTest):
 
     def test_every_float16_is_the_number_that_numpy_takes_it_for(self):
         halves = numpy.arange(1 << 16, dtype="u2").view("f2")
-        halves = halves[numpy.isfinite(halves)][:63 * 1000].reshape(63, 1000)
-        zero = self.save("q.npy", numpy.zeros((1, 1000), "f4"))
-        ones = self.save("o.npy", numpy.ones((1, 1000), "f4"))
-        for query in (zero, ones):
-            halved = self.arrays("--points", self.save("p.npy", halves), "--queries", query)
-            whole = self.arrays("--points", self.save("p.npy", halves.astype("f4")), "--queries",
-                                query)
-            for ours, theirs in zip(halved, whole):
-                numpy.testing.assert_array_equal(ours, theirs)
+        halves = halves[numpy.isfinite(halves)].reshape(-1, 1)
+        one = self.save("p.npy", numpy.ones((1, 1), "f4"))
+        _, distances = self.arrays("--points", one, "--queries", self.save("q.npy", halves), "-k",
+                                   1, "--metric", "inner-product")
+        numpy.testing.assert_array_equal(distances, -halves.astype("f8"))
 
     def test_versions_of_npy(self):
         points = self.integers(5, 2).astype("f4")

@@ -30,8 +30,8 @@ std::string written(const std::string& name, const Lists& lists, const Make& mak
   const auto writer = make(directory.path(name));
   for (std::size_t at = 0; at < lists.size(); at += 2)
     writer->write(std::span(lists).subspan(at, 2));
+  writer->finish();
   EXPECT_FALSE(std::filesystem::exists(directory.path(name)));
-  writer->flush();
   writer->close();
   return TemporaryDirectory::read(directory.path(name));
 }
@@ -135,14 +135,13 @@ TEST(VectorResults, AFullDiskLeavesTheOldFile) {
   std::signal(SIGXFSZ, SIG_IGN);
   const auto expect_failure = [&](const std::string& name, const auto& make) {
     directory.write(name, "old");
-    const rlimit small{65'536, before.rlim_max};
+    const rlimit small{4'096, before.rlim_max};
     setrlimit(RLIMIT_FSIZE, &small);
     EXPECT_THAT(
         [&] {
           const auto writer = make(directory.path(name), shape);
           writer->write(lists);
-          writer->flush();
-          writer->close();
+          writer->finish();  // what fails, fails before any file appears
         },
         ThrowsMessage<std::runtime_error>(HasSubstr(name + " cannot be ")));
     setrlimit(RLIMIT_FSIZE, &before);
@@ -150,6 +149,8 @@ TEST(VectorResults, AFullDiskLeavesTheOldFile) {
     EXPECT_FALSE(std::filesystem::exists(directory.path(name + ".partial")));
   };
   expect_failure("a.csv", make_list_csv);
+  expect_failure("a.csv.gz", make_list_csv);
+  expect_failure("a.csv.zst", make_list_csv);
   expect_failure("a.npy", make_id_array);
   expect_failure("a.ivecs", make_id_array);
   expect_failure("b.npy", make_distance_array);
