@@ -1,5 +1,5 @@
-// The flags of `starling bench tick`, `pipeline` and `server`, and the engine that is measured: see
-// bench.hpp.
+// The flags of `starling bench tick`, `pipeline`, `server` and `dense`, and the engine that is
+// measured: see bench.hpp.
 #include "apps/bench.hpp"
 
 #include <algorithm>
@@ -16,6 +16,8 @@
 
 #include "apps/engine_choice.hpp"
 #include "bench/bench.hpp"
+#include "bench/dense_table.hpp"
+#include "bench/dense_tables.hpp"
 #include "bench/pipeline_table.hpp"
 #include "bench/server_bench.hpp"
 #include "sim/time_text.hpp"
@@ -34,6 +36,11 @@ struct PipelineOptions {
   EngineFlags engine;
 };
 
+struct DenseOptions {
+  bench::DenseTableOptions table;
+  EngineFlags engine;
+};
+
 template <class Workloads>
 std::vector<std::string> names_of(const Workloads& workloads) {
   std::vector<std::string> names;
@@ -49,14 +56,31 @@ std::string list_of(const Workloads& workloads) {
   return list;
 }
 
+EngineFlags with_threads(EngineFlags flags) {
+  if (flags.threads == 0) flags.threads = std::max(1u, std::thread::hardware_concurrency());
+  return flags;
+}
+
+template <class Choice>
+std::string heading_of(const Choice& engine, const EngineFlags& flags) {
+  return engine.name == "cpu" ? "cpu, threads " + std::to_string(flags.threads)
+                              : engine.name + " " + engine.why;
+}
+
 /// Fills in the engine that the flags choose.
 template <class Options>
-void set_engine(EngineFlags flags, Options& options) {
-  if (flags.threads == 0) flags.threads = std::max(1u, std::thread::hardware_concurrency());
+void set_engine(const EngineFlags& asked, Options& options) {
+  const EngineFlags flags = with_threads(asked);
   const EngineChoice engine = choose_engine(flags);
-  options.engine_name = engine.name == "cpu" ? "cpu, threads " + std::to_string(flags.threads)
-                                             : engine.name + " " + engine.why;
+  options.engine_name = heading_of(engine, flags);
   options.make_engine = engine.make;
+}
+
+void set_engine(const EngineFlags& asked, bench::DenseTableOptions& options) {
+  const EngineFlags flags = with_threads(asked);
+  const VectorEngineChoice engine = choose_vector_engine(flags);
+  options.engine_name = heading_of(engine, flags);
+  options.make_searcher = engine.make;
 }
 
 int run_tick(TickOptions& options) {
@@ -109,6 +133,38 @@ std::function<int()> add_pipeline(CLI::App& command) {
   return [options] {
     set_engine(options->engine, options->table);
     bench::write_pipeline_table(options->table, std::cout);
+    return 0;
+  };
+}
+
+std::function<int()> add_dense(CLI::App& command) {
+  CLI::App* dense = command.add_subcommand(
+      "dense", "exact k-NN over vectors at the shapes of published methods, beside their figures:" +
+                   list_of(bench::dense_tables()));
+  dense->footer(bench::dense_figures_help());
+  const auto options = std::make_shared<DenseOptions>();
+  bench::DenseTableOptions& table = options->table;
+  dense->add_option("--table", table.table, "which to run")
+      ->required()
+      ->check(CLI::IsMember(names_of(bench::dense_tables())));
+  add_engine_choice(*dense, options->engine);
+  dense->add_option("--shapes", table.shapes, "which of its rows, by number (1,2,5) [all]")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NUMBER");
+  dense->add_option("--scale", table.scale, "of rows and queries")
+      ->check(CLI::Range(1e-4, 1e2))
+      ->capture_default_str();
+  dense
+      ->add_option("--repeats", table.runs,
+                   "runs of each measurement; 0: 20, and 3 where one takes more than a second")
+      ->check(CLI::Range(0, 100'000))
+      ->capture_default_str();
+  dense->add_option("--seed", table.seed, "of the random rows")->capture_default_str();
+  dense->add_flag("--json", table.json, "one JSON object");
+  return [options] {
+    set_engine(options->engine, options->table);
+    bench::write_dense_table(options->table, std::cout);
     return 0;
   };
 }
@@ -169,7 +225,8 @@ std::function<int()> add_bench(CLI::App& program) {
   command->require_subcommand(1);
   const std::map<std::string, std::function<int()>> runs = {{"tick", add_tick(*command)},
                                                             {"pipeline", add_pipeline(*command)},
-                                                            {"server", add_server(*command)}};
+                                                            {"server", add_server(*command)},
+                                                            {"dense", add_dense(*command)}};
   return [command, runs] { return runs.at(command->get_subcommands().front()->get_name())(); };
 }
 
