@@ -5,11 +5,11 @@
 
 namespace starling::gpu {
 
-/// Adds up `count` groups, each block of threads through the whole memory beside the others. Grid
-/// of any size. `sink` is written only if the sum is no number: of memory that is all 0 never, but
-/// the compiler does not know.
+/// Adds up `count` groups, all threads side by side through the memory. Grid of any size. `sink` is
+/// written only if the sum is no number: of memory that is all 0 never, but the compiler does not
+/// know.
 __global__ void vector_read_rate_kernel(const float4* groups, std::uint64_t count, float* sink) {
-  constexpr unsigned loads_under_way = 8;
+  constexpr unsigned loads_under_way = 4;
   const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
   float sums[loads_under_way] = {};
   std::uint64_t at = thread_index();
@@ -21,9 +21,8 @@ __global__ void vector_read_rate_kernel(const float4* groups, std::uint64_t coun
     for (unsigned i = 0; i < loads_under_way; ++i)
       sums[i] += loaded[i].x + loaded[i].y + loaded[i].z + loaded[i].w;
   }
-  float sum = 0;
-#pragma unroll
-  for (unsigned i = 0; i < loads_under_way; ++i) sum += sums[i];
+  float sum = sums[0] + sums[1] + sums[2] + sums[3];
+  for (; at < count; at += threads) sum += groups[at].x + groups[at].w;
   if (sum != sum) *sink = sum;
 }
 

@@ -8,6 +8,8 @@ namespace starling::gpu {
 namespace {
 
 constexpr std::uint64_t read_bytes_max = std::uint64_t{2} << 30;  // half a millisecond
+// On an H200 within 1 % of the fastest of 2 to 16 blocks of 256 to 1024 threads with 4 loads under
+// way each; with 8 it is slower by 5 %.
 constexpr unsigned read_blocks_per_multiprocessor = 8;
 constexpr unsigned step_blocks_per_multiprocessor = 8;  // all that reside there at once
 constexpr unsigned chains = 8;

@@ -128,6 +128,7 @@ TEST_P(DenseTables, ItsJsonIsRead) {
       const bool is_automatic = std::string_view(time["method"]) == "auto";
       EXPECT_TRUE(time["device_ms"].is_null());
       EXPECT_EQ(time["host_ms"].is_null(), !is_automatic);
+      EXPECT_EQ(time["by_floor"].is_null(), !is_automatic);
     }
   }
 }
