@@ -15,6 +15,7 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/engine_choice.hpp"
+#include "apps/searcher_choice.hpp"
 #include "bench/bench.hpp"
 #include "bench/dense_table.hpp"
 #include "bench/dense_tables.hpp"
@@ -38,7 +39,7 @@ struct PipelineOptions {
 
 struct DenseOptions {
   bench::DenseTableOptions table;
-  EngineFlags engine;
+  SearcherFlags searcher;
 };
 
 template <class Workloads>
@@ -56,31 +57,27 @@ std::string list_of(const Workloads& workloads) {
   return list;
 }
 
-EngineFlags with_threads(EngineFlags flags) {
-  if (flags.threads == 0) flags.threads = std::max(1u, std::thread::hardware_concurrency());
-  return flags;
-}
-
-template <class Choice>
-std::string heading_of(const Choice& engine, const EngineFlags& flags) {
-  return engine.name == "cpu" ? "cpu, threads " + std::to_string(flags.threads)
-                              : engine.name + " " + engine.why;
+std::string heading_of(const std::string& engine, const std::string& why, unsigned threads) {
+  return engine == "cpu" ? "cpu, threads " + std::to_string(threads) : engine + " " + why;
 }
 
 /// Fills in the engine that the flags choose.
 template <class Options>
-void set_engine(const EngineFlags& asked, Options& options) {
-  const EngineFlags flags = with_threads(asked);
+void set_engine(EngineFlags flags, Options& options) {
+  if (flags.threads == 0) flags.threads = std::max(1u, std::thread::hardware_concurrency());
   const EngineChoice engine = choose_engine(flags);
-  options.engine_name = heading_of(engine, flags);
+  options.engine_name = heading_of(engine.name, engine.why, flags.threads);
   options.make_engine = engine.make;
 }
 
-void set_engine(const EngineFlags& asked, bench::DenseTableOptions& options) {
-  const EngineFlags flags = with_threads(asked);
-  const VectorEngineChoice engine = choose_vector_engine(flags);
-  options.engine_name = heading_of(engine, flags);
-  options.make_searcher = engine.make;
+int run_dense(DenseOptions& options) {
+  SearcherFlags flags = options.searcher;
+  if (flags.threads == 0) flags.threads = std::max(1u, std::thread::hardware_concurrency());
+  const SearcherChoice choice = choose_searcher(flags);
+  const std::string name(choice.searcher->name());
+  options.table.engine_name = heading_of(name, choice.why, flags.threads);
+  bench::write_dense_table(options.table, *choice.searcher, std::cout);
+  return 0;
 }
 
 int run_tick(TickOptions& options) {
@@ -147,7 +144,7 @@ std::function<int()> add_dense(CLI::App& command) {
   dense->add_option("--table", table.table, "which to run")
       ->required()
       ->check(CLI::IsMember(names_of(bench::dense_tables())));
-  add_engine_choice(*dense, options->engine);
+  add_searcher_engine(*dense, options->searcher);
   dense->add_option("--shapes", table.shapes, "which of its rows, by number (1,2,5) [all]")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -162,11 +159,7 @@ std::function<int()> add_dense(CLI::App& command) {
       ->capture_default_str();
   dense->add_option("--seed", table.seed, "of the random rows")->capture_default_str();
   dense->add_flag("--json", table.json, "one JSON object");
-  return [options] {
-    set_engine(options->engine, options->table);
-    bench::write_dense_table(options->table, std::cout);
-    return 0;
-  };
+  return [options] { return run_dense(*options); };
 }
 
 std::function<int()> add_server(CLI::App& command) {

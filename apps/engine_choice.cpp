@@ -3,10 +3,8 @@
 #include <stdexcept>
 
 #include "cpu/cpu_engine.hpp"
-#include "cpu/vector_searcher.hpp"
 #ifdef STARLING_CUDA
 #include "gpu/gpu_engine.hpp"
-#include "gpu/vector_searcher.hpp"
 #endif
 
 namespace starling::apps {
@@ -46,10 +44,6 @@ EngineChoice cuda_choice(const EngineFlags& flags) {
                            ": there is no such GPU that this build has code for, only " + numbers);
 }
 
-std::unique_ptr<VectorSearcher> make_cuda_searcher(int device) {
-  return gpu::make_vector_searcher(device);
-}
-
 #else
 
 constexpr const char* why_not_built = "this build has no CUDA engine";
@@ -61,10 +55,6 @@ EngineChoice choose_automatically(const EngineFlags& flags) {
 EngineChoice cuda_choice(const EngineFlags& /*flags*/) {
   throw std::runtime_error(std::string("--engine cuda: ") + why_not_built +
                            "; install CUDA 13 and configure with -DSTARLING_CUDA=ON");
-}
-
-std::unique_ptr<VectorSearcher> make_cuda_searcher(int /*device*/) {
-  throw std::logic_error(why_not_built);  // no choice leads here
 }
 
 #endif
@@ -89,15 +79,6 @@ void add_engine_choice(CLI::App& command, EngineFlags& flags) {
 EngineChoice choose_engine(const EngineFlags& flags) {
   if (flags.engine == "cpu") return cpu_choice(flags, "as asked");
   return flags.engine == "cuda" ? cuda_choice(flags) : choose_automatically(flags);
-}
-
-VectorEngineChoice choose_vector_engine(const EngineFlags& flags) {
-  EngineChoice choice = choose_engine(flags);
-  if (choice.name == "cpu")
-    return {std::move(choice.name), std::move(choice.why),
-            [threads = flags.threads] { return cpu::make_vector_searcher(threads); }};
-  return {std::move(choice.name), std::move(choice.why),
-          [device = flags.device] { return make_cuda_searcher(device); }};
 }
 
 }  // namespace starling::apps

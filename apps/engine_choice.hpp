@@ -1,5 +1,5 @@
-// --engine, --device and --threads: which Engine or VectorSearcher a command runs
-// on. The only file that names them all.
+// --engine, --device and --threads: which Engine a command runs on. The only file that names them
+// all.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,6 @@
 
 #include "knn/engine.hpp"
 #include "knn/lattice.hpp"
-#include "knn/vector_searcher.hpp"
 
 namespace starling::apps {
 
@@ -31,14 +30,5 @@ struct EngineChoice {
 /// What `auto` stands for here, or what was asked for. Throws std::runtime_error with a sentence
 /// where that cannot be had.
 EngineChoice choose_engine(const EngineFlags& flags);
-
-struct VectorEngineChoice {
-  std::string name;
-  std::string why;  ///< a phrase
-  std::function<std::unique_ptr<VectorSearcher>()> make;
-};
-
-/// The same for vectors.
-VectorEngineChoice choose_vector_engine(const EngineFlags& flags);
 
 }  // namespace starling::apps

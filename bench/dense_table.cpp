@@ -225,13 +225,13 @@ std::string dense_figures_help() {
   return help;
 }
 
-void write_dense_table(const DenseTableOptions& options, std::ostream& out) {
+void write_dense_table(const DenseTableOptions& options, VectorSearcher& searcher,
+                       std::ostream& out) {
   const DenseTable* table = find_dense_table(options.table);
   if (table == nullptr) throw std::invalid_argument("there is no table '" + options.table + "'");
   const std::vector<DenseRow> rows = choose(*table, options);
-  const std::unique_ptr<VectorSearcher> searcher = options.make_searcher();
-  const DeviceRates rates = searcher->rates();
-  DenseBench bench(*searcher, options.seed, options.runs);
+  const DeviceRates rates = searcher.rates();
+  DenseBench bench(searcher, options.seed, options.runs);
   if (options.json)
     write_json_head(*table, options, rates, out);
   else

@@ -2,10 +2,9 @@
 // JSON.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <iosfwd>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,7 +14,6 @@ namespace starling::bench {
 
 struct DenseTableOptions {
   std::string table;
-  std::function<std::unique_ptr<VectorSearcher>()> make_searcher;
   std::string engine_name;            ///< for the heading only
   std::vector<std::size_t> shapes{};  ///< which of the table's rows, from 1; empty: all
   double scale = 1;                   ///< of rows and queries
@@ -29,6 +27,7 @@ std::string dense_figures_help();
 
 /// Throws std::invalid_argument naming an unknown table or row, std::runtime_error with a sentence
 /// if a list is wrong.
-void write_dense_table(const DenseTableOptions& options, std::ostream& out);
+void write_dense_table(const DenseTableOptions& options, VectorSearcher& searcher,
+                       std::ostream& out);
 
 }  // namespace starling::bench

@@ -79,11 +79,12 @@ HWY_EXPORT(steps_per_round);
 constexpr std::size_t read_floats = std::size_t{128} << 20;  // more than any cache
 constexpr std::size_t rounds = 1 << 17;                      // about a millisecond
 constexpr std::size_t chunks_per_thread = 16;                // evens out threads that are held up
-constexpr int trials = 10;
+constexpr int read_trials = 4;
+constexpr int step_trials = 8;
 
 /// Of the fastest of a few trials, all threads at it: task(chunk) for each of `chunks`.
 template <class Task>
-double least_s(ThreadPool& pool, std::size_t chunks, const Task& task) {
+double least_s(ThreadPool& pool, std::size_t chunks, int trials, const Task& task) {
   using Clock = std::chrono::steady_clock;
   std::vector<float> results(chunks);  // written, so that the compiler leaves nothing out
   double least = std::numeric_limits<double>::infinity();
@@ -101,12 +102,13 @@ DeviceRates measure_rates(ThreadPool& pool) {
   const std::size_t chunks = chunks_per_thread * pool.threads();
   const std::size_t chunk_floats = read_floats / chunks;
   const std::vector<float> floats(chunks * chunk_floats, 1.0f);
-  const double read_s = least_s(pool, chunks, [&](std::size_t chunk) {
+  const double read_s = least_s(pool, chunks, read_trials, [&](std::size_t chunk) {
     return HWY_DYNAMIC_DISPATCH(read_all)(
         std::span(floats).subspan(chunk * chunk_floats, chunk_floats));
   });
-  const double step_s =
-      least_s(pool, chunks, [](std::size_t) { return HWY_DYNAMIC_DISPATCH(take_steps)(rounds); });
+  const double step_s = least_s(pool, chunks, step_trials, [](std::size_t) {
+    return HWY_DYNAMIC_DISPATCH(take_steps)(rounds);
+  });
   const auto steps = static_cast<double>(chunks * rounds * HWY_DYNAMIC_DISPATCH(steps_per_round)());
   return {.read_gb_per_s = static_cast<double>(floats.size() * sizeof(float)) / read_s / 1e9,
           .steps_per_s = steps / step_s};

@@ -30,6 +30,9 @@ class TextOutput {
   /// Hands everything written so far to the system.
   void flush();
 
+  /// Puts other bytes in place of the first ones that were written; of plain files alone.
+  void rewrite_start(std::string_view text);
+
   /// Completes the file.
   void close();
 
@@ -39,6 +42,7 @@ class TextOutput {
     virtual ~Sink() = default;
     virtual bool write(std::string_view text) = 0;
     virtual bool flush() = 0;
+    virtual bool rewrite_start(std::string_view text);
     virtual bool close() = 0;
   };
 

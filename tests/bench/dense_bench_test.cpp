@@ -30,16 +30,13 @@ std::unique_ptr<VectorSearcher> make_searcher() {
 }
 
 DenseTableOptions small(const std::string& table) {
-  return {.table = table,
-          .make_searcher = make_searcher,
-          .engine_name = "cpu",
-          .scale = 0.01,
-          .runs = 1};
+  return {.table = table, .engine_name = "cpu", .scale = 0.01, .runs = 1};
 }
 
 std::string output_of(const DenseTableOptions& options) {
   std::ostringstream out;
-  write_dense_table(options, out);
+  const auto searcher = make_searcher();
+  write_dense_table(options, *searcher, out);
   return out.str();
 }
 

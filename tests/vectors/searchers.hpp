@@ -12,14 +12,17 @@
 namespace starling::test {
 
 struct SearcherChoice {
-  std::string name;  ///< what VectorSearcher::name() must answer, and how its tests are called
+  std::string name;  ///< what VectorSearcher::name() must answer
   std::function<std::unique_ptr<VectorSearcher>()> make;
   std::string why_skipped;  ///< not empty: it cannot run here
+  std::string variant;      ///< of several of one name
+
+  std::string test_name() const { return name + variant; }
 };
 
 /// GoogleTest shows parameters by this.
 inline void PrintTo(const SearcherChoice& choice, std::ostream* out) {
-  *out << choice.name;
+  *out << choice.test_name();
 }
 
 const std::vector<SearcherChoice>& searchers();
