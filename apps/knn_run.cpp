@@ -65,7 +65,7 @@ class KnnRun {
     else
       answer_points();
     progress_.clear();
-    for (const auto& output : outputs_) output->flush();
+    for (const auto& output : outputs_) output->finish();
     for (const auto& output : outputs_) output->close();
     std::fprintf(stderr,
                  "knn: %llu queries, %u neighbours each, of %u points with %u components by %s; "
@@ -210,7 +210,12 @@ class KnnRun {
 }  // namespace
 
 void run_knn(const KnnPlan& plan) {
-  KnnRun(plan).run();
+  try {
+    KnnRun(plan).run();
+  } catch (const std::bad_alloc&) {
+    throw std::runtime_error("there is too little memory for lists of " + std::to_string(plan.k) +
+                             " neighbours; ask for fewer with -k, or use fewer --threads");
+  }
 }
 
 }  // namespace starling::apps

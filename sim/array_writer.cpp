@@ -70,12 +70,12 @@ void ArrayWriter<Number>::write(std::span<const Number> numbers) {
 }
 
 template <class Number>
-void ArrayWriter<Number>::close() {
+void ArrayWriter<Number>::finish() {
   if (is_npy_ && !shape_.rows) {
     shape_.rows = rows_written_;
     output_.rewrite_start(npy_header());
   }
-  output_.close();
+  output_.finish();
 }
 
 template <class Number>

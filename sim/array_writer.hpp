@@ -28,8 +28,12 @@ class ArrayWriter {
 
   /// Whole rows.
   void write(std::span<const Number> numbers);
-  void flush() { output_.flush(); }
-  void close();
+  /// As TextOutput's.
+  void finish();
+  void close() {
+    finish();
+    output_.close();
+  }
 
  private:
   std::string npy_header() const;

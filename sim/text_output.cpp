@@ -148,8 +148,14 @@ void TextOutput::rewrite_start(std::string_view text) {
   if (!sink_->rewrite_start(text)) fail("completed");
 }
 
-void TextOutput::close() {
+void TextOutput::finish() {
+  if (is_finished_) return;
   if (!sink_->close()) fail("completed");
+  is_finished_ = true;
+}
+
+void TextOutput::close() {
+  finish();
   if (partial_path_.empty()) return;
   if (std::rename(partial_path_.c_str(), path_.c_str()) != 0) fail("completed");
   partial_path_.clear();

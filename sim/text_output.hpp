@@ -33,7 +33,11 @@ class TextOutput {
   /// Puts other bytes in place of the first ones that were written; of plain files alone.
   void rewrite_start(std::string_view text);
 
-  /// Completes the file.
+  /// Writes all that belongs to the file. What can fail for want of room is behind it; where several
+  /// files are to appear together, each is finished before the first is closed.
+  void finish();
+
+  /// Finishes the file and lets it appear.
   void close();
 
   /// How the bytes are stored; a member that fails returns false, with errno set.
@@ -52,6 +56,7 @@ class TextOutput {
   std::string path_;
   std::string partial_path_;  ///< empty if the file is there at once
   std::unique_ptr<Sink> sink_;
+  bool is_finished_ = false;
 };
 
 }  // namespace starling::sim

@@ -25,13 +25,13 @@ class CsvLists : public ListWriter {
     }
   }
 
-  void flush() override {
+  void finish() override {
     hand_over();
-    output_.flush();
+    output_.finish();
   }
 
   void close() override {
-    hand_over();
+    finish();
     output_.close();
   }
 
@@ -108,7 +108,7 @@ class ArrayLists : public ListWriter {
     append(numbers_, lists);
     writer_.write(numbers_);
   }
-  void flush() override { writer_.flush(); }
+  void finish() override { writer_.finish(); }
   void close() override { writer_.close(); }
 
  protected:

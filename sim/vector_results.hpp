@@ -21,8 +21,8 @@ class ListWriter {
   /// The lists of the next queries, each of k entries, as VectorSearcher writes them.
   virtual void write(std::span<const VectorNeighbor> lists) = 0;
 
-  /// Hands everything written so far to the system.
-  virtual void flush() = 0;
+  /// Writes what is left; close() then only lets the file appear.
+  virtual void finish() = 0;
   virtual void close() = 0;
 };
 

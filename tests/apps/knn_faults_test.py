@@ -38,7 +38,7 @@ class BadEndTest(KnnTest):
         return sentence
 
     def test_components_without_a_place_are_named(self):
-        large = "is larger than 2^56, the most that sums can bear"
+        large = "is beyond 2^56, the most that sums can bear"
         cases = [("l2", "f4", numpy.nan, "is not a number"),
                  ("l2", "f8", numpy.nan, "is not a number"),
                  ("cosine", "f4", -numpy.inf, "is infinite"),
