@@ -219,9 +219,15 @@ std::string dense_figures_help() {
       "  bound by  which of the two it is\n"
       "Queries change from run to run, lists are poisoned before each. Of every measurement up to\n"
       "three lists are computed again by the recipe and a sort; a difference ends the run.\n"
-      "Numbers of rows, for --shapes:";
-  for (const DenseTable& table : dense_tables())
-    help += format("\n  %s: 1 to %zu", table.name.c_str(), table.rows.size());
+      "Tables, the numbers of their rows for --shapes, and the columns of what was published:";
+  for (const DenseTable& table : dense_tables()) {
+    help += format("\n  %s: 1 to %zu; ", table.name.c_str(), table.rows.size());
+    for (std::size_t i = 0; i < table.published.size(); ++i) {
+      help += i > 0 ? ", '" : "'";
+      help += table.published[i] + '\'';
+    }
+    help += "\n            " + table.source;
+  }
   return help;
 }
 
