@@ -81,6 +81,24 @@ Candidate candidate(const SearcherFlags& flags) {
 
 }  // namespace
 
+void add_searcher_engine(CLI::App& command, SearcherFlags& flags) {
+  command
+      .add_option("--engine", flags.engine, "What answers; auto: cuda where there is a GPU for it")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+  command
+      .add_option(
+          "--devices,--device", flags.devices,
+          "Numbers of the GPUs, such as 0,1, for cuda; each holds all points and takes a share of "
+          "the queries")
+      ->capture_default_str()
+      ->delimiter(',')
+      ->check(CLI::Range(0, 1023));
+  command.add_option("--threads", flags.threads, "Threads that search, for cpu; 0: one per core")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1024));
+}
+
 void add_searcher_choice(CLI::App& command, SearcherFlags& flags) {
   std::vector<std::string> names;
   names.reserve(methods.size());
@@ -91,21 +109,7 @@ void add_searcher_choice(CLI::App& command, SearcherFlags& flags) {
                   "for the shape")
       ->capture_default_str()
       ->check(CLI::IsMember(names));
-  command
-      .add_option("--engine", flags.engine, "What answers; auto: cuda where there is a GPU for it")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
-  command
-      .add_option(
-          "--devices", flags.devices,
-          "Numbers of the GPUs, such as 0,1, for cuda; each holds all points and takes a share of "
-          "the queries")
-      ->capture_default_str()
-      ->delimiter(',')
-      ->check(CLI::Range(0, 1023));
-  command.add_option("--threads", flags.threads, "Threads that search, for cpu; 0: one per core")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 1024));
+  add_searcher_engine(command, flags);
 }
 
 SearcherChoice choose_searcher(const SearcherFlags& flags) {

@@ -19,6 +19,9 @@ struct SearcherFlags {
   std::string method = "auto";
 };
 
+/// --engine, --devices and --threads.
+void add_searcher_engine(CLI::App& command, SearcherFlags& flags);
+/// Those and --method.
 void add_searcher_choice(CLI::App& command, SearcherFlags& flags);
 
 struct SearcherChoice {

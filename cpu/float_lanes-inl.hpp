@@ -1,5 +1,5 @@
 // Floats side by side with a real fused multiply-add, whatever the instruction set. Included once
-// per instruction set, by the scan of vectors.
+// per instruction set, by the scan of vectors and the measurement of rates.
 #if defined(STARLING_CPU_FLOAT_LANES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef STARLING_CPU_FLOAT_LANES_INL_HPP
 #undef STARLING_CPU_FLOAT_LANES_INL_HPP

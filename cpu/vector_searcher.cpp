@@ -14,6 +14,7 @@
 #include "cpu/nearest_rows.hpp"
 #include "cpu/thread_pool.hpp"
 #include "cpu/vector_panels.hpp"
+#include "cpu/vector_rates.hpp"
 #include "cpu/vector_scan.hpp"
 #include "knn/assert.hpp"
 
@@ -40,6 +41,8 @@ class CpuVectorSearcher final : public VectorSearcher {
 
   std::string_view name() const override { return "cpu"; }
   bool supports(SearchMethod method) const override { return method == SearchMethod::automatic; }
+
+  DeviceRates rates() override { return measure_rates(pool_); }
 
   void set_corpus(Metric metric, VectorsView corpus) override {
     check_invariant(corpus.dimension >= 1 && corpus.dimension <= dimension_max,

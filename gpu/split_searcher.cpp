@@ -26,6 +26,18 @@ class SplitSearcher final : public VectorSearcher {
     return longest_ms;
   }
 
+  /// Of all together.
+  DeviceRates rates() override {
+    std::vector<DeviceRates> of_each(devices_.size());
+    on_each([&](std::size_t i) { of_each[i] = devices_[i]->rates(); });
+    DeviceRates all;
+    for (const DeviceRates& rates : of_each) {
+      all.read_gb_per_s += rates.read_gb_per_s;
+      all.steps_per_s += rates.steps_per_s;
+    }
+    return all;
+  }
+
   void set_corpus(Metric metric, VectorsView corpus) override {
     on_each([&](std::size_t i) { devices_[i]->set_corpus(metric, corpus); });
   }

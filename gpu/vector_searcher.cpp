@@ -10,6 +10,7 @@
 #include "gpu/device_vectors.hpp"
 #include "gpu/vector_method.hpp"
 #include "gpu/vector_pack_launch.hpp"
+#include "gpu/vector_rates_launch.hpp"
 #include "knn/assert.hpp"
 
 namespace starling::gpu {
@@ -84,6 +85,11 @@ class CudaVectorSearcher final : public VectorSearcher {
   }
 
   double device_ms() const override { return device_ms_; }
+
+  DeviceRates rates() override {
+    check(cudaSetDevice(device_));
+    return measure_rates(memory_, (bytes_max_ - memory_.bytes_used()) / 2, stream_);
+  }
 
   void search(const VectorSearch& search, std::span<VectorNeighbor> lists) override {
     check(cudaSetDevice(device_));

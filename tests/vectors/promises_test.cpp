@@ -25,6 +25,20 @@ TEST_P(Vectors, SupportTheAutomaticMethod) {
   EXPECT_TRUE(searcher().supports(SearchMethod::automatic));
 }
 
+TEST_P(Vectors, RatesAreMeasuredBesideACorpus) {
+  const std::vector<float> corpus{1, 2, 3};
+  searcher().set_corpus(Metric::l2, {corpus, 1});
+  const DeviceRates rates = searcher().rates();
+  EXPECT_GT(rates.read_gb_per_s, 0);
+  EXPECT_GT(rates.steps_per_s, 0);
+  const std::vector<float> query{3};
+  std::vector<VectorNeighbor> list(1);
+  VectorSearch search;
+  search.queries = {query, 1};
+  searcher().search(search, list);
+  EXPECT_EQ(list.front().row, 2u);
+}
+
 TEST_P(Vectors, TheListForKIsAPrefixOfTheListForKPlusOne) {
   for (const RowShape shape : {RowShape::uniform, RowShape::small_integers}) {
     Question question =
