@@ -8,7 +8,7 @@
 namespace starling::gpu {
 
 /// 128 x 128 pairs a block of 256 threads, 8 x 8 a thread: per component four loads of four floats
-/// from shared memory for 64 pairs. Shared bytes: 33,792.
+/// from shared memory for 64 pairs. Shared bytes of PairStages: 16,896.
 struct PairTile {
   static constexpr unsigned threads = 256;
   static constexpr unsigned rows = 128;  ///< of either side

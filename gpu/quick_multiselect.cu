@@ -17,9 +17,10 @@ unsigned groups_at_once(const RowSelection& selection, std::size_t shared_bytes)
 
 bool is_for_warps(const RowSelection& selection) {
   if (selection.by != SelectedBy::whoever_is_faster) return selection.by == SelectedBy::warp;
-  // Enough rows for 32 warps a multiprocessor, short ones, and few keys to sort.
-  return selection.rows >= 32 * multiprocessor_count() && selection.columns <= 1u << 15 &&
-         selection.k <= 256;
+  // Warps are faster where they fill the device: 32 a multiprocessor; but they take longer to sort,
+  // and long rows leave the last of them alone (docs/vector-methods.md).
+  return selection.rows >= 32 * multiprocessor_count() && selection.columns <= 1u << 16 &&
+         selection.k <= 512;
 }
 
 }  // namespace

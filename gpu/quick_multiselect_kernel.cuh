@@ -99,15 +99,18 @@ struct SelectShared {
   std::uint32_t right;
 };
 
-/// Counts the lanes of a warp for which it is so, gives each its place in what `total` counts: the
-/// paper's step of ballot and popc. Where the paper's block lets one thread add up its warps'
-/// counts, warps here add to the total in shared memory.
-__device__ __forceinline__ std::uint32_t place_by_ballot(unsigned lanes, std::uint32_t& total) {
-  const unsigned lane = threadIdx.x % warp_lanes;
+/// The paper's step: a ballot's lanes before this one give its place among the warp's. Where the
+/// paper's block lets one thread add up what its warps have, warps here add to the total.
+__device__ __forceinline__ std::uint32_t lanes_before(unsigned lanes) {
+  return static_cast<std::uint32_t>(__popc(lanes & ((1u << threadIdx.x % warp_lanes) - 1)));
+}
+__device__ __forceinline__ std::uint32_t reserve_places(std::uint32_t count, std::uint32_t& total) {
   std::uint32_t begin = 0;
-  if (lane == 0) begin = atomicAdd(&total, static_cast<std::uint32_t>(__popc(lanes)));
-  return __shfl_sync(all_lanes, begin, 0) +
-         static_cast<std::uint32_t>(__popc(lanes & ((1u << lane) - 1)));
+  if (threadIdx.x % warp_lanes == 0) begin = atomicAdd(&total, count);
+  return __shfl_sync(all_lanes, begin, 0);
+}
+__device__ __forceinline__ std::uint32_t place_by_ballot(unsigned lanes, std::uint32_t& total) {
+  return reserve_places(static_cast<std::uint32_t>(__popc(lanes)), total) + lanes_before(lanes);
 }
 
 /// Partitions a row of the matrix: keys in [bracket.low, pivot] are written to `to`, the first
@@ -130,15 +133,25 @@ __device__ void partition_row(const float* row, std::uint32_t columns, std::uint
 #pragma unroll
     for (unsigned i = 0; i < in_flight; ++i) is_any |= ordered_of(values[i]) <= pivot_top;
     if (!any_in_warp(is_any)) continue;
+    // One reservation for all segments: its way to shared memory and back is what takes time.
+    unsigned lanes[in_flight];
+    std::uint32_t count = 0;
 #pragma unroll
     for (unsigned i = 0; i < in_flight; ++i) {
       const std::uint64_t at = begin + i * threads + threadIdx.x;
       const std::uint64_t key = key_of(values[i], static_cast<std::uint32_t>(at));
-      const bool is_left = at < columns && key >= low && key <= pivot;
-      const unsigned lanes = __ballot_sync(all_lanes, is_left);
-      if (lanes == 0) continue;
-      const std::uint32_t place = place_by_ballot(lanes, shared.left);
-      if (is_left && place < room) to[place] = key;
+      lanes[i] = __ballot_sync(all_lanes, at < columns && key >= low && key <= pivot);
+      count += static_cast<std::uint32_t>(__popc(lanes[i]));
+    }
+    if (count == 0) continue;
+    std::uint32_t place = reserve_places(count, shared.left);
+#pragma unroll
+    for (unsigned i = 0; i < in_flight; ++i) {
+      const std::uint64_t at = begin + i * threads + threadIdx.x;
+      const std::uint32_t own = place + lanes_before(lanes[i]);
+      if ((lanes[i] >> threadIdx.x % warp_lanes & 1) != 0 && own < room)
+        to[own] = key_of(values[i], static_cast<std::uint32_t>(at));
+      place += static_cast<std::uint32_t>(__popc(lanes[i]));
     }
   }
 }
@@ -168,9 +181,10 @@ __device__ void partition_keys(const std::uint64_t* from, std::uint32_t count, s
 /// are (value, column), which differ, so that ties need no care.
 ///
 /// A group is a block: of 32 threads (a warp a row) or more. Groups take every gridDim.x-th row.
+/// 1024 threads a multiprocessor are wanted, to keep reads in flight.
 /// Shared bytes: 8 * sort_room and SelectShared. Valid for any columns and k <= sort_room.
 template <unsigned threads>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads, 1024 / threads)
     quick_multiselect_kernel(const RowSelection selection, const PartitionRoom partitions) {
   extern __shared__ std::uint64_t sorted[];
   __shared__ SelectShared shared;
