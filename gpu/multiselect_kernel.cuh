@@ -20,9 +20,10 @@ namespace starling::gpu {
 /// X + Y is N_x + N_y within a factor 1 + 2 g(d) and 2 d 2^-150; g(4098) < 2.5 10^-4. So
 ///   e = relative * s + absolute, relative = 1.02 (4 d + 16) u, absolute = d 2^-146,
 /// s rounded up, is a bound. Nothing overflows: |component| <= 2^56.
-/// The matrix holds upper = a + e, rounded up. |upper| < 5 s + 2 e, so that upper is within
-/// 2^-22 s + 2^-149 of a + e, and upper - (2 relative + 2^-20) s - 3 absolute, rounded down, is a
-/// lower bound. For the inner product -p is the recipe's score itself: all three are 0.
+/// The matrix holds upper = a + e, rounded up. |upper| < 5 s + 2 e, so that rounding adds at most
+/// 2^-23 |upper| + 2^-149, less than 2^-20 s + 2^-21 e + 2^-149, and
+/// upper - (2.01 relative + 2^-20) s - 3 absolute, rounded down, is a lower bound. For the inner
+/// product -p is the recipe's score itself: all three are 0.
 struct FilterBound {
   float relative = 0;
   float absolute = 0;
