@@ -31,6 +31,9 @@ struct NamedMethod {
 constexpr NamedMethod named_methods[] = {
     {SearchMethod::kato, &make_kato},
     {SearchMethod::cuknn, &make_cuknn},
+    {SearchMethod::iterative, &make_iterative},
+    {SearchMethod::insertion, &make_insertion},
+    {SearchMethod::multiselect, &make_multiselect},
     {SearchMethod::sbq, &make_sbq},
 };
 
