@@ -32,7 +32,8 @@ __global__ void vector_pack_kernel(const float* components, std::uint32_t row_co
   if (at < count) pack_group(components, row_count, dimension, width, group_count, groups, at);
 }
 
-/// The way back: rows of panels from row_begin on into `components`, one behind the other. Grid: a thread for each of `count` components.
+/// The way back: rows of panels from row_begin on into `components`, one behind the other. Grid: a
+/// thread for each of `count` components.
 __global__ void vector_unpack_kernel(const PanelsView panels, std::uint32_t row_begin,
                                      std::uint32_t dimension, float* components,
                                      std::uint64_t count) {

@@ -4,12 +4,12 @@
 
 namespace starling::gpu {
 
-void pack_async(const float* components, std::uint32_t rows, std::uint32_t dimension,
+void pack_async(const float* components, std::uint32_t count, std::uint32_t dimension,
                 std::uint32_t width, float4* groups, const Stream& stream) {
-  const std::uint64_t count = packed_groups(rows, width, dimension);
-  if (count == 0) return;
-  vector_pack_kernel<<<blocks_for(count), block_threads, 0, stream.get()>>>(
-      components, rows, dimension, width, group_count_of(dimension), groups, count);
+  const std::uint64_t all_groups = packed_groups(count, width, dimension);
+  if (all_groups == 0) return;
+  vector_pack_kernel<<<blocks_for(all_groups), block_threads, 0, stream.get()>>>(
+      components, count, dimension, width, group_count_of(dimension), groups, all_groups);
   check_launch();
 }
 
