@@ -1,5 +1,5 @@
-// The flags of `starling bench tick`, `pipeline` and `server`, and the engine that is measured: see
-// bench.hpp.
+// The flags of `starling bench tick`, `pipeline`, `server` and `dense`, and the engine that is
+// measured: see bench.hpp.
 #include "apps/bench.hpp"
 
 #include <algorithm>
@@ -15,7 +15,10 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/engine_choice.hpp"
+#include "apps/searcher_choice.hpp"
 #include "bench/bench.hpp"
+#include "bench/dense_table.hpp"
+#include "bench/dense_tables.hpp"
 #include "bench/pipeline_table.hpp"
 #include "bench/server_bench.hpp"
 #include "sim/time_text.hpp"
@@ -34,6 +37,11 @@ struct PipelineOptions {
   EngineFlags engine;
 };
 
+struct DenseOptions {
+  bench::DenseTableOptions table;
+  SearcherFlags searcher;
+};
+
 template <class Workloads>
 std::vector<std::string> names_of(const Workloads& workloads) {
   std::vector<std::string> names;
@@ -49,14 +57,27 @@ std::string list_of(const Workloads& workloads) {
   return list;
 }
 
+std::string heading_of(const std::string& engine, const std::string& why, unsigned threads) {
+  return engine == "cpu" ? "cpu, threads " + std::to_string(threads) : engine + " " + why;
+}
+
 /// Fills in the engine that the flags choose.
 template <class Options>
 void set_engine(EngineFlags flags, Options& options) {
   if (flags.threads == 0) flags.threads = std::max(1u, std::thread::hardware_concurrency());
   const EngineChoice engine = choose_engine(flags);
-  options.engine_name = engine.name == "cpu" ? "cpu, threads " + std::to_string(flags.threads)
-                                             : engine.name + " " + engine.why;
+  options.engine_name = heading_of(engine.name, engine.why, flags.threads);
   options.make_engine = engine.make;
+}
+
+int run_dense(DenseOptions& options) {
+  SearcherFlags flags = options.searcher;
+  if (flags.threads == 0) flags.threads = std::max(1u, std::thread::hardware_concurrency());
+  const SearcherChoice choice = choose_searcher(flags);
+  const std::string name(choice.searcher->name());
+  options.table.engine_name = heading_of(name, choice.why, flags.threads);
+  bench::write_dense_table(options.table, *choice.searcher, std::cout);
+  return 0;
 }
 
 int run_tick(TickOptions& options) {
@@ -111,6 +132,34 @@ std::function<int()> add_pipeline(CLI::App& command) {
     bench::write_pipeline_table(options->table, std::cout);
     return 0;
   };
+}
+
+std::function<int()> add_dense(CLI::App& command) {
+  CLI::App* dense = command.add_subcommand(
+      "dense", "exact k-NN over vectors at the shapes of published methods, beside their figures:" +
+                   list_of(bench::dense_tables()));
+  dense->footer(bench::dense_figures_help());
+  const auto options = std::make_shared<DenseOptions>();
+  bench::DenseTableOptions& table = options->table;
+  dense->add_option("--table", table.table, "which to run")
+      ->required()
+      ->check(CLI::IsMember(names_of(bench::dense_tables())));
+  add_searcher_engine(*dense, options->searcher);
+  dense->add_option("--shapes", table.shapes, "which of its rows, by number (1,2,5) [all]")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NUMBER");
+  dense->add_option("--scale", table.scale, "of rows and queries")
+      ->check(CLI::Range(1e-4, 1e2))
+      ->capture_default_str();
+  dense
+      ->add_option("--repeats", table.runs,
+                   "runs of each measurement; 0: 20, and 3 where one takes more than a second")
+      ->check(CLI::Range(0, 100'000))
+      ->capture_default_str();
+  dense->add_option("--seed", table.seed, "of the random rows")->capture_default_str();
+  dense->add_flag("--json", table.json, "one JSON object");
+  return [options] { return run_dense(*options); };
 }
 
 std::function<int()> add_server(CLI::App& command) {
@@ -169,7 +218,8 @@ std::function<int()> add_bench(CLI::App& program) {
   command->require_subcommand(1);
   const std::map<std::string, std::function<int()>> runs = {{"tick", add_tick(*command)},
                                                             {"pipeline", add_pipeline(*command)},
-                                                            {"server", add_server(*command)}};
+                                                            {"server", add_server(*command)},
+                                                            {"dense", add_dense(*command)}};
   return [command, runs] { return runs.at(command->get_subcommands().front()->get_name())(); };
 }
 

@@ -11,6 +11,7 @@
 #include "apps/config_file.hpp"
 #include "apps/convert.hpp"
 #include "apps/info.hpp"
+#include "apps/knn.hpp"
 #include "apps/replay.hpp"
 #include "apps/serve.hpp"
 #include "apps/subscribe.hpp"
@@ -25,6 +26,7 @@ int run(int argument_count, char** arguments) {
       {"bench", starling::apps::add_bench(program)},
       {"convert", starling::apps::add_convert(program)},
       {"info", starling::apps::add_info(program)},
+      {"knn", starling::apps::add_knn(program)},
       {"replay", starling::apps::add_replay(program)},
       {"serve", starling::apps::add_serve(program)},
       {"subscribe", starling::apps::add_subscribe(program)},

@@ -43,7 +43,8 @@ function(starling_library folder)
 endfunction()
 
 # starling_test(<folder> SOURCES ... [LIBS libs...] [LABEL label] [GPU]): one GoogleTest program per
-# folder. With GPU its tests whose parameter is "cuda" are there where the CUDA engine is, labelled gpu.
+# folder. With GPU its tests whose parameter begins with "cuda" are there where the CUDA engine is,
+# labelled gpu.
 function(starling_test folder)
   cmake_parse_arguments(arg "GPU" "LABEL" "SOURCES;LIBS" ${ARGN})
   set(label)
@@ -55,12 +56,12 @@ function(starling_test folder)
                         starling_options)
   target_include_directories(test_${folder} PRIVATE ${PROJECT_SOURCE_DIR})
   gtest_discover_tests(test_${folder} TEST_PREFIX "${folder}." DISCOVERY_TIMEOUT 60
-                       TEST_FILTER "-*/cuda" PROPERTIES TIMEOUT 300 ${label})
+                       TEST_FILTER "-*/cuda*" PROPERTIES TIMEOUT 300 ${label})
   if(arg_GPU AND STARLING_CUDA)
     target_link_libraries(test_${folder} PRIVATE starling::gpu)
     target_compile_definitions(test_${folder} PRIVATE STARLING_CUDA)
     gtest_discover_tests(test_${folder} TEST_PREFIX "${folder}." DISCOVERY_TIMEOUT 60
-                         TEST_LIST test_${folder}_gpu TEST_FILTER "*/cuda"
+                         TEST_LIST test_${folder}_gpu TEST_FILTER "*/cuda*"
                          PROPERTIES TIMEOUT 300 LABELS gpu)
   endif()
 endfunction()

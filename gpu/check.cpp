@@ -8,7 +8,7 @@ std::string sentence(cudaError_t code, const std::source_location& where) {
   text.append(cudaGetErrorString(code)).append("' (").append(cudaGetErrorName(code));
   text.append(") at ").append(where.file_name()).append(":").append(std::to_string(where.line()));
   if (code == cudaErrorMemoryAllocation)
-    text.append("; remove objects or queries, or ask for fewer neighbours");
+    text.append("; use fewer objects, queries or vectors at a time, or ask for fewer neighbours");
   return text;
 }
 

@@ -176,14 +176,30 @@ void VectorWorkspace::search_async(const DeviceVectors& corpus, const DeviceSear
   if (search.count == 0) return;
   const Plan plan = this->plan(corpus, search);
   const std::size_t queries_padded = (plan.queries + query_tile_rows - 1) / query_tile_rows;
-  fit(queries_, memory_, queries_padded * query_tile_rows * group_count_of(corpus.dimension()));
-  fit(keys_, memory_, plan.queries * (std::size_t{plan.rows} + search.k));
-  fit(words_, memory_, plan.queries * words_for(plan.slots));
-  if (plan.is_filtered) {
-    const std::size_t padded = shadow_tiles(plan.queries) * shadow_tile_rows;
-    fit(halves_, memory_, padded * shadow_stride(corpus.dimension()));
-    fit(shadow_queries_, memory_, padded);
+  const std::size_t groups = queries_padded * query_tile_rows * group_count_of(corpus.dimension());
+  const std::size_t keys = plan.queries * (std::size_t{plan.rows} + search.k);
+  const std::size_t words = plan.queries * words_for(plan.slots);
+  const std::size_t shadows =
+      plan.is_filtered ? shadow_tiles(plan.queries) * shadow_tile_rows : std::size_t{0};
+  const std::size_t halves = shadows * shadow_stride(corpus.dimension());
+  // What other plans left would add up.
+  if (std::max(groups, queries_.room()) * sizeof(float4) +
+          std::max(keys, keys_.room()) * sizeof(std::uint64_t) +
+          std::max(words, words_.room()) * sizeof(std::uint32_t) +
+          std::max(halves, halves_.room()) * sizeof(std::uint16_t) +
+          std::max(shadows, shadow_queries_.room()) * sizeof(ShadowQuery) >
+      bytes_max_) {
+    queries_ = DeviceBuffer<float4>(memory_);
+    keys_ = DeviceBuffer<std::uint64_t>(memory_);
+    words_ = DeviceBuffer<std::uint32_t>(memory_);
+    halves_ = DeviceBuffer<std::uint16_t>(memory_);
+    shadow_queries_ = DeviceBuffer<ShadowQuery>(memory_);
   }
+  fit(queries_, memory_, groups);
+  fit(keys_, memory_, keys);
+  fit(words_, memory_, words);
+  fit(halves_, memory_, halves);
+  fit(shadow_queries_, memory_, shadows);
   for (std::uint32_t begin = 0; begin < search.count; begin += plan.queries) {
     DeviceSearch batch = search;
     batch.count = std::min(plan.queries, search.count - begin);

@@ -14,10 +14,11 @@ void* DeviceMemory::allocate(std::size_t bytes) {
   while (bytes <= bytes_max_ - used && !bytes_used_.compare_exchange_weak(used, used + bytes)) {
   }
   if (bytes > bytes_max_ - used)
-    throw std::runtime_error("the GPU engine's memory is full (" + std::to_string(used) + " of " +
-                             std::to_string(bytes_max_) + " bytes used, " + std::to_string(bytes) +
-                             " more wanted); remove objects or queries, ask for fewer neighbours, "
-                             "or raise its limit");
+    throw std::runtime_error(
+        "the GPU engine's memory is full (" + std::to_string(used) + " of " +
+        std::to_string(bytes_max_) + " bytes used, " + std::to_string(bytes) +
+        " more wanted); use fewer objects, queries or vectors at a time, ask for "
+        "fewer neighbours, or raise its limit");
   void* memory = nullptr;
   const cudaError_t code = cudaMalloc(&memory, bytes);
   if (code != cudaSuccess) bytes_used_ -= bytes;

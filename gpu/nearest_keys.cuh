@@ -16,8 +16,8 @@ namespace starling::gpu {
 /// What a kernel for k up to `k_limit` takes.
 template <int k_limit>
 struct ThreadSearchShape {
-  /// Candidates that go in at once: pairs into a short list, sorted blocks into a long one. 1M / 1M,
-  /// k 32: 0.751 ms with blocks of 4 pairs, 0.789 of 8, 0.800 pair by pair.
+  /// Candidates that go in at once: pairs into a short list, sorted blocks into a long one. 1M and
+  /// 1M, k 32: 0.751 ms with blocks of 4 pairs, 0.789 of 8, 0.800 pair by pair.
   static constexpr int pairs_at_once = k_limit <= 16 ? 1 : 4;
   /// Of keys, those that wait to go in included.
   static constexpr int numbers = pairs_at_once == 1 ? k_limit + 1 : k_limit + 2 * pairs_at_once;

@@ -72,8 +72,8 @@ class ThreadSearch {
   }
 
   /// Writes what run() found; the lanes write search after search together, so that stores are
-  /// whole lines; only the first `searches` have one. False where there is nothing, and where its order is in doubt: what was written
-  /// of that is wrong.
+  /// whole lines; only the first `searches` have one. False where there is nothing, and where its
+  /// order is in doubt: what was written of that is wrong.
   __device__ __forceinline__ bool write(bool is_found, unsigned searches) {
     // Keys that are two steps apart are in order, whatever was rounded.
     const std::uint32_t kth = keys_.key_at(k_ - 1);

@@ -1,5 +1,5 @@
-// Launches a kernel and, where somebody listens, says which one it was: a test holds every published
-// method to its own kernels.
+// Launches a kernel and, where somebody listens, says which one it was: a test holds every
+// published method to its own kernels.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -81,12 +81,12 @@ __device__ inline void renew_bound(const CandidateLists& lists, std::uint32_t qu
     atomicMin(lists.bounds + query, bound);
 }
 
-/// Of query `first + lane`, for lanes below `queries`: the bound as a score; nobody is within that
-/// of a query that is none.
+/// Of query `first + lane`, for lanes below `queries`: the bound as a score; of a query that is
+/// none, not a number: nobody is within, whatever memory that was never written adds up to.
 template <unsigned queries>
 __device__ __forceinline__ float bound_of_lane(const VectorScan& scan, std::uint32_t first) {
   const std::uint32_t query = first + threadIdx.x % warp_lanes;
-  if (threadIdx.x % warp_lanes >= queries || query >= scan.query_count) return -CUDART_INF_F;
+  if (threadIdx.x % warp_lanes >= queries || query >= scan.query_count) return CUDART_NAN_F;
   return score_of_ordered(__ldcg(scan.lists.bounds + query));
 }
 
@@ -155,7 +155,7 @@ __device__ __forceinline__ void offer_scores(const VectorScan& scan,
       const std::uint32_t mask = scan.lists.slot_count - 1;
       if (is_in)
         keys[at + static_cast<std::uint32_t>(__popc(lanes & ((1u << lane) - 1)))] =
-            std::uint64_t{ordered} << 32 | (scan.first_row + rows[panel]);
+            key_of(ordered, scan.first_row + rows[panel]);
       at += static_cast<std::uint32_t>(__popc(lanes));
       if constexpr (recording == Recording::rows) {
         if (is_in) atomicMin(slots + (rows[panel] & mask), ordered);

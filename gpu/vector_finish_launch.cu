@@ -1,4 +1,4 @@
-#include "gpu/check.hpp"
+#include "gpu/traced_launch.cuh"
 #include "gpu/vector_finish_kernel.cuh"
 #include "gpu/vector_finish_launch.hpp"
 
@@ -14,13 +14,12 @@ void finish_lists_async(const CandidateLists& lists, std::uint32_t query_count,
   if (query_count <= few) {
     const auto kernel = lists.k <= k_small ? vector_finish_kernel<room_small, finish_threads_few>
                                            : vector_finish_kernel<room_large, finish_threads_few>;
-    kernel<<<query_count, finish_threads_few, 0, stream.get()>>>(lists, neighbors);
+    traced_launch(kernel, {dim3(query_count), dim3(finish_threads_few)}, stream, lists, neighbors);
   } else {
     const auto kernel = lists.k <= k_small ? vector_finish_kernel<room_small, finish_threads_many>
                                            : vector_finish_kernel<room_large, finish_threads_many>;
-    kernel<<<query_count, finish_threads_many, 0, stream.get()>>>(lists, neighbors);
+    traced_launch(kernel, {dim3(query_count), dim3(finish_threads_many)}, stream, lists, neighbors);
   }
-  check_launch();
 }
 
 }  // namespace starling::gpu

@@ -32,7 +32,21 @@ __global__ void vector_pack_kernel(const float* components, std::uint32_t row_co
   if (at < count) pack_group(components, row_count, dimension, width, group_count, groups, at);
 }
 
-/// The same for queries, and clears their lists: grid of any size.
+/// The way back: rows of panels from row_begin on into `components`, one behind the other. Grid: a
+/// thread for each of `count` components.
+__global__ void vector_unpack_kernel(const PanelsView panels, std::uint32_t row_begin,
+                                     std::uint32_t dimension, float* components,
+                                     std::uint64_t count) {
+  const std::uint64_t at = thread_index();
+  if (at >= count) return;
+  const std::uint64_t row = row_begin + at / dimension;
+  const auto component = static_cast<std::uint32_t>(at % dimension);
+  const std::uint64_t group =
+      (row / panels.width * panels.group_count + component / 4) * panels.width + row % panels.width;
+  components[at] = reinterpret_cast<const float*>(panels.groups + group)[component % 4];
+}
+
+/// Packs queries, and clears their lists: grid of any size.
 __global__ void vector_begin_kernel(const float* components, std::uint32_t dimension,
                                     float4* groups, std::uint64_t count, const VectorScan scan) {
   const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;

@@ -2,6 +2,7 @@
 // gpu/ implement it; `starling knn`, votes and benchmarks call it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -35,6 +36,18 @@ struct VectorSearch {
   std::function<void(std::uint64_t)> on_progress;
 };
 
+/// Asserts that k is in its range, that queries have the corpus' dimension, and that there is room
+/// for every list. Every searcher asks first.
+void check_search(const VectorSearch& search, std::uint32_t dimension, std::size_t list_entries);
+
+/// What hardware does at most, as measured on it: a search's floor follows from them. 0: unknown.
+struct DeviceRates {
+  double read_gb_per_s = 0;  ///< of memory that is too large for its caches
+  /// A step is a component of a pair of rows as VectorNeighbor sums it: a subtraction and a fused
+  /// multiply-add, all in registers.
+  double steps_per_s = 0;
+};
+
 /// Exact k nearest rows of a corpus. One thread at a time calls it.
 class VectorSearcher {
  public:
@@ -52,6 +65,15 @@ class VectorSearcher {
   /// are fewer, VectorNeighbor{infinity, no_row} behind them. Throws as set_corpus; what `lists`
   /// holds then means nothing.
   virtual void search(const VectorSearch& search, std::span<VectorNeighbor> lists) = 0;
+
+  /// How long the device worked on the last search, by its own clock, without copies of queries and
+  /// lists, but with growing its memory where that search was the first to need so much; 0 where
+  /// there is no device.
+  virtual double device_ms() const { return 0; }
+
+  /// Measures them, which takes a moment and, until it returns, memory: 512 MiB of the host's or 2
+  /// GiB of a device's at most. Throws as set_corpus.
+  virtual DeviceRates rates() { return {}; }
 };
 
 }  // namespace starling

@@ -86,7 +86,7 @@ std::string_view sentence_of(VectorFault::Reason reason) {
     case VectorFault::Reason::infinite:
       return "is infinite";
     case VectorFault::Reason::too_large:
-      return "is larger than 2^56, the most that sums can bear";
+      return "is beyond 2^56, the most that sums can bear";
     case VectorFault::Reason::negative:
       return "is negative, which the Hellinger distance does not know";
   }

@@ -56,7 +56,7 @@ struct VectorFault {
   Reason reason = Reason::not_a_number;
 };
 
-/// "is not a number", "is infinite", "is larger than 2^56 ...", "is negative, ...".
+/// "is not a number", "is infinite", "is beyond 2^56 ...", "is negative, ...".
 std::string_view sentence_of(VectorFault::Reason reason);
 
 /// Prepares all rows of `raw` into `prepared`, of the same size; they may be the same memory. On a

@@ -29,6 +29,10 @@ class PlainSink : public TextOutput::Sink {
     return std::fwrite(text.data(), text.size(), 1, file_) == 1;
   }
   bool flush() override { return std::fflush(file_) == 0; }
+  bool rewrite_start(std::string_view text) override {
+    return std::fseek(file_, 0, SEEK_SET) == 0 && write(text) &&
+           std::fseek(file_, 0, SEEK_END) == 0;
+  }
   bool close() override {
     return file_ == stdout ? flush() : std::fclose(std::exchange(file_, nullptr)) == 0;
   }
@@ -108,6 +112,11 @@ std::unique_ptr<TextOutput::Sink> open_sink(const std::string& path, std::string
 
 }  // namespace
 
+bool TextOutput::Sink::rewrite_start(std::string_view /*text*/) {
+  errno = ESPIPE;
+  return false;
+}
+
 TextOutput::TextOutput(const std::string& path, Appears appears) : path_(path) {
   namespace fs = std::filesystem;
   const bool ordinary = path != "-" && (!fs::exists(path) || fs::is_regular_file(path));
@@ -135,8 +144,18 @@ void TextOutput::flush() {
   if (!sink_->flush()) fail("written");
 }
 
-void TextOutput::close() {
+void TextOutput::rewrite_start(std::string_view text) {
+  if (!sink_->rewrite_start(text)) fail("completed");
+}
+
+void TextOutput::finish() {
+  if (is_finished_) return;
   if (!sink_->close()) fail("completed");
+  is_finished_ = true;
+}
+
+void TextOutput::close() {
+  finish();
   if (partial_path_.empty()) return;
   if (std::rename(partial_path_.c_str(), path_.c_str()) != 0) fail("completed");
   partial_path_.clear();

@@ -30,7 +30,14 @@ class TextOutput {
   /// Hands everything written so far to the system.
   void flush();
 
-  /// Completes the file.
+  /// Puts other bytes in place of the first ones that were written; of plain files alone.
+  void rewrite_start(std::string_view text);
+
+  /// Writes all that belongs to the file. What can fail for want of room is behind it; where several
+  /// files are to appear together, each is finished before the first is closed.
+  void finish();
+
+  /// Finishes the file and lets it appear.
   void close();
 
   /// How the bytes are stored; a member that fails returns false, with errno set.
@@ -39,6 +46,7 @@ class TextOutput {
     virtual ~Sink() = default;
     virtual bool write(std::string_view text) = 0;
     virtual bool flush() = 0;
+    virtual bool rewrite_start(std::string_view text);
     virtual bool close() = 0;
   };
 
@@ -48,6 +56,7 @@ class TextOutput {
   std::string path_;
   std::string partial_path_;  ///< empty if the file is there at once
   std::unique_ptr<Sink> sink_;
+  bool is_finished_ = false;
 };
 
 }  // namespace starling::sim

@@ -66,7 +66,8 @@ struct TraceCounts {
   std::uint64_t skipped_total() const;
 };
 
-/// A trace that cannot be read further: "FILE:LINE:COLUMN: sentence".
+/// A trace or another input that cannot be read further: "FILE:LINE:COLUMN: sentence", or, of
+/// binary files, "FILE: sentence".
 class TraceError : public std::runtime_error {
  public:
   explicit TraceError(const std::string& sentence) : std::runtime_error(sentence) {}

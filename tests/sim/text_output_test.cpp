@@ -46,6 +46,21 @@ TEST(TextOutput, AFlushedFileCanBeReadAlong) {
   EXPECT_EQ(TemporaryDirectory::read(directory.path("a.csv")), "hello");
 }
 
+TEST(TextOutput, AFilesFirstBytesCanBeReplaced) {
+  const TemporaryDirectory directory;
+  const std::string text = random_text(100'000);
+  TextOutput output(directory.path("a.csv"), Appears::when_closed);
+  output.write("12345" + text);
+  output.rewrite_start("abc");
+  output.write("end");
+  output.close();
+  EXPECT_EQ(TemporaryDirectory::read(directory.path("a.csv")), "abc45" + text + "end");
+  TextOutput compressed(directory.path("a.csv.gz"), Appears::when_closed);
+  compressed.write(text);
+  EXPECT_THAT([&] { compressed.rewrite_start("abc"); },
+              ThrowsMessage<std::runtime_error>(HasSubstr("cannot be completed: Illegal seek")));
+}
+
 TEST(TextOutput, AnUnfinishedFileNeverHadItsName) {
   const TemporaryDirectory directory;
   directory.write("a.csv", "old");

@@ -1,0 +1,16 @@
+// Which device computes which row of grids, by Kato & Hosino 2009, section IV and fig. 3.
+#pragma once
+
+#include <cstdint>
+
+namespace starling::gpu {
+
+/// Device j of g takes row i of grids where i mod 2g is j or 2g - j - 1. Of a symmetric distance
+/// only the grids right of the diagonal are computed, so that rows grow shorter; going to and fro,
+/// every device has one long and one short row of each 2g.
+constexpr std::uint32_t kato_device_of(std::uint32_t grid_row, std::uint32_t device_count) {
+  const std::uint32_t place = grid_row % (2 * device_count);
+  return place < device_count ? place : 2 * device_count - place - 1;
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,215 @@
+"""What `starling knn` refuses and what a refusal leaves behind; how it is used, what it shows, and how
+much memory it takes. Run by ctest with the program's path as the only argument."""
+
+import os
+import pty
+import resource
+import signal
+import subprocess
+import unittest
+
+import numpy
+
+from knn_program import PATIENCE_S, PROGRAM, KnnTest
+
+MIB = 1 << 20
+
+
+def limit_file_size(size):
+    """For a child: a file may not grow further, as on a full disk."""
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    return limit
+
+
+class BadEndTest(KnnTest):
+    def refused(self, *arguments, **options):
+        """The one sentence; the old results stay, and nothing else is left."""
+        out = self.write("out.csv", "old")
+        done = self.knn(*arguments, "--out", out, "--out-ids", self.folder / "ids.npy", status=1,
+                        **options)
+        self.assertEqual(out.read_text(), "old")
+        self.assertFalse((self.folder / "ids.npy").exists())
+        self.assertEqual([path for path in self.folder.iterdir() if path.suffix == ".partial"], [])
+        self.assertEqual(done.stdout, "")
+        sentence, empty = done.stderr.split("\n")
+        self.assertEqual(empty, "")
+        return sentence
+
+    def test_components_without_a_place_are_named(self):
+        large = "is beyond 2^56, the most that sums can bear"
+        cases = [("l2", "f4", numpy.nan, "is not a number"),
+                 ("l2", "f8", numpy.nan, "is not a number"),
+                 ("cosine", "f4", -numpy.inf, "is infinite"),
+                 ("cosine", "f8", numpy.inf, "is infinite"),
+                 ("inner-product", "f4", 2.0 ** 57, large),
+                 ("pearson", "f8", 1e300, large),
+                 ("hellinger", "f4", -0.5,
+                  "is negative, which the Hellinger distance does not know")]
+        good = self.save("good.npy", numpy.ones((4, 3)))
+        for metric, dtype, component, why in cases:
+            rows = numpy.ones((70_000, 3), dtype)
+            rows[69_999, 1] = component
+            bad = self.save("bad.npy", rows)
+            for flags in (["--points", bad, "--queries", good],
+                          ["--points", good, "--queries", bad]):
+                self.assertEqual(
+                    self.refused(*flags, "--metric", metric),
+                    f"starling: {bad}: row 69999, column 1 (counted from 0) {why}")
+
+    def test_components_without_a_place_are_named_in_text(self):
+        bad = self.write("bad.csv", "x,y\n1,2\n\n3, -4\n")
+        self.assertEqual(
+            self.refused("--points", bad, "--graph", "--metric", "hellinger"),
+            f"starling: {bad}:4:3: the number is negative, which the Hellinger distance does not "
+            "know")
+
+    def test_bad_files_are_refused_by_name(self):
+        good = self.save("good.npy", numpy.ones((4, 3), "f4"))
+        whole = good.read_bytes()
+        cases = {
+            "cut.npy": (whole[:-1], "is truncated: its header promises 48 bytes"),
+            "long.npy": (whole + b"x", "goes on for 1 bytes behind its array"),
+            "short.fvecs": (b"\3\0\0\0aaaa", "is truncated, or its rows differ in dimension"),
+            "none.fvecs": (b"\0\0\0\0", "has vectors of no components"),
+            "empty.csv": (b"", "has no rows"),
+            "ragged.csv": (b"1,2,3\n4,5\n", ":2:4: the row has 2 fields, and the first one 3"),
+            "word.csv": (b"1,2,3\n4,five,6\n", ":2:3: 'five' is not a number"),
+            "other.csv": (b"1,2\n", f"its vectors have 2 components, and those of {good} 3"),
+            "vectors.json": (b"[[1,2,3]]", "its name tells no format"),
+        }
+        for name, (content, why) in cases.items():
+            with self.subTest(name):
+                bad = self.write(name, content)
+                sentence = self.refused("--points", good, "--queries", bad)
+                self.assertTrue(sentence.startswith(f"starling: {bad}"), sentence)
+                self.assertIn(why, sentence)
+
+    def test_a_full_disk_is_one_sentence_and_the_old_file(self):
+        points = self.save("p.npy", self.integers(5000, 1))
+        flags = ["--points", points, "--graph", "-k", 9]
+        for name, flag in [("o.csv", "--out"), ("o.npy", "--out-ids"), ("o.ivecs", "--out-ids"),
+                           ("o.npy", "--out-distances"), ("o.fvecs", "--out-distances")]:
+            with self.subTest(name + flag):
+                out = self.write(name, "old")
+                done = self.knn(*flags, flag, out, status=1, preexec_fn=limit_file_size(100_000))
+                self.assertIn(f"starling: {out} cannot be written: File too large\n", done.stderr)
+                self.assertEqual(out.read_text(), "old")
+                self.assertFalse((self.folder / (name + ".partial")).exists())
+                (self.folder / "full").mkdir(exist_ok=True)
+                full = self.folder / "full" / name
+                if not full.is_symlink():
+                    full.symlink_to("/dev/full")
+                done = self.knn(*flags, flag, full, status=1)
+                self.assertRegex(done.stderr, f"^starling: {full} cannot be .*: No space left on "
+                                 "device\n$")
+
+    def test_results_appear_together_or_not_at_all(self):
+        points = self.save("p.npy", self.integers(5000, 1))
+        ids, distances = self.folder / "i.ivecs", self.folder / "d.npy"
+        self.knn("--points", points, "--graph", "-k", 9, "--out-ids", ids, "--out-distances",
+                 distances, status=1, preexec_fn=limit_file_size(250_000))
+        self.assertEqual(list(self.folder.iterdir()), [points])
+
+    def test_an_engine_or_method_that_is_not_there_is_said(self):
+        points = self.save("p.npy", self.integers(3, 1))
+        self.assertIn("--method sbq: the engine cpu does not know this method",
+                      self.refused("--points", points, "--graph", "--engine", "cpu", "--method",
+                                   "sbq"))
+
+
+class UsageTest(KnnTest):
+    def test_wrong_usage_is_2_and_names_the_flag(self):
+        points = self.save("p.npy", self.integers(3, 1))
+        given = ["--points", points]
+        out = ["--out", self.folder / "o.csv"]
+        cases = [
+            ([*out, "--graph"], "--points is required"),
+            ([*given, *out], "Add --queries FILE, or --graph"),
+            ([*given, "--graph"], "add --out, --out-ids, --out-distances or --out-votes"),
+            ([*given, *out, "--graph", "--queries", points], "excludes"),
+            ([*given, *out, "--graph", "-k", 0], "--k: "),
+            ([*given, *out, "--graph", "-k", 2049], "--k: "),
+            ([*given, *out, "--graph", "--metric", "l1"], "--metric: "),
+            ([*given, *out, "--graph", "--method", "lsh"], "--method: "),
+            ([*given, *out, "--graph", "--vote"], "add --labels FILE"),
+            ([*given, *out, "--graph", "--labels", points], "--labels: nothing votes"),
+            ([*given, "--graph", "--out", "o.npy"], "--out: o.npy: this is written as CSV"),
+            ([*given, "--graph", "--out-ids", "o.fvecs"],
+             "--out-ids: o.fvecs: its name tells no format; .npy and .ivecs are written"),
+            ([*given, "--graph", "--out-distances", "o.csv"], "--out-distances: o.csv: "),
+            ([*given, "--graph", "--labels", points, "--out-votes", "o.ivecs"],
+             "--out-votes: o.ivecs: its name tells no format; .npy and .csv are written"),
+            ([*given, "--graph", "--out-ids", "o.npy", "--out-distances", "o.npy"],
+             "o.npy: two results cannot be written to one file"),
+            ([*given, "--graph", "--out-ids", "o.npy", "--out-distances", "./o.npy"],
+             "./o.npy: two results cannot be written to one file"),
+            ([*given, "--graph", "--labels", points, "--out", "-", "--out-votes", "-"],
+             "-: two results cannot be written to one file"),
+        ]
+        for flags, sentence in cases:
+            with self.subTest(sentence):
+                done = self.knn(*flags, status=2, cwd=self.folder)
+                self.assertIn(sentence, done.stderr)
+                self.assertEqual(list(self.folder.iterdir()), [points])
+
+    def test_flags_may_stand_in_the_environment(self):
+        points = self.save("p.npy", self.integers(3, 1))
+        done = self.knn("--graph", "--out", "-", "-k", "1",
+                        env={**os.environ, "STARLING_KNN_POINTS": str(points)})
+        self.assertEqual(len(done.stdout.splitlines()), 4)
+
+    def test_progress_is_for_terminals(self):
+        points = self.save("p.npy", self.integers(300, 3))
+        flags = [PROGRAM, "knn", "--points", points, "--graph", "--out", "/dev/null"]
+        terminal, other_end = pty.openpty()
+        subprocess.run(list(map(str, flags)), stderr=other_end, check=True, timeout=PATIENCE_S)
+        os.close(other_end)
+        self.assertIn(b"reading 300 rows [####", os.read(terminal, 1 << 16))
+        os.close(terminal)
+        done = self.knn(*flags[2:])
+        self.assertTrue(done.stderr.startswith("knn: 300 queries, 10 neighbours each, of 300 points "
+                                               "with 3 components by l2; answered by "), done.stderr)
+
+
+@unittest.skipIf("STARLING_SANITIZE" in os.environ, "sanitizers take memory of their own")
+class MemoryTest(KnnTest):
+    def peak_bytes(self, *arguments):
+        # A process starts with its parent's peak, so the parent must be a small one.
+        measure = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
+                   "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
+        done = subprocess.run(["/usr/bin/python3", "-c", measure, PROGRAM, "knn",
+                               *map(str, arguments)], capture_output=True, text=True,
+                              timeout=PATIENCE_S)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return int(done.stdout) * 1024
+
+    def test_points_that_do_not_fit_are_one_sentence(self):
+        points = self.folder / "p.npy"
+        with open(points, "wb") as file:
+            numpy.lib.format.write_array_header_1_0(
+                file, {"descr": "|u1", "fortran_order": False, "shape": (1 << 22, 1 << 10)})
+            file.truncate(file.tell() + (1 << 32))  # a hole, which takes no room on the disk
+        limit = 6 << 30  # of the 16 GiB that it takes as float32
+        done = self.knn(
+            "--points", points, "--graph", "--out", self.folder / "o.csv", status=1,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        self.assertEqual(done.stderr, f"starling: {points}: its vectors do not fit into memory; split "
+                         "the file and merge the lists by distance\n")
+        self.assertEqual(list(self.folder.iterdir()), [points])
+
+    def test_more_queries_than_a_batch_take_no_more_memory(self):
+        points = self.save("p.npy", self.integers(40, 1))
+        out = self.folder / "o.ivecs"
+        out.symlink_to("/dev/null")
+        peaks = []
+        for count in (70_000, 500_000):  # 160 MB of lists
+            queries = self.write("q.csv", "".join(f"{row % 97}\n" for row in range(count)))
+            peaks.append(self.peak_bytes("--points", points, "--queries", queries, "-k", 40,
+                                         "--out-ids", out))
+        self.assertLess(peaks[1], peaks[0] + 20 * MIB)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,44 @@
+"""`starling knn` as the tests start it, in a directory of their own."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy
+
+PROGRAM = sys.argv.pop()
+PATIENCE_S = 120  # how long anything may take before its test fails
+
+
+class KnnTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.random = numpy.random.default_rng(7)
+
+    def save(self, name, array):
+        path = self.folder / name
+        numpy.save(path, array)
+        return path
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def knn(self, *arguments, status=0, **options):
+        done = subprocess.run([PROGRAM, "knn", *map(str, arguments)], capture_output=True,
+                              text=True, timeout=PATIENCE_S, **options)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def arrays(self, *arguments):
+        ids, distances = self.folder / "ids.npy", self.folder / "distances.npy"
+        self.knn(*arguments, "--out-ids", ids, "--out-distances", distances)
+        return numpy.load(ids), numpy.load(distances)
+
+    def integers(self, *shape):
+        return self.random.integers(-9, 10, size=shape)

@@ -1,0 +1,294 @@
+"""`starling knn` as a program, against NumPy: lists, graphs and votes, files read and written. Run by
+ctest with the program's path as the only argument."""
+
+import subprocess
+import unittest
+
+import numpy
+
+from knn_program import KnnTest
+
+NO_LABEL = numpy.iinfo(numpy.int64).min
+
+
+def write_vecs(path, rows):
+    """.fvecs, .ivecs or .bvecs, by the type of the rows."""
+    with open(path, "wb") as file:
+        for row in rows:
+            file.write(numpy.int32(len(row)).tobytes() + row.tobytes())
+
+
+def read_vecs(path, dtype):
+    words = numpy.fromfile(path, dtype="<i4")
+    rows = words.reshape(-1, words[0] + 1)
+    assert (rows[:, 0] == words[0]).all()
+    return rows[:, 1:].copy().view(dtype)
+
+
+def brute_force(points, queries, k, excluded=None):
+    """Ids and squared distances of integers, in integer arithmetic; ties by the smaller id."""
+    ids, squares = [], []
+    for number, query in enumerate(queries.astype(numpy.int64)):
+        square = ((points.astype(numpy.int64) - query) ** 2).sum(axis=1)
+        order = numpy.lexsort((numpy.arange(len(points)), square))
+        if excluded is not None:
+            order = order[order != excluded[number]]
+        ids.append(order[:k])
+        squares.append(square[order[:k]])
+    return numpy.array(ids), numpy.array(squares)
+
+
+def majority(labels, distances):
+    """Most votes, then the least sum of distances, then the smallest label."""
+    sums = {}
+    for label, distance in zip(labels, distances):
+        count, total = sums.get(label, (0, 0.0))
+        sums[label] = (count + 1, total + distance)
+    return min(sums, key=lambda label: (-sums[label][0], sums[label][1], label))
+
+
+def distances_by_definition(metric, points, queries):
+    x, y = queries.astype(float)[:, None], points.astype(float)[None]
+    if metric == "l2":
+        return numpy.sqrt(((x - y) ** 2).sum(axis=2))
+    if metric == "hellinger":
+        return numpy.sqrt(((numpy.sqrt(x) - numpy.sqrt(y)) ** 2).sum(axis=2) / 2)
+    if metric == "pearson":
+        x, y = x - x.mean(axis=2, keepdims=True), y - y.mean(axis=2, keepdims=True)
+    dots = (x * y).sum(axis=2)
+    if metric == "inner-product":
+        return -dots
+    return 1 - dots / numpy.sqrt((x ** 2).sum(axis=2) * (y ** 2).sum(axis=2))
+
+
+class ListsTest(KnnTest):
+    def test_lists_are_those_of_integer_arithmetic(self):
+        points, queries = self.integers(300, 5), self.integers(40, 5)
+        ids, distances = self.arrays("--points", self.save("p.npy", points.astype("f4")),
+                                     "--queries", self.save("q.npy", queries.astype("f4")),
+                                     "-k", 12)
+        expected_ids, expected_squares = brute_force(points, queries, 12)
+        self.assertEqual((ids.dtype, distances.dtype), (numpy.int64, numpy.float64))
+        numpy.testing.assert_array_equal(ids, expected_ids)
+        numpy.testing.assert_array_equal(distances, numpy.sqrt(expected_squares))
+
+    def test_the_graph_leaves_each_point_itself_out_and_not_its_equals(self):
+        points = self.integers(150, 2)  # many of them equal
+        ids, distances = self.arrays("--points", self.save("p.npy", points), "--graph", "-k", 7)
+        expected_ids, expected_squares = brute_force(points, points, 7, range(len(points)))
+        numpy.testing.assert_array_equal(ids, expected_ids)
+        numpy.testing.assert_array_equal(distances, numpy.sqrt(expected_squares))
+
+    def test_distances_are_the_metrics_of_float64_within_the_interval(self):
+        points = self.random.normal(size=(200, 24)).astype("f4")
+        queries = self.random.normal(size=(30, 24)).astype("f4")
+        for metric in ("l2", "cosine", "pearson", "hellinger", "inner-product"):
+            with self.subTest(metric):
+                p, q = (numpy.abs(points), numpy.abs(queries)) if metric == "hellinger" else (
+                    points, queries)
+                ids, distances = self.arrays(
+                    "--points", self.save("p.npy", p), "--queries", self.save("q.npy", q),
+                    "-k", 9, "--metric", metric)
+                true = distances_by_definition(metric, p, q)
+                numpy.testing.assert_allclose(
+                    distances, numpy.take_along_axis(true, ids, axis=1), rtol=1e-5, atol=1e-5)
+                numpy.testing.assert_allclose(
+                    distances, numpy.sort(true, axis=1)[:, :9], rtol=1e-5, atol=1e-5)
+                self.assertTrue((numpy.diff(distances, axis=1) >= 0).all())
+
+    def test_zero_and_constant_rows_have_no_direction(self):
+        points = self.save("p.npy", numpy.array([[0, 0, 0], [3, 3, 3], [1, 2, 3]], "f4"))
+        queries = self.save("q.npy", numpy.array([[0, 0, 0], [5, 7, 9]], "f4"))
+        flags = ["--points", points, "--queries", queries, "-k", 3]
+        ids, distances = self.arrays(*flags, "--metric", "cosine")
+        self.assertEqual(ids[0].tolist(), [0, 1, 2])
+        numpy.testing.assert_allclose(distances[0], [0, 0.5, 0.5], rtol=1e-6)
+        ids, distances = self.arrays(*flags, "--metric", "pearson")
+        self.assertEqual(ids.tolist(), [[0, 1, 2], [2, 0, 1]])
+        numpy.testing.assert_allclose(distances, [[0, 0, 0.5], [0, 0.5, 0.5]], rtol=1e-6)
+
+    def test_a_k_beyond_the_points_gives_short_lists(self):
+        points, queries = self.integers(3, 2), self.integers(5, 2)
+        flags = ["--points", self.save("p.npy", points), "--queries", self.save("q.npy", queries),
+                 "-k", 5]
+        ids, distances = self.arrays(*flags)
+        numpy.testing.assert_array_equal(ids[:, :3], brute_force(points, queries, 3)[0])
+        self.assertTrue((ids[:, 3:] == -1).all() and numpy.isinf(distances[:, 3:]).all())
+        lines = self.knn(*flags, "--out", "-").stdout.splitlines()
+        self.assertEqual(len(lines), 1 + 5 * 3)
+
+    def test_csv_and_arrays_say_the_same_to_the_bit(self):
+        points = self.save("p.npy", self.random.normal(size=(100, 8)).astype("f4"))
+        flags = ["--points", points, "--graph", "-k", 4]
+        ids, distances = self.arrays(*flags)
+        lines = self.knn(*flags, "--out", "-").stdout.splitlines()
+        self.assertEqual(lines[0], "query_id,rank,object_id,distance")
+        rows = [line.split(",") for line in lines[1:]]
+        self.assertEqual([(int(row[0]), int(row[1])) for row in rows],
+                         [(query, rank) for query in range(100) for rank in range(1, 5)])
+        numpy.testing.assert_array_equal([int(row[2]) for row in rows], ids.ravel())
+        numpy.testing.assert_array_equal([float(row[3]) for row in rows], distances.ravel())
+        self.assertTrue(all(row[3] == repr(float(row[3])).removesuffix(".0") for row in rows))
+
+    def test_no_queries_are_answered_too(self):
+        ids, distances = self.arrays(
+            "--points", self.save("p.npy", self.integers(3, 2)),
+            "--queries", self.save("q.npy", numpy.empty((0, 2), "f4")), "-k", 2)
+        self.assertEqual((ids.shape, distances.shape), ((0, 2), (0, 2)))
+
+    def test_no_points_leave_empty_lists(self):
+        ids, _ = self.arrays("--points", self.save("p.npy", numpy.empty((0, 2), "f4")),
+                             "--queries", self.save("q.npy", self.integers(2, 2)), "-k", 2)
+        self.assertEqual(ids.tolist(), [[-1, -1], [-1, -1]])
+
+
+class FilesTest(KnnTest):
+    def test_every_type_and_order_of_npy_gives_the_same_lists(self):
+        points, queries = self.random.integers(0, 100, (60, 6)), self.save(
+            "q.npy", self.random.integers(0, 100, (20, 6)).astype("f4"))
+        expected = self.arrays("--points", self.save("p.npy", points.astype("f4")), "--queries",
+                               queries)
+        for dtype in ("<f4", "<f8", "<f2", "u1", "i1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8",
+                      ">f4", ">f8", ">f2", ">i2", ">u4", ">i8"):
+            for order in "CF":
+                with self.subTest(dtype=dtype, order=order):
+                    path = self.save("p.npy", numpy.asarray(points, dtype, order))
+                    for ours, theirs in zip(self.arrays("--points", path, "--queries", queries),
+                                            expected):
+                        numpy.testing.assert_array_equal(ours, theirs)
+
+    def test_every_float16_is_the_number_that_numpy_takes_it_for(self):
+        halves = numpy.arange(1 << 16, dtype="u2").view("f2")
+        halves = halves[numpy.isfinite(halves)].reshape(-1, 1)
+        one = self.save("p.npy", numpy.ones((1, 1), "f4"))
+        _, distances = self.arrays("--points", one, "--queries", self.save("q.npy", halves), "-k",
+                                   1, "--metric", "inner-product")
+        numpy.testing.assert_array_equal(distances, -halves.astype("f8"))
+
+    def test_versions_of_npy(self):
+        points = self.integers(5, 2).astype("f4")
+        for version in ((1, 0), (2, 0), (3, 0)):
+            with open(self.folder / "p.npy", "wb") as file:
+                numpy.lib.format.write_array(file, points, version=version)
+            ids, _ = self.arrays("--points", self.folder / "p.npy", "--graph", "-k", 4)
+            numpy.testing.assert_array_equal(ids, brute_force(points, points, 4, range(5))[0])
+
+    def test_vecs_and_csv_are_read_as_npy_is(self):
+        points = self.random.integers(0, 100, (50, 7))
+        expected = self.arrays("--points", self.save("p.npy", points), "--graph", "-k", 5)
+        write_vecs(self.folder / "p.fvecs", points.astype("<f4"))
+        write_vecs(self.folder / "p.ivecs", points.astype("<i4"))
+        write_vecs(self.folder / "p.bvecs", points.astype("u1"))
+        numpy.savetxt(self.folder / "p.csv", points, delimiter=",", header="a,b,c,d,e,f,g")
+        numpy.savetxt(self.folder / "h.csv", points, delimiter=";", header="a;b;c;d;e;f;g",
+                      comments="", newline="\r\n")
+        numpy.savetxt(self.folder / "p.csv.gz", points, delimiter=",")
+        numpy.savetxt(self.folder / "p.txt", points)
+        for name in ("p.fvecs", "p.ivecs", "p.bvecs", "p.csv", "h.csv", "p.csv.gz", "p.txt"):
+            with self.subTest(name):
+                for ours, theirs in zip(
+                        self.arrays("--points", self.folder / name, "--graph", "-k", 5), expected):
+                    numpy.testing.assert_array_equal(ours, theirs)
+
+    def test_float32_as_text_is_the_same_number_again(self):
+        points = self.random.normal(size=(50, 3)).astype("f4")
+        text = "".join(",".join(map(str, row)) + "\n" for row in points)
+        for ours, theirs in zip(
+                self.arrays("--points", self.write("p.csv", text), "--graph", "-k", 5),
+                self.arrays("--points", self.save("p.npy", points), "--graph", "-k", 5)):
+            numpy.testing.assert_array_equal(ours, theirs)
+
+    def test_ivecs_and_fvecs_hold_what_npy_does(self):
+        points = self.save("p.npy", self.integers(4, 2))
+        flags = ["--points", points, "--graph", "-k", 6]
+        ids, distances = self.arrays(*flags)
+        self.knn(*flags, "--out-ids", self.folder / "i.ivecs", "--out-distances",
+                 self.folder / "d.fvecs")
+        numpy.testing.assert_array_equal(read_vecs(self.folder / "i.ivecs", "<i4"), ids)
+        numpy.testing.assert_array_equal(read_vecs(self.folder / "d.fvecs", "<f4"),
+                                         distances.astype("f4"))
+
+    def test_queries_of_unknown_number_make_a_whole_npy(self):
+        queries = self.integers(70_000, 1)  # more than one batch
+        points = self.integers(3, 1)
+        text = "x\n" + "".join(f"{row[0]}\n" for row in queries)
+        ids, _ = self.arrays("--points", self.save("p.npy", points), "--queries",
+                             self.write("q.csv", text), "-k", 2)
+        self.assertEqual(ids.shape, (70_000, 2))
+        numpy.testing.assert_array_equal(ids[65_530:65_550],
+                                         brute_force(points, queries[65_530:65_550], 2)[0])
+
+    def test_a_graph_of_several_batches_leaves_each_point_itself_out(self):
+        points = numpy.arange(3000).reshape(3000, 1)
+        ids, _ = self.arrays("--points", self.save("p.npy", points), "--graph", "-k", 2048)
+        numpy.testing.assert_array_equal(ids[1, :2], [0, 2])
+        numpy.testing.assert_array_equal(ids[2500, :4], [2499, 2501, 2498, 2502])
+        self.assertFalse((ids == points).any())
+
+    def test_results_are_compressed_as_their_name_says(self):
+        points = self.save("p.npy", self.integers(20, 2))
+        text = self.knn("--points", points, "--graph", "--out", "-").stdout
+        self.knn("--points", points, "--graph", "--out", self.folder / "l.csv.gz")
+        done = subprocess.run(["gzip", "-dc", self.folder / "l.csv.gz"], capture_output=True,
+                              text=True, check=True)
+        self.assertEqual(done.stdout, text)
+
+
+class VoteTest(KnnTest):
+    def classes(self, count):
+        """Points of five Gaussian classes, on a lattice, so that distances are exact."""
+        labels = self.random.integers(0, 5, count) * 10 - 20
+        centres = self.random.integers(-40, 41, (5, 4))
+        points = centres[labels // 10 + 2] + numpy.round(self.random.normal(0, 12, (count, 4)))
+        return points.astype("f4"), labels
+
+    def test_votes_are_those_of_another_classifier(self):
+        points, labels = self.classes(900)
+        known, new = points[:800], points[800:]
+        flags = ["--points", self.save("p.npy", known), "--queries", self.save("q.npy", new),
+                 "--labels", self.save("l.npy", labels[:800])]
+        for k in (1, 2, 4, 7, 16):
+            with self.subTest(k=k):
+                ids, squares = brute_force(known, new, k)
+                expected = [majority(labels[row], numpy.sqrt(square))
+                            for row, square in zip(ids, squares)]
+                out = self.folder / "votes.npy"
+                self.knn(*flags, "-k", k, "--out-votes", out)
+                votes = numpy.load(out)
+                self.assertEqual(votes.dtype, numpy.int64)
+                numpy.testing.assert_array_equal(votes, expected)
+                self.assertGreater((votes == labels[800:]).mean(), 0.7)
+
+    def test_votes_go_where_they_are_wanted(self):
+        points = self.save("p.npy", numpy.array([[0], [1], [10], [11]]))
+        queries = self.save("q.npy", numpy.array([[0.25], [10.75]]))
+        labels = self.write("l.csv", "class\n3\n3\n-4\n-4\n")
+        flags = ["--points", points, "--queries", queries, "--labels", labels, "-k", 2]
+        self.assertEqual(self.knn(*flags, "--vote", "--out", "-").stdout,
+                         "query_id,label\n0,3\n1,-4\n")
+        self.knn(*flags, "--out", self.folder / "l.csv.out", "--out-votes", self.folder / "v.csv")
+        self.assertEqual((self.folder / "v.csv").read_text(), "query_id,label\n0,3\n1,-4\n")
+        self.assertEqual((self.folder / "l.csv.out").read_text().splitlines()[1], "0,1,0,0.25")
+
+    def test_a_point_without_neighbours_gets_no_label(self):
+        points = self.save("p.npy", numpy.array([[1.5]]))
+        labels = self.save("l.npy", numpy.array([5], "u1"))
+        flags = ["--points", points, "--graph", "--labels", labels]
+        self.assertEqual(self.knn(*flags, "--vote", "--out", "-").stdout, "query_id,label\n0,\n")
+        self.knn(*flags, "--out-votes", self.folder / "v.npy")
+        self.assertEqual(numpy.load(self.folder / "v.npy").tolist(), [NO_LABEL])
+
+    def test_labels_are_as_many_as_points(self):
+        for points in (self.save("p.npy", self.integers(3, 2)),
+                       self.write("p.csv", "1,2\n3,4\n5,6\n")):
+            labels = self.write("l.csv", "1\n2\n")
+            out = self.folder / "v.npy"
+            done = self.knn("--points", points, "--graph", "--labels", labels, "--out-votes", out,
+                            status=1)
+            self.assertEqual(done.stderr, f"starling: {labels}: has 2 labels, and {points} 3 rows; "
+                             "each row has one\n")
+            self.assertFalse(out.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,42 @@
+// Binary files of vectors made by a test, byte by byte, on a machine whose bytes come least first.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace starling::sim {
+
+template <class Number>
+std::string bytes_of(const std::vector<Number>& numbers) {
+  return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)};
+}
+
+/// The magic, a version, the length of the header and the header as it is.
+inline std::string npy_start(std::string_view header, char version = 1) {
+  std::string text = "\x93NUMPY";
+  text += {version, '\0'};
+  const auto length = static_cast<std::uint32_t>(header.size());
+  text += bytes_of(std::vector<std::uint32_t>{length}).substr(0, version == 1 ? 2 : 4);
+  return text.append(header);
+}
+
+/// As NumPy writes it, but for the padding.
+inline std::string npy(std::string_view type, std::string_view shape, std::string_view data,
+                       std::string_view fortran_order = "False") {
+  std::string header = "{'descr': '";
+  header.append(type).append("', 'fortran_order': ").append(fortran_order);
+  header.append(", 'shape': ").append(shape).append(", }");
+  while ((header.size() + 11) % 64 != 0) header += ' ';
+  return npy_start(header + '\n').append(data);
+}
+
+/// A row of .fvecs, .bvecs or .ivecs.
+template <class Number>
+std::string vecs_row(const std::vector<Number>& numbers) {
+  return bytes_of(std::vector<std::int32_t>{static_cast<std::int32_t>(numbers.size())}) +
+         bytes_of(numbers);
+}
+
+}  // namespace starling::sim

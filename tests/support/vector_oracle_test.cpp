@@ -1,0 +1,235 @@
+// The oracle of vectors against cases worked out by hand, against integers, and against the
+// interval that docs/decisions/0006-vector-sums.md proves.
+#include "tests/support/vector_oracle.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <tuple>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/random.hpp"
+
+namespace starling::test {
+namespace {
+
+using ::testing::ElementsAre;
+using Row = std::vector<float>;
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float smallest = std::numeric_limits<float>::denorm_min();
+
+float l2_score(const Row& x, const Row& y) {
+  return vector_oracle_score(Metric::l2, x, y);
+}
+
+float inner_score(const Row& x, const Row& y) {
+  return vector_oracle_score(Metric::inner_product, x, y);
+}
+
+TEST(VectorOracleScore, IsTheSumOfSquaresForEveryMetricButTheInnerProduct) {
+  for (const Metric metric : {Metric::l2, Metric::cosine, Metric::pearson, Metric::hellinger})
+    EXPECT_EQ(vector_oracle_score(metric, Row{1, 5, -2}, Row{4, 1, 0}), 29);
+  EXPECT_EQ(inner_score({1, 5, -2}, {4, 1, 3}), -3);
+}
+
+TEST(VectorOracleScore, AddsComponentAfterComponent) {
+  // 2^24 + 1 is no float32: the ones vanish behind it and count in front of it.
+  EXPECT_EQ(l2_score({4096, 1, 1}, {0, 0, 0}), 0x1p24f);
+  EXPECT_EQ(l2_score({1, 1, 4096}, {0, 0, 0}), 0x1p24f + 2);
+  EXPECT_EQ(inner_score({4096, 1, 1}, {4096, 1, 1}), -0x1p24f);
+  EXPECT_EQ(inner_score({1, 1, 4096}, {1, 1, 4096}), -(0x1p24f + 2));
+}
+
+TEST(VectorOracleScore, RoundsASquareTogetherWithItsSum) {
+  // (1 + 2^-12)^2 = 1 + 2^-11 + 2^-24: rounded alone it loses its last bit.
+  const float one_and_a_bit = 1 + 0x1p-12f;
+  EXPECT_EQ(inner_score({-1, one_and_a_bit}, {1, one_and_a_bit}), -(0x1p-11f + 0x1p-24f));
+  EXPECT_EQ(l2_score({0x1p-12f, one_and_a_bit}, {0, 0}), 1 + 0x1p-11f + 0x1p-23f);
+}
+
+TEST(VectorOracleScore, KeepsSubnormals) {
+  EXPECT_EQ(inner_score({-smallest}, {1}), smallest);
+  EXPECT_EQ(inner_score({smallest, smallest}, {1, 2}), -3 * smallest);
+  EXPECT_EQ(l2_score({0x1p-70f}, {0}), 0x1p-140f);
+  // The difference of two normal numbers is subnormal, and not zero.
+  const float normal = std::numeric_limits<float>::min();
+  EXPECT_EQ(inner_score({std::nextafter(normal, 1.0f) - normal}, {1}), -smallest);
+}
+
+TEST(VectorOracleScore, IsNeverMinusZero) {
+  EXPECT_FALSE(std::signbit(inner_score({0}, {1})));
+  EXPECT_FALSE(std::signbit(inner_score({-0.0f}, {1})));
+  EXPECT_FALSE(std::signbit(inner_score({1, -1}, {1, 1})));
+  EXPECT_FALSE(std::signbit(inner_score({-smallest}, {smallest})));
+  EXPECT_FALSE(std::signbit(l2_score({0}, {-0.0f})));
+}
+
+TEST(VectorOracleScore, IsFiniteAtTheLargestComponents) {
+  const Row high(dimension_max, component_max);
+  const Row low(dimension_max, -component_max);
+  EXPECT_EQ(l2_score(high, low), 0x1p126f);
+  EXPECT_EQ(inner_score(high, high), -0x1p124f);
+  EXPECT_EQ(inner_score(high, low), 0x1p124f);
+}
+
+TEST(VectorOracle, SortsByScoreThenRow) {
+  const Row corpus{3, -1, 1, -2, 1};
+  const Row queries{0, 2};
+  EXPECT_THAT(vector_oracle(Metric::l2, {corpus, 1}, {queries, 1}, 3, no_row),
+              ElementsAre(VectorNeighbor{1, 1}, VectorNeighbor{1, 2}, VectorNeighbor{1, 4},
+                          VectorNeighbor{1, 0}, VectorNeighbor{1, 2}, VectorNeighbor{1, 4}));
+}
+
+TEST(VectorOracle, RanksLargeInnerProductsFirst) {
+  const Row corpus{1, 0, 0, 1, -1, -1, 2, 2};
+  const Row query{3, 1};
+  EXPECT_THAT(vector_oracle(Metric::inner_product, {corpus, 2}, {query, 2}, 4, no_row),
+              ElementsAre(VectorNeighbor{-8, 3}, VectorNeighbor{-3, 0}, VectorNeighbor{-1, 1},
+                          VectorNeighbor{4, 2}));
+}
+
+TEST(VectorOracle, FillsShortLists) {
+  const Row corpus{5};
+  const Row queries{5, 7};
+  EXPECT_THAT(vector_oracle(Metric::l2, {corpus, 1}, {queries, 1}, 2, no_row),
+              ElementsAre(VectorNeighbor{0, 0}, VectorNeighbor{infinity, no_row},
+                          VectorNeighbor{4, 0}, VectorNeighbor{infinity, no_row}));
+  EXPECT_THAT(vector_oracle(Metric::l2, {Row{}, 1}, {Row{7}, 1}, 1, no_row),
+              ElementsAre(VectorNeighbor{infinity, no_row}));
+}
+
+TEST(VectorOracle, LeavesOutARowThatIsTheQueryAndNotItsEqual) {
+  const Row corpus{5, 5, 9};
+  const Row queries{5, 9};
+  EXPECT_THAT(vector_oracle(Metric::l2, {corpus, 1}, {queries, 1}, 2, 1),
+              ElementsAre(VectorNeighbor{0, 0}, VectorNeighbor{16, 2}, VectorNeighbor{16, 0},
+                          VectorNeighbor{16, 1}));
+}
+
+/// Integers so small that float32 holds every sum: the lists are those of integer arithmetic.
+TEST(VectorOracle, EqualsIntegerArithmetic) {
+  for (const std::uint64_t seed : seeds(5)) {
+    SCOPED_TRACE(replay_hint(seed));
+    Random random(seed);
+    constexpr std::uint32_t dimension = 7;
+    std::vector<float> corpus(60 * dimension);
+    std::vector<float> queries(9 * dimension);
+    for (auto* rows : {&corpus, &queries})
+      for (float& component : *rows) component = static_cast<float>(random.between(-3, 3));
+    for (const Metric metric : {Metric::l2, Metric::inner_product}) {
+      const auto lists = vector_oracle(metric, {corpus, dimension}, {queries, dimension}, 60, 11);
+      for (std::size_t query = 0; query < 9; ++query) {
+        std::vector<std::tuple<std::int64_t, VectorRow>> expected;
+        for (std::size_t row = 0; row < 60; ++row) {
+          if (row == 11 + query) continue;
+          std::int64_t score = 0;
+          for (std::size_t j = 0; j < dimension; ++j) {
+            const auto x = static_cast<std::int64_t>(queries[query * dimension + j]);
+            const auto y = static_cast<std::int64_t>(corpus[row * dimension + j]);
+            score += metric == Metric::l2 ? (x - y) * (x - y) : -x * y;
+          }
+          expected.emplace_back(score, static_cast<VectorRow>(row));
+        }
+        std::ranges::sort(expected);
+        for (std::size_t rank = 0; rank < 59; ++rank) {
+          const VectorNeighbor& neighbor = lists[query * 60 + rank];
+          EXPECT_EQ(neighbor.score, static_cast<float>(std::get<0>(expected[rank])));
+          EXPECT_EQ(neighbor.row, std::get<1>(expected[rank]));
+        }
+        EXPECT_EQ(lists[query * 60 + 59].row, no_row);
+      }
+    }
+  }
+}
+
+// The interval of docs/decisions/0006-vector-sums.md. The true sum is taken in long double, whose
+// own error, below (d + 3) of its epsilons, is a 2^30th of the interval and added to it.
+
+long double relative_bound(std::size_t roundings) {
+  const long double nu = static_cast<long double>(roundings) * 0x1p-24L;
+  return nu / (1 - nu) +
+         static_cast<long double>(roundings + 3) * std::numeric_limits<long double>::epsilon();
+}
+
+struct TrueSum {
+  long double sum = 0;
+  long double magnitude = 0;  ///< of the terms without their signs
+};
+
+TrueSum true_sum(Metric metric, const Row& x, const Row& y) {
+  TrueSum result;
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    const long double a = x[j];
+    const long double b = y[j];
+    const long double term = metric == Metric::inner_product ? -a * b : (a - b) * (a - b);
+    result.sum += term;
+    result.magnitude += std::fabs(term);
+  }
+  return result;
+}
+
+/// How much of the interval the score's error takes, which is at most 1.
+long double share_of_interval(Metric metric, const Row& x, const Row& y) {
+  const TrueSum truth = true_sum(metric, x, y);
+  const std::size_t roundings = x.size() + (metric == Metric::inner_product ? 0 : 2);
+  const long double interval =
+      relative_bound(roundings) * truth.magnitude + static_cast<long double>(x.size()) * 0x1p-149L;
+  return std::fabs(vector_oracle_score(metric, x, y) - truth.sum) / interval;
+}
+
+using Draw = std::function<float(Random&)>;
+
+/// Any of the exponents from `low` to `high`, any sign.
+Draw of_exponents(int low, int high) {
+  return [=](Random& random) {
+    const double magnitude =
+        std::ldexp(1 + random.unit(), static_cast<int>(random.between(low, high)));
+    return static_cast<float>(random.chance(0.5) ? magnitude : -magnitude);
+  };
+}
+
+TEST(VectorOracleInterval, HoldsTheTrueSum) {
+  const std::vector<Draw> draws{
+      [](Random& random) { return static_cast<float>(random.normal()); },
+      [](Random& random) { return static_cast<float>(1000 + random.unit()); },
+      of_exponents(-149, -127),  // subnormal components
+      of_exponents(-76, -73),    // subnormal squares
+      of_exponents(54, 55),      // near 2^56
+      of_exponents(-149, 55),
+  };
+  for (const std::uint64_t seed : seeds(3)) {
+    SCOPED_TRACE(replay_hint(seed));
+    Random random(seed);
+    for (const std::size_t dimension : {1u, 2u, 3u, 31u, 128u, 1000u, dimension_max})
+      for (std::size_t draw = 0; draw < draws.size(); ++draw)
+        for (int repeat = 0; repeat < 20; ++repeat) {
+          Row x(dimension);
+          Row y(dimension);
+          for (auto* row : {&x, &y})
+            for (float& component : *row) component = draws[draw](random);
+          for (const Metric metric : {Metric::l2, Metric::inner_product})
+            EXPECT_LE(share_of_interval(metric, x, y), 1)
+                << name_of(metric) << ", dimension " << dimension << ", draw " << draw;
+        }
+  }
+}
+
+TEST(VectorOracleInterval, IsNearlyReachedAndSoNotTooWide) {
+  // Each of 4095 ones is rounded away behind 2^24.
+  Row x(dimension_max, 1);
+  x[0] = 4096;
+  const long double l2 = share_of_interval(Metric::l2, x, Row(dimension_max, 0));
+  EXPECT_GT(l2, 0.99L);
+  EXPECT_LE(l2, 1);
+  const long double inner = share_of_interval(Metric::inner_product, x, x);
+  EXPECT_GT(inner, 0.99L);
+  EXPECT_LE(inner, 1);
+}
+
+}  // namespace
+}  // namespace starling::test

@@ -1,0 +1,56 @@
+// One search held against the oracle: whole lists, bit for bit, by every method that the searcher
+// supports.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "knn/vector_searcher.hpp"
+#include "tests/support/random.hpp"
+#include "tests/vectors/rows.hpp"
+
+namespace starling::test {
+
+struct Trial {
+  Metric metric = Metric::l2;
+  RowShape shape = RowShape::uniform;
+  std::uint32_t rows = 0;
+  std::uint32_t dimension = 1;
+  std::uint32_t queries = 1;
+  std::uint32_t k = 1;
+  bool is_graph = false;  ///< the queries are rows of the corpus, from one in its middle on
+};
+
+std::string describe(const Trial& trial);
+
+/// Prepared rows to search among and for.
+struct Question {
+  Metric metric = Metric::l2;
+  std::uint32_t dimension = 1;
+  std::uint32_t k = 1;
+  VectorRow first_self = no_row;
+  std::vector<float> corpus = {};
+  std::vector<float> queries = {};
+
+  VectorsView corpus_view() const { return {corpus, dimension}; }
+  VectorsView queries_view() const { return {queries, dimension}; }
+};
+
+Question draw_question(const Trial& trial, Random& random);
+
+/// What the searcher, whose corpus is the question's, answers by one method.
+std::vector<VectorNeighbor> search_all(VectorSearcher& searcher, const Question& question,
+                                       SearchMethod method = SearchMethod::automatic);
+
+std::vector<SearchMethod> supported_methods(const VectorSearcher& searcher);
+
+/// Reports the first entry whose score or row differs by a bit.
+void expect_same_lists(std::span<const VectorNeighbor> lists,
+                       std::span<const VectorNeighbor> expected, std::uint32_t k);
+
+/// Draws a question, has the searcher take its corpus, and compares all it answers.
+void expect_exact(VectorSearcher& searcher, const Trial& trial, std::uint64_t seed = 1);
+
+}  // namespace starling::test
