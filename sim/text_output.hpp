@@ -33,8 +33,8 @@ class TextOutput {
   /// Puts other bytes in place of the first ones that were written; of plain files alone.
   void rewrite_start(std::string_view text);
 
-  /// Writes all that belongs to the file. What can fail for want of room is behind it; where several
-  /// files are to appear together, each is finished before the first is closed.
+  /// Writes all that belongs to the file. What can fail for want of room is behind it; where
+  /// several files are to appear together, each is finished before the first is closed.
   void finish();
 
   /// Finishes the file and lets it appear.
