@@ -33,7 +33,7 @@ TEST(DeviceError, ARefusedCallIsNot) {
 TEST(DeviceError, ItsSentenceSaysWhatHelpsAgainstFullMemory) {
   const DeviceError error(cudaErrorMemoryAllocation, std::source_location::current());
   EXPECT_THAT(error.what(), HasSubstr("cudaErrorMemoryAllocation"));
-  EXPECT_THAT(error.what(), HasSubstr("remove objects or queries"));
+  EXPECT_THAT(error.what(), HasSubstr("use fewer objects, queries or vectors at a time"));
 }
 
 }  // namespace
