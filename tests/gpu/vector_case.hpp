@@ -3,15 +3,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "gpu/gpu_engine.hpp"
+#include "gpu/vector_method.hpp"
 #include "gpu/vector_searcher.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/vector_oracle.hpp"
 
 namespace starling::gpu {
 
@@ -22,37 +25,56 @@ struct Case {
   std::vector<float> queries;
   std::uint32_t k = 1;
   VectorRow first_self = no_row;
+  VectorRow first_row = 0;                           ///< of a method: what row 0 is called
+  std::uint64_t bytes_max = std::uint64_t{1} << 30;  ///< of a method
 
   VectorsView rows_view() const { return {rows, dimension}; }
   VectorsView queries_view() const { return {queries, dimension}; }
 };
 
-inline float score_of(Metric metric, std::span<const float> x, std::span<const float> y) {
-  float sum = 0;
-  for (std::size_t j = 0; j < x.size(); ++j) {
-    const float t = x[j] - y[j];
-    sum = metric == Metric::inner_product ? std::fma(x[j], y[j], sum) : std::fma(t, t, sum);
-  }
-  return metric == Metric::inner_product ? 0.0f - sum : sum;
+inline Metric metric_of(bool is_dot) {
+  return is_dot ? Metric::inner_product : Metric::l2;
 }
 
 inline std::vector<VectorNeighbor> expected_list(const Case& c, std::uint32_t query) {
-  constexpr float infinity = std::numeric_limits<float>::infinity();
-  std::vector<VectorNeighbor> all;
-  for (VectorRow row = 0; row < c.rows_view().rows(); ++row)
-    if (c.first_self == no_row || row != c.first_self + query)
-      all.push_back({score_of(c.metric, c.rows_view().row(row), c.queries_view().row(query)), row});
-  const std::size_t kept = std::min<std::size_t>(c.k, all.size());
-  std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept), all.end());
-  all.resize(c.k, {infinity, no_row});
-  std::fill(all.begin() + static_cast<std::ptrdiff_t>(kept), all.end(),
-            VectorNeighbor{infinity, no_row});
-  return all;
+  const VectorRow self = c.first_self == no_row ? no_row : c.first_self + query - c.first_row;
+  auto list = test::vector_oracle(c.metric, c.rows_view(),
+                                  {c.queries_view().row(query), c.dimension}, c.k, self);
+  for (VectorNeighbor& neighbor : list)
+    if (neighbor.row != no_row) neighbor.row += c.first_row;
+  return list;
+}
+
+/// Compares bits of up to `checked` queries, spread over all.
+inline void expect_lists(const Case& c, std::span<const VectorNeighbor> lists,
+                         std::uint32_t checked) {
+  const std::uint32_t count = c.queries_view().rows();
+  const std::uint32_t step = std::max(count / checked, 1u);
+  for (std::uint32_t query = 0; query < count; query += step) {
+    // The last ones are as telling as the first.
+    const std::uint32_t asked = query + step < count ? query : count - 1;
+    const auto expected = expected_list(c, asked);
+    for (std::uint32_t rank = 0; rank < c.k; ++rank) {
+      const VectorNeighbor& found = lists[std::size_t{asked} * c.k + rank];
+      ASSERT_TRUE(found == expected[rank] &&
+                  std::signbit(found.score) == std::signbit(expected[rank].score))
+          << "query " << asked << " of " << count << ", rank " << rank << ": row " << found.row
+          << " at " << found.score << ", not " << expected[rank].row << " at "
+          << expected[rank].score << "; rows " << c.rows_view().rows() << ", dimension "
+          << c.dimension << ", k " << c.k << ", " << name_of(c.metric);
+    }
+  }
 }
 
 inline std::vector<float> uniform(test::Random& random, std::size_t count) {
   std::vector<float> values(count);
   for (float& value : values) value = static_cast<float>(random.unit() * 2 - 1);
+  return values;
+}
+
+inline std::vector<float> normal(test::Random& random, std::size_t count, double mean) {
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(random.normal() + mean);
   return values;
 }
 
@@ -62,21 +84,52 @@ inline std::vector<float> integers(test::Random& random, std::size_t count, std:
   return values;
 }
 
+/// By a searcher, over lists that hold something else before.
+inline std::vector<VectorNeighbor> lists_of(VectorSearcher& searcher, const Case& c,
+                                            SearchMethod method = SearchMethod::automatic) {
+  VectorSearch search;
+  search.queries = c.queries_view();
+  search.k = c.k;
+  search.first_self = c.first_self;
+  search.method = method;
+  std::vector<VectorNeighbor> lists(std::size_t{search.queries.rows()} * c.k, {-1, 12345});
+  searcher.search(search, lists);
+  return lists;
+}
+
+using MakeMethod = std::unique_ptr<VectorMethod> (*)(DeviceMemory& memory, std::uint64_t bytes_max);
+
+/// By a method itself, likewise; it takes no more than it may, or than `bytes_least`.
+inline std::vector<VectorNeighbor> lists_of(MakeMethod make, const Case& c,
+                                            std::uint64_t bytes_least) {
+  DeviceMemory memory(~std::uint64_t{0});
+  const Stream stream;
+  DeviceBuffer<float> rows(memory, std::max<std::size_t>(c.rows.size(), 1));
+  DeviceBuffer<float> queries(memory, std::max<std::size_t>(c.queries.size(), 1));
+  std::vector<VectorNeighbor> lists(std::size_t{c.queries_view().rows()} * c.k, {-1, 12345});
+  DeviceBuffer<VectorNeighbor> found(memory, std::max<std::size_t>(lists.size(), 1));
+  const std::uint64_t bytes_others = memory.bytes_used();
+  const auto method = make(memory, c.bytes_max);
+  const DrainAtEnd drain(stream);
+  copy_to_device_async(std::span<const float>(c.rows), rows, stream);
+  copy_to_device_async(std::span<const float>(c.queries), queries, stream);
+  copy_to_device_async(std::span<const VectorNeighbor>(lists), found, stream);
+  method->search_async({rows.data(), c.rows_view().rows(), c.dimension, c.first_row,
+                        c.metric == Metric::inner_product},
+                       {queries.data(), c.queries_view().rows(), c.k, c.first_self, found.data()},
+                       stream);
+  copy_to_host_async(static_cast<const VectorNeighbor*>(found.data()),
+                     std::span<VectorNeighbor>(lists), stream);
+  stream.wait();
+  EXPECT_LE(memory.bytes_used() - bytes_others, std::max(c.bytes_max, bytes_least));
+  return lists;
+}
+
 class CudaVectorCase : public testing::Test {
  protected:
   void SetUp() override {
     std::string why_none;
     if (find_devices(why_none).empty()) GTEST_SKIP() << why_none;
-  }
-
-  static std::vector<VectorNeighbor> lists_of(VectorSearcher& searcher, const Case& c) {
-    VectorSearch search;
-    search.queries = c.queries_view();
-    search.k = c.k;
-    search.first_self = c.first_self;
-    std::vector<VectorNeighbor> lists(std::size_t{search.queries.rows()} * c.k, {-1, 12345});
-    searcher.search(search, lists);
-    return lists;
   }
 
   /// Compares bits of up to `checked` queries, spread over all.
@@ -88,21 +141,7 @@ class CudaVectorCase : public testing::Test {
     const auto searcher = make_vector_searcher(options);
     ASSERT_EQ(searcher->name(), "cuda");
     searcher->set_corpus(c.metric, c.rows_view());
-    const auto lists = lists_of(*searcher, c);
-    const std::uint32_t count = c.queries_view().rows();
-    const std::uint32_t step = std::max(count / checked, 1u);
-    for (std::uint32_t query = 0; query < count; query += step) {
-      const auto expected = expected_list(c, query);
-      for (std::uint32_t rank = 0; rank < c.k; ++rank) {
-        const VectorNeighbor& found = lists[std::size_t{query} * c.k + rank];
-        ASSERT_TRUE(found == expected[rank] &&
-                    std::signbit(found.score) == std::signbit(expected[rank].score))
-            << "query " << query << " of " << count << ", rank " << rank << ": row " << found.row
-            << " at " << found.score << ", not " << expected[rank].row << " at "
-            << expected[rank].score << "; rows " << c.rows_view().rows() << ", dimension "
-            << c.dimension << ", k " << c.k;
-      }
-    }
+    expect_lists(c, lists_of(*searcher, c), checked);
   }
 };
 

@@ -1,28 +1,21 @@
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
-#include <gtest/gtest.h>
-
-#include "gpu/gpu_engine.hpp"
 #include "gpu/launch_trace.hpp"
-#include "gpu/vector_method.hpp"
-#include "gpu/vector_searcher.hpp"
-#include "tests/support/random.hpp"
+#include "tests/gpu/vector_case.hpp"
 
 namespace starling::gpu {
 namespace {
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
 
 struct Method {
   const char* name;  ///< its kernels begin with it
   SearchMethod method;
-  std::unique_ptr<VectorMethod> (*make)(DeviceMemory& memory, std::uint64_t bytes_max);
-  const char* shared;  ///< kernels that other methods have, too
+  MakeMethod make;
+  const char* shared;             ///< kernels that other methods have, too
+  std::uint64_t bytes_least = 0;  ///< that it takes in any case
 };
 void PrintTo(const Method& method, std::ostream* out) {
   *out << method.name;
@@ -31,79 +24,11 @@ void PrintTo(const Method& method, std::ostream* out) {
 constexpr Method methods[] = {
     {"kato", SearchMethod::kato, &make_kato, "kato_"},
     {"cuknn", SearchMethod::cuknn, &make_cuknn, "cuknn_"},
-    {"iterative", SearchMethod::iterative, &make_iterative, "matrix_"},
-    {"insertion", SearchMethod::insertion, &make_insertion, "matrix_"},
-    {"multiselect", SearchMethod::multiselect, &make_multiselect, "matrix_"},
+    {"iterative", SearchMethod::iterative, &make_iterative, "matrix_", 4 * mebibyte},
+    {"insertion", SearchMethod::insertion, &make_insertion, "matrix_", 4 * mebibyte},
+    {"multiselect", SearchMethod::multiselect, &make_multiselect, "matrix_", 4 * mebibyte},
     {"sbq", SearchMethod::sbq, &make_sbq, "sbq_"},
 };
-
-struct Case {
-  bool is_dot = false;
-  std::uint32_t dimension = 1;
-  std::vector<float> rows;
-  std::vector<float> queries;
-  std::uint32_t k = 1;
-  VectorRow first_self = no_row;
-  VectorRow first_row = 0;  ///< what row 0 is called
-  std::uint64_t bytes_max = 1024 * mebibyte;
-
-  VectorsView rows_view() const { return {rows, dimension}; }
-  VectorsView queries_view() const { return {queries, dimension}; }
-  Metric metric() const { return is_dot ? Metric::inner_product : Metric::l2; }
-};
-
-float score_of(bool is_dot, std::span<const float> x, std::span<const float> y) {
-  float sum = 0;
-  for (std::size_t j = 0; j < x.size(); ++j) {
-    const float t = x[j] - y[j];
-    sum = is_dot ? std::fma(x[j], y[j], sum) : std::fma(t, t, sum);
-  }
-  return is_dot ? 0.0f - sum : sum;
-}
-
-std::vector<VectorNeighbor> expected_list(const Case& c, std::uint32_t query) {
-  std::vector<VectorNeighbor> all;
-  for (VectorRow at = 0; at < c.rows_view().rows(); ++at) {
-    const VectorRow row = c.first_row + at;
-    if (c.first_self == no_row || row != c.first_self + query)
-      all.push_back({score_of(c.is_dot, c.rows_view().row(at), c.queries_view().row(query)), row});
-  }
-  std::sort(all.begin(), all.end());
-  all.resize(c.k, {infinity, no_row});
-  return all;
-}
-
-/// Compares bits of up to `checked` queries, spread over all.
-void expect_exact(const Case& c, std::span<const VectorNeighbor> lists, std::uint32_t checked) {
-  const std::uint32_t count = c.queries_view().rows();
-  const std::uint32_t step = std::max(count / checked, 1u);
-  for (std::uint32_t query = 0; query < count; query += step) {
-    // The last ones are as telling as the first.
-    const std::uint32_t asked = query + step < count ? query : count - 1;
-    const auto expected = expected_list(c, asked);
-    for (std::uint32_t rank = 0; rank < c.k; ++rank) {
-      const VectorNeighbor& found = lists[std::size_t{asked} * c.k + rank];
-      ASSERT_TRUE(found == expected[rank] &&
-                  std::signbit(found.score) == std::signbit(expected[rank].score))
-          << "query " << asked << " of " << count << ", rank " << rank << ": row " << found.row
-          << " at " << found.score << ", not " << expected[rank].row << " at "
-          << expected[rank].score << "; rows " << c.rows_view().rows() << ", dimension "
-          << c.dimension << ", k " << c.k;
-    }
-  }
-}
-
-std::vector<float> uniform(test::Random& random, std::size_t count) {
-  std::vector<float> values(count);
-  for (float& value : values) value = static_cast<float>(random.unit() * 2 - 1);
-  return values;
-}
-
-std::vector<float> integers(test::Random& random, std::size_t count, std::uint64_t below) {
-  std::vector<float> values(count);
-  for (float& value : values) value = static_cast<float>(random.below(below));
-  return values;
-}
 
 class VectorMethods : public testing::TestWithParam<Method> {
  protected:
@@ -112,49 +37,8 @@ class VectorMethods : public testing::TestWithParam<Method> {
     if (find_devices(why_none).empty()) GTEST_SKIP() << why_none;
   }
 
-  /// By the method itself, over lists that hold something else before.
   void search_exactly(const Case& c, std::uint32_t checked = 8) {
-    DeviceMemory memory(~std::uint64_t{0});
-    const Stream stream;
-    DeviceBuffer<float> rows(memory, std::max<std::size_t>(c.rows.size(), 1));
-    DeviceBuffer<float> queries(memory, c.queries.size());
-    std::vector<VectorNeighbor> lists(std::size_t{c.queries_view().rows()} * c.k, {-1, 12345});
-    DeviceBuffer<VectorNeighbor> found(memory, lists.size());
-    const std::uint64_t bytes_others = memory.bytes_used();
-    const auto method = GetParam().make(memory, c.bytes_max);
-    copy_to_device_async(std::span<const float>(c.rows), rows, stream);
-    copy_to_device_async(std::span<const float>(c.queries), queries, stream);
-    copy_to_device_async(std::span<const VectorNeighbor>(lists), found, stream);
-    RowMajorView corpus;
-    corpus.components = rows.data();
-    corpus.count = c.rows_view().rows();
-    corpus.dimension = c.dimension;
-    corpus.first_row = c.first_row;
-    corpus.is_dot = c.is_dot;
-    DeviceSearch search;
-    search.queries = queries.data();
-    search.count = c.queries_view().rows();
-    search.k = c.k;
-    search.first_self = c.first_self;
-    search.lists = found.data();
-    method->search_async(corpus, search, stream);
-    copy_to_host_async(static_cast<const VectorNeighbor*>(found.data()),
-                       std::span<VectorNeighbor>(lists), stream);
-    stream.wait();
-    EXPECT_LE(memory.bytes_used() - bytes_others, c.bytes_max);
-    expect_exact(c, lists, checked);
-  }
-
-  static std::vector<VectorNeighbor> lists_of(VectorSearcher& searcher, SearchMethod method,
-                                              const Case& c) {
-    VectorSearch search;
-    search.queries = c.queries_view();
-    search.k = c.k;
-    search.first_self = c.first_self;
-    search.method = method;
-    std::vector<VectorNeighbor> lists(std::size_t{search.queries.rows()} * c.k, {-1, 12345});
-    searcher.search(search, lists);
-    return lists;
+    expect_lists(c, lists_of(GetParam().make, c, GetParam().bytes_least), checked);
   }
 };
 
@@ -167,7 +51,7 @@ TEST_P(VectorMethods, ListsAreExactForEveryShape) {
       for (const std::uint32_t query_count : {1u, 2u, 15u, 17u, 33u, 64u, 65u, 129u, 300u, 900u}) {
         Case c;
         c.dimension = dimension;
-        c.is_dot = random.chance(0.5);
+        c.metric = metric_of(random.chance(0.5));
         c.k = random.pick(std::span<const std::uint32_t>(ks));
         c.first_row = random.chance(0.5) ? 0 : 777;
         c.rows = uniform(random, std::size_t{dimension} *
@@ -202,7 +86,7 @@ TEST_P(VectorMethods, TiesAreBrokenByRow) {
       c.rows = integers(random, std::size_t{20'000} * 3, 3);
       c.queries = integers(random, std::size_t{query_count} * 3, 3);
       search_exactly(c, 5);
-      c.is_dot = true;
+      c.metric = metric_of(true);
       search_exactly(c, 5);
     }
 }
@@ -239,7 +123,7 @@ TEST_P(VectorMethods, AGraphIsExact) {
       Case c;
       c.dimension = 9;
       c.k = k;
-      c.is_dot = k == 16;
+      c.metric = metric_of(k == 16);
       c.first_row = k == 1 ? 0 : 5;
       c.first_self = c.first_row;
       c.rows = rows % 2 == 0 ? integers(random, std::size_t{rows} * 9, 2)
@@ -261,7 +145,7 @@ TEST_P(VectorMethods, SubnormalsAndTheLargestComponents) {
     for (const float scale : {0x1p-75f, 0x1p-140f, component_max})
       for (const std::uint32_t query_count : {2u, 70u}) {
         Case c;
-        c.is_dot = is_dot;
+        c.metric = metric_of(is_dot);
         c.dimension = 37;
         c.k = 20;
         c.rows = uniform(random, std::size_t{700} * 37);
@@ -307,12 +191,12 @@ TEST_P(VectorMethods, ASearcherIsToldWhichOne) {
     options.memory_bytes_max = bytes_max;
     const auto searcher = make_vector_searcher(options);
     ASSERT_TRUE(searcher->supports(GetParam().method));
-    searcher->set_corpus(c.metric(), c.rows_view());
-    const auto lists = lists_of(*searcher, GetParam().method, c);
-    expect_exact(c, lists, 2);
-    EXPECT_EQ(lists, lists_of(*searcher, SearchMethod::automatic, c));
-    EXPECT_EQ(lists, lists_of(*searcher, GetParam().method, c));
-    EXPECT_EQ(lists, lists_of(*searcher, GetParam().method, c));
+    searcher->set_corpus(c.metric, c.rows_view());
+    const auto lists = lists_of(*searcher, c, GetParam().method);
+    expect_lists(c, lists, 2);
+    EXPECT_EQ(lists, lists_of(*searcher, c));
+    EXPECT_EQ(lists, lists_of(*searcher, c, GetParam().method));
+    EXPECT_EQ(lists, lists_of(*searcher, c, GetParam().method));
   }
 }
 
@@ -331,21 +215,21 @@ TEST_P(VectorMethods, OnlyItsOwnKernelsRun) {
   c.k = 5;
   c.rows = uniform(random, std::size_t{3000} * c.dimension);
   const auto searcher = make_vector_searcher(0);
-  searcher->set_corpus(c.metric(), c.rows_view());
+  searcher->set_corpus(c.metric, c.rows_view());
   const auto is_own = [](const std::string& kernel) {
     return kernel.find(std::string(GetParam().name) + "_") != std::string::npos;
   };
   for (const std::uint32_t query_count : {1u, 50u, 1000u}) {
     c.queries = uniform(random, std::size_t{query_count} * c.dimension);
     const LaunchTrace trace;
-    const auto lists = lists_of(*searcher, GetParam().method, c);
+    const auto lists = lists_of(*searcher, c, GetParam().method);
     EXPECT_GE(trace.kernels().size(), 2u);
     for (const std::string& kernel : trace.kernels())
       EXPECT_TRUE(is_own(kernel) || kernel.find(GetParam().shared) != std::string::npos) << kernel;
     EXPECT_TRUE(std::any_of(trace.kernels().begin(), trace.kernels().end(), is_own));
   }
   const LaunchTrace trace;
-  const auto lists = lists_of(*searcher, SearchMethod::automatic, c);
+  const auto lists = lists_of(*searcher, c);
   EXPECT_GE(trace.kernels().size(), 2u);
   EXPECT_FALSE(std::any_of(trace.kernels().begin(), trace.kernels().end(), is_own));
 }
