@@ -155,7 +155,7 @@ __device__ __forceinline__ void offer_scores(const VectorScan& scan,
       const std::uint32_t mask = scan.lists.slot_count - 1;
       if (is_in)
         keys[at + static_cast<std::uint32_t>(__popc(lanes & ((1u << lane) - 1)))] =
-            key_of(ordered, scan.first_row + rows[panel]);
+            key_of_ordered(ordered, scan.first_row + rows[panel]);
       at += static_cast<std::uint32_t>(__popc(lanes));
       if constexpr (recording == Recording::rows) {
         if (is_in) atomicMin(slots + (rows[panel] & mask), ordered);

@@ -40,9 +40,12 @@ __device__ __forceinline__ float score_of_ordered(std::uint32_t ordered) {
 }
 inline constexpr std::uint32_t ordered_infinity = 0xff800000u;
 
-/// The total order of answers as one number, of an ordered score.
-__device__ __forceinline__ std::uint64_t key_of(std::uint32_t ordered, std::uint32_t row) {
+/// The total order of answers as one number.
+__device__ __forceinline__ std::uint64_t key_of_ordered(std::uint32_t ordered, std::uint32_t row) {
   return std::uint64_t{ordered} << 32 | row;
+}
+__device__ __forceinline__ std::uint64_t key_of(float score, std::uint32_t row) {
+  return key_of_ordered(ordered_of(score), row);
 }
 
 }  // namespace starling::gpu
