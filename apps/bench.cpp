@@ -1,5 +1,5 @@
-// The flags of `starling bench tick`, `pipeline`, `server` and `dense`, and the engine that is
-// measured: see bench.hpp.
+// The flags of `starling bench tick`, `pipeline`, `server`, `dense` and `selection`, and the engine
+// that is measured: see bench.hpp.
 #include "apps/bench.hpp"
 
 #include <algorithm>
@@ -16,10 +16,12 @@
 
 #include "apps/engine_choice.hpp"
 #include "apps/searcher_choice.hpp"
+#include "apps/selection_timer.hpp"
 #include "bench/bench.hpp"
 #include "bench/dense_table.hpp"
 #include "bench/dense_tables.hpp"
 #include "bench/pipeline_table.hpp"
+#include "bench/selection_table.hpp"
 #include "bench/server_bench.hpp"
 #include "sim/time_text.hpp"
 
@@ -162,6 +164,30 @@ std::function<int()> add_dense(CLI::App& command) {
   return [options] { return run_dense(*options); };
 }
 
+struct SelectionOptions {
+  bench::SelectionTableOptions table;
+  int device = 0;
+};
+
+std::function<int()> add_selection(CLI::App& command) {
+  CLI::App* selection = command.add_subcommand(
+      "selection", "the k least of each row of a matrix, by quick multi-select on a GPU");
+  selection->footer(bench::selection_figures_help());
+  const auto options = std::make_shared<SelectionOptions>();
+  selection->add_option("--device", options->device, "Number of the GPU")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1023));
+  selection->add_option("--repeats", options->table.runs, "runs of each measurement")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  selection->add_flag("--json", options->table.json, "one JSON object per row");
+  return [options] {
+    set_selection_timer(options->device, options->table);
+    bench::write_selection_table(options->table, std::cout);
+    return 0;
+  };
+}
+
 std::function<int()> add_server(CLI::App& command) {
   CLI::App* server =
       command.add_subcommand("server", "starling serve under load over loopback sockets:" +
@@ -219,7 +245,8 @@ std::function<int()> add_bench(CLI::App& program) {
   const std::map<std::string, std::function<int()>> runs = {{"tick", add_tick(*command)},
                                                             {"pipeline", add_pipeline(*command)},
                                                             {"server", add_server(*command)},
-                                                            {"dense", add_dense(*command)}};
+                                                            {"dense", add_dense(*command)},
+                                                            {"selection", add_selection(*command)}};
   return [command, runs] { return runs.at(command->get_subcommands().front()->get_name())(); };
 }
 

@@ -21,9 +21,13 @@ class Insertion final : public VectorMethod {
 
   void search_async(const RowMajorView& corpus, const DeviceSearch& search,
                     const Stream& stream) override {
-    const MatrixBatch batch =
-        matrix_batch(corpus.count, search.count, bytes_max_, sizeof(float),
+    // Queries are the matrix' columns here: whole strides of them are planned.
+    const auto columns = static_cast<std::uint32_t>(stride_of(search.count));
+    MatrixBatch batch =
+        matrix_batch(corpus.count, columns, bytes_max_, sizeof(float),
                      search.k * std::uint64_t{sizeof(VectorRow)} + part_list_bytes(search.k));
+    if (batch.queries >= 4) batch.queries = batch.queries / 4 * 4;
+    batch.queries = std::min(batch.queries, search.count);
     const std::uint64_t stride = stride_of(batch.queries);
     ensure_room(matrix_, memory_, stride * batch.rows, stream);
     ensure_room(rows_, memory_, stride * std::min(search.k, batch.rows), stream);

@@ -43,11 +43,13 @@ __device__ __forceinline__ TilePlace tile_place(const PairMatrix& matrix) {
 __device__ __forceinline__ unsigned held_row(unsigned thread, unsigned i) {
   return thread * 4 + i % 4 + (i / 4) * (PairTile::rows / 2);
 }
+/// Threads of a side, 16 by 16. A warp has 4 by 8 of them, so that what its lanes read of a side at
+/// once is 128 bytes at most.
 __device__ __forceinline__ unsigned a_thread() {
-  return threadIdx.x / 16;
+  return threadIdx.x / 64 * 4 + threadIdx.x % 32 / 8;
 }
 __device__ __forceinline__ unsigned b_thread() {
-  return threadIdx.x % 16;
+  return threadIdx.x / 32 % 2 * 8 + threadIdx.x % 8;
 }
 
 /// Four components of a row; what is beyond is 0, which adds fma(0, 0, s) = s.

@@ -4,6 +4,7 @@
 #include <math_constants.h>
 
 #include "gpu/matrix_tile.cuh"
+#include "gpu/row_values.cuh"
 #include "gpu/vector_finish_kernel.cuh"
 
 namespace starling::gpu {
@@ -96,27 +97,29 @@ __global__ void multiselect_candidates_kernel(const MultiselectView view) {
   const float* row = view.matrix.scores + query * view.matrix.stride;
   const float limit = view.limits[query];
   const float query_norm = view.query_norms[query];
+  const float absolute_lower = __fmul_ru(3.0f, view.bound.absolute);
   std::uint32_t* candidates = view.candidates + std::size_t{query} * view.room;
   if (threadIdx.x == 0) count = 0;
   __syncthreads();
   constexpr unsigned in_flight = 8;
-  const std::uint64_t columns = view.matrix.b.count;
+  const std::uint32_t columns = view.matrix.b.count;
   for (std::uint64_t begin = 0; begin < columns; begin += in_flight * blockDim.x) {
-    float lower[in_flight];
+    const auto column_of = [&](unsigned i) {
+      return begin + (i / 4 * blockDim.x + threadIdx.x) * 4 + i % 4;
+    };
+    float uppers[in_flight];
+    float norms[in_flight];
 #pragma unroll
-    for (unsigned i = 0; i < in_flight; ++i) {
-      const std::uint64_t column = begin + i * blockDim.x + threadIdx.x;
-      lower[i] = CUDART_INF_F;
-      if (column >= columns) continue;
-      const float upper = row[column];
-      const float sum = __fadd_ru(query_norm, view.row_norms[column]);
-      const float way =
-          __fmaf_ru(view.bound.relative_lower, sum, __fmul_ru(3.0f, view.bound.absolute));
-      lower[i] = upper == CUDART_INF_F ? upper : __fsub_rd(upper, way);
+    for (unsigned i = 0; i < in_flight; i += 4) {
+      *reinterpret_cast<float4*>(uppers + i) = four_values(row, columns, column_of(i));
+      *reinterpret_cast<float4*>(norms + i) = four_values(view.row_norms, columns, column_of(i));
     }
 #pragma unroll
     for (unsigned i = 0; i < in_flight; ++i) {
-      const bool is_in = lower[i] <= limit && lower[i] < CUDART_INF_F;
+      const float sum = __fadd_ru(query_norm, norms[i]);
+      const float way = __fmaf_ru(view.bound.relative_lower, sum, absolute_lower);
+      // Infinity is nobody's upper bound; behind the last column norms are, too.
+      const bool is_in = uppers[i] < CUDART_INF_F && __fsub_rd(uppers[i], way) <= limit;
       const unsigned lanes = __ballot_sync(all_lanes, is_in);
       if (lanes == 0) continue;
       const unsigned lane = threadIdx.x % warp_lanes;
@@ -124,8 +127,7 @@ __global__ void multiselect_candidates_kernel(const MultiselectView view) {
       if (lane == 0) place = atomicAdd(&count, static_cast<std::uint32_t>(__popc(lanes)));
       place = __shfl_sync(all_lanes, place, 0) +
               static_cast<std::uint32_t>(__popc(lanes & ((1u << lane) - 1)));
-      if (is_in && place < view.room)
-        candidates[place] = static_cast<std::uint32_t>(begin + i * blockDim.x + threadIdx.x);
+      if (is_in && place < view.room) candidates[place] = static_cast<std::uint32_t>(column_of(i));
     }
   }
   __syncthreads();

@@ -5,6 +5,7 @@
 #include <math_constants.h>
 
 #include "gpu/quick_multiselect.hpp"
+#include "gpu/row_values.cuh"
 #include "gpu/vector_finish_kernel.cuh"
 
 namespace starling::gpu {
@@ -113,6 +114,13 @@ __device__ __forceinline__ std::uint32_t place_by_ballot(unsigned lanes, std::ui
   return reserve_places(static_cast<std::uint32_t>(__popc(lanes)), total) + lanes_before(lanes);
 }
 
+/// No value of a key up to `pivot` is larger; a pivot need not be a number's key.
+__device__ __forceinline__ float largest_value_of(std::uint64_t pivot) {
+  const std::uint32_t least = ~ordered_infinity;  // of minus infinity
+  return score_of_ordered(
+      min(max(static_cast<std::uint32_t>(pivot >> 32), least), ordered_infinity));
+}
+
 /// Partitions a row of the matrix: keys in [bracket.low, pivot] are written to `to`, the first
 /// `room` of them; shared.left counts all. The right side stays where it is and is read again there
 /// if it is needed, which a pivot chosen as above makes rare. By the whole block.
@@ -120,37 +128,38 @@ template <unsigned threads>
 __device__ void partition_row(const float* row, std::uint32_t columns, std::uint64_t low,
                               std::uint64_t pivot, std::uint64_t* to, std::uint32_t room,
                               SelectShared& shared) {
-  constexpr unsigned in_flight = 8;
-  const std::uint32_t pivot_top = static_cast<std::uint32_t>(pivot >> 32);
+  constexpr unsigned quads = 4;
+  constexpr unsigned in_flight = 4 * quads;
+  const float pivot_value = largest_value_of(pivot);
   for (std::uint64_t begin = 0; begin < columns; begin += in_flight * threads) {
+    const auto column_of = [&](unsigned i) {
+      return begin + (i / 4 * threads + threadIdx.x) * 4 + i % 4;
+    };
     float values[in_flight];
 #pragma unroll
-    for (unsigned i = 0; i < in_flight; ++i) {
-      const std::uint64_t at = begin + i * threads + threadIdx.x;
-      values[i] = at < columns ? __ldg(row + at) : CUDART_INF_F;
-    }
+    for (unsigned i = 0; i < in_flight; i += 4)
+      *reinterpret_cast<float4*>(values + i) = four_values(row, columns, column_of(i));
     bool is_any = false;
 #pragma unroll
-    for (unsigned i = 0; i < in_flight; ++i) is_any |= ordered_of(values[i]) <= pivot_top;
+    for (unsigned i = 0; i < in_flight; ++i) is_any |= values[i] <= pivot_value;
     if (!any_in_warp(is_any)) continue;
     // One reservation for all segments: its way to shared memory and back is what takes time.
     unsigned lanes[in_flight];
     std::uint32_t count = 0;
 #pragma unroll
     for (unsigned i = 0; i < in_flight; ++i) {
-      const std::uint64_t at = begin + i * threads + threadIdx.x;
-      const std::uint64_t key = key_of(values[i], static_cast<std::uint32_t>(at));
-      lanes[i] = __ballot_sync(all_lanes, at < columns && key >= low && key <= pivot);
+      const std::uint64_t key = key_of(values[i], static_cast<std::uint32_t>(column_of(i)));
+      lanes[i] = __ballot_sync(all_lanes, values[i] <= pivot_value && column_of(i) < columns &&
+                                              key >= low && key <= pivot);
       count += static_cast<std::uint32_t>(__popc(lanes[i]));
     }
     if (count == 0) continue;
     std::uint32_t place = reserve_places(count, shared.left);
 #pragma unroll
     for (unsigned i = 0; i < in_flight; ++i) {
-      const std::uint64_t at = begin + i * threads + threadIdx.x;
       const std::uint32_t own = place + lanes_before(lanes[i]);
       if ((lanes[i] >> threadIdx.x % warp_lanes & 1) != 0 && own < room)
-        to[own] = key_of(values[i], static_cast<std::uint32_t>(at));
+        to[own] = key_of(values[i], static_cast<std::uint32_t>(column_of(i)));
       place += static_cast<std::uint32_t>(__popc(lanes[i]));
     }
   }

@@ -77,7 +77,8 @@ __device__ inline std::uint32_t bound_of_slots(const std::uint32_t* slots, std::
 __device__ inline void renew_bound(const CandidateLists& lists, std::uint32_t query) {
   const std::uint32_t bound = bound_of_slots(lists.slots + std::size_t{query} * lists.slot_count,
                                              lists.slot_count, lists.k);
-  if (threadIdx.x % warp_lanes == 0 && bound < ordered_infinity)
+  // Most of the warps that renew at once find the same: only who improves on it writes.
+  if (threadIdx.x % warp_lanes == 0 && bound < __ldcg(lists.bounds + query))
     atomicMin(lists.bounds + query, bound);
 }
 

@@ -15,7 +15,7 @@ struct VectorSearcherOptions {
   /// about 32 MiB is the least that any search gets along with.
   std::uint64_t memory_bytes_max = std::numeric_limits<std::uint64_t>::max();
   /// Whether many queries may go by the filter (docs/decisions/0007-vector-filter.md).
-  bool may_filter = false;
+  bool may_filter = true;
 };
 
 /// Throws DeviceError (see check.hpp), with a sentence, where there is no such device.

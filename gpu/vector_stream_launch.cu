@@ -12,12 +12,19 @@ constexpr std::uint32_t queries_max = 16;
 /// What the blocks of a multiprocessor share is 227 KB where it is largest.
 constexpr std::size_t shared_bytes_max = std::size_t{75} << 10;
 
-template <bool is_dot, unsigned queries>
-void launch(const VectorScan& scan, const Stream& stream) {
-  const auto kernel = vector_stream_kernel<is_dot, queries>;
+/// Panels a warp from which on a sample is worth its launch, and of how many panels one is taken.
+struct SampleChoice {
+  static constexpr std::uint32_t panels_of_warp_min = 4;
+  static constexpr std::uint32_t share = 32;
+  static constexpr std::uint32_t rows_of_slot_min = 8;
+};
+
+template <StreamPass pass, bool is_dot, unsigned queries>
+void launch(const VectorScan& scan, unsigned blocks_max, const Stream& stream) {
+  const auto kernel = vector_stream_kernel<pass, is_dot, queries>;
   const std::size_t shared_bytes = stream_shared_bytes<queries>(scan.corpus.group_count);
   const unsigned resident = resident_blocks(kernel, stream_threads, shared_bytes);
-  const unsigned blocks = std::min(resident, scan.panel_count);
+  const unsigned blocks = std::min({resident, scan.panel_count, blocks_max});
   PanelWalk walk;
   walk.multiprocessors = multiprocessor_count();
   walk.first_step = walk_step(scan.panel_count);
@@ -25,6 +32,26 @@ void launch(const VectorScan& scan, const Stream& stream) {
                                               stream_warps % scan.panel_count);
   kernel<<<blocks, stream_threads, shared_bytes, stream.get()>>>(scan, walk);
   check_launch();
+}
+
+/// Of panels: 0 where there is to be none.
+std::uint32_t sample_size(const VectorScan& scan) {
+  const std::uint32_t warps = multiprocessor_count() * stream_blocks * stream_warps;
+  if (scan.panel_count < SampleChoice::panels_of_warp_min * warps) return 0;
+  const std::uint32_t least = SampleChoice::rows_of_slot_min * scan.lists.slot_count / panel_rows;
+  const std::uint32_t wanted = std::max(scan.panel_count / SampleChoice::share, least);
+  return std::min(wanted, warps);
+}
+
+template <bool is_dot, unsigned queries>
+void launch(const VectorScan& scan, const Stream& stream) {
+  constexpr unsigned all = ~0u;
+  const std::uint32_t sampled = sample_size(scan);
+  if (sampled == 0) return launch<StreamPass::alone, is_dot, queries>(scan, all, stream);
+  launch<StreamPass::sample, is_dot, queries>(scan, blocks_for(sampled, stream_warps), stream);
+  vector_bounds_kernel<<<scan.query_count, warp_lanes, 0, stream.get()>>>(scan.lists);
+  check_launch();
+  launch<StreamPass::after_sample, is_dot, queries>(scan, all, stream);
 }
 
 template <bool is_dot>

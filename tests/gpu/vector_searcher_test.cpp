@@ -38,6 +38,36 @@ TEST_F(CudaVectors, LongVectorsOfManyQueries) {
   }
 }
 
+TEST_F(CudaVectors, VeryManyQueriesOfFewComponents) {
+  test::Random random(11);
+  constexpr std::uint32_t query_count = (1u << 17) + 77;
+  for (const std::uint32_t dimension : {1u, 3u, 4u, 5u, 8u, 9u, 12u, 13u, 16u})
+    for (const std::uint32_t k : {1u, 7u, 8u, 9u, 16u}) {
+      Case c;
+      c.dimension = dimension;
+      c.k = k;
+      c.metric = random.chance(0.5) ? Metric::l2 : Metric::inner_product;
+      constexpr std::uint32_t row_counts[] = {1, 7, 33, 256, 257, 1000};
+      const std::size_t rows = random.pick(std::span<const std::uint32_t>(row_counts));
+      // Of few integers many are equal.
+      const bool has_ties = random.chance(0.5);
+      const auto values = [&](std::size_t count) {
+        return has_ties ? integers(random, count, 4) : uniform(random, count);
+      };
+      c.rows = values(rows * dimension);
+      c.queries = values(std::size_t{query_count} * dimension);
+      expect_exact(c, ~std::uint64_t{0}, 300);
+      ASSERT_FALSE(HasFatalFailure());
+    }
+  Case graph;
+  graph.dimension = 2;
+  graph.k = 5;
+  graph.rows = integers(random, std::size_t{query_count} * 2, 1000);
+  graph.queries = graph.rows;
+  graph.first_self = 0;
+  expect_exact(graph, ~std::uint64_t{0}, 30);
+}
+
 TEST_F(CudaVectors, TiesAreBrokenByRow) {
   test::Random random(4);
   for (const std::uint32_t query_count : {1u, 16u, 100u})
