@@ -49,13 +49,13 @@ struct FilterChoice {
   static constexpr std::uint32_t kept_share = 32;
 };
 
-bool is_for_filter(const DeviceVectors& corpus, const DeviceSearch& search) {
-  const std::uint64_t components = std::uint64_t{corpus.rows()} * corpus.dimension();
+bool is_for_filter(const CorpusView& corpus, const DeviceSearch& search) {
+  const std::uint64_t components = std::uint64_t{corpus.rows} * corpus.dimension;
   const std::uint32_t queries_min = components >= FilterChoice::components_large
                                         ? FilterChoice::queries_min_of_large
                                         : FilterChoice::queries_min;
-  return corpus.has_shadow() && search.count >= queries_min &&
-         corpus.rows() >= FilterChoice::rows_share * filter_first_rows(search.k);
+  return corpus.has_shadow() && search.filters == nullptr && search.count >= queries_min &&
+         corpus.rows >= FilterChoice::rows_share * filter_first_rows(search.k);
 }
 
 /// Of a query, with its part of the word of its tile.
@@ -143,7 +143,7 @@ DeviceVectors::DeviceVectors(DeviceMemory& memory, Metric metric, VectorsView ro
     tiles_ = DeviceBuffer<ShadowTile>(memory, tiles);
     center_ = DeviceBuffer<float4>(memory, stride / 4);
     frame_ = DeviceBuffer<ShadowFrame>(memory, 1);
-    make_shadow_async(panels(), rows_, is_dot_, this->shadow(), stream);
+    make_shadow_async(panels(), rows_, is_dot_, view().shadow, stream);
   }
   stream.wait();
 }
@@ -154,17 +154,17 @@ std::uint64_t VectorWorkspace::bytes_min(std::uint32_t dimension) {
           (segment_rows_min + vector_k_max) * sizeof(std::uint64_t));
 }
 
-VectorWorkspace::Plan VectorWorkspace::plan(const DeviceVectors& corpus,
+VectorWorkspace::Plan VectorWorkspace::plan(const CorpusView& corpus,
                                             const DeviceSearch& search) const {
   Plan plan;
   plan.slots = slots_for(search.k);
   plan.is_filtered = is_for_filter(corpus, search);
-  std::uint64_t fixed = fixed_bytes(corpus.dimension(), plan.slots);
+  std::uint64_t fixed = fixed_bytes(corpus.dimension, plan.slots);
   // Packed queries fill a tile.
-  std::uint64_t slack = query_tile_rows * group_count_of(corpus.dimension()) * sizeof(float4);
+  std::uint64_t slack = query_tile_rows * group_count_of(corpus.dimension) * sizeof(float4);
   if (plan.is_filtered) {
-    fixed += shadow_bytes(corpus.dimension());
-    slack += shadow_tile_rows * shadow_bytes(corpus.dimension());
+    fixed += shadow_bytes(corpus.dimension);
+    slack += shadow_tile_rows * shadow_bytes(corpus.dimension);
     if (bytes_max_ < 2 * slack) plan.is_filtered = false;
   }
   const auto queries_with = [&](std::uint64_t rows) {
@@ -173,14 +173,14 @@ VectorWorkspace::Plan VectorWorkspace::plan(const DeviceVectors& corpus,
     return std::min({queries, std::uint64_t{search.count}, std::uint64_t{queries_max}});
   };
   const std::uint32_t queries_wanted = std::min(search.count, queries_full);
-  plan.rows = corpus.rows();
+  plan.rows = corpus.rows;
   while (queries_with(plan.rows) < queries_wanted && plan.rows > segment_rows_min)
     plan.rows = std::max(rounded_down(plan.rows / 2, panel_rows), segment_rows_min);
   plan.queries = static_cast<std::uint32_t>(std::max<std::uint64_t>(queries_with(plan.rows), 1));
   if (plan.queries < search.count && plan.queries > queries_full)
     plan.queries = rounded_down(plan.queries, queries_full);
   // The filter wants room for all rows at once.
-  if (plan.rows < corpus.rows()) plan.is_filtered = false;
+  if (plan.rows < corpus.rows) plan.is_filtered = false;
   return plan;
 }
 
@@ -190,37 +190,37 @@ std::uint32_t first_self_of(const DeviceSearch& search) {
   return search.first_self == no_row ? no_self : search.first_self;
 }
 
-void search_by_threads_async(const DeviceVectors& corpus, const DeviceSearch& search,
+void search_by_threads_async(const CorpusView& corpus, const DeviceSearch& search,
                              const Stream& stream) {
   ThreadScan scan;
-  scan.corpus = corpus.panels();
-  scan.row_end = corpus.rows();
-  scan.first_row = corpus.first_row();
+  scan.corpus = corpus.panels;
+  scan.row_end = corpus.rows;
+  scan.first_row = corpus.first_row;
   scan.queries = search.queries;
   scan.query_count = search.count;
-  scan.dimension = corpus.dimension();
+  scan.dimension = corpus.dimension;
   scan.first_self = first_self_of(search);
   scan.k = search.k;
-  scan.is_dot = corpus.is_dot();
+  scan.is_dot = corpus.is_dot;
   scan.lists = search.lists;
   thread_scan_async(scan, stream);
 }
 
 }  // namespace
 
-void VectorWorkspace::search_async(const DeviceVectors& corpus, const DeviceSearch& search,
+void VectorWorkspace::search_async(const CorpusView& corpus, const DeviceSearch& search,
                                    const Stream& stream) {
   if (search.count == 0) return;
-  if (is_for_threads(search.count, corpus.dimension(), search.k))
+  if (search.filters == nullptr && is_for_threads(search.count, corpus.dimension, search.k))
     return search_by_threads_async(corpus, search, stream);
   const Plan plan = this->plan(corpus, search);
   const std::size_t queries_padded = (plan.queries + query_tile_rows - 1) / query_tile_rows;
-  const std::size_t groups = queries_padded * query_tile_rows * group_count_of(corpus.dimension());
+  const std::size_t groups = queries_padded * query_tile_rows * group_count_of(corpus.dimension);
   const std::size_t keys = plan.queries * (std::size_t{plan.rows} + search.k);
   const std::size_t words = plan.queries * words_for(plan.slots);
   const std::size_t shadows =
       plan.is_filtered ? shadow_tiles(plan.queries) * shadow_tile_rows : std::size_t{0};
-  const std::size_t halves = shadows * shadow_stride(corpus.dimension());
+  const std::size_t halves = shadows * shadow_stride(corpus.dimension);
   // What other plans left would add up.
   if (std::max(groups, queries_.room()) * sizeof(float4) +
           std::max(keys, keys_.room()) * sizeof(std::uint64_t) +
@@ -242,24 +242,27 @@ void VectorWorkspace::search_async(const DeviceVectors& corpus, const DeviceSear
   for (std::uint32_t begin = 0; begin < search.count; begin += plan.queries) {
     DeviceSearch batch = search;
     batch.count = std::min(plan.queries, search.count - begin);
-    batch.queries += std::size_t{begin} * corpus.dimension();
+    batch.queries += std::size_t{begin} * corpus.dimension;
     batch.lists += std::size_t{begin} * search.k;
     if (search.first_self != no_row) batch.first_self += begin;
+    if (search.filters != nullptr) batch.filters += begin;
     search_batch_async(corpus, batch, plan, stream);
   }
 }
 
-void VectorWorkspace::search_batch_async(const DeviceVectors& corpus, const DeviceSearch& search,
+void VectorWorkspace::search_batch_async(const CorpusView& corpus, const DeviceSearch& search,
                                          const Plan& plan, const Stream& stream) {
-  const std::uint32_t width = plan.is_filtered ? 0 : stream_width(search.count, corpus.dimension());
+  const std::uint32_t width = plan.is_filtered ? 0 : stream_width(search.count, corpus.dimension);
   VectorScan scan;
-  scan.corpus = corpus.panels();
-  scan.row_end = corpus.rows();
-  scan.first_row = corpus.first_row();
+  scan.corpus = corpus.panels;
+  scan.row_end = corpus.rows;
+  scan.first_row = corpus.first_row;
   scan.queries = {queries_.data(), scan.corpus.group_count, width > 0 ? width : query_tile_rows};
   scan.query_count = search.count;
   scan.first_self = first_self_of(search);
-  scan.is_dot = corpus.is_dot();
+  scan.is_dot = corpus.is_dot;
+  scan.filters = search.filters;
+  scan.masks = search.masks;
   scan.lists.keys = keys_.data();
   scan.lists.room = std::uint64_t{plan.rows} + search.k;
   scan.lists.counts = words_.data();
@@ -267,11 +270,11 @@ void VectorWorkspace::search_batch_async(const DeviceVectors& corpus, const Devi
   scan.lists.slots = words_.data() + 2 * std::size_t{search.count};
   scan.lists.slot_count = plan.slots;
   scan.lists.k = search.k;
-  begin_scan_async(search.queries, corpus.dimension(), queries_.data(), scan, stream);
+  begin_scan_async(search.queries, corpus.dimension, queries_.data(), scan, stream);
 
   if (plan.is_filtered) filter_async(corpus, search, scan, stream);
 
-  const std::uint32_t panels = (corpus.rows() + panel_rows - 1) / panel_rows;
+  const std::uint32_t panels = (corpus.rows + panel_rows - 1) / panel_rows;
   const std::uint32_t panels_max = std::max((plan.rows + panel_rows - 1) / panel_rows, 1u);
   for (std::uint32_t begin = 0; begin < panels; begin += panels_max) {
     if (begin > 0) finish_lists_async(scan.lists, search.count, nullptr, stream);
@@ -285,17 +288,17 @@ void VectorWorkspace::search_batch_async(const DeviceVectors& corpus, const Devi
   finish_lists_async(scan.lists, search.count, search.lists, stream);
 }
 
-void VectorWorkspace::filter_async(const DeviceVectors& corpus, const DeviceSearch& search,
+void VectorWorkspace::filter_async(const CorpusView& corpus, const DeviceSearch& search,
                                    VectorScan& scan, const Stream& stream) {
   FilterScan filter;
-  filter.corpus = corpus.shadow();
-  filter.rows = corpus.single_rows();
+  filter.corpus = corpus.shadow;
+  filter.rows = corpus.single_rows;
   filter.row_end = scan.row_end;
   filter.first_row = scan.first_row;
   filter.query_halves = halves_.data();
   filter.queries = shadow_queries_.data();
   filter.components = search.queries;
-  filter.dimension = corpus.dimension();
+  filter.dimension = corpus.dimension;
   filter.query_count = search.count;
   filter.first_self = scan.first_self;
   filter.k = search.k;
@@ -303,7 +306,7 @@ void VectorWorkspace::filter_async(const DeviceVectors& corpus, const DeviceSear
   filter.room = scan.lists.room;
   filter.counts = scan.lists.counts;
   filter.undecided = scan.lists.slots + std::size_t{search.count} * scan.lists.slot_count;
-  filter.kept_max = FilterChoice::kept_k * search.k + corpus.rows() / FilterChoice::kept_share;
+  filter.kept_max = FilterChoice::kept_k * search.k + corpus.rows / FilterChoice::kept_share;
   filter_scan_async(filter, scan.is_dot, stream);
   // What the filter leaves undecided goes through the direct scan.
   scan.gate = filter.undecided;

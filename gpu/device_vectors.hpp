@@ -19,7 +19,21 @@ enum class Shadow : std::uint8_t {
   halves_and_rows,  ///< and its rows one behind the other, where single ones are read faster
 };
 
-/// Rows [first_row, first_row + rows) of a corpus, in panels.
+/// A corpus, or a part of it, as searches see it: rows [first_row, first_row + rows). A row whose
+/// components are no numbers is nobody's neighbour, where there is no shadow.
+struct CorpusView {
+  bool is_dot = false;
+  std::uint32_t rows = 0;
+  std::uint32_t dimension = 1;
+  VectorRow first_row = 0;
+  PanelsView panels;
+  PanelsView single_rows;  ///< where single rows are read: of any width
+  ShadowView shadow;       ///< halves null: none
+
+  bool has_shadow() const { return shadow.halves != nullptr; }
+};
+
+/// Owns rows [first_row, first_row + rows) of a corpus, in panels.
 class DeviceVectors {
  public:
   /// Device memory that so many rows take, and what packing them takes beside it.
@@ -30,20 +44,18 @@ class DeviceVectors {
   DeviceVectors(DeviceMemory& memory, Metric metric, VectorsView rows, VectorRow first_row,
                 Shadow shadow, const Stream& stream);
 
-  bool is_dot() const { return is_dot_; }
-  std::uint32_t rows() const { return rows_; }
-  std::uint32_t dimension() const { return dimension_; }
-  VectorRow first_row() const { return first_row_; }
   PanelsView panels() const { return {groups_.data(), group_count_of(dimension_), panel_rows}; }
-  /// Where single rows are read.
-  PanelsView single_rows() const {
-    return rows_groups_.room() > 0 ? PanelsView{rows_groups_.data(), group_count_of(dimension_), 1}
-                                   : panels();
-  }
-  bool has_shadow() const { return halves_.room() > 0; }
-  ShadowView shadow() const {
-    return {halves_.data(), norms_.data(), tiles_.data(),
-            center_.data(), frame_.data(), shadow_stride(dimension_)};
+  CorpusView view() const {
+    const std::uint32_t groups = group_count_of(dimension_);
+    return {.is_dot = is_dot_,
+            .rows = rows_,
+            .dimension = dimension_,
+            .first_row = first_row_,
+            .panels = panels(),
+            .single_rows =
+                rows_groups_.room() > 0 ? PanelsView{rows_groups_.data(), groups, 1} : panels(),
+            .shadow = {halves_.data(), norms_.data(), tiles_.data(), center_.data(), frame_.data(),
+                       shadow_stride(dimension_)}};
   }
 
  private:
@@ -64,8 +76,11 @@ class DeviceVectors {
 struct DeviceSearch {
   const float* queries = nullptr;  ///< [count][dimension]
   std::uint32_t count = 0;
-  std::uint32_t k = 1;              ///< 1 to vector_k_max
-  VectorRow first_self = no_row;    ///< as VectorSearch's
+  std::uint32_t k = 1;            ///< 1 to vector_k_max
+  VectorRow first_self = no_row;  ///< as VectorSearch's
+  /// [count]: instead of first_self; null: none. With them no corpus' shadow is asked.
+  const RowFilter* filters = nullptr;
+  RowMasks masks;                   ///< of these filters
   VectorNeighbor* lists = nullptr;  ///< [count][k]
 };
 
@@ -88,7 +103,7 @@ class VectorWorkspace {
 
   /// Enqueued only, except that a workspace that grows waits for the device. Throws as
   /// DeviceMemory.
-  void search_async(const DeviceVectors& corpus, const DeviceSearch& search, const Stream& stream);
+  void search_async(const CorpusView& corpus, const DeviceSearch& search, const Stream& stream);
 
  private:
   struct Plan {
@@ -97,10 +112,10 @@ class VectorWorkspace {
     std::uint32_t slots = 0;    ///< of a query
     bool is_filtered = false;   ///< by the corpus' shadow
   };
-  Plan plan(const DeviceVectors& corpus, const DeviceSearch& search) const;
-  void search_batch_async(const DeviceVectors& corpus, const DeviceSearch& search, const Plan& plan,
+  Plan plan(const CorpusView& corpus, const DeviceSearch& search) const;
+  void search_batch_async(const CorpusView& corpus, const DeviceSearch& search, const Plan& plan,
                           const Stream& stream);
-  void filter_async(const DeviceVectors& corpus, const DeviceSearch& search, VectorScan& scan,
+  void filter_async(const CorpusView& corpus, const DeviceSearch& search, VectorScan& scan,
                     const Stream& stream);
 
   DeviceMemory& memory_;

@@ -91,6 +91,17 @@ __device__ __forceinline__ float bound_of_lane(const VectorScan& scan, std::uint
   return score_of_ordered(__ldcg(scan.lists.bounds + query));
 }
 
+/// Whether a row may be a query's neighbour, both by their numbers in the scan.
+__device__ __forceinline__ bool may_be_near(const VectorScan& scan, std::uint32_t query,
+                                            std::uint32_t row) {
+  if (scan.filters == nullptr) return scan.first_row + row != scan.first_self + query;
+  const RowFilter filter = scan.filters[query];
+  if (scan.first_row + row == filter.self) return false;
+  if (filter.mask == RowFilter::no_mask) return true;
+  const std::uint64_t word = scan.masks.words[filter.mask * scan.masks.words_each + row / 64];
+  return (word >> row % 64 & 1) != 0;
+}
+
 /// How a warp's survivors are recorded in slots.
 enum class Recording {
   panels,  ///< the least of a panel: one atomic operation where many warps work on a query
@@ -107,10 +118,9 @@ __device__ __forceinline__ void offer_scores(const VectorScan& scan,
                                              std::uint32_t first_query, float bound) {
   static_assert(queries <= warp_lanes);
   const unsigned lane = threadIdx.x % warp_lanes;
-  const std::uint32_t self = scan.first_self + first_query;  // of query 0
   const auto is_within = [&](unsigned panel, unsigned query, float query_bound) {
     return scores[panel][query] <= query_bound && rows[panel] < scan.row_end &&
-           scan.first_row + rows[panel] != self + query;
+           may_be_near(scan, first_query + query, rows[panel]);
   };
   unsigned hit = 0;
 #pragma unroll

@@ -44,6 +44,19 @@ struct CandidateLists {
   std::uint32_t k = 0;
 };
 
+/// Whom a query does not have as a neighbour, where the queries are no run of the corpus' rows.
+struct RowFilter {
+  static constexpr std::uint32_t no_mask = ~std::uint32_t{0};
+  VectorRow self = no_row;
+  std::uint32_t mask = no_mask;  ///< an index into RowMasks; none: all rows
+};
+
+/// Runs of bits, one for each row of a corpus, bit i % 64 of word i / 64 for row i.
+struct RowMasks {
+  const std::uint64_t* words = nullptr;  ///< mask after mask
+  std::uint64_t words_each = 0;
+};
+
 /// Part of a corpus against some queries.
 struct VectorScan {
   PanelsView corpus;  ///< width panel_rows
@@ -55,6 +68,8 @@ struct VectorScan {
   std::uint32_t query_count = 0;  ///< at least 1
   std::uint32_t first_self = 0;   ///< row of query 0, which is not its neighbour; or no_self
   bool is_dot = false;
+  const RowFilter* filters = nullptr;  ///< [query], instead of first_self; null: none
+  RowMasks masks;                      ///< of these filters
   CandidateLists lists;
   /// [query / gate_queries]: where it is 0, a tile scan leaves the queries alone. null: none.
   const std::uint32_t* gate = nullptr;

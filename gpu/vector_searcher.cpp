@@ -113,9 +113,9 @@ class CudaVectorSearcher final : public VectorSearcher {
     }
     if (search.method != SearchMethod::automatic) return search_by_method(search, lists);
     method_.reset();
-    const auto search_corpus = [&](const DeviceVectors& corpus, const Part& part) {
+    const auto search_corpus = [&](const DeviceVectors& vectors, const Part& part) {
       const auto search_async = [&](const DeviceSearch& on_device) {
-        workspace_->search_async(corpus, on_device, stream_);
+        workspace_->search_async(vectors.view(), on_device, stream_);
       };
       search_part(search_async, search, lists, part);
     };

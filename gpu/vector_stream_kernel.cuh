@@ -69,7 +69,8 @@ __device__ __forceinline__ void record_scores(const VectorScan& scan,
 #pragma unroll
   for (unsigned query = 0; query < queries; ++query) {
     if (query >= scan.query_count) break;
-    if (row < scan.row_end && scan.first_row + row != scan.first_self + query)
+    // What is no number is nobody's score.
+    if (row < scan.row_end && scores[0][query] < CUDART_INF_F && may_be_near(scan, query, row))
       atomicMin(scan.lists.slots + std::size_t{query} * scan.lists.slot_count +
                     (row & (scan.lists.slot_count - 1)),
                 ordered_of(scores[0][query]));
