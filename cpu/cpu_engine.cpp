@@ -352,6 +352,8 @@ void CpuEngine::take_state(const EngineState& state) {
 }  // namespace
 
 std::unique_ptr<Engine> make_engine(const EngineOptions& options) {
+  if (options.space == Space::vector)
+    throw std::invalid_argument("the cpu engine does not do vectors yet");
   return std::make_unique<CpuEngine>(options);
 }
 

@@ -46,6 +46,7 @@ struct QueryRow {
   AnchorKind anchor = AnchorKind::fixed;
   ReportOn on = ReportOn::order;
   bool with_state = false;  ///< reports carry NeighborState
+  bool vote = false;        ///< reports carry the label that the neighbours vote for
   LatticePoint position;    ///< fixed
   Slot object = no_slot;    ///< follow: its slot, stable while the query lives, alive or not
   Filter filter;
@@ -56,17 +57,31 @@ struct QueryRow {
 /// the engine's (pinned host memory on a GPU).
 struct Staging {
   explicit Staging(std::pmr::memory_resource* memory = std::pmr::get_default_resource())
-      : births(memory), objects(memory), queries(memory) {}
+      : births(memory),
+        objects(memory),
+        queries(memory),
+        object_components(memory),
+        object_labels(memory),
+        query_components(memory) {}
 
   std::pmr::vector<ObjectBirth> births;
   std::pmr::vector<ObjectRow> objects;
   std::pmr::vector<QueryRow> queries;
+
+  // Of vector spaces, empty in all others. Components are prepared, as many as the space's
+  // dimension a row; those of the dead, and of queries that are not at a fixed place, mean nothing.
+  std::pmr::vector<float> object_components;  ///< of `objects`, row after row
+  std::pmr::vector<Label> object_labels;      ///< of `objects`
+  std::pmr::vector<float> query_components;   ///< of `queries`, row after row
 
   bool is_empty() const { return births.empty() && objects.empty() && queries.empty(); }
   void clear() {
     births.clear();
     objects.clear();
     queries.clear();
+    object_components.clear();
+    object_labels.clear();
+    query_components.clear();
   }
 };
 
@@ -104,7 +119,10 @@ struct TickResult {
   std::span<const ReportedList> lists;  ///< by query slot; its removals, then its updates
   std::span<const Neighbor> neighbors;  ///< room between lists may hold anything
   std::span<const NeighborState> states;
-  std::shared_ptr<const void> owner;  ///< of what the three show; the engine's to use again
+  /// Empty, or of each list what it votes for: nothing where the query does not ask for it or the
+  /// list is removed, no_label where none of its objects has a label.
+  std::span<const std::optional<Label>> votes;
+  std::shared_ptr<const void> owner;  ///< of what the four show; the engine's to use again
   StageTimes times;
   /// Not empty: the tick failed, of what, and what helps. The old lists stand, its rows are kept.
   std::string error;
@@ -119,6 +137,8 @@ struct OneShotQuery {
   LatticePoint position;
   Slot object = no_slot;
   Filter filter;
+  std::vector<float> components{};  ///< fixed in a vector space: prepared, as many as its dimension
+  bool vote = false;                ///< in a vector space: the answer carries a vote
 };
 
 /// Answers, or copies of current lists, all from one finished tick.
@@ -130,6 +150,7 @@ struct Answers {
     std::uint32_t count = 0;
     std::uint64_t first = 0;                             ///< index into neighbors
     std::uint64_t first_state = ReportedList::no_state;  ///< index into states, if carried
+    std::optional<Label> vote{};                         ///< as in TickResult::votes
   };
   Tick tick{};
   std::int64_t tau_us = 0;
@@ -149,6 +170,11 @@ struct EngineState {
   std::vector<ObjectRow> objects;
   std::vector<QueryRow> queries;
 
+  // Of vector spaces, as in Staging.
+  std::vector<float> object_components;
+  std::vector<Label> object_labels;
+  std::vector<float> query_components;
+
   /// A query that the tick knew, with or without lists: its removal is to be reported.
   struct Query {
     Slot slot = no_slot;
@@ -165,6 +191,7 @@ struct EngineState {
     bool with_state = false;
     std::uint32_t count = 0;
     std::uint64_t first = 0;  ///< index into neighbors and slots
+    std::optional<Label> vote{};
   };
   std::vector<List> lists;
   std::vector<Neighbor> neighbors;
@@ -214,10 +241,10 @@ class Engine {
   virtual bool begin_tick(Tick tick, std::int64_t tau_us) = 0;
 
   /// Answers from the last finished tick, on a thread of the engine's. Questions at fixed positions
-  /// without a filter on tags or age do not wait for a tick under way, nor for the result of the
-  /// one that they are answered from; others may, and are then answered from it. Before the first
-  /// tick: empty lists. After a failed tick, until the next that finishes, the objects are ahead of
-  /// the last finished one, and the answer is an error.
+  /// on a lattice without a filter on tags or age do not wait for a tick under way, nor for the
+  /// result of the one that they are answered from; others may, and are then answered from it.
+  /// Before the first tick: empty lists. After a failed tick, until the next that finishes, the
+  /// objects are ahead of the last finished one, and the answer is an error.
   virtual void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) = 0;
 
   /// What search_finished would answer, on the caller's own thread, if that takes microseconds and

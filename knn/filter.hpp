@@ -24,8 +24,10 @@ struct Filter {
   static constexpr std::uint64_t any_distance = std::numeric_limits<std::uint64_t>::max();
 
   TagFilter tags;
-  std::uint64_t distance_sq_max = any_distance;  ///< lattice units squared, inclusive
-  std::int64_t age_us_max = any_age;             ///< inclusive; age is tau minus event time
+  /// Inclusive; lattice units squared, or in a vector space what ordered_within makes of a
+  /// distance.
+  std::uint64_t distance_sq_max = any_distance;
+  std::int64_t age_us_max = any_age;  ///< inclusive; age is tau minus event time
 
   bool operator==(const Filter&) const = default;
 };

@@ -71,6 +71,8 @@ std::string_view to_string(Space space) {
       return "planar3";
     case Space::wgs84:
       return "wgs84";
+    case Space::vector:
+      return "vector";
   }
   return "unknown";
 }
@@ -98,6 +100,9 @@ std::string_view to_string(PositionError error) {
 }
 
 Lattice::Lattice(const SpaceOptions& options) : options_(options) {
+  if (options.is_vector()) throw std::invalid_argument("vectors have no lattice");
+  if (options.dimension != 0)
+    throw std::invalid_argument("a dimension is for spaces of vectors alone");
   if (!(options.resolution_m > 0) || !std::isfinite(options.resolution_m))
     throw std::invalid_argument("the resolution must be a positive number of metres");
   if (options.space != Space::wgs84) {

@@ -1,5 +1,5 @@
-// From a user's coordinates to the integer lattice, once, on arrival; everything after is exact.
-// Called by the decoders of update batches and by the trace readers.
+// Where objects live, and from a user's coordinates to the integer lattice, once, on arrival;
+// everything after is exact. Called by the decoders of update batches and by the trace readers.
 #pragma once
 
 #include <array>
@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "knn/types.hpp"
+#include "knn/vectors.hpp"
 
 namespace starling {
 
@@ -19,12 +20,15 @@ enum class Space : std::uint8_t {
   planar2,  ///< x, y in metres
   planar3,  ///< x, y, z in metres
   wgs84,    ///< longitude, latitude in degrees, altitude in metres above the ellipsoid
+  vector,   ///< as many components as SpaceOptions::dimension says; no lattice
 };
 
 std::string_view to_string(Space space);
+/// A space with a lattice; the name of a vector space would need a dimension beside it.
 std::optional<Space> space_from_string(std::string_view text);
 
-/// Components a user's position has: 2 for planar2, 3 for planar3; wgs84 takes 2 or 3.
+/// Components a user's position has: 2 for planar2, 3 for planar3; wgs84 takes 2 or 3. Not of
+/// vectors.
 constexpr int dimensions(Space space) {
   return space == Space::planar2 ? 2 : 3;
 }
@@ -36,6 +40,12 @@ struct SpaceOptions {
   Space space = Space::planar2;
   double resolution_m = 0.01;
   Position origin{};  ///< metres, subtracted in float64 before rounding; zero for wgs84
+
+  // Of a vector space, for which the two above mean nothing:
+  std::uint32_t dimension = 0;  ///< 1 to dimension_max; 0 in all other spaces
+  Metric metric = Metric::l2;
+
+  bool is_vector() const { return space == Space::vector; }
   bool operator==(const SpaceOptions&) const = default;
 };
 
@@ -53,7 +63,7 @@ std::string_view to_string(PositionError error);
 class Lattice {
  public:
   /// Throws std::invalid_argument with a sentence if the resolution is not positive and finite, is
-  /// below 6 mm for wgs84, or an origin is given for wgs84.
+  /// below 6 mm for wgs84, or an origin is given for wgs84; or if the space is one of vectors.
   explicit Lattice(const SpaceOptions& options);
 
   const SpaceOptions& options() const { return options_; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 
 #include "knn/assert.hpp"
 #include "knn/headroom.hpp"
@@ -74,6 +75,7 @@ ObjectTable::ObjectTable(const ObjectTableOptions& options)
 UpdateCounts ObjectTable::update(std::span<const ObjectUpdate> rows, std::int64_t time_us_max,
                                  std::span<UpdateStatus> statuses, Staging& staging) {
   check_invariant(statuses.size() == rows.size(), "one status a row");
+  check_invariant(options_.dimension == 0, "objects of a vector space have components");
   UpdateCounts counts;
   std::array<Slot, rows_at_once> likely;
   Slot next = 0;
@@ -118,6 +120,18 @@ void ObjectTable::look_up_ahead(std::span<const ObjectUpdate> rows, Slot next,
     prefetch_to_write(staging.objects.data() + staged + i);
 }
 
+UpdateCounts ObjectTable::update_vectors(std::span<const VectorUpdate> rows, VectorsView components,
+                                         std::int64_t time_us_max, std::span<UpdateStatus> statuses,
+                                         Staging& staging) {
+  check_invariant(options_.dimension != 0 && components.dimension == options_.dimension &&
+                      components.rows() == rows.size(),
+                  "a row of the space's dimension for each object");
+  VectorRow number = 0;
+  return for_each_row(rows, statuses, [&](const VectorUpdate& row) {
+    return update_vector_one(row, components.row(number++), time_us_max, staging);
+  });
+}
+
 UpdateCounts ObjectTable::update_tags(std::span<const TagUpdate> rows, std::int64_t time_us_max,
                                       std::span<UpdateStatus> statuses, Staging& staging) {
   return for_each_row(rows, statuses,
@@ -132,6 +146,33 @@ UpdateCounts ObjectTable::remove(std::span<const ObjectRemoval> rows, std::int64
 
 UpdateStatus ObjectTable::update_one(const ObjectUpdate& row, Slot likely, std::int64_t time_us_max,
                                      Staging& staging) {
+  Slot slot = no_slot;
+  const UpdateStatus status = take(row, likely, time_us_max, staging, slot);
+  if (status == UpdateStatus::accepted) stage(slot, staging);
+  return status;
+}
+
+UpdateStatus ObjectTable::update_vector_one(const VectorUpdate& row,
+                                            std::span<const float> components,
+                                            std::int64_t time_us_max, Staging& staging) {
+  const ObjectUpdate update{.id = row.id,
+                            .time_us = row.time_us,
+                            .position = {},
+                            .tags = row.tags,
+                            .has_tags = row.has_tags};
+  Slot slot = no_slot;
+  const UpdateStatus status = take(update, no_slot, time_us_max, staging, slot);
+  if (status != UpdateStatus::accepted) return status;
+  std::ranges::copy(components, components_of(slot).begin());
+  if (row.has_label) labels_[slot] = row.label;
+  stage(slot, staging);
+  return status;
+}
+
+// What an update changes in an object's record. Writes its slot if the row is accepted, which the
+// caller stages.
+UpdateStatus ObjectTable::take(const ObjectUpdate& row, Slot likely, std::int64_t time_us_max,
+                               Staging& staging, Slot& taken) {
   if (!is_time_in_range(row.time_us)) return UpdateStatus::time_out_of_range;
   if (row.time_us > time_us_max) return UpdateStatus::future;
   Slot slot = likely;
@@ -154,7 +195,7 @@ UpdateStatus ObjectTable::update_one(const ObjectUpdate& row, Slot likely, std::
   }
   oldest_time_us_ = std::min(oldest_time_us_, row.time_us);
   newest_time_us_ = std::max(newest_time_us_.value_or(row.time_us), row.time_us);
-  stage(slot, staging);
+  taken = slot;
   return UpdateStatus::accepted;
 }
 
@@ -188,6 +229,7 @@ UpdateStatus ObjectTable::remove_one(const ObjectRemoval& row, std::int64_t time
   if (row.time_us < record.time_us) return UpdateStatus::late;
   record.time_us = row.time_us;
   record.tags = 0;
+  if (options_.dimension > 0) labels_[slot] = no_label;
   TagClock& clock = tag_clock(slot);
   clock = {0, std::max(clock.time_us, row.time_us)};
   if (is_alive(slot)) {
@@ -248,7 +290,8 @@ void ObjectTable::unfollow(Slot slot) {
 
 std::uint64_t ObjectTable::bytes_used() const {
   return records_.capacity() * sizeof(Record) + registry_.bytes_used() +
-         tag_clocks_.capacity() * sizeof(TagClock);
+         tag_clocks_.capacity() * sizeof(TagClock) + components_.capacity() * sizeof(float) +
+         labels_.capacity() * sizeof(Label);
 }
 
 Slot ObjectTable::add(ObjectId id, Staging& staging) {
@@ -260,6 +303,11 @@ Slot ObjectTable::add(ObjectId id, Staging& staging) {
     if (records_.size() >= options_.objects_max) return no_slot;
     slot = static_cast<Slot>(records_.size());
     reserve_with_headroom(records_, records_.size() + 1);
+    if (options_.dimension > 0) {
+      const std::size_t slots = records_.size() + 1;
+      resize_with_headroom(components_, slots * options_.dimension);
+      resize_with_headroom(labels_, slots, no_label);
+    }
     records_.emplace_back();
   }
   Record& record = records_[slot];
@@ -269,6 +317,7 @@ Slot ObjectTable::add(ObjectId id, Staging& staging) {
             .tags = 0,
             .generation = record.generation,
             .staged_row = record.staged_row};
+  if (options_.dimension > 0) labels_[slot] = no_label;
   registry_.insert(id, slot, records_);
   staging.births.push_back({slot, id});
   return slot;
@@ -290,15 +339,29 @@ void ObjectTable::write_row(Slot slot, ObjectRow& row) const {
   row.time_us = record.time_us;
 }
 
+std::span<float> ObjectTable::components_of(Slot slot) {
+  return std::span(components_).subspan(std::size_t{slot} * options_.dimension, options_.dimension);
+}
+
 void ObjectTable::stage(Slot slot, Staging& staging) {
   Record& record = records_[slot];
   const bool is_staged =
       record.staged_row < staging.objects.size() && staging.objects[record.staged_row].slot == slot;
+  const std::uint32_t dimension = options_.dimension;
   if (!is_staged) {
-    record.staged_row = static_cast<std::uint32_t>(staging.objects.size());
+    const std::size_t rows = staging.objects.size() + 1;
+    if (dimension > 0) {
+      staging.object_components.resize(rows * dimension);
+      staging.object_labels.resize(rows);
+    }
     staging.objects.emplace_back();
+    record.staged_row = static_cast<std::uint32_t>(rows - 1);
   }
   write_row(slot, staging.objects[record.staged_row]);
+  if (dimension == 0) return;
+  std::ranges::copy(components_of(slot),
+                    staging.object_components.data() + std::size_t{record.staged_row} * dimension);
+  staging.object_labels[record.staged_row] = labels_[slot];
 }
 
 void ObjectTable::forget(Slot slot) {
@@ -306,6 +369,7 @@ void ObjectTable::forget(Slot slot) {
   record.generation += 2;
   record.time_us = never_seen_us;
   record.tags = 0;
+  if (options_.dimension > 0) labels_[slot] = no_label;
   if (slot < tag_clocks_.size()) tag_clocks_[slot] = {};
   if (followers_.contains(slot)) return;  // it keeps its slot, and nothing else
   registry_.erase(record.id, records_);
@@ -329,6 +393,11 @@ ObjectTableState ObjectTable::export_state() const {
     ObjectTableState::Record& copy = state.records.emplace_back();
     write_row(slot, copy.row);
     copy.id = records_[slot].id;
+    if (options_.dimension > 0) {
+      const auto from = components_.begin() + std::ptrdiff_t{slot} * options_.dimension;
+      state.components.insert(state.components.end(), from, from + options_.dimension);
+      state.labels.push_back(labels_[slot]);
+    }
     if (slot < tag_clocks_.size()) {
       copy.tags_owned = tag_clocks_[slot].owned;
       copy.tags_time_us = tag_clocks_[slot].time_us;
@@ -344,14 +413,24 @@ ObjectTableState ObjectTable::export_state() const {
 void ObjectTable::import_state(const ObjectTableState& state, Staging& staging) {
   check_invariant(records_.empty(), "state is imported into an empty table");
   records_.resize(state.records.size() + state.free_slots.size());
+  if (options_.dimension > 0) {
+    components_.resize(records_.size() * options_.dimension);
+    labels_.resize(records_.size(), no_label);
+  }
   for (const auto& [slot, generation] : state.free_slots) {
     records_[slot].generation = generation;
     free_slots_.push_back(slot);
   }
-  for (const ObjectTableState::Record& copy : state.records) {
+  VectorsView components{state.components, std::max(1u, options_.dimension)};
+  for (std::size_t i = 0; i < state.records.size(); ++i) {
+    const ObjectTableState::Record& copy = state.records[i];
     const ObjectRow& row = copy.row;
     records_[row.slot] = {copy.id, row.time_us, row.position, row.tags, row.generation, 0};
     registry_.insert(copy.id, row.slot, records_);
+    if (options_.dimension > 0) {
+      std::ranges::copy(components.row(static_cast<VectorRow>(i)), components_of(row.slot).begin());
+      labels_[row.slot] = state.labels[i];
+    }
     if (copy.tags_time_us != TagClock{}.time_us)
       tag_clock(row.slot) = {copy.tags_owned, copy.tags_time_us};
     if (copy.followers > 0) followers_[row.slot] = copy.followers;

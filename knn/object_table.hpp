@@ -14,6 +14,7 @@
 #include "knn/engine.hpp"
 #include "knn/object_registry.hpp"
 #include "knn/types.hpp"
+#include "knn/vectors.hpp"
 
 namespace starling {
 
@@ -25,6 +26,17 @@ struct ObjectUpdate {
   LatticePoint position{};
   std::uint32_t tags = 0;
   bool has_tags = false;
+};
+
+/// The same in a vector space, whose components come beside it. `label` counts only with
+/// `has_label`; no_label takes a label away.
+struct VectorUpdate {
+  ObjectId id{};
+  std::int64_t time_us = 0;
+  Label label = no_label;
+  std::uint32_t tags = 0;
+  bool has_tags = false;
+  bool has_label = false;
 };
 
 /// Bits to set and to clear (a bit in both is set). From then on these bits belong to tag updates.
@@ -64,6 +76,7 @@ struct ObjectTableOptions {
   std::int64_t object_ttl_us = never_us;          ///< an object with tau - time beyond this leaves
   std::int64_t tombstone_ttl_us = 3'600'000'000;  ///< how long (in tau) a leaver's time is kept
   std::uint64_t hash_seed = 0;                    ///< never changes a result
+  std::uint32_t dimension = 0;                    ///< of a vector space, else 0; Processor sets it
 };
 
 /// The whole table, for export and import.
@@ -89,6 +102,10 @@ struct ObjectTableState {
   std::vector<Tombstone> tombstones;
   std::vector<Slot> leavers;
   std::optional<std::int64_t> newest_time_us;
+
+  // Of vector spaces, by record; else empty.
+  std::vector<float> components;
+  std::vector<Label> labels;
 };
 
 class ObjectTable {
@@ -98,6 +115,10 @@ class ObjectTable {
   /// `statuses` has one entry a row. Rows are taken in order; at equal times the later one wins.
   UpdateCounts update(std::span<const ObjectUpdate> rows, std::int64_t time_us_max,
                       std::span<UpdateStatus> statuses, Staging& staging);
+  /// The same in a vector space: `components` are of `rows` and prepared for the space's metric.
+  UpdateCounts update_vectors(std::span<const VectorUpdate> rows, VectorsView components,
+                              std::int64_t time_us_max, std::span<UpdateStatus> statuses,
+                              Staging& staging);
   UpdateCounts update_tags(std::span<const TagUpdate> rows, std::int64_t time_us_max,
                            std::span<UpdateStatus> statuses, Staging& staging);
   /// A removal of an unknown object leaves a tombstone too: its fixes may still be under way.
@@ -146,6 +167,10 @@ class ObjectTable {
 
   UpdateStatus update_one(const ObjectUpdate& row, Slot likely, std::int64_t time_us_max,
                           Staging& staging);
+  UpdateStatus update_vector_one(const VectorUpdate& row, std::span<const float> components,
+                                 std::int64_t time_us_max, Staging& staging);
+  UpdateStatus take(const ObjectUpdate& row, Slot likely, std::int64_t time_us_max,
+                    Staging& staging, Slot& slot);
   UpdateStatus update_tags_one(const TagUpdate& row, std::int64_t time_us_max, Staging& staging);
   UpdateStatus remove_one(const ObjectRemoval& row, std::int64_t time_us_max, Staging& staging);
   void look_up_ahead(std::span<const ObjectUpdate> rows, Slot next, std::span<Slot> likely,
@@ -153,6 +178,7 @@ class ObjectTable {
   Slot add(ObjectId id, Staging& staging);
   void kill(Slot slot, Staging& staging);
   void write_row(Slot slot, ObjectRow& row) const;
+  std::span<float> components_of(Slot slot);
   void stage(Slot slot, Staging& staging);
   void bury_leavers(std::int64_t tau_us);
   void forget(Slot slot);
@@ -162,6 +188,8 @@ class ObjectTable {
   std::vector<Record> records_;
   ObjectRegistry<std::vector<Record>> registry_;
   std::vector<TagClock> tag_clocks_;  ///< by slot; shorter where no tag update has come
+  std::vector<float> components_;     ///< by slot, dimension each; none on a lattice
+  std::vector<Label> labels_;         ///< by slot; none on a lattice
   std::unordered_map<Slot, std::uint32_t> followers_;
   std::vector<Slot> free_slots_;
   std::set<Slot> leavers_;          ///< dead or removed anew since the last prepare_tick

@@ -12,14 +12,25 @@ namespace {
 
 constexpr std::size_t spare_streams_max = 2;  // one tick is published while the next is computed
 
+// The tables are told the dimension of the space.
+ProcessorOptions with_dimension(ProcessorOptions options) {
+  const SpaceOptions& space = options.space;
+  if (space.is_vector() && (space.dimension < 1 || space.dimension > dimension_max))
+    throw std::invalid_argument("vectors have 1 to " + std::to_string(dimension_max) +
+                                " components");
+  options.objects.dimension = options.queries.dimension = space.is_vector() ? space.dimension : 0;
+  return options;
+}
+
 }  // namespace
 
-Processor::Processor(const ProcessorOptions& options, std::unique_ptr<Engine> engine)
-    : options_(options),
-      lattice_(options.space),
+Processor::Processor(const ProcessorOptions& given, std::unique_ptr<Engine> engine)
+    : options_(with_dimension(given)),
       engine_(std::move(engine)),
-      objects_(options.objects),
-      queries_(options.queries) {
+      objects_(options_.objects),
+      queries_(options_.queries) {
+  const ProcessorOptions& options = options_;
+  if (!options.space.is_vector()) lattice_.emplace(options.space);
   const EngineLimits& limits = engine_->limits();
   if (options.objects.objects_max > limits.objects_max)
     throw std::invalid_argument("the engine holds at most " + std::to_string(limits.objects_max) +
@@ -39,6 +50,11 @@ Processor::Processor(const ProcessorOptions& options, std::unique_ptr<Engine> en
 UpdateCounts Processor::update(std::span<const ObjectUpdate> rows, std::int64_t time_us_max,
                                std::span<UpdateStatus> statuses) {
   return objects_.update(rows, time_us_max, statuses, engine_->staging());
+}
+
+UpdateCounts Processor::update_vectors(std::span<const VectorUpdate> rows, VectorsView components,
+                                       std::int64_t time_us_max, std::span<UpdateStatus> statuses) {
+  return objects_.update_vectors(rows, components, time_us_max, statuses, engine_->staging());
 }
 
 UpdateCounts Processor::update_tags(std::span<const TagUpdate> rows, std::int64_t time_us_max,
@@ -67,6 +83,22 @@ void Processor::remove_queries(StreamId stream, std::span<const QueryId> ids,
   check_invariant(statuses.size() == ids.size(), "one status a query");
   for (std::size_t i = 0; i < ids.size(); ++i)
     statuses[i] = queries_.remove(stream, ids[i], objects_, engine_->staging());
+}
+
+const Lattice& Processor::lattice() const {
+  check_invariant(lattice_.has_value(), "a vector space has no lattice");
+  return *lattice_;
+}
+
+double Processor::to_distance(std::uint64_t distance_sq) const {
+  if (lattice_) return lattice_->to_metres(distance_sq);
+  return distance_of(options_.space.metric,
+                     score_of_ordered(static_cast<std::uint32_t>(distance_sq)));
+}
+
+std::uint64_t Processor::to_distance_sq_max(double distance) const {
+  if (lattice_) return lattice_->to_distance_sq(distance);
+  return ordered_within(options_.space.metric, distance);
 }
 
 bool Processor::begin_tick(std::int64_t tau_us) {
@@ -116,7 +148,8 @@ TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
   report.streams.resize(queries_.stream_count());
   for (std::size_t i = 0; i < report.streams.size(); ++i)
     report.streams[i].stream = static_cast<StreamId>(i);
-  for (const ReportedList& list : result->lists) {
+  for (std::size_t i = 0; i < result->lists.size(); ++i) {
+    const ReportedList& list = result->lists[i];
     QueryReport query{.query = queries_.id_of(list.query),
                       .has_subject = list.has_subject,
                       .subject = list.subject,
@@ -126,6 +159,7 @@ TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
     query.neighbors = result->neighbors.subspan(list.first, list.count);
     if (list.first_state != ReportedList::no_state)
       query.states = result->states.subspan(list.first_state, list.count);
+    if (!result->votes.empty()) query.vote = result->votes[i];
     const StreamId stream = queries_.stream_of(list.query);
     report.streams[static_cast<std::size_t>(stream)].queries.push_back(query);
   }

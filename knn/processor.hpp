@@ -31,6 +31,8 @@ struct QueryReport {
   ListEvent event = ListEvent::updated;
   std::span<const Neighbor> neighbors;
   std::span<const NeighborState> states;  ///< empty unless the stream asked for position or tags
+  /// Of a query that asks for it: the label that the list votes for, no_label where none has one.
+  std::optional<Label> vote{};
 };
 
 struct StreamReport {
@@ -54,11 +56,14 @@ struct ProcessorState;
 
 class Processor {
  public:
-  /// Throws std::invalid_argument as Lattice does, or if a limit exceeds the engine's.
+  /// Throws std::invalid_argument as Lattice does, if a vector space has no dimension that it may
+  /// have, or if a limit exceeds the engine's. The engine is one for the space.
   Processor(const ProcessorOptions& options, std::unique_ptr<Engine> engine);
 
   const ProcessorOptions& options() const { return options_; }
-  const Lattice& lattice() const { return lattice_; }
+  const SpaceOptions& space() const { return options_.space; }
+  /// Not of a vector space, which has none: that ends the process.
+  const Lattice& lattice() const;
   const ObjectTable& objects() const { return objects_; }
   const QueryTable& queries() const { return queries_; }
   Engine& engine() { return *engine_; }
@@ -66,6 +71,10 @@ class Processor {
   /// Objects; see ObjectTable. `statuses` has one entry a row.
   UpdateCounts update(std::span<const ObjectUpdate> rows, std::int64_t time_us_max,
                       std::span<UpdateStatus> statuses);
+  /// The same in a vector space. `components` are of the rows, in their order, prepared for the
+  /// space's metric (prepare_each, knn/vectors.hpp).
+  UpdateCounts update_vectors(std::span<const VectorUpdate> rows, VectorsView components,
+                              std::int64_t time_us_max, std::span<UpdateStatus> statuses);
   UpdateCounts update_tags(std::span<const TagUpdate> rows, std::int64_t time_us_max,
                            std::span<UpdateStatus> statuses);
   UpdateCounts remove_objects(std::span<const ObjectRemoval> rows, std::int64_t time_us_max,
@@ -95,6 +104,13 @@ class Processor {
   /// tau of the last tick begun, if any.
   std::optional<std::int64_t> last_tau_us() const { return last_tau_us_; }
 
+  /// What users are told of Neighbor::distance_sq: metres, or in a vector space the metric's
+  /// distance.
+  double to_distance(std::uint64_t distance_sq) const;
+  /// The way back, for Filter::distance_sq_max. Throws std::invalid_argument for NaN, and on a
+  /// lattice for negative ones.
+  std::uint64_t to_distance_sq_max(double distance) const;
+
   /// An id's slot for OneShotQuery::object; no_slot if unknown (the answer is then empty).
   Slot find_object(ObjectId id) const { return objects_.find(id); }
 
@@ -107,7 +123,7 @@ class Processor {
   void remove_outgrown();
 
   ProcessorOptions options_;
-  Lattice lattice_;
+  std::optional<Lattice> lattice_;
   std::unique_ptr<Engine> engine_;
   ObjectTable objects_;
   QueryTable queries_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "knn/filter.hpp"
 #include "knn/types.hpp"
@@ -54,6 +55,11 @@ struct QueryDefinition {
   TagFilter subject{};                   ///< every_object: whose lists are kept
   std::int64_t lease_end_us = no_lease;  ///< removed at the first tick with tau > lease end
   std::uint64_t owner = 0;  ///< who put it last, for QueryTableOptions::owner_queries_max
+  /// At a fixed place in a vector space: as many as its dimension, prepared for its metric.
+  std::vector<float> components{};
+  /// In a vector space: reports carry the label that the list's objects vote for (knn/vote.hpp),
+  /// and the list is also reported when that changes, whatever its stream reports on.
+  bool vote = false;
 };
 
 }  // namespace starling

@@ -36,6 +36,10 @@ std::string_view to_string(QueryStatus status) {
       return "too many objects";
     case QueryStatus::too_many_neighbors:
       return "too many neighbours";
+    case QueryStatus::wrong_dimension:
+      return "wrong number of components";
+    case QueryStatus::no_labels:
+      return "votes are for vector spaces";
   }
   return "unknown";
 }
@@ -65,6 +69,10 @@ std::optional<StreamId> QueryTable::find_stream(std::string_view name) const {
 QueryStatus QueryTable::check(const QueryDefinition& definition) const {
   if (definition.k == 0) return QueryStatus::k_zero;
   if (definition.k > options_.k_max) return QueryStatus::k_too_large;
+  if (definition.vote && options_.dimension == 0) return QueryStatus::no_labels;
+  if (definition.anchor.kind == AnchorKind::fixed &&
+      definition.components.size() != options_.dimension)
+    return QueryStatus::wrong_dimension;
   return QueryStatus::accepted;
 }
 
@@ -240,16 +248,24 @@ void QueryTable::stage(Slot slot, Staging& staging) {
                      .anchor = definition.anchor.kind,
                      .on = stream.on,
                      .with_state = stream.with.position || stream.with.tags,
+                     .vote = definition.vote,
                      .position = definition.anchor.position,
                      .object = entry.object,
                      .filter = definition.filter,
                      .subject = definition.subject};
-  if (entry.staged_row < staging.queries.size() && staging.queries[entry.staged_row].slot == slot) {
-    staging.queries[entry.staged_row] = row;
-    return;
+  const bool is_staged =
+      entry.staged_row < staging.queries.size() && staging.queries[entry.staged_row].slot == slot;
+  if (!is_staged) {
+    const std::size_t rows = staging.queries.size() + 1;
+    staging.query_components.resize(rows * options_.dimension);
+    staging.queries.emplace_back();
+    entry.staged_row = static_cast<std::uint32_t>(rows - 1);
   }
-  entry.staged_row = static_cast<std::uint32_t>(staging.queries.size());
-  staging.queries.push_back(row);
+  staging.queries[entry.staged_row] = row;
+  if (definition.anchor.kind == AnchorKind::fixed && options_.dimension > 0)
+    std::ranges::copy(
+        definition.components,
+        staging.query_components.data() + std::size_t{entry.staged_row} * options_.dimension);
 }
 
 QueryTableState QueryTable::export_state() const {

@@ -31,6 +31,7 @@ struct QueryTableOptions {
   /// keeps. A fixed or following query counts k; an every-object query counts k for each object
   /// alive, whatever its subject filter, since tags change.
   std::uint64_t neighbors_max = std::uint64_t{1} << 27;
+  std::uint32_t dimension = 0;  ///< of a vector space, else 0; Processor sets it
 };
 
 enum class StreamStatus : std::uint8_t {
@@ -49,6 +50,8 @@ enum class QueryStatus : std::uint8_t {
   too_many_queries_of_owner,
   too_many_objects,    ///< no room to remember the followed id
   too_many_neighbors,  ///< all lists together would pass neighbors_max
+  wrong_dimension,     ///< components of a fixed anchor are not as many as the space's
+  no_labels,           ///< a vote outside of vector spaces
 };
 
 std::string_view to_string(StreamStatus status);

@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <limits>
 
 namespace starling {
 
@@ -48,14 +49,21 @@ constexpr std::uint64_t distance_sq(const LatticePoint& a, const LatticePoint& b
 /// One entry of a neighbour list. The order of the members is the total order of all answers:
 /// nearest first, ties by the smaller object id.
 struct Neighbor {
-  std::uint64_t distance_sq = 0;  ///< in lattice units squared
+  /// In lattice units squared; in a vector space the score as ordered_of (knn/vectors.hpp) has it.
+  std::uint64_t distance_sq = 0;
   ObjectId object{};
   auto operator<=>(const Neighbor&) const = default;
 };
 
+/// What an object of a vector space may be known to be; queries let their neighbours' labels vote.
+using Label = std::int64_t;
+
+/// What an object without a label has, and what a list without labels votes for; labels are larger.
+inline constexpr Label no_label = std::numeric_limits<Label>::min();
+
 /// What a stream may carry beside a neighbour: its state in the tick's snapshot.
 struct NeighborState {
-  LatticePoint position;
+  LatticePoint position;  ///< zeros in a vector space
   std::uint32_t tags = 0;
   bool operator==(const NeighborState&) const = default;
 };

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <stdexcept>
 #include <utility>
 
 #include "knn/assert.hpp"
+#include "knn/filter.hpp"
 
 namespace starling {
 namespace {
@@ -65,6 +68,16 @@ void prepare_row(Metric metric, std::span<const float> raw, std::span<float> pre
   }
 }
 
+std::optional<VectorFault> prepare_one(Metric metric, VectorsView raw, VectorRow number,
+                                       std::span<float> prepared) {
+  const std::span<const float> row = raw.row(number);
+  for (std::uint32_t column = 0; column < raw.dimension; ++column)
+    if (const auto reason = fault_of(metric, row[column]))
+      return VectorFault{number, column, *reason};
+  prepare_row(metric, row, prepared.subspan(std::size_t{number} * raw.dimension, raw.dimension));
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string_view name_of(Metric metric) {
@@ -93,18 +106,31 @@ std::string_view sentence_of(VectorFault::Reason reason) {
   return "";
 }
 
+std::string sentence_of(const VectorFault& fault) {
+  return "component " + std::to_string(fault.column + 1) + " " +
+         std::string(sentence_of(fault.reason));
+}
+
 std::optional<VectorFault> prepare_vectors(Metric metric, VectorsView raw,
                                            std::span<float> prepared) {
   check_invariant(raw.dimension >= 1 && prepared.size() == raw.components.size(),
                   "prepared rows have no other size than raw ones");
-  for (VectorRow number = 0; number < raw.rows(); ++number) {
-    const std::span<const float> row = raw.row(number);
-    for (std::uint32_t column = 0; column < raw.dimension; ++column)
-      if (const auto reason = fault_of(metric, row[column]))
-        return VectorFault{number, column, *reason};
-    prepare_row(metric, row, prepared.subspan(std::size_t{number} * raw.dimension, raw.dimension));
-  }
+  for (VectorRow number = 0; number < raw.rows(); ++number)
+    if (const auto fault = prepare_one(metric, raw, number, prepared)) return fault;
   return std::nullopt;
+}
+
+std::size_t prepare_each(Metric metric, VectorsView raw, std::span<float> prepared,
+                         std::span<std::optional<VectorFault>> faults) {
+  check_invariant(
+      raw.dimension >= 1 && prepared.size() == raw.components.size() && faults.size() == raw.rows(),
+      "prepared rows have no other size than raw ones, and each its fault");
+  std::size_t faulty = 0;
+  for (VectorRow number = 0; number < raw.rows(); ++number) {
+    faults[number] = prepare_one(metric, raw, number, prepared);
+    if (faults[number]) ++faulty;
+  }
+  return faulty;
 }
 
 double distance_of(Metric metric, float score) {
@@ -121,6 +147,24 @@ double distance_of(Metric metric, float score) {
       return exact;
   }
   return exact;
+}
+
+// distance_of never falls as the score rises, rounding included, so halving finds the last score
+// that is within.
+std::uint64_t ordered_within(Metric metric, double distance) {
+  if (std::isnan(distance)) throw std::invalid_argument("a distance must be a number");
+  if (distance == std::numeric_limits<double>::infinity()) return Filter::any_distance;
+  const float least = metric == Metric::inner_product ? -std::numeric_limits<float>::max() : 0.0f;
+  std::uint64_t low = ordered_of(least);  // what is below is within
+  std::uint64_t high = std::uint64_t{ordered_of(std::numeric_limits<float>::max())} + 1;
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    if (distance_of(metric, score_of_ordered(static_cast<std::uint32_t>(middle))) <= distance)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low - 1;
 }
 
 }  // namespace starling

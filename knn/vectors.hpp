@@ -2,6 +2,7 @@
 // of answers. What every searcher, reader and oracle of vectors shares.
 #pragma once
 
+#include <bit>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -59,10 +60,18 @@ struct VectorFault {
 /// "is not a number", "is infinite", "is beyond 2^56 ...", "is negative, ...".
 std::string_view sentence_of(VectorFault::Reason reason);
 
+/// The same of one component among others: "component 3 is not a number", counted from 1.
+std::string sentence_of(const VectorFault& fault);
+
 /// Prepares all rows of `raw` into `prepared`, of the same size; they may be the same memory. On a
 /// fault, what `prepared` holds means nothing.
 std::optional<VectorFault> prepare_vectors(Metric metric, VectorsView raw,
                                            std::span<float> prepared);
+
+/// The same for rows that may be bad, each of which is refused by itself: `faults` has an entry a
+/// row. What `prepared` holds of a row with a fault means nothing. Returns how many have one.
+std::size_t prepare_each(Metric metric, VectorsView raw, std::span<float> prepared,
+                         std::span<std::optional<VectorFault>> faults);
 
 /// One entry of a vector's neighbour list. The order of the members is the total order of all
 /// answers: least score first, ties by the smaller row.
@@ -79,5 +88,23 @@ struct VectorNeighbor {
 
 /// What a user is told: of a score, the distance by the metric.
 double distance_of(Metric metric, float score);
+
+/// Unsigned numbers in the order of their scores, so that the least is the nearest: what
+/// Neighbor::distance_sq holds in a vector space. Floats of one sign order as their bits do, and
+/// those below zero the other way round.
+constexpr std::uint32_t ordered_of(float score) {
+  constexpr std::uint32_t sign_bit = std::uint32_t{1} << 31;
+  const auto bits = std::bit_cast<std::uint32_t>(score);
+  return (bits & sign_bit) != 0 ? ~bits : bits | sign_bit;
+}
+constexpr float score_of_ordered(std::uint32_t ordered) {
+  constexpr std::uint32_t sign_bit = std::uint32_t{1} << 31;
+  return std::bit_cast<float>((ordered & sign_bit) != 0 ? ordered & ~sign_bit : ~ordered);
+}
+
+/// The largest ordered score whose distance is at most `distance`: what Filter::distance_sq_max
+/// holds in a vector space. Less than every score if there is none; Filter::any_distance for
+/// infinity. Distances of inner products may be negative. NaN throws std::invalid_argument.
+std::uint64_t ordered_within(Metric metric, double distance);
 
 }  // namespace starling

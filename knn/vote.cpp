@@ -9,11 +9,6 @@
 namespace starling {
 namespace {
 
-struct Ballot {
-  Label label = no_label;
-  double distance = 0;
-};
-
 /// A label and what speaks for it.
 struct Candidate {
   std::size_t votes = 0;
@@ -28,14 +23,7 @@ struct Candidate {
 
 }  // namespace
 
-Label vote(Metric metric, std::span<const VectorNeighbor> list, std::span<const Label> labels) {
-  std::vector<Ballot> ballots;
-  ballots.reserve(list.size());
-  for (const VectorNeighbor& neighbor : list) {
-    if (neighbor.row == no_row) break;
-    check_invariant(neighbor.row < labels.size(), "every row that may be near has a label");
-    ballots.push_back({labels[neighbor.row], distance_of(metric, neighbor.score)});
-  }
+Label vote(std::span<Ballot> ballots) {
   // Of one label the nearest stays first, so that its sum has one order.
   std::ranges::stable_sort(ballots, {}, &Ballot::label);
   Candidate best;
@@ -45,9 +33,20 @@ Label vote(Metric metric, std::span<const VectorNeighbor> list, std::span<const 
       ++candidate.votes;
       candidate.distance_sum += ballot->distance;
     }
-    if (candidate.is_better_than(best)) best = candidate;
+    if (candidate.label != no_label && candidate.is_better_than(best)) best = candidate;
   }
   return best.label;
+}
+
+Label vote(Metric metric, std::span<const VectorNeighbor> list, std::span<const Label> labels) {
+  std::vector<Ballot> ballots;
+  ballots.reserve(list.size());
+  for (const VectorNeighbor& neighbor : list) {
+    if (neighbor.row == no_row) break;
+    check_invariant(neighbor.row < labels.size(), "every row that may be near has a label");
+    ballots.push_back({labels[neighbor.row], distance_of(metric, neighbor.score)});
+  }
+  return vote(ballots);
 }
 
 }  // namespace starling

@@ -43,9 +43,11 @@ RowReason to_reason(QueryStatus status) {
       return RowReason::too_many_neighbors;
     case QueryStatus::k_zero:
     case QueryStatus::k_too_large:
+    case QueryStatus::wrong_dimension:
+    case QueryStatus::no_labels:
       break;
   }
-  assertion_failed("decoding has checked k");
+  assertion_failed("decoding has checked k, components and votes");
 }
 
 protocol::BatchReply summarize(std::span<const RowReason> reasons) {
