@@ -148,6 +148,20 @@ DeviceVectors::DeviceVectors(DeviceMemory& memory, Metric metric, VectorsView ro
   stream.wait();
 }
 
+CorpusView DeviceVectors::view() const {
+  CorpusView view;
+  view.is_dot = is_dot_;
+  view.rows = rows_;
+  view.dimension = dimension_;
+  view.first_row = first_row_;
+  view.panels = panels();
+  view.single_rows = view.panels;
+  if (rows_groups_.room() > 0) view.single_rows = {rows_groups_.data(), view.panels.group_count, 1};
+  view.shadow = {halves_.data(), norms_.data(), tiles_.data(),
+                 center_.data(), frame_.data(), shadow_stride(dimension_)};
+  return view;
+}
+
 std::uint64_t VectorWorkspace::bytes_min(std::uint32_t dimension) {
   return 2 * query_tile_rows *
          (fixed_bytes(dimension, slots_for(vector_k_max)) +

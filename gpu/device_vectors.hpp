@@ -45,18 +45,7 @@ class DeviceVectors {
                 Shadow shadow, const Stream& stream);
 
   PanelsView panels() const { return {groups_.data(), group_count_of(dimension_), panel_rows}; }
-  CorpusView view() const {
-    const std::uint32_t groups = group_count_of(dimension_);
-    return {.is_dot = is_dot_,
-            .rows = rows_,
-            .dimension = dimension_,
-            .first_row = first_row_,
-            .panels = panels(),
-            .single_rows =
-                rows_groups_.room() > 0 ? PanelsView{rows_groups_.data(), groups, 1} : panels(),
-            .shadow = {halves_.data(), norms_.data(), tiles_.data(), center_.data(), frame_.data(),
-                       shadow_stride(dimension_)}};
-  }
+  CorpusView view() const;
 
  private:
   bool is_dot_;
@@ -76,12 +65,12 @@ class DeviceVectors {
 struct DeviceSearch {
   const float* queries = nullptr;  ///< [count][dimension]
   std::uint32_t count = 0;
-  std::uint32_t k = 1;            ///< 1 to vector_k_max
-  VectorRow first_self = no_row;  ///< as VectorSearch's
+  std::uint32_t k = 1;              ///< 1 to vector_k_max
+  VectorRow first_self = no_row;    ///< as VectorSearch's
+  VectorNeighbor* lists = nullptr;  ///< [count][k]
   /// [count]: instead of first_self; null: none. With them no corpus' shadow is asked.
   const RowFilter* filters = nullptr;
-  RowMasks masks;                   ///< of these filters
-  VectorNeighbor* lists = nullptr;  ///< [count][k]
+  RowMasks masks{};  ///< of these filters
 };
 
 /// What searches need beside the corpus: packed queries, and lists with room for the rows of a
