@@ -25,11 +25,13 @@
 #include "gpu/tell_host_launch.hpp"
 #include "gpu/tick_index.hpp"
 #include "gpu/tick_intake.hpp"
+#include "gpu/vector_store.hpp"
 #include "knn/assert.hpp"
 #include "knn/engine_answers.hpp"
 #include "knn/kept_rows.hpp"
 #include "knn/list_directory.hpp"
 #include "knn/task_thread.hpp"
+#include "knn/vector_engine.hpp"
 
 namespace starling::gpu {
 namespace {
@@ -489,6 +491,12 @@ void GpuEngine<dimensions>::take_state(const EngineState& state) {
 
 std::unique_ptr<Engine> make_engine(const EngineOptions& options) {
   const BoundToDevice bound(options.device);
+  if (options.space == Space::vector)
+    return make_vector_engine({.dimension = options.dimension, .metric = options.metric},
+                              make_vector_store({.dimension = options.dimension,
+                                                 .metric = options.metric,
+                                                 .device = options.device,
+                                                 .memory_bytes_max = options.memory_bytes_max}));
   if (options.space == Space::planar2) return std::make_unique<GpuEngine<2>>(options);
   return std::make_unique<GpuEngine<3>>(options);
 }

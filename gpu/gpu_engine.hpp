@@ -33,9 +33,14 @@ struct EngineOptions {
   std::uint64_t memory_bytes_max = std::numeric_limits<std::uint64_t>::max();
   SmallWork small{};
   std::shared_ptr<const FaultInjection> faults{};  ///< null: none
+
+  // Of Space::vector, for which the two above mean nothing:
+  std::uint32_t dimension = 0;  ///< 1 to dimension_max
+  Metric metric = Metric::l2;
 };
 
-/// Throws DeviceError (see check.hpp), with a sentence, where there is no such device.
+/// Throws DeviceError (see check.hpp), with a sentence, where there is no such device, and
+/// std::invalid_argument if a vector space has no dimension that it may have.
 std::unique_ptr<Engine> make_engine(const EngineOptions& options);
 
 struct DeviceInfo {

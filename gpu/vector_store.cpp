@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "gpu/device_vectors.hpp"
@@ -54,6 +56,9 @@ class CudaVectorStore final : public VectorStore {
                     const VectorMasks& masks, std::vector<VectorMatch>& matches) override;
   void near_any(std::span<const VectorQuery> queries, const VectorMasks& masks,
                 std::vector<VectorMatch>& matches) override;
+  std::pmr::memory_resource* staging_memory() override { return &pinned_memory(); }
+  bool is_lost() const override { return is_lost_; }
+  double take_device_ms() override { return std::exchange(device_ms_, 0.0); }
   void read(std::span<const Slot> slots, std::span<float> components) const override;
 
  private:
@@ -64,13 +69,33 @@ class CudaVectorStore final : public VectorStore {
   }
 
   std::uint32_t group_count() const { return group_count_of(dimension_); }
+  /// Runs what a caller asked: on the device, its time taken, and done when this returns.
+  template <class Act>
+  void run(const Act& act) {
+    try {
+      check(cudaSetDevice(device_));
+      const DrainAtEnd drain(stream_);
+      started_.record(stream_);
+      act();
+      finished_.record(stream_);
+      stream_.wait();
+      device_ms_ += finished_.ms_since(started_);
+    } catch (const DeviceError& error) {
+      is_lost_ = is_lost_ || error.is_final();
+      throw;
+    }
+  }
+
   PanelsView panels() const { return {groups_.data(), group_count(), panel_rows}; }
   std::size_t queries_at_once() const {
     return std::max<std::size_t>(query_bytes_max / (dimension_ * sizeof(float)), 1);
   }
   void grow(std::size_t slots);
+  void apply_async(const VectorRows& rows);
   void copy_masks_async(const VectorMasks& masks);
   void copy_queries_async(std::span<const VectorQuery> queries);
+  void search(std::span<const VectorQuery> queries, const VectorMasks& masks, std::uint32_t k,
+              std::span<VectorNeighbor> lists);
   void append_near(NearScan scan, std::span<const VectorQuery> queries, const VectorMasks& masks,
                    std::vector<VectorMatch>& matches);
 
@@ -79,6 +104,10 @@ class CudaVectorStore final : public VectorStore {
   const int device_;
   DeviceMemory memory_;
   Stream stream_;
+  Event started_;
+  Event finished_;
+  double device_ms_ = 0;  ///< not yet taken
+  bool is_lost_ = false;
   std::uint32_t slots_ = 0;  ///< one more than the last that came
   DeviceBuffer<float4> groups_{memory_};
 
@@ -116,9 +145,11 @@ void CudaVectorStore::grow(std::size_t slots) {
 
 void CudaVectorStore::apply(const VectorRows& rows) {
   if (rows.slots.empty()) return;
-  check(cudaSetDevice(device_));
+  run([&] { apply_async(rows); });
+}
+
+void CudaVectorStore::apply_async(const VectorRows& rows) {
   const std::size_t count = rows.slots.size();
-  const DrainAtEnd drain(stream_);
   grow(std::max<std::size_t>(slots_, *std::ranges::max_element(rows.slots) + std::size_t{1}));
   applied_slots_.reserve(count);
   applied_alive_.reserve(rows.alive.size());
@@ -169,12 +200,15 @@ void CudaVectorStore::copy_queries_async(std::span<const VectorQuery> queries) {
 
 void CudaVectorStore::nearest(std::span<const VectorQuery> queries, const VectorMasks& masks,
                               std::uint32_t k, std::span<VectorNeighbor> lists) {
-  check(cudaSetDevice(device_));
   if (slots_ == 0) {
     std::ranges::fill(lists, VectorNeighbor{std::numeric_limits<float>::infinity(), no_row});
     return;
   }
-  const DrainAtEnd drain(stream_);
+  run([&] { search(queries, masks, k, lists); });
+}
+
+void CudaVectorStore::search(std::span<const VectorQuery> queries, const VectorMasks& masks,
+                             std::uint32_t k, std::span<VectorNeighbor> lists) {
   copy_masks_async(masks);
   CorpusView corpus;
   corpus.is_dot = is_dot_;
@@ -206,30 +240,31 @@ void CudaVectorStore::nearest(std::span<const VectorQuery> queries, const Vector
 void CudaVectorStore::near_applied(const VectorRows& applied, std::span<const VectorQuery> queries,
                                    const VectorMasks& masks, std::vector<VectorMatch>& matches) {
   if (applied.slots.empty()) return;
-  check(cudaSetDevice(device_));
-  const DrainAtEnd drain(stream_);
-  AppliedRows rows;
-  rows.components = applied_components_.data();
-  rows.alive = applied_alive_.device.data();
-  rows.count = static_cast<std::uint32_t>(applied.slots.size());
-  rows.dimension = dimension_;
-  applied_groups_.reserve(packed_groups(rows.count, panel_rows, dimension_));
-  write_rows_async(rows, applied_groups_.data(), stream_);
-  NearScan scan;
-  scan.rows = {applied_groups_.data(), group_count(), panel_rows};
-  scan.row_count = rows.count;
-  scan.slots = applied_slots_.device.data();
-  append_near(scan, queries, masks, matches);
+  run([&] {
+    AppliedRows rows;
+    rows.components = applied_components_.data();
+    rows.alive = applied_alive_.device.data();
+    rows.count = static_cast<std::uint32_t>(applied.slots.size());
+    rows.dimension = dimension_;
+    applied_groups_.reserve(packed_groups(rows.count, panel_rows, dimension_));
+    write_rows_async(rows, applied_groups_.data(), stream_);
+    NearScan scan;
+    scan.rows = {applied_groups_.data(), group_count(), panel_rows};
+    scan.row_count = rows.count;
+    scan.slots = applied_slots_.device.data();
+    append_near(scan, queries, masks, matches);
+  });
 }
 
 void CudaVectorStore::near_any(std::span<const VectorQuery> queries, const VectorMasks& masks,
                                std::vector<VectorMatch>& matches) {
-  check(cudaSetDevice(device_));
-  const DrainAtEnd drain(stream_);
-  NearScan scan;
-  scan.rows = panels();
-  scan.row_count = slots_;
-  append_near(scan, queries, masks, matches);
+  if (slots_ == 0) return;
+  run([&] {
+    NearScan scan;
+    scan.rows = panels();
+    scan.row_count = slots_;
+    append_near(scan, queries, masks, matches);
+  });
 }
 
 void CudaVectorStore::append_near(NearScan scan, std::span<const VectorQuery> queries,

@@ -39,7 +39,9 @@ class Stopwatch {
 class VectorEngine final : public Engine {
  public:
   VectorEngine(const VectorEngineOptions& options, std::unique_ptr<VectorStore> store)
-      : options_(options), store_(std::move(store)) {}
+      : options_(options),
+        store_(std::move(store)),
+        halves_{Staging(store_->staging_memory()), Staging(store_->staging_memory())} {}
 
   std::string_view name() const override { return store_->name(); }
   const EngineLimits& limits() const override { return limits_; }
@@ -102,16 +104,16 @@ class VectorEngine final : public Engine {
                                         .neighbors_max = std::uint64_t{1} << 31};
 
   const VectorEngineOptions options_;
+  std::unique_ptr<VectorStore> store_;  ///< of the engine's thread
   ResultHandler on_result_;
   std::atomic<bool> under_way_{false};
   std::array<Staging, 2> halves_;
   std::size_t writing_ = 0;
 
   // Of the engine's thread:
-  std::unique_ptr<VectorStore> store_;
   VectorObjects objects_;
   VectorQueries queries_{options_.dimension};
-  Staging kept_rows_;  ///< of failed ticks that could not apply them
+  Staging kept_rows_{store_->staging_memory()};  ///< of failed ticks that could not apply them
   VectorSearches searches_{*store_, objects_, queries_};
   std::vector<Slot> applied_slots_;
   std::vector<std::uint64_t> applied_alive_;
@@ -135,6 +137,7 @@ void VectorEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
     if (objects_ahead_) searches_.forget_all();
     take_rows(half);
     result->times.build_ms = watch.lap_ms();
+    result->times.copy_in_ms = store_->take_device_ms();
     compute(tau_us, *result);
     queries_.finish_changes();
     objects_ahead_ = false;
@@ -144,6 +147,7 @@ void VectorEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
     searches_.forget_all();
     objects_ahead_ = true;
     result->lists = {};
+    result->is_engine_lost = store_->is_lost();
     result->error = sentence_of(error, "remove queries or objects, or ask for fewer neighbours");
   }
   half.clear();
@@ -167,7 +171,7 @@ void VectorEngine::take_rows(Staging& half) {
 void VectorEngine::take_kept_rows() {
   if (kept_rows_.is_empty()) return;
   apply(kept_rows_);
-  kept_rows_ = Staging();
+  kept_rows_ = Staging(store_->staging_memory());
 }
 
 // What may fail comes first: rows that were applied in part are applied again.
@@ -208,6 +212,9 @@ void VectorEngine::compute(std::int64_t tau_us, TickResult& result) {
   for (std::uint32_t search = 0; search < now->counts.size(); ++search)
     now->write(search, searches_.list(search));
   result.times.search_ms = watch.lap_ms();
+  // By a device's own clock where there is one.
+  if (const double device_ms = store_->take_device_ms(); device_ms > 0)
+    result.times.search_ms = device_ms;
   now->count_votes(options_.metric, queries_, objects_);
   collect_changes(*lists_, now, matched, objects_, result);
   lists_ = now;

@@ -4,6 +4,10 @@
 #include "cpu/vector_store.hpp"
 #include "knn/vector_engine.hpp"
 #include "tests/vector_ticks/vector_ticks.hpp"
+#ifdef STARLING_CUDA
+#include "gpu/gpu_engine.hpp"
+#include "gpu/vector_store.hpp"
+#endif
 
 namespace starling::test {
 namespace {
@@ -16,10 +20,26 @@ StoreChoice cpu_choice() {
           }};
 }
 
+#ifdef STARLING_CUDA
+StoreChoice cuda_choice() {
+  StoreChoice choice{
+      .name = "cuda", .make = [](const SpaceOptions& space, int /*threads*/) {
+        return gpu::make_vector_store({.dimension = space.dimension, .metric = space.metric});
+      }};
+  if (!gpu::find_devices(choice.why_skipped).empty()) choice.why_skipped.clear();
+  return choice;
+}
+#endif
+
 }  // namespace
 
 const std::vector<StoreChoice>& stores() {
-  static const std::vector<StoreChoice> all{cpu_choice()};
+  static const std::vector<StoreChoice> all{
+      cpu_choice(),
+#ifdef STARLING_CUDA
+      cuda_choice(),
+#endif
+  };
   return all;
 }
 
