@@ -1,9 +1,5 @@
-<<<<<<< HEAD
-// The flags of `starling bench tick`, `pipeline`, `server`, `dense` and `selection`, and the engine
-=======
-// The flags of `starling bench tick`, `pipeline`, `server`, `dense` and `vectors`, and the engine
->>>>>>> streamvec-core
-// that is measured: see bench.hpp.
+// The flags of `starling bench tick`, `pipeline`, `server`, `dense`, `selection` and `vectors`, and
+// the engine that is measured: see bench.hpp.
 #include "apps/bench.hpp"
 
 #include <algorithm>
@@ -28,7 +24,6 @@
 #include "bench/selection_table.hpp"
 #include "bench/server_bench.hpp"
 #include "bench/vector_tick_bench.hpp"
-#include "cpu/cpu_engine.hpp"
 #include "sim/time_text.hpp"
 
 namespace starling::apps {
@@ -75,7 +70,7 @@ void set_engine(EngineFlags flags, Options& options) {
   if (flags.threads == 0) flags.threads = std::max(1u, std::thread::hardware_concurrency());
   const EngineChoice engine = choose_engine(flags);
   options.engine_name = heading_of(engine.name, engine.why, flags.threads);
-  options.make_engine = engine.make;
+  options.make_engine = [make = engine.make](Space space) { return make({.space = space}); };
 }
 
 int run_dense(DenseOptions& options) {
@@ -246,10 +241,11 @@ std::function<int()> add_server(CLI::App& command) {
 std::function<int()> add_vectors(CLI::App& command) {
   CLI::App* vectors = command.add_subcommand(
       "vectors",
-      "ticks of a vector space on the cpu engine: some objects get other vectors, "
-      "standing queries are answered anew");
+      "ticks of a vector space: some objects get other vectors, standing queries are answered "
+      "anew");
+  vectors->footer(bench::vector_tick_figures_help());
   const auto options = std::make_shared<bench::VectorTickOptions>();
-  const auto threads = std::make_shared<unsigned>(0);
+  const auto engine = std::make_shared<EngineFlags>();
   vectors->add_option("--objects", options->objects, "how many")
       ->check(CLI::Range(1u, 100'000'000u))
       ->capture_default_str();
@@ -274,21 +270,14 @@ std::function<int()> add_vectors(CLI::App& command) {
   vectors->add_option("--ticks", options->ticks, "to measure")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  vectors->add_option("--threads", *threads, "of the engine; 0: one per core")
-      ->check(CLI::Range(0, 1024));
+  add_engine_choice(*vectors, *engine);
   vectors->add_option("--seed", options->seed, "of the random vectors")->capture_default_str();
   vectors->add_flag("--json", options->json, "one JSON object");
-  return [options, threads] {
-    const unsigned count =
-        *threads == 0 ? std::max(1u, std::thread::hardware_concurrency()) : *threads;
-    options->engine_name = heading_of("cpu", "", count);
-    options->make_engine = [count](const SpaceOptions& space) {
-      return cpu::make_engine({.space = space.space,
-                               .threads = count,
-                               .pin_threads = true,
-                               .dimension = space.dimension,
-                               .metric = space.metric});
-    };
+  return [options, engine] {
+    if (engine->threads == 0) engine->threads = std::max(1u, std::thread::hardware_concurrency());
+    const EngineChoice choice = choose_engine(*engine);
+    options->engine_name = heading_of(choice.name, choice.why, engine->threads);
+    options->make_engine = choice.make;
     bench::write_vector_ticks(*options, std::cout);
     return 0;
   };
@@ -299,15 +288,10 @@ std::function<int()> add_vectors(CLI::App& command) {
 std::function<int()> add_bench(CLI::App& program) {
   CLI::App* command = program.add_subcommand("bench", "measure the canonical workloads");
   command->require_subcommand(1);
-  const std::map<std::string, std::function<int()>> runs = {{"tick", add_tick(*command)},
-                                                            {"pipeline", add_pipeline(*command)},
-                                                            {"server", add_server(*command)},
-                                                            {"dense", add_dense(*command)},
-<<<<<<< HEAD
-                                                            {"selection", add_selection(*command)}};
-=======
-                                                            {"vectors", add_vectors(*command)}};
->>>>>>> streamvec-core
+  const std::map<std::string, std::function<int()>> runs = {
+      {"tick", add_tick(*command)},           {"pipeline", add_pipeline(*command)},
+      {"server", add_server(*command)},       {"dense", add_dense(*command)},
+      {"selection", add_selection(*command)}, {"vectors", add_vectors(*command)}};
   return [command, runs] { return runs.at(command->get_subcommands().front()->get_name())(); };
 }
 

@@ -11,8 +11,12 @@ namespace starling::apps {
 namespace {
 
 EngineChoice cpu_choice(const EngineFlags& flags, std::string why) {
-  return {"cpu", std::move(why), [threads = flags.threads](Space space) {
-            return cpu::make_engine({.space = space, .threads = threads, .pin_threads = true});
+  return {"cpu", std::move(why), [threads = flags.threads](const SpaceOptions& space) {
+            return cpu::make_engine({.space = space.space,
+                                     .threads = threads,
+                                     .pin_threads = true,
+                                     .dimension = space.dimension,
+                                     .metric = space.metric});
           }};
 }
 
@@ -34,8 +38,11 @@ EngineChoice cuda_choice(const EngineFlags& flags) {
   for (const gpu::DeviceInfo& device : devices)
     if (device.number == flags.device)
       return {"cuda", "on device " + std::to_string(device.number) + ", " + device.name,
-              [number = device.number](Space space) {
-                return gpu::make_engine({.space = space, .device = number});
+              [number = device.number](const SpaceOptions& space) {
+                return gpu::make_engine({.space = space.space,
+                                         .device = number,
+                                         .dimension = space.dimension,
+                                         .metric = space.metric});
               }};
   std::string numbers;
   for (const gpu::DeviceInfo& device : devices)

@@ -24,7 +24,7 @@ void add_engine_choice(CLI::App& command, EngineFlags& flags);
 struct EngineChoice {
   std::string name;
   std::string why;  ///< a phrase
-  std::function<std::unique_ptr<Engine>(Space)> make;
+  std::function<std::unique_ptr<Engine>(const SpaceOptions&)> make;
 };
 
 /// What `auto` stands for here, or what was asked for. Throws std::runtime_error with a sentence

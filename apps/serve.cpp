@@ -162,7 +162,7 @@ void serve(const ServeFlags& flags) {
   stream::raise_file_limit();
   const Space space = flags.server.processor.space.space;
   const EngineChoice engine = choose_engine(flags.engine);
-  stream::Server server(flags.server, engine.make(space));
+  stream::Server server(flags.server, engine.make(flags.server.processor.space));
   const stream::Endpoints& endpoints = server.endpoints();
   if (!flags.endpoints_file.empty()) write_endpoints(flags.endpoints_file, endpoints);
   spdlog::info("ready: {} engine ({}), {}, commands {}, results {}, http {}", engine.name,

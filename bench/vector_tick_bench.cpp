@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/clock.hpp"
+#include "bench/dense_check.hpp"
 #include "bench/format.hpp"
 #include "bench/quantile.hpp"
 #include "knn/processor.hpp"
@@ -23,7 +24,9 @@ class Run {
       : options_(options),
         processor_(processor_options(options), options.make_engine(space_of(options))),
         random_(options.seed),
-        order_(options.objects) {
+        order_(options.objects),
+        corpus_(std::size_t{options.objects} * options.dimension),
+        lists_(options.queries) {
     for (std::uint32_t i = 0; i < options.objects; ++i) order_[i] = i;
     put_queries();
     move(options.objects);
@@ -38,7 +41,8 @@ class Run {
     advance();
   }
   void forget_figures() {
-    for (auto* const values : {&stage_ms_, &tick_ms_, &build_ms_, &search_ms_, &diff_ms_})
+    for (auto* const values :
+         {&stage_ms_, &tick_ms_, &copy_in_ms_, &build_ms_, &search_ms_, &diff_ms_})
       values->clear();
   }
   VectorTickFigures figures() {
@@ -49,6 +53,7 @@ class Run {
             options_.objects;
     return {.stage_ms = median(stage_ms_),
             .tick_ms = median(tick_ms_),
+            .copy_in_ms = median(copy_in_ms_),
             .build_ms = median(build_ms_),
             .search_ms = median(search_ms_),
             .diff_ms = median(diff_ms_),
@@ -84,13 +89,13 @@ class Run {
 
   void put_queries() {
     processor_.put_stream({"bench", ReportOn::order, {}});
-    std::vector<float> components = draw(options_.queries);
-    prepare_vectors(options_.metric, {components, options_.dimension}, components);
+    queries_ = draw(options_.queries);
+    prepare_vectors(options_.metric, {queries_, options_.dimension}, queries_);
     std::vector<QueryDefinition> definitions(options_.queries);
     for (std::uint32_t i = 0; i < options_.queries; ++i) {
       definitions[i].id = QueryId{i};
       definitions[i].k = options_.k;
-      const auto row = VectorsView{components, options_.dimension}.row(i);
+      const auto row = VectorsView{queries_, options_.dimension}.row(i);
       definitions[i].components.assign(row.begin(), row.end());
     }
     std::vector<QueryStatus> statuses(definitions.size());
@@ -113,6 +118,11 @@ class Run {
       processor_.update_vectors(rows, {components, options_.dimension}, tau_us_,
                                 std::span(statuses).first(some));
       ms += ms_between(start, Clock::now());
+      for (std::size_t i = 0; i < some; ++i)
+        std::copy_n(components.begin() + static_cast<std::ptrdiff_t>(i * options_.dimension),
+                    options_.dimension,
+                    corpus_.begin() + static_cast<std::ptrdiff_t>(std::size_t{order_[begin + i]} *
+                                                                  options_.dimension));
     }
     return ms;
   }
@@ -122,10 +132,27 @@ class Run {
     TickReport report = lock_step_.advance(tau_us_++);
     tick_ms_.push_back(ms_between(start, Clock::now()));
     if (!report.error.empty()) throw std::runtime_error("a tick failed: " + report.error);
+    copy_in_ms_.push_back(report.times.copy_in_ms);
     build_ms_.push_back(report.times.build_ms);
     search_ms_.push_back(report.times.search_ms);
     diff_ms_.push_back(report.times.diff_ms);
+    for (const QueryReport& query : report.streams.at(0).queries)
+      lists_[to_number(query.query)].assign(query.neighbors.begin(), query.neighbors.end());
     processor_.recycle(std::move(report));
+    if (options_.queries > 0) check_list(next_checked_++ % options_.queries);
+  }
+
+  void check_list(std::uint32_t query) const {
+    const std::vector<VectorNeighbor> exact =
+        exact_list(options_.metric, {corpus_, options_.dimension},
+                   VectorsView{queries_, options_.dimension}.row(query), options_.k, no_row);
+    const auto is_same = [](const VectorNeighbor& row, const Neighbor& found) {
+      return ordered_of(row.score) == found.distance_sq && row.row == to_number(found.object);
+    };
+    const auto end = std::ranges::find(exact, no_row, &VectorNeighbor::row);
+    if (!std::ranges::equal(exact.begin(), end, lists_[query].begin(), lists_[query].end(),
+                            is_same))
+      throw std::runtime_error(format("bench vectors: the list of query %u is wrong", query));
   }
 
   VectorTickOptions options_;
@@ -134,15 +161,34 @@ class Run {
   std::mt19937_64 random_;
   std::uniform_real_distribution<float> uniform_{0, 1};
   std::vector<std::uint32_t> order_;
+  std::vector<float> corpus_;   ///< prepared, by id
+  std::vector<float> queries_;  ///< prepared
+  std::vector<std::vector<Neighbor>> lists_;
+  std::uint32_t next_checked_ = 0;
   std::int64_t tau_us_ = 1;
   std::vector<double> stage_ms_;
   std::vector<double> tick_ms_;
+  std::vector<double> copy_in_ms_;
   std::vector<double> build_ms_;
   std::vector<double> search_ms_;
   std::vector<double> diff_ms_;
 };
 
 }  // namespace
+
+std::string vector_tick_figures_help() {
+  return "Columns, in milliseconds and medians over the ticks:\n"
+         "  stage_ms   preparing rows, id to slot, event times, staging\n"
+         "  copy_ms    of a device, by its own clock: staged rows to it, written in place; 0 on a "
+         "cpu\n"
+         "  build_ms   by the host's clock: staged rows applied, the copy included\n"
+         "  search_ms  lists brought up to date; of a device by its own clock\n"
+         "  diff_ms    comparing, and what is reported\n"
+         "  tick_ms    from begin_tick until the report is there; p99_ms likewise\n"
+         "  B/object   table and engine, both staging halves included\n"
+         "After each tick one list is computed again by the recipe and a sort; a difference ends\n"
+         "the run.";
+}
 
 VectorTickFigures run_vector_ticks(const VectorTickOptions& options) {
   Run run(options);
@@ -161,21 +207,22 @@ void write_vector_ticks(const VectorTickOptions& options, std::ostream& out) {
                options.objects, options.dimension, std::string(name_of(options.metric)).c_str(),
                options.moving, options.queries, options.k, options.ticks, figures.stage_ms)
         << format(
-               "\"build_ms\": %.4f, \"search_ms\": %.4f, \"diff_ms\": %.4f, \"tick_ms\": %.4f, "
+               "\"copy_in_ms\": %.4f, \"build_ms\": %.4f, \"search_ms\": %.4f, \"diff_ms\": %.4f, "
+               "\"tick_ms\": %.4f, "
                "\"p99_ms\": %.4f, \"bytes_per_object\": %.1f}\n",
-               figures.build_ms, figures.search_ms, figures.diff_ms, figures.tick_ms,
-               figures.p99_ms, figures.bytes_per_object);
+               figures.copy_in_ms, figures.build_ms, figures.search_ms, figures.diff_ms,
+               figures.tick_ms, figures.p99_ms, figures.bytes_per_object);
     return;
   }
   out << options.engine_name << '\n'
-      << format("%9s %5s %14s %8s %8s %5s %9s %9s %10s %8s %8s %8s %8s\n", "objects", "d", "metric",
-                "moving", "queries", "k", "stage_ms", "build_ms", "search_ms", "diff_ms", "tick_ms",
-                "p99_ms", "B/object")
-      << format("%9u %5u %14s %8g %8u %5u %9.3f %9.3f %10.3f %8.3f %8.3f %8.3f %8.1f\n",
+      << format("%9s %5s %14s %8s %8s %5s %9s %8s %9s %10s %8s %8s %8s %8s\n", "objects", "d",
+                "metric", "moving", "queries", "k", "stage_ms", "copy_ms", "build_ms", "search_ms",
+                "diff_ms", "tick_ms", "p99_ms", "B/object")
+      << format("%9u %5u %14s %8g %8u %5u %9.3f %8.3f %9.3f %10.3f %8.3f %8.3f %8.3f %8.1f\n",
                 options.objects, options.dimension, std::string(name_of(options.metric)).c_str(),
-                options.moving, options.queries, options.k, figures.stage_ms, figures.build_ms,
-                figures.search_ms, figures.diff_ms, figures.tick_ms, figures.p99_ms,
-                figures.bytes_per_object);
+                options.moving, options.queries, options.k, figures.stage_ms, figures.copy_in_ms,
+                figures.build_ms, figures.search_ms, figures.diff_ms, figures.tick_ms,
+                figures.p99_ms, figures.bytes_per_object);
 }
 
 }  // namespace starling::bench

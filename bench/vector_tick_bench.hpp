@@ -29,16 +29,22 @@ struct VectorTickOptions {
 
 /// Medians over the measured ticks, but for p99_ms. Drawing vectors is in none of them.
 struct VectorTickFigures {
-  double stage_ms = 0;  ///< preparing the rows, id to slot, event-time rules, staging
-  double tick_ms = 0;   ///< from begin_tick until the report is there
-  double build_ms = 0;  ///< these three: see StageTimes
+  double stage_ms = 0;    ///< preparing the rows, id to slot, event-time rules, staging
+  double tick_ms = 0;     ///< from begin_tick until the report is there
+  double copy_in_ms = 0;  ///< these four: see StageTimes
+  double build_ms = 0;
   double search_ms = 0;
   double diff_ms = 0;
   double p99_ms = 0;            ///< of tick_ms; below 100 ticks the slowest one's
   double bytes_per_object = 0;  ///< table and engine, with both staging halves
 };
 
+/// After each tick one query's list is computed again by the recipe and a sort. Throws
+/// std::runtime_error if it is another.
 VectorTickFigures run_vector_ticks(const VectorTickOptions& options);
+
+/// What each column and JSON field says, for --help.
+std::string vector_tick_figures_help();
 
 /// Runs it and writes a table of one row, or JSON.
 void write_vector_ticks(const VectorTickOptions& options, std::ostream& out);
