@@ -255,7 +255,6 @@ std::function<int()> add_vectors(CLI::App& command) {
     options->make_engine = [count](const SpaceOptions& space) {
       return cpu::make_engine({.space = space.space,
                                .threads = count,
-                               .pin_threads = true,
                                .dimension = space.dimension,
                                .metric = space.metric});
     };
