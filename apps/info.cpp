@@ -18,6 +18,7 @@
 #include <zmq.hpp>
 
 #include "apps/engine_choice.hpp"
+#include "apps/searcher_choice.hpp"
 #include "cpu/cpu_engine.hpp"
 #include "knn/engine.hpp"
 #include "protocol/client.hpp"
@@ -88,6 +89,7 @@ void show_info() {
   line("  neighbours at most", engine->limits().neighbors_max);
   const EngineChoice chosen = choose_engine({});
   line("--engine auto", chosen.name + ", " + chosen.why);
+  line("several GPUs", describe_exchange());
 
   show_default_limits();
 

@@ -27,6 +27,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t batch_components_max = std::size_t{1} << 23;  // 32 MiB
 constexpr std::size_t batch_neighbors_max = std::size_t{1} << 22;   // 32 MiB
 constexpr std::uint32_t batch_rows_max = 1 << 16;
+// Of a graph that is asked whole, which takes no copy of its queries.
+constexpr std::size_t graph_neighbors_max = std::size_t{1} << 26;  // 512 MiB
 
 std::uint32_t batch_rows(std::size_t per_row, std::size_t limit) {
   return static_cast<std::uint32_t>(std::clamp<std::size_t>(limit / per_row, 1, batch_rows_max));
@@ -170,7 +172,10 @@ class KnnRun {
   }
 
   void answer_points() {
-    const std::uint32_t rows_max = query_batch_rows();
+    // This method computes half of the distances of a graph that is asked whole.
+    const bool is_whole = choice_.method == SearchMethod::kato &&
+                          std::size_t{point_count_} * plan_.k <= graph_neighbors_max;
+    const std::uint32_t rows_max = is_whole ? point_count_ : query_batch_rows();
     for (VectorRow first = 0; first < point_count_; first += rows_max) {
       const std::uint32_t rows = std::min(rows_max, point_count_ - first);
       answer({corpus_.components.subspan(std::size_t{first} * dimension_,

@@ -46,10 +46,7 @@ Candidate cuda_candidate(std::vector<int> numbers) {
   if (devices.empty()) return {nullptr, why_none};
   if (numbers.empty()) numbers = {devices.front().number};
   std::string names;
-  std::set<int> named;
   for (const int number : numbers) {
-    if (!named.insert(number).second)
-      throw sim::UsageError("--devices: " + std::to_string(number) + " stands there twice");
     const auto device = std::find_if(devices.begin(), devices.end(),
                                      [&](const auto& other) { return other.number == number; });
     if (device == devices.end())
@@ -71,6 +68,10 @@ Candidate cuda_candidate(const std::vector<int>& /*numbers*/) {
 #endif
 
 Candidate candidate(const SearcherFlags& flags) {
+  std::set<int> named;
+  for (const int number : flags.devices)
+    if (!named.insert(number).second)
+      throw sim::UsageError("--devices: " + std::to_string(number) + " stands there twice");
   if (flags.engine == "cpu") return {cpu::make_vector_searcher(flags.threads), "as asked"};
   Candidate cuda = cuda_candidate(flags.devices);
   if (cuda.searcher) return cuda;
@@ -90,7 +91,7 @@ void add_searcher_engine(CLI::App& command, SearcherFlags& flags) {
       .add_option(
           "--devices,--device", flags.devices,
           "Numbers of the GPUs, such as 0,1, for cuda; each holds all points and takes a share of "
-          "the queries")
+          "the queries, or, where not all points fit each, a share of the points")
       ->capture_default_str()
       ->delimiter(',')
       ->check(CLI::Range(0, 1023));
@@ -110,6 +111,16 @@ void add_searcher_choice(CLI::App& command, SearcherFlags& flags) {
       ->capture_default_str()
       ->check(CLI::IsMember(names));
   add_searcher_engine(command, flags);
+}
+
+std::string describe_exchange() {
+#ifdef STARLING_CUDA
+  std::string why_none;
+  const std::string version = gpu::nccl_version(why_none);
+  return version.empty() ? "merge lists by copies: " + why_none : "merge lists by NCCL " + version;
+#else
+  return "this build has no CUDA engine";
+#endif
 }
 
 SearcherChoice choose_searcher(const SearcherFlags& flags) {

@@ -34,4 +34,7 @@ struct SearcherChoice {
 /// and sim::UsageError where devices are named twice.
 SearcherChoice choose_searcher(const SearcherFlags& flags);
 
+/// How several GPUs merge lists here, a phrase.
+std::string describe_exchange();
+
 }  // namespace starling::apps

@@ -13,6 +13,12 @@ set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 set(CMAKE_CUDA_EXTENSIONS OFF)
 set(CMAKE_CUDA_RUNTIME_LIBRARY None)  # gpu/ names the static one
 find_package(CUDAToolkit REQUIRED)
+# Several GPUs merge lists over NCCL, which the toolkit may come without.
+find_path(STARLING_NCCL_HEADER nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+find_library(STARLING_NCCL_LIBRARY NAMES libnccl.so.2 nccl HINTS ${CUDAToolkit_LIBRARY_DIR})
+if(NOT STARLING_NCCL_HEADER)
+  message(STATUS "There is no NCCL: GPUs pass lists to each other by copies; libnccl-dev has it")
+endif()
 if(STARLING_CCACHE)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${STARLING_CCACHE})
 endif()

@@ -13,4 +13,13 @@ constexpr std::uint32_t kato_device_of(std::uint32_t grid_row, std::uint32_t dev
   return place < device_count ? place : 2 * device_count - place - 1;
 }
 
+/// Rows of grids for `rows` rows, a grid having `side_max` at most. For several devices rounds are
+/// whole, so that all have the same number of grids.
+constexpr std::uint32_t kato_grid_rows(std::uint32_t rows, std::uint32_t side_max,
+                                       std::uint32_t device_count) {
+  const std::uint32_t least = (rows + side_max - 1) / side_max;
+  const std::uint32_t round = device_count == 1 ? 1 : 2 * device_count;
+  return (least + round - 1) / round * round;
+}
+
 }  // namespace starling::gpu

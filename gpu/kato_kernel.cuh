@@ -238,7 +238,7 @@ __global__ void __launch_bounds__(KatoTuning::select_threads)
 }
 
 /// A heap becomes a list. A block a query. Shared bytes: 8 * sorted_size_of(k). The paper merges
-/// the devices' heaps on the host here.
+/// the devices' heaps on the host here; split_searcher.cpp merges their lists.
 __global__ void kato_finish_kernel(const std::uint64_t* heaps, std::uint32_t k,
                                    VectorNeighbor* lists) {
   extern __shared__ __align__(16) std::uint64_t kato_shared[];

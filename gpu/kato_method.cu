@@ -1,5 +1,5 @@
-// The method of Kato & Hosino 2009 on one device: all distances of a grid, then the heaps of its
-// rows; grid after grid.
+// The method of Kato & Hosino 2009 on one device, alone or one of several: all distances of a grid,
+// then the heaps of its rows; grid after grid.
 #include <algorithm>
 #include <utility>
 
@@ -33,43 +33,39 @@ class Kato final : public VectorMethod {
                     const Stream& stream) override {
     if (search.count == 0) return;
     const bool is_graph = search.first_self == corpus.first_row && search.count == corpus.count;
-    const std::uint32_t side = is_graph ? graph_side(search) : 0;
+    const std::uint32_t side = is_graph ? graph_side(search.count, search.k, 1) : 0;
     if (side > 0)
-      search_graph_async(corpus, search, side, stream);
+      search_graph_async(corpus, search, {0, 1, side}, stream);
     else
       search_queries_async(corpus, search, stream);
   }
 
- private:
   /// GSIZE "depends on n so that the problem can be divided effectively": grids of one size, as
   /// large as there is room for. 0: there is none for all heaps and a grid.
-  std::uint32_t graph_side(const DeviceSearch& search) const {
+  std::uint32_t graph_side(std::uint32_t rows, std::uint32_t k,
+                           std::uint32_t devices) const override {
     for (std::uint32_t most = side_max; most >= side_min; most /= 2) {
-      const std::uint32_t grids = (search.count - 1) / most + 1;
-      const std::uint32_t side = padded((search.count - 1) / grids + 1);
-      if (graph_bytes(search, side) <= workspace_.bytes_max()) return side;
+      const std::uint32_t grids = kato_grid_rows(rows, most, devices);
+      const std::uint32_t side = padded((rows - 1) / grids + 1);
+      if (graph_bytes(rows, k, side) <= workspace_.bytes_max()) return side;
     }
     return 0;
   }
-  static std::uint64_t graph_bytes(const DeviceSearch& search, std::uint64_t side) {
-    return Bytes::bytes_for<std::uint64_t>(std::uint64_t{search.count} * search.k) +
-           2 * Bytes::bytes_for<float>(side * side);
-  }
 
   /// Section IV, fig. 5: of a graph only the grids from the diagonal on are computed, and pushed to
-  /// the heaps of their rows and, mirrored, of their columns. Query i is row i by VectorSearch.
+  /// the heaps of their rows and, mirrored, of their columns. Query i is row i by VectorSearch. Of
+  /// the rows of grids each device has its own, and heaps of all rows.
   void search_graph_async(const RowMajorView& corpus, const DeviceSearch& search,
-                          std::uint32_t side, const Stream& stream) {
-    constexpr std::uint32_t device_count = 1;
-    constexpr std::uint32_t device = 0;
-    workspace_.begin(graph_bytes(search, side));
+                          const GraphShare& share, const Stream& stream) override {
+    const std::uint32_t side = share.side;
+    workspace_.begin(graph_bytes(search.count, search.k, side));
     auto* heaps = workspace_.cut<std::uint64_t>(std::uint64_t{search.count} * search.k);
     auto* distances = workspace_.cut<float>(std::uint64_t{side} * side);
     auto* mirrored = workspace_.cut<float>(std::uint64_t{side} * side);
     clear(heaps, search.count, search.k, stream);
     const std::uint32_t grids = (search.count - 1) / side + 1;
     for (std::uint32_t y = 0; y < grids; ++y) {
-      if (kato_device_of(y, device_count) != device) continue;
+      if (kato_device_of(y, share.devices) != share.device) continue;
       for (std::uint32_t x = y; x < grids; ++x) {
         KatoGrid grid;
         const std::uint32_t row = y * side;
@@ -102,6 +98,11 @@ class Kato final : public VectorMethod {
       }
     }
     finish_async(heaps, search.count, search.k, search.lists, stream);
+  }
+
+ private:
+  static std::uint64_t graph_bytes(std::uint64_t rows, std::uint32_t k, std::uint64_t side) {
+    return Bytes::bytes_for<std::uint64_t>(rows * k) + 2 * Bytes::bytes_for<float>(side * side);
   }
 
   /// Queries that are not all rows: no symmetry, and the grids are rectangles.

@@ -23,7 +23,17 @@ class Stream {
   cudaStream_t get() const { return stream_; }
   /// Until all that was enqueued is done.
   void wait() const { check(cudaStreamSynchronize(stream_)); }
-  /// The same where an error has been told already, or is the next call's to tell.
+  /// False once it is.
+  bool is_busy() const {
+    const cudaError_t code = cudaStreamQuery(stream_);
+    if (code != cudaErrorNotReady) {
+      check(code);
+      return false;
+    }
+    static_cast<void>(cudaGetLastError());  // an answer, not an error
+    return true;
+  }
+  /// Waits where an error has been told already, or is the next call's to tell.
   void drain() const noexcept {
     if (cudaStreamSynchronize(stream_) != cudaSuccess) static_cast<void>(cudaGetLastError());
   }

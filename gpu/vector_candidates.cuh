@@ -102,16 +102,10 @@ __device__ __forceinline__ bool may_be_near(const VectorScan& scan, std::uint32_
   return (word >> row % 64 & 1) != 0;
 }
 
-/// How a warp's survivors are recorded in slots.
-enum class Recording {
-  panels,  ///< the least of a panel: one atomic operation where many warps work on a query
-  rows,    ///< each: bounds come early where one warp sees most rows of a query
-};
-
 /// Offers a warp's scores: scores[panel][query], a row a lane. `rows` are the lane's rows (row_end
 /// or beyond: none), named from first_row on, `first_query` the number of query 0, `bound` from
 /// bound_of_lane(). One atomic instruction reserves the places of all queries.
-template <Recording recording, unsigned panels, unsigned queries>
+template <unsigned panels, unsigned queries>
 __device__ __forceinline__ void offer_scores(const VectorScan& scan,
                                              const float (&scores)[panels][queries],
                                              const std::uint32_t (&rows)[panels],
@@ -168,12 +162,7 @@ __device__ __forceinline__ void offer_scores(const VectorScan& scan,
         keys[at + static_cast<std::uint32_t>(__popc(lanes & ((1u << lane) - 1)))] =
             key_of_ordered(ordered, scan.first_row + rows[panel]);
       at += static_cast<std::uint32_t>(__popc(lanes));
-      if constexpr (recording == Recording::rows) {
-        if (is_in) atomicMin(slots + (rows[panel] & mask), ordered);
-      } else {
-        const std::uint32_t least = __reduce_min_sync(all_lanes, is_in ? ordered : ~0u);
-        if (lane == 0) atomicMin(slots + (rows[panel] / panel_rows & mask), least);
-      }
+      if (is_in) atomicMin(slots + (rows[panel] & mask), ordered);
     }
   }
 }

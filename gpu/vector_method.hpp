@@ -9,6 +9,7 @@
 #include "gpu/device_vectors.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/stream.hpp"
+#include "knn/assert.hpp"
 #include "knn/vector_searcher.hpp"
 
 namespace starling::gpu {
@@ -22,6 +23,13 @@ struct RowMajorView {
   bool is_dot = false;      ///< the inner product ranks, not the squared distance
 };
 
+/// Of the graph of a corpus, the part that one of several devices computes.
+struct GraphShare {
+  std::uint32_t device = 0;
+  std::uint32_t devices = 1;
+  std::uint32_t side = 0;  ///< of a grid, the same for all; see graph_side
+};
+
 /// Every method follows its paper's own algorithm with its own kernels, and computes scores by the
 /// recipe of VectorNeighbor, so that all give the same bytes. Used by one stream at a time.
 class VectorMethod {
@@ -33,6 +41,20 @@ class VectorMethod {
   /// not fit in the memory given goes in batches. Throws as DeviceMemory.
   virtual void search_async(const RowMajorView& corpus, const DeviceSearch& search,
                             const Stream& stream) = 0;
+
+  /// Of a method that shares out a graph among several devices: the side of its grids, such that
+  /// they and lists of `rows` rows find room here; a smaller one does, too. 0: there is none, or
+  /// the method does not.
+  virtual std::uint32_t graph_side(std::uint32_t /*rows*/, std::uint32_t /*k*/,
+                                   std::uint32_t /*devices*/) const {
+    return 0;
+  }
+  /// Of the corpus' graph the k nearest of each row among the pairs that are this device's; those
+  /// of all devices together are all pairs. search.queries are not read. Of a method that does.
+  virtual void search_graph_async(const RowMajorView& /*corpus*/, const DeviceSearch& /*search*/,
+                                  const GraphShare& /*share*/, const Stream& /*stream*/) {
+    check_invariant(false, "a method that shares out no graph is not asked for its share");
+  }
 };
 
 /// Methods in one file each, named after what the paper is known by; each states paper and section.

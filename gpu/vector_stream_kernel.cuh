@@ -56,7 +56,7 @@ __device__ __forceinline__ std::uint32_t turn_of_warp(std::uint32_t multiprocess
 /// thousands of warps, each an atomic operation on the same few words. A sample of the panels gives
 /// bounds before. 1,275,219 x 128, one query, k 64: 0.26 ms without.
 enum class StreamPass {
-  alone,         ///< no sample: what a warp has is soon done
+  alone,         ///< no sample: what a warp has is soon done. Its first panel is its sample.
   sample,        ///< the first panel of each warp; only slots are written
   after_sample,  ///< all panels
 };
@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(stream_threads, stream_blocks)
     const std::uint32_t rows[1] = {(scan.panel_begin + panel) * panel_rows + lane};
     panel += walk.warp_step;
     if (panel >= scan.panel_count) panel -= scan.panel_count;
-    const float bound = bound_of_lane<queries>(scan, 0);
+    float bound = bound_of_lane<queries>(scan, 0);
     float sums[queries] = {};
 #pragma unroll 1
     for (std::uint32_t round = 0; round < round_count; ++round) {
@@ -152,9 +152,14 @@ __global__ void __launch_bounds__(stream_threads, stream_blocks)
       record_scores(scan, scores, rows[0]);
       return;
     }
-    // Rows that the sample has recorded are recorded in the same slots again.
-    constexpr Recording recording = pass == StreamPass::alone ? Recording::panels : Recording::rows;
-    offer_scores<recording>(scan, scores, rows, 0, bound);
+    if (pass == StreamPass::alone && done == 1) {
+      record_scores(scan, scores, rows[0]);
+      renew_bound(scan.lists, warp % scan.query_count);
+      __syncwarp();
+      bound = bound_of_lane<queries>(scan, 0);
+    }
+    // Rows that were recorded before are recorded in the same slots again.
+    offer_scores(scan, scores, rows, 0, bound);
     if (warp < renewing_warps * scan.query_count && is_time_to_renew(done) && done < panels)
       renew_bound(scan.lists, warp % scan.query_count);
   }

@@ -14,7 +14,7 @@ constexpr std::size_t shared_bytes_max = std::size_t{75} << 10;
 
 /// Panels a warp from which on a sample is worth its launch, and of how many panels one is taken.
 struct SampleChoice {
-  static constexpr std::uint32_t panels_of_warp_min = 4;
+  static constexpr std::uint32_t panels_of_warp_min = 2;
   static constexpr std::uint32_t share = 32;
   static constexpr std::uint32_t rows_of_slot_min = 8;
 };

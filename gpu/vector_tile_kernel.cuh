@@ -166,7 +166,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
         sums[panel][query] = is_there ? score_of<is_dot>(sums[panel][query]) : CUDART_INF_F;
       if (!is_there) rows[panel] = no_row;
     }
-    offer_scores<Recording::rows>(scan, sums, rows, first_query, bound);
+    offer_scores(scan, sums, rows, first_query, bound);
     if (!is_time_to_renew(tile + 1) || tile + 1 == tiles) continue;
     // The warps that share queries share the work.
     for (std::uint32_t i = warp / Shape::query_warps; i < query_tile_rows;

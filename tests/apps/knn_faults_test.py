@@ -119,6 +119,17 @@ class BadEndTest(KnnTest):
                                    "sbq"))
 
 
+    def test_a_gpu_that_is_not_there_is_said(self):
+        points = self.save("p.npy", self.integers(3, 1))
+        for engine in ([], ["--engine", "cuda"]):
+            # Where there are GPUs it is named, else why there are none.
+            self.assertRegex(self.refused("--points", points, "--graph", *engine, "--devices",
+                                          "0,1023"),
+                             "^starling: --engine cuda: (--devices: there is no GPU 1023 that this "
+                             "build has code for|no GPU can be used|there is no NVIDIA GPU|this build "
+                             "has no)")
+
+
 class UsageTest(KnnTest):
     def test_wrong_usage_is_2_and_names_the_flag(self):
         points = self.save("p.npy", self.integers(3, 1))
@@ -133,6 +144,10 @@ class UsageTest(KnnTest):
             ([*given, *out, "--graph", "-k", 2049], "--k: "),
             ([*given, *out, "--graph", "--metric", "l1"], "--metric: "),
             ([*given, *out, "--graph", "--method", "lsh"], "--method: "),
+            ([*given, *out, "--graph", "--devices", "0,0"], "--devices: 0 stands there twice"),
+            ([*given, *out, "--graph", "--devices", "1,0,1", "--engine", "cpu"],
+             "--devices: 1 stands there twice"),
+            ([*given, *out, "--graph", "--devices", "1024"], "--devices: "),
             ([*given, *out, "--graph", "--vote"], "add --labels FILE"),
             ([*given, *out, "--graph", "--labels", points], "--labels: nothing votes"),
             ([*given, "--graph", "--out", "o.npy"], "--out: o.npy: this is written as CSV"),

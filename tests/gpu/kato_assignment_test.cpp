@@ -36,5 +36,23 @@ TEST(KatoAssignment, DevicesHaveEqualWorkWhereRowsFillRounds) {
   }
 }
 
+TEST(KatoAssignment, GridsAreChosenSoThatDevicesHaveEqualWork) {
+  for (std::uint32_t g = 2; g <= 8; ++g)
+    for (const std::uint32_t rows : {1u, 100u, 8192u, 8193u, 80'000u, 1'000'000u}) {
+      const std::uint32_t grid_rows = kato_grid_rows(rows, 8192, g);
+      EXPECT_GE(std::uint64_t{grid_rows} * 8192, rows);
+      std::vector<std::uint32_t> grids(g);
+      for (std::uint32_t i = 0; i < grid_rows; ++i) grids[kato_device_of(i, g)] += grid_rows - i;
+      EXPECT_EQ(std::ranges::min(grids), std::ranges::max(grids))
+          << rows << " rows, " << g << " devices";
+    }
+}
+
+TEST(KatoAssignment, OneDeviceHasTheFewestGrids) {
+  EXPECT_EQ(kato_grid_rows(1, 8192, 1), 1u);
+  EXPECT_EQ(kato_grid_rows(8192, 8192, 1), 1u);
+  EXPECT_EQ(kato_grid_rows(8193, 8192, 1), 2u);
+}
+
 }  // namespace
 }  // namespace starling::gpu

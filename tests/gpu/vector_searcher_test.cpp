@@ -178,6 +178,20 @@ TEST_F(CudaVectors, WhatDoesNotFitGoesInParts) {
   expect_exact(c, bytes_max, 4);
 }
 
+TEST_F(CudaVectors, ACorpusOfMoreThanAGibibyteInOne) {
+  test::Random random(12);
+  Case c;
+  c.dimension = 128;
+  c.k = 100;
+  // Uniform enough, and made in a moment.
+  const std::vector<float> some = uniform(random, 1'000'003);
+  c.rows.resize(std::size_t{2'500'000} * c.dimension);
+  for (std::size_t i = 0; i < c.rows.size(); ++i) c.rows[i] = some[i * 7 % some.size()];
+  c.queries = uniform(random, std::size_t{40} * c.dimension);
+  for (const bool may_filter : {false, true})
+    expect_exact(c, std::uint64_t{1} << 30, 3, may_filter);
+}
+
 TEST_F(CudaVectors, NoRowsAndNoQueries) {
   Case c;
   c.dimension = 4;

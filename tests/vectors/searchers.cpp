@@ -1,6 +1,7 @@
 // The table of searchers, and the suite made out of it.
 #include "tests/vectors/searchers.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "cpu/vector_searcher.hpp"
@@ -33,13 +34,53 @@ std::unique_ptr<VectorSearcher> searcher_in_little_memory() {
 }
 
 // All devices there are, and three shares wherever it runs.
-std::unique_ptr<VectorSearcher> searcher_of_shares() {
+std::vector<gpu::VectorSearcherOptions> shares() {
   std::string why_none;
-  std::vector<int> numbers;
-  for (const gpu::DeviceInfo& device : gpu::find_devices(why_none))
-    numbers.push_back(device.number);
-  while (numbers.size() < 3) numbers.push_back(numbers.front());
-  return gpu::make_vector_searcher(numbers);
+  const std::vector<gpu::DeviceInfo> devices = gpu::find_devices(why_none);
+  std::vector<gpu::VectorSearcherOptions> options(std::max<std::size_t>(devices.size(), 3));
+  for (std::size_t i = 0; i < options.size(); ++i)
+    options[i].device = devices[i % devices.size()].number;
+  return options;
+}
+
+// Each has the corpus.
+std::unique_ptr<VectorSearcher> searcher_of_shares() {
+  return gpu::make_vector_searcher(shares());
+}
+
+// Each has a part of the corpus, and lists are merged.
+std::unique_ptr<VectorSearcher> sharded_searcher() {
+  return gpu::make_vector_searcher(
+      shares(), {.placement = gpu::RowPlacement::shares, .transport = gpu::ListTransport::copies});
+}
+
+// And reads that from the host's memory by and by.
+std::unique_ptr<VectorSearcher> sharded_searcher_in_little_memory() {
+  std::vector<gpu::VectorSearcherOptions> options = shares();
+  for (gpu::VectorSearcherOptions& device : options)
+    device.memory_bytes_max = std::uint64_t{32} << 20;
+  return gpu::make_vector_searcher(
+      options, {.placement = gpu::RowPlacement::shares, .transport = gpu::ListTransport::copies});
+}
+
+// A device has one rank.
+std::unique_ptr<VectorSearcher> sharded_searcher_over_nccl() {
+  std::vector<gpu::VectorSearcherOptions> options = shares();
+  std::string why_none;
+  options.resize(gpu::find_devices(why_none).size());
+  return gpu::make_vector_searcher(
+      options, {.placement = gpu::RowPlacement::shares, .transport = gpu::ListTransport::nccl});
+}
+
+SearcherChoice nccl_choice() {
+  SearcherChoice choice = cuda_choice("_sharded_over_nccl", sharded_searcher_over_nccl);
+  if (!choice.why_skipped.empty()) return choice;
+  std::string why_none;
+  if (gpu::find_devices(why_none).size() < 2)
+    choice.why_skipped = "NCCL merges lists of two GPUs or more, and there is one";
+  else
+    static_cast<void>(gpu::nccl_version(choice.why_skipped));
+  return choice;
 }
 #endif
 
@@ -52,6 +93,9 @@ const std::vector<SearcherChoice>& searchers() {
       cuda_choice("", [] { return gpu::make_vector_searcher(0); }),
       cuda_choice("_in_little_memory", searcher_in_little_memory),
       cuda_choice("_in_shares", searcher_of_shares),
+      cuda_choice("_sharded", sharded_searcher),
+      cuda_choice("_sharded_in_little_memory", sharded_searcher_in_little_memory),
+      nccl_choice(),
 #endif
   };
   return all;

@@ -1,0 +1,19 @@
+// How rows of a corpus, queries and lists are shared out among several devices.
+#pragma once
+
+#include <cstdint>
+
+namespace starling::gpu {
+
+struct DeviceShare {
+  std::uint64_t begin = 0;
+  std::uint64_t count = 0;
+};
+
+/// Of `count` things the share of one device: as many as another's, or one more or less.
+constexpr DeviceShare share_of(std::uint64_t count, std::size_t device, std::size_t devices) {
+  const std::uint64_t begin = count * device / devices;
+  return {begin, count * (device + 1) / devices - begin};
+}
+
+}  // namespace starling::gpu
