@@ -23,6 +23,7 @@ ListKey key_of(const ListChunk& chunk, std::size_t list) {
 
 HeldList list_of(const ListChunk& chunk, std::size_t list) {
   HeldList held;
+  held.vote = chunk.vote_of(list);
   const std::size_t count = chunk.neighbor_count(list);
   const bool has_states = !chunk.positions.empty() || !chunk.tags.empty();
   held.neighbors.resize(count);

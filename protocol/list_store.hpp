@@ -40,6 +40,7 @@ struct HeldState {
 struct HeldList {
   std::vector<HeldNeighbor> neighbors{};  ///< nearest first
   std::vector<HeldState> states{};        ///< one a neighbour, or empty: the stream carries neither
+  Label vote = no_label;  ///< of the neighbours' labels, if the query votes and any has one
   bool operator==(const HeldList&) const = default;
 };
 

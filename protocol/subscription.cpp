@@ -98,7 +98,7 @@ void SubscriptionState::on_page(const SnapshotPage& page) {
   if (!needs_snapshot_) return;
   enter_epoch(head.epoch);
   const HeldAt at{head.epoch, head.tick, head.tau_us, head.sequence, head.with};
-  if (!incoming_) incoming_ = Incoming{.at = at, .lists = {}, .next_page = 0};
+  if (!incoming_) incoming_ = Incoming{.at = at, .lists = {}};
   if (incoming_->at != at) {
     incoming_.reset();
     return;
@@ -106,6 +106,7 @@ void SubscriptionState::on_page(const SnapshotPage& page) {
   for (std::size_t list = 0; list < page.lists.list_count(); ++list)
     incoming_->lists.insert_or_assign(key_of(page.lists, list), list_of(page.lists, list));
   incoming_->next_page = head.next_page;
+  incoming_->has_votes |= !page.lists.votes.empty();
   if (head.next_page != 0) return;
   if (incoming_->lists.size() == head.list_count) finish_snapshot();
   incoming_.reset();
@@ -113,6 +114,7 @@ void SubscriptionState::on_page(const SnapshotPage& page) {
 
 void SubscriptionState::finish_snapshot() {
   lists_ = std::move(incoming_->lists);
+  has_votes_ = incoming_->has_votes;
   held_at_ = incoming_->at;
   needs_snapshot_ = false;
   received_sequence_ = std::max(received_sequence_.value_or(0), held_at_->sequence);
@@ -136,7 +138,8 @@ void SubscriptionState::apply_buffered() {
 }
 
 void SubscriptionState::apply(const DecodedTick& tick) {
-  for (const ListChunk& chunk : tick.chunks)
+  for (const ListChunk& chunk : tick.chunks) {
+    has_votes_ |= !chunk.votes.empty();
     for (std::size_t list = 0; list < chunk.list_count(); ++list) {
       if (!is_wanted(chunk.query_ids[list])) continue;
       if (chunk.event_of(list) == ListEvent::removed)
@@ -144,6 +147,7 @@ void SubscriptionState::apply(const DecodedTick& tick) {
       else
         lists_.insert_or_assign(key_of(chunk, list), list_of(chunk, list));
     }
+  }
   held_at_->sequence = tick.header.sequence;
   held_at_->with = tick.header.with;
   if (!tick.header.failed) {

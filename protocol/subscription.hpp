@@ -77,6 +77,8 @@ class SubscriptionState {
   /// Nothing is known to be missing.
   bool is_live() const { return held_at_.has_value() && !needs_snapshot_; }
   const ListStore& lists() const { return lists_; }
+  /// Whether a list of those held, or reported since the snapshot, has carried a vote, be it none.
+  bool has_votes() const { return has_votes_; }
   /// Nothing before the first snapshot.
   const std::optional<HeldAt>& held_at() const { return held_at_; }
   /// The newest message of the current epoch, for ReportReceived.
@@ -89,6 +91,7 @@ class SubscriptionState {
     HeldAt at;
     ListStore lists;
     std::uint64_t next_page = 0;
+    bool has_votes = false;
   };
 
   void enter_epoch(std::uint64_t epoch);
@@ -109,6 +112,7 @@ class SubscriptionState {
   std::uint64_t lost_in_epoch_ = 0;
 
   ListStore lists_;
+  bool has_votes_ = false;
   std::optional<HeldAt> held_at_;
   bool needs_snapshot_ = true;
   std::optional<Incoming> incoming_;  ///< pages so far

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,7 @@ class FakeStream {
   struct List {
     std::vector<Neighbor> neighbors;
     std::vector<NeighborState> states;
+    std::optional<Label> vote;
   };
   using Lists = std::map<ListKey, List>;
 

@@ -41,6 +41,13 @@ TEST_F(SubscriptionTest, ItFirstWantsASnapshot) {
   EXPECT_FALSE(state.held_at());
 }
 
+TEST_F(SubscriptionTest, ItKnowsWhetherTheStreamVotes) {
+  EXPECT_FALSE(state.has_votes());
+  run(stream, 20);
+  take_snapshot(stream);
+  EXPECT_TRUE(state.has_votes());
+}
+
 TEST_F(SubscriptionTest, TicksAfterTheSnapshotAreApplied) {
   run(stream, 20);
   take_snapshot(stream);
