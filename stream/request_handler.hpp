@@ -20,6 +20,7 @@
 #include "stream/options.hpp"
 #include "stream/prepare.hpp"
 #include "stream/publisher.hpp"
+#include "stream/served_space.hpp"
 #include "stream/session_table.hpp"
 #include "stream/snapshot_store.hpp"
 #include "stream/subscriber_losses.hpp"
@@ -39,6 +40,7 @@ class RequestHandler {
   struct Parts {
     boost::asio::io_context& loop;
     Processor& processor;
+    const ServedSpace& space;
     Ticker& ticker;
     Publisher& publisher;
     CreditLedger& credit;
