@@ -20,6 +20,25 @@ ReceivedTick receive_tick(std::vector<AlignedBytes> frames, std::shared_ptr<cons
   return received;
 }
 
+void apply_lists(const DecodedTick& tick, const std::function<bool(std::uint64_t)>& is_wanted,
+                 ListStore& lists) {
+  const auto for_each = [&](ListEvent event, const auto& take) {
+    for (const ListChunk& chunk : tick.chunks)
+      for (std::size_t list = 0; list < chunk.list_count(); ++list)
+        if (chunk.event_of(list) == event && is_wanted(chunk.query_ids[list])) take(chunk, list);
+  };
+  if (tick.header.removal_count > 0) {
+    std::vector<ListKey> removed;
+    for_each(ListEvent::removed, [&](const ListChunk& chunk, std::size_t list) {
+      removed.push_back(key_of(chunk, list));
+    });
+    remove_lists(lists, removed);
+  }
+  for_each(ListEvent::updated, [&](const ListChunk& chunk, std::size_t list) {
+    lists.insert_or_assign(key_of(chunk, list), list_of(chunk, list));
+  });
+}
+
 SubscriptionState::SubscriptionState(SubscriptionOptions options, SubscriptionHandlers handlers)
     : options_(std::move(options)), handlers_(std::move(handlers)) {
   std::ranges::sort(options_.query_ids);
@@ -138,16 +157,9 @@ void SubscriptionState::apply_buffered() {
 }
 
 void SubscriptionState::apply(const DecodedTick& tick) {
-  for (const ListChunk& chunk : tick.chunks) {
-    has_votes_ |= !chunk.votes.empty();
-    for (std::size_t list = 0; list < chunk.list_count(); ++list) {
-      if (!is_wanted(chunk.query_ids[list])) continue;
-      if (chunk.event_of(list) == ListEvent::removed)
-        lists_.erase(key_of(chunk, list));
-      else
-        lists_.insert_or_assign(key_of(chunk, list), list_of(chunk, list));
-    }
-  }
+  apply_lists(
+      tick, [this](std::uint64_t query_id) { return is_wanted(query_id); }, lists_);
+  for (const ListChunk& chunk : tick.chunks) has_votes_ |= !chunk.votes.empty();
   held_at_->sequence = tick.header.sequence;
   held_at_->with = tick.header.with;
   if (!tick.header.failed) {

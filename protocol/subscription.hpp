@@ -44,6 +44,10 @@ struct HeldAt {
   bool operator==(const HeldAt&) const = default;
 };
 
+/// Takes a tick into lists, its removals first; of chosen queries alone, where there is a choice.
+void apply_lists(const DecodedTick& tick,
+                 const std::function<bool(std::uint64_t query_id)>& is_wanted, ListStore& lists);
+
 /// Each is optional and must not call back into the subscription.
 struct SubscriptionHandlers {
   std::function<void(const HeldAt&)> replaced{};      ///< by a snapshot

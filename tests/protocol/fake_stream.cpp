@@ -34,7 +34,9 @@ HeldAt FakeStream::now() const {
 
 void FakeStream::change_one(std::map<ListKey, ListEvent>& changed) {
   ListKey key{.query = QueryId{random_.below(8)}};
-  if (random_.chance(0.3)) {
+  const bool is_graph = to_number(key.query) < 3;
+  if (is_graph && random_.chance(0.2)) return remove_query(key.query, changed);
+  if (is_graph) {
     key.has_subject = true;
     key.subject = ObjectId{random_.below(3)};
   }
@@ -54,6 +56,13 @@ void FakeStream::change_one(std::map<ListKey, ListEvent>& changed) {
     list.vote = random_.chance(0.2) ? no_label : static_cast<Label>(random_.below(5));
   lists_[key] = std::move(list);
   changed[key] = ListEvent::updated;
+}
+
+void FakeStream::remove_query(QueryId query, std::map<ListKey, ListEvent>& changed) {
+  const auto is_its = [&](const auto& entry) { return entry.first.query == query; };
+  if (std::erase_if(lists_, is_its) == 0) return;
+  std::erase_if(changed, is_its);
+  changed[{.query = query}] = ListEvent::removed;
 }
 
 TickFrames FakeStream::tick(bool failed) {

@@ -51,6 +51,8 @@ class FakeStream {
   using Lists = std::map<ListKey, List>;
 
   void change_one(std::map<ListKey, ListEvent>& changed);
+  /// All its lists at once, as of an every-object query.
+  void remove_query(QueryId query, std::map<ListKey, ListEvent>& changed);
   ListStore to_store() const;
   std::vector<QueryReport> current_lists(const std::vector<std::uint64_t>& query_ids) const;
   SnapshotHead snapshot_head() const;
