@@ -25,12 +25,14 @@
 #include "cpu/spatial_index.hpp"
 #include "cpu/thread_pool.hpp"
 #include "cpu/tick_lists.hpp"
+#include "cpu/vector_store.hpp"
 #include "knn/assert.hpp"
 #include "knn/engine_answers.hpp"
 #include "knn/kept_rows.hpp"
 #include "knn/prefetch.hpp"
 #include "knn/return_pool.hpp"
 #include "knn/task_thread.hpp"
+#include "knn/vector_engine.hpp"
 
 namespace starling::cpu {
 namespace {
@@ -353,7 +355,11 @@ void CpuEngine::take_state(const EngineState& state) {
 
 std::unique_ptr<Engine> make_engine(const EngineOptions& options) {
   if (options.space == Space::vector)
-    throw std::invalid_argument("the cpu engine does not do vectors yet");
+    return make_vector_engine({.dimension = options.dimension, .metric = options.metric},
+                              make_vector_store({.dimension = options.dimension,
+                                                 .metric = options.metric,
+                                                 .threads = options.threads,
+                                                 .pin_threads = options.pin_threads}));
   return std::make_unique<CpuEngine>(options);
 }
 

@@ -1,7 +1,6 @@
 #include "cpu/nearest_rows.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -24,6 +23,7 @@ void NearestRows::start(std::size_t queries, std::uint32_t k, VectorRow first_se
   bounds_.assign(queries, no_bound);
   gates_.assign(queries, infinity);
   selves_.assign(queries, no_row);
+  masks_.assign(queries, nullptr);
   if (first_self == no_row) return;
   for (std::size_t query = 0; query < queries; ++query) selves_[query] = first_self + query;
 }
@@ -49,9 +49,7 @@ void NearestRows::write(std::size_t query, std::span<VectorNeighbor> list) {
 }
 
 VectorNeighbor NearestRows::neighbor_of(std::uint64_t key) {
-  const auto ordered = static_cast<std::uint32_t>(key >> 32);
-  const std::uint32_t bits = (ordered & sign_bit) != 0 ? ordered & ~sign_bit : ~ordered;
-  return {std::bit_cast<float>(bits), static_cast<VectorRow>(key)};
+  return {score_of_ordered(static_cast<std::uint32_t>(key >> 32)), static_cast<VectorRow>(key)};
 }
 
 void NearestRows::cut(std::size_t query, VectorRow next_row) {

@@ -3,7 +3,6 @@
 // is cut to k, which lowers the gate.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -22,6 +21,12 @@ class NearestRows {
   /// Forgets everything. Query 0 is not its own neighbour `first_self`, nor query 1 the row after
   /// it; no_row: all rows are neighbours.
   void start(std::size_t queries, std::uint32_t k, VectorRow first_self);
+
+  /// The same of one query, of which `start` said nothing.
+  void pass_over(std::size_t query, VectorRow self) { selves_[query] = self; }
+  /// Of this query only rows whose bit is 1 are neighbours, bit i % 64 of word i / 64 for row i.
+  void choose_from(std::size_t query, const std::uint64_t* mask) { masks_[query] = mask; }
+  const std::uint64_t* mask(std::size_t query) const { return masks_[query]; }
 
   /// The rows added from here on are `next_row` and later ones, in order, until the next call. A
   /// row that ties with the last of k is let pass only if it may be smaller.
@@ -48,15 +53,11 @@ class NearestRows {
   void write(std::size_t query, std::span<VectorNeighbor> list);
 
  private:
-  /// Orders as (score, row) does, and holds both. Floats of one sign order as their bits do, and
-  /// those below zero the other way round.
+  /// Orders as (score, row) does, and holds both.
   static std::uint64_t key_of(float score, VectorRow row) {
-    const auto bits = std::bit_cast<std::uint32_t>(score);
-    const std::uint32_t ordered = (bits & sign_bit) != 0 ? ~bits : bits | sign_bit;
-    return std::uint64_t{ordered} << 32 | row;
+    return std::uint64_t{ordered_of(score)} << 32 | row;
   }
   static VectorNeighbor neighbor_of(std::uint64_t key);
-  static constexpr std::uint32_t sign_bit = std::uint32_t{1} << 31;
 
   void cut(std::size_t query, VectorRow next_row);
   void keep_k(std::size_t query);
@@ -70,6 +71,7 @@ class NearestRows {
   std::vector<std::uint64_t> bounds_;  ///< the k-th least key at the last cut; all ones before
   std::vector<float> gates_;
   std::vector<std::uint64_t> selves_;
+  std::vector<const std::uint64_t*> masks_;  ///< nullptr: all rows
 };
 
 }  // namespace starling::cpu

@@ -3,27 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "knn/list_change.hpp"
+
 namespace starling::cpu {
 namespace {
 
 constexpr std::size_t lists_grain = 512;
-
-bool same_members(std::span<const Neighbor> a, std::span<const Neighbor> b) {
-  std::vector<ObjectId> a_ids;
-  std::vector<ObjectId> b_ids;
-  for (const Neighbor& neighbor : a) a_ids.push_back(neighbor.object);
-  for (const Neighbor& neighbor : b) b_ids.push_back(neighbor.object);
-  std::ranges::sort(a_ids);
-  std::ranges::sort(b_ids);
-  return a_ids == b_ids;
-}
-
-bool has_changed(std::span<const Neighbor> last, std::span<const Neighbor> now, ReportOn on) {
-  if (last.size() != now.size()) return true;
-  if (on == ReportOn::distance) return !std::ranges::equal(last, now);
-  if (std::ranges::equal(last, now, {}, &Neighbor::object, &Neighbor::object)) return false;
-  return on == ReportOn::order || !same_members(last, now);
-}
 
 std::vector<char> find_changed(const TickLists& last, const TickLists& now,
                                const ListMatching* matching, ThreadPool& pool) {

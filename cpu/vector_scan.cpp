@@ -51,10 +51,16 @@ struct TileScores {
 };
 
 // What is below the gate of one query. Seldom called, once the gate is low.
+template <class Rows>
 HWY_NOINLINE void add_below_gate(const FloatLanes (&scores)[panel_vectors], std::size_t query,
-                                 VectorRow first_row, VectorRow end_row, NearestRows& nearest) {
+                                 VectorRow first_row, VectorRow end_row, Rows& nearest) {
+  static_assert(64 % lanes == 0 && panel_rows % lanes == 0, "a mask's word has all of a register");
+  const std::uint64_t* const mask = nearest.mask(query);
   for (const FloatLanes& some : scores) {
+    if (first_row == end_row) return;
     std::uint32_t below = lanes_below(some, all_lanes(nearest.gate(query)));
+    if (mask != nullptr)
+      below &= static_cast<std::uint32_t>(mask[first_row / 64] >> first_row % 64);
     // Behind the last row a panel is filled up.
     if (end_row - first_row < lanes) below &= (1u << (end_row - first_row)) - 1;
     if (below != 0) {
@@ -70,8 +76,8 @@ HWY_NOINLINE void add_below_gate(const FloatLanes (&scores)[panel_vectors], std:
   }
 }
 
-template <bool is_product, std::size_t queries>
-void scan_tile(const VectorScan& asked, std::size_t tile, NearestRows& nearest) {
+template <bool is_product, std::size_t queries, class Rows>
+void scan_tile(const VectorScan& asked, std::size_t tile, Rows& nearest) {
   const float* const components = asked.tiles.tile(tile);
   const std::size_t dimension = asked.corpus.dimension();
   const std::size_t first_query = tile * QueryTiles::tile_queries;
@@ -87,8 +93,8 @@ void scan_tile(const VectorScan& asked, std::size_t tile, NearestRows& nearest) 
   }
 }
 
-template <bool is_product>
-void scan_tiles(const VectorScan& asked, NearestRows& nearest) {
+template <bool is_product, class Rows>
+void scan_tiles(const VectorScan& asked, Rows& nearest) {
   static_assert(QueryTiles::tile_queries == 4);
   std::size_t tile = 0;
   std::size_t queries = asked.tiles.queries();
@@ -98,11 +104,20 @@ void scan_tiles(const VectorScan& asked, NearestRows& nearest) {
   if (queries == 1) scan_tile<is_product, 1>(asked, tile, nearest);
 }
 
-void scan_target(const VectorScan& asked, NearestRows& nearest) {
+template <class Rows>
+void scan_all(const VectorScan& asked, Rows& nearest) {
   if (asked.metric == Metric::inner_product)
     scan_tiles<true>(asked, nearest);
   else
     scan_tiles<false>(asked, nearest);
+}
+
+void scan_nearest_target(const VectorScan& asked, NearestRows& nearest) {
+  scan_all(asked, nearest);
+}
+
+void scan_within_target(const VectorScan& asked, RowsWithin& near) {
+  scan_all(asked, near);
 }
 
 std::size_t panel_rows_target() {
@@ -116,7 +131,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace starling::cpu {
 
-HWY_EXPORT(scan_target);
+HWY_EXPORT(scan_nearest_target);
+HWY_EXPORT(scan_within_target);
 HWY_EXPORT(panel_rows_target);
 
 std::size_t scan_panel_rows() {
@@ -124,7 +140,11 @@ std::size_t scan_panel_rows() {
 }
 
 void scan(const VectorScan& asked, NearestRows& nearest) {
-  HWY_DYNAMIC_DISPATCH(scan_target)(asked, nearest);
+  HWY_DYNAMIC_DISPATCH(scan_nearest_target)(asked, nearest);
+}
+
+void scan(const VectorScan& asked, RowsWithin& near) {
+  HWY_DYNAMIC_DISPATCH(scan_within_target)(asked, near);
 }
 
 }  // namespace starling::cpu

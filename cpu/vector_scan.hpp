@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "cpu/nearest_rows.hpp"
+#include "cpu/rows_within.hpp"
 #include "cpu/vector_panels.hpp"
 
 namespace starling::cpu {
@@ -28,5 +29,7 @@ struct VectorScan {
 /// Offers the rows of some panels, in order, to all the queries of the tiles, which are those of
 /// `nearest`.
 void scan(const VectorScan& asked, NearestRows& nearest);
+/// The same to all that want what is near enough.
+void scan(const VectorScan& asked, RowsWithin& near);
 
 }  // namespace starling::cpu

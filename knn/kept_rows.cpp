@@ -71,8 +71,10 @@ void keep_newest(std::pmr::vector<Row>& newer, std::pmr::vector<Row>& kept,
 
 void keep_rows(Staging& newer, Staging& kept) noexcept {
   keep_newest(newer.births, kept.births);
-  const bool has_vectors = !newer.object_components.empty() || !newer.query_components.empty();
-  if (has_vectors) {
+  const auto has_vectors = [](const Staging& half) {
+    return !half.object_components.empty() || !half.query_components.empty();
+  };
+  if (has_vectors(newer) || has_vectors(kept)) {
     keep_newest(newer.objects, kept.objects,
                 Column<float>{newer.object_components, kept.object_components},
                 Column<Label>{newer.object_labels, kept.object_labels});

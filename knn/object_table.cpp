@@ -285,7 +285,8 @@ void ObjectTable::unfollow(Slot slot) {
   check_invariant(it != followers_.end(), "only a followed object is unfollowed");
   if (--it->second > 0) return;
   followers_.erase(it);
-  if (!is_alive(slot)) leavers_.insert(slot);
+  // A tombstone that is there already falls due when it would have.
+  if (!is_alive(slot) && !forget_at_us_.contains(slot)) leavers_.insert(slot);
 }
 
 std::uint64_t ObjectTable::bytes_used() const {

@@ -12,7 +12,7 @@ class Conformance : public ::testing::TestWithParam<EngineChoice> {
  protected:
   void SetUp() override {
     if (!GetParam().why_skipped.empty()) GTEST_SKIP() << GetParam().why_skipped;
-    ASSERT_EQ(GetParam().make(Space::planar2, 1)->name(), GetParam().name);
+    ASSERT_EQ(GetParam().make({}, 1)->name(), GetParam().name);
   }
   const EngineChoice& engine() const { return GetParam(); }
 };

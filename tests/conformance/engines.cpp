@@ -21,8 +21,8 @@ constexpr std::size_t memory_while_failing = std::size_t{1} << 20;
 EngineChoice cpu_choice() {
   EngineChoice choice;
   choice.name = choice.label = "cpu";
-  choice.make = [](Space space, int threads) {
-    return cpu::make_engine({.space = space, .threads = static_cast<unsigned>(threads)});
+  choice.make = [](const SpaceOptions& space, int threads) {
+    return cpu::make_engine({.space = space.space, .threads = static_cast<unsigned>(threads)});
   };
   choice.fail_ticks = [] { return std::make_shared<FailingNew>(memory_while_failing); };
   return choice;
@@ -35,8 +35,8 @@ EngineChoice cuda_choice(const std::string& label, const gpu::SmallWork& small) 
   EngineChoice choice;
   choice.name = "cuda";
   choice.label = label;
-  choice.make = [faults, small](Space space, int /*threads*/) {
-    return gpu::make_engine({.space = space, .small = small, .faults = faults});
+  choice.make = [faults, small](const SpaceOptions& space, int /*threads*/) {
+    return gpu::make_engine({.space = space.space, .small = small, .faults = faults});
   };
   // Each test begins with another stage: by its name, since ctest runs each in its own process.
   choice.fail_ticks = [faults, calls = std::size_t{0}]() mutable {

@@ -15,7 +15,7 @@ namespace starling::test {
 struct EngineChoice {
   std::string name;   ///< what Engine::name() must answer
   std::string label;  ///< how its tests are called: the same, and in which way it works
-  std::function<std::unique_ptr<Engine>(Space space, int threads)> make;
+  std::function<std::unique_ptr<Engine>(const SpaceOptions& space, int threads)> make;
   /// While what it returns lives, ticks fail; each call may choose another way.
   std::function<std::shared_ptr<void>()> fail_ticks;
   std::string why_skipped;  ///< not empty: it cannot run here

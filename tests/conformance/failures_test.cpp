@@ -192,7 +192,7 @@ class Outgrown : public Conformance {
     if (IsSkipped()) return;
     ProcessorOptions options;
     options.queries.neighbors_max = 100;
-    processor_ = std::make_unique<Processor>(options, engine().make(Space::planar2, 2));
+    processor_ = std::make_unique<Processor>(options, engine().make({}, 2));
     clock_ = std::make_unique<LockStep>(*processor_);
     processor_->put_stream(stream("s"));
   }
@@ -238,7 +238,7 @@ TEST_P(Outgrown, AnEveryObjectQueryLeavesAndItsStreamAndTheReportSaySo) {
 
 TEST_P(Outgrown, ALimitBeyondTheEnginesIsRefused) {
   ProcessorOptions options;
-  std::unique_ptr<Engine> limited = engine().make(Space::planar2, 1);
+  std::unique_ptr<Engine> limited = engine().make({}, 1);
   options.queries.neighbors_max = limited->limits().neighbors_max + 1;
   EXPECT_THROW(Processor(options, std::move(limited)), std::invalid_argument);
 }

@@ -82,7 +82,7 @@ void expect_same_at_once(Engine& engine, const OneShotQuery& question, const Ans
 }
 
 TEST_P(Conformance, BeforeTheFirstTickEveryAnswerIsEmpty) {
-  const std::unique_ptr<Engine> fresh = engine().make(Space::planar2, 2);
+  const std::unique_ptr<Engine> fresh = engine().make({}, 2);
   const Answers answers = ask(*fresh, {question(3, {}), question(5, {})});
   ASSERT_EQ(answers.lists.size(), 2u);
   EXPECT_EQ(answers.lists[1].query, 1u);
@@ -91,7 +91,7 @@ TEST_P(Conformance, BeforeTheFirstTickEveryAnswerIsEmpty) {
 }
 
 TEST_P(Conformance, ASecondTickIsRefusedWhileOneIsUnderWay) {
-  OpenClock clock(engine().make(Space::planar2, 2));
+  OpenClock clock(engine().make({}, 2));
   ASSERT_TRUE(clock.begin(10));
   EXPECT_FALSE(clock.begin(20));
   EXPECT_EQ(clock.finish().tau_us, 10);
@@ -100,7 +100,7 @@ TEST_P(Conformance, ASecondTickIsRefusedWhileOneIsUnderWay) {
 }
 
 TEST_P(Conformance, QuestionsAreAnsweredFromTheLastFinishedTickWhileAnotherIsUnderWay) {
-  OpenClock clock(engine().make(Space::planar2, 2));
+  OpenClock clock(engine().make({}, 2));
   Oracle before;
   Random random(1);
   PointSource points(Space::planar2, Shape::uniform, random);
@@ -135,7 +135,7 @@ TEST_P(Conformance, QuestionsAreAnsweredFromTheLastFinishedTickWhileAnotherIsUnd
 }
 
 TEST_P(Conformance, ABatchThatTicksOvertakeIsAnsweredFromOneTick) {
-  OpenClock clock(engine().make(Space::planar2, 2));
+  OpenClock clock(engine().make({}, 2));
   Random random(2);
   PointSource points(Space::planar2, Shape::uniform, random);
   std::vector<Oracle> ticks(1);

@@ -109,6 +109,8 @@ void Subscriber::apply(std::uint32_t stream, const QueryReport& report) {
 Twin::Twin(const EngineChoice& engine, const TwinOptions& options)
     : engine_(engine), oracle_(options.oracle) {
   options_.space.space = options.space;
+  options_.space.dimension = options.oracle.dimension;
+  options_.space.metric = options.oracle.metric;
   options_.objects.object_ttl_us = options.oracle.object_ttl_us;
   options_.objects.tombstone_ttl_us = options.oracle.tombstone_ttl_us;
   start_processor(options.threads);
@@ -116,7 +118,7 @@ Twin::Twin(const EngineChoice& engine, const TwinOptions& options)
 
 void Twin::start_processor(int threads) {
   clock_.reset();
-  std::unique_ptr<Engine> engine = engine_.make(options_.space.space, threads);
+  std::unique_ptr<Engine> engine = engine_.make(options_.space, threads);
   EXPECT_EQ(engine->name(), engine_.name);
   processor_ = std::make_unique<Processor>(options_, std::move(engine));
   clock_ = std::make_unique<LockStep>(*processor_);
@@ -132,6 +134,15 @@ UpdateStatus Twin::update(const ObjectUpdate& row) {
   const UpdateStatus status = status_of(
       row, [&](auto rows, auto to) { return processor_->update(rows, time_us_max_, to); });
   EXPECT_EQ(to_string(status), to_string(oracle_.update(row, time_us_max_)));
+  return status;
+}
+
+UpdateStatus Twin::update_vector(const VectorUpdate& row, const std::vector<float>& components) {
+  const UpdateStatus status = status_of(row, [&](auto rows, auto to) {
+    const VectorsView view{components, options_.space.dimension};
+    return processor_->update_vectors(rows, view, time_us_max_, to);
+  });
+  EXPECT_EQ(to_string(status), to_string(oracle_.update_vector(row, components, time_us_max_)));
   return status;
 }
 
@@ -212,6 +223,7 @@ void Twin::compare_reports(const TickReport& report, const OracleTick& expected)
       EXPECT_EQ(actual.event, wanted.mapped().event);
       expect_equal(actual.neighbors, wanted.mapped().neighbors);
       expect_equal(actual.states, wanted.mapped().states);
+      EXPECT_EQ(actual.vote, wanted.mapped().vote);
     }
   }
   for (const auto& [key, wanted] : missing) ADD_FAILURE() << "not reported: " << name_of(key);
@@ -247,6 +259,10 @@ void Twin::record(const TickResult& result) {
       add(to_number(neighbor.object));
     }
   }
+  for (const std::optional<Label>& vote : result.votes) {
+    add(vote ? 1 : 0);
+    add(static_cast<std::uint64_t>(vote.value_or(0)));
+  }
   for (const NeighborState& state : result.states) {
     add(static_cast<std::uint32_t>(state.position.x));
     add(static_cast<std::uint32_t>(state.position.y));
@@ -277,6 +293,9 @@ void Twin::compare_current_lists() {
     }
     expect_equal(std::span<const Neighbor>(answers.neighbors).subspan(list.first, list.count),
                  expected.mapped());
+    const auto vote = oracle_.votes().find(expected.key());
+    EXPECT_EQ(list.vote,
+              vote == oracle_.votes().end() ? std::nullopt : std::optional<Label>(vote->second));
     const ReportWith& with = processor_->queries().stream(StreamId{key.stream}).with;
     EXPECT_EQ(list.first_state != ReportedList::no_state, with.position || with.tags);
     if (list.first_state != ReportedList::no_state)
@@ -287,21 +306,27 @@ void Twin::compare_current_lists() {
   for (const auto& [key, list] : wanted) ADD_FAILURE() << "not among the lists: " << name_of(key);
 }
 
-void Twin::compare_answer(std::uint32_t k, const Anchor& anchor, const Filter& filter) {
+void Twin::compare_answer(std::uint32_t k, const Anchor& anchor, const Filter& filter,
+                          const std::vector<float>& components) {
   OneShotQuery question;
   question.k = k;
   question.anchor = anchor.kind;
   question.position = anchor.position;
   question.filter = filter;
+  question.components = components;
+  question.vote = options_.space.is_vector();
   if (anchor.kind == AnchorKind::follow) question.object = processor_->find_object(anchor.object);
   const Answers answers = ask(processor_->engine(), {question});
   EXPECT_EQ(answers.error, "");
-  const List expected = oracle_.answer(k, anchor, filter);
+  const List expected = oracle_.answer(k, anchor, filter, components);
   ASSERT_EQ(answers.lists.size(), 1u);
   EXPECT_EQ(answers.lists[0].query, 0u);
   EXPECT_EQ(answers.lists[0].count, answers.neighbors.size());
   EXPECT_EQ(answers.tick, processor_->last_tick());
   expect_equal<Neighbor>(answers.neighbors, expected);
+  const std::optional<Label> vote =
+      question.vote ? std::optional(oracle_.vote_of(expected)) : std::nullopt;
+  EXPECT_EQ(answers.lists[0].vote, vote);
   EXPECT_TRUE(answers.states.empty());
 }
 

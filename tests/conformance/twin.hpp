@@ -18,7 +18,7 @@ namespace starling::test {
 struct TwinOptions {
   Space space = Space::planar2;
   int threads = 2;
-  OracleOptions oracle;
+  OracleOptions oracle;  ///< and the dimension and metric of a vector space
 };
 
 /// Everything a tick reported, flattened: equal transcripts are equal bytes.
@@ -39,6 +39,8 @@ class Twin {
   Twin(const EngineChoice& engine, const TwinOptions& options);
 
   UpdateStatus update(const ObjectUpdate& row);
+  /// Components are prepared.
+  UpdateStatus update_vector(const VectorUpdate& row, const std::vector<float>& components);
   UpdateStatus update_tags(const TagUpdate& row);
   UpdateStatus remove(ObjectId id, std::int64_t time_us);
   /// Rows beyond this event time are refused from now on.
@@ -57,7 +59,8 @@ class Twin {
   /// Asks the engine for the current lists of every query and compares them. Right after a tick.
   void compare_current_lists();
   /// Asks a one-shot question of the last finished tick and compares the answer.
-  void compare_answer(std::uint32_t k, const Anchor& anchor, const Filter& filter);
+  void compare_answer(std::uint32_t k, const Anchor& anchor, const Filter& filter,
+                      const std::vector<float>& components = {});
 
   /// Exports the state and goes on in a new engine and Processor that imported it.
   void move_to_new_engine(int threads);

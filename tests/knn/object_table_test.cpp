@@ -325,6 +325,19 @@ TEST_F(ObjectTableTest, ForgetsARemovedObjectOnceThoughItsFollowerLeavesToo) {
   EXPECT_NE(table_->find(bob), table_->find(cat)) << "the slot was freed once";
 }
 
+TEST_F(ObjectTableTest, ForgetsALeaverNoLaterBecauseItsFollowerLeftAfterIt) {
+  start({.tombstone_ttl_us = 10});
+  const Slot slot = table_->follow(ann, half_);
+  update(fix(ann, 0, 1));
+  remove(ann, 1);
+  tick(1);
+  table_->unfollow(slot);
+  tick(9);
+  EXPECT_EQ(update(fix(ann, 0, 1)), UpdateStatus::late);
+  tick(11);
+  EXPECT_EQ(table_->find(ann), no_slot);
+}
+
 TEST_F(ObjectTableTest, ForgetsAnIdThatFollowersCameToAndLeftTwice) {
   start({.tombstone_ttl_us = 10});
   for (const std::int64_t tau_us : {1, 2}) {
@@ -381,6 +394,69 @@ TEST_F(ObjectTableTest, ContinuesFromItsExportedState) {
   EXPECT_EQ(table_->alive_count(), 1u);
   tick(111);
   EXPECT_EQ(update(fix(bob, 29, 1)), UpdateStatus::accepted) << "forgotten when it would have been";
+}
+
+/// A table of vectors with two components.
+class VectorTableTest : public ObjectTableTest {
+ protected:
+  VectorTableTest() { start({.tombstone_ttl_us = 10, .dimension = 2}); }
+
+  UpdateStatus update_vector(const VectorUpdate& row, std::array<float, 2> components) {
+    UpdateStatus status{};
+    table_->update_vectors({&row, 1}, {components, 2}, no_limit, {&status, 1}, half_);
+    return status;
+  }
+  static VectorUpdate labelled(ObjectId id, std::int64_t time_us, Label label) {
+    VectorUpdate row{.id = id, .time_us = time_us};
+    row.label = label;
+    row.has_label = true;
+    return row;
+  }
+};
+
+TEST_F(VectorTableTest, StagesComponentsAndLabelsBesideTheRowsOnceForEachSlot) {
+  update_vector({.id = ann, .time_us = 1}, {1, 2});
+  update_vector(labelled(bob, 1, 7), {3, 4});
+  update_vector(labelled(ann, 2, 8), {5, 6});
+  EXPECT_EQ(update_vector(labelled(ann, 1, 9), {0, 0}), UpdateStatus::late);
+  const Staging taken = tick(2);
+  EXPECT_THAT(taken.objects, SizeIs(2));
+  EXPECT_THAT(taken.object_components, ElementsAre(5, 6, 3, 4));
+  EXPECT_THAT(taken.object_labels, ElementsAre(8, 7));
+}
+
+TEST_F(VectorTableTest, StagesTheWholeVectorWhenOnlyTagsChange) {
+  update_vector(labelled(ann, 1, 7), {1, 2});
+  tick(1);
+  update_tags({ann, 2, 1, 0});
+  const Staging taken = tick(2);
+  EXPECT_THAT(taken.object_components, ElementsAre(1, 2));
+  EXPECT_THAT(taken.object_labels, ElementsAre(7));
+}
+
+TEST_F(VectorTableTest, KeepsALabelUntilAnotherComesOrTheObjectIsRemoved) {
+  update_vector(labelled(ann, 1, 7), {1, 2});
+  update_vector({.id = ann, .time_us = 2}, {3, 4});
+  EXPECT_THAT(tick(2).object_labels, ElementsAre(7));
+  update_vector(labelled(ann, 3, no_label), {3, 4});
+  EXPECT_THAT(tick(3).object_labels, ElementsAre(no_label));
+  update_vector(labelled(ann, 4, 7), {3, 4});
+  remove(ann, 5);
+  update_vector({.id = ann, .time_us = 6}, {3, 4});
+  EXPECT_THAT(tick(6).object_labels, ElementsAre(no_label));
+}
+
+TEST_F(VectorTableTest, AStateHasComponentsAndLabels) {
+  update_vector(labelled(ann, 1, 7), {1, 2});
+  update_vector(labelled(bob, 1, 8), {3, 4});
+  remove(ann, 2);
+  for (const std::int64_t tau_us : {2, 20}) tick(tau_us);  // forgotten: its slot is free
+  const ObjectTableState state = table_->export_state();
+  start({.tombstone_ttl_us = 10, .dimension = 2});
+  table_->import_state(state, half_);
+  const Staging taken = tick(20);
+  EXPECT_THAT(taken.object_components, ElementsAre(3, 4));
+  EXPECT_THAT(taken.object_labels, ElementsAre(8));
 }
 
 }  // namespace

@@ -5,13 +5,16 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "knn/filter.hpp"
 #include "tests/support/random.hpp"
 
 namespace starling {
@@ -235,6 +238,60 @@ TEST(VectorNeighbors, OrderByScoreAndThenByRow) {
   EXPECT_LT((VectorNeighbor{2, 3}), (VectorNeighbor{2, 4}));
   EXPECT_LT((VectorNeighbor{-1, 5}), (VectorNeighbor{0, 1}));
   EXPECT_LT((VectorNeighbor{1, 0xfffffffe}), (VectorNeighbor{infinity, no_row}));
+}
+
+TEST(OrderedScores, AreInTheOrderOfTheScoresAndLeadBackToThem) {
+  const float scores[] = {-std::numeric_limits<float>::max(),
+                          -2,
+                          -0x1p-149f,
+                          0,
+                          0x1p-149f,
+                          1,
+                          std::nextafter(1.0f, 2.0f),
+                          std::numeric_limits<float>::max()};
+  for (std::size_t i = 0; i < std::size(scores); ++i) {
+    EXPECT_EQ(score_of_ordered(ordered_of(scores[i])), scores[i]);
+    EXPECT_TRUE(i == 0 || ordered_of(scores[i - 1]) < ordered_of(scores[i]));
+  }
+}
+
+TEST(OrderedScores, WithinADistanceEndWithTheLastWhoseDistanceIsNotLarger) {
+  test::Random random(1);
+  for (const Metric metric : metrics) {
+    for (int i = 0; i < 1000; ++i) {
+      const double sign = metric == Metric::inner_product && i % 2 == 0 ? -1 : 1;
+      const double distance = sign * std::exp(random.normal() * 20);
+      const auto last = static_cast<std::uint32_t>(ordered_within(metric, distance));
+      EXPECT_LE(distance_of(metric, score_of_ordered(last)), distance);
+      EXPECT_GT(distance_of(metric, score_of_ordered(last + 1)), distance);
+    }
+  }
+}
+
+TEST(OrderedScores, WithinADistanceAreAllOrNoneAtTheEnds) {
+  for (const Metric metric : metrics) {
+    EXPECT_EQ(ordered_within(metric, std::numeric_limits<double>::infinity()),
+              Filter::any_distance);
+    EXPECT_LT(ordered_within(metric, -1e300),
+              ordered_of(-std::numeric_limits<float>::max()) +
+                  (metric == Metric::inner_product ? 0u : 1u << 31));
+    EXPECT_THROW(ordered_within(metric, std::nan("")), std::invalid_argument);
+  }
+  EXPECT_EQ(ordered_within(Metric::l2, 0), ordered_of(0.0f));
+  EXPECT_LT(ordered_within(Metric::l2, -1), ordered_of(0.0f));
+}
+
+TEST(PrepareEach, RefusesBadRowsByThemselvesAndNamesTheComponent) {
+  const std::vector<float> raw{3, 4, 1, not_a_number, infinity, 0, 0, 2};
+  std::vector<float> rows(raw.size());
+  std::vector<std::optional<VectorFault>> faults(4);
+  EXPECT_EQ(prepare_each(Metric::cosine, {raw, 2}, rows, faults), 2u);
+  EXPECT_FALSE(faults[0].has_value());
+  EXPECT_EQ(sentence_of(faults[1].value()), "component 2 is not a number");
+  EXPECT_EQ(sentence_of(faults[2].value()), "component 1 is infinite");
+  EXPECT_FALSE(faults[3].has_value());
+  EXPECT_THAT(std::span(rows).first(2), ElementsAre(0.6f, 0.8f));
+  EXPECT_THAT(std::span(rows).last(2), ElementsAre(0, 1));
 }
 
 }  // namespace

@@ -56,5 +56,13 @@ TEST(Vote, NobodyVotesForNothing) {
   EXPECT_EQ(vote(Metric::l2, List{{infinity, no_row}}, Labels{}), no_label);
 }
 
+TEST(Vote, BallotsWithoutALabelDoNotCount) {
+  std::vector<Ballot> ballots{{no_label, 0}, {no_label, 1}, {3, 2}};
+  EXPECT_EQ(vote(ballots), 3);
+  ballots = {{no_label, 0}};
+  EXPECT_EQ(vote(ballots), no_label);
+  EXPECT_EQ(vote({}), no_label);
+}
+
 }  // namespace
 }  // namespace starling

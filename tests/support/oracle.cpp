@@ -2,7 +2,11 @@
 #include "tests/support/oracle.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <tuple>
+
+#include "tests/support/vector_oracle.hpp"
 
 namespace starling::test {
 
@@ -21,6 +25,27 @@ Wide square_of_difference(std::int32_t a, std::int32_t b) {
 Wide squared_distance(const LatticePoint& a, const LatticePoint& b) {
   return square_of_difference(a.x, b.x) + square_of_difference(a.y, b.y) +
          square_of_difference(a.z, b.z);
+}
+
+// Larger numbers for larger scores. Of negative floats the larger magnitude, which is the larger
+// number of their bits without the sign, is the less.
+Wide in_order(float score) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &score, sizeof bits);
+  const std::uint32_t magnitude = bits & 0x7fffffffu;
+  return score < 0 ? 0x7fffffffu - magnitude : 0x80000000u + magnitude;
+}
+
+double user_distance(Metric metric, std::uint64_t in_order) {
+  const bool is_negative = in_order < 0x80000000u;
+  const auto magnitude =
+      static_cast<std::uint32_t>(is_negative ? 0x7fffffffu - in_order : in_order - 0x80000000u);
+  float score = 0;
+  std::memcpy(&score, &magnitude, sizeof score);
+  if (is_negative) score = -score;
+  if (metric == Metric::l2) return std::sqrt(double{score});
+  if (metric == Metric::hellinger) return std::sqrt(double{score} / 2);
+  return metric == Metric::inner_product ? double{score} : double{score} / 2;
 }
 
 bool time_is_in_range(std::int64_t time_us) {
@@ -71,11 +96,21 @@ UpdateStatus Oracle::update(const ObjectUpdate& row, std::int64_t time_us_max) {
   object.time_us = row.time_us;
   object.alive = true;
   object.left_at_tau_us.reset();
-  object.position = row.position;
+  object.place.position = row.position;
   if (row.has_tags)
     object.tags = (object.tags & object.tags_owned) | (row.tags & ~object.tags_owned);
   newest_time_us_ = std::max(newest_time_us_.value_or(row.time_us), row.time_us);
   return UpdateStatus::accepted;
+}
+
+UpdateStatus Oracle::update_vector(const VectorUpdate& row, const std::vector<float>& components,
+                                   std::int64_t time_us_max) {
+  const ObjectUpdate plain{row.id, row.time_us, {}, row.tags, row.has_tags};
+  const UpdateStatus status = update(plain, time_us_max);
+  if (status != UpdateStatus::accepted) return status;
+  objects_[row.id].place.components = components;
+  if (row.has_label) objects_[row.id].label = row.label;
+  return status;
 }
 
 UpdateStatus Oracle::update_tags(const TagUpdate& row, std::int64_t time_us_max) {
@@ -101,6 +136,7 @@ UpdateStatus Oracle::remove(const ObjectRemoval& row, std::int64_t time_us_max) 
   object.alive = false;
   object.left_at_tau_us.reset();
   object.tags = 0;
+  object.label = no_label;
   object.tags_owned = 0;
   object.tags_time_us = std::max(object.tags_time_us.value_or(row.time_us), row.time_us);
   return UpdateStatus::accepted;
@@ -151,7 +187,8 @@ void Oracle::take_snapshot(std::int64_t tau_us) {
   snapshot_tau_us_ = tau_us;
   snapshot_.clear();
   for (const auto& [id, object] : objects_)
-    if (object.alive) snapshot_.push_back({id, object.position, object.tags, object.time_us});
+    if (object.alive)
+      snapshot_.push_back({id, object.place, object.label, object.tags, object.time_us});
 }
 
 const Oracle::Candidate* Oracle::find_in_snapshot(ObjectId id) const {
@@ -161,11 +198,14 @@ const Oracle::Candidate* Oracle::find_in_snapshot(ObjectId id) const {
   return found != snapshot_.end() && found->id == id ? &*found : nullptr;
 }
 
-List Oracle::nearest(const LatticePoint& from, std::optional<ObjectId> excluded, std::uint32_t k,
+List Oracle::nearest(const Place& from, std::optional<ObjectId> excluded, std::uint32_t k,
                      const Filter& filter) const {
   std::vector<std::tuple<Wide, std::uint64_t>> all;
   for (const Candidate& candidate : snapshot_) {
-    const Wide distance = squared_distance(from, candidate.position);
+    const Wide distance = options_.dimension == 0
+                              ? squared_distance(from.position, candidate.place.position)
+                              : in_order(vector_oracle_score(options_.metric, from.components,
+                                                             candidate.place.components));
     if (candidate.id == excluded || distance > filter.distance_sq_max ||
         is_older_than(candidate.time_us, snapshot_tau_us_, filter.age_us_max) ||
         !tags_pass(filter.tags, candidate.tags))
@@ -181,24 +221,53 @@ List Oracle::nearest(const LatticePoint& from, std::optional<ObjectId> excluded,
   return list;
 }
 
-List Oracle::answer(std::uint32_t k, const Anchor& anchor, const Filter& filter) const {
-  if (anchor.kind == AnchorKind::fixed) return nearest(anchor.position, std::nullopt, k, filter);
+List Oracle::answer(std::uint32_t k, const Anchor& anchor, const Filter& filter,
+                    const std::vector<float>& components) const {
+  if (anchor.kind == AnchorKind::fixed)
+    return nearest({anchor.position, components}, std::nullopt, k, filter);
   const Candidate* followed = find_in_snapshot(anchor.object);
   if (followed == nullptr) return {};
-  return nearest(followed->position, followed->id, k, filter);
+  return nearest(followed->place, followed->id, k, filter);
+}
+
+// Counts by looking at the whole list for each label anew.
+Label Oracle::vote_of(const List& list) const {
+  Label best = no_label;
+  std::size_t best_count = 0;
+  double best_sum = 0;
+  for (const Neighbor& candidate : list) {
+    const Label label = find_in_snapshot(candidate.object)->label;
+    if (label == no_label) continue;
+    std::size_t count = 0;
+    double sum = 0;
+    for (const Neighbor& neighbor : list) {
+      if (find_in_snapshot(neighbor.object)->label != label) continue;
+      ++count;
+      sum += user_distance(options_.metric, neighbor.distance_sq);
+    }
+    const bool is_better =
+        count > best_count || (count == best_count && sum < best_sum) ||
+        (count == best_count && sum == best_sum && best != no_label && label < best);
+    if (!is_better) continue;
+    best = label;
+    best_count = count;
+    best_sum = sum;
+  }
+  return best;
 }
 
 Lists Oracle::all_lists() const {
   Lists all;
   for (const auto& [key, query] : queries_) {
     if (query.anchor.kind != AnchorKind::every_object) {
-      all[{key.stream, key.id, std::nullopt}] = answer(query.k, query.anchor, query.filter);
+      all[{key.stream, key.id, std::nullopt}] =
+          answer(query.k, query.anchor, query.filter, query.components);
       continue;
     }
     for (const Candidate& subject : snapshot_)
       if (tags_pass(query.subject, subject.tags))
         all[{key.stream, key.id, subject.id}] =
-            nearest(subject.position, subject.id, query.k, query.filter);
+            nearest(subject.place, subject.id, query.k, query.filter);
   }
   return all;
 }
@@ -212,7 +281,7 @@ std::vector<NeighborState> Oracle::states_of(const List& list) const {
   std::vector<NeighborState> states;
   for (const Neighbor& neighbor : list) {
     const Candidate* candidate = find_in_snapshot(neighbor.object);
-    states.push_back({candidate->position, candidate->tags});
+    states.push_back({candidate->place.position, candidate->tags});
   }
   return states;
 }
@@ -248,14 +317,24 @@ OracleTick Oracle::tick(std::int64_t tau_us) {
   Lists now = all_lists();
   for (const auto& [key, list] : lists_)
     if (!now.contains(key)) result.reports[key].event = ListEvent::removed;
+  Votes votes;
   for (const auto& [key, list] : now) {
-    if (!put_again.contains({key.stream, key.query}) && !must_report(key, list)) continue;
+    bool is_other_vote = false;
+    if (queries_.at({key.stream, key.query}).vote) {
+      votes[key] = vote_of(list);
+      const auto before = votes_.find(key);
+      is_other_vote = before == votes_.end() || before->second != votes[key];
+    }
+    const bool is_first = put_again.contains({key.stream, key.query});
+    if (!is_first && !is_other_vote && !must_report(key, list)) continue;
     const ReportWith& with = streams_[key.stream].with;
-    OracleReport report{ListEvent::updated, list, {}};
+    OracleReport report{ListEvent::updated, list, {}, std::nullopt};
+    if (votes.contains(key)) report.vote = votes[key];
     if (with.position || with.tags) report.states = states_of(list);
     result.reports[key] = std::move(report);
   }
   lists_ = std::move(now);
+  votes_ = std::move(votes);
   return result;
 }
 

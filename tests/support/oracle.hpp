@@ -1,6 +1,7 @@
 // The whole contract as a plain model: objects with their event-time rules, standing queries, and
-// per tick every list by sorting everything in 128-bit arithmetic, and what each stream must hear.
-// It shares the input structs of knn/ and no code; the conformance suite holds engines against it.
+// per tick every list by sorting everything in 128-bit arithmetic, or by the scalar recipe of
+// vectors, and what each stream must hear. It shares the input structs of knn/ and no code; the
+// conformance suites hold engines against it.
 #pragma once
 
 #include <compare>
@@ -22,6 +23,8 @@ namespace starling::test {
 struct OracleOptions {
   std::int64_t object_ttl_us = ObjectTableOptions::never_us;
   std::int64_t tombstone_ttl_us = 3'600'000'000;
+  std::uint32_t dimension = 0;  ///< of a vector space, else 0
+  Metric metric = Metric::l2;
 };
 
 /// Which list: one per query, or per query and subject for the k-NN graph.
@@ -34,11 +37,13 @@ struct ListKey {
 
 using List = std::vector<Neighbor>;
 using Lists = std::map<ListKey, List>;
+using Votes = std::map<ListKey, Label>;
 
 struct OracleReport {
   ListEvent event = ListEvent::updated;
   List neighbors;
   std::vector<NeighborState> states;  ///< if the stream asked for position or tags
+  std::optional<Label> vote;          ///< if the query asked for it
 };
 
 struct OracleTick {
@@ -54,6 +59,8 @@ class Oracle {
   static constexpr std::int64_t no_time_limit = ObjectTableOptions::never_us;
 
   UpdateStatus update(const ObjectUpdate& row, std::int64_t time_us_max = no_time_limit);
+  UpdateStatus update_vector(const VectorUpdate& row, const std::vector<float>& components,
+                             std::int64_t time_us_max = no_time_limit);
   UpdateStatus update_tags(const TagUpdate& row, std::int64_t time_us_max = no_time_limit);
   UpdateStatus remove(const ObjectRemoval& row, std::int64_t time_us_max = no_time_limit);
 
@@ -66,15 +73,24 @@ class Oracle {
 
   /// The lists as of the last tick, reported or not.
   const Lists& lists() const { return lists_; }
+  const Votes& votes() const { return votes_; }
   /// A direct answer from the last tick's snapshot. Kind `every_object` is not a question.
-  List answer(std::uint32_t k, const Anchor& anchor, const Filter& filter) const;
+  List answer(std::uint32_t k, const Anchor& anchor, const Filter& filter,
+              const std::vector<float>& components = {}) const;
+  Label vote_of(const List& list) const;
   std::vector<NeighborState> states_of(const List& list) const;
 
  private:
+  /// On a lattice or among vectors, as the space is.
+  struct Place {
+    LatticePoint position;
+    std::vector<float> components;
+  };
   struct Object {
     std::int64_t time_us = 0;
     bool alive = false;
-    LatticePoint position;
+    Place place;
+    Label label = no_label;
     std::uint32_t tags = 0;
     std::uint32_t tags_owned = 0;
     std::optional<std::int64_t> tags_time_us;
@@ -82,7 +98,8 @@ class Oracle {
   };
   struct Candidate {
     ObjectId id{};
-    LatticePoint position;
+    Place place;
+    Label label = no_label;
     std::uint32_t tags = 0;
     std::int64_t time_us = 0;
   };
@@ -96,7 +113,7 @@ class Oracle {
   void drop_query(QueryKey key);
   void take_snapshot(std::int64_t tau_us);
   Lists all_lists() const;
-  List nearest(const LatticePoint& from, std::optional<ObjectId> excluded, std::uint32_t k,
+  List nearest(const Place& from, std::optional<ObjectId> excluded, std::uint32_t k,
                const Filter& filter) const;
   const Candidate* find_in_snapshot(ObjectId id) const;
   bool must_report(const ListKey& key, const List& now) const;
@@ -109,6 +126,7 @@ class Oracle {
   std::set<QueryKey> ticked_;      ///< there at the last tick: their removal is heard of
   std::vector<QueryKey> removed_;  ///< since the last tick
   Lists lists_;
+  Votes votes_;                      ///< of the lists whose query asks for it
   std::vector<Candidate> snapshot_;  ///< by id
   std::int64_t snapshot_tau_us_ = 0;
 };

@@ -1,0 +1,73 @@
+#include "tests/vector_ticks/faulty_store.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+namespace starling::test {
+namespace {
+
+class FaultyStore final : public VectorStore {
+ public:
+  FaultyStore(std::unique_ptr<VectorStore> store, std::shared_ptr<StoreFaults> faults)
+      : store_(std::move(store)), faults_(std::move(faults)) {}
+
+  std::string_view name() const override { return store_->name(); }
+  std::uint64_t bytes_used() const override { return store_->bytes_used(); }
+
+  void apply(const VectorRows& rows) override {
+    fail_at(StoreFaults::At::before_apply);
+    if (faults_->at == StoreFaults::At::amid_apply) {
+      const std::size_t half = rows.slots.size() / 2;
+      store_->apply({rows.slots.first(half),
+                     rows.alive,
+                     {rows.components.components.first(half * rows.components.dimension),
+                      rows.components.dimension}});
+      fail_at(StoreFaults::At::amid_apply);
+    }
+    store_->apply(rows);
+    faults_->applied_rows += rows.slots.size();
+    fail_at(StoreFaults::At::after_apply);
+  }
+
+  void nearest(std::span<const VectorQuery> queries, const VectorMasks& masks, std::uint32_t k,
+               std::span<VectorNeighbor> lists) override {
+    faults_->nearest_queries += queries.size();
+    store_->nearest(queries, masks, k, lists);
+    fail_at(StoreFaults::At::nearest);
+  }
+
+  void near_applied(const VectorRows& applied, std::span<const VectorQuery> queries,
+                    const VectorMasks& masks, std::vector<VectorMatch>& matches) override {
+    faults_->near_applied_queries += queries.size();
+    store_->near_applied(applied, queries, masks, matches);
+    fail_at(StoreFaults::At::near_applied);
+  }
+
+  void near_any(std::span<const VectorQuery> queries, const VectorMasks& masks,
+                std::vector<VectorMatch>& matches) override {
+    faults_->near_any_queries += queries.size();
+    store_->near_any(queries, masks, matches);
+    fail_at(StoreFaults::At::near_any);
+  }
+
+  void read(std::span<const Slot> slots, std::span<float> components) const override {
+    store_->read(slots, components);
+  }
+
+ private:
+  void fail_at(StoreFaults::At at) const {
+    if (faults_->at == at) throw std::runtime_error("the store failed");
+  }
+
+  std::unique_ptr<VectorStore> store_;
+  std::shared_ptr<StoreFaults> faults_;
+};
+
+}  // namespace
+
+std::unique_ptr<VectorStore> make_faulty_store(std::unique_ptr<VectorStore> store,
+                                               std::shared_ptr<StoreFaults> faults) {
+  return std::make_unique<FaultyStore>(std::move(store), std::move(faults));
+}
+
+}  // namespace starling::test

@@ -1,0 +1,64 @@
+// Vectors of one component, and how to say updates and queries of them: for tests that name what
+// they expect.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tests/conformance/twin.hpp"
+#include "tests/support/words.hpp"
+
+namespace starling::test {
+
+class Line : public Twin {
+ public:
+  explicit Line(const EngineChoice& engine, Metric metric = Metric::l2)
+      : Twin(engine, options(metric)) {}
+
+  /// Later calls are later fixes.
+  void move(std::uint64_t id, float place) { move(id, place, {}); }
+  void label(std::uint64_t id, float place, Label label) {
+    VectorUpdate row;
+    row.label = label;
+    row.has_label = true;
+    move(id, place, row);
+  }
+  void tag(std::uint64_t id, float place, std::uint32_t tags) {
+    VectorUpdate row;
+    row.tags = tags;
+    row.has_tags = true;
+    move(id, place, row);
+  }
+  void remove(std::uint64_t id) { Twin::remove(ObjectId{id}, ++time_us_); }
+  OracleTick next_tick() { return tick(++time_us_); }
+  std::int64_t time_us() const { return time_us_; }
+
+  static QueryDefinition at_place(std::uint64_t id, std::uint32_t k, float place,
+                                  const Filter& filter = {}) {
+    QueryDefinition definition = query(id, k, {}, filter);
+    definition.components = {place};
+    return definition;
+  }
+  static QueryDefinition voting(QueryDefinition definition) {
+    definition.vote = true;
+    return definition;
+  }
+
+ private:
+  static TwinOptions options(Metric metric) {
+    TwinOptions twin;
+    twin.space = Space::vector;
+    twin.oracle.dimension = 1;
+    twin.oracle.metric = metric;
+    return twin;
+  }
+  void move(std::uint64_t id, float place, VectorUpdate row) {
+    row.id = ObjectId{id};
+    row.time_us = ++time_us_;
+    update_vector(row, {place});
+  }
+
+  std::int64_t time_us_ = 0;
+};
+
+}  // namespace starling::test
