@@ -67,7 +67,7 @@ void set_engine(EngineFlags flags, Options& options) {
   if (flags.threads == 0) flags.threads = std::max(1u, std::thread::hardware_concurrency());
   const EngineChoice engine = choose_engine(flags);
   options.engine_name = heading_of(engine.name, engine.why, flags.threads);
-  options.make_engine = engine.make;
+  options.make_engine = [make = engine.make](Space space) { return make({.space = space}); };
 }
 
 int run_dense(DenseOptions& options) {

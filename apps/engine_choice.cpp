@@ -11,10 +11,16 @@ namespace starling::apps {
 namespace {
 
 EngineChoice cpu_choice(const EngineFlags& flags, std::string why) {
-  return {"cpu", std::move(why), [threads = flags.threads](Space space) {
-            return cpu::make_engine({.space = space, .threads = threads, .pin_threads = true});
+  return {"cpu", std::move(why), [threads = flags.threads](const SpaceOptions& space) {
+            return cpu::make_engine({.space = space.space,
+                                     .threads = threads,
+                                     .pin_threads = true,
+                                     .dimension = space.dimension,
+                                     .metric = space.metric});
           }};
 }
+
+constexpr const char* why_no_vectors = "the cuda engine has no spaces of vectors";
 
 #ifdef STARLING_CUDA
 
@@ -34,8 +40,8 @@ EngineChoice cuda_choice(const EngineFlags& flags) {
   for (const gpu::DeviceInfo& device : devices)
     if (device.number == flags.device)
       return {"cuda", "on device " + std::to_string(device.number) + ", " + device.name,
-              [number = device.number](Space space) {
-                return gpu::make_engine({.space = space, .device = number});
+              [number = device.number](const SpaceOptions& space) {
+                return gpu::make_engine({.space = space.space, .device = number});
               }};
   std::string numbers;
   for (const gpu::DeviceInfo& device : devices)
@@ -76,8 +82,13 @@ void add_engine_choice(CLI::App& command, EngineFlags& flags) {
       ->check(CLI::Range(0, 1024));
 }
 
-EngineChoice choose_engine(const EngineFlags& flags) {
+EngineChoice choose_engine(const EngineFlags& flags, Space space) {
   if (flags.engine == "cpu") return cpu_choice(flags, "as asked");
+  if (space == Space::vector) {
+    if (flags.engine == "auto") return cpu_choice(flags, why_no_vectors);
+    throw std::runtime_error(std::string("--engine cuda: ") + why_no_vectors +
+                             "; leave it out, or choose --engine cpu");
+  }
   return flags.engine == "cuda" ? cuda_choice(flags) : choose_automatically(flags);
 }
 

@@ -24,11 +24,11 @@ void add_engine_choice(CLI::App& command, EngineFlags& flags);
 struct EngineChoice {
   std::string name;
   std::string why;  ///< a phrase
-  std::function<std::unique_ptr<Engine>(Space)> make;
+  std::function<std::unique_ptr<Engine>(const SpaceOptions&)> make;
 };
 
-/// What `auto` stands for here, or what was asked for. Throws std::runtime_error with a sentence
-/// where that cannot be had.
-EngineChoice choose_engine(const EngineFlags& flags);
+/// What `auto` stands for here and in such a space, or what was asked for. Throws
+/// std::runtime_error with a sentence where that cannot be had.
+EngineChoice choose_engine(const EngineFlags& flags, Space space = Space::planar2);
 
 }  // namespace starling::apps

@@ -105,7 +105,7 @@ class Replay {
     options.space = space;
     options.objects.object_ttl_us = plan_.object_ttl_us;
     const EngineChoice choice = choose_engine(plan_.engine);
-    std::unique_ptr<Engine> engine = choice.make(space.space);
+    std::unique_ptr<Engine> engine = choice.make(space);
     options.queries.neighbors_max = engine->limits().neighbors_max;  // nobody else's memory
     summary_.answerer = "the embedded engine " + choice.name + " (" + choice.why + ")";
     target_ = std::make_unique<sim::EmbeddedTarget>(options, std::move(engine), setup);
