@@ -37,8 +37,8 @@ TEST(Devices, TheBuildKnowsWhatItIsFor) {
 test::EngineChoice limited_to(std::uint64_t memory_bytes_max) {
   test::EngineChoice choice;
   choice.name = "cuda";
-  choice.make = [memory_bytes_max](Space space, int /*threads*/) {
-    return make_engine({.space = space, .memory_bytes_max = memory_bytes_max});
+  choice.make = [memory_bytes_max](const SpaceOptions& space, int /*threads*/) {
+    return make_engine({.space = space.space, .memory_bytes_max = memory_bytes_max});
   };
   return choice;
 }
