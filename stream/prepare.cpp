@@ -170,6 +170,27 @@ PreparedRows convert_rows(const protocol::RequestBody& body, const ServedSpace& 
   return {};
 }
 
+/// All of them in the space, or why the request is refused.
+std::optional<protocol::Problem> convert_questions(const protocol::GetNeighbors& request,
+                                                   const ServedSpace& space,
+                                                   std::vector<OneShotQuery>& questions) {
+  questions.reserve(request.questions.size());
+  for (const protocol::QuerySpec& asked : request.questions) {
+    OneShotQuery question{.k = asked.k,
+                          .anchor = asked.anchor,
+                          .position = {},
+                          .filter = space.to_filter(asked),
+                          .vote = asked.vote};
+    if (asked.anchor == AnchorKind::fixed)
+      if (const auto fault = space.place(asked, question.position, question.components))
+        return protocol::Problem{
+            protocol::ErrorCode::bad_value,
+            "Question " + std::to_string(questions.size()) + ": " + fault->sentence + "."};
+    questions.push_back(std::move(question));
+  }
+  return std::nullopt;
+}
+
 protocol::Problem out_of_credit(protocol::ReachedLimit limit) {
   std::string sentence =
       "With this batch the session would have more unanswered than its credit, " +
@@ -182,7 +203,10 @@ void prepare(PreparedRequest& prepared, const protocol::Limits& limits, const Se
   prepared.frame = protocol::AlignedBytes(prepared.received.bytes);
   prepared.request = protocol::decode_request(prepared.frame, limits);
   protocol::DecodedRequest& request = prepared.request;
-  if (request.problem || !protocol::is_batch(request.body)) return;
+  if (request.problem) return;
+  if (const auto* neighbors = std::get_if<protocol::GetNeighbors>(&request.body))
+    request.problem = convert_questions(*neighbors, space, prepared.questions);
+  if (!protocol::is_batch(request.body)) return;
 
   const Credit wanted{protocol::credit_rows(request.body), prepared.received.bytes.size()};
   switch (ledger.take(request.head.session, wanted)) {

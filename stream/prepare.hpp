@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "knn/engine.hpp"
 #include "knn/object_table.hpp"
 #include "knn/query.hpp"
 #include "protocol/request_codec.hpp"
@@ -36,9 +37,10 @@ using PreparedRows =
 struct PreparedRequest {
   ReceivedBytes received;
   protocol::AlignedBytes frame;
-  protocol::DecodedRequest request;  ///< views into the frame
-  PreparedRows rows;                 ///< of a batch of positions, tags, removals or queries
-  Credit credit;                     ///< taken from the session's, to be given back
+  protocol::DecodedRequest request;     ///< views into the frame
+  PreparedRows rows;                    ///< of a batch of positions, tags, removals or queries
+  std::vector<OneShotQuery> questions;  ///< of GetNeighbors; whom they follow is yet to be found
+  Credit credit;                        ///< taken from the session's, to be given back
 };
 
 /// Where there is no memory for it, the request's problem says so; its credit is still to be given

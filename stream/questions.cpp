@@ -151,7 +151,8 @@ void RequestHandler::send_page(const Caller& caller, std::uint64_t number, std::
   if (is_last) snapshots_.release(number);
 }
 
-void RequestHandler::get_neighbors(const Caller& caller, const protocol::GetNeighbors& request) {
+void RequestHandler::get_neighbors(const Caller& caller, const protocol::GetNeighbors& request,
+                                   std::vector<OneShotQuery> questions) {
   if (searches_ >= options_.searches_max) {
     auto limit = reached("searches-max", options_);
     return refuse(caller, {ErrorCode::busy,
@@ -159,28 +160,9 @@ void RequestHandler::get_neighbors(const Caller& caller, const protocol::GetNeig
                                " allows; ask again in 10 ms.",
                            std::move(limit)});
   }
-  std::vector<OneShotQuery> questions;
-  questions.reserve(request.questions.size());
-  for (const protocol::QuerySpec& asked : request.questions) {
-    OneShotQuery question;
-    question.k = asked.k;
-    question.anchor = asked.anchor;
-    question.filter = parts_.space.to_filter(asked);
-    question.vote = asked.vote;
-    const auto refuse_question = [&](std::string_view why) {
-      refuse(caller, ErrorCode::bad_value,
-             "Question " + std::to_string(questions.size()) + ": " + std::string(why));
-    };
-    if (asked.anchor == AnchorKind::every_object)
-      return refuse_question("one-shot questions are at a position or follow an object.");
-    if (asked.anchor == AnchorKind::follow) {
-      question.object = parts_.processor.find_object(asked.object);
-    } else if (const auto fault =
-                   parts_.space.place(asked, question.position, question.components)) {
-      return refuse_question(fault->sentence + ".");
-    }
-    questions.push_back(std::move(question));
-  }
+  for (std::size_t i = 0; i < questions.size(); ++i)
+    if (questions[i].anchor == AnchorKind::follow)
+      questions[i].object = parts_.processor.find_object(request.questions[i].object);
   last_question_us_ = steady_now_us();
   if (const auto answers = parts_.processor.engine().answer_at_once(questions))
     return send_neighbors(caller, *answers);

@@ -97,7 +97,8 @@ class RequestHandler {
   void get_snapshot(const Caller& caller, const protocol::GetSnapshot& request);
   void copy_snapshot(const Caller& caller, const protocol::GetSnapshot& request);
   void send_page(const Caller& caller, std::uint64_t snapshot_number, std::size_t page);
-  void get_neighbors(const Caller& caller, const protocol::GetNeighbors& request);
+  void get_neighbors(const Caller& caller, const protocol::GetNeighbors& request,
+                     std::vector<OneShotQuery> questions);
   void send_neighbors(const Caller& caller, const Answers& answers);
   void refuse_unanswered(const Caller& caller, const Answers& answers);
   void get_names(const Caller& caller, const protocol::GetNames& request);
