@@ -1,5 +1,5 @@
-// The flags of `starling bench tick`, `pipeline`, `server` and `dense`, and the engine that is
-// measured: see bench.hpp.
+// The flags of `starling bench tick`, `pipeline`, `server`, `dense` and `vectors`, and the engine
+// that is measured: see bench.hpp.
 #include "apps/bench.hpp"
 
 #include <algorithm>
@@ -21,6 +21,8 @@
 #include "bench/dense_tables.hpp"
 #include "bench/pipeline_table.hpp"
 #include "bench/server_bench.hpp"
+#include "bench/vector_tick_bench.hpp"
+#include "cpu/cpu_engine.hpp"
 #include "sim/time_text.hpp"
 
 namespace starling::apps {
@@ -211,6 +213,56 @@ std::function<int()> add_server(CLI::App& command) {
   };
 }
 
+std::function<int()> add_vectors(CLI::App& command) {
+  CLI::App* vectors = command.add_subcommand(
+      "vectors",
+      "ticks of a vector space on the cpu engine: some objects get other vectors, "
+      "standing queries are answered anew");
+  const auto options = std::make_shared<bench::VectorTickOptions>();
+  const auto threads = std::make_shared<unsigned>(0);
+  vectors->add_option("--objects", options->objects, "how many")
+      ->check(CLI::Range(1u, 100'000'000u))
+      ->capture_default_str();
+  vectors->add_option("--dimension", options->dimension, "components of a vector")
+      ->check(CLI::Range(1u, dimension_max))
+      ->capture_default_str();
+  vectors
+      ->add_option_function<std::string>(
+          "--metric",
+          [options](const std::string& name) { options->metric = metric_named(name).value(); },
+          "what makes vectors near [l2]")
+      ->check(CLI::IsMember({"l2", "cosine", "pearson", "hellinger", "inner-product"}));
+  vectors->add_option("--moving", options->moving, "share of the objects that change in a tick")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  vectors->add_option("--queries", options->queries, "standing queries at fixed vectors")
+      ->check(CLI::Range(0u, 1'000'000u))
+      ->capture_default_str();
+  vectors->add_option("-k", options->k, "neighbours of each")
+      ->check(CLI::Range(1u, k_max))
+      ->capture_default_str();
+  vectors->add_option("--ticks", options->ticks, "to measure")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  vectors->add_option("--threads", *threads, "of the engine; 0: one per core")
+      ->check(CLI::Range(0, 1024));
+  vectors->add_option("--seed", options->seed, "of the random vectors")->capture_default_str();
+  vectors->add_flag("--json", options->json, "one JSON object");
+  return [options, threads] {
+    const unsigned count =
+        *threads == 0 ? std::max(1u, std::thread::hardware_concurrency()) : *threads;
+    options->engine_name = heading_of("cpu", "", count);
+    options->make_engine = [count](const SpaceOptions& space) {
+      return cpu::make_engine({.space = space.space,
+                               .threads = count,
+                               .dimension = space.dimension,
+                               .metric = space.metric});
+    };
+    bench::write_vector_ticks(*options, std::cout);
+    return 0;
+  };
+}
+
 }  // namespace
 
 std::function<int()> add_bench(CLI::App& program) {
@@ -219,7 +271,8 @@ std::function<int()> add_bench(CLI::App& program) {
   const std::map<std::string, std::function<int()>> runs = {{"tick", add_tick(*command)},
                                                             {"pipeline", add_pipeline(*command)},
                                                             {"server", add_server(*command)},
-                                                            {"dense", add_dense(*command)}};
+                                                            {"dense", add_dense(*command)},
+                                                            {"vectors", add_vectors(*command)}};
   return [command, runs] { return runs.at(command->get_subcommands().front()->get_name())(); };
 }
 

@@ -169,13 +169,12 @@ UpdateStatus ObjectTable::update_vector_one(const VectorUpdate& row,
   return status;
 }
 
-// What an update changes in an object's record. Writes its slot if the row is accepted, which the
-// caller stages.
+// What an update changes in an object's record. The caller stages its slot if the row is accepted.
 UpdateStatus ObjectTable::take(const ObjectUpdate& row, Slot likely, std::int64_t time_us_max,
-                               Staging& staging, Slot& taken) {
+                               Staging& staging, Slot& slot) {
   if (!is_time_in_range(row.time_us)) return UpdateStatus::time_out_of_range;
   if (row.time_us > time_us_max) return UpdateStatus::future;
-  Slot slot = likely;
+  slot = likely;
   if (slot == no_slot || records_[slot].id != row.id) slot = registry_.find(row.id, records_);
   if (slot == no_slot) {
     slot = add(row.id, staging);
@@ -195,7 +194,6 @@ UpdateStatus ObjectTable::take(const ObjectUpdate& row, Slot likely, std::int64_
   }
   oldest_time_us_ = std::min(oldest_time_us_, row.time_us);
   newest_time_us_ = std::max(newest_time_us_.value_or(row.time_us), row.time_us);
-  taken = slot;
   return UpdateStatus::accepted;
 }
 

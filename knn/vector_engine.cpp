@@ -39,7 +39,9 @@ class Stopwatch {
 class VectorEngine final : public Engine {
  public:
   VectorEngine(const VectorEngineOptions& options, std::unique_ptr<VectorStore> store)
-      : options_(options), store_(std::move(store)) {}
+      : options_(options),
+        store_(std::move(store)),
+        halves_{Staging(store_->staging_memory()), Staging(store_->staging_memory())} {}
 
   std::string_view name() const override { return store_->name(); }
   const EngineLimits& limits() const override { return limits_; }
@@ -102,16 +104,16 @@ class VectorEngine final : public Engine {
                                         .neighbors_max = std::uint64_t{1} << 31};
 
   const VectorEngineOptions options_;
+  std::unique_ptr<VectorStore> store_;  ///< of the engine's thread
   ResultHandler on_result_;
   std::atomic<bool> under_way_{false};
   std::array<Staging, 2> halves_;
   std::size_t writing_ = 0;
 
   // Of the engine's thread:
-  std::unique_ptr<VectorStore> store_;
   VectorObjects objects_;
   VectorQueries queries_{options_.dimension};
-  Staging kept_rows_;  ///< of failed ticks that could not apply them
+  Staging kept_rows_{store_->staging_memory()};  ///< of failed ticks that could not apply them
   VectorSearches searches_{*store_, objects_, queries_};
   std::vector<Slot> applied_slots_;
   std::vector<std::uint64_t> applied_alive_;
@@ -144,6 +146,7 @@ void VectorEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
     searches_.forget_all();
     objects_ahead_ = true;
     result->lists = {};
+    result->is_engine_lost = store_->is_lost();
     result->error = sentence_of(error, "remove queries or objects, or ask for fewer neighbours");
   }
   half.clear();
@@ -167,7 +170,7 @@ void VectorEngine::take_rows(Staging& half) {
 void VectorEngine::take_kept_rows() {
   if (kept_rows_.is_empty()) return;
   apply(kept_rows_);
-  kept_rows_ = Staging();
+  kept_rows_ = Staging(store_->staging_memory());
 }
 
 // What may fail comes first: rows that were applied in part are applied again.

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,12 @@ class VectorStore {
 
   virtual std::string_view name() const = 0;  ///< "cpu", "cuda"
   virtual std::uint64_t bytes_used() const = 0;
+
+  /// Where rows are best staged: memory that a device copies from fast. Outlives the store.
+  virtual std::pmr::memory_resource* staging_memory() { return std::pmr::get_default_resource(); }
+
+  /// After a function threw: no later call can succeed either.
+  virtual bool is_lost() const { return false; }
 
   /// Writes rows in place and makes room for slots beyond the last, at a growth that is amortised.
   /// Slots that never came are dead. If it throws, some rows may have been written; they come

@@ -19,5 +19,6 @@ run(${CMAKE_COMMAND} -S ${PROGRAM_DIR} -B ${build} -G Ninja -DCMAKE_BUILD_TYPE=$
     -DCMAKE_PREFIX_PATH=${stage} "-DCMAKE_CXX_FLAGS=${sanitizer_flags}")
 run(${CMAKE_COMMAND} --build ${build})
 run(${build}/lock_step)
+run(${build}/vectors)
 run(${build}/game_loop)
 run(${stage}/bin/starling --version)

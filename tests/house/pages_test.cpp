@@ -36,7 +36,7 @@ TEST(Pages, EmbeddingShowsItsProgramsAsTheyAre) {
     link.clear();
     ++blocks;
   }
-  EXPECT_EQ(blocks, 3);
+  EXPECT_EQ(blocks, 4);
 }
 
 }  // namespace
