@@ -22,7 +22,6 @@
 #include "bench/pipeline_table.hpp"
 #include "bench/server_bench.hpp"
 #include "bench/vector_tick_bench.hpp"
-#include "cpu/cpu_engine.hpp"
 #include "sim/time_text.hpp"
 
 namespace starling::apps {
@@ -252,12 +251,8 @@ std::function<int()> add_vectors(CLI::App& command) {
     const unsigned count =
         *threads == 0 ? std::max(1u, std::thread::hardware_concurrency()) : *threads;
     options->engine_name = heading_of("cpu", "", count);
-    options->make_engine = [count](const SpaceOptions& space) {
-      return cpu::make_engine({.space = space.space,
-                               .threads = count,
-                               .dimension = space.dimension,
-                               .metric = space.metric});
-    };
+    const EngineFlags flags{.engine = "cpu", .device = 0, .threads = count};
+    options->make_engine = choose_engine(flags, Space::vector).make;
     bench::write_vector_ticks(*options, std::cout);
     return 0;
   };
