@@ -19,6 +19,7 @@
 
 #include "apps/engine_choice.hpp"
 #include "apps/searcher_choice.hpp"
+#include "apps/space_flags.hpp"
 #include "cpu/cpu_engine.hpp"
 #include "knn/engine.hpp"
 #include "protocol/client.hpp"
@@ -68,7 +69,8 @@ void show_limits_of(const std::string& endpoint) {
     if (found == stats.end()) return std::string();
     return std::to_string(static_cast<std::uint64_t>(found->second));
   };
-  std::cout << "limits of " << server << " at " << endpoint << '\n';
+  line("space", name_of(client.server().space));
+  std::cout << "\nlimits of " << server << " at " << endpoint << '\n';
   limit_line("name", "value", "used", "of each", "bounds");
   for (const stream::Limit& limit : stream::limit_table())
     limit_line(limit.name, value_of("starling_limit", limit.name),
@@ -112,8 +114,9 @@ std::function<int()> add_info(CLI::App& program) {
       *program.add_subcommand("info", "Show version, engines, limits and libraries");
   const auto connect = std::make_shared<std::string>();
   command
-      .add_option("--connect", *connect,
-                  "Show the limits of the server at this commands endpoint, and what is used")
+      .add_option(
+          "--connect", *connect,
+          "Show the space and limits of the server at this commands endpoint, and what is used")
       ->type_name("ENDPOINT");
   return [connect] {
     if (connect->empty())

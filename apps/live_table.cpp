@@ -25,6 +25,7 @@ std::string format(const char* pattern, Values... values) {
 }
 
 constexpr std::size_t id_columns = 20;  // of a name; any number fits
+constexpr std::size_t vote_columns = 20;
 
 std::uint64_t id_of(const protocol::ListKey& key) {
   return key.has_subject ? to_number(key.subject) : to_number(key.query);
@@ -47,6 +48,17 @@ std::string_view cut(std::string_view text, std::size_t columns) {
   return text.substr(0, end);
 }
 
+// With a gap behind it.
+std::string padded(std::string_view text, std::size_t columns) {
+  std::string result(text);
+  result.append(columns + 2 - columns_of(result), ' ');
+  return result;
+}
+
+std::string vote_text(Label vote) {
+  return vote == no_label ? "-" : std::to_string(vote);
+}
+
 std::string_view name_of(std::uint64_t id, const sim::NameTable& names,
                          sim::NameTable::NumberText& number) {
   return cut(names.text_of(id, number), id_columns);
@@ -54,13 +66,13 @@ std::string_view name_of(std::uint64_t id, const sim::NameTable& names,
 
 // As many whole entries as fit.
 std::string neighbors_text(const protocol::HeldList& list, std::size_t columns,
-                           const sim::NameTable& names) {
+                           const char* distance_pattern, const sim::NameTable& names) {
   constexpr std::string_view more = "...";
   std::string text;
   for (const protocol::HeldNeighbor& neighbor : list.neighbors) {
     sim::NameTable::NumberText number;
     const std::string entry = std::string(name_of(to_number(neighbor.object), names, number)) +
-                              format(" (%.1f)  ", neighbor.distance_m);
+                              format(distance_pattern, neighbor.distance_m);
     if (columns_of(text) + columns_of(entry) + more.size() > columns) return text.append(more);
     text += entry;
   }
@@ -135,14 +147,19 @@ std::string render_table(const TableStatus& status, const protocol::ListStore& l
                   : status.obstacle,
               size.columns);
   append_line(text, "", size.columns);
-  append_line(text, "whose                 nearest first (metres)", size.columns);
+  const std::string vote_head = status.has_votes ? padded("vote", vote_columns) : "";
+  append_line(text,
+              padded("whose", id_columns) + vote_head +
+                  (status.is_vector ? "nearest first (distance)" : "nearest first (metres)"),
+              size.columns);
   const std::size_t rows = size.rows > head_rows ? size.rows - head_rows : 0;
+  const char* pattern = status.is_vector ? " (%.4g)  " : " (%.1f)  ";
   for (const auto* entry : smallest_keys(lists, rows)) {
     sim::NameTable::NumberText number;
-    std::string whose(name_of(id_of(entry->first), names, number));
-    whose.append(id_columns + 2 - columns_of(whose), ' ');
+    std::string whose = padded(name_of(id_of(entry->first), names, number), id_columns);
+    if (status.has_votes) whose += padded(vote_text(entry->second.vote), vote_columns);
     const std::size_t columns = size.columns - std::min(size.columns, columns_of(whose));
-    append_line(text, whose + neighbors_text(entry->second, columns, names), size.columns);
+    append_line(text, whose + neighbors_text(entry->second, columns, pattern, names), size.columns);
   }
   return text;
 }

@@ -24,7 +24,9 @@ struct TableStatus {
   std::uint64_t list_count_reported = 0;      ///< by the last tick
   double ticks_per_s = 0;
   protocol::SubscriptionCounters counters;
-  std::string obstacle;  ///< why nothing comes, or empty
+  std::string obstacle;    ///< why nothing comes, or empty
+  bool is_vector = false;  ///< distances are no metres
+  bool has_votes = false;  ///< a column more
 };
 
 struct TableSize {

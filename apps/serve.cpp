@@ -2,7 +2,6 @@
 // serve.hpp.
 #include "apps/serve.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <functional>
@@ -10,13 +9,13 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include "apps/engine_choice.hpp"
+#include "apps/space_flags.hpp"
 #include "sim/time_text.hpp"
 #include "stream/file_limit.hpp"
 #include "stream/limit_table.hpp"
@@ -28,6 +27,7 @@ namespace {
 
 struct ServeFlags {
   stream::ServerOptions server;
+  SpaceFlags space;
   EngineFlags engine;
   std::string endpoints_file;
   std::string log_level = "info";
@@ -69,31 +69,6 @@ void add_endpoint_flags(CLI::App& app, ServeFlags& flags) {
   app.add_option("--endpoints-file", flags.endpoints_file,
                  "Once ready, write the endpoints as bound to this file, as JSON")
       ->type_name("PATH");
-}
-
-void add_space_flags(CLI::App& app, ServeFlags& flags) {
-  auto& space = flags.server.processor.space;
-  app.add_option_function<std::string>(
-         "--space",
-         [&space](const std::string& text) {
-           const auto chosen = space_from_string(text);
-           if (!chosen)
-             throw CLI::ValidationError("--space",
-                                        "\"" + text + "\" is neither planar2, planar3 nor wgs84");
-           space.space = *chosen;
-         },
-         "planar2, planar3 (metres) or wgs84 (longitude, latitude, altitude) [planar2]")
-      ->type_name("SPACE");
-  app.add_option("--resolution", space.resolution_m, "Lattice unit in metres")
-      ->capture_default_str();
-  app.add_option_function<std::vector<double>>(
-         "--origin",
-         [&space](const std::vector<double>& origin) {
-           std::copy(origin.begin(), origin.end(), space.origin.begin());
-         },
-         "Planar position that becomes 0,0,0: X,Y or X,Y,Z in metres")
-      ->delimiter(',')
-      ->expected(2, 3);
 }
 
 void add_time_flags(CLI::App& app, ServeFlags& flags) {
@@ -160,13 +135,13 @@ void write_endpoints(const std::string& path, const stream::Endpoints& endpoints
 void serve(const ServeFlags& flags) {
   start_logging(flags.log_level);
   stream::raise_file_limit();
-  const Space space = flags.server.processor.space.space;
+  const SpaceOptions& space = flags.server.processor.space;
   const EngineChoice engine = choose_engine(flags.engine);
-  stream::Server server(flags.server, engine.make(flags.server.processor.space));
+  stream::Server server(flags.server, engine.make(space));
   const stream::Endpoints& endpoints = server.endpoints();
   if (!flags.endpoints_file.empty()) write_endpoints(flags.endpoints_file, endpoints);
   spdlog::info("ready: {} engine ({}), {}, commands {}, results {}, http {}", engine.name,
-               engine.why, to_string(space), endpoints.commands, endpoints.results, endpoints.http);
+               engine.why, name_of(space), endpoints.commands, endpoints.results, endpoints.http);
   server.run();
   spdlog::info("stopped");
 }
@@ -179,7 +154,7 @@ std::function<int()> add_serve(CLI::App& program) {
   flags->server.server_name = program.version();
   CLI::App& command = *program.add_subcommand("serve", "Run the server");
   add_endpoint_flags(command, *flags);
-  add_space_flags(command, *flags);
+  add_space_flags(command, flags->space);
   add_time_flags(command, *flags);
   add_limit_flags(command, *flags);
   add_engine_choice(command, flags->engine);
@@ -200,6 +175,8 @@ std::function<int()> add_serve(CLI::App& program) {
       ->capture_default_str()
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "critical", "off"}));
   return [flags] {
+    check_space_flags(flags->space);
+    flags->server.processor.space = flags->space.space;
     serve(*flags);
     return 0;
   };

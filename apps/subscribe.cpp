@@ -131,6 +131,7 @@ class Subscription {
     header.tick = at.tick;
     header.tau_us = at.tau_us;
     header.with = at.with;
+    header.space = subscriber_->server().space.space;
     if (writer_) write(whole(header));
   }
 
@@ -148,14 +149,14 @@ class Subscription {
 
   /// Everything held, as a snapshot has left it.
   ShownTick whole(const protocol::TickHeader& header) const {
-    ShownTick tick{header, true, {}};
+    ShownTick tick{header, true, {}, state().has_votes()};
     for (const auto& [key, list] : state().lists())
       tick.lists.push_back({key, ListEvent::updated, &list});
     return tick;
   }
 
   ShownTick reported(const protocol::DecodedTick& tick) const {
-    ShownTick result{tick.header, false, {}};
+    ShownTick result{tick.header, false, {}, state().has_votes()};
     for (const protocol::ListChunk& chunk : tick.chunks)
       for (std::size_t i = 0; i < chunk.list_count(); ++i) add_reported(chunk, i, result);
     return result;
@@ -187,6 +188,8 @@ class Subscription {
         .ticks_per_s = static_cast<double>(applied - ticks_drawn_) / elapsed_s,
         .counters = state().counters(),
         .obstacle = subscriber_->obstacle(),
+        .is_vector = subscriber_->server().space.space == Space::vector,
+        .has_votes = state().has_votes(),
     };
     const protocol::ListStore& lists = state().lists();
     names_.with_names(ids_in_table(lists, table_->size()),

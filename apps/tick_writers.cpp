@@ -4,6 +4,7 @@
 
 #include <array>
 #include <charconv>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -15,21 +16,35 @@ namespace {
 
 class CsvWriter final : public TickWriter {
  public:
-  explicit CsvWriter(const sim::NameTable& names) : csv_("-", names, names) {}
+  explicit CsvWriter(const sim::NameTable& names) : names_(names) {}
 
   void write(const ShownTick& tick) override {
     if (!tick.header.with.distance)
       throw std::runtime_error(
           "this stream carries no distances, which CSV needs; use --format ndjson");
+    const bool is_vector = tick.header.space == Space::vector;
+    if (!csv_ && is_vector && tick.lists.empty()) return;
+    if (!csv_) open({.is_vector = is_vector, .votes = tick.has_votes});
+    if (tick.has_votes && !votes_)
+      throw std::runtime_error(
+          "a query of this stream votes now, and the CSV's first line has no column for it; start "
+          "again");
     lists_.clear();
     for (const ShownList& shown : tick.lists)
       if (shown.list != nullptr) lists_.emplace(shown.key, *shown.list);
-    csv_.write_tick(tick.header.tick, tick.header.tau_us, lists_);
-    csv_.flush();
+    csv_->write_tick(tick.header.tick, tick.header.tau_us, lists_);
+    csv_->flush();
   }
 
  private:
-  sim::ResultCsv csv_;
+  void open(const sim::ResultCsvColumns& columns) {
+    csv_.emplace("-", names_, names_, columns);
+    votes_ = columns.votes;
+  }
+
+  const sim::NameTable& names_;
+  std::optional<sim::ResultCsv> csv_;
+  bool votes_ = false;
   protocol::ListStore lists_;
 };
 
@@ -45,7 +60,7 @@ class NdjsonWriter final : public TickWriter {
       append_number(tick.lists.size());
       append("}\n");
     }
-    for (const ShownList& shown : tick.lists) append_list(tick.header, shown);
+    for (const ShownList& shown : tick.lists) append_list(tick, shown);
     out_ << line_ << std::flush;
     if (!out_) throw std::runtime_error("the standard output cannot be written to");
   }
@@ -103,16 +118,25 @@ class NdjsonWriter final : public TickWriter {
     append("\"");
   }
 
-  void append_list(const protocol::TickHeader& header, const ShownList& shown) {
-    begin(header, shown.event == ListEvent::removed ? "removed" : "updated");
+  void append_list(const ShownTick& tick, const ShownList& shown) {
+    begin(tick.header, shown.event == ListEvent::removed ? "removed" : "updated");
     append(",");
     append_id("query", "query_name", to_number(shown.key.query));
     if (shown.key.has_subject) {
       append(",");
       append_id("subject", "subject_name", to_number(shown.key.subject));
     }
-    if (shown.list != nullptr) append_neighbors(header.with, *shown.list);
+    if (shown.list != nullptr && tick.has_votes) append_vote(shown.list->vote);
+    if (shown.list != nullptr) append_neighbors(tick.header.with, *shown.list);
     append("}\n");
+  }
+
+  void append_vote(Label vote) {
+    append(",\"vote\":");
+    if (vote == no_label) return append("null");
+    append("\"");
+    append_number(vote);
+    append("\"");
   }
 
   void append_neighbors(const ReportWith& with, const protocol::HeldList& list) {

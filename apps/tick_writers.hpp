@@ -27,6 +27,7 @@ struct ShownTick {
   protocol::TickHeader header;
   bool is_whole = false;         ///< everything held, after a snapshot; else what the tick reported
   std::vector<ShownList> lists;  ///< by key
+  bool has_votes = false;        ///< some of the stream's queries vote
 };
 
 class TickWriter {
@@ -38,11 +39,13 @@ class TickWriter {
 
 /// To the standard output. The list of an every-object query's subject bears the subject's id; a
 /// list that is empty or removed has no rows. Ids with a name in `names`, which must outlive it,
-/// are written as that.
+/// are written as that. Of a vector space the first line comes with the first lists: whether these
+/// vote decides whether there is a column for it.
 std::unique_ptr<TickWriter> make_csv_writer(const sim::NameTable& names);
 
 /// A line a list; ids are strings, since JSON's numbers end at 2^53. A whole tick begins with a
-/// line of event "whole": lists held before it that do not follow are gone. An id with a name in
+/// line of event "whole": lists held before it that do not follow are gone. Where a stream votes,
+/// each list has a `vote`, a string as ids are, or null. An id with a name in
 /// `names` is followed by it. Both arguments must outlive it.
 std::unique_ptr<TickWriter> make_ndjson_writer(std::ostream& out, const sim::NameTable& names);
 

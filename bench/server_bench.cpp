@@ -72,6 +72,11 @@ const std::vector<ServerWorkload>& server_workloads() {
        "1,000 of them on 100 streams of W3, a tick each 100 ms, 100k updates/s: from the tick to "
        "the last subscriber",
        run_subscribers},
+      {"vectors",
+       "100k vectors of 128 components, L2, 1 % of which change, 100 queries, k 10, 10 ticks a "
+       "second: first update sent to all lists held by the subscriber, each tick compared with an "
+       "oracle",
+       run_vectors},
       {"million",
        "1M objects that all move, 100k queries, k 10, 10 ticks a second or --rate; only when named",
        run_million, false},
@@ -95,6 +100,10 @@ std::string server_figures_help() {
          "  client_cpu_cores  the same of the clients; where both together are all cores there\n"
          "                    are, a client on another machine would leave the server more\n"
          "  server_rss_mib    the server's memory at the end; hwm: at most\n"
+         "Of vectors, whose ticks are advanced on request at a steady pace:\n"
+         "  overruns          ticks whose lists were not held when the next one was due\n"
+         "  lists_checked     lists held by the subscriber, of all ticks together, that were\n"
+         "                    compared with the oracle's: one that differs ends the run\n"
          "Of million, whose 8 producers send batches of 5,000, evenly over a tick's period and "
          "their\n"
          "objects in the same order each time; means a tick unless they say otherwise:\n"

@@ -80,13 +80,15 @@ void LoadClient::put_stream(std::string_view name, std::span<const protocol::Que
 void LoadClient::post(const Rows& rows, std::size_t begin, std::size_t end, std::int64_t time_us) {
   const std::size_t count = end - begin;
   times_us_.assign(count, time_us);
-  const auto problem = client_.post(protocol::UpdateBatch{
-      .ids = std::span(rows.ids).subspan(begin, count),
-      .times_us = times_us_,
-      .components = 2,
-      .coordinates = std::span(rows.coordinates).subspan(2 * begin, 2 * count)});
-  if (problem) throw protocol::RefusedError(*problem);
-  posted_ += count;
+  post({.ids = std::span(rows.ids).subspan(begin, count),
+        .times_us = times_us_,
+        .components = 2,
+        .coordinates = std::span(rows.coordinates).subspan(2 * begin, 2 * count)});
+}
+
+void LoadClient::post(const protocol::UpdateBatch& batch) {
+  if (const auto problem = client_.post(batch)) throw protocol::RefusedError(*problem);
+  posted_ += batch.ids.size();
 }
 
 void LoadClient::post(const Rows& rows, std::int64_t time_us) {

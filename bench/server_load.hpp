@@ -68,6 +68,7 @@ class LoadClient {
   void post(const Rows& rows, std::size_t begin, std::size_t end, std::int64_t time_us);
   /// All rows, in batches of `batch_rows`.
   void post(const Rows& rows, std::int64_t time_us);
+  void post(const protocol::UpdateBatch& batch);
   /// Waits for all replies; returns how many rows were accepted, which were all.
   std::uint64_t flush();
 

@@ -1,78 +1,18 @@
 // tick, standing: from the first update sent until the subscriber holds every list that the tick
 // reports. Ticks are advanced on request.
-#include <algorithm>
-#include <atomic>
-#include <condition_variable>
-#include <mutex>
-#include <stdexcept>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "bench/quantile.hpp"
+#include "bench/server_listener.hpp"
 #include "bench/server_load.hpp"
 #include "bench/server_workloads.hpp"
-#include "protocol/subscriber.hpp"
 
 namespace starling::bench {
 namespace {
 
 constexpr const char* stream = "bench";
 constexpr std::int64_t tick_us = 1'000'000;
-constexpr std::chrono::seconds tick_patience{60};
-
-/// A subscriber on a thread and connections of its own, and when it held which tick.
-class Listener {
- public:
-  explicit Listener(const ServerChild& server)
-      : subscriber_(context_,
-                    {.results = server.results(),
-                     .client = {.commands = server.commands(), .name = "starling bench"},
-                     .subscription = {.stream = stream}},
-                    {.applied = [this](const protocol::DecodedTick& tick) { note(tick.header); },
-                     .lost = [this](std::uint64_t ticks) { lost_ += ticks; }}) {
-    while (!subscriber_.state().is_live()) subscriber_.poll(poll_ms);
-    thread_ = std::thread([this] {
-      while (!stopping_) subscriber_.poll(poll_ms);
-    });
-  }
-  ~Listener() {
-    stopping_ = true;
-    thread_.join();
-  }
-  Listener(const Listener&) = delete;
-  Listener& operator=(const Listener&) = delete;
-
-  /// When the subscriber held this tick. Throws std::runtime_error if it never came.
-  Clock::time_point wait_for(Tick tick) {
-    std::unique_lock lock(mutex_);
-    const bool came =
-        changed_.wait_for(lock, tick_patience, [&] { return newest_ >= to_number(tick); });
-    if (!came || newest_ != to_number(tick) || lost_ > 0)
-      throw std::runtime_error("the subscriber has lost a tick");
-    return held_at_;
-  }
-
- private:
-  static constexpr std::int64_t poll_ms = 100;
-
-  void note(const protocol::TickHeader& header) {
-    const std::lock_guard lock(mutex_);
-    held_at_ = Clock::now();
-    newest_ = to_number(header.tick);
-    changed_.notify_one();
-  }
-
-  zmq::context_t context_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  Clock::time_point held_at_;
-  std::uint64_t newest_ = 0;
-  std::atomic<std::uint64_t> lost_{0};
-  std::atomic<bool> stopping_{false};
-  protocol::Subscriber subscriber_;
-  std::thread thread_;
-};
 
 struct TickWorkload {
   WorkloadOptions load;
@@ -87,7 +27,7 @@ void run(std::string name, const TickWorkload& workload, const ServerBenchOption
   LoadClient client(server);
   client.put_stream(stream, feed.queries());
   client.client().advance_tick(0).value();
-  Listener listener(server);
+  Listener listener(server, stream);
 
   std::int64_t tau_us = 0;
   std::vector<double> engine_ms;

@@ -1,6 +1,7 @@
 // Checks of single values: see check.hpp.
 #include "protocol/check.hpp"
 
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -80,7 +81,11 @@ std::optional<Problem> check_query(const QuerySpec& query, const Limits& limits)
         "k is " + std::to_string(query.k) + "; allowed are 1 to " + to_string(limit) + ".",
         query.k < 1 ? ReachedLimit{} : limit};
   }
-  if (!(query.distance_max_m >= 0))
+  const bool may_be_negative =
+      limits.space == Space::vector && limits.metric == Metric::inner_product;
+  if (may_be_negative && std::isnan(query.distance_max_m))
+    return bad_value("distance_max_m is not a number; leave the field out for no limit.");
+  if (!may_be_negative && !(query.distance_max_m >= 0))
     return bad_value(
         "distance_max_m is negative or not a number; leave the field out for no limit.");
   if (query.age_max_us < 0)

@@ -10,6 +10,19 @@
 #include "protocol/request_codec.hpp"
 
 namespace starling::protocol {
+namespace {
+
+Problem too_long(std::size_t bytes, const ReachedLimit& bytes_max, const RequestBody& body) {
+  std::string sentence = "The request has " + std::to_string(bytes) + " bytes; allowed are " +
+                         to_string(bytes_max) + ", so split it";
+  if (const auto* batch = std::get_if<UpdateBatch>(&body); batch && batch->dimension != 0)
+    sentence += ": some " +
+                std::to_string(bytes_max.value * batch->ids.size() / (bytes + bytes / 64)) +
+                " rows of dimension " + std::to_string(batch->dimension) + " fit";
+  return {ErrorCode::frame_too_large, std::move(sentence) + ".", bytes_max};
+}
+
+}  // namespace
 
 Frame ClientSession::hello() const {
   Hello hello{.client = client_, .key = key_};
@@ -38,20 +51,19 @@ std::variant<Outgoing, Problem> ClientSession::prepare(const RequestBody& body) 
       std::ranges::min(ReachedLimit{"rows-max", limits.rows_max},
                        ReachedLimit{"credit-rows", limits.credit_rows}, {}, &ReachedLimit::value);
   if (auto problem = check_row_count("rows", credit_rows(body), rows_max)) return *problem;
+  const ReachedLimit bytes_max =
+      std::ranges::min(ReachedLimit{"frame-bytes-max", limits.frame_bytes_max},
+                       ReachedLimit{"credit-bytes", limits.credit_bytes}, {}, &ReachedLimit::value);
+  // Before it is encoded, too: vectors may be longer than any FlatBuffer.
+  if (array_bytes(body) > bytes_max.value) return too_long(array_bytes(body), bytes_max, body);
   RequestHead head{.request_id = next_request_id_, .session = server_->session};
   if (is_sequenced(body)) head.sequence = next_sequence_;
   Outgoing outgoing;
   outgoing.request_id = head.request_id;
   outgoing.sequence = head.sequence;
   outgoing.frame = encode_request(head, body);
-  const ReachedLimit bytes_max =
-      std::ranges::min(ReachedLimit{"frame-bytes-max", limits.frame_bytes_max},
-                       ReachedLimit{"credit-bytes", limits.credit_bytes}, {}, &ReachedLimit::value);
   if (outgoing.frame.size() > bytes_max.value)
-    return Problem{ErrorCode::frame_too_large,
-                   "The request has " + std::to_string(outgoing.frame.size()) +
-                       " bytes; allowed are " + to_string(bytes_max) + ", so split it.",
-                   bytes_max};
+    return too_long(outgoing.frame.size(), bytes_max, body);
   if (is_batch(body)) {
     outgoing.credit_rows = credit_rows(body);
     outgoing.credit_bytes = outgoing.frame.size();

@@ -28,25 +28,35 @@ Refusal read(const wire::Error& table, ErrorReply& reply) {
 Refusal read(const wire::HelloReply& table, HelloReply& reply) {
   if (table.space() > wire::Space::MAX)
     return malformed("The server's space is not one of protocol version 1.");
-  reply = {
-      .session = table.session(),
-      .resumed = table.resumed(),
-      .last_sequence = table.last_sequence(),
-      .epoch = table.epoch(),
-      .server = to_view(table.server()),
-      .space = {.space = static_cast<Space>(table.space()), .resolution_m = table.resolution_m()},
-      .manual_ticks = table.manual_ticks(),
-      .limits = {.space = static_cast<Space>(table.space()),
-                 .frame_bytes_max = table.frame_bytes_max(),
-                 .rows_max = table.rows_max(),
-                 .credit_rows = table.credit_rows(),
-                 .credit_bytes = table.credit_bytes(),
-                 .unanswered_max = table.unanswered_max(),
-                 .k_max = table.k_max(),
-                 .questions_max = table.questions_max(),
-                 .text_bytes_max = table.text_bytes_max(),
-                 .names_asked_max = table.names_asked_max()},
-      .session_idle_ms = table.session_idle_ms()};
+  if (table.metric() > wire::Metric::MAX)
+    return malformed("The server's metric is not one of protocol version 1.");
+  if (table.space() == wire::Space::vector &&
+      (table.dimension() < 1 || table.dimension() > dimension_max))
+    return malformed("The dimension of the server's vectors is " +
+                     std::to_string(table.dimension()) + ", which is not 1 to 4096.");
+  reply = {.session = table.session(),
+           .resumed = table.resumed(),
+           .last_sequence = table.last_sequence(),
+           .epoch = table.epoch(),
+           .server = to_view(table.server()),
+           .space = {.space = static_cast<Space>(table.space()),
+                     .resolution_m = table.resolution_m(),
+                     .dimension = table.dimension(),
+                     .metric = static_cast<Metric>(table.metric())},
+           .manual_ticks = table.manual_ticks(),
+           .limits = {.space = static_cast<Space>(table.space()),
+                      .dimension = table.dimension(),
+                      .metric = static_cast<Metric>(table.metric()),
+                      .frame_bytes_max = table.frame_bytes_max(),
+                      .rows_max = table.rows_max(),
+                      .credit_rows = table.credit_rows(),
+                      .credit_bytes = table.credit_bytes(),
+                      .unanswered_max = table.unanswered_max(),
+                      .k_max = table.k_max(),
+                      .questions_max = table.questions_max(),
+                      .text_bytes_max = table.text_bytes_max(),
+                      .names_asked_max = table.names_asked_max()},
+           .session_idle_ms = table.session_idle_ms()};
   if (const wire::Vec3* origin = table.origin())
     reply.space.origin = {origin->x(), origin->y(), origin->z()};
   return std::nullopt;
@@ -63,6 +73,12 @@ Refusal read(const wire::BatchReply& table, BatchReply& reply) {
   if (table.first_rejected() != nullptr)
     for (const wire::RejectedRow* row : *table.first_rejected())
       reply.first_rejected.push_back({row->index(), static_cast<RowReason>(row->reason())});
+  const auto columns = to_span(table.rejected_columns());
+  if (columns.empty()) return std::nullopt;
+  if (columns.size() != reply.first_rejected.size())
+    return malformed("A reply's rejected columns are not one for each row listed.");
+  for (std::size_t row = 0; row < columns.size(); ++row)
+    reply.first_rejected[row].column = columns[row];
   return std::nullopt;
 }
 

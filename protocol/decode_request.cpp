@@ -13,7 +13,8 @@ namespace {
 using Refusal = std::optional<Problem>;
 
 // A wire enum's value is its product enum's; the highest is the last valid one.
-static_assert(static_cast<int>(wire::Space::MAX) == static_cast<int>(Space::wgs84));
+static_assert(static_cast<int>(wire::Space::MAX) == static_cast<int>(Space::vector));
+static_assert(static_cast<int>(wire::Metric::MAX) == static_cast<int>(Metric::inner_product));
 static_assert(static_cast<int>(wire::ReportOn::MAX) == static_cast<int>(ReportOn::distance));
 static_assert(static_cast<int>(wire::AnchorKind::MAX) ==
               static_cast<int>(AnchorKind::every_object));
@@ -40,8 +41,35 @@ Refusal check_same_length(std::string_view name, std::size_t size, std::size_t r
                                                 std::string(name) + "; each id needs one."};
 }
 
+Refusal check_none_or_same_length(std::string_view name, std::size_t size, std::size_t rows) {
+  return size == 0 ? std::nullopt : check_same_length(name, size, rows);
+}
+
+Refusal check_dimension(std::uint32_t dimension, const Limits& limits) {
+  if (dimension == limits.dimension) return std::nullopt;
+  return bad_value("The batch has rows of dimension " + std::to_string(dimension) +
+                   "; this server's vectors are of dimension " + std::to_string(limits.dimension) +
+                   ".");
+}
+
+/// What only vectors have.
+Refusal check_no_vectors(const UpdateBatch& batch, Space space) {
+  if (batch.dimension != 0)
+    return bad_value("The batch has rows of dimension " + std::to_string(batch.dimension) +
+                     ", which only a server of vectors takes; this server's space is " +
+                     std::string(to_string(space)) + ".");
+  if (!batch.labels.empty())
+    return bad_value("The batch has labels, which only vectors have; this server's space is " +
+                     std::string(to_string(space)) + ".");
+  return std::nullopt;
+}
+
 /// One component count a space; wgs84 may leave out the altitude.
-Refusal check_components(int components, Space space) {
+Refusal check_components(const UpdateBatch& batch, const Limits& limits) {
+  const Space space = limits.space;
+  if (space == Space::vector) return check_dimension(batch.dimension, limits);
+  if (auto refusal = check_no_vectors(batch, space)) return refusal;
+  const int components = batch.components;
   const bool fits = components == dimensions(space) || (space == Space::wgs84 && components == 2);
   if (fits) return std::nullopt;
   return bad_value("The batch has " + std::to_string(components) +
@@ -55,12 +83,12 @@ Refusal check_coordinates(const UpdateBatch& batch) {
     return Problem{ErrorCode::array_mismatch,
                    "The batch has coordinates and coordinates_f32; send one of them."};
   const std::size_t size = batch.coordinates.size() + batch.coordinates_f32.size();
-  const std::size_t needed = batch.ids.size() * batch.components;
+  const std::size_t needed = batch.ids.size() * batch.components_a_row();
   if (size == needed) return std::nullopt;
   return Problem{ErrorCode::array_mismatch, "The batch has " + std::to_string(size) +
                                                 " coordinates; " +
                                                 std::to_string(batch.ids.size()) + " ids of " +
-                                                std::to_string(batch.components) +
+                                                std::to_string(batch.components_a_row()) +
                                                 " components need " + std::to_string(needed) + "."};
 }
 
@@ -77,21 +105,24 @@ Refusal read(const wire::Hello& table, const Limits& limits, Hello& hello) {
 }
 
 Refusal read(const wire::UpdateBatch& table, const Limits& limits, UpdateBatch& batch) {
-  if (auto refusal = check_alignment(table.ids(), table.times_us(), table.coordinates()))
+  if (auto refusal =
+          check_alignment(table.ids(), table.times_us(), table.coordinates(), table.labels()))
     return refusal;
   batch = {.ids = to_span(table.ids()),
            .times_us = to_span(table.times_us()),
            .components = table.components(),
            .coordinates = to_span(table.coordinates()),
            .coordinates_f32 = to_span(table.coordinates_f32()),
-           .tags = to_span(table.tags())};
-  if (auto refusal = check_row_count("ids", batch.ids.size(), rows_max(limits))) return refusal;
-  if (auto refusal = check_same_length("times_us", batch.times_us.size(), batch.ids.size()))
-    return refusal;
-  if (auto refusal = check_components(batch.components, limits.space)) return refusal;
+           .tags = to_span(table.tags()),
+           .dimension = table.dimension(),
+           .labels = to_span(table.labels())};
+  const std::size_t rows = batch.ids.size();
+  if (auto refusal = check_row_count("ids", rows, rows_max(limits))) return refusal;
+  if (auto refusal = check_same_length("times_us", batch.times_us.size(), rows)) return refusal;
+  if (auto refusal = check_components(batch, limits)) return refusal;
   if (auto refusal = check_coordinates(batch)) return refusal;
-  if (batch.tags.empty()) return std::nullopt;
-  return check_same_length("tags", batch.tags.size(), batch.ids.size());
+  if (auto refusal = check_none_or_same_length("tags", batch.tags.size(), rows)) return refusal;
+  return check_none_or_same_length("labels", batch.labels.size(), rows);
 }
 
 Refusal read(const wire::UpdateTags& table, const Limits& limits, UpdateTags& batch) {
@@ -131,7 +162,7 @@ Refusal read(const wire::PutNames& table, const Limits& limits, PutNames& batch)
   return std::nullopt;
 }
 
-Refusal read(const wire::PutStream& table, const Limits&, PutStream& stream) {
+Refusal read(const wire::PutStream& table, const Limits& limits, PutStream& stream) {
   stream = {.name = to_view(table.name()),
             .on = static_cast<ReportOn>(table.on()),
             .with = {.distance = table.with_distance(),
@@ -139,14 +170,34 @@ Refusal read(const wire::PutStream& table, const Limits&, PutStream& stream) {
                      .tags = table.with_tags()}};
   if (table.on() > wire::ReportOn::MAX)
     return bad_value("on is neither membership (0), order (1) nor distance (2).");
+  if (stream.with.position && limits.space == Space::vector)
+    return bad_value("Vectors are not carried back with lists; leave with_position out.");
   return check_stream_name(stream.name);
+}
+
+/// Where a fixed anchor is: a vector of the server's dimension there, a position elsewhere.
+Refusal check_place(const wire::Query& table, const Limits& limits) {
+  const bool is_fixed = table.anchor() == wire::AnchorKind::fixed;
+  const std::size_t components = to_span(table.vector()).size();
+  if (limits.space == Space::vector) {
+    if (!is_fixed || components == limits.dimension) return std::nullopt;
+    return Problem{ErrorCode::array_mismatch,
+                   "a fixed anchor's vector has " + std::to_string(components) +
+                       " components; this server's vectors are of dimension " +
+                       std::to_string(limits.dimension) + "."};
+  }
+  const std::string elsewhere =
+      "; this server's space is " + std::string(to_string(limits.space)) + ".";
+  if (components > 0) return bad_value("only a server of vectors takes a vector" + elsewhere);
+  if (table.vote()) return bad_value("only a server of vectors has labels that vote" + elsewhere);
+  if (is_fixed && table.position() == nullptr) return bad_value("a fixed anchor needs a position.");
+  return std::nullopt;
 }
 
 Refusal read(const wire::Query& table, const Limits& limits, QuerySpec& query) {
   if (table.anchor() > wire::AnchorKind::MAX)
     return bad_value("anchor is neither fixed (0), follow (1) nor every_object (2).");
-  if (table.anchor() == wire::AnchorKind::fixed && table.position() == nullptr)
-    return bad_value("a fixed anchor needs a position.");
+  if (auto refusal = check_place(table, limits)) return refusal;
   query = {.id = QueryId{table.id()},
            .k = table.k(),
            .anchor = static_cast<AnchorKind>(table.anchor()),
@@ -155,9 +206,12 @@ Refusal read(const wire::Query& table, const Limits& limits, QuerySpec& query) {
            .distance_max_m = table.distance_max_m(),
            .age_max_us = table.age_max_us(),
            .subject = {table.subject_tags_required(), table.subject_tags_forbidden()},
-           .lease_ms = table.lease_ms()};
-  if (const wire::Vec3* position = table.position())
+           .lease_ms = table.lease_ms(),
+           .vote = table.vote()};
+  if (const wire::Vec3* position = table.position(); position && limits.space != Space::vector)
     query.position = {position->x(), position->y(), position->z()};
+  if (const auto vector = to_span(table.vector()); query.anchor == AnchorKind::fixed)
+    query.vector.assign(vector.begin(), vector.end());
   return check_query(query, limits);
 }
 

@@ -1,4 +1,5 @@
 // Replies to bytes: see reply_codec.hpp.
+#include <algorithm>
 #include <vector>
 
 #include "knn/assert.hpp"
@@ -47,7 +48,8 @@ Frame encode_hello_reply(const ReplyHead& head, const HelloReply& reply) {
           static_cast<wire::Space>(reply.space.space), reply.space.resolution_m, &origin_wire,
           reply.manual_ticks, limits.frame_bytes_max, limits.rows_max, limits.credit_rows,
           limits.credit_bytes, limits.k_max, limits.questions_max, limits.text_bytes_max,
-          reply.session_idle_ms, limits.unanswered_max, limits.names_asked_max));
+          reply.session_idle_ms, limits.unanswered_max, limits.names_asked_max, limits.dimension,
+          static_cast<wire::Metric>(limits.metric)));
 }
 
 Frame encode_batch_reply(const ReplyHead& head, const BatchReply& reply) {
@@ -65,11 +67,17 @@ Frame encode_batch_reply(const ReplyHead& head, const BatchReply& reply) {
   rows.reserve(reply.first_rejected.size());
   for (const RejectedRow& row : reply.first_rejected)
     rows.emplace_back(row.index, static_cast<wire::RowReason>(row.reason));
+  std::vector<std::uint32_t> columns;
+  if (std::ranges::any_of(reply.first_rejected, [](const RejectedRow& row) {
+        return row.column != RejectedRow::no_column;
+      }))
+    for (const RejectedRow& row : reply.first_rejected) columns.push_back(row.column);
   const auto reasons_at = builder.CreateVector(reasons);
   const auto rows_at = builder.CreateVectorOfStructs(rows);
+  const auto columns_at = add_array(builder, std::span<const std::uint32_t>(columns));
   return finish(builder, head,
                 wire::CreateBatchReply(builder, reply.accepted, reply.late, reply.rejected,
-                                       reasons_at, rows_at));
+                                       reasons_at, rows_at, columns_at));
 }
 
 Frame encode_done(const ReplyHead& head) {

@@ -25,8 +25,9 @@ Offset<wire::UpdateBatch> add(FlatBufferBuilder& builder, const UpdateBatch& bat
   const auto coordinates = add_array(builder, batch.coordinates);
   const auto coordinates_f32 = add_array(builder, batch.coordinates_f32);
   const auto tags = add_array(builder, batch.tags);
+  const auto labels = add_array(builder, batch.labels);
   return wire::CreateUpdateBatch(builder, ids, times, batch.components, coordinates,
-                                 coordinates_f32, tags);
+                                 coordinates_f32, tags, batch.dimension, labels);
 }
 
 Offset<wire::UpdateTags> add(FlatBufferBuilder& builder, const UpdateTags& batch) {
@@ -64,11 +65,13 @@ Offset<flatbuffers::Vector<Offset<wire::Query>>> add(FlatBufferBuilder& builder,
   tables.reserve(queries.size());
   for (const QuerySpec& query : queries) {
     const wire::Vec3 position(query.position[0], query.position[1], query.position[2]);
+    const bool has_position = query.anchor == AnchorKind::fixed && query.vector.empty();
+    const auto vector = add_array(builder, std::span(query.vector));
     tables.push_back(wire::CreateQuery(
         builder, to_number(query.id), query.k, static_cast<wire::AnchorKind>(query.anchor),
-        query.anchor == AnchorKind::fixed ? &position : nullptr, to_number(query.object),
-        query.tags.required, query.tags.forbidden, query.distance_max_m, query.age_max_us,
-        query.subject.required, query.subject.forbidden, query.lease_ms));
+        has_position ? &position : nullptr, to_number(query.object), query.tags.required,
+        query.tags.forbidden, query.distance_max_m, query.age_max_us, query.subject.required,
+        query.subject.forbidden, query.lease_ms, vector, query.vote));
   }
   return builder.CreateVector(tables);
 }
@@ -115,10 +118,7 @@ Offset<wire::GetNames> add(FlatBufferBuilder& builder, const GetNames& request) 
 template <class Body>
 std::size_t bytes_expected(const Body& body) {
   constexpr std::size_t bytes_besides = 512;
-  if constexpr (std::is_same_v<Body, UpdateBatch>)
-    return bytes_besides + body.ids.size_bytes() + body.times_us.size_bytes() +
-           body.coordinates.size_bytes() + body.coordinates_f32.size_bytes() +
-           body.tags.size_bytes();
+  if constexpr (std::is_same_v<Body, UpdateBatch>) return bytes_besides + array_bytes(body);
   return bytes_besides;
 }
 

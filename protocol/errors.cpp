@@ -33,12 +33,28 @@ constexpr std::array error_names = std::to_array<std::string_view>({"none",
                                                                     "answer_failed"});
 static_assert(error_names.size() == static_cast<std::size_t>(last_error_code) + 1);
 
-constexpr std::array reason_names = std::to_array<std::string_view>(
-    {"none", "late", "future", "time_out_of_range", "unknown_object", "too_many_objects",
-     "position_not_finite", "position_out_of_range", "longitude_out_of_range",
-     "latitude_out_of_range", "unknown_query", "too_many_queries", "text_is_not_its_id",
-     "name_collision", "too_many_names", "too_many_neighbors", "too_many_queries_of_session",
-     "too_many_names_of_session", "too_many_name_bytes"});
+constexpr std::array reason_names = std::to_array<std::string_view>({"none",
+                                                                     "late",
+                                                                     "future",
+                                                                     "time_out_of_range",
+                                                                     "unknown_object",
+                                                                     "too_many_objects",
+                                                                     "position_not_finite",
+                                                                     "position_out_of_range",
+                                                                     "longitude_out_of_range",
+                                                                     "latitude_out_of_range",
+                                                                     "unknown_query",
+                                                                     "too_many_queries",
+                                                                     "text_is_not_its_id",
+                                                                     "name_collision",
+                                                                     "too_many_names",
+                                                                     "too_many_neighbors",
+                                                                     "too_many_queries_of_session",
+                                                                     "too_many_names_of_session",
+                                                                     "too_many_name_bytes",
+                                                                     "component_not_finite",
+                                                                     "component_too_large",
+                                                                     "component_negative"});
 static_assert(reason_names.size() == static_cast<std::size_t>(last_row_reason) + 1);
 
 }  // namespace

@@ -57,9 +57,12 @@ enum class RowReason : std::uint8_t {
   too_many_neighbors,  ///< all lists together would hold more than the server allows
   too_many_queries_of_session,
   too_many_names_of_session,
-  too_many_name_bytes,  ///< all names together would be longer than the server allows
+  too_many_name_bytes,   ///< all names together would be longer than the server allows
+  component_not_finite,  ///< of a vector
+  component_too_large,   ///< beyond +-2^56
+  component_negative,    ///< where the metric takes no negative one
 };
-inline constexpr auto last_row_reason = RowReason::too_many_name_bytes;
+inline constexpr auto last_row_reason = RowReason::component_negative;
 
 std::string_view to_string(ErrorCode code);
 std::string_view to_string(RowReason reason);

@@ -6,6 +6,7 @@
 
 #include "knn/lattice.hpp"
 #include "knn/types.hpp"
+#include "knn/vectors.hpp"
 
 namespace starling::protocol {
 
@@ -22,6 +23,8 @@ inline constexpr std::size_t rejected_rows_listed_max = 64;
 
 struct Limits {
   Space space = Space::planar2;  ///< decides how many components a row may have
+  std::uint32_t dimension = 0;   ///< of a vector space: that many
+  Metric metric = Metric::l2;    ///< of a vector space
   std::size_t frame_bytes_max = std::size_t{16} << 20;
   std::uint32_t rows_max = 1u << 18;     ///< rows, queries, names or ids in one request
   std::uint64_t credit_rows = 1u << 20;  ///< without an answer, per session

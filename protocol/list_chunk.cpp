@@ -10,9 +10,9 @@
 namespace starling::protocol {
 namespace {
 
-// The table, its vtable, nine vectors' lengths and paddings.
+// The table, its vtable, ten vectors' lengths and paddings.
 constexpr std::size_t chunk_overhead_bytes = 512;
-constexpr std::size_t list_bytes = 8 + 8 + 1 + 1 + 4;
+constexpr std::size_t list_bytes = 8 + 8 + 1 + 1 + 4 + 8;
 
 std::size_t neighbor_bytes(const ReportWith& with) {
   return 8u + (with.distance ? 8u : 0u) + (with.position ? 24u : 0u) + (with.tags ? 4u : 0u);
@@ -20,6 +20,12 @@ std::size_t neighbor_bytes(const ReportWith& with) {
 
 std::size_t report_bytes(const QueryReport& report, const ReportWith& with) {
   return list_bytes + report.neighbors.size() * neighbor_bytes(with);
+}
+
+double distance_of(const ListSource& source, const Neighbor& neighbor) {
+  if (source.lattice != nullptr) return source.lattice->to_metres(neighbor.distance_sq);
+  const auto ordered = static_cast<std::uint32_t>(neighbor.distance_sq);
+  return starling::distance_of(source.metric, score_of_ordered(ordered));
 }
 
 /// A new array whose elements `fill` writes in order through the pointer it gets.
@@ -44,8 +50,8 @@ std::optional<Problem> check_lengths(const ListChunk& lists) {
                      " offsets; it needs one more than lists.");
   if (!is_one_per(lists.subject_ids.size(), list_count) ||
       lists.has_subject.size() != lists.subject_ids.size() ||
-      !is_one_per(lists.events.size(), list_count))
-    return malformed("A chunk's subjects or events are not one a list.");
+      !is_one_per(lists.events.size(), list_count) || !is_one_per(lists.votes.size(), list_count))
+    return malformed("A chunk's subjects, events or votes are not one a list.");
   if (!is_one_per(lists.distances_m.size(), neighbor_count) ||
       !is_one_per(lists.tags.size(), neighbor_count) ||
       !is_one_per(lists.positions.size(), 3 * neighbor_count))
@@ -95,10 +101,12 @@ flatbuffers::Offset<wire::ListChunk> add_lists(flatbuffers::FlatBufferBuilder& b
   std::size_t neighbors = 0;
   bool any_subject = false;
   bool any_removed = false;
+  bool any_vote = false;
   for (const QueryReport& report : reports) {
     neighbors += report.neighbors.size();
     any_subject |= report.has_subject;
     any_removed |= report.event == ListEvent::removed;
+    any_vote |= report.vote.has_value();
   }
   const ReportWith with = carried_columns(source);
 
@@ -135,8 +143,7 @@ flatbuffers::Offset<wire::ListChunk> add_lists(flatbuffers::FlatBufferBuilder& b
   if (with.distance)
     distances_m = fill_array<double>(builder, neighbors, [&](auto* next) {
       for (const QueryReport& report : reports)
-        for (const Neighbor& neighbor : report.neighbors)
-          *next++ = source.lattice->to_metres(neighbor.distance_sq);
+        for (const Neighbor& neighbor : report.neighbors) *next++ = distance_of(source, neighbor);
     });
   if (with.position)
     positions = fill_array<double>(builder, 3 * neighbors, [&](auto* next) {
@@ -150,14 +157,19 @@ flatbuffers::Offset<wire::ListChunk> add_lists(flatbuffers::FlatBufferBuilder& b
       for (const QueryReport& report : reports)
         for (const NeighborState& state : report.states) *next++ = state.tags;
     });
+  flatbuffers::Offset<flatbuffers::Vector<std::int64_t>> votes;
+  if (any_vote)
+    votes = fill_array<std::int64_t>(builder, reports.size(), [&](auto* next) {
+      for (const QueryReport& report : reports) *next++ = report.vote.value_or(no_label);
+    });
   return wire::CreateListChunk(builder, query_ids, has_subject, subject_ids, events, offsets,
-                               object_ids, distances_m, positions, tags);
+                               object_ids, distances_m, positions, tags, votes);
 }
 
 std::optional<Problem> read_lists(const wire::ListChunk* table, ListChunk& lists) {
   if (table == nullptr) return malformed("A message that carries lists has none.");
   if (auto refusal = check_alignment(table->query_ids(), table->subject_ids(), table->object_ids(),
-                                     table->distances_m(), table->positions()))
+                                     table->distances_m(), table->positions(), table->votes()))
     return refusal;
   lists = {.query_ids = to_span(table->query_ids()),
            .has_subject = to_span(table->has_subject()),
@@ -167,7 +179,8 @@ std::optional<Problem> read_lists(const wire::ListChunk* table, ListChunk& lists
            .object_ids = to_span(table->object_ids()),
            .distances_m = to_span(table->distances_m()),
            .positions = to_span(table->positions()),
-           .tags = to_span(table->tags())};
+           .tags = to_span(table->tags()),
+           .votes = to_span(table->votes())};
   return check_lengths(lists);
 }
 

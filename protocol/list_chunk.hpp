@@ -10,6 +10,8 @@
 #include "knn/lattice.hpp"
 #include "knn/processor.hpp"
 #include "knn/query.hpp"
+#include "knn/types.hpp"
+#include "knn/vectors.hpp"
 
 namespace starling::protocol {
 
@@ -24,12 +26,14 @@ struct ListChunk {
   std::span<const double> distances_m{};         ///< or empty
   std::span<const double> positions{};           ///< three a neighbour, or empty
   std::span<const std::uint32_t> tags{};         ///< or empty
+  std::span<const Label> votes{};                ///< one a list, or empty: none votes
 
   std::size_t list_count() const { return query_ids.size(); }
   bool subject_of(std::size_t list) const { return !has_subject.empty() && has_subject[list] != 0; }
   ListEvent event_of(std::size_t list) const {
     return !events.empty() && events[list] != 0 ? ListEvent::removed : ListEvent::updated;
   }
+  Label vote_of(std::size_t list) const { return votes.empty() ? no_label : votes[list]; }
   std::size_t neighbor_count(std::size_t list) const { return offsets[list + 1] - offsets[list]; }
 };
 
@@ -37,7 +41,8 @@ struct ListChunk {
 struct ListSource {
   std::span<const QueryReport> reports{};
   ReportWith with{};
-  const Lattice* lattice = nullptr;
+  const Lattice* lattice = nullptr;  ///< null in a vector space
+  Metric metric = Metric::l2;        ///< of a vector space
 };
 
 /// What is encoded of `source.with`: no positions and tags in a tick that was begun before its

@@ -2,6 +2,7 @@
 #include "protocol/list_store.hpp"
 
 #include <functional>
+#include <unordered_set>
 
 namespace starling::protocol {
 
@@ -23,6 +24,7 @@ ListKey key_of(const ListChunk& chunk, std::size_t list) {
 
 HeldList list_of(const ListChunk& chunk, std::size_t list) {
   HeldList held;
+  held.vote = chunk.vote_of(list);
   const std::size_t count = chunk.neighbor_count(list);
   const bool has_states = !chunk.positions.empty() || !chunk.tags.empty();
   held.neighbors.resize(count);
@@ -37,6 +39,16 @@ HeldList list_of(const ListChunk& chunk, std::size_t list) {
     if (!chunk.tags.empty()) held.states[rank].tags = chunk.tags[at];
   }
   return held;
+}
+
+void remove_lists(ListStore& lists, std::span<const ListKey> keys) {
+  // A query has one list without a subject, or one for each subject: those are looked for once.
+  std::unordered_set<std::uint64_t> queries;
+  for (const ListKey& key : keys)
+    if (lists.erase(key) == 0 && !key.has_subject) queries.insert(to_number(key.query));
+  if (queries.empty()) return;
+  std::erase_if(lists,
+                [&](const auto& entry) { return queries.contains(to_number(entry.first.query)); });
 }
 
 }  // namespace starling::protocol

@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -40,6 +41,7 @@ struct HeldState {
 struct HeldList {
   std::vector<HeldNeighbor> neighbors{};  ///< nearest first
   std::vector<HeldState> states{};        ///< one a neighbour, or empty: the stream carries neither
+  Label vote = no_label;  ///< of the neighbours' labels, if the query votes and any has one
   bool operator==(const HeldList&) const = default;
 };
 
@@ -47,5 +49,8 @@ using ListStore = std::unordered_map<ListKey, HeldList, ListKeyHash>;
 
 ListKey key_of(const ListChunk& chunk, std::size_t list);
 HeldList list_of(const ListChunk& chunk, std::size_t list);
+
+/// Takes lists out. A key without a subject takes all lists of its query with it.
+void remove_lists(ListStore& lists, std::span<const ListKey> keys);
 
 }  // namespace starling::protocol

@@ -35,14 +35,19 @@ struct Hello {
   std::uint64_t first_sequence = 1;  ///< the next number, should the session be a new one
 };
 
-/// Positions at times. Coordinates are interleaved, `components` a row, in one of the two arrays.
+/// Positions or vectors at times. Coordinates are interleaved, `components_a_row()` of them,
+/// in one of the two arrays.
 struct UpdateBatch {
   std::span<const std::uint64_t> ids{};
   std::span<const std::int64_t> times_us{};
-  std::uint8_t components = 2;
+  std::uint8_t components = 2;  ///< not in a vector space
   std::span<const double> coordinates{};
   std::span<const float> coordinates_f32{};
   std::span<const std::uint32_t> tags{};  ///< empty: this batch says nothing about tags
+  std::uint32_t dimension = 0;            ///< of a vector space; else 0
+  std::span<const Label> labels{};        ///< empty: says nothing; no_label takes one away
+
+  std::size_t components_a_row() const { return dimension != 0 ? dimension : components; }
 };
 
 struct UpdateTags {
@@ -75,13 +80,15 @@ struct QuerySpec {
   QueryId id{};
   std::uint32_t k = 1;
   AnchorKind anchor = AnchorKind::fixed;
-  Position position{};  ///< fixed
-  ObjectId object{};    ///< follow
+  Position position{};          ///< fixed, where there are positions
+  std::vector<float> vector{};  ///< fixed, in a vector space
+  ObjectId object{};            ///< follow
   TagFilter tags{};
-  double distance_max_m = any_distance_m;  ///< not negative, not NaN
+  double distance_max_m = any_distance_m;  ///< not NaN; negative only for an inner product
   std::int64_t age_max_us = Filter::any_age;
   TagFilter subject{};         ///< every_object
   std::uint64_t lease_ms = 0;  ///< 0: until removed
+  bool vote = false;           ///< in a vector space: lists carry what their labels vote for
   bool operator==(const QuerySpec&) const = default;
 };
 
@@ -132,6 +139,9 @@ using RequestBody = std::variant<Hello, UpdateBatch, UpdateTags, RemoveObjects, 
 /// AdvanceTick.
 bool is_sequenced(const RequestBody& body);
 
+/// Bytes of the request's numbers alone, which is nearly all of a long one, before it is encoded.
+std::size_t array_bytes(const RequestBody& body);
+
 /// Rows the request holds of its session's credit until it is answered: those of a batch; 0 for
 /// control requests, which are always read. A batch also holds its frame's bytes.
 std::uint64_t credit_rows(const RequestBody& body);
@@ -168,8 +178,11 @@ struct ReasonCount {
 };
 
 struct RejectedRow {
+  static constexpr std::uint32_t no_column = std::numeric_limits<std::uint32_t>::max();
+
   std::uint32_t index = 0;
   RowReason reason = RowReason::none;
+  std::uint32_t column = no_column;  ///< of a vector: the component at fault, from 0
   bool operator==(const RejectedRow&) const = default;
 };
 

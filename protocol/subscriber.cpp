@@ -33,6 +33,7 @@ class Subscriber::Sockets {
   void miss_tick() { state_.on_tick_missed(); }
 
   const SubscriptionState& state() const { return state_; }
+  const HelloReply& server() const { return client_.server(); }
   const std::string& obstacle() const { return obstacle_; }
 
  private:
@@ -141,6 +142,10 @@ void Subscriber::miss_tick() {
 
 const SubscriptionState& Subscriber::state() const {
   return sockets_->state();
+}
+
+const HelloReply& Subscriber::server() const {
+  return sockets_->server();
 }
 
 const std::string& Subscriber::obstacle() const {

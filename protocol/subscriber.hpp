@@ -37,6 +37,8 @@ class Subscriber {
   void miss_tick();
 
   const SubscriptionState& state() const;
+  /// The server's terms as of the last hello.
+  const HelloReply& server() const;
 
   /// Why there is no snapshot yet, or empty: the stream is unknown, the server does not answer.
   const std::string& obstacle() const;

@@ -20,6 +20,25 @@ ReceivedTick receive_tick(std::vector<AlignedBytes> frames, std::shared_ptr<cons
   return received;
 }
 
+void apply_lists(const DecodedTick& tick, const std::function<bool(std::uint64_t)>& is_wanted,
+                 ListStore& lists) {
+  const auto for_each = [&](ListEvent event, const auto& take) {
+    for (const ListChunk& chunk : tick.chunks)
+      for (std::size_t list = 0; list < chunk.list_count(); ++list)
+        if (chunk.event_of(list) == event && is_wanted(chunk.query_ids[list])) take(chunk, list);
+  };
+  if (tick.header.removal_count > 0) {
+    std::vector<ListKey> removed;
+    for_each(ListEvent::removed, [&](const ListChunk& chunk, std::size_t list) {
+      removed.push_back(key_of(chunk, list));
+    });
+    remove_lists(lists, removed);
+  }
+  for_each(ListEvent::updated, [&](const ListChunk& chunk, std::size_t list) {
+    lists.insert_or_assign(key_of(chunk, list), list_of(chunk, list));
+  });
+}
+
 SubscriptionState::SubscriptionState(SubscriptionOptions options, SubscriptionHandlers handlers)
     : options_(std::move(options)), handlers_(std::move(handlers)) {
   std::ranges::sort(options_.query_ids);
@@ -98,7 +117,7 @@ void SubscriptionState::on_page(const SnapshotPage& page) {
   if (!needs_snapshot_) return;
   enter_epoch(head.epoch);
   const HeldAt at{head.epoch, head.tick, head.tau_us, head.sequence, head.with};
-  if (!incoming_) incoming_ = Incoming{.at = at, .lists = {}, .next_page = 0};
+  if (!incoming_) incoming_ = Incoming{.at = at, .lists = {}};
   if (incoming_->at != at) {
     incoming_.reset();
     return;
@@ -106,6 +125,7 @@ void SubscriptionState::on_page(const SnapshotPage& page) {
   for (std::size_t list = 0; list < page.lists.list_count(); ++list)
     incoming_->lists.insert_or_assign(key_of(page.lists, list), list_of(page.lists, list));
   incoming_->next_page = head.next_page;
+  incoming_->has_votes |= !page.lists.votes.empty();
   if (head.next_page != 0) return;
   if (incoming_->lists.size() == head.list_count) finish_snapshot();
   incoming_.reset();
@@ -113,6 +133,7 @@ void SubscriptionState::on_page(const SnapshotPage& page) {
 
 void SubscriptionState::finish_snapshot() {
   lists_ = std::move(incoming_->lists);
+  has_votes_ = incoming_->has_votes;
   held_at_ = incoming_->at;
   needs_snapshot_ = false;
   received_sequence_ = std::max(received_sequence_.value_or(0), held_at_->sequence);
@@ -136,14 +157,9 @@ void SubscriptionState::apply_buffered() {
 }
 
 void SubscriptionState::apply(const DecodedTick& tick) {
-  for (const ListChunk& chunk : tick.chunks)
-    for (std::size_t list = 0; list < chunk.list_count(); ++list) {
-      if (!is_wanted(chunk.query_ids[list])) continue;
-      if (chunk.event_of(list) == ListEvent::removed)
-        lists_.erase(key_of(chunk, list));
-      else
-        lists_.insert_or_assign(key_of(chunk, list), list_of(chunk, list));
-    }
+  apply_lists(
+      tick, [this](std::uint64_t query_id) { return is_wanted(query_id); }, lists_);
+  for (const ListChunk& chunk : tick.chunks) has_votes_ |= !chunk.votes.empty();
   held_at_->sequence = tick.header.sequence;
   held_at_->with = tick.header.with;
   if (!tick.header.failed) {

@@ -44,6 +44,10 @@ struct HeldAt {
   bool operator==(const HeldAt&) const = default;
 };
 
+/// Takes a tick into lists, its removals first; of chosen queries alone, where there is a choice.
+void apply_lists(const DecodedTick& tick,
+                 const std::function<bool(std::uint64_t query_id)>& is_wanted, ListStore& lists);
+
 /// Each is optional and must not call back into the subscription.
 struct SubscriptionHandlers {
   std::function<void(const HeldAt&)> replaced{};      ///< by a snapshot
@@ -77,6 +81,8 @@ class SubscriptionState {
   /// Nothing is known to be missing.
   bool is_live() const { return held_at_.has_value() && !needs_snapshot_; }
   const ListStore& lists() const { return lists_; }
+  /// Whether a list of those held, or reported since the snapshot, has carried a vote, be it none.
+  bool has_votes() const { return has_votes_; }
   /// Nothing before the first snapshot.
   const std::optional<HeldAt>& held_at() const { return held_at_; }
   /// The newest message of the current epoch, for ReportReceived.
@@ -89,6 +95,7 @@ class SubscriptionState {
     HeldAt at;
     ListStore lists;
     std::uint64_t next_page = 0;
+    bool has_votes = false;
   };
 
   void enter_epoch(std::uint64_t epoch);
@@ -109,6 +116,7 @@ class SubscriptionState {
   std::uint64_t lost_in_epoch_ = 0;
 
   ListStore lists_;
+  bool has_votes_ = false;
   std::optional<HeldAt> held_at_;
   bool needs_snapshot_ = true;
   std::optional<Incoming> incoming_;  ///< pages so far

@@ -124,7 +124,10 @@ void TickEncoding::encode_part(std::size_t number) {
       rest, ListEvent::removed, [](const QueryReport& report) { return report.event; }));
   while (!rest.empty()) {
     const std::size_t count = lists_that_fit(rest, lists_.with);
-    part.chunks.push_back(encode_chunk({rest.first(count), header_.with, lists_.lattice}));
+    ListSource some = lists_;
+    some.reports = rest.first(count);
+    some.with = header_.with;
+    part.chunks.push_back(encode_chunk(some));
     rest = rest.subspan(count);
   }
 }

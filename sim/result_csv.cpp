@@ -12,16 +12,18 @@ namespace starling::sim {
 namespace {
 
 constexpr std::size_t buffer_bytes = 1 << 20;
-constexpr std::string_view header = "tick,time_us,query_id,rank,object_id,distance_m\n";
+constexpr std::string_view header = "tick,time_us,query_id,rank,object_id,distance_m";
 
 }  // namespace
 
 ResultCsv::ResultCsv(const std::string& path, const NameTable& query_names,
-                     const NameTable& object_names)
+                     const NameTable& object_names, const ResultCsvColumns& columns)
     : query_names_(query_names),
       object_names_(object_names),
+      columns_(columns),
       output_(path, TextOutput::Appears::at_once) {
   buffer_ = header;
+  buffer_ += columns_.votes ? ",vote\n" : "\n";
 }
 
 void ResultCsv::write_tick(Tick tick, std::int64_t tau_us, const protocol::ListStore& lists) {
@@ -54,6 +56,11 @@ void ResultCsv::write_list(std::string_view tick_prefix, const Entry& entry) {
   append_id(row_prefix_, entry.number,
             entry.list->first.has_subject ? object_names_ : query_names_);
   row_prefix_ += ',';
+  row_suffix_.clear();
+  const Label vote = entry.list->second.vote;
+  if (columns_.votes) row_suffix_ += ',';
+  if (columns_.votes && vote != no_label) append_number(row_suffix_, vote);
+  row_suffix_ += '\n';
   std::uint32_t rank = 0;
   for (const protocol::HeldNeighbor& neighbor : entry.list->second.neighbors) {
     buffer_ += row_prefix_;
@@ -61,8 +68,11 @@ void ResultCsv::write_list(std::string_view tick_prefix, const Entry& entry) {
     buffer_ += ',';
     append_id(buffer_, to_number(neighbor.object), object_names_);
     buffer_ += ',';
-    append_number(buffer_, neighbor.distance_m, std::chars_format::fixed, 3);
-    buffer_ += '\n';
+    if (columns_.is_vector)
+      append_number(buffer_, neighbor.distance_m);
+    else
+      append_number(buffer_, neighbor.distance_m, std::chars_format::fixed, 3);
+    buffer_ += row_suffix_;
   }
   if (buffer_.size() >= buffer_bytes) write_buffer();
 }

@@ -1,5 +1,6 @@
 // Results as CSV, everywhere the same: tick,time_us,query_id,rank,object_id,distance_m, sorted by
-// tick, query and rank. Written by `starling replay` and `starling subscribe`.
+// tick, query and rank; of lists that vote a column more. Written by `starling replay` and
+// `starling subscribe`.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +15,20 @@
 
 namespace starling::sim {
 
+/// What depends on the space and the stream.
+struct ResultCsvColumns {
+  bool is_vector = false;  ///< distances as the shortest text that reads back to the same number
+  bool votes = false;      ///< a column `vote` follows: the label, or nothing where there is none
+};
+
 /// Decimal ids come first, by number; other ids follow, by their bytes.
 class ResultCsv {
  public:
   /// "-" is the standard output; a name that ends in .gz or .zst is compressed. The tables give
   /// queries and objects (also as subjects) their original ids, and must outlive the writer. Throws
   /// std::runtime_error as do the members.
-  ResultCsv(const std::string& path, const NameTable& query_names, const NameTable& object_names);
+  ResultCsv(const std::string& path, const NameTable& query_names, const NameTable& object_names,
+            const ResultCsvColumns& columns = {});
 
   /// One tick's lists; each gives as many rows as it has neighbours.
   void write_tick(Tick tick, std::int64_t tau_us, const protocol::ListStore& lists);
@@ -48,9 +56,11 @@ class ResultCsv {
 
   const NameTable& query_names_;
   const NameTable& object_names_;
+  ResultCsvColumns columns_;
   TextOutput output_;
   std::string buffer_;
   std::string row_prefix_;
+  std::string row_suffix_;
   std::vector<Entry> entries_;
 };
 

@@ -221,16 +221,8 @@ void ServerTarget::await_lists(Tick tick) {
 
 void ServerTarget::take_tick(const protocol::DecodedTick& tick) {
   if (lists_ == nullptr) return;
-  for (const protocol::ListChunk& chunk : tick.chunks)
-    for (std::size_t list = 0; list < chunk.list_count(); ++list) {
-      if (!query_ids_.contains(chunk.query_ids[list])) continue;
-      const protocol::ListKey key = protocol::key_of(chunk, list);
-      if (chunk.event_of(list) == ListEvent::removed) {
-        lists_->erase(key);
-      } else {
-        (*lists_)[key] = protocol::list_of(chunk, list);
-      }
-    }
+  const auto is_ours = [&](std::uint64_t query_id) { return query_ids_.contains(query_id); };
+  protocol::apply_lists(tick, is_ours, *lists_);
 }
 
 // The missed tick is what tells the lists now from those before it. What it would not have reported

@@ -84,6 +84,11 @@ SequencedReply RequestHandler::apply(PreparedRequest& request) {
     return apply_rows(*updates, [&](auto rows, std::span<UpdateStatus> statuses) {
       processor.update(rows, time_us_max, statuses);
     });
+  if (auto* vectors = std::get_if<VectorRowSet>(&request.rows))
+    return apply_rows(*vectors, [&](auto rows, std::span<UpdateStatus> statuses) {
+      processor.update_vectors(rows, {vectors->components, parts_.space.options().dimension},
+                               time_us_max, statuses);
+    });
   if (auto* tags = std::get_if<RowSet<TagUpdate>>(&request.rows))
     return apply_rows(*tags, [&](auto rows, std::span<UpdateStatus> statuses) {
       processor.update_tags(rows, time_us_max, statuses);
@@ -108,7 +113,7 @@ protocol::BatchReply RequestHandler::apply_rows(RowSet<Row>& set, Apply apply) {
   std::vector<UpdateStatus> statuses(set.rows.size());
   apply(std::span<const Row>(set.rows), std::span<UpdateStatus>(statuses));
   merge_statuses<UpdateStatus>(statuses, set.reasons);
-  protocol::BatchReply reply = summarize(set.reasons);
+  protocol::BatchReply reply = summarize(set.reasons, set.columns);
   parts_.metrics.applied(ms_since(since_us));
   return reply;
 }
@@ -161,7 +166,7 @@ SequencedReply RequestHandler::put_queries(std::uint64_t session,
   std::vector<QueryStatus> statuses(set.rows.size());
   parts_.processor.put_queries(*stream, set.rows, statuses);
   merge_statuses<QueryStatus>(statuses, set.reasons);
-  return summarize(set.reasons);
+  return summarize(set.reasons, set.columns);
 }
 
 SequencedReply RequestHandler::remove_queries(const protocol::RemoveQueries& request) {

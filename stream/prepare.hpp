@@ -1,46 +1,51 @@
-// What a decode worker does to a request: verify, decode, take credit, convert rows to the lattice.
+// What a decode worker does to a request: verify, decode, take credit, convert rows to the space.
 // Nothing here depends on the server's changing state; any thread may call it.
 #pragma once
 
+#include <cstdint>
 #include <variant>
 #include <vector>
 
-#include "knn/lattice.hpp"
+#include "knn/engine.hpp"
 #include "knn/object_table.hpp"
 #include "knn/query.hpp"
 #include "protocol/request_codec.hpp"
 #include "stream/command_socket.hpp"
 #include "stream/credit_ledger.hpp"
+#include "stream/served_space.hpp"
 
 namespace starling::stream {
 
-/// A batch's rows on the lattice. `reasons` has one entry a row of the wire; `rows` holds those
+/// A batch's rows in the space. `reasons` has one entry a row of the wire; `rows` holds those
 /// whose reason is none, in order.
 template <class Row>
 struct RowSet {
   std::vector<Row> rows;
   std::vector<protocol::RowReason> reasons;
+  /// Empty, or one a row of the wire: the component of a vector that was at fault.
+  std::vector<std::uint32_t> columns;
 };
 
-using PreparedRows = std::variant<std::monostate, RowSet<ObjectUpdate>, RowSet<TagUpdate>,
-                                  RowSet<ObjectRemoval>, RowSet<QueryDefinition>>;
+struct VectorRowSet : RowSet<VectorUpdate> {
+  std::vector<float> components;  ///< of `rows`, prepared
+};
+
+using PreparedRows =
+    std::variant<std::monostate, RowSet<ObjectUpdate>, VectorRowSet, RowSet<TagUpdate>,
+                 RowSet<ObjectRemoval>, RowSet<QueryDefinition>>;
 
 struct PreparedRequest {
   ReceivedBytes received;
   protocol::AlignedBytes frame;
-  protocol::DecodedRequest request;  ///< views into the frame
-  PreparedRows rows;                 ///< of a batch of positions, tags, removals or queries
-  Credit credit;                     ///< taken from the session's, to be given back
+  protocol::DecodedRequest request;     ///< views into the frame
+  PreparedRows rows;                    ///< of a batch of positions, tags, removals or queries
+  std::vector<OneShotQuery> questions;  ///< of GetNeighbors; whom they follow is yet to be found
+  Credit credit;                        ///< taken from the session's, to be given back
 };
 
 /// Where there is no memory for it, the request's problem says so; its credit is still to be given
 /// back.
 PreparedRequest prepare_request(ReceivedBytes received, const protocol::Limits& limits,
-                                const Lattice& lattice, CreditLedger& ledger);
-
-protocol::RowReason to_reason(PositionError error);
-
-/// All but a fixed anchor's position, which may have no place on the lattice.
-Filter to_filter(const protocol::QuerySpec& query, const Lattice& lattice);
+                                const ServedSpace& space, CreditLedger& ledger);
 
 }  // namespace starling::stream

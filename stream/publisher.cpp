@@ -34,7 +34,7 @@ std::uint64_t Publisher::sequence(StreamId stream, Tick tick) const {
 }
 
 std::vector<protocol::TickMessage> encode_report(const std::vector<StreamPlan>& plans,
-                                                 const TickReport& report, const Lattice& lattice,
+                                                 const TickReport& report, const ServedSpace& space,
                                                  Helpers& helpers) {
   struct Piece {
     std::size_t stream;
@@ -46,9 +46,7 @@ std::vector<protocol::TickMessage> encode_report(const std::vector<StreamPlan>& 
   for (std::size_t stream = 0; stream < plans.size(); ++stream) {
     const StreamPlan& plan = plans[stream];
     encodings.emplace_back(plan.stream, plan.header,
-                           protocol::ListSource{.reports = report.streams[stream].queries,
-                                                .with = plan.header.with,
-                                                .lattice = &lattice});
+                           space.source_of(report.streams[stream].queries, plan.header.with));
     for (std::size_t part = 0; part < encodings.back().part_count(); ++part)
       pieces.push_back({stream, part});
   }

@@ -11,6 +11,7 @@
 #include "knn/processor.hpp"
 #include "protocol/tick_message.hpp"
 #include "stream/helpers.hpp"
+#include "stream/served_space.hpp"
 
 namespace starling::stream {
 
@@ -42,7 +43,7 @@ class Publisher {
 
 /// Any thread; the report must live until it returns.
 std::vector<protocol::TickMessage> encode_report(const std::vector<StreamPlan>& plans,
-                                                 const TickReport& report, const Lattice& lattice,
+                                                 const TickReport& report, const ServedSpace& space,
                                                  Helpers& helpers);
 
 }  // namespace starling::stream

@@ -34,7 +34,8 @@ std::vector<QueryReport> to_reports(const Answers& answers) {
   for (const Answers::List& list : answers.lists)
     reports.push_back({.query = QueryId{list.query},
                        .neighbors = std::span(answers.neighbors).subspan(list.first, list.count),
-                       .states = {}});
+                       .states = {},
+                       .vote = list.vote});
   return reports;
 }
 
@@ -144,15 +145,14 @@ void RequestHandler::send_page(const Caller& caller, std::uint64_t number, std::
                                     .sequence = snapshot.sequence,
                                     .next_page = is_last ? 0 : page_name(number, page + 1),
                                     .list_count = snapshot.reports.size()};
-  parts_.send(caller.peer,
-              protocol::encode_snapshot_page(caller.reply_head(), head,
-                                             {.reports = snapshot.page(page),
-                                              .with = snapshot.with,
-                                              .lattice = &parts_.processor.lattice()}));
+  parts_.send(caller.peer, protocol::encode_snapshot_page(
+                               caller.reply_head(), head,
+                               parts_.space.source_of(snapshot.page(page), snapshot.with)));
   if (is_last) snapshots_.release(number);
 }
 
-void RequestHandler::get_neighbors(const Caller& caller, const protocol::GetNeighbors& request) {
+void RequestHandler::get_neighbors(const Caller& caller, const protocol::GetNeighbors& request,
+                                   std::vector<OneShotQuery> questions) {
   if (searches_ >= options_.searches_max) {
     auto limit = reached("searches-max", options_);
     return refuse(caller, {ErrorCode::busy,
@@ -160,28 +160,9 @@ void RequestHandler::get_neighbors(const Caller& caller, const protocol::GetNeig
                                " allows; ask again in 10 ms.",
                            std::move(limit)});
   }
-  const Lattice& lattice = parts_.processor.lattice();
-  std::vector<OneShotQuery> questions;
-  questions.reserve(request.questions.size());
-  for (const protocol::QuerySpec& asked : request.questions) {
-    OneShotQuery question;
-    question.k = asked.k;
-    question.anchor = asked.anchor;
-    question.filter = to_filter(asked, lattice);
-    const auto refuse_question = [&](std::string_view why) {
-      refuse(caller, ErrorCode::bad_value,
-             "Question " + std::to_string(questions.size()) + ": " + std::string(why));
-    };
-    if (asked.anchor == AnchorKind::every_object)
-      return refuse_question("one-shot questions are at a position or follow an object.");
-    if (asked.anchor == AnchorKind::follow) {
-      question.object = parts_.processor.find_object(asked.object);
-    } else if (const auto error = lattice.to_lattice(asked.position, question.position);
-               error != PositionError::none) {
-      return refuse_question("its position is refused: " + std::string(to_string(error)) + ".");
-    }
-    questions.push_back(question);
-  }
+  for (std::size_t i = 0; i < questions.size(); ++i)
+    if (questions[i].anchor == AnchorKind::follow)
+      questions[i].object = parts_.processor.find_object(request.questions[i].object);
   last_question_us_ = steady_now_us();
   if (const auto answers = parts_.processor.engine().answer_at_once(questions))
     return send_neighbors(caller, *answers);
@@ -208,10 +189,9 @@ void RequestHandler::send_neighbors(const Caller& caller, const Answers& answers
   }
   const protocol::NeighborsHead head{
       .epoch = parts_.publisher.epoch(), .tick = answers.tick, .tau_us = answers.tau_us};
-  parts_.send(caller.peer, protocol::encode_neighbors(caller.reply_head(), head,
-                                                      {.reports = reports,
-                                                       .with = neighbors_carry,
-                                                       .lattice = &parts_.processor.lattice()}));
+  parts_.send(caller.peer,
+              protocol::encode_neighbors(caller.reply_head(), head,
+                                         parts_.space.source_of(reports, neighbors_carry)));
 }
 
 void RequestHandler::refuse_unanswered(const Caller& caller, const Answers& answers) {

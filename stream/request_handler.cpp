@@ -43,7 +43,7 @@ void RequestHandler::handle(const Peer& peer, PreparedRequest request) {
   } else if (const auto* snapshot = std::get_if<protocol::GetSnapshot>(&decoded.body)) {
     get_snapshot(caller, *snapshot);
   } else if (const auto* neighbors = std::get_if<protocol::GetNeighbors>(&decoded.body)) {
-    get_neighbors(caller, *neighbors);
+    get_neighbors(caller, *neighbors, std::move(request.questions));
   } else if (const auto* names = std::get_if<protocol::GetNames>(&decoded.body)) {
     get_names(caller, *names);
   } else if (const auto* report = std::get_if<protocol::ReportReceived>(&decoded.body)) {

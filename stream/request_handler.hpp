@@ -20,6 +20,7 @@
 #include "stream/options.hpp"
 #include "stream/prepare.hpp"
 #include "stream/publisher.hpp"
+#include "stream/served_space.hpp"
 #include "stream/session_table.hpp"
 #include "stream/snapshot_store.hpp"
 #include "stream/subscriber_losses.hpp"
@@ -39,6 +40,7 @@ class RequestHandler {
   struct Parts {
     boost::asio::io_context& loop;
     Processor& processor;
+    const ServedSpace& space;
     Ticker& ticker;
     Publisher& publisher;
     CreditLedger& credit;
@@ -95,7 +97,8 @@ class RequestHandler {
   void get_snapshot(const Caller& caller, const protocol::GetSnapshot& request);
   void copy_snapshot(const Caller& caller, const protocol::GetSnapshot& request);
   void send_page(const Caller& caller, std::uint64_t snapshot_number, std::size_t page);
-  void get_neighbors(const Caller& caller, const protocol::GetNeighbors& request);
+  void get_neighbors(const Caller& caller, const protocol::GetNeighbors& request,
+                     std::vector<OneShotQuery> questions);
   void send_neighbors(const Caller& caller, const Answers& answers);
   void refuse_unanswered(const Caller& caller, const Answers& answers);
   void get_names(const Caller& caller, const protocol::GetNames& request);

@@ -50,7 +50,8 @@ RowReason to_reason(QueryStatus status) {
   assertion_failed("decoding has checked k, components and votes");
 }
 
-protocol::BatchReply summarize(std::span<const RowReason> reasons) {
+protocol::BatchReply summarize(std::span<const RowReason> reasons,
+                               std::span<const std::uint32_t> columns) {
   std::array<std::uint64_t, static_cast<std::size_t>(protocol::last_row_reason) + 1> counts{};
   protocol::BatchReply reply;
   for (std::size_t row = 0; row < reasons.size(); ++row) {
@@ -58,7 +59,10 @@ protocol::BatchReply summarize(std::span<const RowReason> reasons) {
     ++counts[static_cast<std::size_t>(reason)];
     const bool is_rejected = reason != RowReason::none && reason != RowReason::late;
     if (is_rejected && reply.first_rejected.size() < protocol::rejected_rows_listed_max)
-      reply.first_rejected.push_back({static_cast<std::uint32_t>(row), reason});
+      reply.first_rejected.push_back(
+          {.index = static_cast<std::uint32_t>(row),
+           .reason = reason,
+           .column = columns.empty() ? protocol::RejectedRow::no_column : columns[row]});
   }
   reply.accepted = counts[static_cast<std::size_t>(RowReason::none)];
   reply.late = counts[static_cast<std::size_t>(RowReason::late)];

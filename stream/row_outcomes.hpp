@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "knn/object_table.hpp"
@@ -12,10 +13,10 @@
 namespace starling::stream {
 
 protocol::RowReason to_reason(UpdateStatus status);
-/// k is checked on decoding; a status about it is a bug.
+/// k, votes and dimensions are checked on decoding; a status about them is a bug.
 protocol::RowReason to_reason(QueryStatus status);
 
-/// Fills in what became of the rows that had a place on the lattice.
+/// Fills in what became of the rows that had a place in the space.
 template <class Status>
 void merge_statuses(std::span<const Status> statuses, std::span<protocol::RowReason> reasons) {
   std::size_t next = 0;
@@ -23,7 +24,8 @@ void merge_statuses(std::span<const Status> statuses, std::span<protocol::RowRea
     if (reason == protocol::RowReason::none) reason = to_reason(statuses[next++]);
 }
 
-/// One reason a row of the wire; none: accepted.
-protocol::BatchReply summarize(std::span<const protocol::RowReason> reasons);
+/// One reason a row of the wire; none: accepted. `columns` as in RowSet.
+protocol::BatchReply summarize(std::span<const protocol::RowReason> reasons,
+                               std::span<const std::uint32_t> columns = {});
 
 }  // namespace starling::stream

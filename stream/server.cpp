@@ -44,7 +44,10 @@ std::uint64_t random_number() {
 }
 
 ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
-  options.limits.space = options.processor.space.space;
+  const SpaceOptions& space = options.processor.space;
+  options.limits.space = space.space;
+  options.limits.dimension = space.dimension;
+  options.limits.metric = space.metric;
   options.limits.k_max = std::min(options.limits.k_max, engine.k_max);
   options.processor.queries.k_max = options.limits.k_max;
   options.processor.queries.owner_queries_max = options.sessions.queries_max;
@@ -59,6 +62,9 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   if (options.encode_threads == 0)
     options.encode_threads = std::clamp(std::thread::hardware_concurrency() / 4, 1u, 4u);
   if (options.tick_period_us && !options.future_max_us) options.future_max_us = wall_future_max_us;
+  constexpr std::size_t row_bytes_besides = 1024;  // the request, its id, time, tags and label
+  if (options.limits.frame_bytes_max < row_bytes_besides + space.dimension * sizeof(float))
+    throw std::invalid_argument("the longest request must hold a vector of the space's dimension");
   if (options.limits.credit_bytes < options.limits.frame_bytes_max)
     throw std::invalid_argument("the credit in bytes must cover one frame of the greatest length");
   if (options.limits.credit_rows < options.limits.rows_max)
@@ -101,6 +107,7 @@ struct Server::State {
   State(const ServerOptions& the_options, std::unique_ptr<Engine> engine)
       : options(completed(the_options, engine->limits())),
         metrics(options),
+        space(options.processor.space),
         publisher(random_number(), options.processor.space.space),
         credit({options.limits.credit_rows, options.limits.credit_bytes}),
         processor(options.processor, std::move(engine)),
@@ -116,7 +123,7 @@ struct Server::State {
         ticker(loop,
                {options.tick_period_us, options.future_max_us, options.wall_now_us,
                 options.encode_threads},
-               processor, publisher, *results, metrics),
+               processor, space, publisher, *results, metrics),
         handler(options, handler_parts()),
         decoder(loop, options.decode_threads),
         expiry(loop),
@@ -157,6 +164,7 @@ struct Server::State {
   RequestHandler::Parts handler_parts() {
     return {.loop = loop,
             .processor = processor,
+            .space = space,
             .ticker = ticker,
             .publisher = publisher,
             .credit = credit,
@@ -195,8 +203,7 @@ struct Server::State {
 
   PreparedRequest prepare(ReceivedBytes received) {
     const std::int64_t since_us = steady_now_us();
-    PreparedRequest prepared =
-        prepare_request(std::move(received), options.limits, processor.lattice(), credit);
+    PreparedRequest prepared = prepare_request(std::move(received), options.limits, space, credit);
     metrics.decoded(ms_since(since_us));
     return prepared;
   }
@@ -318,6 +325,7 @@ struct Server::State {
   asio::io_context loop{1};
   zmq::context_t context{static_cast<int>(options.io_threads)};
   Metrics metrics;
+  ServedSpace space;
   Publisher publisher;
   CreditLedger credit;
   Processor processor;

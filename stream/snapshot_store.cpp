@@ -33,7 +33,8 @@ Snapshot::Snapshot(std::string stream_name, ReportWith report_with, std::uint64_
                        .subject = list.subject,
                        .event = ListEvent::updated,
                        .neighbors = neighbors,
-                       .states = states});
+                       .states = states,
+                       .vote = list.vote});
   }
   page_starts.push_back(0);
   do {

@@ -46,10 +46,12 @@ TickOutcome outcome_of(const TickReport& report) {
 
 struct Ticker::State {
   State(asio::io_context& the_loop, const TickerOptions& the_options, Processor& the_processor,
-        Publisher& the_publisher, ResultsSocket& the_results, Metrics& the_metrics)
+        const ServedSpace& the_space, Publisher& the_publisher, ResultsSocket& the_results,
+        Metrics& the_metrics)
       : loop(the_loop),
         options(the_options),
         processor(the_processor),
+        space(the_space),
         publisher(the_publisher),
         results(the_results),
         metrics(the_metrics),
@@ -104,7 +106,7 @@ struct Ticker::State {
                     finished = std::move(finished)]() -> OrderedPool::Completion {
       const std::int64_t encode_us = steady_now_us();
       auto messages = std::make_shared<std::vector<protocol::TickMessage>>(
-          encode_report(plans, *report, processor.lattice(), helpers));
+          encode_report(plans, *report, space, helpers));
       return [this, report, since_us, messages, finished, encode_ms = ms_since(encode_us)] {
         std::uint64_t bytes = 0;
         for (const protocol::TickMessage& message : *messages) bytes += message.bytes();
@@ -126,6 +128,7 @@ struct Ticker::State {
   asio::io_context& loop;
   TickerOptions options;
   Processor& processor;
+  const ServedSpace& space;
   Publisher& publisher;
   ResultsSocket& results;
   Metrics& metrics;
@@ -142,8 +145,10 @@ struct Ticker::State {
 };
 
 Ticker::Ticker(asio::io_context& loop, const TickerOptions& options, Processor& processor,
-               Publisher& publisher, ResultsSocket& results, Metrics& metrics)
-    : state_(std::make_shared<State>(loop, options, processor, publisher, results, metrics)) {
+               const ServedSpace& space, Publisher& publisher, ResultsSocket& results,
+               Metrics& metrics)
+    : state_(
+          std::make_shared<State>(loop, options, processor, space, publisher, results, metrics)) {
   // The engine may deliver while the loop goes down; the weak pointer is looked at on the loop
   // only.
   processor.engine().set_result_handler(

@@ -37,7 +37,7 @@ struct TickOutcome {
 class Ticker {
  public:
   Ticker(boost::asio::io_context& loop, const TickerOptions& options, Processor& processor,
-         Publisher& publisher, ResultsSocket& results, Metrics& metrics);
+         const ServedSpace& space, Publisher& publisher, ResultsSocket& results, Metrics& metrics);
   /// The loop must not run afterwards.
   ~Ticker();
 

@@ -48,6 +48,20 @@ TEST(LiveTable, ShowsWhoseListWithItsNeighboursNearestFirst) {
   EXPECT_EQ(lines.back(), "4                     17 (3.2)  9 (14.0)  ");
 }
 
+TEST(LiveTable, ShowsVotesAndDistancesWithoutAUnitOfVectors) {
+  ListStore lists;
+  lists[{.query = QueryId{4}}] = {
+      .neighbors = {{ObjectId{17}, 0.012345}}, .states = {}, .vote = -3};
+  lists[{.query = QueryId{5}}] = {};
+  TableStatus status = status_of("classes");
+  status.is_vector = true;
+  status.has_votes = true;
+  const auto lines = lines_of(render_table(status, lists, {}));
+  EXPECT_EQ(lines[3], "whose                 vote                  nearest first (distance)");
+  EXPECT_EQ(lines[4], "4                     -3                    17 (0.01235)  ");
+  EXPECT_EQ(lines[5], "5                     -                     -");
+}
+
 TEST(LiveTable, NamesTheListOfAnEveryObjectQueryByItsSubject) {
   ListStore lists;
   lists[{.query = QueryId{1}, .has_subject = true, .subject = ObjectId{55}}] = {};

@@ -68,6 +68,22 @@ TEST_F(NdjsonWriter, AddsNamesToIdsWhereTheyAreKnown) {
             "{\"object\":\"2\",\"distance_m\":3}]}\n");
 }
 
+TEST_F(NdjsonWriter, SaysVotesWhereAStreamHasAny) {
+  const protocol::HeldList none{.neighbors = {}, .states = {}};
+  const protocol::HeldList seven{.neighbors = {}, .states = {}, .vote = -7};
+  EXPECT_EQ(written({header_of({}),
+                     false,
+                     {{{.query = QueryId{1}}, ListEvent::updated, &seven},
+                      {{.query = QueryId{2}}, ListEvent::updated, &none},
+                      {{.query = QueryId{3}}, ListEvent::removed, nullptr}},
+                     true}),
+            "{\"tick\":3,\"time_us\":2000000,\"event\":\"updated\",\"query\":\"1\",\"vote\":\"-7\","
+            "\"neighbors\":[]}\n"
+            "{\"tick\":3,\"time_us\":2000000,\"event\":\"updated\",\"query\":\"2\",\"vote\":null,"
+            "\"neighbors\":[]}\n"
+            "{\"tick\":3,\"time_us\":2000000,\"event\":\"removed\",\"query\":\"3\"}\n");
+}
+
 TEST(ShownIds, AreThoseOfQueriesSubjectsAndNeighbours) {
   const protocol::HeldList list{.neighbors = {{ObjectId{9}, 1.5}, {ObjectId{2}, 3}}, .states = {}};
   EXPECT_EQ(ids_in({{{QueryId{1}, true, ObjectId{5}}, ListEvent::updated, &list},
@@ -84,6 +100,57 @@ TEST_F(NdjsonWriter, ThrowsWhenTheOutputIsGone) {
   out_.setstate(std::ios::badbit);
   EXPECT_THROW(make_ndjson_writer(out_, names_)->write({header_of({}), true, {}}),
                std::runtime_error);
+}
+
+class VectorCsv : public testing::Test {
+ protected:
+  ShownTick tick(bool has_votes) {
+    protocol::TickHeader header = header_of({});
+    header.space = Space::vector;
+    return {header, false, {{{.query = QueryId{9}}, ListEvent::updated, &list_}}, has_votes};
+  }
+  sim::NameTable names_;
+  protocol::HeldList list_{
+      .neighbors = {{ObjectId{2}, 0.1}, {ObjectId{3}, -1.5e300}}, .states = {}, .vote = no_label};
+};
+
+TEST_F(VectorCsv, WritesDistancesAsTheShortestTextAndNoVoteWhereNobodyVotes) {
+  testing::internal::CaptureStdout();
+  make_csv_writer(names_)->write(tick(false));
+  EXPECT_EQ(testing::internal::GetCapturedStdout(),
+            "tick,time_us,query_id,rank,object_id,distance_m\n"
+            "3,2000000,9,1,2,0.1\n3,2000000,9,2,3,-1.5e+300\n");
+}
+
+TEST_F(VectorCsv, AddsAColumnWhereAStreamVotes) {
+  const auto writer = make_csv_writer(names_);
+  testing::internal::CaptureStdout();
+  writer->write(tick(true));
+  list_.vote = 12;
+  list_.neighbors.pop_back();
+  writer->write(tick(true));
+  EXPECT_EQ(testing::internal::GetCapturedStdout(),
+            "tick,time_us,query_id,rank,object_id,distance_m,vote\n"
+            "3,2000000,9,1,2,0.1,\n3,2000000,9,2,3,-1.5e+300,\n3,2000000,9,1,2,0.1,12\n");
+}
+
+TEST_F(VectorCsv, WaitsForTheFirstListsBeforeItSaysItsColumns) {
+  const auto writer = make_csv_writer(names_);
+  testing::internal::CaptureStdout();
+  ShownTick empty = tick(false);
+  empty.lists.clear();
+  writer->write(empty);
+  writer->write(tick(true));
+  EXPECT_TRUE(testing::internal::GetCapturedStdout().starts_with(
+      "tick,time_us,query_id,rank,object_id,distance_m,vote\n"));
+}
+
+TEST_F(VectorCsv, EndsWhereAVoteComesTooLateForAColumn) {
+  const auto writer = make_csv_writer(names_);
+  testing::internal::CaptureStdout();
+  writer->write(tick(false));
+  EXPECT_THROW(writer->write(tick(true)), std::runtime_error);
+  testing::internal::GetCapturedStdout();
 }
 
 TEST(CsvWriter, RefusesAStreamWithoutDistances) {

@@ -14,6 +14,7 @@ std::vector<std::string> seeds() {
       "serve.tick = \"100ms\"\nserve.credit-bytes = \"1 GiB\"\nserve.k-max = 7\n",
       "[serve]\nlog-level='off'\nlinger=\"1d\"\nfuture-max = \"9223372036854775807us\"\n"
       "unknown = {a = [[1], 2]}\ndecode-threads = 0x10\n",
+      "[serve]\nspace = \"vector:128\"\nmetric = \"inner-product\"\n",
   };
 }
 

@@ -21,6 +21,7 @@ void touch_arrays(const RequestBody& body) {
         if constexpr (requires { request.ids; }) touch(request.ids);
         if constexpr (requires { request.times_us; }) touch(request.times_us);
         if constexpr (requires { request.coordinates; }) touch(request.coordinates);
+        if constexpr (requires { request.labels; }) touch(request.labels);
         if constexpr (requires { request.query_ids; }) touch(request.query_ids);
         if constexpr (requires { request.object_ids; }) touch(request.object_ids);
       },
@@ -50,8 +51,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace starling;
   using namespace starling::fuzz;
   const std::string received = shifted(data, size);
-  for (const Space space : {Space::planar2, Space::planar3, Space::wgs84}) {
-    const protocol::Limits limits{.space = space};
+  for (const Space space : {Space::planar2, Space::planar3, Space::wgs84, Space::vector}) {
+    const protocol::Limits limits =
+        space == Space::vector ? protocol::test::vector_limits() : protocol::Limits{.space = space};
     const protocol::AlignedBytes frame(bytes_of(received).subspan(1));
     const auto decoded = protocol::decode_request(frame, limits);
     if (decoded.problem) {

@@ -21,15 +21,17 @@ std::string framed(Kind kind, const Frame& frame) {
          string_of(frame.bytes());
 }
 
+template <class Lists = test::SampleLists>
 std::string tick_seed(std::uint64_t sequence) {
-  const test::SampleLists lists;
+  const Lists lists;
   const TickMessage message =
       encode_tick("riders", {.epoch = 1, .sequence = sequence}, lists.source());
   return framed(tick_part, message.header) + framed(tick_end, message.chunks.front());
 }
 
+template <class Lists = test::SampleLists>
 std::string page_seed() {
-  const test::SampleLists lists;
+  const Lists lists;
   return framed(page,
                 encode_snapshot_page({41, 42}, {.stream = "riders", .epoch = 1, .sequence = 4},
                                      lists.source()));
@@ -74,7 +76,8 @@ class Feed {
 
 std::vector<std::string> seeds() {
   return {tick_seed(1), page_seed(), page_seed() + tick_seed(5) + tick_seed(7),
-          tick_seed(4) + tick_seed(5) + page_seed() + tick_seed(6)};
+          tick_seed(4) + tick_seed(5) + page_seed() + tick_seed(6),
+          page_seed<test::SampleVectorLists>() + tick_seed<test::SampleVectorLists>(5)};
 }
 
 }  // namespace starling::fuzz

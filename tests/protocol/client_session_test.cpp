@@ -83,6 +83,26 @@ TEST_F(ClientSessionTest, ARequestThatNoServerWouldTakeIsNotSent) {
   EXPECT_TRUE(session.unanswered().empty());
 }
 
+// Longer than any FlatBuffer may be, so it must not even be encoded.
+TEST_F(ClientSessionTest, ABatchOfVectorsThatIsTooLongIsToldHowManyRowsFit) {
+  constexpr std::size_t row_count = 262'144;
+  const std::vector<std::uint64_t> ids(row_count);
+  const std::vector<std::int64_t> times(row_count);
+  session.on_hello({.session = 7, .limits = {.space = Space::vector, .dimension = 4096}});
+  const float* nowhere = nullptr;  // never read
+  const auto refused = session.prepare(
+      UpdateBatch{.ids = ids,
+                  .times_us = times,
+                  .coordinates_f32 = std::span<const float>(nowhere, row_count * 4096),
+                  .dimension = 4096});
+  const Problem problem = std::get<Problem>(refused);
+  EXPECT_EQ(problem.code, ErrorCode::frame_too_large);
+  EXPECT_EQ(problem.sentence,
+            "The request has 4299161600 bytes; allowed are frame-bytes-max (16777216), so split "
+            "it: some 1007 rows of dimension 4096 fit.");
+  EXPECT_EQ(problem.limit, (ReachedLimit{"frame-bytes-max", 16'777'216}));
+}
+
 TEST_F(ClientSessionTest, ResendsGoToTheNewSessionUnderTheSameNumbers) {
   send(rows(1));
   send(rows(2));

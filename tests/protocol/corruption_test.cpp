@@ -18,9 +18,9 @@ namespace {
 using Bytes = std::vector<std::byte>;
 
 /// Exactly as long as the frame, so that a sanitizer sees the first byte read beyond it.
-DecodedRequest decode_as_request(const Bytes& bytes) {
+DecodedRequest decode_as_request(const Bytes& bytes, const Limits& limits) {
   const AlignedBytes frame(bytes);
-  DecodedRequest decoded = decode_request(frame, Limits{});
+  DecodedRequest decoded = decode_request(frame, limits);
   // Reading all that it shows.
   if (!decoded.problem) encode_request(decoded.head, decoded.body);
   decoded.body = {};
@@ -70,7 +70,7 @@ TEST(Corruption, ATruncatedRequestIsMalformed) {
     for (std::size_t size = 0; size < sample.bytes.size(); ++size) {
       const Bytes shorter(sample.bytes.begin(),
                           sample.bytes.begin() + static_cast<std::ptrdiff_t>(size));
-      const auto decoded = decode_as_request(shorter);
+      const auto decoded = decode_as_request(shorter, sample.limits);
       // FlatBuffers are built from the back: what is cut off may be padding that nothing refers to.
       if (!decoded.problem) {
         EXPECT_GE(size + 8, sample.bytes.size()) << sample.name;
@@ -83,7 +83,7 @@ TEST(Corruption, ATruncatedRequestIsMalformed) {
 TEST(Corruption, ARequestWithAnyBitFlippedIsReadOrRefused) {
   for (const auto& sample : test::sample_request_frames())
     with_every_bit_flipped(sample.bytes, [&](const Bytes& flipped) {
-      EXPECT_TRUE(is_documented(decode_as_request(flipped).problem)) << sample.name;
+      EXPECT_TRUE(is_documented(decode_as_request(flipped, sample.limits).problem)) << sample.name;
     });
 }
 
@@ -98,9 +98,8 @@ TEST(Corruption, AReplyWithAnyBitFlippedOrCutShortIsReadOrRefused) {
   }
 }
 
-TEST(Corruption, ATickWithAnyBitFlippedOrCutShortIsReadOrRefused) {
-  const test::SampleLists lists;
-  const TickMessage message = encode_tick("riders", {.sequence = 1}, lists.source());
+void expect_read_or_refused_where_damaged(const ListSource& lists) {
+  const TickMessage message = encode_tick("riders", {.sequence = 1}, lists);
   const Bytes header = test::copy_of(message.header);
   const Bytes chunk = test::copy_of(message.chunks.front());
   ASSERT_FALSE(decode_as_tick(header, chunk));
@@ -113,6 +112,13 @@ TEST(Corruption, ATickWithAnyBitFlippedOrCutShortIsReadOrRefused) {
   for (std::size_t size = 0; size < chunk.size(); ++size)
     EXPECT_TRUE(is_documented(decode_as_tick(
         header, Bytes(chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(size)))));
+}
+
+TEST(Corruption, ATickWithAnyBitFlippedOrCutShortIsReadOrRefused) {
+  const test::SampleLists lists;
+  expect_read_or_refused_where_damaged(lists.source());
+  const test::SampleVectorLists vector_lists;
+  expect_read_or_refused_where_damaged(vector_lists.source());
 }
 
 // FlatBuffers' verifier lets the elements of an array begin 4 bytes away from where numbers of 8
@@ -153,11 +159,12 @@ TEST(Corruption, RandomBytesAndRandomDamageAreReadOrRefused) {
     starling::test::Random random(seed);
     Bytes noise(random.below(300));
     for (std::byte& each : noise) each = static_cast<std::byte>(random.next());
-    EXPECT_TRUE(decode_as_request(noise).problem);
-    Bytes damaged = random.pick(samples).bytes;
+    EXPECT_TRUE(decode_as_request(noise, {}).problem);
+    const auto& sample = random.pick(samples);
+    Bytes damaged = sample.bytes;
     for (int change = 0; change < 4; ++change)
       damaged[random.below(damaged.size())] = static_cast<std::byte>(random.next());
-    EXPECT_TRUE(is_documented(decode_as_request(damaged).problem));
+    EXPECT_TRUE(is_documented(decode_as_request(damaged, sample.limits).problem));
     EXPECT_TRUE(is_documented(decode_as_reply(damaged)));
   }
 }

@@ -34,7 +34,9 @@ HeldAt FakeStream::now() const {
 
 void FakeStream::change_one(std::map<ListKey, ListEvent>& changed) {
   ListKey key{.query = QueryId{random_.below(8)}};
-  if (random_.chance(0.3)) {
+  const bool is_graph = to_number(key.query) < 3;
+  if (is_graph && random_.chance(0.2)) return remove_query(key.query, changed);
+  if (is_graph) {
     key.has_subject = true;
     key.subject = ObjectId{random_.below(3)};
   }
@@ -50,8 +52,17 @@ void FakeStream::change_one(std::map<ListKey, ListEvent>& changed) {
                            static_cast<std::uint32_t>(random_.next())});
   }
   std::ranges::sort(list.neighbors);
+  if (to_number(key.query) % 2 == 1)
+    list.vote = random_.chance(0.2) ? no_label : static_cast<Label>(random_.below(5));
   lists_[key] = std::move(list);
   changed[key] = ListEvent::updated;
+}
+
+void FakeStream::remove_query(QueryId query, std::map<ListKey, ListEvent>& changed) {
+  const auto is_its = [&](const auto& entry) { return entry.first.query == query; };
+  if (std::erase_if(lists_, is_its) == 0) return;
+  std::erase_if(changed, is_its);
+  changed[{.query = query}] = ListEvent::removed;
 }
 
 TickFrames FakeStream::tick(bool failed) {
@@ -74,13 +85,15 @@ TickFrames FakeStream::tick(bool failed) {
     if (event == ListEvent::removed) continue;
     report.neighbors = lists_[key].neighbors;
     report.states = lists_[key].states;
+    report.vote = lists_[key].vote;
   }
   const TickHeader header{.epoch = epoch_,
                           .tick = tick_,
                           .tau_us = tau_of(tick_),
                           .sequence = sequence_,
                           .failed = failed};
-  const TickMessage message = encode_tick("riders", header, {reports, with_everything, &lattice_});
+  const TickMessage message =
+      encode_tick("riders", header, {reports, with_everything, &lattice_, Metric::l2});
   TickFrames frames{copy_of(message.header)};
   for (const Frame& chunk : message.chunks) frames.push_back(copy_of(chunk));
   return frames;
@@ -92,8 +105,8 @@ std::vector<QueryReport> FakeStream::current_lists(
   for (const auto& [key, list] : lists_) {
     if (!query_ids.empty() && std::ranges::find(query_ids, to_number(key.query)) == query_ids.end())
       continue;
-    reports.push_back(
-        {key.query, key.has_subject, key.subject, ListEvent::updated, list.neighbors, list.states});
+    reports.push_back({key.query, key.has_subject, key.subject, ListEvent::updated, list.neighbors,
+                       list.states, list.vote});
   }
   return reports;
 }
@@ -110,7 +123,7 @@ Frame FakeStream::snapshot_reply(const ReplyHead& head) const {
   const auto reports = current_lists({});
   SnapshotHead page = snapshot_head();
   page.list_count = reports.size();
-  return encode_snapshot_page(head, page, {reports, with_everything, &lattice_});
+  return encode_snapshot_page(head, page, {reports, with_everything, &lattice_, Metric::l2});
 }
 
 std::vector<Bytes> FakeStream::snapshot(std::size_t lists_max,
@@ -124,7 +137,8 @@ std::vector<Bytes> FakeStream::snapshot(std::size_t lists_max,
     const auto part = rest.first(std::min(rest.size(), lists_max));
     rest = rest.subspan(part.size());
     head.next_page = rest.empty() ? 0 : pages.size() + 1;
-    pages.push_back(copy_of(encode_snapshot_page({}, head, {part, with_everything, &lattice_})));
+    pages.push_back(
+        copy_of(encode_snapshot_page({}, head, {part, with_everything, &lattice_, Metric::l2})));
   } while (!rest.empty());
   return pages;
 }
@@ -133,6 +147,7 @@ ListStore FakeStream::to_store() const {
   ListStore store;
   for (const auto& [key, list] : lists_) {
     HeldList& held = store[key];
+    held.vote = list.vote.value_or(no_label);
     for (const Neighbor& neighbor : list.neighbors)
       held.neighbors.push_back({neighbor.object, lattice_.to_metres(neighbor.distance_sq)});
     for (const NeighborState& state : list.states)

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -45,10 +46,13 @@ class FakeStream {
   struct List {
     std::vector<Neighbor> neighbors;
     std::vector<NeighborState> states;
+    std::optional<Label> vote;
   };
   using Lists = std::map<ListKey, List>;
 
   void change_one(std::map<ListKey, ListEvent>& changed);
+  /// All its lists at once, as of an every-object query.
+  void remove_query(QueryId query, std::map<ListKey, ListEvent>& changed);
   ListStore to_store() const;
   std::vector<QueryReport> current_lists(const std::vector<std::uint64_t>& query_ids) const;
   SnapshotHead snapshot_head() const;

@@ -81,6 +81,38 @@ TEST(ReplyCodec, ABatchReplyCarriesCountsReasonsAndRows) {
   EXPECT_EQ(decoded.as<BatchReply>(), sent);
 }
 
+TEST(ReplyCodec, ABatchReplyCarriesTheComponentsAtFault) {
+  const BatchReply sent{0,
+                        0,
+                        2,
+                        {{RowReason::component_too_large, 1}, {RowReason::future, 1}},
+                        {{3, RowReason::component_too_large, 4095}, {4, RowReason::future}}};
+  const Decoded decoded(encode_batch_reply(head, sent));
+  EXPECT_EQ(decoded.as<BatchReply>(), sent);
+}
+
+TEST(ReplyCodec, AHelloReplyCarriesDimensionAndMetric) {
+  const Limits limits{.space = Space::vector, .dimension = 4096, .metric = Metric::inner_product};
+  SpaceOptions space;
+  space.space = Space::vector;
+  space.dimension = 4096;
+  space.metric = Metric::inner_product;
+  const Decoded decoded(encode_hello_reply(head, {.space = space, .limits = limits}));
+  EXPECT_EQ(decoded.as<HelloReply>().space, space);
+  EXPECT_EQ(decoded.as<HelloReply>().limits, limits);
+}
+
+TEST(ReplyCodec, AServerOfVectorsWithoutADimensionIsRefused) {
+  SpaceOptions space;
+  space.space = Space::vector;
+  for (const std::uint32_t dimension : {0u, 4097u}) {
+    const Decoded decoded(encode_hello_reply(
+        head, {.space = space, .limits = {.space = Space::vector, .dimension = dimension}}));
+    ASSERT_TRUE(decoded.reply.problem) << dimension;
+    EXPECT_EQ(decoded.reply.problem->code, ErrorCode::malformed);
+  }
+}
+
 TEST(ReplyCodec, ATickDoneCarriesItsCountsAndTimes) {
   const Decoded decoded(encode_tick_done(head, {Tick{1}, -2, 3, 4, 5, 6.5, 7.5, 8.5}));
   const auto& reply = decoded.as<TickDone>();
@@ -126,6 +158,24 @@ TEST(ReplyCodec, ASnapshotPageCarriesItsTickAndLists) {
                           {{{3, 4, 0}, 1}, {{-1, 0, 0}, 2}}};
   EXPECT_EQ(held, expected);
   EXPECT_EQ(list_of(page.lists, 1), HeldList{});
+}
+
+TEST(ReplyCodec, ListsOfVectorsCarryTheMetricsDistancesAndVotes) {
+  const test::SampleVectorLists lists;
+  const Decoded decoded(encode_neighbors(head, {1, Tick{2}, 3}, lists.source()));
+  const auto& answer = decoded.as<Neighbors>();
+  const HeldList expected{{{ObjectId{100}, 0.25}, {ObjectId{101}, 1.0}}, {{{}, 1}, {{}, 2}}, -7};
+  EXPECT_EQ(list_of(answer.lists, 0), expected);
+  EXPECT_EQ(list_of(answer.lists, 1).vote, no_label);
+  EXPECT_EQ(answer.lists.votes.size(), 4u);
+}
+
+TEST(ReplyCodec, WhereNoQueryVotesThereAreNoVotes) {
+  test::SampleVectorLists lists;
+  for (QueryReport& report : lists.reports) report.vote.reset();
+  const Decoded decoded(encode_neighbors(head, {1, Tick{2}, 3}, lists.source()));
+  EXPECT_TRUE(decoded.as<Neighbors>().lists.votes.empty());
+  EXPECT_EQ(list_of(decoded.as<Neighbors>().lists, 0).vote, no_label);
 }
 
 TEST(ReplyCodec, NamesComeInTheOrderAskedAndEmptyWhereThereIsNone) {

@@ -31,7 +31,7 @@ TEST(RequestCodec, EveryRequestDecodesToWhatWasEncoded) {
   for (const auto& sample : test::sample_requests()) {
     const Frame frame = encode_request(sample.head, sample.body);
     const AlignedBytes bytes(frame.bytes());
-    const DecodedRequest decoded = decode_request(bytes, Limits{});
+    const DecodedRequest decoded = decode_request(bytes, sample.limits);
     ASSERT_FALSE(decoded.problem) << sample.name << ": " << decoded.problem->sentence;
     EXPECT_EQ(decoded.head, sample.head) << sample.name;
     EXPECT_EQ(decoded.body.index(), sample.body.index()) << sample.name;
@@ -47,7 +47,7 @@ TEST(RequestCodec, QueriesKeepEveryField) {
     if (sent == nullptr) continue;
     const Frame frame = encode_request(sample.head, sample.body);
     const AlignedBytes bytes(frame.bytes());
-    const DecodedRequest decoded = decode_request(bytes, Limits{});
+    const DecodedRequest decoded = decode_request(bytes, sample.limits);
     EXPECT_EQ(std::get<PutQueries>(decoded.body).queries, sent->queries);
   }
 }
@@ -71,7 +71,7 @@ TEST(RequestCodec, AFrameThatLiesAtAnyAddressIsRead) {
       std::vector<std::byte> moved(sample.bytes.size() + shift);
       std::ranges::copy(sample.bytes, moved.begin() + static_cast<std::ptrdiff_t>(shift));
       const AlignedBytes bytes(std::span<const std::byte>(moved).subspan(shift));
-      EXPECT_FALSE(decode_request(bytes, Limits{}).problem) << sample.name << " at " << shift;
+      EXPECT_FALSE(decode_request(bytes, sample.limits).problem) << sample.name << " at " << shift;
     }
 }
 

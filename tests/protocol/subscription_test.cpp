@@ -41,6 +41,27 @@ TEST_F(SubscriptionTest, ItFirstWantsASnapshot) {
   EXPECT_FALSE(state.held_at());
 }
 
+TEST_F(SubscriptionTest, ItKnowsWhetherTheStreamVotes) {
+  EXPECT_FALSE(state.has_votes());
+  run(stream, 20);
+  take_snapshot(stream);
+  EXPECT_TRUE(state.has_votes());
+}
+
+TEST_F(SubscriptionTest, AQueryThatIsRemovedTakesAllItsListsAndOnlyThose) {
+  ListStore lists;
+  for (const std::uint64_t query : {1u, 2u})
+    for (const std::uint64_t subject : {5u, 6u})
+      lists[{QueryId{query}, true, ObjectId{subject}}] = {};
+  lists[{.query = QueryId{3}}] = {};
+  remove_lists(lists, std::vector<ListKey>{{.query = QueryId{1}}, {QueryId{2}, true, ObjectId{6}}});
+  EXPECT_EQ(lists.size(), 2u);
+  EXPECT_TRUE(lists.contains({QueryId{2}, true, ObjectId{5}}));
+  EXPECT_TRUE(lists.contains({.query = QueryId{3}}));
+  remove_lists(lists, std::vector<ListKey>{{.query = QueryId{3}}});
+  EXPECT_EQ(lists.size(), 1u);
+}
+
 TEST_F(SubscriptionTest, TicksAfterTheSnapshotAreApplied) {
   run(stream, 20);
   take_snapshot(stream);

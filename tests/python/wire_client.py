@@ -9,6 +9,7 @@ import flatbuffers
 import zmq
 
 PROTOCOL_VERSION = 1
+NO_LABEL = -2**63
 
 
 def generated(table):
@@ -170,6 +171,16 @@ def lists_of(chunk):
     return result
 
 
+def votes_of(chunk):
+    """{key: label, or None for no vote} of a ListChunk's lists that are not removed."""
+    result = {}
+    for at, (key, removed, _) in enumerate(lists_of(chunk)):
+        vote = chunk.Votes(at) if chunk.VotesLength() > 0 else NO_LABEL
+        if not removed:
+            result[key] = None if vote == NO_LABEL else vote
+    return result
+
+
 class Subscription:
     """The README's section "How to subscribe"."""
 
@@ -177,6 +188,7 @@ class Subscription:
         self.client = client
         self.stream = stream
         self.lists = {}
+        self.votes = {}
         self.epoch = None
         self.sequence = 0
         self.tick = None
@@ -220,27 +232,39 @@ class Subscription:
             del self.buffered[:-100]
 
     def apply(self, header, chunks):
+        lists = [each for chunk in chunks for each in lists_of(chunk)]
+        for (query, subject), removed, _ in lists:
+            if removed:
+                self.forget(query, subject)
+        for key, removed, neighbors in lists:
+            if not removed:
+                self.lists[key] = neighbors
         for chunk in chunks:
-            for key, removed, neighbors in lists_of(chunk):
-                if removed:
-                    self.lists.pop(key, None)
-                else:
-                    self.lists[key] = neighbors
+            self.votes.update(votes_of(chunk))
         self.sequence = header.Sequence()
         if not header.Failed():
             self.tick = header.Tick()
 
+    def forget(self, query, subject):
+        """A removal without a subject is of the query with all its lists."""
+        gone = [key for key in self.lists
+                if key == (query, subject) or (subject is None and key[0] == query)]
+        for key in gone:
+            del self.lists[key], self.votes[key]
+
     def take_snapshot(self):
-        lists, page = {}, 0
+        lists, votes, page = {}, {}, 0
         while True:
             reply = self.client.call("GetSnapshot", stream=self.stream, page=page)
             for key, _, neighbors in lists_of(reply.Lists()):
                 lists[key] = neighbors
+            votes.update(votes_of(reply.Lists()))
             page = reply.NextPage()
             if page == 0:
                 break
         assert reply.ListCount() == len(lists)
-        self.lists, self.epoch, self.sequence = lists, reply.Epoch(), reply.Sequence()
+        self.lists, self.votes = lists, votes
+        self.epoch, self.sequence = reply.Epoch(), reply.Sequence()
         self.tick = reply.Tick()
         self.live = True
         waiting, self.buffered = self.buffered, []

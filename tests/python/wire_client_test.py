@@ -16,7 +16,8 @@ import unittest
 
 import zmq
 
-from wire_client import Client, Refused, Subscription, lists_of, position, queries, vector, vector_of
+from wire_client import (NO_LABEL, Client, Refused, Subscription, lists_of, position, queries,
+                         vector, vector_of, votes_of)
 
 STARLING, FLATC, SCHEMA, GENERATED = sys.argv[1:5]
 RESOLUTION_M = 0.01
@@ -66,7 +67,9 @@ class World:
         return result
 
 
-class WireClientTest(unittest.TestCase):
+class ServerTest(unittest.TestCase):
+    SPACE = "planar2"
+
     def setUp(self):
         self.directory = tempfile.TemporaryDirectory()
         self.addCleanup(self.directory.cleanup)
@@ -79,7 +82,7 @@ class WireClientTest(unittest.TestCase):
     def start_server(self):
         path = os.path.join(self.directory.name, "endpoints.json")
         self.server = subprocess.Popen(
-            [STARLING, "serve", "--tick", "manual", "--commands", "tcp://127.0.0.1:*", "--results",
+            [STARLING, "serve", "--space", self.SPACE, "--tick", "manual", "--commands", "tcp://127.0.0.1:*", "--results",
              "tcp://127.0.0.1:*", "--http", "127.0.0.1:0", "--endpoints-file", path,
              "--threads", "2", "--log-level", "warning"])
         self.addCleanup(self.stop_server)
@@ -110,6 +113,30 @@ class WireClientTest(unittest.TestCase):
     def put_stream(self, name="riders"):
         self.client.change("PutStream", name=name, on=DISTANCE)
 
+    def advance(self):
+        self.tau_us += 100_000
+        return self.client.advance(self.tau_us)
+
+    def error_code(self, name):
+        from starling.wire.ErrorCode import ErrorCode
+        return getattr(ErrorCode, name)
+
+    def assert_refused(self, name, call):
+        with self.assertRaises(Refused) as caught:
+            call()
+        self.assertEqual(caught.exception.code, self.error_code(name), str(caught.exception))
+        return caught.exception
+
+    def read_or_ask(self, subscription, tick):
+        """A subscription that has not reached the server yet gets no message: ask once more."""
+        while subscription.tick < tick:
+            if subscription.read(500):
+                continue
+            self.assertEqual(subscription.messages_read, 0, f"tick {tick} did not come")
+            subscription.take_snapshot()
+
+
+class WireClientTest(ServerTest):
     def put_queries(self):
         reply = self.client.change("PutQueries", stream="riders", queries=queries([
             dict(id=1, k=5, position=position(0, 0)),
@@ -127,20 +154,6 @@ class WireClientTest(unittest.TestCase):
             times_us=vector("Int64", [time_us or self.tau_us] * len(numbers)),
             coordinates=vector("Float64", xy),
             tags=vector("Uint32", [world.objects[number][2] for number in numbers]))
-
-    def advance(self):
-        self.tau_us += 100_000
-        return self.client.advance(self.tau_us)
-
-    def error_code(self, name):
-        from starling.wire.ErrorCode import ErrorCode
-        return getattr(ErrorCode, name)
-
-    def assert_refused(self, name, call):
-        with self.assertRaises(Refused) as caught:
-            call()
-        self.assertEqual(caught.exception.code, self.error_code(name), str(caught.exception))
-        return caught.exception
 
     def test_a_subscriber_holds_the_brute_forces_answer_at_every_tick(self):
         world = World(seed=1, count=120)
@@ -167,14 +180,6 @@ class WireClientTest(unittest.TestCase):
             self.client.call("ReportReceived", stream="riders", epoch=subscription.epoch,
                              sequence=subscription.sequence, lost=subscription.lost)
         self.assertGreater(subscriptions[0].messages_read, 10)
-
-    def read_or_ask(self, subscription, tick):
-        """A subscription that has not reached the server yet gets no message: ask once more."""
-        while subscription.tick < tick:
-            if subscription.read(500):
-                continue
-            self.assertEqual(subscription.messages_read, 0, f"tick {tick} did not come")
-            subscription.take_snapshot()
 
     def test_one_shot_questions_are_answered_from_the_last_tick(self):
         world = World(seed=2, count=50)
@@ -269,6 +274,135 @@ class WireClientTest(unittest.TestCase):
     def test_a_terminated_server_exits_with_0(self):
         self.server.send_signal(signal.SIGTERM)
         self.assertEqual(self.server.wait(timeout=20), 0)
+
+
+class VectorWorld:
+    """Vectors of small whole numbers, whose sums of squares are exact."""
+
+    DIMENSION = 5
+
+    def __init__(self, seed, count):
+        self.random = random.Random(seed)
+        self.vectors = {number: self.vector() for number in range(count)}
+        self.labels = {number: self.random.choice([None, 1, 2, -3]) for number in range(count)}
+
+    def vector(self):
+        return [self.random.randrange(-9, 10) for _ in range(self.DIMENSION)]
+
+    def nearest(self, anchor, k, without=None):
+        found = sorted((sum((a - b) ** 2 for a, b in zip(anchor, other)), number)
+                       for number, other in self.vectors.items() if number != without)
+        return [(number, math.sqrt(square)) for square, number in found[:k]]
+
+    def vote(self, neighbors):
+        ballots = {}
+        for number, distance in neighbors:
+            ballots.setdefault(self.labels[number], []).append(distance)
+        ballots.pop(None, None)
+        return min(ballots, default=None,
+                   key=lambda label: (-len(ballots[label]), sum(ballots[label]), label))
+
+
+class VectorWireTest(ServerTest):
+    SPACE = f"vector:{VectorWorld.DIMENSION}"
+
+    def update(self, world, numbers, with_labels=True):
+        fields = {}
+        if with_labels:
+            labels = [world.labels[number] for number in numbers]
+            fields["labels"] = vector("Int64", [NO_LABEL if label is None else label
+                                                for label in labels])
+        return self.client.change(
+            "UpdateBatch", ids=vector("Uint64", numbers),
+            times_us=vector("Int64", [self.tau_us] * len(numbers)), dimension=world.DIMENSION,
+            coordinates_f32=vector("Float32", [component for number in numbers
+                                               for component in world.vectors[number]]), **fields)
+
+    def test_hello_tells_the_space(self):
+        from starling.wire.Metric import Metric
+        from starling.wire.Space import Space
+        hello = self.client.hello
+        self.assertEqual((hello.Space(), hello.Dimension(), hello.Metric()),
+                         (Space.vector, VectorWorld.DIMENSION, Metric.l2))
+
+    def test_lists_and_votes_are_the_brute_forces_at_every_tick(self):
+        world = VectorWorld(seed=5, count=60)
+        anchor = [1, 2, 3, -4, -5]
+        at_anchor = dict(id=1, k=7, vector=vector("Float32", anchor), vote=True)
+        following = dict(id=2, k=4, anchor=FOLLOW, object=3, vote=True)
+        self.put_stream()
+        self.client.change("PutQueries", stream="riders", queries=queries([
+            at_anchor, following, dict(id=3, k=1, anchor=EVERY_OBJECT, vote=True)]))
+        subscription = self.subscribe("riders")
+        self.assertEqual(self.update(world, list(world.vectors)).Accepted(), 60)
+        for tick in range(1, 11):
+            self.advance()
+            if tick == 1:
+                subscription.take_snapshot()
+            self.read_or_ask(subscription, tick)
+            expected = {(1, None): world.nearest(anchor, 7),
+                        (2, None): world.nearest(world.vectors[3], 4, without=3)}
+            for number, components in world.vectors.items():
+                expected[(3, number)] = world.nearest(components, 1, without=number)
+            self.assertEqual(subscription.lists, expected, f"tick {tick}")
+            votes = {key: world.vote(neighbors) for key, neighbors in expected.items()}
+            self.assertEqual(subscription.votes, votes, f"tick {tick}")
+            reply = self.client.call("GetNeighbors", questions=queries([at_anchor, following]))
+            self.assertEqual([neighbors for _, _, neighbors in lists_of(reply.Lists())],
+                             [expected[(1, None)], expected[(2, None)]])
+            self.assertEqual(list(votes_of(reply.Lists()).values()),
+                             [votes[(1, None)], votes[(2, None)]])
+            moved = world.random.sample(sorted(world.vectors), 20)
+            with_labels = tick % 2 == 0
+            for number in moved:
+                world.vectors[number] = world.vector()
+                if with_labels:
+                    world.labels[number] = world.random.choice([None, 1, 2, -3])
+            self.assertEqual(self.update(world, moved, with_labels).Accepted(), 20)
+
+    def test_subscribe_shows_distances_and_votes(self):
+        world = VectorWorld(seed=7, count=9)
+        anchor = [0, 0, 0, 0, 1]
+        self.put_stream()
+        self.client.change("PutQueries", stream="riders", queries=queries([
+            dict(id=1, k=3, vector=vector("Float32", anchor), vote=True)]))
+        self.update(world, list(world.vectors))
+        self.advance()
+        neighbors = world.nearest(anchor, 3)
+        vote = world.vote(neighbors)
+
+        def shown(*flags):
+            return subprocess.run(
+                [STARLING, "subscribe", "riders", "--connect", self.endpoints["commands"],
+                 "--results", self.endpoints["results"], "--ticks", "1", *flags],
+                check=True, timeout=60, capture_output=True, text=True).stdout.splitlines()
+
+        head, *rows = shown("--format", "csv")
+        self.assertEqual(head, "tick,time_us,query_id,rank,object_id,distance_m,vote")
+        self.assertEqual([row.split(",")[4:] for row in rows],
+                         [[str(number), repr(distance).removesuffix(".0"),
+                           "" if vote is None else str(vote)] for number, distance in neighbors])
+        line = json.loads(shown("--format", "ndjson")[1])
+        self.assertEqual(line["vote"], None if vote is None else str(vote))
+        self.assertEqual([(each["object"], each["distance_m"]) for each in line["neighbors"]],
+                         [(str(number), distance) for number, distance in neighbors])
+        table = shown()
+        self.assertEqual(table[3].split()[:3], ["whose", "vote", "nearest"])
+        self.assertEqual(table[4].split()[:2], ["1", "-" if vote is None else str(vote)])
+
+    def test_bad_vectors_are_refused(self):
+        from starling.wire.RowReason import RowReason
+        world = VectorWorld(seed=6, count=3)
+        world.vectors[1][3] = math.inf
+        reply = self.update(world, [0, 1, 2])
+        self.assertEqual((reply.Accepted(), reply.Rejected()), (2, 1))
+        self.assertEqual((reply.FirstRejected(0).Index(), reply.FirstRejected(0).Reason(),
+                          reply.RejectedColumns(0)), (1, RowReason.component_not_finite, 3))
+        world.DIMENSION = 4
+        refused = self.assert_refused("bad_value", lambda: self.update(world, [0]))
+        self.assertIn("dimension 4; this server's vectors are of dimension 5", str(refused))
+        self.assert_refused("array_mismatch", lambda: self.client.call(
+            "GetNeighbors", questions=queries([dict(k=1, vector=vector("Float32", [1.0]))])))
 
 
 if __name__ == "__main__":

@@ -62,12 +62,16 @@ TEST(LimitTable, InfoShowsTheDefaultsAndARunningServersValuesAndUse) {
   const std::string defaults = output_of("info");
   ServerOptions options = manual_options();
   options.sessions.sessions_max = 77;
+  options.processor.space.space = Space::vector;
+  options.processor.space.dimension = 3;
+  options.processor.space.metric = Metric::cosine;
   const RunningServer server(options);
   const std::string running = output_of("info --connect " + server.endpoints().commands);
   for (const Limit& limit : limit_table())
     for (const std::string& shown : {defaults, running})
       EXPECT_THAT(shown, HasSubstr("  " + std::string(limit.name) + " "));
   EXPECT_THAT(running, ::testing::ContainsRegex("sessions-max +77 +1 +server"));
+  EXPECT_THAT(running, ::testing::ContainsRegex("space +vector:3 cosine\n"));
 }
 
 TEST(LimitTable, MetricsHaveAGaugeOfEveryLimitAndOfItsUse) {

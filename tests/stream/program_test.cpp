@@ -85,6 +85,66 @@ TEST_F(ProgramTest, WrongUsageExitsTwoAndNamesTheFlag) {
   EXPECT_EQ(program.exit_status(), 2);
 }
 
+TEST_F(ProgramTest, ASpaceOfVectorsComesFromFlagsEnvironmentOrFile) {
+  const std::string config = temporary_path("starling.toml");
+  std::ofstream(config) << "[serve]\nspace = \"vector:7\"\nmetric = \"pearson\"\n";
+  const auto terms = [&](std::vector<std::string> flags, std::vector<std::string> environment) {
+    Program program(serve(flags), environment);
+    EXPECT_TRUE(program.says("commands tcp")) << program.said();
+    EXPECT_NE(program.said().find(", vector:"), std::string::npos) << program.said();
+    const SpaceOptions space = client().server().space;
+    program.send_signal(SIGTERM);
+    EXPECT_EQ(program.exit_status(), 0);
+    return space;
+  };
+  const auto expect_terms = [](const SpaceOptions& space, std::uint32_t dimension, Metric metric) {
+    EXPECT_EQ(space.space, Space::vector);
+    EXPECT_EQ(space.dimension, dimension);
+    EXPECT_EQ(space.metric, metric);
+  };
+  expect_terms(terms({"--config", config}, {}), 7, Metric::pearson);
+  expect_terms(terms({"--space", "vector:128", "--metric", "cosine"}, {}), 128, Metric::cosine);
+  expect_terms(terms({}, {"STARLING_SERVE_SPACE=vector:4096"}), 4096, Metric::l2);
+  unlink(config.c_str());
+}
+
+TEST_F(ProgramTest, FlagsThatDoNotGoWithTheSpaceAreWrongUsage) {
+  const auto expect_refused = [&](const std::vector<std::string>& flags,
+                                  const std::string& sentence) {
+    Program program(serve(flags));
+    EXPECT_TRUE(program.says(sentence)) << program.said();
+    EXPECT_EQ(program.exit_status(), 2);
+  };
+  expect_refused({"--metric", "cosine"},
+                 "--metric: only vectors have one; add --space vector:DIMENSION");
+  expect_refused({"--space", "vector:3", "--resolution", "0.5"}, "--resolution: vectors have none");
+  expect_refused({"--space", "vector:3", "--origin", "1,2"}, "--origin: vectors have none");
+  for (const std::string space : {"vector", "vector:", "vector:0", "vector:4097", "vector:-1",
+                                  "vector:1e3", "vector:99999999999"})
+    expect_refused({"--space", space},
+                   "--space: \"" + space + "\" has no dimension of 1 to 4096; write vector:128");
+  expect_refused({"--space", "vectors:3"},
+                 "--space: \"vectors:3\" is neither planar2, planar3, wgs84 nor vector:DIMENSION");
+}
+
+TEST_F(ProgramTest, VectorsOnAnEngineThatHasNoneAreRefused) {
+  Program program(serve({"--space", "vector:3", "--engine", "cuda"}));
+  EXPECT_TRUE(program.says("--engine cuda: ")) << program.said();
+  EXPECT_EQ(program.exit_status(), 1);
+}
+
+TEST_F(ProgramTest, AReplayIntoAServerOfVectorsIsRefused) {
+  const std::string trace = temporary_path("trace.csv");
+  std::ofstream(trace) << "id,t,x,y\n1,1,0,0\n";
+  Program server(serve({"--space", "vector:2", "--tick", "manual"}));
+  ASSERT_TRUE(server.says("commands tcp"));
+  Program program({"replay", trace, "--columns", "id=id,time=t,x=x,y=y", "--connect",
+                   endpoint("commands"), "--results", endpoint("results")});
+  EXPECT_TRUE(program.says("the server's space is vector, the trace's planar2")) << program.said();
+  EXPECT_EQ(program.exit_status(), 2);
+  unlink(trace.c_str());
+}
+
 TEST_F(ProgramTest, WhatCannotBeServedExitsOneAndSaysWhy) {
   RunningServer other;
   auto arguments = serve({});

@@ -88,6 +88,22 @@ class HostilePeer {
   std::uint64_t sequence_ = 1;
 };
 
+/// Of vectors: the sender's own, whatever the others did.
+void expect_own_vector_found(protocol::Client& client) {
+  const std::uint64_t ids[] = {0x57'0000'0000};
+  const std::int64_t times_us[] = {1};
+  const float corner[] = {1e6f, -1e6f, 1e6f};
+  ASSERT_EQ(
+      client.update({.ids = ids, .times_us = times_us, .coordinates_f32 = corner, .dimension = 3})
+          .value()
+          .accepted,
+      1u);
+  const protocol::QuerySpec question{.k = 1, .vector = {corner[0], corner[1], corner[2]}};
+  const std::vector<protocol::HeldNeighbor> expected{{ObjectId{ids[0]}, 0}};
+  EXPECT_TRUE(happens(
+      [&] { return client.get_neighbors({{question}}).value().lists[0].neighbors == expected; }));
+}
+
 TEST(HostileFrames, AreAllAnsweredWhileTheServerStaysExactAndBounded) {
   for (const std::uint64_t seed : test::seeds(1)) {
     SCOPED_TRACE(test::replay_hint(seed));
@@ -109,6 +125,29 @@ TEST(HostileFrames, AreAllAnsweredWhileTheServerStaysExactAndBounded) {
     }
     witness.move_and_expect_exact(random);
     EXPECT_LT(resident_bytes(), bytes_before + growth_bytes_max);
+    EXPECT_EQ(server.stat("starling_replies_dropped_total"), 0);
+  }
+}
+
+TEST(HostileVectors, AreAllAnsweredWhileTheServerFindsWhatItHolds) {
+  for (const std::uint64_t seed : test::seeds(1)) {
+    SCOPED_TRACE(test::replay_hint(seed));
+    test::Random random(seed);
+    ServerOptions options = manual_options();
+    options.tick_period_us = 2000;
+    options.processor.space.space = Space::vector;
+    options.processor.space.dimension = 3;
+    options.processor.objects.objects_max = 1u << 12;
+    options.processor.queries.neighbors_max = 1u << 16;
+    RunningServer server(options);
+    auto client = server.client();
+    expect_own_vector_found(client);
+    HostilePeer hostile(server, random);
+    constexpr std::uint64_t frames = 5000;
+    for (std::uint64_t sent = 0; sent < frames && !testing::Test::HasFailure();
+         sent += frames_at_a_time)
+      hostile.send_and_expect_answers(frames_at_a_time);
+    expect_own_vector_found(client);
     EXPECT_EQ(server.stat("starling_replies_dropped_total"), 0);
   }
 }

@@ -32,9 +32,7 @@ class World {
     follow.anchor = AnchorKind::follow;
     follow.object = ObjectId{7};
     put(follow);
-    protocol::QuerySpec graph = nearest_to(3, 2, 0, 0);
-    graph.anchor = AnchorKind::every_object;
-    put(graph);
+    put_graph();
   }
 
   const RunningServer& server() const { return server_; }
@@ -59,11 +57,9 @@ class World {
       oracle_.remove({ObjectId{ids[0]}, tau_us_});
     }
     if (random.chance(0.2)) put(nearest_to(4 + random.below(3), 4, 20, 80));
-    if (random.chance(0.2)) {
-      const std::vector<std::uint64_t> ids{4 + random.below(3)};
-      EXPECT_TRUE(client_.remove_queries({"all", ids}));
-      oracle_.remove_query(stream_, QueryId{ids[0]});
-    }
+    if (random.chance(0.2)) remove(4 + random.below(3));
+    if (random.chance(0.1)) remove(graph_id);
+    if (random.chance(0.2)) put_graph();
     EXPECT_TRUE(client_.advance_tick(tau_us_));
     oracle_.tick(tau_us_);
     remember();
@@ -73,6 +69,20 @@ class World {
   std::int64_t now_us() const { return tau_us_; }
 
  private:
+  static constexpr std::uint64_t graph_id = 3;
+
+  void put_graph() {
+    protocol::QuerySpec graph = nearest_to(graph_id, 2, 0, 0);
+    graph.anchor = AnchorKind::every_object;
+    put(graph);
+  }
+
+  void remove(std::uint64_t id) {
+    const std::vector<std::uint64_t> ids{id};
+    EXPECT_TRUE(client_.remove_queries({"all", ids}));
+    oracle_.remove_query(stream_, QueryId{id});
+  }
+
   void put(const protocol::QuerySpec& spec) {
     EXPECT_TRUE(client_.put_queries({"all", {spec}}));
     Anchor anchor;

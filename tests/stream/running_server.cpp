@@ -35,12 +35,13 @@ ServerOptions manual_options() {
   return options;
 }
 
-std::unique_ptr<Engine> make_engine(Space space) {
-  return cpu::make_engine({.space = space, .threads = 1});
+std::unique_ptr<Engine> make_engine(const SpaceOptions& space) {
+  return cpu::make_engine(
+      {.space = space.space, .threads = 1, .dimension = space.dimension, .metric = space.metric});
 }
 
 RunningServer::RunningServer(const ServerOptions& options)
-    : RunningServer(options, make_engine(options.processor.space.space)) {}
+    : RunningServer(options, make_engine(options.processor.space)) {}
 
 RunningServer::RunningServer(const ServerOptions& options, std::unique_ptr<Engine> engine)
     : server_(std::make_unique<Server>(options, std::move(engine))),

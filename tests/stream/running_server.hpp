@@ -26,7 +26,7 @@ inline constexpr std::chrono::seconds patience{30};
 /// Ticks on request, every port the system's choice.
 ServerOptions manual_options();
 
-std::unique_ptr<Engine> make_engine(Space space = Space::planar2);
+std::unique_ptr<Engine> make_engine(const SpaceOptions& space = {});
 
 class RunningServer {
  public:
