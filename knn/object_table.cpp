@@ -304,7 +304,8 @@ Slot ObjectTable::add(ObjectId id, Staging& staging) {
     reserve_with_headroom(records_, records_.size() + 1);
     if (options_.dimension > 0) {
       const std::size_t slots = records_.size() + 1;
-      resize_with_headroom(components_, slots * options_.dimension);
+      // By a quarter: so large an array is not to be copied often while its first objects come.
+      resize_with_headroom<4>(components_, slots * options_.dimension);
       resize_with_headroom(labels_, slots, no_label);
     }
     records_.emplace_back();
