@@ -40,7 +40,7 @@ struct SimulateFlags {
   std::uint32_t k = 16;
   std::uint32_t k_max = starling::k_max;
   std::string patience = "5m";
-  double pickup_max_km = 5;
+  double pickup_max_km = 2;
   double decline_per_km = 0.05;
   std::string answer_time = "0s";
   std::uint64_t seed = 1;

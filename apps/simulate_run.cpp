@@ -7,13 +7,17 @@
 #include <optional>
 #include <utility>
 
+#include <zmq.hpp>
+
 #include "apps/replay_report.hpp"
 #include "sim/city/embedded_fleet_index.hpp"
 #include "sim/city/request_file.hpp"
 #include "sim/city/run_files.hpp"
+#include "sim/city/server_fleet_index.hpp"
 #include "sim/city/straight_world.hpp"
 #include "sim/city/summary.hpp"
 #include "sim/trace.hpp"
+#include "sim/trace_writer.hpp"
 
 namespace starling::apps {
 namespace {
@@ -33,6 +37,30 @@ std::string seconds_text(std::int64_t time_us) {
   return number_text(static_cast<double>(time_us) / 1e6);
 }
 
+/// The drivers' movement as Starling's own CSV, a row for each change of place or tags.
+class MovementTrace {
+ public:
+  explicit MovementTrace(const std::string& path)
+      : output_(path, sim::TextOutput::Appears::when_closed),
+        writer_(
+            sim::make_trace_writer(sim::TraceFormat::csv, {.has_tags = true}, names_, output_)) {}
+
+  void write(std::int64_t tau_us, std::span<const city::DriverChange> changes) {
+    for (const city::DriverChange& change : changes)
+      writer_->write({.id = ObjectId{city::object_id(change.driver)},
+                      .time_us = tau_us,
+                      .position = {change.at.x_m, change.at.y_m, 0},
+                      .tags = change.tags,
+                      .has_tags = true});
+  }
+  void close() { writer_->close(); }
+
+ private:
+  sim::NameTable names_;
+  sim::TextOutput output_;
+  std::unique_ptr<sim::TraceWriter> writer_;
+};
+
 class SimulateRun {
  public:
   explicit SimulateRun(const SimulatePlan& plan) : plan_(plan), flags_(plan.flags) {}
@@ -43,7 +71,15 @@ class SimulateRun {
     make_policy();
     make_index();
     city::Simulation simulation(plan_.simulation, *world_, demand_, *index_, *policy_);
+    std::optional<MovementTrace> trace;
+    if (!flags_.trace_out.empty()) {
+      trace.emplace(flags_.trace_out);
+      simulation.on_movement([&](std::int64_t tau_us, std::span<const city::DriverChange> changes) {
+        trace->write(tau_us, changes);
+      });
+    }
     const double wall_s = run_clock(simulation);
+    if (trace) trace->close();
     const city::RunSummary summary{settings(), city::find_figures(simulation)};
     const city::TimingShares shares = city::find_shares(simulation, wall_s);
     city::write_run(flags_.out, simulation, demand_, summary, shares);
@@ -82,6 +118,15 @@ class SimulateRun {
         .drivers = flags_.drivers,
         .rides = static_cast<std::uint32_t>(demand_.requests.size()),
         .pickup_max_m = flags_.pickup_max_km * 1000};
+    if (!flags_.commands.empty()) {
+      zmq_.emplace();
+      index_ = std::make_unique<city::ServerFleetIndex>(
+          *zmq_, options,
+          city::ServerFleetOptions{.commands = flags_.commands,
+                                   .results = flags_.results,
+                                   .connect_timeout_ms = plan_.connect_timeout_ms});
+      return;
+    }
     const EngineChoice choice = choose_engine(flags_.engine);
     index_ = std::make_unique<city::EmbeddedFleetIndex>(
         options, choice.make(Space::planar2),
@@ -193,6 +238,7 @@ class SimulateRun {
   city::Demand demand_;
   std::unique_ptr<city::World> world_;
   std::unique_ptr<city::DispatchPolicy> policy_;
+  std::optional<zmq::context_t> zmq_;
   std::unique_ptr<city::FleetIndex> index_;
 };
 

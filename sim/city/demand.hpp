@@ -27,7 +27,7 @@ struct Demand {
   std::string source;  ///< in a phrase
   std::array<std::uint64_t, bad_row_count> bad_rows{};
   std::uint64_t outside_time = 0;  ///< good rows outside the time asked for
-  std::int64_t spread_us = 0;      ///< what was added at random to times at most; see RequestFile
+  std::int64_t spread_us = 0;      ///< that whole minutes were spread over; 0: none were
 
   std::uint64_t& operator[](BadRow reason) { return bad_rows[static_cast<std::size_t>(reason)]; }
 };
@@ -38,7 +38,7 @@ struct PoissonOptions {
   std::int64_t start_us = 0;        ///< since midnight
   std::int64_t length_us = 0;
   double side_m = 10'000;       ///< of the square around 0, 0, if `area` is empty
-  Area area;                    ///< of a road network
+  Area area{};                  ///< of a road network
   std::uint32_t hot_spots = 5;  ///< 0: evenly spread
   bool daily_curve = true;      ///< more in the morning and evening, few at night
 };

@@ -145,7 +145,9 @@ void Fleet::start_idling(DriverIndex index, std::int64_t time_us) {
 void Fleet::go_on_idling(DriverIndex index, std::int64_t time_us) {
   Driver& driver = drivers_[index];
   driver.wakes_us = Ride::never_us;
-  if (options_.idling == Idling::park) return;
+  // After the last request nobody looks for riders: the kilometres would count how long it takes
+  // until the last one is home.
+  if (options_.idling == Idling::park || time_us >= options_.end_us) return;
   Random random(options_.seed, Draw::idling, index, driver.trips++);
   const Place from{driver.leg_end.at, driver.leg_end.edge, driver.leg_end.edge_offset_mm};
   if (options_.idling == Idling::cruise) {

@@ -17,6 +17,8 @@ namespace starling::sim::city {
 namespace {
 
 constexpr std::int64_t minute_us = 60'000'000;
+/// One in sixty falls on a whole minute anyway; past one in ten, a recorder rounded.
+constexpr std::size_t whole_share_told = 10;
 constexpr std::size_t part_count = 5;  // time, then pick-up and drop-off, x before y
 constexpr std::size_t no_column = ~std::size_t{0};
 constexpr std::array<const char*, part_count> geographic_names{"time", "pick_lon", "pick_lat",
@@ -241,13 +243,14 @@ class RequestReader {
     std::vector<Request>& requests = demand_.requests;
     if (requests.empty())
       throw TraceError(options_.path + ": there is no request that makes sense");
-    const bool whole_minutes = std::ranges::all_of(
-        requests, [](const Request& request) { return request.time_us % minute_us == 0; });
-    if (whole_minutes) {
+    const auto is_whole = [](const Request& request) { return request.time_us % minute_us == 0; };
+    const auto whole = static_cast<std::size_t>(std::ranges::count_if(requests, is_whole));
+    if (whole * whole_share_told > requests.size()) {
       demand_.spread_us = minute_us;
       for (std::size_t i = 0; i < requests.size(); ++i)
-        requests[i].time_us += static_cast<std::int64_t>(
-            Random(options_.seed, Draw::spreading, i).below(std::uint64_t{minute_us}));
+        if (is_whole(requests[i]))
+          requests[i].time_us += static_cast<std::int64_t>(
+              Random(options_.seed, Draw::spreading, i).below(std::uint64_t{minute_us}));
     }
     std::ranges::stable_sort(requests, {}, &Request::time_us);
     // From the full minute before the first.

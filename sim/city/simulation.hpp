@@ -75,7 +75,7 @@ class Simulation {
   void tell_index();
   DispatchDecision decide();
   std::vector<WaitingRider> waiting_riders() const;
-  void widen(std::span<const RideIndex> rides);
+  void widen(std::span<const RideIndex> rides, std::uint32_t factor);
   void make_offers(std::span<const Offer> offers);
   void answer(const Offer& offer);
   void end_ride(Ride& ride, RideState state, std::int64_t time_us);
