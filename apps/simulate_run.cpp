@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -10,8 +11,11 @@
 #include <zmq.hpp>
 
 #include "apps/replay_report.hpp"
+#include "sim/city/comparison.hpp"
 #include "sim/city/embedded_fleet_index.hpp"
 #include "sim/city/request_file.hpp"
+#include "sim/city/road_network.hpp"
+#include "sim/city/road_world.hpp"
 #include "sim/city/run_files.hpp"
 #include "sim/city/server_fleet_index.hpp"
 #include "sim/city/straight_world.hpp"
@@ -67,10 +71,12 @@ class SimulateRun {
 
   void run() {
     city::make_run_folder(flags_.out);
+    read_network();
     find_demand();
     make_policy();
     make_index();
-    city::Simulation simulation(plan_.simulation, *world_, demand_, *index_, *policy_);
+    simulation_.emplace(plan_.simulation, *world_, demand_, *index_, *policy_);
+    city::Simulation& simulation = *simulation_;
     std::optional<MovementTrace> trace;
     if (!flags_.trace_out.empty()) {
       trace.emplace(flags_.trace_out);
@@ -95,21 +101,50 @@ class SimulateRun {
                                        .seed = flags_.seed};
       if (plan_.length_us) options.length_us = *plan_.length_us;
       demand_ = city::read_request_file(options);
+      if (world_ && demand_.is_geographic)
+        throw sim::UsageError("--requests: longitudes and latitudes have no place in the network " +
+                              flags_.world + ", which is in metres");
     } else {
       demand_ = city::draw_poisson_demand({.seed = flags_.seed,
                                            .requests_per_hour = flags_.rate,
                                            .start_us = plan_.start_us,
                                            .length_us = plan_.length_us.value_or(drawn_length_us),
                                            .side_m = flags_.side_km * 1000,
-                                           .area = {},
+                                           .area = world_ ? world_->area() : city::Area(),
                                            .hot_spots = flags_.hot_spots,
                                            .daily_curve = !flags_.flat});
     }
-    world_ = std::make_unique<city::StraightWorld>(demand_.area, flags_.speed_kmh / 3.6);
+    if (flags_.world == "straight") {
+      world_ = std::make_unique<city::StraightWorld>(demand_.area, flags_.speed_kmh / 3.6);
+    } else if (flags_.world == "grid") {
+      world_ = std::make_unique<city::RoadWorld>(
+          city::make_grid_network({.area = demand_.area, .block_m = flags_.block_m}));
+    }
   }
 
+  // Before the demand, which lies where its roads do.
+  void read_network() {
+    if (flags_.world == "straight" || flags_.world == "grid") return;
+    city::RoadNetwork network = city::read_sumo_network(flags_.world);
+    city::connect_network(network, flags_.largest_part);
+    network.name = std::filesystem::path(flags_.world).filename().string();
+    world_ = std::make_unique<city::RoadWorld>(std::move(network));
+  }
+
+  // The policy by time asks the simulation, which is made after it, where its drivers are.
   void make_policy() {
-    policy_ = flags_.policy == "nearest" ? city::make_nearest_policy() : city::make_batch_policy();
+    if (flags_.policy == "nearest") {
+      policy_ = city::make_nearest_policy();
+    } else if (flags_.policy == "batch") {
+      policy_ = city::make_batch_policy();
+    } else {
+      policy_ = city::make_batch_time_policy(
+          [this](city::RideIndex ride, std::span<const city::Candidate> list,
+                 std::span<std::int64_t> times_us) {
+            simulation_->find_pickup_times(ride, list, times_us);
+          },
+          world_->speed_max_mps());
+    }
   }
 
   void make_index() {
@@ -240,11 +275,24 @@ class SimulateRun {
   std::unique_ptr<city::DispatchPolicy> policy_;
   std::optional<zmq::context_t> zmq_;
   std::unique_ptr<city::FleetIndex> index_;
+  std::optional<city::Simulation> simulation_;
 };
+
+void compare(const SimulateFlags& flags) {
+  const city::Comparison comparison = city::compare_runs(flags.compare[0], flags.compare[1]);
+  if (!flags.out.empty()) {
+    city::make_run_folder(flags.out);
+    sim::TextOutput page(flags.out + "/compare.html", sim::TextOutput::Appears::when_closed);
+    page.write(city::comparison_page(comparison));
+    page.close();
+  }
+  std::fputs(city::comparison_table(comparison).c_str(), stdout);
+}
 
 }  // namespace
 
 void run_simulate(const SimulatePlan& plan) {
+  if (!plan.flags.compare.empty()) return compare(plan.flags);
   SimulateRun(plan).run();
 }
 

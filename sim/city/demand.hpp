@@ -24,7 +24,8 @@ struct Demand {
   std::int64_t start_us = 0;
   std::int64_t end_us = 0;  ///< nobody asks from here on
   Area area;
-  std::string source;  ///< in a phrase
+  std::string source;          ///< in a phrase
+  bool is_geographic = false;  ///< was, before it was laid on a plane
   std::array<std::uint64_t, bad_row_count> bad_rows{};
   std::uint64_t outside_time = 0;  ///< good rows outside the time asked for
   std::int64_t spread_us = 0;      ///< that whole minutes were spread over; 0: none were

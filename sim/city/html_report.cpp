@@ -13,18 +13,6 @@ constexpr std::size_t buckets_max = 120;  // of time, a point in a plot each
 constexpr std::size_t bars_max = 30;
 constexpr std::size_t map_cells_wide = 40;
 
-constexpr const char* style =
-    "body{font:15px/1.5 system-ui,sans-serif;color:#222;background:#fff;max-width:1180px;"
-    "margin:2em auto;padding:0 1em}h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em}"
-    "table{border-collapse:collapse}td{padding:.15em 1.2em .15em 0;border-bottom:1px solid #ddd}"
-    "td.n{text-align:right;font-variant-numeric:tabular-nums}.columns{display:flex;flex-wrap:wrap;"
-    "gap:2.5em}.plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(420px,1fr));"
-    "gap:1em}svg{width:100%;height:auto}svg text{font-size:11px;fill:#444}svg "
-    ".title{font-size:13px;"
-    "font-weight:600;fill:#222}svg .end{text-anchor:end}svg .middle{text-anchor:middle}"
-    "svg .grid{stroke:#ddd;fill:none}svg .line{fill:none;stroke-width:1.5}svg .bar{fill:#1f6fb4}"
-    "svg .frame{fill:none;stroke:#bbb}svg .unmet{fill:#c0392b}";
-
 class Report {
  public:
   Report(const Simulation& simulation, const Demand& demand, const RunSummary& summary)
@@ -38,11 +26,11 @@ class Report {
 
   std::string text() {
     return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Starling: " +
-           setting("policy") + "</title><style>" + style + "</style></head><body>\n<h1>" +
+           setting("policy") + "</title><style>" + report_style + "</style></head><body>\n<h1>" +
            heading() + "</h1>\n<div class=\"columns\"><div><h2>Results</h2>\n" + figures() +
            "</div><div><h2>Settings</h2>\n" + settings() +
-           "</div></div>\n<h2>Plots</h2>\n<div class=\"plots\">\n<!-- plots begin -->\n" + plots() +
-           "<!-- plots end -->\n</div>\n</body></html>\n";
+           "</div></div>\n<h2>Plots</h2>\n<div class=\"plots\">\n" + std::string(plots_begin) +
+           "\n" + plots() + std::string(plots_end) + "\n</div>\n</body></html>\n";
   }
 
  private:
@@ -232,6 +220,19 @@ class Report {
 };
 
 }  // namespace
+
+const char* const report_style =
+    "body{font:15px/1.5 system-ui,sans-serif;color:#222;background:#fff;max-width:1180px;"
+    "margin:2em auto;padding:0 1em}h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em}"
+    "table{border-collapse:collapse}td{padding:.15em 1.2em .15em 0;border-bottom:1px solid #ddd}"
+    "td.n{text-align:right;font-variant-numeric:tabular-nums}.columns{display:flex;flex-wrap:wrap;"
+    "gap:2.5em}.plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(420px,1fr));"
+    "gap:1em}svg{width:100%;height:auto}svg text{font-size:11px;fill:#444}svg "
+    ".title{font-size:13px;"
+    "font-weight:600;fill:#222}svg .end{text-anchor:end}svg .middle{text-anchor:middle}"
+    "svg .grid{stroke:#ddd;fill:none}svg .line{fill:none;stroke-width:1.5}svg .bar{fill:#1f6fb4}"
+    "svg .frame{fill:none;stroke:#bbb}svg .unmet{fill:#c0392b}"
+    ".sides{display:grid;grid-template-columns:1fr 1fr;gap:2em}";
 
 std::string html_report(const Simulation& simulation, const Demand& demand,
                         const RunSummary& summary) {

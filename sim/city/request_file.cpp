@@ -269,6 +269,7 @@ class RequestReader {
       demand_.area.add(request.pickup);
       demand_.area.add(request.dropoff);
     }
+    demand_.is_geographic = columns_.geographic;
     demand_.source = std::filesystem::path(options_.path).filename().string();
   }
 

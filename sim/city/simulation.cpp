@@ -224,6 +224,14 @@ void Simulation::widen(std::span<const RideIndex> rides, std::uint32_t factor) {
   period_.widened += static_cast<std::uint32_t>(rides.size());
 }
 
+void Simulation::find_pickup_times(RideIndex ride, std::span<const Candidate> list,
+                                   std::span<std::int64_t> times_us) const {
+  std::vector<Place> places;
+  places.reserve(list.size());
+  for (const Candidate& candidate : list) places.push_back(fleet_.place_of(candidate.driver));
+  world_.find_times(places, rides_[ride].pickup, times_us);
+}
+
 void Simulation::make_offers(std::span<const Offer> offers) {
   for (const Offer& offer : offers) {
     Ride& ride = rides_[offer.ride];

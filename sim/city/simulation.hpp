@@ -53,6 +53,10 @@ class Simulation {
   /// its own rules, std::runtime_error as the index does.
   bool step();
 
+  /// How long it takes the drivers of a list to a rider, as of the period under way.
+  void find_pickup_times(RideIndex ride, std::span<const Candidate> list,
+                         std::span<std::int64_t> times_us) const;
+
   std::span<const Ride> rides() const { return rides_; }
   const Fleet& fleet() const { return fleet_; }
   std::span<const PeriodRecord> periods() const { return periods_; }

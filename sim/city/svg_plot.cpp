@@ -82,7 +82,7 @@ class Frame {
 void draw_legend(std::string& svg, std::span<const PlotSeries> series) {
   double x = width - right;
   for (std::size_t i = series.size(); i-- > 0;) {
-    svg += "<text class=\"end\" fill=\"" + std::string(colours[i]) + "\" x=\"" +
+    svg += "<text class=\"end\" style=\"fill:" + std::string(colours[i]) + "\" x=\"" +
            format_number(x, 0) + "\" y=\"28\">" + escape_html(series[i].name) + "</text>\n";
     x -= 7.0 * static_cast<double>(series[i].name.size()) + 14;
   }
