@@ -32,6 +32,12 @@ std::string read_text(const std::string& path) {
 
 using Values = std::vector<std::pair<std::string, std::string>>;
 
+/// As it is written, its last decimals too.
+std::string_view number_text(simdjson::ondemand::value& value) {
+  const std::string_view token = value.raw_json_token();  // with the spaces behind it
+  return token.substr(0, token.find_first_of(" \t\r\n"));
+}
+
 /// The members of one of summary.json's objects, numbers as they are written.
 Values read_values(simdjson::ondemand::document& root, std::string_view name) {
   Values values;
@@ -40,7 +46,7 @@ Values read_values(simdjson::ondemand::document& root, std::string_view name) {
     simdjson::ondemand::value value = field.value();
     const bool is_text = value.type() == simdjson::ondemand::json_type::string;
     values.emplace_back(std::move(key), is_text ? std::string_view(value.get_string())
-                                                : trim(value.raw_json_token()));
+                                                : number_text(value));
   }
   return values;
 }
