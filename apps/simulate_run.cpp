@@ -30,6 +30,8 @@ namespace city = sim::city;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t drawn_length_us = 3'600'000'000;
+constexpr double drawn_requests_max = 1e8;
+constexpr std::int64_t periods_max = 100'000'000;
 
 std::string number_text(double value) {
   char text[32];
@@ -105,6 +107,9 @@ class SimulateRun {
         throw sim::UsageError("--requests: longitudes and latitudes have no place in the network " +
                               flags_.world + ", which is in metres");
     } else {
+      const auto hours = static_cast<double>(plan_.length_us.value_or(drawn_length_us)) / 3.6e9;
+      if (flags_.rate * hours > drawn_requests_max)
+        throw sim::UsageError("--rate: that makes more than 100 million requests");
       demand_ = city::draw_poisson_demand({.seed = flags_.seed,
                                            .requests_per_hour = flags_.rate,
                                            .start_us = plan_.start_us,
@@ -114,6 +119,8 @@ class SimulateRun {
                                            .hot_spots = flags_.hot_spots,
                                            .daily_curve = !flags_.flat});
     }
+    if ((demand_.end_us - demand_.start_us) / plan_.simulation.period_us > periods_max)
+      throw sim::UsageError("--period: the requests span more than 100 million periods");
     if (flags_.world == "straight") {
       world_ = std::make_unique<city::StraightWorld>(demand_.area, flags_.speed_kmh / 3.6);
     } else if (flags_.world == "grid") {

@@ -1,3 +1,4 @@
+// When it is worth while, and who passes: see filtered_grid.hpp.
 #include "cpu/filtered_grid.hpp"
 
 #include <algorithm>

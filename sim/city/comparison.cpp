@@ -1,3 +1,4 @@
+// Two summaries and two pages read back: see comparison.hpp.
 #include "sim/city/comparison.hpp"
 
 #include <algorithm>
@@ -45,8 +46,8 @@ Values read_values(simdjson::ondemand::document& root, std::string_view name) {
     std::string key(std::string_view(field.unescaped_key()));
     simdjson::ondemand::value value = field.value();
     const bool is_text = value.type() == simdjson::ondemand::json_type::string;
-    values.emplace_back(std::move(key), is_text ? std::string_view(value.get_string())
-                                                : number_text(value));
+    values.emplace_back(std::move(key),
+                        is_text ? std::string_view(value.get_string()) : number_text(value));
   }
   return values;
 }

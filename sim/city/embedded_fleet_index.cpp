@@ -1,3 +1,4 @@
+// Drivers and riders into a Processor, lists out of its reports: see embedded_fleet_index.hpp.
 #include "sim/city/embedded_fleet_index.hpp"
 
 #include <algorithm>

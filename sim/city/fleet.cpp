@@ -1,3 +1,4 @@
+// Movement, arrivals and idling: see fleet.hpp.
 #include "sim/city/fleet.hpp"
 
 #include <algorithm>

@@ -54,11 +54,12 @@ class Fleet {
   void move(std::int64_t now_us, std::vector<Arrival>& arrivals);
 
   /// The driver's place as of the last move.
-  Place place_of(DriverIndex driver) const;
+  Place place_of(DriverIndex index) const;
 
-  void set_offered(DriverIndex driver, bool is_offered);
+  void set_offered(DriverIndex index, bool is_offered);
   /// The driver, who is free, drives off to the rider. Returns the way's length.
-  std::int64_t assign(DriverIndex driver, RideIndex index, const Ride& ride, std::int64_t now_us);
+  std::int64_t assign(DriverIndex index, RideIndex ride_index, const Ride& ride,
+                      std::int64_t now_us);
 
   void note_request(const Place& pickup) { recent_pickups_.add(pickup); }
 

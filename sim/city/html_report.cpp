@@ -1,3 +1,4 @@
+// The page of a run: see html_report.hpp.
 #include "sim/city/html_report.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The rules, one by one: see invariants.hpp.
 #include "sim/city/invariants.hpp"
 
 #include <string_view>

@@ -1,3 +1,4 @@
+// First come, first served: see dispatch_policy.hpp.
 #include <algorithm>
 
 #include "sim/city/dispatch_policy.hpp"

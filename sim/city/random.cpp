@@ -1,3 +1,4 @@
+// Draws and distributions: see random.hpp.
 #include "sim/city/random.hpp"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// Columns, bad rows, the plane and the order of time: see request_file.hpp.
 #include "sim/city/request_file.hpp"
 
 #include <algorithm>
@@ -19,7 +20,8 @@ namespace {
 constexpr std::int64_t minute_us = 60'000'000;
 /// One in sixty falls on a whole minute anyway; past one in ten, a recorder rounded.
 constexpr std::size_t whole_share_told = 10;
-constexpr std::size_t part_count = 5;  // time, then pick-up and drop-off, x before y
+constexpr double coordinate_max_m = 1e7;  // what a lattice of centimetres holds
+constexpr std::size_t part_count = 5;     // time, then pick-up and drop-off, x before y
 constexpr std::size_t no_column = ~std::size_t{0};
 constexpr std::array<const char*, part_count> geographic_names{"time", "pick_lon", "pick_lat",
                                                                "drop_lon", "drop_lat"};
@@ -186,11 +188,21 @@ class RequestReader {
       ++demand_[BadRow::null_island];
       return;
     }
+    if (!is_on_earth(row.pickup) || !is_on_earth(row.dropoff)) {
+      ++demand_[BadRow::outside_area];
+      return;
+    }
     if (row.pickup == row.dropoff) {
       ++demand_[BadRow::zero_length];
       return;
     }
     rows_.push_back(row);
+  }
+
+  bool is_on_earth(Point point) const {
+    const Point most =
+        columns_.geographic ? Point{180, 90} : Point{coordinate_max_m, coordinate_max_m};
+    return std::abs(point.x_m) <= most.x_m && std::abs(point.y_m) <= most.y_m;
   }
 
   static double median(std::vector<double> values) {

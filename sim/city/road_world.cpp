@@ -1,3 +1,4 @@
+// Places, ways and times on roads: see road_world.hpp.
 #include "sim/city/road_world.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Rows and objects as text, written together: see run_files.hpp.
 #include "sim/city/run_files.hpp"
 
 #include <filesystem>

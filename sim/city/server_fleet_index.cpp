@@ -1,3 +1,4 @@
+// Drivers and riders to a server, lists from its stream: see server_fleet_index.hpp.
 #include "sim/city/server_fleet_index.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// A period, step by step: see simulation.hpp.
 #include "sim/city/simulation.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Straight lines at one speed: see straight_world.hpp.
 #include "sim/city/straight_world.hpp"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// Figures and shares of a run: see summary.hpp.
 #include "sim/city/summary.hpp"
 
 #include <algorithm>

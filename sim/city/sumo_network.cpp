@@ -1,9 +1,11 @@
 // SUMO's network files, through expat. Junctions stand behind the edges that name them, so all is
 // collected first and joined at the end.
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 #include <unordered_map>
@@ -19,6 +21,11 @@
 
 namespace starling::sim::city {
 namespace {
+
+// What a lattice of centimetres holds, and speeds that a way's time can be told of.
+constexpr double coordinate_max_m = 1e7;
+constexpr double speed_min_mps = 0.1;
+constexpr double speed_max_mps = 1000;
 
 bool has_word(std::string_view words, std::string_view word) {
   while (!words.empty()) {
@@ -157,7 +164,9 @@ class NetworkParser {
     const auto length = parse_number(attributes["length"]);
     if (!speed || !(*speed > 0))
       fail("edge '" + edge_.id + "' has a lane without a positive speed");
-    if (!length || !(*length > 0))
+    if (*speed < speed_min_mps || *speed > speed_max_mps)
+      fail("edge '" + edge_.id + "' has a lane with a speed outside 0.1 to 1000 m/s");
+    if (!length || !(*length > 0) || *length > coordinate_max_m)
       fail("edge '" + edge_.id + "' has a lane without a positive length");
     if (!is_for_taxis(attributes["allow"], attributes["disallow"])) return;
     edge_.has_lane = true;
@@ -181,7 +190,8 @@ class NetworkParser {
   void add_junction(const Attributes& attributes) {
     const auto x = parse_number(attributes["x"]);
     const auto y = parse_number(attributes["y"]);
-    if (!x || !y) fail("junction '" + std::string(attributes["id"]) + "' has no position");
+    if (!is_position(x, y))
+      fail("junction '" + std::string(attributes["id"]) + "' has no position");
     junctions_.emplace(attributes["id"], Point{*x, *y});
   }
 
@@ -196,6 +206,10 @@ class NetworkParser {
     connections_.push_back({by_id_.at(from), by_id_.at(to)});
   }
 
+  static bool is_position(const std::optional<double>& x, const std::optional<double>& y) {
+    return x && y && std::abs(*x) <= coordinate_max_m && std::abs(*y) <= coordinate_max_m;
+  }
+
   std::vector<Point> parse_shape(std::string_view text) const {
     std::vector<Point> shape;
     while (!text.empty()) {
@@ -206,7 +220,7 @@ class NetworkParser {
       std::string_view rest = pair.substr(std::min(comma + 1, pair.size()));
       const auto x = parse_number(pair.substr(0, comma));
       const auto y = parse_number(rest.substr(0, rest.find(',')));  // a z may follow
-      if (!x || !y) fail("edge '" + edge_.id + "' has a shape that is no list of x,y");
+      if (!is_position(x, y)) fail("edge '" + edge_.id + "' has a shape that is no list of x,y");
       shape.push_back({*x, *y});
     }
     return shape;

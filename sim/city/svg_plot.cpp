@@ -1,3 +1,4 @@
+// Frames, lines, bars and squares as SVG: see svg_plot.hpp.
 #include "sim/city/svg_plot.hpp"
 
 #include <algorithm>

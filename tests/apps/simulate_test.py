@@ -176,6 +176,8 @@ class SimulateTest(unittest.TestCase):
             ([*out, "--world", "grid", "--side-km", "900", "--block-m", "20"], 2, "--block-m: "),
             (["--out", "/dev/null/x"], 1, "--out: /dev/null/x cannot be made a folder"),
             (["--compare", "a"], 2, "--compare"),
+            ([*out, "--rate", "1e9"], 2, "--rate: that makes more than 100 million"),
+            ([*out, "--period", "1us", "--for", "10m"], 2, "--period: the requests span"),
             ([*out, "--connect", "tcp://127.0.0.1:1", "--connect-timeout", "100ms"], 1, "starling: "),
         ]:
             with self.subTest(arguments=arguments):
