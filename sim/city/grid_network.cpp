@@ -124,19 +124,20 @@ RoadNetwork make_grid_network(const GridOptions& options) {
 }
 
 void connect_network(RoadNetwork& network, bool keeps_largest) {
-  lemon::SmartDigraph graph;
+  using Graph = lemon::SmartDigraph;
+  Graph graph;
   for (std::size_t edge = 0; edge < network.edges.size(); ++edge) graph.addNode();
   for (std::size_t edge = 0; edge < network.edges.size(); ++edge)
     for (const std::uint32_t next : network.successors[edge])
-      graph.addArc(graph.nodeFromId(static_cast<int>(edge)),
-                   graph.nodeFromId(static_cast<int>(next)));
-  lemon::SmartDigraph::NodeMap<int> part_map(graph);
+      graph.addArc(Graph::nodeFromId(static_cast<int>(edge)),
+                   Graph::nodeFromId(static_cast<int>(next)));
+  Graph::NodeMap<int> part_map(graph);
   const int parts = lemon::stronglyConnectedComponents(graph, part_map);
   if (parts == 1) return;
   std::vector<int> part_of(network.edges.size());
   std::vector<std::size_t> sizes(static_cast<std::size_t>(parts));
   for (std::size_t edge = 0; edge < part_of.size(); ++edge) {
-    part_of[edge] = part_map[graph.nodeFromId(static_cast<int>(edge))];
+    part_of[edge] = part_map[Graph::nodeFromId(static_cast<int>(edge))];
     ++sizes[static_cast<std::size_t>(part_of[edge])];
   }
   const auto largest_at = std::ranges::max_element(sizes);

@@ -22,7 +22,6 @@ constexpr std::int64_t minute_us = 60'000'000;
 constexpr std::size_t whole_share_told = 10;
 constexpr double coordinate_max_m = 1e7;  // what a lattice of centimetres holds
 constexpr std::size_t part_count = 5;     // time, then pick-up and drop-off, x before y
-constexpr std::size_t no_column = ~std::size_t{0};
 constexpr std::array<const char*, part_count> geographic_names{"time", "pick_lon", "pick_lat",
                                                                "drop_lon", "drop_lat"};
 constexpr std::array<const char*, part_count> planar_names{"time", "pick_x", "pick_y", "drop_x",
@@ -77,6 +76,13 @@ RequestColumns parse_request_columns(const std::string& text) {
   return columns;
 }
 
+std::vector<std::string> texts_of(const std::vector<Field>& record) {
+  std::vector<std::string> texts;
+  texts.reserve(record.size());
+  for (const Field& field : record) texts.emplace_back(field.text);
+  return texts;
+}
+
 /// By the first record: New York's trips, or a header with the names that columns have here.
 std::optional<RequestColumns> recognise(const std::vector<Field>& record) {
   RequestColumns columns;
@@ -87,8 +93,7 @@ std::optional<RequestColumns> recognise(const std::vector<Field>& record) {
     columns.has_header = false;
     return columns;
   }
-  std::vector<std::string> header;
-  for (const Field& field : record) header.emplace_back(field.text);
+  const std::vector<std::string> header = texts_of(record);
   for (const auto& names : {geographic_names, planar_names}) {
     columns.geographic = names == geographic_names;
     std::ranges::copy(names, columns.names.begin());
@@ -147,8 +152,7 @@ class RequestReader {
       columns_ = parse_request_columns(options_.columns);
     }
     if (!columns_.has_header) return;
-    std::vector<std::string> header;
-    for (const Field& field : record) header.emplace_back(field.text);
+    const std::vector<std::string> header = texts_of(record);
     for (std::size_t part = 0; part < part_count; ++part) {
       const auto index = find_column(header, columns_.names[part]);
       if (!index)

@@ -77,7 +77,7 @@ class RoadWorld::Search {
         turns.emplace_back(static_cast<int>(edge), static_cast<int>(next));
     graph_.build(static_cast<int>(edges.size()), turns.begin(), turns.end());
     for (Graph::ArcIt arc(graph_); arc != lemon::INVALID; ++arc)
-      times_[arc] = edges[static_cast<std::size_t>(graph_.id(graph_.target(arc)))].time_us;
+      times_[arc] = edges[static_cast<std::size_t>(Graph::id(graph_.target(arc)))].time_us;
     forward_ = std::make_unique<Forwards>(graph_, times_);
     turns_taken_.emplace(graph_);
     forward_->predMap(*turns_taken_);
@@ -102,10 +102,10 @@ class RoadWorld::Search {
     way.clear();
     while (!forward_->emptyQueue()) {
       const Graph::Node reached = forward_->processNextNode();
-      const auto edge = static_cast<std::uint32_t>(graph_.id(reached));
+      const auto edge = static_cast<std::uint32_t>(Graph::id(reached));
       if (std::ranges::find(into, edge) == into.end()) continue;
       for (Graph::Node at = reached; at != node(from); at = forward_->predNode(at))
-        way.push_back(static_cast<std::uint32_t>(graph_.id(at)));
+        way.push_back(static_cast<std::uint32_t>(Graph::id(at)));
       std::ranges::reverse(way);
       return;
     }
@@ -121,7 +121,7 @@ class RoadWorld::Search {
     std::ranges::fill(times_us, -1);
     while (open > 0 && !backward_->emptyQueue()) {
       const Graph::Node reached = backward_->processNextNode();
-      const auto edge = static_cast<std::uint32_t>(graph_.id(reached));
+      const auto edge = static_cast<std::uint32_t>(Graph::id(reached));
       for (std::size_t i = 0; i < from.size(); ++i)
         if (from[i].edge == edge) {
           times_us[i] = backward_->dist(reached);

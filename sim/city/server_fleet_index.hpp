@@ -43,7 +43,7 @@ class ServerFleetIndex : public FleetIndex {
   void expect_all_accepted(const char* what);
   void take_tick(const protocol::DecodedTick& tick);
   void take_all_lists();
-  void take_list(std::uint64_t query, const protocol::HeldList& list);
+  void take_list(std::uint64_t query, const protocol::HeldList& held);
   void wait_until(const std::function<bool()>& done, const char* what, std::int64_t timeout_ms);
 
   zmq::context_t& context_;

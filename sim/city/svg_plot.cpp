@@ -53,10 +53,11 @@ class Frame {
            "\" y=\"16\">" + escape_html(title) + "</text>\n";
     for (int i = 0; i * y_step_ <= y_high_ * 1.0001; ++i) {
       const std::string at = format_number(y(i * y_step_), 1);
-      svg += "<path class=\"grid\" d=\"M" + format_number(left, 0) + " " + at + "H" +
-             format_number(width - right, 0) + "\"/><text class=\"end\" x=\"" +
-             format_number(left - 6, 0) + "\" y=\"" + at + "\" dy=\"4\">" +
-             label(i * y_step_, y_step_) + "</text>\n";
+      svg += "<path class=\"grid\" d=\"M" + format_number(left, 0) + " " + at;
+      svg += 'H';
+      svg += format_number(width - right, 0) + "\"/><text class=\"end\" x=\"";
+      svg += format_number(left - 6, 0) + "\" y=\"" + at + "\" dy=\"4\">";
+      svg += label(i * y_step_, y_step_) + "</text>\n";
     }
     const double step = nice_step(x_high_ - x_low_);
     for (double value = std::ceil(x_low_ / step) * step; value <= x_high_; value += step)

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -92,9 +93,16 @@ class SimulateTest(unittest.TestCase):
         watcher = subprocess.Popen([PROGRAM, "subscribe", "riders", *connect, "--format", "csv"],
                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.addCleanup(watcher.stdout.close)
-        self.simulate("--out", out, *SMALL, *connect)
-        line = next(line for line in watcher.stdout if re.match(r"\d+,\d+,\d+,1,\d+,", line))
+        # The stream is there once the simulation is: long enough for the watcher to find it.
+        self.simulate("--out", out, "--drivers", 80, "--rate", 900, "--side-km", 4, "--for", "3h",
+                      "--engine", "cpu", *connect)
+        give_up = threading.Timer(PATIENCE_S, watcher.kill)
+        give_up.start()
+        self.addCleanup(give_up.cancel)
+        line = next((line for line in watcher.stdout
+                     if re.match(r"\d+,\d+,\d+,1,\d+,", line)), None)
         watcher.kill()
+        self.assertIsNotNone(line, "the watcher saw no rider")
         watcher.wait(PATIENCE_S)
         ride, driver = line.split(",")[2], line.split(",")[4]
         rides = (out / "rides.csv").read_text().splitlines()
