@@ -14,6 +14,7 @@
 #include "apps/knn.hpp"
 #include "apps/replay.hpp"
 #include "apps/serve.hpp"
+#include "apps/simulate.hpp"
 #include "apps/subscribe.hpp"
 
 namespace {
@@ -29,6 +30,7 @@ int run(int argument_count, char** arguments) {
       {"knn", starling::apps::add_knn(program)},
       {"replay", starling::apps::add_replay(program)},
       {"serve", starling::apps::add_serve(program)},
+      {"simulate", starling::apps::add_simulate(program)},
       {"subscribe", starling::apps::add_subscribe(program)},
   };
   starling::apps::add_config_file(program);

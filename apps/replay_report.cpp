@@ -33,7 +33,8 @@ void print(const char* label, const std::string& text) {
 ProgressLine::ProgressLine()
     : on_terminal_(isatty(STDERR_FILENO) == 1), due_(std::chrono::steady_clock::now()) {}
 
-void ProgressLine::show(std::string_view what, std::uint64_t done, std::uint64_t total) {
+void ProgressLine::show(std::string_view what, std::uint64_t done, std::uint64_t total,
+                        std::string_view unit) {
   if (!on_terminal_ || std::chrono::steady_clock::now() < due_) return;
   due_ = std::chrono::steady_clock::now() + redraw_interval;
   drawn_ = true;
@@ -44,8 +45,9 @@ void ProgressLine::show(std::string_view what, std::uint64_t done, std::uint64_t
     bar = " [" + std::string(full, '#') + std::string(bar_cells - full, ' ') + "] " +
           std::to_string(static_cast<int>(share * 100)) + " %";
   }
-  std::fprintf(stderr, "\r\033[K%.*s %llu rows%s", static_cast<int>(what.size()), what.data(),
-               static_cast<unsigned long long>(done), bar.c_str());
+  std::fprintf(stderr, "\r\033[K%.*s %llu %.*s%s", static_cast<int>(what.size()), what.data(),
+               static_cast<unsigned long long>(done), static_cast<int>(unit.size()), unit.data(),
+               bar.c_str());
   std::fflush(stderr);
 }
 

@@ -20,7 +20,8 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   /// Draws at most ten times a second. `total` 0: unknown.
-  void show(std::string_view what, std::uint64_t done, std::uint64_t total);
+  void show(std::string_view what, std::uint64_t done, std::uint64_t total,
+            std::string_view unit = "rows");
   void clear();
 
  private:

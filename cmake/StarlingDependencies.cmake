@@ -15,6 +15,7 @@ find_package(hwy REQUIRED)
 find_package(CLI11 REQUIRED)
 pkg_check_modules(zmq REQUIRED IMPORTED_TARGET libzmq)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(lemon REQUIRED IMPORTED_TARGET lemon)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 find_program(STARLING_FLATC flatc REQUIRED)
 

@@ -18,6 +18,7 @@
 
 #include "cpu/affinity.hpp"
 #include "cpu/engine_state.hpp"
+#include "cpu/filtered_grid.hpp"
 #include "cpu/finished_tick.hpp"
 #include "cpu/list_plan.hpp"
 #include "cpu/object_snapshot.hpp"
@@ -62,6 +63,7 @@ class CpuEngine final : public Engine {
                                    : options.threads,
               options.pin_threads),
         finished_(options.space, objects_),
+        filtered_(options.space),
         scratches_(pool_.threads()) {
     if (options.pin_threads && pool_.threads() > 1) engine_thread_.post([] { pin_this_thread(0); });
   }
@@ -71,7 +73,7 @@ class CpuEngine final : public Engine {
 
   EngineBytes bytes_used() const override {
     return {.state = objects_.bytes_used(),
-            .index = finished_.index().bytes_used(),
+            .index = finished_.index().bytes_used() + filtered_.bytes_used(),
             .spare_index = finished_.spare_index().bytes_used()};
   }
 
@@ -165,6 +167,7 @@ class CpuEngine final : public Engine {
   std::vector<QueryRow> queries_;  ///< by slot
   Staging kept_rows_;              ///< of failed ticks that could not apply them
   FinishedTick finished_;          ///< and any thread's to ask
+  FilteredGrid filtered_;          ///< of the tick under way
   SpatialIndex::Scratch index_scratch_;
   std::vector<SearchScratch> scratches_;  ///< by thread
   std::shared_ptr<const ListPlan> plan_ = std::make_shared<ListPlan>();
@@ -235,6 +238,7 @@ void CpuEngine::compute(std::int64_t tau_us, TickResult& result) {
   Stopwatch watch;
   const std::shared_ptr<TickLists> now = lists_pool_.take();
   now->lay_out(next_plan());
+  filtered_.build(*now->plan, objects_, index_scratch_.grid, pool_);
   search_lists(*now, tau_us);
   result.times.search_ms = watch.lap_ms();
   collect_changes(*lists_, now, objects_, pool_, result);
@@ -266,26 +270,39 @@ void CpuEngine::search_lists(TickLists& lists, std::int64_t tau_us) {
   };
   const std::size_t batches = (searches.size() + requests_per_batch - 1) / requests_per_batch;
   pool_.run(batches, [&](std::size_t batch, unsigned thread) {
+    // From the front those that all objects are asked, from the back those of the filtered grid.
     std::array<SearchRequest, requests_per_batch> requests;
+    std::array<std::size_t, requests_per_batch> search_of;
     const std::size_t begin = batch * requests_per_batch;
     const std::size_t count = std::min(requests_per_batch, searches.size() - begin);
     for (std::size_t i = begin; i < begin + count; ++i) {
       if (searches[i].anchor != no_slot) objects_.prefetch_position(searches[i].anchor);
       if (last != nullptr) prefetch(kth_neighbor(i));
     }
-    for (std::size_t i = 0; i < count; ++i) {
-      const PlannedSearch& search = searches[begin + i];
-      requests[i] = request_for(search.filter, search.k, tau_us);
-      requests[i].position = search.position;
-      if (search.anchor != no_slot) ask_around(search.anchor, objects_, requests[i]);
-      if (last != nullptr && last->counts[begin + i] == search.k)
-        requests[i].expected_sq = kth_neighbor(begin + i)->distance_sq;
-      const std::uint64_t first = lists.plan->rooms[begin + i].first;
-      requests[i].neighbors = lists.neighbors.data() + first;
-      requests[i].slots = lists.slots.data() + first;
+    std::size_t among_all = 0;
+    std::size_t among_filtered = count;
+    for (std::size_t i = begin; i < begin + count; ++i) {
+      const PlannedSearch& search = searches[i];
+      const bool is_filtered = filtered_.serves(search.filter.tags);
+      const std::size_t at = is_filtered ? --among_filtered : among_all++;
+      search_of[at] = i;
+      SearchRequest& request = requests[at];
+      request = request_for(search.filter, search.k, tau_us);
+      if (is_filtered) request.tags = {};
+      request.position = search.position;
+      if (search.anchor != no_slot) ask_around(search.anchor, objects_, request);
+      if (last != nullptr && last->counts[i] == search.k)
+        request.expected_sq = kth_neighbor(i)->distance_sq;
+      const std::uint64_t first = lists.plan->rooms[i].first;
+      request.neighbors = lists.neighbors.data() + first;
+      request.slots = lists.slots.data() + first;
     }
-    search(index, objects_, std::span(requests).first(count), scratches_[thread]);
-    for (std::size_t i = 0; i < count; ++i) lists.counts[begin + i] = requests[i].found;
+    const auto all_requests = std::span(requests).first(count);
+    if (among_all > 0) search(index, objects_, all_requests.first(among_all), scratches_[thread]);
+    if (among_filtered < count)
+      search_grid(filtered_.grid(), objects_, all_requests.subspan(among_filtered),
+                  scratches_[thread]);
+    for (std::size_t i = 0; i < count; ++i) lists.counts[search_of[i]] = requests[i].found;
   });
 }
 

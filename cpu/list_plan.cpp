@@ -14,6 +14,19 @@ ListPlan::ListPlan(std::span<const QueryRow> rows, const ObjectSnapshot& objects
   for (const QueryRow& query : rows)
     if (is_alive(query.generation)) add_lists(query, objects, *this, add_search);
   order_by_place(objects, index);
+  find_usual_tags();
+}
+
+// The majority vote of Boyer and Moore (1981): whoever has the majority is left over.
+void ListPlan::find_usual_tags() {
+  std::size_t lead = 0;
+  for (const PlannedSearch& search : searches) {
+    if (lead == 0) usual_tags = search.filter.tags;
+    lead += search.filter.tags == usual_tags ? 1 : std::size_t{0} - 1;
+  }
+  if (usual_tags.is_empty()) return;
+  for (const PlannedSearch& search : searches)
+    if (search.filter.tags == usual_tags) usual_tags_neighbors += search.k;
 }
 
 void ListPlan::order_by_place(const ObjectSnapshot& objects, const SpatialIndex& index) {

@@ -29,6 +29,10 @@ struct ListPlan : ListDirectory {
   std::vector<PlannedSearch> searches;  ///< neighbours in place follow one another
   std::vector<Room> rooms;              ///< by search
   std::uint64_t room = 0;               ///< neighbours of all lists
+  /// The tag filter that most searches have, if one has the majority and is not empty, and how many
+  /// neighbours they ask for.
+  TagFilter usual_tags;
+  std::uint64_t usual_tags_neighbors = 0;
 
   ListPlan() = default;
   /// `rows` is by slot.
@@ -36,6 +40,7 @@ struct ListPlan : ListDirectory {
            const SpatialIndex& index);
 
  private:
+  void find_usual_tags();
   void order_by_place(const ObjectSnapshot& objects, const SpatialIndex& index);
 };
 

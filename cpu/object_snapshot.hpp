@@ -10,6 +10,7 @@
 #include "cpu/cell_grid.hpp"
 #include "cpu/thread_pool.hpp"
 #include "knn/engine.hpp"
+#include "knn/filter.hpp"
 #include "knn/prefetch.hpp"
 
 namespace starling::cpu {
@@ -43,6 +44,10 @@ class ObjectSnapshot {
   /// Holds all live objects, and may be larger: it grows as they move and is drawn anew now and
   /// then.
   const Box& box() const { return box_; }
+
+  /// Becomes a copy that is only good for building an index of: positions alone, in which whoever
+  /// does not pass is dead.
+  void take_passing(const ObjectSnapshot& all, const TagFilter& tags, ThreadPool& pool);
 
   std::uint64_t bytes_used() const;
 

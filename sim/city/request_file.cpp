@@ -1,0 +1,308 @@
+// Columns, bad rows, the plane and the order of time: see request_file.hpp.
+#include "sim/city/request_file.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <numbers>
+#include <utility>
+
+#include "sim/city/random.hpp"
+#include "sim/csv_reader.hpp"
+#include "sim/csv_table.hpp"
+#include "sim/row_parser.hpp"
+#include "sim/time_text.hpp"
+
+namespace starling::sim::city {
+namespace {
+
+constexpr std::int64_t minute_us = 60'000'000;
+/// One in sixty falls on a whole minute anyway; past one in ten, a recorder rounded.
+constexpr std::size_t whole_share_told = 10;
+constexpr double coordinate_max_m = 1e7;  // what a lattice of centimetres holds
+constexpr std::size_t part_count = 5;     // time, then pick-up and drop-off, x before y
+constexpr std::array<const char*, part_count> geographic_names{"time", "pick_lon", "pick_lat",
+                                                               "drop_lon", "drop_lat"};
+constexpr std::array<const char*, part_count> planar_names{"time", "pick_x", "pick_y", "drop_x",
+                                                           "drop_y"};
+/// New York's taxi trips of 2013: no header; where they ended is no column's name.
+constexpr std::array<std::size_t, part_count> new_york_columns{2, 6, 7, 8, 9};
+constexpr std::size_t new_york_width = 17;
+
+struct RequestColumns {
+  std::array<std::string, part_count> names;
+  std::array<std::size_t, part_count> indices{};
+  bool geographic = true;
+  bool has_header = true;
+};
+
+RequestColumns parse_request_columns(const std::string& text) {
+  RequestColumns columns;
+  std::array<bool, 2> may_be{true, true};  // geographic, planar
+  std::size_t given = 0;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view pair = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), pair.size() + 1));
+    const std::size_t equals = std::min(pair.find('='), pair.size());
+    const std::string_view key = pair.substr(0, equals);
+    const auto geographic = std::ranges::find(geographic_names, key);
+    const auto planar = std::ranges::find(planar_names, key);
+    may_be[0] = may_be[0] && geographic != geographic_names.end();
+    may_be[1] = may_be[1] && planar != planar_names.end();
+    if ((!may_be[0] && !may_be[1]) || equals + 1 >= pair.size())
+      throw UsageError("--request-columns: '" + std::string(pair) +
+                       "' is not time=, pick_lon=, pick_lat=, drop_lon=, drop_lat=, or pick_x=, "
+                       "pick_y=, drop_x=, drop_y=, with a column's name or number");
+    const auto part = static_cast<std::size_t>(may_be[0] ? geographic - geographic_names.begin()
+                                                         : planar - planar_names.begin());
+    if (!columns.names[part].empty())
+      throw UsageError("--request-columns: " + std::string(key) + " is given twice");
+    columns.names[part] = pair.substr(equals + 1);
+    ++given;
+  }
+  if (given != part_count)
+    throw UsageError("--request-columns: time, pick-up and drop-off need five columns");
+  columns.geographic = may_be[0];
+  columns.has_header = false;
+  for (std::size_t part = 0; part < part_count; ++part) {
+    const std::string& name = columns.names[part];
+    const auto [end, error] =
+        std::from_chars(name.data(), name.data() + name.size(), columns.indices[part]);
+    if (error != std::errc() || end != name.data() + name.size() || columns.indices[part] == 0)
+      columns.has_header = true;
+    --columns.indices[part];
+  }
+  return columns;
+}
+
+std::vector<std::string> texts_of(const std::vector<Field>& record) {
+  std::vector<std::string> texts;
+  texts.reserve(record.size());
+  for (const Field& field : record) texts.emplace_back(field.text);
+  return texts;
+}
+
+/// By the first record: New York's trips, or a header with the names that columns have here.
+std::optional<RequestColumns> recognise(const std::vector<Field>& record) {
+  RequestColumns columns;
+  if (record.size() >= new_york_width && parse_time_us(record[2].text, {}) &&
+      parse_time_us(record[3].text, {}) && parse_number(record[6].text) &&
+      parse_number(record[9].text)) {
+    columns.indices = new_york_columns;
+    columns.has_header = false;
+    return columns;
+  }
+  const std::vector<std::string> header = texts_of(record);
+  for (const auto& names : {geographic_names, planar_names}) {
+    columns.geographic = names == geographic_names;
+    std::ranges::copy(names, columns.names.begin());
+    if (!find_column(header, "time") && find_column(header, "time_us"))
+      columns.names[0] = "time_us";
+    if (std::ranges::all_of(columns.names, [&](const std::string& name) {
+          return find_column(header, name).has_value();
+        }))
+      return columns;
+  }
+  return std::nullopt;
+}
+
+struct RawRequest {
+  std::int64_t time_us = 0;
+  Point pickup;
+  Point dropoff;
+};
+
+class RequestReader {
+ public:
+  explicit RequestReader(const RequestFileOptions& options) : options_(options) {}
+
+  Demand read() {
+    read_rows();
+    choose_plane();
+    for (const RawRequest& row : rows_) place(row);
+    rows_.clear();
+    finish();
+    return std::move(demand_);
+  }
+
+ private:
+  void read_rows() {
+    TextInput input(options_.path);
+    CsvReader reader(input);
+    std::vector<Field> record;
+    bool has_record = reader.next(record);
+    if (!has_record)
+      throw TraceError(options_.path, 1, 1, "the file is empty; requests are needed");
+    find_columns(record);
+    if (columns_.has_header) has_record = reader.next(record);
+    for (; has_record; has_record = reader.next(record)) read_row(record);
+  }
+
+  void find_columns(const std::vector<Field>& record) {
+    if (options_.columns.empty()) {
+      const auto recognised = recognise(record);
+      if (!recognised)
+        throw TraceError(
+            options_.path, 1, 1,
+            "these are neither New York's taxi trips nor columns named time, pick_lon, "
+            "pick_lat, drop_lon, drop_lat; say which they are with --request-columns");
+      columns_ = *recognised;
+    } else {
+      columns_ = parse_request_columns(options_.columns);
+    }
+    if (!columns_.has_header) return;
+    const std::vector<std::string> header = texts_of(record);
+    for (std::size_t part = 0; part < part_count; ++part) {
+      const auto index = find_column(header, columns_.names[part]);
+      if (!index)
+        throw TraceError(options_.path, record.front().line, 1,
+                         "there is no column '" + columns_.names[part] + "'");
+      columns_.indices[part] = *index;
+    }
+  }
+
+  void read_row(const std::vector<Field>& record) {
+    std::array<double, part_count> numbers{};
+    std::optional<std::int64_t> time_us;
+    bool is_good = true;
+    for (std::size_t part = 0; part < part_count && is_good; ++part) {
+      if (columns_.indices[part] >= record.size()) {
+        is_good = false;
+        break;
+      }
+      const std::string_view text = trim(record[columns_.indices[part]].text);
+      if (part == 0) {
+        const TimeRules rules{.unit = columns_.names[0] == "time_us" ? TimeUnit::microseconds
+                                                                     : TimeUnit::by_magnitude};
+        time_us = parse_time_us(text, rules);
+        is_good = time_us.has_value();
+      } else {
+        const auto number = parse_number(text);
+        is_good = number.has_value() && std::isfinite(*number);
+        if (is_good) numbers[part] = *number;
+      }
+    }
+    if (!is_good) {
+      ++demand_[BadRow::unparsable];
+      return;
+    }
+    const RawRequest row{*time_us, {numbers[1], numbers[2]}, {numbers[3], numbers[4]}};
+    if (columns_.geographic && (row.pickup == Point{} || row.dropoff == Point{})) {
+      ++demand_[BadRow::null_island];
+      return;
+    }
+    if (!is_on_earth(row.pickup) || !is_on_earth(row.dropoff)) {
+      ++demand_[BadRow::outside_area];
+      return;
+    }
+    if (row.pickup == row.dropoff) {
+      ++demand_[BadRow::zero_length];
+      return;
+    }
+    rows_.push_back(row);
+  }
+
+  bool is_on_earth(Point point) const {
+    const Point most =
+        columns_.geographic ? Point{180, 90} : Point{coordinate_max_m, coordinate_max_m};
+    return std::abs(point.x_m) <= most.x_m && std::abs(point.y_m) <= most.y_m;
+  }
+
+  static double median(std::vector<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::ranges::nth_element(values, middle);
+    return *middle;
+  }
+
+  // Metres in a degree at a latitude, of the WGS84 ellipsoid to a few decimetres in a degree
+  // (NIMA TR8350.2's series).
+  void choose_plane() {
+    if (rows_.empty()) return;
+    std::vector<double> x;
+    std::vector<double> y;
+    for (const RawRequest& row : rows_) {
+      x.push_back(row.pickup.x_m);
+      y.push_back(row.pickup.y_m);
+    }
+    const Point middle{median(std::move(x)), median(std::move(y))};
+    double half_x = options_.area_km * 1000;
+    double half_y = half_x;
+    if (columns_.geographic) {
+      origin_ = middle;
+      const double angle = middle.y_m * std::numbers::pi / 180;
+      unit_x_m_ =
+          111412.84 * std::cos(angle) - 93.5 * std::cos(3 * angle) + 0.118 * std::cos(5 * angle);
+      unit_y_m_ = 111132.92 - 559.82 * std::cos(2 * angle) + 1.175 * std::cos(4 * angle);
+      half_x /= unit_x_m_;
+      half_y /= unit_y_m_;
+    }
+    allowed_ = {{middle.x_m - half_x, middle.y_m - half_y},
+                {middle.x_m + half_x, middle.y_m + half_y}};
+    if (options_.area)
+      allowed_ = {{(*options_.area)[0], (*options_.area)[1]},
+                  {(*options_.area)[2], (*options_.area)[3]}};
+  }
+
+  void place(const RawRequest& row) {
+    if (!allowed_.contains(row.pickup) || !allowed_.contains(row.dropoff)) {
+      ++demand_[BadRow::outside_area];
+      return;
+    }
+    const auto to_plane = [&](Point point) -> Point {
+      return {(point.x_m - origin_.x_m) * unit_x_m_, (point.y_m - origin_.y_m) * unit_y_m_};
+    };
+    demand_.requests.push_back({row.time_us, to_plane(row.pickup), to_plane(row.dropoff)});
+  }
+
+  void finish() {
+    std::vector<Request>& requests = demand_.requests;
+    if (requests.empty())
+      throw TraceError(options_.path + ": there is no request that makes sense");
+    const auto is_whole = [](const Request& request) { return request.time_us % minute_us == 0; };
+    const auto whole = static_cast<std::size_t>(std::ranges::count_if(requests, is_whole));
+    if (whole * whole_share_told > requests.size()) {
+      demand_.spread_us = minute_us;
+      for (std::size_t i = 0; i < requests.size(); ++i)
+        if (is_whole(requests[i]))
+          requests[i].time_us += static_cast<std::int64_t>(
+              Random(options_.seed, Draw::spreading, i).below(std::uint64_t{minute_us}));
+    }
+    std::ranges::stable_sort(requests, {}, &Request::time_us);
+    // From the full minute before the first.
+    std::int64_t into_minute_us = requests.front().time_us % minute_us;
+    if (into_minute_us < 0) into_minute_us += minute_us;
+    demand_.start_us = requests.front().time_us - into_minute_us;
+    demand_.end_us = requests.back().time_us + 1;
+    if (options_.length_us < demand_.end_us - demand_.start_us) {
+      demand_.end_us = demand_.start_us + options_.length_us;
+      const auto first_late =
+          std::ranges::lower_bound(requests, demand_.end_us, {}, &Request::time_us);
+      demand_.outside_time = static_cast<std::uint64_t>(requests.end() - first_late);
+      requests.erase(first_late, requests.end());
+    }
+    for (const Request& request : requests) {
+      demand_.area.add(request.pickup);
+      demand_.area.add(request.dropoff);
+    }
+    demand_.is_geographic = columns_.geographic;
+    demand_.source = std::filesystem::path(options_.path).filename().string();
+  }
+
+  const RequestFileOptions& options_;
+  RequestColumns columns_;
+  std::vector<RawRequest> rows_;
+  Area allowed_;
+  Point origin_;
+  double unit_x_m_ = 1;
+  double unit_y_m_ = 1;
+  Demand demand_;
+};
+
+}  // namespace
+
+Demand read_request_file(const RequestFileOptions& options) {
+  return RequestReader(options).read();
+}
+
+}  // namespace starling::sim::city

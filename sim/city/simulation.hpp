@@ -1,0 +1,116 @@
+// The simulation: riders ask, drivers move, the engine answers who is near, a policy offers. Time
+// goes in periods; what happens between two of them (requests, arrivals, patience) keeps its own
+// microsecond. Everything follows from the seed and the demand; nothing from clocks or threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "sim/city/demand.hpp"
+#include "sim/city/dispatch_policy.hpp"
+#include "sim/city/fleet.hpp"
+#include "sim/city/fleet_index.hpp"
+#include "sim/city/period.hpp"
+#include "sim/city/ride.hpp"
+#include "sim/city/world.hpp"
+
+namespace starling::sim::city {
+
+struct SimulationOptions {
+  std::uint64_t seed = 1;
+  std::uint32_t drivers = 1000;
+  Idling idling = Idling::cruise;
+  std::int64_t period_us = 2'000'000;
+  std::uint32_t k = 16;
+  std::uint32_t k_max = 1024;  ///< lists are not widened beyond
+  std::int64_t patience_us = 300'000'000;
+  std::int64_t answer_us = 0;  ///< from an offer to the driver's answer
+  double decline_per_km =
+      0.05;  ///< a driver declines with this probability for each km to the rider
+};
+
+/// What a period told the engine, for the trace of the movement.
+struct DriverChange {
+  DriverIndex driver = none;
+  Point at;
+  std::uint32_t tags = 0;
+};
+using MovementHandler = std::function<void(std::int64_t tau_us, std::span<const DriverChange>)>;
+
+class Simulation {
+ public:
+  /// What is referred to must outlive the simulation.
+  Simulation(const SimulationOptions& options, const World& world, const Demand& demand,
+             FleetIndex& index, DispatchPolicy& policy);
+
+  void on_movement(MovementHandler handler) { movement_handler_ = std::move(handler); }
+
+  /// One period; false once every ride has ended. Throws std::logic_error if the simulation breaks
+  /// its own rules, std::runtime_error as the index does.
+  bool step();
+
+  /// How long it takes the drivers of a list to a rider, as of the period under way.
+  void find_pickup_times(RideIndex ride, std::span<const Candidate> list,
+                         std::span<std::int64_t> times_us) const;
+
+  std::span<const Ride> rides() const { return rides_; }
+  const Fleet& fleet() const { return fleet_; }
+  std::span<const PeriodRecord> periods() const { return periods_; }
+  std::span<const PeriodTimes> times() const { return times_; }
+
+ private:
+  struct Waiting {
+    RideIndex ride = none;
+    std::uint32_t k = 0;
+  };
+  struct PendingOffer {
+    Offer offer;
+    std::int64_t answer_us = 0;
+  };
+
+  void take_arrivals();
+  void take_due_answers();
+  void admit_requests();
+  void let_riders_give_up();
+  void tell_index();
+  DispatchDecision decide();
+  std::vector<WaitingRider> waiting_riders() const;
+  void widen(std::span<const RideIndex> rides, std::uint32_t factor);
+  void make_offers(std::span<const Offer> offers);
+  void answer(const Offer& offer);
+  void end_ride(Ride& ride, RideState state, std::int64_t time_us);
+  void leave_queue();
+  void finish_period();
+
+  SimulationOptions options_;
+  const World& world_;
+  const Demand& demand_;
+  FleetIndex& index_;
+  DispatchPolicy& policy_;
+  MovementHandler movement_handler_;
+
+  std::vector<Ride> rides_;  ///< by request
+  Fleet fleet_;
+  std::int64_t now_us_ = 0;
+  std::size_t requests_admitted_ = 0;
+  std::size_t active_rides_ = 0;
+  std::vector<Waiting> waiting_;  ///< waiting or offered, in the order of their requests
+  std::vector<PendingOffer> pending_offers_;
+  std::vector<PeriodRecord> periods_;
+  std::vector<PeriodTimes> times_;
+  PeriodRecord period_;
+  PeriodTimes period_times_;
+
+  std::vector<Arrival> arrivals_;
+  std::vector<DriverPosition> positions_;
+  std::vector<DriverTags> tags_;
+  std::vector<DriverChange> changes_;
+  std::vector<RiderQuery> riders_to_put_;
+  std::vector<RideIndex> riders_gone_;
+};
+
+}  // namespace starling::sim::city

@@ -1,0 +1,288 @@
+// SUMO's network files, through expat. Junctions stand behind the edges that name them, so all is
+// collected first and joined at the end.
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include <expat.h>
+
+#include "sim/city/road_network.hpp"
+#include "sim/row_parser.hpp"
+#include "sim/text_input.hpp"
+#include "sim/trace.hpp"
+
+namespace starling::sim::city {
+namespace {
+
+// What a lattice of centimetres holds, and speeds that a way's time can be told of.
+constexpr double coordinate_max_m = 1e7;
+constexpr double speed_min_mps = 0.1;
+constexpr double speed_max_mps = 1000;
+
+bool has_word(std::string_view words, std::string_view word) {
+  while (!words.empty()) {
+    const std::string_view first = words.substr(0, words.find(' '));
+    if (first == word) return true;
+    words.remove_prefix(std::min(words.size(), first.size() + 1));
+  }
+  return false;
+}
+
+/// SUMO writes what a lane allows, or else what it does not.
+bool is_for_taxis(std::string_view allowed, std::string_view forbidden) {
+  for (const char* const kind : {"taxi", "passenger", "all"}) {
+    if (!allowed.empty() && has_word(allowed, kind)) return true;
+    if (allowed.empty() && has_word(forbidden, kind)) return false;
+  }
+  return allowed.empty();
+}
+
+class NetworkParser {
+ public:
+  explicit NetworkParser(const std::string& path)
+      : path_(path), parser_(XML_ParserCreate(nullptr)) {
+    if (!parser_) throw std::bad_alloc();
+    XML_SetUserData(parser_.get(), this);
+    XML_SetElementHandler(parser_.get(), on_start, on_end);
+  }
+
+  void parse(std::string_view chunk, bool last) {
+    if (XML_Parse(parser_.get(), chunk.data(), static_cast<int>(chunk.size()), last) ==
+        XML_STATUS_OK)
+      return;
+    if (thrown_) std::rethrow_exception(thrown_);
+    fail(std::string("the XML is damaged: ") + XML_ErrorString(XML_GetErrorCode(parser_.get())));
+  }
+
+  RoadNetwork finish() {
+    RoadNetwork network{.name = path_, .edges = {}, .successors = {}};
+    for (RawEdge& raw : edges_) network.edges.push_back(finish_edge(raw));
+    if (network.edges.empty())
+      throw TraceError(path_ + ": the network has no edge that a taxi may use");
+    network.successors.resize(network.edges.size());
+    if (connections_.empty()) {
+      connect_at_junctions(network);
+    } else {
+      for (const Connection& connection : connections_)
+        connect(network, connection.from, connection.to);
+    }
+    for (auto& successors : network.successors) {
+      std::ranges::sort(successors);
+      const auto repeated = std::ranges::unique(successors);
+      successors.erase(repeated.begin(), repeated.end());
+    }
+    return network;
+  }
+
+ private:
+  struct Free {
+    void operator()(XML_Parser parser) const { XML_ParserFree(parser); }
+  };
+  struct RawEdge {
+    std::string id;
+    std::string from;
+    std::string to;
+    std::vector<Point> shape;
+    double speed_mps = 0;
+    double length_m = 0;
+    bool has_lane = false;
+    std::uint64_t line = 0;
+  };
+  struct Connection {
+    std::uint32_t from = 0;
+    std::uint32_t to = 0;
+  };
+
+  class Attributes {
+   public:
+    explicit Attributes(const XML_Char** attributes) : attributes_(attributes) {}
+    std::string_view operator[](std::string_view key) const {
+      for (const XML_Char** at = attributes_; *at != nullptr; at += 2)
+        if (key == at[0]) return at[1];
+      return {};
+    }
+
+   private:
+    const XML_Char** attributes_;
+  };
+
+  // expat is C: an exception must not pass through it.
+  static void on_start(void* self, const XML_Char* name, const XML_Char** attributes) {
+    auto& parser = *static_cast<NetworkParser*>(self);
+    try {
+      if (!parser.thrown_) parser.start(name, Attributes(attributes));
+    } catch (...) {
+      parser.thrown_ = std::current_exception();
+      XML_StopParser(parser.parser_.get(), XML_FALSE);
+    }
+  }
+
+  static void on_end(void* self, const XML_Char* name) {
+    auto& parser = *static_cast<NetworkParser*>(self);
+    if (std::string_view(name) == "edge") parser.end_edge();
+  }
+
+  void start(std::string_view name, const Attributes& attributes) {
+    if (!has_root_) {
+      if (name != "net")
+        fail("a SUMO network begins with <net>, this with <" + std::string(name) + ">");
+      has_root_ = true;
+    }
+    if (name == "edge") return start_edge(attributes);
+    if (name == "lane" && in_edge_) return add_lane(attributes);
+    if (name == "junction") return add_junction(attributes);
+    if (name == "connection") return add_connection(attributes);
+  }
+
+  void start_edge(const Attributes& attributes) {
+    // Internal ones lie within a junction, the others belong to pedestrians.
+    in_edge_ = attributes["function"].empty() || attributes["function"] == "normal";
+    if (!in_edge_) return;
+    edge_ = {};
+    edge_.id = attributes["id"];
+    edge_.from = attributes["from"];
+    edge_.to = attributes["to"];
+    edge_.line = line();
+    if (edge_.id.empty()) fail("an edge without id");
+    if (edge_.from.empty() || edge_.to.empty())
+      fail("edge '" + edge_.id + "' does not say from where to where");
+    edge_.shape = parse_shape(attributes["shape"]);
+    lanes_ = 0;
+  }
+
+  void add_lane(const Attributes& attributes) {
+    ++lanes_;
+    const auto speed = parse_number(attributes["speed"]);
+    const auto length = parse_number(attributes["length"]);
+    if (!speed || !(*speed > 0))
+      fail("edge '" + edge_.id + "' has a lane without a positive speed");
+    if (*speed < speed_min_mps || *speed > speed_max_mps)
+      fail("edge '" + edge_.id + "' has a lane with a speed outside 0.1 to 1000 m/s");
+    if (!length || !(*length > 0) || *length > coordinate_max_m)
+      fail("edge '" + edge_.id + "' has a lane without a positive length");
+    if (!is_for_taxis(attributes["allow"], attributes["disallow"])) return;
+    edge_.has_lane = true;
+    edge_.speed_mps = std::max(edge_.speed_mps, *speed);
+    edge_.length_m = std::max(edge_.length_m, *length);
+  }
+
+  void end_edge() {
+    if (!in_edge_) return;
+    in_edge_ = false;
+    if (lanes_ == 0) fail("edge '" + edge_.id + "' has no lane");
+    if (!edge_.has_lane) {
+      unused_.emplace(edge_.id);
+      return;
+    }
+    if (!by_id_.emplace(edge_.id, static_cast<std::uint32_t>(edges_.size())).second)
+      fail("edge '" + edge_.id + "' stands there twice");
+    edges_.push_back(std::move(edge_));
+  }
+
+  void add_junction(const Attributes& attributes) {
+    const auto x = parse_number(attributes["x"]);
+    const auto y = parse_number(attributes["y"]);
+    if (!is_position(x, y))
+      fail("junction '" + std::string(attributes["id"]) + "' has no position");
+    junctions_.emplace(attributes["id"], Point{*x, *y});
+  }
+
+  void add_connection(const Attributes& attributes) {
+    const std::string from(attributes["from"]);
+    const std::string to(attributes["to"]);
+    if (from.starts_with(':') || to.starts_with(':')) return;  // within a junction
+    for (const std::string* const id : {&from, &to})
+      if (!by_id_.contains(*id) && !unused_.contains(*id))
+        fail("a connection names edge '" + *id + "', which is not there");
+    if (unused_.contains(from) || unused_.contains(to)) return;
+    connections_.push_back({by_id_.at(from), by_id_.at(to)});
+  }
+
+  static bool is_position(const std::optional<double>& x, const std::optional<double>& y) {
+    return x && y && std::abs(*x) <= coordinate_max_m && std::abs(*y) <= coordinate_max_m;
+  }
+
+  std::vector<Point> parse_shape(std::string_view text) const {
+    std::vector<Point> shape;
+    while (!text.empty()) {
+      const std::string_view pair = text.substr(0, text.find(' '));
+      text.remove_prefix(std::min(text.size(), pair.size() + 1));
+      if (pair.empty()) continue;
+      const std::size_t comma = std::min(pair.find(','), pair.size());
+      std::string_view rest = pair.substr(std::min(comma + 1, pair.size()));
+      const auto x = parse_number(pair.substr(0, comma));
+      const auto y = parse_number(rest.substr(0, rest.find(',')));  // a z may follow
+      if (!is_position(x, y)) fail("edge '" + edge_.id + "' has a shape that is no list of x,y");
+      shape.push_back({*x, *y});
+    }
+    return shape;
+  }
+
+  RoadEdge finish_edge(RawEdge& raw) const {
+    for (const std::string* const junction : {&raw.from, &raw.to})
+      if (!junctions_.contains(*junction))
+        throw TraceError(
+            path_, raw.line, 1,
+            "edge '" + raw.id + "' names junction '" + *junction + "', which is not there");
+    if (raw.shape.size() < 2) raw.shape = {junctions_.at(raw.from), junctions_.at(raw.to)};
+    return {raw.id, std::move(raw.shape), raw.speed_mps, raw.length_m};
+  }
+
+  void connect(RoadNetwork& network, std::uint32_t from, std::uint32_t to) const {
+    if (edges_[from].to != edges_[to].from)
+      throw TraceError(path_ + ": a connection leads from edge '" + edges_[from].id +
+                       "' to edge '" + edges_[to].id + "', which begins elsewhere");
+    network.successors[from].push_back(to);
+  }
+
+  void connect_at_junctions(RoadNetwork& network) const {
+    std::unordered_map<std::string, std::vector<std::uint32_t>> leaving;
+    for (std::uint32_t edge = 0; edge < edges_.size(); ++edge)
+      leaving[edges_[edge].from].push_back(edge);
+    for (std::uint32_t edge = 0; edge < edges_.size(); ++edge)
+      for (const std::uint32_t next : leaving[edges_[edge].to])
+        network.successors[edge].push_back(next);
+  }
+
+  std::uint64_t line() const { return XML_GetCurrentLineNumber(parser_.get()); }
+  [[noreturn]] void fail(const std::string& sentence) const {
+    throw TraceError(path_, line(), XML_GetCurrentColumnNumber(parser_.get()) + 1, sentence);
+  }
+
+  const std::string& path_;
+  std::unique_ptr<std::remove_pointer_t<XML_Parser>, Free> parser_;
+  std::exception_ptr thrown_;
+  bool has_root_ = false;
+  bool in_edge_ = false;
+  RawEdge edge_;
+  int lanes_ = 0;
+  std::vector<RawEdge> edges_;
+  std::unordered_map<std::string, std::uint32_t> by_id_;
+  std::unordered_map<std::string, Point> junctions_;
+  std::unordered_set<std::string> unused_;  ///< edges that no taxi may use
+  std::vector<Connection> connections_;
+};
+
+}  // namespace
+
+RoadNetwork read_sumo_network(const std::string& path) {
+  TextInput input(path);
+  NetworkParser parser(path);
+  std::vector<char> chunk(read_bytes);
+  for (bool last = false; !last;) {
+    const std::size_t bytes = input.read(chunk);
+    last = bytes < chunk.size();
+    parser.parse({chunk.data(), bytes}, last);
+  }
+  return parser.finish();
+}
+
+}  // namespace starling::sim::city

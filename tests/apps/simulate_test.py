@@ -1,0 +1,219 @@
+"""`starling simulate` as a program: the same bytes whoever answers, wrong usage in one sentence, a
+full disk, the trace, the comparison, and the report as a browser shows it. Run by ctest with the
+program's path as the only argument."""
+
+import json
+import os
+import pathlib
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+PROGRAM = sys.argv.pop()
+PATIENCE_S = 120  # how long anything may take before its test fails
+SMALL = ["--drivers", "80", "--rate", "900", "--side-km", "4", "--for", "10m", "--engine", "cpu"]
+SAME_FILES = ["rides.csv", "periods.csv", "summary.json", "report.html"]
+ALL_FILES = sorted(SAME_FILES + ["timings.csv", "timings.json"])
+
+
+def limit_file_size(size):
+    """For a child: a file may not grow further, as on a full disk."""
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    return limit
+
+
+class SimulateTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def simulate(self, *arguments, status=0, **options):
+        done = subprocess.run([PROGRAM, "simulate", *map(str, arguments)], capture_output=True,
+                              text=True, timeout=PATIENCE_S, **options)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def run_into(self, name, *arguments, **options):
+        out = self.folder / name
+        self.simulate("--out", out, *SMALL, *arguments, **options)
+        return out
+
+    def texts(self, out):
+        return {name: (out / name).read_text() for name in SAME_FILES}
+
+    def serve(self):
+        endpoints = self.folder / "endpoints.json"
+        server = subprocess.Popen(
+            [PROGRAM, "serve", "--tick", "manual", "--commands", "tcp://127.0.0.1:*", "--results",
+             "tcp://127.0.0.1:*", "--http", "127.0.0.1:0", "--endpoints-file", str(endpoints),
+             "--log-level", "error"], stderr=subprocess.DEVNULL)
+
+        def end():
+            server.kill()
+            server.wait(PATIENCE_S)
+            endpoints.unlink()
+        self.addCleanup(end)
+        deadline = time.monotonic() + PATIENCE_S
+        while not endpoints.exists():
+            self.assertIsNone(server.poll(), "the server ended")
+            self.assertLess(time.monotonic(), deadline, "the server does not start")
+            time.sleep(0.01)
+        found = json.loads(endpoints.read_text())
+        return ["--connect", found["commands"], "--results", found["results"]]
+
+    def test_one_and_two_threads_and_a_server_give_the_same_bytes(self):
+        for policy in ["nearest", "batch"]:
+            first = self.texts(self.run_into("one", "--policy", policy, "--threads", 1))
+            self.assertEqual(
+                self.texts(self.run_into("two", "--policy", policy, "--threads", 2)), first)
+        self.assertEqual(self.texts(self.run_into("served", "--policy", "batch", *self.serve())),
+                         first)
+        self.assertNotEqual(self.texts(self.run_into("other", "--policy", policy, "--seed", 2)),
+                            first)
+
+    def test_a_server_of_others_is_refused(self):
+        connect = self.serve()
+        self.run_into("first", *connect)
+        done = self.simulate("--out", self.folder / "again", *SMALL, *connect, status=1)
+        self.assertRegex(done.stderr, r"^starling: .*\n$")
+
+    def test_whoever_subscribes_sees_the_riders(self):
+        connect = self.serve()
+        out = self.folder / "watched"
+        watcher = subprocess.Popen([PROGRAM, "subscribe", "riders", *connect, "--format", "csv"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.addCleanup(watcher.stdout.close)
+        # The stream is there once the simulation is: long enough for the watcher to find it.
+        self.simulate("--out", out, "--drivers", 80, "--rate", 900, "--side-km", 4, "--for", "3h",
+                      "--engine", "cpu", *connect)
+        give_up = threading.Timer(PATIENCE_S, watcher.kill)
+        give_up.start()
+        self.addCleanup(give_up.cancel)
+        line = next((line for line in watcher.stdout
+                     if re.match(r"\d+,\d+,\d+,1,\d+,", line)), None)
+        watcher.kill()
+        self.assertIsNotNone(line, "the watcher saw no rider")
+        watcher.wait(PATIENCE_S)
+        ride, driver = line.split(",")[2], line.split(",")[4]
+        rides = (out / "rides.csv").read_text().splitlines()
+        self.assertTrue(rides[int(ride)].startswith(ride + ","))
+        self.assertLessEqual(int(driver), 80)
+
+    def test_every_file_is_there_and_nothing_else(self):
+        out = self.run_into("run")
+        self.assertEqual(sorted(os.listdir(out)), ALL_FILES)
+        summary = json.loads((out / "summary.json").read_text())
+        results = summary["results"]
+        rides = (out / "rides.csv").read_text().splitlines()[1:]
+        self.assertEqual(len(rides), results["requests"])
+        states = [ride.split(",")[2] for ride in rides]
+        self.assertEqual(states.count("dropped_off"), results["served"])
+        self.assertEqual(states.count("gave_up"), results["cancelled"])
+        self.assertEqual(set(states) - {"dropped_off", "gave_up"}, set())
+        timings = json.loads((out / "timings.json").read_text())
+        self.assertAlmostEqual(sum(timings[part + "_share"] for part in
+                                   ["engine", "dispatch", "movement", "other"]), 1, places=2)
+
+    def test_a_full_disk_leaves_the_old_run(self):
+        out = self.run_into("run")
+        before = {name: (out / name).read_text() for name in ALL_FILES}
+        done = self.simulate("--out", out, *SMALL, "--seed", 5, status=1,
+                             preexec_fn=limit_file_size(20_000))
+        self.assertRegex(done.stderr, r"^starling: .*rides\.csv cannot be .*: File too large\n$")
+        self.assertEqual({name: (out / name).read_text() for name in ALL_FILES}, before)
+        self.assertEqual(sorted(os.listdir(out)), ALL_FILES)
+
+    def test_the_trace_is_one_that_replay_reads(self):
+        trace = self.folder / "movement.csv.gz"
+        self.run_into("run", "--trace-out", trace)
+        lists = self.folder / "lists.csv"
+        done = subprocess.run([PROGRAM, "replay", trace, "--tick", "2s", "--k", "3", "--out", lists],
+                              capture_output=True, text=True, timeout=PATIENCE_S)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"objects +80\n")
+        self.assertRegex(done.stderr, r"skipped +0\n")
+        self.assertGreater(lists.stat().st_size, 100_000)
+
+    def test_roads_and_pick_up_times(self):
+        grid = self.run_into("grid", "--world", "grid", "--block-m", 250, "--policy", "batch-time")
+        results = json.loads((grid / "summary.json").read_text())["results"]
+        self.assertGreater(results["served"], 50)
+        self.assertEqual(results["periods_uncertain"], 0)
+
+    def test_two_runs_side_by_side(self):
+        a = self.run_into("a", "--policy", "nearest", "--period", "10s")
+        b = self.run_into("b", "--policy", "batch", "--period", "10s")
+        done = self.simulate("--compare", a, b, "--out", self.folder / "both")
+        self.assertRegex(done.stdout, r"policy +nearest +batch\n")
+        self.assertRegex(done.stdout, r"wait_mean_s +[\d.]+ +[\d.]+ +[+-][\d.]+ \([+-][\d.]+ %\)")
+        page = (self.folder / "both" / "compare.html").read_text()
+        self.assertEqual(page.count("<svg"), 16)
+        done = self.simulate("--compare", a, self.folder, status=1)
+        self.assertRegex(done.stderr, r"^starling: .*summary\.json.*\n$")
+
+    def test_wrong_usage_is_one_sentence(self):
+        out = ["--out", self.folder / "x"]
+        net = self.folder / "half.net.xml"
+        net.write_text("<net><edge id='e' from='a' to='b'><lane speed='1' length='1'/></edge></net>")
+        for arguments, status, sentence in [
+            ([], 2, "--out: a folder is needed"),
+            ([*out, "--period", "soon"], 2, "--period: 'soon' is not a positive duration"),
+            ([*out, "--patience", "0s"], 2, "--patience: '0s' is not"),
+            ([*out, "--answer-time", "-1s"], 2, "--answer-time: '-1s' is not"),
+            ([*out, "--k", "20", "--k-max", "10"], 2, "--k-max: lists cannot be widened"),
+            ([*out, "--policy", "best"], 2, "--policy"),
+            ([*out, "--drivers", "0"], 2, "--drivers"),
+            ([*out, "--idle", "sleep"], 2, "--idle"),
+            ([*out, "--area", "1,2,3"], 2, "--area speaks of --requests"),
+            ([*out, "--requests", "nowhere.csv", "--area", "1,2,3"], 2, "--area: '1,2,3' is not"),
+            ([*out, "--requests", "nowhere.csv"], 1, "nowhere.csv"),
+            ([*out, "--requests", PROGRAM], 1, "--request-columns"),
+            ([*out, "--world", "nowhere.net.xml"], 1, "nowhere.net.xml"),
+            ([*out, "--world", net], 1, "edge 'e' names junction 'a', which is not there"),
+            ([*out, "--world", "grid", "--largest-part"], 2, "--largest-part speaks of"),
+            ([*out, "--world", "grid", "--side-km", "900", "--block-m", "20"], 2, "--block-m: "),
+            (["--out", "/dev/null/x"], 1, "--out: /dev/null/x cannot be made a folder"),
+            (["--compare", "a"], 2, "--compare"),
+            ([*out, "--rate", "1e9"], 2, "--rate: that makes more than 100 million"),
+            ([*out, "--period", "1us", "--for", "10m"], 2, "--period: the requests span"),
+            ([*out, "--connect", "tcp://127.0.0.1:1", "--connect-timeout", "100ms"], 1, "starling: "),
+        ]:
+            with self.subTest(arguments=arguments):
+                done = self.simulate(*arguments, status=status)
+                self.assertIn(sentence, done.stderr)
+
+    def test_the_report_shows_its_plots_and_fetches_nothing(self):
+        out = self.folder / "run"
+        self.simulate("--out", out, "--drivers", 20, "--rate", 900, "--side-km", 4, "--for", "10m",
+                      "--engine", "cpu")
+        report = out / "report.html"
+        text = report.read_text()
+        self.assertNotRegex(text, r"https?://|<script|<link|<img|<iframe|@import|url\(")
+        browser = shutil.which("chromium") or shutil.which("google-chrome")
+        if browser is None:
+            self.skipTest("no chromium here to open the report in")
+        shown = subprocess.run(
+            [browser, "--headless", "--no-sandbox", "--disable-gpu",
+             f"--user-data-dir={self.folder}/browser", "--dump-dom", f"file://{report}"],
+            capture_output=True, text=True, timeout=PATIENCE_S).stdout
+        for title in ["Wait until pick-up", "Pick-up distance", "Service rate", "Utilisation",
+                      "Riders who wait", "Unmet demand"]:
+            self.assertIn(f'aria-label="{title}', shown)
+        self.assertEqual(shown.count("<svg"), 8)
+        self.assertGreaterEqual(shown.count('<path class="line"'), 7)
+        self.assertGreater(shown.count('<rect class="bar"'), 5)
+        self.assertGreater(shown.count('<rect class="unmet"'), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
