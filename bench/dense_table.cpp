@@ -204,7 +204,7 @@ std::string dense_figures_help() {
       "            the shape; queries \"graph\": every row of its own\n"
       "  of        the paper's table or figure that has the shape\n"
       "  then what was published, named after its hardware; '-': not given, drawn only, or not of\n"
-      "            this size. In `issue`: the best library measured on one H200, and two targets\n"
+      "            this size. In `libraries`: the best library measured on one H200, and two targets\n"
       "  NAME      the paper's method: the device's time, by its own clock, corpus and lists "
       "there;\n"
       "            '-': there is no device, or this engine does not have the method\n"

@@ -52,6 +52,8 @@ class DeviceSearcher final : public VectorSearcher {
   void merge_async(SharedLists& lists, std::uint32_t share, std::uint32_t k, std::uint32_t devices);
   /// False once all that was enqueued is done. Throws what the device says.
   bool is_busy() const { return stream_.is_busy(); }
+  /// Waits for what was enqueued, whatever becomes of it.
+  void drain() const noexcept { stream_.drain(); }
   /// Waits for `merged` to be written.
   void end_exchange(const SharedLists& lists, std::span<VectorNeighbor> merged);
 

@@ -52,8 +52,11 @@ std::unique_ptr<ListExchange> make_list_exchange(std::span<const int> devices,
                                                  ListTransport transport) {
   const bool are_different = std::set<int>(devices.begin(), devices.end()).size() == devices.size();
   std::string why_none = "NCCL has no room for a GPU that is named twice";
-  if (transport != ListTransport::copies && are_different)
-    if (auto exchange = make_nccl_exchange(devices, why_none)) return exchange;
+  if (transport != ListTransport::copies && are_different) try {
+      if (auto exchange = make_nccl_exchange(devices, why_none)) return exchange;
+    } catch (const std::runtime_error& error) {  // it is there, and cannot begin
+      why_none = error.what();
+    }
   if (transport == ListTransport::nccl) throw std::runtime_error(why_none);
   return std::make_unique<CopyExchange>(devices);
 }

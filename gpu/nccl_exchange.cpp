@@ -103,9 +103,13 @@ class NcclExchange final : public ListExchange {
  public:
   NcclExchange(const NcclLibrary& nccl, std::span<const int> devices) : nccl_(nccl) {
     std::vector<ncclComm_t> made(devices.size());
-    check(nccl_, nccl_.comm_init_all(made.data(), static_cast<int>(made.size()), devices.data()));
     ranks_.reserve(made.size());
+    const ncclResult_t code =
+        nccl_.comm_init_all(made.data(), static_cast<int>(made.size()), devices.data());
     for (ncclComm_t comm : made) ranks_.emplace_back(nccl_, comm);
+    if (code != ncclSuccess)
+      for (NcclComm& rank : ranks_) rank.abort();
+    check(nccl_, code);
   }
 
   std::string_view name() const override { return "nccl"; }

@@ -162,6 +162,7 @@ class SplitSearcher final : public VectorSearcher {
     } catch (...) {
       exchange_->abandon();
       exchange_.reset();
+      for (const auto& device : devices_) device->drain();
       throw;
     }
   }

@@ -88,7 +88,8 @@ class CudaVectorStore final : public VectorStore {
 
   PanelsView panels() const { return {groups_.data(), group_count(), panel_rows}; }
   std::size_t queries_at_once() const {
-    return std::max<std::size_t>(query_bytes_max / (dimension_ * sizeof(float)), 1);
+    return std::clamp<std::size_t>(query_bytes_max / (dimension_ * sizeof(float)), 1,
+                                   near_queries_max);
   }
   void grow(std::size_t slots);
   void apply_async(const VectorRows& rows);

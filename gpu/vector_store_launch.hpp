@@ -27,13 +27,16 @@ void write_rows_async(const AppliedRows& rows, float4* groups, const Stream& str
 void gather_rows_async(const PanelsView& panels, const Slot* slots, std::uint32_t count,
                        std::uint32_t dimension, float* components, const Stream& stream);
 
+/// A grid has no more tiles of queries.
+inline constexpr std::uint32_t near_queries_max = 65'535 * query_tile_rows;
+
 /// Which rows of panels are within a score of which queries.
 struct NearScan {
   PanelsView rows;  ///< width panel_rows; of the dead what is no number
   std::uint32_t row_count = 0;
-  const Slot* slots = nullptr;  ///< [row]: what it is called; null: by its number
-  PanelsView queries;           ///< width query_tile_rows
-  std::uint32_t query_count = 0;
+  const Slot* slots = nullptr;         ///< [row]: what it is called; null: by its number
+  PanelsView queries;                  ///< width query_tile_rows
+  std::uint32_t query_count = 0;       ///< near_queries_max at most
   const RowFilter* filters = nullptr;  ///< [query]: self by slot, masks by row
   RowMasks masks;
   const float* scores_max = nullptr;  ///< [query], inclusive

@@ -13,11 +13,16 @@ void KeptNearest::ask(std::uint32_t k, const Filter& filter) {
 }
 
 void KeptNearest::settle() {
-  std::ranges::sort(entries_, {}, &Entry::neighbor);
   const std::size_t room = room_of(k_);
-  if (entries_.size() <= room) return;
-  horizon_ = entries_[room].neighbor;
-  entries_.resize(room);
+  if (entries_.size() > room) {
+    const auto first_out = entries_.begin() + static_cast<std::ptrdiff_t>(room);
+    std::ranges::nth_element(entries_, first_out, {}, &Entry::neighbor);
+    horizon_ = first_out->neighbor;
+    entries_.erase(first_out, entries_.end());
+    // Equal scores may have brought in everybody.
+    if (entries_.capacity() > 4 * room) entries_.shrink_to_fit();
+  }
+  std::ranges::sort(entries_, {}, &Entry::neighbor);
 }
 
 void KeptNearest::take_scan(std::span<const Entry> entries, bool is_all) {

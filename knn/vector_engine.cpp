@@ -132,6 +132,7 @@ void VectorEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
   result->tick = tick;
   result->tau_us = tau_us;
   try {
+    static_cast<void>(store_->take_device_ms());  // of questions since the last tick
     Stopwatch watch;
     objects_.begin_changes();
     if (objects_ahead_) searches_.forget_all();
@@ -223,25 +224,27 @@ void VectorEngine::compute(std::int64_t tau_us, TickResult& result) {
 
 Answers VectorEngine::answer(const std::vector<OneShotQuery>& questions) {
   if (objects_ahead_) throw std::runtime_error(ask_after_next_tick);
-  Answers answers;
-  answers.tick = tick_;
-  answers.tau_us = tau_us_;
-  std::vector<Slot> slots;
-  for (const OneShotQuery& question : questions) {
-    Answers::List& list = answers.lists.emplace_back();
-    list.query = static_cast<Slot>(answers.lists.size() - 1);
-    list.first = answers.neighbors.size();
+  for (const OneShotQuery& question : questions)
     check_invariant(
         question.anchor != AnchorKind::fixed || question.components.size() == options_.dimension,
         "a question has as many components as the space");
-    const KeptNearest kept = searches_.answer(question, tau_us_);
+  Answers answers;
+  answers.tick = tick_;
+  answers.tau_us = tau_us_;
+  answers.lists.resize(questions.size());
+  const std::vector<KeptNearest> kept = searches_.answer(questions, tau_us_);
+  std::vector<Slot> slots;
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    Answers::List& list = answers.lists[i];
+    list.query = static_cast<Slot>(i);
+    list.first = answers.neighbors.size();
     slots.clear();
-    for (const KeptNearest::Entry& entry : kept.list()) {
+    for (const KeptNearest::Entry& entry : kept[i].list()) {
       answers.neighbors.push_back(entry.neighbor);
       slots.push_back(entry.slot);
     }
     list.count = static_cast<std::uint32_t>(slots.size());
-    if (question.vote)
+    if (questions[i].vote)
       list.vote = vote_of_list(options_.metric, std::span(answers.neighbors).subspan(list.first),
                                slots, objects_);
   }

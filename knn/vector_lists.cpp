@@ -25,8 +25,7 @@ void report(const ListDirectory::List& list, const VectorObjects& objects, Vecto
 bool is_reported(const VectorLists& last, const VectorLists& now, std::uint32_t before,
                  std::uint32_t search) {
   if (before == ListMatching::none) return true;
-  const std::optional<Label> vote = now.vote_of(search);
-  if (vote && vote != last.vote_of(before)) return true;
+  if (now.vote_of(search) != last.vote_of(before)) return true;
   return has_changed(last.of(before), now.of(search), now.plan->searches[search].on);
 }
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint32_t masks_at_once_max = 16;  // each as long as there are slots
 constexpr std::size_t entries_at_once_max = std::size_t{1} << 20;
+constexpr std::size_t matches_at_once_max = std::size_t{1} << 24;  // where all scores are equal
 // Where so large a share of the objects was touched, scoring these and mending the lists costs as
 // much as a scan of all.
 constexpr std::uint64_t touched_share_max = 2;  // one in so many
@@ -108,22 +109,35 @@ void VectorSearches::update(const VectorPlan& plan, const ListMatching* matching
   scan();
 }
 
-// Whoever was touched is out of the lists; here those come in who are near enough now.
+// Whoever was touched is out of the lists; here those come in who are near enough now. Some lists
+// at a time, so that neither matches nor masks are without limit.
 void VectorSearches::add_applied(const VectorRows& applied) {
-  mask_numbers_.clear();
-  mask_words_.clear();
-  asked_.clear();
-  for (Ask& ask : near_) {
-    ask.query.mask = mask_of_applied(ask.key, applied);
-    ask.query.score_max = score_within(ask.kept->horizon().distance_sq);
-    asked_.push_back(ask.query);
+  const std::size_t most = std::max<std::size_t>(1, matches_at_once_max / applied.slots.size());
+  for (std::span<Ask> rest = near_; !rest.empty();) {
+    mask_numbers_.clear();
+    mask_words_.clear();
+    asked_.clear();
+    while (asked_.size() < std::min(most, rest.size())) {
+      Ask& ask = rest[asked_.size()];
+      if (mask_numbers_.size() == masks_at_once_max && !is_for_all(ask.key) &&
+          !mask_numbers_.contains(ask.key))
+        break;
+      ask.query.mask = mask_of_applied(ask.key, applied);
+      ask.query.score_max = score_within(ask.kept->horizon().distance_sq);
+      asked_.push_back(ask.query);
+    }
+    add_matches(rest.first(asked_.size()), applied);
+    rest = rest.subspan(asked_.size());
   }
+}
+
+void VectorSearches::add_matches(std::span<const Ask> some, const VectorRows& applied) {
   matches_.clear();
   store_.near_applied(applied, asked_, {mask_words_, applied.alive.size()}, matches_);
   std::ranges::sort(matches_, {}, &VectorMatch::query);
   for (auto match = matches_.begin(); match != matches_.end();) {
     const std::uint32_t query = match->query;
-    KeptNearest& kept = *near_[query].kept;
+    KeptNearest& kept = *some[query].kept;
     for (; match != matches_.end() && match->query == query; ++match)
       kept.add(entry_of(match->row));
     kept.settle();
@@ -203,24 +217,30 @@ void VectorSearches::settle_ties(const Ask& ask, float score) {
   check_invariant(ask.kept->is_certain(), "all who may be in the list were found");
 }
 
-KeptNearest VectorSearches::answer(const OneShotQuery& question, std::int64_t tau_us) {
-  KeptNearest kept;
-  kept.ask(question.k, question.filter);
-  const bool follows = question.anchor == AnchorKind::follow;
-  if (follows && !objects_.is_known_alive(question.object)) {
-    kept.know_nobody();
-    return kept;
+std::vector<KeptNearest> VectorSearches::answer(std::span<const OneShotQuery> questions,
+                                                std::int64_t tau_us) {
+  std::vector<KeptNearest> answers(questions.size());
+  scan_.clear();
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    const OneShotQuery& question = questions[i];
+    answers[i].ask(question.k, question.filter);
+    const bool follows = question.anchor == AnchorKind::follow;
+    if (follows && !objects_.is_known_alive(question.object)) {
+      answers[i].know_nobody();
+      continue;
+    }
+    Ask ask{.kept = &answers[i],
+            .query = {},
+            .room = KeptNearest::room_of(question.k),
+            .key = key_of(question.filter, tau_us)};
+    if (follows)
+      ask.query.self = question.object;
+    else
+      ask.query.components = question.components.data();
+    scan_.push_back(ask);
   }
-  Ask ask{.kept = &kept,
-          .query = {},
-          .room = KeptNearest::room_of(question.k),
-          .key = key_of(question.filter, tau_us)};
-  if (follows)
-    ask.query.self = question.object;
-  else
-    ask.query.components = question.components.data();
-  scan_some({&ask, 1});
-  return kept;
+  scan();
+  return answers;
 }
 
 }  // namespace starling

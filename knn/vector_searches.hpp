@@ -41,8 +41,8 @@ class VectorSearches {
     return kept_[search].list();
   }
 
-  /// Answers a question from what is applied, as of `tau_us`.
-  KeptNearest answer(const OneShotQuery& question, std::int64_t tau_us);
+  /// Answers questions from what is applied, as of `tau_us`, all in one go.
+  std::vector<KeptNearest> answer(std::span<const OneShotQuery> questions, std::int64_t tau_us);
 
  private:
   /// What a mask is made from: tags required and forbidden, and the oldest time.
@@ -61,6 +61,7 @@ class VectorSearches {
   Ask ask_for(const VectorPlan::Search& search, KeptNearest& kept, std::int64_t tau_us) const;
   void take_over(const VectorPlan& plan, const ListMatching* matching);
   void add_applied(const VectorRows& applied);
+  void add_matches(std::span<const Ask> some, const VectorRows& applied);
   std::uint32_t mask_of_applied(const MaskKey& key, const VectorRows& applied);
   void scan();
   void scan_some(std::span<Ask> some);

@@ -221,6 +221,15 @@ Refusal read(const QueryTables* tables, std::string_view what, const ReachedLimi
              const Limits& limits, std::vector<QuerySpec>& queries) {
   if (tables == nullptr) return std::nullopt;
   if (auto refusal = check_row_count("queries", tables->size(), count_max)) return refusal;
+  // Tables may share an array that the frame holds once, and each gets a copy.
+  std::uint64_t components = 0;
+  for (const wire::Query* table : *tables)
+    components += table->vector() == nullptr ? 0 : table->vector()->size();
+  if (components > limits.frame_bytes_max / sizeof(float))
+    return bad_value("The vectors of all queries have " + std::to_string(components) +
+                     " components, more than a frame of " + std::to_string(limits.frame_bytes_max) +
+                     " bytes (frame-bytes-max) holds; send fewer queries at a time, each with an "
+                     "array of its own.");
   queries.resize(tables->size());
   for (flatbuffers::uoffset_t row = 0; row < tables->size(); ++row) {
     if (auto refusal = read(*tables->Get(row), limits, queries[row]))

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "protocol/request_codec.hpp"
+#include "protocol/starling_generated.h"
 #include "samples.hpp"
 
 namespace starling::protocol {
@@ -97,6 +98,28 @@ TEST(VectorRequests, AFixedAnchorIsAVectorOfTheServersDimension) {
                  "Question 0: a fixed anchor's vector has 0 components; this server's vectors are "
                  "of dimension 3.");
   EXPECT_FALSE(refusal_of(PutQueries{"riders", {{.anchor = AnchorKind::follow}}}, vector_limits()));
+}
+
+// FlatBuffers lets tables share an array: a frame of a megabyte could ask for gigabytes.
+TEST(VectorRequests, QueriesThatShareAnArrayTakeNoMoreThanAFrameHolds) {
+  Limits limits = vector_limits();
+  limits.dimension = 4096;
+  limits.frame_bytes_max = 1 << 20;
+  flatbuffers::FlatBufferBuilder builder;
+  const auto vector = builder.CreateVector(std::vector<float>(4096, 1.0f));
+  wire::QueryBuilder query(builder);
+  query.add_k(1);
+  query.add_vector(vector);
+  const std::vector<flatbuffers::Offset<wire::Query>> queries(1000, query.Finish());
+  const auto body = wire::CreatePutQueriesDirect(builder, "riders", &queries);
+  builder.Finish(
+      wire::CreateRequest(builder, 1, 1, 1, 1, wire::RequestBody::PutQueries, body.Union()),
+      "STRQ");
+  const std::span bytes(reinterpret_cast<const std::byte*>(builder.GetBufferPointer()),
+                        builder.GetSize());
+  const auto problem = decode_request(AlignedBytes(bytes), limits).problem;
+  ASSERT_TRUE(problem);
+  EXPECT_THAT(problem->sentence, HasSubstr("have 4096000 components, more than a frame"));
 }
 
 TEST(VectorRequests, PositionsAreNotCarriedBack) {

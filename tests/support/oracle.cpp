@@ -319,10 +319,10 @@ OracleTick Oracle::tick(std::int64_t tau_us) {
     if (!now.contains(key)) result.reports[key].event = ListEvent::removed;
   Votes votes;
   for (const auto& [key, list] : now) {
-    bool is_other_vote = false;
+    const auto before = votes_.find(key);
+    bool is_other_vote = before != votes_.end();  // of a query that asked for one, and does no more
     if (queries_.at({key.stream, key.query}).vote) {
       votes[key] = vote_of(list);
-      const auto before = votes_.find(key);
       is_other_vote = before == votes_.end() || before->second != votes[key];
     }
     const bool is_first = put_again.contains({key.stream, key.query});

@@ -165,6 +165,9 @@ TEST_P(VectorTicks, AVoteIsReportedWheneverItChangesEvenIfTheListIsTheSame) {
   EXPECT_EQ(line.oracle().votes().at(key), 4) << "of 4 and 5, each at a distance of 1, the smaller";
   line.move(1, 1);
   EXPECT_THAT(line.next_tick().reports, IsEmpty()) << "an update that says nothing of the label";
+  line.put_query(0, Line::at_place(1, 3, 0));
+  EXPECT_EQ(line.next_tick().reports.at(key).vote, std::nullopt) << "nobody asks for it any more";
+  EXPECT_THAT(line.next_tick().reports, IsEmpty());
   line.compare_current_lists();
 }
 
