@@ -131,7 +131,8 @@ TEST_P(DenseTables, ItsJsonIsRead) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DenseTables,
-                         ::testing::Values("kato", "cuknn", "polimi", "komarov", "sbq", "libraries"),
+                         ::testing::Values("kato", "cuknn", "polimi", "komarov", "sbq",
+                                           "libraries"),
                          [](const auto& table) { return std::string(table.param); });
 
 TEST(DenseTable, PublishedFiguresStandBesideTheFullSize) {
