@@ -6,11 +6,13 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include <zmq.hpp>
 
 #include "apps/replay_report.hpp"
+#include "apps/stop_signals.hpp"
 #include "sim/city/comparison.hpp"
 #include "sim/city/embedded_fleet_index.hpp"
 #include "sim/city/request_file.hpp"
@@ -32,6 +34,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::int64_t drawn_length_us = 3'600'000'000;
 constexpr double drawn_requests_max = 1e8;
 constexpr std::int64_t periods_max = 100'000'000;
+constexpr double beside_network_m = 1000;
 
 std::string number_text(double value) {
   char text[32];
@@ -87,10 +90,10 @@ class SimulateRun {
       });
     }
     const double wall_s = run_clock(simulation);
-    if (trace) trace->close();
     const city::RunSummary summary{settings(), city::find_figures(simulation)};
     const city::TimingShares shares = city::find_shares(simulation, wall_s);
     city::write_run(flags_.out, simulation, demand_, summary, shares);
+    if (trace) trace->close();
     print(summary, shares);
   }
 
@@ -106,9 +109,10 @@ class SimulateRun {
       if (world_ && demand_.is_geographic)
         throw sim::UsageError("--requests: longitudes and latitudes have no place in the network " +
                               flags_.world + ", which is in metres");
+      if (world_) drop_requests_outside();
     } else {
       const auto hours = static_cast<double>(plan_.length_us.value_or(drawn_length_us)) / 3.6e9;
-      if (flags_.rate * hours > drawn_requests_max)
+      if (!(flags_.rate * hours <= drawn_requests_max))
         throw sim::UsageError("--rate: that makes more than 100 million requests");
       demand_ = city::draw_poisson_demand({.seed = flags_.seed,
                                            .requests_per_hour = flags_.rate,
@@ -125,8 +129,33 @@ class SimulateRun {
       world_ = std::make_unique<city::StraightWorld>(demand_.area, flags_.speed_kmh / 3.6);
     } else if (flags_.world == "grid") {
       world_ = std::make_unique<city::RoadWorld>(
-          city::make_grid_network({.area = demand_.area, .block_m = flags_.block_m}));
+          connected(city::make_grid_network({.area = demand_.area, .block_m = flags_.block_m})));
     }
+  }
+
+  static city::RoadNetwork connected(city::RoadNetwork network) {
+    city::connect_network(network, false);
+    return network;
+  }
+
+  // Whoever is far from every road would be put to the border without a word.
+  void drop_requests_outside() {
+    city::Area near = world_->area();
+    near.add({near.low.x_m - beside_network_m, near.low.y_m - beside_network_m});
+    near.add({near.high.x_m + beside_network_m, near.high.y_m + beside_network_m});
+    const std::size_t dropped = std::erase_if(demand_.requests, [&](const city::Request& request) {
+      return !near.contains(request.pickup) || !near.contains(request.dropoff);
+    });
+    demand_[city::BadRow::outside_area] += dropped;
+    demand_.area = {};
+    for (const city::Request& request : demand_.requests) {
+      demand_.area.add(request.pickup);
+      demand_.area.add(request.dropoff);
+    }
+    if (demand_.requests.empty())
+      throw sim::UsageError("--requests: none of " + std::to_string(dropped) +
+                            " requests lies in the network " + flags_.world +
+                            "; are both in the same metres?");
   }
 
   // Before the demand, which lies where its roads do.
@@ -175,12 +204,15 @@ class SimulateRun {
         "the embedded engine " + choice.name + " (" + choice.why + ")");
   }
 
-  double run_clock(city::Simulation& simulation) const {
+  double run_clock(city::Simulation& simulation) {
     ProgressLine progress;
     const auto start = Clock::now();
     const std::uint64_t total = demand_.requests.size();
-    while (simulation.step())
+    while (simulation.step()) {
+      if (stop_.asked_to_stop())
+        throw std::runtime_error("stopped before the end; nothing was written");
       progress.show("simulating", simulation.rides().size(), total, "requests");
+    }
     return std::chrono::duration<double>(Clock::now() - start).count();
   }
 
@@ -272,9 +304,11 @@ class SimulateRun {
       if (demand_.bad_rows[reason] > 0)
         text += ", " + std::to_string(demand_.bad_rows[reason]) + " skipped " +
                 std::string(to_string(static_cast<city::BadRow>(reason)));
+    if (demand_.spread_us > 0) text += ", those at whole minutes spread over theirs";
     return text;
   }
 
+  StopSignals stop_;  // before any thread
   const SimulatePlan& plan_;
   const SimulateFlags& flags_;
   city::Demand demand_;

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "sim/trace.hpp"
+
 namespace starling::sim::city {
 namespace {
 
@@ -34,7 +36,11 @@ EmbeddedFleetIndex::EmbeddedFleetIndex(const FleetIndexOptions& options,
       lock_step_(processor_),
       distance_sq_max_(processor_.lattice().to_distance_sq(options.pickup_max_m)),
       lists_(options.rides) {
-  processor_.put_stream({.name = options_.stream, .on = ReportOn::distance});
+  const StreamStatus status =
+      processor_.put_stream({.name = options_.stream, .on = ReportOn::distance});
+  if (status != StreamStatus::accepted)
+    throw UsageError("--stream: \"" + options_.stream +
+                     "\" is no name for one: " + std::string(to_string(status)));
   stream_ = *processor_.queries().find_stream(options_.stream);
 }
 

@@ -25,8 +25,9 @@ class GridBuilder {
     const double rows = std::ceil(options.area.height_m() / options.block_m) + 1;
     if (4 * columns * rows > edges_max)
       throw UsageError("--block-m: the grid would have more than 2 million streets");
-    columns_ = std::max(2u, static_cast<std::uint32_t>(columns));
-    rows_ = std::max(2u, static_cast<std::uint32_t>(rows));
+    // Nobody turns around in a street: in a single block they would go round in it for ever.
+    columns_ = std::max(3u, static_cast<std::uint32_t>(columns));
+    rows_ = std::max(3u, static_cast<std::uint32_t>(rows));
   }
 
   RoadNetwork build() {
@@ -133,7 +134,11 @@ void connect_network(RoadNetwork& network, bool keeps_largest) {
                    Graph::nodeFromId(static_cast<int>(next)));
   Graph::NodeMap<int> part_map(graph);
   const int parts = lemon::stronglyConnectedComponents(graph, part_map);
-  if (parts == 1) return;
+  if (parts == 1) {
+    if (network.edges.size() > 1 || !network.successors.front().empty()) return;
+    throw TraceError(network.name + ": no way leads on from its only edge '" +
+                     network.edges.front().id + "'; drivers need a way back");
+  }
   std::vector<int> part_of(network.edges.size());
   std::vector<std::size_t> sizes(static_cast<std::size_t>(parts));
   for (std::size_t edge = 0; edge < part_of.size(); ++edge) {

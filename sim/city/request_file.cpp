@@ -17,6 +17,7 @@
 namespace starling::sim::city {
 namespace {
 
+constexpr std::int64_t days_max = 366;  // of a file, unless --for says otherwise
 constexpr std::int64_t minute_us = 60'000'000;
 /// One in sixty falls on a whole minute anyway; past one in ten, a recorder rounded.
 constexpr std::size_t whole_share_told = 10;
@@ -274,12 +275,22 @@ class RequestReader {
     if (into_minute_us < 0) into_minute_us += minute_us;
     demand_.start_us = requests.front().time_us - into_minute_us;
     demand_.end_us = requests.back().time_us + 1;
+    constexpr std::int64_t day_us = 86'400'000'000;
+    const std::int64_t days = (demand_.end_us - demand_.start_us) / day_us;
+    if (days > days_max && options_.length_us > days * day_us)
+      throw TraceError(options_.path + ": its requests span " + std::to_string(days) +
+                       " days, so that one of them may have a wrong time; take it out, or say how "
+                       "much is wanted by --for");
     if (options_.length_us < demand_.end_us - demand_.start_us) {
       demand_.end_us = demand_.start_us + options_.length_us;
       const auto first_late =
           std::ranges::lower_bound(requests, demand_.end_us, {}, &Request::time_us);
       demand_.outside_time = static_cast<std::uint64_t>(requests.end() - first_late);
       requests.erase(first_late, requests.end());
+      if (requests.empty())
+        throw UsageError("--for: " + options_.path +
+                         " has no request in so short a time from its "
+                         "first full minute on");
     }
     for (const Request& request : requests) {
       demand_.area.add(request.pickup);

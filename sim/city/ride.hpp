@@ -40,7 +40,7 @@ struct Ride {
   std::int64_t assigned_us = never_us;
   std::int64_t picked_up_us = never_us;
   std::int64_t ended_us = never_us;
-  double offered_distance_m = 0;  ///< straight, as the engine said when the driver accepted
+  double offered_distance_m = 0;  ///< straight, as the engine said when the driver was asked
   std::int64_t pickup_mm = 0;     ///< driven to the rider
   std::int64_t trip_mm = 0;       ///< driven with the rider
 

@@ -165,7 +165,25 @@ class SimulateTest(unittest.TestCase):
         out = ["--out", self.folder / "x"]
         net = self.folder / "half.net.xml"
         net.write_text("<net><edge id='e' from='a' to='b'><lane speed='1' length='1'/></edge></net>")
+        way = self.folder / "way.net.xml"
+        way.write_text("<net><edge id='e' from='a' to='b'><lane id='e_0' index='0' speed='10' "
+                       "length='100' shape='0,0 100,0'/></edge><junction id='a' x='0' y='0'/>"
+                       "<junction id='b' x='100' y='0'/></net>")
+        columns = "time=time,pick_x=px,pick_y=py,drop_x=dx,drop_y=dy"
+        late = self.folder / "late.csv"
+        late.write_text("time,px,py,dx,dy\n2013-01-01 00:00:30,0,0,100,100\n"
+                        "2013-01-01 00:00:40,5,5,500,600\n")
+        years = self.folder / "years.csv"
+        years.write_text("time,px,py,dx,dy\n1970-01-01 00:00:01,0,0,100,100\n"
+                         "2013-01-01 00:00:40,5,5,500,600\n")
         for arguments, status, sentence in [
+            ([*out, "--world", way], 1, "no way leads on from its only edge 'e'"),
+            ([*out, "--requests", late, "--request-columns", columns, "--for", "10s"], 2,
+             "has no request in so short a time"),
+            ([*out, "--requests", years, "--request-columns", columns], 1,
+             "its requests span 15706 days"),
+            ([*out, "--stream", "", "--drivers", "5"], 2, "--stream: "),
+            ([*out, "--rate", "nan"], 2, "--rate"),
             ([], 2, "--out: a folder is needed"),
             ([*out, "--period", "soon"], 2, "--period: 'soon' is not a positive duration"),
             ([*out, "--patience", "0s"], 2, "--patience: '0s' is not"),
@@ -191,6 +209,29 @@ class SimulateTest(unittest.TestCase):
             with self.subTest(arguments=arguments):
                 done = self.simulate(*arguments, status=status)
                 self.assertIn(sentence, done.stderr)
+
+    def test_a_city_of_one_block_has_a_way_for_all(self):
+        self.simulate("--out", self.folder / "block", "--world", "grid", "--side-km", "0.2",
+                      "--drivers", 20, "--rate", 500, "--for", "10m", "--engine", "cpu")
+
+    def test_who_is_stopped_leaves_nothing_half_written(self):
+        out = self.folder / "stopped"
+        trace = self.folder / "movement.csv"
+        run = subprocess.Popen([PROGRAM, "simulate", "--out", str(out), "--trace-out", str(trace),
+                                "--drivers", "3000", "--rate", "20000", "--for", "20h", "--engine",
+                                "cpu"], stderr=subprocess.PIPE, text=True)
+        self.addCleanup(run.kill)
+        partial = self.folder / "movement.csv.partial"
+        deadline = time.monotonic() + PATIENCE_S
+        while not partial.exists():
+            self.assertIsNone(run.poll(), "the run ended")
+            self.assertLess(time.monotonic(), deadline, "the run does not begin")
+            time.sleep(0.01)
+        run.send_signal(signal.SIGINT)
+        _, said = run.communicate(timeout=PATIENCE_S)
+        self.assertEqual(run.returncode, 1, said)
+        self.assertIn("stopped before the end", said)
+        self.assertEqual([path.name for path in self.folder.rglob("*") if path.is_file()], [])
 
     def test_the_report_shows_its_plots_and_fetches_nothing(self):
         out = self.folder / "run"
