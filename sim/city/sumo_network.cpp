@@ -232,7 +232,17 @@ class NetworkParser {
         throw TraceError(
             path_, raw.line, 1,
             "edge '" + raw.id + "' names junction '" + *junction + "', which is not there");
-    if (raw.shape.size() < 2) raw.shape = {junctions_.at(raw.from), junctions_.at(raw.to)};
+    const Point from = junctions_.at(raw.from);
+    const Point to = junctions_.at(raw.to);
+    if (raw.shape.size() < 2) raw.shape = {from, to};
+    // Edges of junctions that were joined begin and end away from them: that way is driven, too.
+    constexpr double gap_min_m = 0.01;
+    const double before_m = distance_m(from, raw.shape.front());
+    const double behind_m = distance_m(raw.shape.back(), to);
+    if (before_m >= gap_min_m) raw.shape.insert(raw.shape.begin(), from);
+    if (behind_m >= gap_min_m) raw.shape.push_back(to);
+    if (before_m >= gap_min_m) raw.length_m += before_m;
+    if (behind_m >= gap_min_m) raw.length_m += behind_m;
     return {raw.id, std::move(raw.shape), raw.speed_mps, raw.length_m};
   }
 

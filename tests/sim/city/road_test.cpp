@@ -100,6 +100,16 @@ TEST_F(SumoNetwork, WaysKeepToOneWayStreetsAndSpeeds) {
   EXPECT_EQ(time_us, route.time_us());
 }
 
+TEST_F(SumoNetwork, WhatLiesBetweenAnEdgeAndItsJunctionsIsDriven) {
+  const RoadNetwork network =
+      read(with(square_net, "shape=\"0,100 -50,50 0,0\"", "shape=\"0,70 -50,50 0,40\""));
+  const auto edge = std::ranges::find(network.edges, "da", &RoadEdge::id);
+  ASSERT_NE(edge, network.edges.end());
+  EXPECT_THAT(edge->length_m, testing::DoubleNear(150 + 30 + 40, 1e-9));
+  EXPECT_EQ(edge->shape.front().y_m, 100);
+  EXPECT_EQ(edge->shape.back().y_m, 0);
+}
+
 TEST_F(SumoNetwork, SaysWhichEdgeIsWrong) {
   const std::string net = square_net;
   EXPECT_THAT(error_of("<net><edge id="), HasSubstr("town.net.xml:1:"));
