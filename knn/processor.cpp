@@ -24,24 +24,23 @@ ProcessorOptions with_dimension(ProcessorOptions options) {
 
 }  // namespace
 
-Processor::Processor(const ProcessorOptions& given, std::unique_ptr<Engine> engine)
-    : options_(with_dimension(given)),
+Processor::Processor(const ProcessorOptions& options, std::unique_ptr<Engine> engine)
+    : options_(with_dimension(options)),
       engine_(std::move(engine)),
       objects_(options_.objects),
       queries_(options_.queries) {
-  const ProcessorOptions& options = options_;
-  if (!options.space.is_vector()) lattice_.emplace(options.space);
+  if (!options_.space.is_vector()) lattice_.emplace(options_.space);
   const EngineLimits& limits = engine_->limits();
-  if (options.objects.objects_max > limits.objects_max)
+  if (options_.objects.objects_max > limits.objects_max)
     throw std::invalid_argument("the engine holds at most " + std::to_string(limits.objects_max) +
                                 " objects; lower the limit on objects");
-  if (options.queries.queries_max > limits.queries_max)
+  if (options_.queries.queries_max > limits.queries_max)
     throw std::invalid_argument("the engine holds at most " + std::to_string(limits.queries_max) +
                                 " queries; lower the limit on queries");
-  if (options.queries.k_max > limits.k_max)
+  if (options_.queries.k_max > limits.k_max)
     throw std::invalid_argument("the engine answers k up to " + std::to_string(limits.k_max) +
                                 "; lower the limit on k");
-  if (options.queries.neighbors_max > limits.neighbors_max)
+  if (options_.queries.neighbors_max > limits.neighbors_max)
     throw std::invalid_argument("the engine's lists hold at most " +
                                 std::to_string(limits.neighbors_max) +
                                 " neighbours; lower the limit on neighbours");
