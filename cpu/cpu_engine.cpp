@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -32,6 +31,7 @@
 #include "knn/kept_rows.hpp"
 #include "knn/prefetch.hpp"
 #include "knn/return_pool.hpp"
+#include "knn/stopwatch.hpp"
 #include "knn/task_thread.hpp"
 #include "knn/vector_engine.hpp"
 
@@ -43,18 +43,6 @@ constexpr int plan_age_ticks_max = 8;
 constexpr int overtaken_max = 2;
 constexpr std::size_t at_once_max = 4;
 constexpr std::uint32_t at_once_k_max = 64;
-
-class Stopwatch {
- public:
-  /// Milliseconds since the last call, or since the start.
-  double lap_ms() {
-    const auto now = std::chrono::steady_clock::now();
-    return std::chrono::duration<double, std::milli>(now - std::exchange(last_, now)).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
 
 class CpuEngine final : public Engine {
  public:

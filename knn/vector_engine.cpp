@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -15,6 +14,7 @@
 #include "knn/kept_rows.hpp"
 #include "knn/list_directory.hpp"
 #include "knn/return_pool.hpp"
+#include "knn/stopwatch.hpp"
 #include "knn/task_thread.hpp"
 #include "knn/vector_lists.hpp"
 #include "knn/vector_objects.hpp"
@@ -23,18 +23,6 @@
 
 namespace starling {
 namespace {
-
-class Stopwatch {
- public:
-  /// Milliseconds since the last call, or since the start.
-  double lap_ms() {
-    const auto now = std::chrono::steady_clock::now();
-    return std::chrono::duration<double, std::milli>(now - std::exchange(last_, now)).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
 
 class VectorEngine final : public Engine {
  public:
