@@ -68,6 +68,28 @@ TEST_F(CudaVectors, VeryManyQueriesOfFewComponents) {
   expect_exact(graph, ~std::uint64_t{0}, 30);
 }
 
+// Estimates say less of a row the farther it is from the origin, and of what is very small or large.
+TEST_F(CudaVectors, VeryManyQueriesFarFromTheOriginAndOfEverySize) {
+  test::Random random(12);
+  constexpr std::uint32_t query_count = 1u << 17;
+  for (const double mean : {0.0, 3.0, 30.0, 1000.0, 1e6})
+    for (const float scale : {1.0f, 0x1p-62f, 0x1p-80f, 0x1p34f}) {
+      Case c;
+      constexpr std::uint32_t dimensions[] = {2, 8, 16};
+      c.dimension = random.pick(std::span<const std::uint32_t>(dimensions));
+      c.k = 7;
+      c.rows = normal(random, std::size_t{3000} * c.dimension, mean);
+      c.queries = normal(random, std::size_t{query_count} * c.dimension, mean);
+      // Some in the midst of tight clusters, some who are rows.
+      for (std::size_t i = 0; i < c.rows.size() / 2; ++i)
+        c.queries[i] = c.rows[i] * (i % 3 == 0 ? 1.0f : 1.0f + 0x1p-20f);
+      for (float& component : c.rows) component *= scale;
+      for (float& component : c.queries) component *= scale;
+      expect_exact(c, ~std::uint64_t{0}, 2000);
+      ASSERT_FALSE(HasFatalFailure()) << "mean " << mean << ", scale " << scale;
+    }
+}
+
 TEST_F(CudaVectors, TiesAreBrokenByRow) {
   test::Random random(4);
   for (const std::uint32_t query_count : {1u, 16u, 100u})
