@@ -1,6 +1,8 @@
 // Few queries: the corpus streams once from memory through registers, every warp for itself.
 #pragma once
 
+#include <cooperative_groups.h>
+
 #include "gpu/vector_candidates.cuh"
 
 namespace starling::gpu {
@@ -51,11 +53,13 @@ __device__ __forceinline__ std::uint32_t turn_of_warp(std::uint32_t multiprocess
   return (blockIdx.x / multiprocessors - warp) % 4 + warp / 4 * 4;
 }
 
-/// What a launch is in a scan. Where each warp has several panels, all of them would offer the
-/// whole of their first one, since nothing is known of any bound: 32 candidates of each of
-/// thousands of warps, each an atomic operation on the same few words. A sample of the panels gives
+/// What a launch is in a scan. Every warp would offer the whole of its first panel, since nothing
+/// is known of any bound: 32 candidates of each of thousands of warps, each an atomic operation on
+/// the same few words. Where each has one panel at most, all wait for all to have recorded their
+/// scores, and offer whom the bound leaves. Where each has several, a sample of the panels gives
 /// bounds before. 1,275,219 x 128, one query, k 64: 0.26 ms without.
 enum class StreamPass {
+  together,      ///< one panel a warp at most; all blocks run at once
   alone,         ///< no sample: what a warp has is soon done
   sample,        ///< the first panel of each warp; only slots are written
   after_sample,  ///< all panels
@@ -75,6 +79,22 @@ __device__ __forceinline__ void record_scores(const VectorScan& scan,
                     (row & (scan.lists.slot_count - 1)),
                 ordered_of(scores[0][query]));
   }
+}
+
+/// As bound_of_lane, of slots that nobody writes any more. By the whole block; `bounds` is shared
+/// memory that nobody reads any more.
+template <unsigned queries>
+__device__ __forceinline__ float bound_of_all(const VectorScan& scan, std::uint32_t* bounds) {
+  const CandidateLists& lists = scan.lists;
+  const unsigned lane = threadIdx.x % warp_lanes;
+  for (std::uint32_t query = threadIdx.x / warp_lanes; query < scan.query_count;
+       query += stream_warps) {
+    const std::uint32_t bound = bound_of_slots(lists.slots + std::size_t{query} * lists.slot_count,
+                                               lists.slot_count, lists.k);
+    if (lane == 0) bounds[query] = min(bound, __ldcg(lists.bounds + query));
+  }
+  __syncthreads();
+  return lane < queries && lane < scan.query_count ? score_of_ordered(bounds[lane]) : CUDART_NAN_F;
 }
 
 /// A warp a query: its bound, from its slots. Grid: queries blocks of 32.
@@ -100,10 +120,13 @@ __global__ void __launch_bounds__(stream_threads, stream_blocks)
   const unsigned lane = threadIdx.x % warp_lanes;
   const std::uint32_t warps = gridDim.x * stream_warps;
   const std::uint32_t warp = turn_of_warp(walk.multiprocessors) * gridDim.x + blockIdx.x;
-  if (warp >= scan.panel_count) return;
+  const bool has_panel = warp < scan.panel_count;
+  if (pass != StreamPass::together && !has_panel) return;
   auto panel = static_cast<std::uint32_t>(std::uint64_t{walk.first_step} * warp % scan.panel_count);
-  const std::uint32_t panels =
-      pass == StreamPass::sample ? 1 : (scan.panel_count - 1 - warp) / warps + 1;
+  const std::uint32_t panels = pass == StreamPass::together ? (has_panel ? 1 : 0)
+                               : pass == StreamPass::sample
+                                   ? 1
+                                   : (scan.panel_count - 1 - warp) / warps + 1;
   const float4* row = nullptr;  // the lane's, of the panel that is being read
   float4 next[ahead];
   const auto read_round = [&](std::uint32_t round) {
@@ -122,9 +145,11 @@ __global__ void __launch_bounds__(stream_threads, stream_blocks)
   // Where a warp has but one panel the longer loop costs 5 us of 80 (70,000 x 784).
   constexpr bool begins_next = pass == StreamPass::after_sample;
   if (begins_next) begin_panel(panel);
+  float scores[1][queries] = {};
+  std::uint32_t rows[1] = {scan.row_end};
   for (std::uint32_t done = 1; done <= panels; ++done) {
     if (!begins_next) begin_panel(panel);
-    const std::uint32_t rows[1] = {(scan.panel_begin + panel) * panel_rows + lane};
+    rows[0] = (scan.panel_begin + panel) * panel_rows + lane;
     panel += walk.warp_step;
     if (panel >= scan.panel_count) panel -= scan.panel_count;
     const float bound = bound_of_lane<queries>(scan, 0);
@@ -147,18 +172,23 @@ __global__ void __launch_bounds__(stream_threads, stream_blocks)
           sums[query] =
               add_group<is_dot>(groups[i], round_queries[i * queries + query], sums[query]);
     }
-    float scores[1][queries];
 #pragma unroll
     for (unsigned query = 0; query < queries; ++query)
       scores[0][query] = score_of<is_dot>(sums[query]);
-    if constexpr (pass == StreamPass::sample) {
+    if constexpr (pass == StreamPass::sample || pass == StreamPass::together) {
       record_scores(scan, scores, rows[0]);
-      return;
+      break;
     }
     // Rows that were recorded before are recorded in the same slots again.
     offer_scores(scan, scores, rows, 0, bound);
     if (warp < renewing_warps * scan.query_count && is_time_to_renew(done) && done < panels)
       renew_bound(scan.lists, warp % scan.query_count);
+  }
+  if constexpr (pass == StreamPass::together) {
+    cooperative_groups::this_grid().sync();
+    const float bound =
+        bound_of_all<queries>(scan, reinterpret_cast<std::uint32_t*>(shared_groups));
+    if (has_panel) offer_scores(scan, scores, rows, 0, bound);
   }
 }
 

@@ -20,18 +20,34 @@ struct SampleChoice {
 };
 
 template <StreamPass pass, bool is_dot, unsigned queries>
+std::uint32_t resident_warps(const VectorScan& scan) {
+  return resident_blocks(vector_stream_kernel<pass, is_dot, queries>, stream_threads,
+                         stream_shared_bytes<queries>(scan.corpus.group_count)) *
+         stream_warps;
+}
+
+template <StreamPass pass, bool is_dot, unsigned queries>
 void launch(const VectorScan& scan, unsigned blocks_max, const Stream& stream) {
   const auto kernel = vector_stream_kernel<pass, is_dot, queries>;
   const std::size_t shared_bytes = stream_shared_bytes<queries>(scan.corpus.group_count);
-  const unsigned resident = resident_blocks(kernel, stream_threads, shared_bytes);
+  const unsigned resident = resident_warps<pass, is_dot, queries>(scan) / stream_warps;
   const unsigned blocks = std::min({resident, scan.panel_count, blocks_max});
   PanelWalk walk;
   walk.multiprocessors = multiprocessor_count();
   walk.first_step = walk_step(scan.panel_count);
   walk.warp_step = static_cast<std::uint32_t>(std::uint64_t{walk.first_step} * blocks *
                                               stream_warps % scan.panel_count);
-  kernel<<<blocks, stream_threads, shared_bytes, stream.get()>>>(scan, walk);
-  check_launch();
+  cudaLaunchAttribute together{};
+  together.id = cudaLaunchAttributeCooperative;
+  together.val.cooperative = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = blocks;
+  config.blockDim = stream_threads;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream.get();
+  config.attrs = &together;
+  config.numAttrs = pass == StreamPass::together ? 1 : 0;
+  check(cudaLaunchKernelEx(&config, kernel, scan, walk));
 }
 
 /// Of panels: 0 where there is to be none.
@@ -46,6 +62,8 @@ std::uint32_t sample_size(const VectorScan& scan) {
 template <bool is_dot, unsigned queries>
 void launch(const VectorScan& scan, const Stream& stream) {
   constexpr unsigned all = ~0u;
+  if (scan.panel_count <= resident_warps<StreamPass::together, is_dot, queries>(scan))
+    return launch<StreamPass::together, is_dot, queries>(scan, all, stream);
   const std::uint32_t sampled = sample_size(scan);
   if (sampled == 0) return launch<StreamPass::alone, is_dot, queries>(scan, all, stream);
   launch<StreamPass::sample, is_dot, queries>(scan, blocks_for(sampled, stream_warps), stream);

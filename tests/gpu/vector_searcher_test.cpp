@@ -68,7 +68,7 @@ TEST_F(CudaVectors, VeryManyQueriesOfFewComponents) {
   expect_exact(graph, ~std::uint64_t{0}, 30);
 }
 
-// Estimates say less of a row the farther it is from the origin, and of what is very small or large.
+// Estimates say less of rows far from the origin, and of what is very small or very large.
 TEST_F(CudaVectors, VeryManyQueriesFarFromTheOriginAndOfEverySize) {
   test::Random random(12);
   constexpr std::uint32_t query_count = 1u << 17;
