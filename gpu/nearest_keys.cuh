@@ -23,7 +23,7 @@ struct ThreadSearchShape {
   static constexpr int numbers = pairs_at_once == 1 ? k_limit + 1 : k_limit + 2 * pairs_at_once;
   static constexpr int number_bits = std::bit_width(static_cast<unsigned>(numbers - 1));
   /// A window of more runs is left to a warp.
-  static constexpr int runs_max = k_limit <= 10 ? 16 : k_limit <= 16 ? 20 : 22;
+  static constexpr int runs_max = k_limit <= 10 ? 16 : k_limit <= 16 ? 20 : 28;
   /// Blocks that a multiprocessor is to hold: registers spilled to hold more cost less than waiting
   /// does. 1M / 1M, k 10: 0.348 ms with 8, 0.367 with 6, 0.372 with what the compiler takes.
   static constexpr unsigned blocks_min = k_limit <= 10 ? 8 : k_limit <= 16 ? 7 : 4;
