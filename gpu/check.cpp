@@ -32,6 +32,7 @@ bool DeviceError::is_final() const {
     case cudaErrorMemoryValueTooLarge:
     case cudaErrorMissingConfiguration:
     case cudaErrorLaunchOutOfResources:
+    case cudaErrorCooperativeLaunchTooLarge:
     case cudaErrorInvalidResourceHandle:
     case cudaErrorIllegalState:
     case cudaErrorNotReady:

@@ -16,14 +16,17 @@ __device__ __forceinline__ bool is_time_to_renew(std::uint32_t done) {
   return bits == 1 || (bits == 2 && (done & (done >> 1)) != 0);
 }
 
+/// Slots that bound_of_slots holds in registers.
+inline constexpr std::uint32_t bound_slots_held = 256;
+
 /// The least of few values at or above the k-th of the slots, as an ordered score; ordered_infinity
 /// where fewer than k slots have one. Called by a whole warp; every lane has the result.
 ///
 /// Bisection of the range of values until at most k / 8 too many are within: 6 to 10 counts. Up to
-/// 256 slots are held in registers.
+/// bound_slots_held are read once.
 __device__ inline std::uint32_t bound_of_slots(const std::uint32_t* slots, std::uint32_t slot_count,
                                                std::uint32_t k) {
-  constexpr unsigned held_max = 8;
+  constexpr unsigned held_max = bound_slots_held / warp_lanes;
   const unsigned lane = threadIdx.x % warp_lanes;
   const bool is_held = slot_count <= held_max * warp_lanes;
   std::uint32_t held[held_max];

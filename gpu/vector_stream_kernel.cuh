@@ -1,4 +1,4 @@
-// Few queries: the corpus streams once from memory through registers, every warp for itself.
+// Few queries: the corpus streams once from memory through registers, each panel by a warp.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -105,7 +105,8 @@ __global__ void vector_bounds_kernel(const CandidateLists lists) {
 /// Each warp scores whole panels against all queries (queries.width = `queries`): a lane has a row,
 /// reads its groups from global memory as they lie, 512 bytes a warp, and the queries' from shared
 /// memory, all lanes the same 16 bytes. Per four components: one load of the row, `queries` of
-/// shared memory, 8 * queries operations.
+/// shared memory, 8 * queries operations. `together` is launched cooperatively, and its blocks use
+/// their shared memory for bounds afterwards.
 template <StreamPass pass, bool is_dot, unsigned queries>
 __global__ void __launch_bounds__(stream_threads, stream_blocks)
     vector_stream_kernel(const VectorScan scan, const PanelWalk walk) {
@@ -123,10 +124,9 @@ __global__ void __launch_bounds__(stream_threads, stream_blocks)
   const bool has_panel = warp < scan.panel_count;
   if (pass != StreamPass::together && !has_panel) return;
   auto panel = static_cast<std::uint32_t>(std::uint64_t{walk.first_step} * warp % scan.panel_count);
-  const std::uint32_t panels = pass == StreamPass::together ? (has_panel ? 1 : 0)
-                               : pass == StreamPass::sample
-                                   ? 1
-                                   : (scan.panel_count - 1 - warp) / warps + 1;
+  constexpr bool has_one = pass == StreamPass::together || pass == StreamPass::sample;
+  std::uint32_t panels = has_panel ? 1 : 0;
+  if constexpr (!has_one) panels = (scan.panel_count - 1 - warp) / warps + 1;
   const float4* row = nullptr;  // the lane's, of the panel that is being read
   float4 next[ahead];
   const auto read_round = [&](std::uint32_t round) {
@@ -175,7 +175,7 @@ __global__ void __launch_bounds__(stream_threads, stream_blocks)
 #pragma unroll
     for (unsigned query = 0; query < queries; ++query)
       scores[0][query] = score_of<is_dot>(sums[query]);
-    if constexpr (pass == StreamPass::sample || pass == StreamPass::together) {
+    if constexpr (has_one) {
       record_scores(scan, scores, rows[0]);
       break;
     }

@@ -20,34 +20,43 @@ struct SampleChoice {
 };
 
 template <StreamPass pass, bool is_dot, unsigned queries>
-std::uint32_t resident_warps(const VectorScan& scan) {
+unsigned resident_stream_blocks(const VectorScan& scan) {
   return resident_blocks(vector_stream_kernel<pass, is_dot, queries>, stream_threads,
-                         stream_shared_bytes<queries>(scan.corpus.group_count)) *
-         stream_warps;
+                         stream_shared_bytes<queries>(scan.corpus.group_count));
 }
 
 template <StreamPass pass, bool is_dot, unsigned queries>
 void launch(const VectorScan& scan, unsigned blocks_max, const Stream& stream) {
-  const auto kernel = vector_stream_kernel<pass, is_dot, queries>;
-  const std::size_t shared_bytes = stream_shared_bytes<queries>(scan.corpus.group_count);
-  const unsigned resident = resident_warps<pass, is_dot, queries>(scan) / stream_warps;
-  const unsigned blocks = std::min({resident, scan.panel_count, blocks_max});
+  const unsigned blocks = std::min(scan.panel_count, blocks_max);
   PanelWalk walk;
   walk.multiprocessors = multiprocessor_count();
   walk.first_step = walk_step(scan.panel_count);
   walk.warp_step = static_cast<std::uint32_t>(std::uint64_t{walk.first_step} * blocks *
                                               stream_warps % scan.panel_count);
-  cudaLaunchAttribute together{};
-  together.id = cudaLaunchAttributeCooperative;
-  together.val.cooperative = 1;
+  cudaLaunchAttribute cooperative{};
+  cooperative.id = cudaLaunchAttributeCooperative;
+  cooperative.val.cooperative = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = blocks;
   config.blockDim = stream_threads;
-  config.dynamicSmemBytes = shared_bytes;
+  config.dynamicSmemBytes = stream_shared_bytes<queries>(scan.corpus.group_count);
   config.stream = stream.get();
-  config.attrs = &together;
+  config.attrs = &cooperative;
   config.numAttrs = pass == StreamPass::together ? 1 : 0;
-  check(cudaLaunchKernelEx(&config, kernel, scan, walk));
+  check(cudaLaunchKernelEx(&config, vector_stream_kernel<pass, is_dot, queries>, scan, walk));
+}
+
+/// Of blocks: 0 where panels are more than warps that run at once, or the device cannot run them
+/// so. Bounds of more slots than registers hold would cost each block too much.
+template <bool is_dot, unsigned queries>
+unsigned blocks_together(const VectorScan& scan) {
+  int device = 0;
+  int is_able = 0;
+  check(cudaGetDevice(&device));
+  check(cudaDeviceGetAttribute(&is_able, cudaDevAttrCooperativeLaunch, device));
+  if (is_able == 0 || scan.lists.slot_count > bound_slots_held) return 0;
+  const unsigned blocks = resident_stream_blocks<StreamPass::together, is_dot, queries>(scan);
+  return scan.panel_count <= blocks * stream_warps ? blocks : 0;
 }
 
 /// Of panels: 0 where there is to be none.
@@ -61,15 +70,22 @@ std::uint32_t sample_size(const VectorScan& scan) {
 
 template <bool is_dot, unsigned queries>
 void launch(const VectorScan& scan, const Stream& stream) {
-  constexpr unsigned all = ~0u;
-  if (scan.panel_count <= resident_warps<StreamPass::together, is_dot, queries>(scan))
-    return launch<StreamPass::together, is_dot, queries>(scan, all, stream);
+  if (const unsigned blocks = blocks_together<is_dot, queries>(scan); blocks > 0)
+    return launch<StreamPass::together, is_dot, queries>(scan, blocks, stream);
   const std::uint32_t sampled = sample_size(scan);
-  if (sampled == 0) return launch<StreamPass::alone, is_dot, queries>(scan, all, stream);
-  launch<StreamPass::sample, is_dot, queries>(scan, blocks_for(sampled, stream_warps), stream);
+  if (sampled == 0) {
+    const auto blocks = resident_stream_blocks<StreamPass::alone, is_dot, queries>(scan);
+    return launch<StreamPass::alone, is_dot, queries>(scan, blocks, stream);
+  }
+  const auto blocks = resident_stream_blocks<StreamPass::after_sample, is_dot, queries>(scan);
+  launch<StreamPass::sample, is_dot, queries>(
+      scan,
+      std::min(blocks_for(sampled, stream_warps),
+               resident_stream_blocks<StreamPass::sample, is_dot, queries>(scan)),
+      stream);
   vector_bounds_kernel<<<scan.query_count, warp_lanes, 0, stream.get()>>>(scan.lists);
   check_launch();
-  launch<StreamPass::after_sample, is_dot, queries>(scan, all, stream);
+  launch<StreamPass::after_sample, is_dot, queries>(scan, blocks, stream);
 }
 
 template <bool is_dot>

@@ -52,10 +52,11 @@ struct ThreadList {
 /// Of L2 a row x is first asked for f = |x|^2 - 2 x y, half the work of the recipe. Let
 /// e = (d + 4) 2^-23. A row that the recipe scores below `worst` has |x - y|^2 <= (1 + e) worst +
 /// 2^-127 (docs/decisions/0006-vector-sums.md). In float32 f exceeds its true value by at most
-/// e (2 r + |y|^2), r the largest |x|^2 of the rows: d roundings of |x|^2, then one for each of the
-/// sums of d products, none above |x|^2 + 2 |x| |y| <= 2 |x|^2 + |y|^2. So such a row has
-/// f <= (1 + e) worst + e (2 r + |y|^2) + 2^-126 - |y|^2, the limit, which is rounded up. Who is
-/// within is scored by the recipe.
+/// e (2 r + |y|^2) + 2^-127, r the largest |x|^2 of the rows: |x|^2 is rounded up d times, by 2^-23
+/// each at most; then d sums are rounded, by 2^-24, none above |x|^2 + 2 |x| |y| <= 2 |x|^2 +
+/// |y|^2; the 4 in e covers what these are short of, |y|^2 rounded down among them. So such a row
+/// has f <= (1 + e) worst + e (2 r + |y|^2) + 2^-126 - |y|^2, the limit, which is rounded up. Who
+/// is within is scored by the recipe.
 template <class Shape, bool is_dot>
 struct ThreadQueries {
   static constexpr unsigned components = Shape::groups * 4;
@@ -93,7 +94,7 @@ struct ThreadQueries {
     bool is_worth_it = true;
 #pragma unroll
     for (unsigned i = 0; i < Shape::queries; ++i) {
-      float square = 0;  // |2 y|^2, not above
+      float square = 0;  // |y|^2, too low by little
 #pragma unroll
       for (unsigned j = 0; j < components; ++j)
         square = __fmaf_rd(factors[i][j], factors[i][j], square);
@@ -112,22 +113,22 @@ struct ThreadQueries {
   /// f after one more component.
   __device__ __forceinline__ float add_estimate(unsigned i, unsigned group, const float4& x,
                                                 float f) const {
-    const float* own = factors[i] + group * 4;
-    return add_group<true>(x, {own[0], own[1], own[2], own[3]}, f);
+    const float* y = factors[i] + group * 4;
+    return add_group<true>(x, {y[0], y[1], y[2], y[3]}, f);
   }
   /// The recipe's sum after four more components: fma(0.5, -2 y, x) is x - y, rounded once.
   __device__ __forceinline__ float add_exact(unsigned i, unsigned group, const float4& x,
                                              float sum) const {
-    const float* own = factors[i] + group * 4;
-    if constexpr (is_dot) return add_group<true>(x, {own[0], own[1], own[2], own[3]}, sum);
+    const float* y = factors[i] + group * 4;
+    if constexpr (is_dot) return add_group<true>(x, {y[0], y[1], y[2], y[3]}, sum);
     const auto add = [&](float component, float factor) {
       const float t = __fmaf_rn(0.5f, factor, component);
       sum = __fmaf_rn(t, t, sum);
     };
-    add(x.x, own[0]);
-    add(x.y, own[1]);
-    add(x.z, own[2]);
-    add(x.w, own[3]);
+    add(x.x, y[0]);
+    add(x.y, y[1]);
+    add(x.z, y[2]);
+    add(x.w, y[3]);
     return sum;
   }
 };

@@ -82,7 +82,7 @@ TEST_F(CudaVectors, VeryManyQueriesFarFromTheOriginAndOfEverySize) {
       c.queries = normal(random, std::size_t{query_count} * c.dimension, mean);
       // Some in the midst of tight clusters, some who are rows.
       for (std::size_t i = 0; i < c.rows.size() / 2; ++i)
-        c.queries[i] = c.rows[i] * (i % 3 == 0 ? 1.0f : 1.0f + 0x1p-20f);
+        c.queries[i] = c.rows[i] * (i / c.dimension % 3 == 0 ? 1.0f : 1.0f + 0x1p-20f);
       for (float& component : c.rows) component *= scale;
       for (float& component : c.queries) component *= scale;
       expect_exact(c, ~std::uint64_t{0}, 2000);
