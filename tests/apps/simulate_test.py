@@ -229,6 +229,13 @@ class SimulateTest(unittest.TestCase):
         self.assertGreater(results["served"], 50)
         self.assertEqual(results["periods_uncertain"], 0)
 
+    def test_a_network_of_sumo(self):
+        network = pathlib.Path(__file__).parents[1] / "sim" / "city" / "spider.net.xml"
+        out = self.run_into("net", "--world", network, "--policy", "batch-time")
+        summary = json.loads((out / "summary.json").read_text())
+        self.assertIn("spider.net.xml", summary["settings"]["world"])
+        self.assertGreater(summary["results"]["served"], 50)
+
     def test_two_runs_side_by_side(self):
         a = self.run_into("a", "--policy", "nearest", "--period", "10s")
         b = self.run_into("b", "--policy", "batch", "--period", "10s")
