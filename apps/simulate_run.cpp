@@ -119,7 +119,8 @@ class SimulateRun {
       city::RequestFileOptions options{.path = flags_.requests,
                                        .columns = flags_.request_columns,
                                        .area = plan_.area,
-                                       .seed = flags_.seed};
+                                       .seed = flags_.seed,
+                                       .spreads_minutes = !flags_.whole_minutes};
       if (plan_.length_us) options.length_us = *plan_.length_us;
       demand_ = city::read_request_file(options);
       if (world_ && demand_.is_geographic)

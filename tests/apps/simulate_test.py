@@ -229,6 +229,21 @@ class SimulateTest(unittest.TestCase):
         self.assertGreater(results["served"], 50)
         self.assertEqual(results["periods_uncertain"], 0)
 
+    def test_whole_minutes_are_spread_unless_told_otherwise(self):
+        requests = self.folder / "requests.csv"
+        requests.write_text("time_us,pick_x,pick_y,drop_x,drop_y\n" + "".join(
+            f"{60_000_000 * (i % 5)},{i},{i},{100 * i + 500},900\n" for i in range(100)))
+        for flags, spread_s in [([], 60), (["--whole-minutes"], 0)]:
+            out = self.folder / f"spread{spread_s}"
+            self.simulate("--out", out, "--drivers", 20, "--engine", "cpu", "--requests", requests,
+                          *flags)
+            settings = json.loads((out / "summary.json").read_text())["settings"]
+            self.assertEqual(settings["spread_s"], spread_s)
+            times_us = [int(ride.split(",")[1])
+                        for ride in (out / "rides.csv").read_text().splitlines()[1:]]
+            whole = sum(time_us % 60_000_000 == 0 for time_us in times_us)
+            self.assertEqual((len(times_us), whole), (100, 0 if spread_s else 100))
+
     def test_a_network_of_sumo(self):
         network = pathlib.Path(__file__).parents[1] / "sim" / "city" / "spider.net.xml"
         out = self.run_into("net", "--world", network, "--policy", "batch-time")
@@ -279,6 +294,7 @@ class SimulateTest(unittest.TestCase):
             ([*out, "--drivers", "0"], 2, "--drivers"),
             ([*out, "--idle", "sleep"], 2, "--idle"),
             ([*out, "--area", "1,2,3"], 2, "--area speaks of --requests"),
+            ([*out, "--whole-minutes"], 2, "--whole-minutes speaks of --requests"),
             ([*out, "--requests", "nowhere.csv", "--area", "1,2,3"], 2, "--area: '1,2,3' is not"),
             ([*out, "--requests", "nowhere.csv"], 1, "nowhere.csv"),
             ([*out, "--requests", PROGRAM], 1, "--request-columns"),
