@@ -33,7 +33,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t drawn_length_us = 3'600'000'000;
 constexpr double drawn_requests_max = 1e8;
-constexpr std::int64_t periods_max = 100'000'000;
 constexpr double beside_network_m = 1000;
 
 std::string number_text(double value) {
@@ -140,8 +139,11 @@ class SimulateRun {
                                            .hot_spots = flags_.hot_spots,
                                            .daily_curve = !flags_.flat});
     }
-    if ((demand_.end_us - demand_.start_us) / plan_.simulation.period_us > periods_max)
-      throw sim::UsageError("--period: the requests span more than 100 million periods");
+    const auto periods = static_cast<std::uint64_t>((demand_.end_us - demand_.start_us) /
+                                                    plan_.simulation.period_us);
+    if (periods > plan_.simulation.periods_max)
+      throw sim::UsageError("--period: the requests span more than " +
+                            std::to_string(plan_.simulation.periods_max) + " periods");
     if (flags_.world == "straight") {
       world_ = std::make_unique<city::StraightWorld>(demand_.area, flags_.speed_kmh / 3.6);
     } else if (flags_.world == "grid") {

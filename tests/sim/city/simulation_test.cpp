@@ -3,6 +3,7 @@
 #include "sim/city/simulation.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -161,6 +162,26 @@ TEST(Simulation, WithoutRequestsEndsWhenDemandWouldHave) {
   const CityRun run = run_city(city);
   EXPECT_EQ(run.rides.size(), 0u);
   EXPECT_EQ(run.periods.size(), 450u);
+}
+
+// Riders of much patience wait for the only driver long after the last request.
+TEST(Simulation, ARunThatDoesNotEndInItsPeriodsIsStopped) {
+  City city;
+  city.simulation.drivers = 1;
+  city.simulation.patience_us = 3'600'000'000;
+  city.simulation.periods_max = run_city(city).periods.size();
+  EXPECT_GT(city.simulation.periods_max, 1000u);
+  EXPECT_NO_THROW(run_city(city));
+  --city.simulation.periods_max;
+  try {
+    run_city(city);
+    FAIL() << "no error";
+  } catch (const std::runtime_error& error) {
+    const std::string sentence = error.what();
+    EXPECT_EQ(sentence.find("after " + std::to_string(city.simulation.periods_max) + " periods"),
+              0u);
+    EXPECT_NE(sentence.find("--patience"), std::string::npos) << sentence;
+  }
 }
 
 TEST(Simulation, ABatchDrivesLessToRidersThanFirstComeFirstServed) {
