@@ -3,6 +3,7 @@
 #include "sim/city/simulation.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 
@@ -80,6 +81,36 @@ TEST_P(EachPolicy, DecidesTheSameWhateverListsBeginWith) {
     if (k == 1) {
       EXPECT_GT(run.figure("lists_widened"), 0);
     }
+  }
+}
+
+// Few places, so that riders ask from the same and drivers stand at the same: equal sums abound.
+TEST_P(EachPolicy, DecidesTheSameAmongEqualsWhateverListsBeginWith) {
+  City city = this->city();
+  city.simulation.drivers = 40;
+  city.simulation.idling = Idling::park;
+  city.simulation.period_us = 20'000'000;
+  Demand demand = draw_poisson_demand(city.demand);
+  const auto snap = [](Point at) -> Point {
+    return {std::round(at.x_m / 500) * 500, std::round(at.y_m / 500) * 500};
+  };
+  for (Request& request : demand.requests) {
+    request.pickup = snap(request.pickup);
+    request.dropoff = snap(request.dropoff);
+    demand.area.add(request.pickup);
+    demand.area.add(request.dropoff);
+  }
+  const StraightWorld world(demand.area, 8);
+  const auto run = [&](std::uint32_t k) {
+    city.simulation.k = k;
+    return run_city(city, demand, world, *make_policy(GetParam()), embedded(1));
+  };
+  const CityRun all = run(1000);
+  EXPECT_GT(count(all, RideState::dropped_off), 100u);
+  for (const std::uint32_t k : {1u, 2u, 5u}) {
+    const CityRun few = run(k);
+    EXPECT_EQ(few.rides_csv, all.rides_csv) << "k " << k;
+    EXPECT_EQ(few.figure("periods_uncertain"), 0);
   }
 }
 
