@@ -22,6 +22,10 @@ void add_demand_flags(CLI::App& command, SimulateFlags& flags) {
   command.add_option("--area", flags.area,
                      "Rows outside are skipped: low x,low y,high x,high y in the file's units; "
                      "without it 40 km around the median pick-up");
+  command.add_flag(
+      "--whole-minutes", flags.whole_minutes,
+      "Leave times that are whole minutes as they are; without it, where many are, they "
+      "are spread over their minute");
   command.add_option("--rate", flags.rate, "Drawn requests an hour, on average over a day")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

@@ -2,6 +2,7 @@
 #include "apps/simulate_options.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "apps/trace_flags.hpp"
 #include "sim/row_parser.hpp"
@@ -46,9 +47,12 @@ sim::city::Idling idling(const std::string& text) {
 void refuse_contradictions(const SimulateFlags& flags) {
   if (flags.compare.empty() && flags.out.empty())
     throw sim::UsageError("--out: a folder is needed for the run's files");
-  if (flags.requests.empty() && (!flags.request_columns.empty() || !flags.area.empty()))
-    throw sim::UsageError(std::string(flags.area.empty() ? "--request-columns" : "--area") +
-                          " speaks of --requests, and there is no such file");
+  for (const auto& [flag, is_given] :
+       {std::pair{"--request-columns", !flags.request_columns.empty()},
+        std::pair{"--area", !flags.area.empty()},
+        std::pair{"--whole-minutes", flags.whole_minutes}})
+    if (is_given && flags.requests.empty())
+      throw sim::UsageError(std::string(flag) + " speaks of --requests, and there is no such file");
   if (flags.k > flags.k_max)
     throw sim::UsageError("--k-max: lists cannot be widened to less than --k");
   if (flags.largest_part && (flags.world == "straight" || flags.world == "grid"))

@@ -21,6 +21,7 @@ struct SimulateFlags {
   std::string requests;
   std::string request_columns;
   std::string area;
+  bool whole_minutes = false;
   double rate = 2000;
   double side_km = 10;
   std::uint32_t hot_spots = 5;

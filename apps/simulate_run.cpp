@@ -33,7 +33,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t drawn_length_us = 3'600'000'000;
 constexpr double drawn_requests_max = 1e8;
-constexpr std::int64_t periods_max = 100'000'000;
 constexpr double beside_network_m = 1000;
 
 std::string number_text(double value) {
@@ -62,7 +61,8 @@ class MovementTrace {
                       .tags = change.tags,
                       .has_tags = true});
   }
-  void close() { writer_->close(); }
+  void finish() { writer_->finish(); }
+  void close() { output_.close(); }
 
  private:
   sim::NameTable names_;
@@ -70,21 +70,34 @@ class MovementTrace {
   std::unique_ptr<sim::TraceWriter> writer_;
 };
 
+/// What cannot be opened is named by its flag, with what to do.
+template <class Output, class... Arguments>
+void open_output(const char* flag, std::optional<Output>& output, const Arguments&... arguments) {
+  try {
+    output.emplace(arguments...);
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(std::string(flag) + ": " + error.what() +
+                             "; name a file that you may write");
+  }
+}
+
 class SimulateRun {
  public:
   explicit SimulateRun(const SimulatePlan& plan) : plan_(plan), flags_(plan.flags) {}
 
   void run() {
-    city::make_run_folder(flags_.out);
+    // What is written at the end is tried before the time for it is spent.
+    city::RunFolder folder(flags_.out);
+    folder.check_files();
+    std::optional<MovementTrace> trace;
+    if (!flags_.trace_out.empty()) open_output("--trace-out", trace, flags_.trace_out);
     read_network();
     find_demand();
     make_policy();
     make_index();
     simulation_.emplace(plan_.simulation, *world_, demand_, *index_, *policy_);
     city::Simulation& simulation = *simulation_;
-    std::optional<MovementTrace> trace;
-    if (!flags_.trace_out.empty()) {
-      trace.emplace(flags_.trace_out);
+    if (trace) {
       simulation.on_movement([&](std::int64_t tau_us, std::span<const city::DriverChange> changes) {
         trace->write(tau_us, changes);
       });
@@ -92,7 +105,9 @@ class SimulateRun {
     const double wall_s = run_clock(simulation);
     const city::RunSummary summary{settings(), city::find_figures(simulation)};
     const city::TimingShares shares = city::find_shares(simulation, wall_s);
+    if (trace) trace->finish();
     city::write_run(flags_.out, simulation, demand_, summary, shares);
+    folder.keep();
     if (trace) trace->close();
     print(summary, shares);
   }
@@ -103,7 +118,8 @@ class SimulateRun {
       city::RequestFileOptions options{.path = flags_.requests,
                                        .columns = flags_.request_columns,
                                        .area = plan_.area,
-                                       .seed = flags_.seed};
+                                       .seed = flags_.seed,
+                                       .spreads_minutes = !flags_.whole_minutes};
       if (plan_.length_us) options.length_us = *plan_.length_us;
       demand_ = city::read_request_file(options);
       if (world_ && demand_.is_geographic)
@@ -123,8 +139,11 @@ class SimulateRun {
                                            .hot_spots = flags_.hot_spots,
                                            .daily_curve = !flags_.flat});
     }
-    if ((demand_.end_us - demand_.start_us) / plan_.simulation.period_us > periods_max)
-      throw sim::UsageError("--period: the requests span more than 100 million periods");
+    const auto periods = static_cast<std::uint64_t>((demand_.end_us - demand_.start_us) /
+                                                    plan_.simulation.period_us);
+    if (periods > plan_.simulation.periods_max)
+      throw sim::UsageError("--period: the requests span more than " +
+                            std::to_string(plan_.simulation.periods_max) + " periods");
     if (flags_.world == "straight") {
       world_ = std::make_unique<city::StraightWorld>(demand_.area, flags_.speed_kmh / 3.6);
     } else if (flags_.world == "grid") {
@@ -320,12 +339,17 @@ class SimulateRun {
 };
 
 void compare(const SimulateFlags& flags) {
-  const city::Comparison comparison = city::compare_runs(flags.compare[0], flags.compare[1]);
+  std::optional<city::RunFolder> folder;
+  std::optional<sim::TextOutput> page;
   if (!flags.out.empty()) {
-    city::make_run_folder(flags.out);
-    sim::TextOutput page(flags.out + "/compare.html", sim::TextOutput::Appears::when_closed);
-    page.write(city::comparison_page(comparison));
-    page.close();
+    folder.emplace(flags.out);
+    open_output("--out", page, flags.out + "/compare.html", sim::TextOutput::Appears::when_closed);
+  }
+  const city::Comparison comparison = city::compare_runs(flags.compare[0], flags.compare[1]);
+  if (page) {
+    page->write(city::comparison_page(comparison));
+    page->close();
+    folder->keep();
   }
   std::fputs(city::comparison_table(comparison).c_str(), stdout);
 }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <new>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -119,9 +120,12 @@ bool TextOutput::Sink::rewrite_start(std::string_view /*text*/) {
 
 TextOutput::TextOutput(const std::string& path, Appears appears) : path_(path) {
   namespace fs = std::filesystem;
-  const bool ordinary = path != "-" && (!fs::exists(path) || fs::is_regular_file(path));
+  std::error_code error;  // what cannot be looked at cannot be opened either, and opening says why
+  const fs::file_status status = fs::status(path, error);
+  const bool ordinary = path != "-" && (!fs::exists(status) || fs::is_regular_file(status));
   if (ordinary && appears == Appears::when_closed) {
-    if (fs::is_symlink(path)) path_ = fs::weakly_canonical(path).string();
+    if (fs::is_symlink(path, error)) path_ = fs::weakly_canonical(path, error).string();
+    if (path_.empty()) path_ = path;
     partial_path_ = path_ + ".partial";
   }
   sink_ = open_sink(partial_path_.empty() ? path_ : partial_path_, path);

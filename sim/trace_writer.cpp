@@ -182,9 +182,14 @@ void TraceWriter::write(const TraceRow& row) {
   text_.clear();
 }
 
-void TraceWriter::close() {
+void TraceWriter::finish() {
   append_end();
   output_.write(text_);
+  output_.finish();
+}
+
+void TraceWriter::close() {
+  finish();
   output_.close();
 }
 

@@ -36,8 +36,8 @@ struct TraceShape {
   bool has_tags = false;  ///< some rows may have tags
 };
 
-/// Rows in the order that the format needs, then close(). Throws std::runtime_error if the output
-/// does.
+/// Rows in the order that the format needs, then close() or finish(). Throws std::runtime_error if
+/// the output does.
 class TraceWriter {
  public:
   /// Both references must outlive the writer; the names are asked for as rows are written.
@@ -48,6 +48,12 @@ class TraceWriter {
   TraceWriter& operator=(const TraceWriter&) = delete;
 
   void write(const TraceRow& row);
+
+  /// The last row is written. The output is left for the caller to close, where it is to appear
+  /// together with other files.
+  void finish();
+
+  /// Finishes, and lets the output appear.
   void close();
 
  protected:

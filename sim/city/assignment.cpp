@@ -4,10 +4,16 @@
 //   rider ──bound──▶ unseen ──0──▶ driver               a driver of another's list
 //                    unseen ──0, at most so many──▶ sink  one of no list
 //   rider ──penalty──▶ sink                             nobody
+//
+// Two flows of least cost differ by cycles of reduced cost 0 in the residual graph and by nothing
+// else (Ahuja, Magnanti, Orlin: Network Flows, 1993, sections 9.3 and 9.4). Along such cycles the
+// solver's flow is led to the one that is preferred, whichever the solver found.
 #include "sim/city/assignment.hpp"
 
 #include <algorithm>
+#include <functional>
 
+#include <lemon/connectivity.h>
 #include <lemon/network_simplex.h>
 #include <lemon/smart_graph.h>
 
@@ -29,7 +35,9 @@ class Flow {
         with_unseen_(with_unseen),
         costs_(graph_),
         capacities_(graph_),
-        supplies_(graph_) {
+        supplies_(graph_),
+        flow_(graph_),
+        potentials_(graph_) {
     choose_scale();
     build();
   }
@@ -38,25 +46,32 @@ class Flow {
     Simplex simplex(graph_);
     simplex.costMap(costs_).upperMap(capacities_).supplyMap(supplies_);
     check_invariant(simplex.run() == Simplex::OPTIMAL, "an assignment always exists");
-    check_optimal(simplex);
+    simplex.flowMap(flow_);
+    simplex.potentialMap(potentials_);
+    const bool is_certain = !uses_unseen();
+    if (is_certain) drop_charge();
+    check_optimal();
+    if (is_certain) prefer_early_arcs();
     Assignment result;
     result.driver_of.assign(problem_.riders, unassigned);
     for (std::size_t i = 0; i < problem_.arcs.size(); ++i) {
-      if (simplex.flow(arcs_[i]) == 0) continue;
+      if (flow_[arcs_[i]] == 0) continue;
       const AssignmentArc& arc = problem_.arcs[i];
       result.driver_of[arc.rider] = arc.driver;
       ++result.assigned;
       result.cost += arc.cost;
     }
     for (const auto& [rider, arc] : unseen_arcs_)
-      if (simplex.flow(arc) != 0) result.uncertain.push_back(rider);
+      if (flow_[arc] != 0) result.uncertain.push_back(rider);
     return result;
   }
 
  private:
-  // A multiple of the costs leaves room to charge 1 for each use of the unseen: at equal cost the
-  // seen are taken, and what is certain is not doubted. Where numbers would become too large, the
-  // doubt stays.
+  using Arcs = std::vector<Graph::Arc>;
+
+  // A multiple of the costs leaves room to charge 1 for each use of the unseen: if any optimum
+  // makes do with the seen, it is found, and what is certain is not doubted. Where numbers would
+  // become too large, the doubt stays.
   void choose_scale() {
     std::int64_t cost_max = 1;
     for (const AssignmentArc& arc : problem_.arcs) cost_max = std::max(cost_max, arc.cost);
@@ -65,10 +80,10 @@ class Flow {
     const std::int64_t riders = std::int64_t{problem_.riders} + 1;
     scale_ = with_unseen_ ? riders : 1;
     // One rider more is worth any detour of the others.
-    const auto penalty = [&] { return riders * (cost_max * scale_ + 1); };
-    if (cost_max > total_cost_max / riders / riders / scale_) scale_ = 1;
-    check_invariant(cost_max <= total_cost_max / riders / riders, "costs that can be added up");
-    penalty_ = penalty();
+    const std::int64_t detour_max = cost_max + 1;
+    if (detour_max > total_cost_max / riders / riders / scale_) scale_ = 1;
+    check_invariant(detour_max <= total_cost_max / riders / riders, "costs that can be added up");
+    penalty_ = riders * detour_max * scale_;
   }
 
   void build() {
@@ -79,29 +94,66 @@ class Flow {
     unseen_ = graph_.addNode();
     for (std::uint32_t i = 0; i < problem_.riders; ++i) riders_.push_back(graph_.addNode());
     for (std::uint32_t i = 0; i < problem_.drivers; ++i) drivers_.push_back(graph_.addNode());
-    for (const Graph::Node rider : riders_) {
-      supplies_[rider] = 1;
-      add_arc(rider, sink_, penalty_, 1);
-    }
+    for (const Graph::Node rider : riders_) supplies_[rider] = 1;
     supplies_[sink_] = -std::int64_t{problem_.riders};
     for (const Graph::Node driver : drivers_) add_arc(driver, sink_, 0, 1);
     arcs_.reserve(problem_.arcs.size());
     for (const AssignmentArc& arc : problem_.arcs)
       arcs_.push_back(add_arc(riders_[arc.rider], drivers_[arc.driver], arc.cost * scale_, 1));
     if (with_unseen_) add_unseen();
+    // Last, as of each rider's arcs the earlier is preferred.
+    for (const Graph::Node rider : riders_) add_arc(rider, sink_, penalty_, 1);
   }
 
   void add_unseen() {
-    const std::int64_t charge = scale_ > 1 ? 1 : 0;
     for (std::uint32_t rider = 0; rider < problem_.riders; ++rider) {
       const std::int64_t cost = problem_.unseen_cost_min[rider];
       if (cost != AssignmentProblem::knows_all)
         unseen_arcs_.emplace_back(rider,
-                                  add_arc(riders_[rider], unseen_, cost * scale_ + charge, 1));
+                                  add_arc(riders_[rider], unseen_, cost * scale_ + charge(), 1));
     }
     if (unseen_arcs_.empty()) return;
     for (const Graph::Node driver : drivers_) add_arc(unseen_, driver, 0, 1);
     if (problem_.unseen_drivers > 0) add_arc(unseen_, sink_, 0, problem_.unseen_drivers);
+  }
+
+  /// Leads the flow along a cycle that begins with the arc and meets no settled rider; false if
+  /// there is none.
+  bool divert(Graph::Arc first, const Graph::NodeMap<int>& components,
+              const Graph::NodeMap<bool>& is_settled) {
+    const Graph::Node rider = graph_.source(first);
+    const Graph::Arc last = own_arc(rider);
+    const Graph::Node goal = graph_.target(last);
+    std::vector<Graph::Arc> came_by(static_cast<std::size_t>(graph_.nodeNum()), lemon::INVALID);
+    const auto arc_to = [&](Graph::Node node) -> Graph::Arc& {
+      return came_by[static_cast<std::size_t>(Graph::id(node))];
+    };
+    arc_to(graph_.target(first)) = first;
+    std::vector<Graph::Node> reached{graph_.target(first)};
+    const auto reach = [&](Graph::Node node, Graph::Arc arc) {
+      if (arc_to(node) != lemon::INVALID || node == rider || is_settled[node] ||
+          components[node] != components[rider] || reduced_cost(arc) != 0)
+        return;
+      arc_to(node) = arc;
+      reached.push_back(node);
+    };
+    const auto is_found = [&] { return arc_to(goal) != lemon::INVALID; };
+    for (std::size_t i = 0; i < reached.size() && !is_found(); ++i) {
+      const Graph::Node node = reached[i];
+      for (Graph::OutArcIt arc(graph_, node); arc != lemon::INVALID && !is_found(); ++arc)
+        if (flow_[arc] < capacities_[arc]) reach(graph_.target(arc), arc);
+      for (Graph::InArcIt arc(graph_, node); arc != lemon::INVALID && !is_found(); ++arc)
+        if (flow_[arc] > 0) reach(graph_.source(arc), arc);
+    }
+    if (!is_found()) return false;
+    flow_[last] -= 1;
+    for (Graph::Node node = goal; node != rider;) {
+      const Graph::Arc arc = arc_to(node);
+      const bool is_forward = graph_.target(arc) == node;
+      flow_[arc] += is_forward ? 1 : -1;
+      node = is_forward ? graph_.source(arc) : graph_.target(arc);
+    }
+    return true;
   }
 
   Graph::Arc add_arc(Graph::Node from, Graph::Node to, std::int64_t cost, std::int64_t capacity) {
@@ -112,14 +164,93 @@ class Flow {
   }
 
   // Complementary slackness, arc by arc: what the solver says is proven, not believed.
-  void check_optimal(const Simplex& simplex) const {
+  void check_optimal() const {
     for (Graph::ArcIt arc(graph_); arc != lemon::INVALID; ++arc) {
-      const std::int64_t reduced = costs_[arc] + simplex.potential(graph_.source(arc)) -
-                                   simplex.potential(graph_.target(arc));
-      const std::int64_t flow = simplex.flow(arc);
+      const std::int64_t reduced = reduced_cost(arc);
+      const std::int64_t flow = flow_[arc];
       check_invariant((reduced >= 0 || flow == capacities_[arc]) && (reduced <= 0 || flow == 0),
                       "the solver's assignment is the least");
     }
+  }
+
+  std::int64_t reduced_cost(Graph::Arc arc) const {
+    return costs_[arc] + potentials_[graph_.source(arc)] - potentials_[graph_.target(arc)];
+  }
+
+  std::int64_t charge() const { return scale_ > 1 ? 1 : 0; }
+
+  bool uses_unseen() const {
+    return std::ranges::any_of(unseen_arcs_,
+                               [&](const auto& rider_arc) { return flow_[rider_arc.second] != 0; });
+  }
+
+  // A flow without the unseen is the least without the charge too. The potentials that prove it
+  // are the old ones rounded down to a multiple of the scale, and a remainder: not one that the
+  // charge lifts some rider to, and there are more remainders than riders. Then what the charge
+  // adds is rounded off.
+  void drop_charge() {
+    if (charge() == 0 || unseen_arcs_.empty()) return;
+    const auto remainder = [&](std::int64_t value) { return (value % scale_ + scale_) % scale_; };
+    std::vector<bool> is_taken(static_cast<std::size_t>(scale_));
+    for (const auto& [rider, arc] : unseen_arcs_) {
+      is_taken[static_cast<std::size_t>(remainder(potentials_[riders_[rider]] + charge()))] = true;
+      costs_[arc] -= charge();
+    }
+    const std::int64_t shift = std::ranges::find(is_taken, false) - is_taken.begin();
+    for (Graph::NodeIt node(graph_); node != lemon::INVALID; ++node)
+      potentials_[node] -= remainder(potentials_[node] - shift);
+  }
+
+  // Rider by rider: the earliest arc that leaves those before with theirs.
+  void prefer_early_arcs() {
+    if (std::ranges::all_of(riders_,
+                            [&](Graph::Node rider) { return earlier_arcs(rider).empty(); }))
+      return;
+    Graph::NodeMap<int> components(graph_);
+    find_components(components);
+    Graph::NodeMap<bool> is_settled(graph_, false);
+    for (const Graph::Node rider : riders_) {
+      for (const Graph::Arc arc : earlier_arcs(rider)) {
+        if (components[graph_.target(arc)] != components[rider]) continue;
+        if (divert(arc, components, is_settled)) break;
+      }
+      is_settled[rider] = true;
+    }
+  }
+
+  Graph::Arc own_arc(Graph::Node rider) const {
+    Graph::OutArcIt arc(graph_, rider);
+    while (flow_[arc] == 0) ++arc;
+    return arc;
+  }
+
+  /// Those of reduced cost 0 before the one that the rider has, the earliest first.
+  Arcs earlier_arcs(Graph::Node rider) const {
+    const Graph::Arc own = own_arc(rider);
+    Arcs arcs;
+    for (Graph::OutArcIt arc(graph_, rider); arc != lemon::INVALID; ++arc)
+      if (arc < own && reduced_cost(arc) == 0) arcs.push_back(arc);
+    std::ranges::sort(arcs, std::less<>());
+    return arcs;
+  }
+
+  // No cycle leads from one into another, not even after the flow was led along some.
+  void find_components(Graph::NodeMap<int>& components) const {
+    Graph residual;
+    residual.reserveNode(graph_.nodeNum());
+    for (int i = 0; i < graph_.nodeNum(); ++i) residual.addNode();
+    const auto twin = [&](Graph::Node node) { return Graph::nodeFromId(Graph::id(node)); };
+    for (Graph::ArcIt arc(graph_); arc != lemon::INVALID; ++arc) {
+      if (reduced_cost(arc) != 0) continue;
+      const Graph::Node from = twin(graph_.source(arc));
+      const Graph::Node to = twin(graph_.target(arc));
+      if (flow_[arc] < capacities_[arc]) residual.addArc(from, to);
+      if (flow_[arc] > 0) residual.addArc(to, from);
+    }
+    Graph::NodeMap<int> found(residual);
+    lemon::stronglyConnectedComponents(residual, found);
+    for (Graph::NodeIt node(graph_); node != lemon::INVALID; ++node)
+      components[node] = found[twin(node)];
   }
 
   const AssignmentProblem& problem_;
@@ -128,6 +259,8 @@ class Flow {
   Graph::ArcMap<std::int64_t> costs_;
   Graph::ArcMap<std::int64_t> capacities_;
   Graph::NodeMap<std::int64_t> supplies_;
+  Graph::ArcMap<std::int64_t> flow_;
+  Graph::NodeMap<std::int64_t> potentials_;
   std::int64_t scale_ = 1;
   std::int64_t penalty_ = 0;
   Graph::Node sink_;

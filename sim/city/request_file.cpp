@@ -262,7 +262,7 @@ class RequestReader {
       throw TraceError(options_.path + ": there is no request that makes sense");
     const auto is_whole = [](const Request& request) { return request.time_us % minute_us == 0; };
     const auto whole = static_cast<std::size_t>(std::ranges::count_if(requests, is_whole));
-    if (whole * whole_share_told > requests.size()) {
+    if (options_.spreads_minutes && whole * whole_share_told > requests.size()) {
       demand_.spread_us = minute_us;
       for (std::size_t i = 0; i < requests.size(); ++i)
         if (is_whole(requests[i]))

@@ -23,13 +23,14 @@ struct RequestFileOptions {
   std::optional<std::array<double, 4>> area{};
   double area_km = 40;
   std::uint64_t seed = 1;
+  bool spreads_minutes = true;  ///< where many times are whole minutes
   std::int64_t length_us = std::numeric_limits<std::int64_t>::max();  ///< only the first so much
 };
 
 /// Longitudes and latitudes are laid on a plane that touches the earth at the median pick-up. Where
 /// many times are whole minutes, as one of New York's recorders wrote them, those are spread over
-/// their minutes, at random by the seed: nobody asks on the stroke. Rows that make no sense are
-/// counted and left out. Throws TraceError, or UsageError for `columns`.
+/// their minutes, at random by the seed, unless told not to: nobody asks on the stroke. Rows that
+/// make no sense are counted and left out. Throws TraceError, or UsageError for `columns`.
 Demand read_request_file(const RequestFileOptions& options);
 
 }  // namespace starling::sim::city

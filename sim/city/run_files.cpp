@@ -1,6 +1,7 @@
 // Rows and objects as text, written together: see run_files.hpp.
 #include "sim/city/run_files.hpp"
 
+#include <array>
 #include <filesystem>
 #include <list>
 #include <stdexcept>
@@ -15,6 +16,9 @@ namespace starling::sim::city {
 namespace {
 
 constexpr std::size_t write_bytes = 1 << 16;
+constexpr std::array run_file_names{"rides.csv",   "periods.csv", "summary.json",
+                                    "report.html", "timings.csv", "timings.json"};
+constexpr const char* remedy = "; name a folder that is new or that you may write to";
 
 /// One line of comma-separated values after another, written in large pieces.
 class CsvLines {
@@ -179,12 +183,37 @@ std::string timings_json(const TimingShares& shares, const Simulation& simulatio
 
 }  // namespace
 
-void make_run_folder(const std::string& folder) {
+RunFolder::RunFolder(const std::string& folder) : folder_(folder) {
+  namespace fs = std::filesystem;
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!std::filesystem::is_directory(folder))
-    throw std::runtime_error("--out: " + folder + " cannot be made a folder" +
-                             (error ? ": " + error.message() : ""));
+  fs::path whole;
+  for (const fs::path& part : fs::path(folder)) {
+    whole /= part;
+    if (part.empty() || fs::is_directory(whole, error)) continue;
+    if (fs::create_directory(whole, error)) made_.push_back(whole.string());
+    if (!error) continue;
+    remove_made();
+    throw std::runtime_error("--out: " + folder +
+                             " cannot be made a folder: " + error.message().append(remedy));
+  }
+}
+
+RunFolder::~RunFolder() {
+  remove_made();
+}
+
+void RunFolder::remove_made() {
+  std::error_code ignored;  // one that someone else has put a file into stays
+  for (; !made_.empty(); made_.pop_back()) std::filesystem::remove(made_.back(), ignored);
+}
+
+void RunFolder::check_files() const {
+  try {
+    for (const char* const name : run_file_names)
+      TextOutput(folder_ + "/" + name, TextOutput::Appears::when_closed);
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error("--out: " + std::string(error.what()) + remedy);
+  }
 }
 
 void write_run(const std::string& folder, const Simulation& simulation, const Demand& demand,

@@ -4,14 +4,34 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "sim/city/simulation.hpp"
 #include "sim/city/summary.hpp"
 
 namespace starling::sim::city {
 
-/// Makes the folder if need be. Throws std::runtime_error.
-void make_run_folder(const std::string& folder);
+/// The folder of a run, made if need be, with those around it. What was made goes again with the
+/// object, unless kept or used.
+class RunFolder {
+ public:
+  /// Throws std::runtime_error, which says what to do, as do the members.
+  explicit RunFolder(const std::string& folder);
+  ~RunFolder();
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+
+  /// That the files of a run can be made here: each is, under its partial name, and is gone again.
+  void check_files() const;
+
+  void keep() { made_.clear(); }
+
+ private:
+  void remove_made();
+
+  std::string folder_;
+  std::vector<std::string> made_;  ///< outermost first
+};
 
 /// Into a folder that is there. Throws std::runtime_error, and leaves what stood there before.
 void write_run(const std::string& folder, const Simulation& simulation, const Demand& demand,

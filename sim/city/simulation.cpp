@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "knn/assert.hpp"
@@ -50,6 +51,12 @@ Simulation::Simulation(const SimulationOptions& options, const World& world, con
 }
 
 bool Simulation::step() {
+  if (periods_.size() >= options_.periods_max)
+    throw std::runtime_error(
+        "after " + std::to_string(periods_.size()) + " periods, the most of a run, " +
+        std::to_string(demand_.requests.size() - requests_admitted_ + active_rides_) +
+        " rides have not ended; choose a longer --period, or a shorter "
+        "--patience or --answer-time");
   period_ = {.time_us = now_us_};
   period_times_ = {};
   {

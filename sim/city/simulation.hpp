@@ -31,6 +31,7 @@ struct SimulationOptions {
   std::int64_t answer_us = 0;  ///< from an offer to the driver's answer
   double decline_per_km =
       0.05;  ///< a driver declines with this probability for each km to the rider
+  std::size_t periods_max = 100'000'000;  ///< of a run, those after the last request included
 };
 
 /// What a period told the engine, for the trace of the movement.
@@ -50,7 +51,7 @@ class Simulation {
   void on_movement(MovementHandler handler) { movement_handler_ = std::move(handler); }
 
   /// One period; false once every ride has ended. Throws std::logic_error if the simulation breaks
-  /// its own rules, std::runtime_error as the index does.
+  /// its own rules, std::runtime_error beyond periods_max and as the index does.
   bool step();
 
   /// How long it takes the drivers of a list to a rider, as of the period under way.

@@ -2,6 +2,7 @@
 full disk, the trace, the comparison, and the report as a browser shows it. Run by ctest with the
 program's path as the only argument."""
 
+import ctypes
 import json
 import os
 import pathlib
@@ -29,6 +30,14 @@ def limit_file_size(size):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
     return limit
+
+
+def give_up_override():
+    """For a child: permissions hold for it too, even if it is root's."""
+    drop_from_bounding_set, override_permissions = 24, 1
+    if ctypes.CDLL(None).prctl(drop_from_bounding_set, override_permissions, 0, 0, 0) != 0 and (
+            os.geteuid() == 0):
+        raise OSError("root's privileges cannot be given up")
 
 
 class SimulateTest(unittest.TestCase):
@@ -133,6 +142,76 @@ class SimulateTest(unittest.TestCase):
         self.assertEqual({name: (out / name).read_text() for name in ALL_FILES}, before)
         self.assertEqual(sorted(os.listdir(out)), ALL_FILES)
 
+    def test_a_full_disk_under_the_trace_leaves_the_old_run(self):
+        out = self.run_into("run")
+        before = {name: (out / name).read_text() for name in ALL_FILES}
+        for trace in ["/dev/full", "/dev/stdout"]:
+            with open("/dev/full", "w") as full:
+                done = subprocess.run(
+                    [PROGRAM, "simulate", "--out", out, *SMALL, "--seed", "5", "--trace-out", trace],
+                    stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S)
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr,
+                             rf"^starling: {trace} cannot be .*: No space left on device\n$")
+        self.assertEqual({name: (out / name).read_text() for name in ALL_FILES}, before)
+        self.assertEqual(sorted(os.listdir(out)), ALL_FILES)
+
+    def listing(self):
+        return sorted((str(path), path.is_dir() or path.read_text())
+                      for path in self.folder.rglob("*"))
+
+    # The requests are not there either: outputs are tried before anything is read.
+    def test_outputs_that_cannot_be_made_are_found_first(self):
+        try:
+            subprocess.run(["true"], preexec_fn=give_up_override)
+        except subprocess.SubprocessError:
+            self.skipTest("root here may write everywhere")
+        for name in ["file", "taken/report.html/x", "locked/rides.csv", "plain/rides.csv"]:
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / name).write_text("old")
+        (self.folder / "locked").chmod(0o555)
+        remedy = "; name a folder that is new or that you may write to"
+        trace_remedy = "; name a file that you may write"
+        good = ["--out", self.folder / "new"]
+        for flag, name, why, what_to_do in [
+            ("--out", "file", " cannot be made a folder: ", remedy),
+            ("--out", "file/x/y", " cannot be made a folder: ", remedy),
+            ("--out", "locked", "/rides.csv cannot be opened: Permission denied", remedy),
+            ("--out", "locked/x", " cannot be made a folder: Permission denied", remedy),
+            ("--out", "new/" + 300 * "x", " cannot be made a folder: File name too long", remedy),
+            ("--out", "taken", "/report.html cannot be opened: Is a directory", remedy),
+            ("--trace-out", "nowhere/trace.csv", " cannot be opened: No such file", trace_remedy),
+            ("--trace-out", "file/trace.csv", " cannot be opened: Not a directory", trace_remedy),
+            ("--trace-out", "taken", " cannot be opened: Is a directory", trace_remedy),
+            ("--trace-out", "locked/trace.csv.gz", " cannot be opened: Permission denied",
+             trace_remedy),
+        ]:
+            with self.subTest(flag=flag, name=name):
+                before = self.listing()
+                arguments = [*(good if flag == "--trace-out" else []), flag, self.folder / name]
+                done = self.simulate(*arguments, "--requests", "nowhere.csv", status=1,
+                                     preexec_fn=give_up_override)
+                self.assertRegex(done.stderr, "^starling: " + re.escape(
+                    f"{flag}: {self.folder / name}{why}") + ".*" + re.escape(what_to_do) + r"\n$")
+                self.assertEqual(self.listing(), before)
+
+    def test_an_error_in_the_inputs_leaves_no_trace(self):
+        out = self.run_into("run")
+        before = self.listing()
+        for arguments in [["--requests", "nowhere.csv"], ["--world", "nowhere.net.xml"],
+                          ["--connect", "tcp://127.0.0.1:1", "--connect-timeout", "100ms"],
+                          ["--compare", out, "nowhere"]]:
+            for folder in [out, self.folder / "new", self.folder / "new" / "deep" / "er"]:
+                with self.subTest(arguments=arguments, folder=folder):
+                    trace = [] if "--compare" in arguments else ["--trace-out", folder / "trace.csv"]
+                    self.simulate("--out", folder, *trace, *arguments, status=1)
+                    self.assertEqual(self.listing(), before)
+
+    def test_the_trace_may_lie_in_the_new_folder(self):
+        out = self.folder / "new" / "run"
+        self.run_into("new/run", "--trace-out", out / "trace.csv")
+        self.assertEqual(sorted(os.listdir(out)), sorted(ALL_FILES + ["trace.csv"]))
+
     def test_the_trace_is_one_that_replay_reads(self):
         trace = self.folder / "movement.csv.gz"
         self.run_into("run", "--trace-out", trace)
@@ -149,6 +228,28 @@ class SimulateTest(unittest.TestCase):
         results = json.loads((grid / "summary.json").read_text())["results"]
         self.assertGreater(results["served"], 50)
         self.assertEqual(results["periods_uncertain"], 0)
+
+    def test_whole_minutes_are_spread_unless_told_otherwise(self):
+        requests = self.folder / "requests.csv"
+        requests.write_text("time_us,pick_x,pick_y,drop_x,drop_y\n" + "".join(
+            f"{60_000_000 * (i % 5)},{i},{i},{100 * i + 500},900\n" for i in range(100)))
+        for flags, spread_s in [([], 60), (["--whole-minutes"], 0)]:
+            out = self.folder / f"spread{spread_s}"
+            self.simulate("--out", out, "--drivers", 20, "--engine", "cpu", "--requests", requests,
+                          *flags)
+            settings = json.loads((out / "summary.json").read_text())["settings"]
+            self.assertEqual(settings["spread_s"], spread_s)
+            times_us = [int(ride.split(",")[1])
+                        for ride in (out / "rides.csv").read_text().splitlines()[1:]]
+            whole = sum(time_us % 60_000_000 == 0 for time_us in times_us)
+            self.assertEqual((len(times_us), whole), (100, 0 if spread_s else 100))
+
+    def test_a_network_of_sumo(self):
+        network = pathlib.Path(__file__).parents[1] / "sim" / "city" / "spider.net.xml"
+        out = self.run_into("net", "--world", network, "--policy", "batch-time")
+        summary = json.loads((out / "summary.json").read_text())
+        self.assertIn("spider.net.xml", summary["settings"]["world"])
+        self.assertGreater(summary["results"]["served"], 50)
 
     def test_two_runs_side_by_side(self):
         a = self.run_into("a", "--policy", "nearest", "--period", "10s")
@@ -193,6 +294,7 @@ class SimulateTest(unittest.TestCase):
             ([*out, "--drivers", "0"], 2, "--drivers"),
             ([*out, "--idle", "sleep"], 2, "--idle"),
             ([*out, "--area", "1,2,3"], 2, "--area speaks of --requests"),
+            ([*out, "--whole-minutes"], 2, "--whole-minutes speaks of --requests"),
             ([*out, "--requests", "nowhere.csv", "--area", "1,2,3"], 2, "--area: '1,2,3' is not"),
             ([*out, "--requests", "nowhere.csv"], 1, "nowhere.csv"),
             ([*out, "--requests", PROGRAM], 1, "--request-columns"),

@@ -102,6 +102,48 @@ Optimum try_all(const Matrix& costs, std::size_t rider, std::vector<bool>& taken
   return best;
 }
 
+/// By rider, how many drivers of its whole list, by cost and then by number, come before its own;
+/// nobody comes last.
+using Preference = std::vector<std::size_t>;
+
+Preference preference_of(const Matrix& costs, const std::vector<std::size_t>& driver_of) {
+  Preference preference;
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    const std::size_t own = driver_of[i];
+    std::size_t before = 0;
+    for (std::size_t j = 0; j < costs[i].size(); ++j)
+      if (own == unassigned ||
+          (costs[i][j] != impossible && std::pair{costs[i][j], j} < std::pair{costs[i][own], own}))
+        ++before;
+    preference.push_back(before);
+  }
+  return preference;
+}
+
+/// Of all ways to assign that are an optimum, tried one by one, the preference that is
+/// lexicographically least.
+void try_optima(const Matrix& costs, const Optimum& optimum, std::vector<std::size_t>& driver_of,
+                std::vector<bool>& taken, Optimum sum, Preference& least, std::size_t& count) {
+  const std::size_t rider = driver_of.size();
+  if (rider == costs.size()) {
+    if (sum != optimum) return;
+    const Preference preference = preference_of(costs, driver_of);
+    if (count++ == 0 || preference < least) least = preference;
+    return;
+  }
+  driver_of.push_back(unassigned);
+  try_optima(costs, optimum, driver_of, taken, sum, least, count);
+  for (std::size_t driver = 0; driver < taken.size(); ++driver) {
+    if (taken[driver] || costs[rider][driver] == impossible) continue;
+    taken[driver] = true;
+    driver_of.back() = driver;
+    try_optima(costs, optimum, driver_of, taken,
+               {sum.assigned + 1, sum.cost + costs[rider][driver]}, least, count);
+    taken[driver] = false;
+  }
+  driver_of.pop_back();
+}
+
 /// Riders and drivers on a line or plane; few distinct places make ties.
 Matrix random_costs(test::Random& random, std::size_t riders, std::size_t drivers) {
   const std::uint64_t places = random.chance(0.3) ? 6 : 1000;
@@ -132,7 +174,10 @@ struct Lists {
       std::ranges::sort(near);
       near.resize(std::min(near.size(), k[i]));
       for (const auto& [cost, driver] : near) {
-        if (node_of[driver] == unassigned) node_of[driver] = drivers++;
+        if (node_of[driver] == unassigned) {
+          node_of[driver] = drivers++;
+          driver_at.push_back(driver);
+        }
         arcs.push_back({static_cast<std::uint32_t>(i), node_of[driver], cost});
       }
       unseen_cost_min.push_back(near.size() == k[i] ? near.back().first
@@ -146,8 +191,16 @@ struct Lists {
             unseen};
   }
 
+  std::vector<std::size_t> drivers_of(const Assignment& assignment) const {
+    std::vector<std::size_t> drivers_of;
+    for (const std::uint32_t node : assignment.driver_of)
+      drivers_of.push_back(node == unassigned ? unassigned : driver_at[node]);
+    return drivers_of;
+  }
+
   std::vector<AssignmentArc> arcs;
   std::vector<std::int64_t> unseen_cost_min;
+  std::vector<std::size_t> driver_at;  ///< by node
   std::uint32_t drivers = 0;
   std::uint32_t unseen = 0;
 };
@@ -221,6 +274,69 @@ TEST(Assignment, BecomesTheOptimumByWideningTheListsItDoubts) {
       for (const std::uint32_t rider : assignment.uncertain) k[rider] *= 2;
     }
     EXPECT_EQ((Optimum{assignment.assigned, assignment.cost}), hungarian(costs, drivers));
+  }
+}
+
+// Few places, so that many assignments have the least sum: one of them it is, whatever k.
+TEST(Assignment, AmongEqualSumsIsTheOneThatTheRidersPreferInTheirOrder) {
+  std::size_t ties = 0;
+  std::size_t sure_before_all = 0;
+  for (const std::uint64_t seed : test::seeds(300)) {
+    SCOPED_TRACE(test::replay_hint(seed));
+    test::Random random(seed);
+    const std::size_t riders = 1 + random.below(5);
+    const std::size_t drivers = 1 + random.below(6);
+    const std::uint64_t most = 1 + random.below(4);
+    Matrix costs(riders, std::vector<std::int64_t>(drivers));
+    for (auto& row : costs)
+      for (std::int64_t& cost : row)
+        cost = random.chance(0.1) ? impossible : static_cast<std::int64_t>(random.below(most));
+    Preference least;
+    std::vector<std::size_t> driver_of;
+    std::vector<bool> taken(drivers);
+    std::size_t count = 0;
+    try_optima(costs, hungarian(costs, drivers), driver_of, taken, {}, least, count);
+    if (count > 1) ++ties;
+    for (std::size_t k = 1; k <= drivers + 1; ++k) {
+      const Lists lists(costs, drivers, std::vector(riders, k));
+      const Assignment assignment = assign(lists.problem(), false);
+      if (!assignment.uncertain.empty()) continue;
+      EXPECT_EQ(preference_of(costs, lists.drivers_of(assignment)), least) << "k " << k;
+      if (k < drivers) ++sure_before_all;
+    }
+  }
+  EXPECT_GT(ties, 150u);
+  EXPECT_GT(sure_before_all, 150u) << "it doubts too much";
+}
+
+// As many as a dispatcher meets, too many to try them all: lists that begin with one, widened where
+// in doubt, and lists of everyone lead to the same.
+TEST(Assignment, AmongEqualSumsIsTheSameWhateverListsBeginWith) {
+  for (const std::uint64_t seed : test::seeds(100)) {
+    SCOPED_TRACE(test::replay_hint(seed));
+    test::Random random(seed);
+    const std::size_t riders = 1 + random.below(60);
+    const std::size_t drivers = 1 + random.below(60);
+    const std::uint64_t most = 1 + random.below(8);
+    Matrix costs(riders, std::vector<std::int64_t>(drivers));
+    for (auto& row : costs)
+      for (std::int64_t& cost : row)
+        cost = random.chance(0.3) ? impossible : static_cast<std::int64_t>(random.below(most));
+    const Lists everyone(costs, drivers, std::vector(riders, drivers + 1));
+    const Assignment all = assign(everyone.problem(), true);
+    for (const std::size_t first : {1u, 2u, 7u}) {
+      std::vector<std::size_t> k(riders, first);
+      for (int rounds = 0;; ++rounds) {
+        ASSERT_LT(rounds, 1000);
+        const Lists lists(costs, drivers, k);
+        const Assignment assignment = assign(lists.problem(), false);
+        if (assignment.uncertain.empty()) {
+          EXPECT_EQ(lists.drivers_of(assignment), everyone.drivers_of(all));
+          break;
+        }
+        for (const std::uint32_t rider : assignment.uncertain) k[rider] *= 2;
+      }
+    }
   }
 }
 

@@ -80,6 +80,16 @@ TEST_F(RequestFile, SpreadsWholeMinutesBySeed) {
   EXPECT_NE(read(text, {.seed = 2}).requests[7].time_us, demand.requests[7].time_us);
 }
 
+TEST_F(RequestFile, LeavesWholeMinutesIfToldTo) {
+  std::string text;
+  for (int i = 0; i < 50; ++i) text += trip("2013-01-01 00:05:00", "-73.95,40.71,-73.96,40.72");
+  const Demand demand = read(text, {.spreads_minutes = false});
+  EXPECT_EQ(demand.spread_us, 0);
+  ASSERT_EQ(demand.requests.size(), 50u);
+  for (const Request& request : demand.requests) EXPECT_EQ(request.time_us, demand.start_us);
+  EXPECT_EQ(demand.start_us % 60'000'000, 0);
+}
+
 TEST_F(RequestFile, TakesColumnsByNameAndByNumber) {
   const std::string rows = "5,1,2,100,200\n6,3,4,300,400\n";
   const Demand by_number = read(rows, {.columns = "time=1,pick_x=2,pick_y=3,drop_x=4,drop_y=5"});

@@ -43,6 +43,9 @@ constexpr const char* square_net = R"(<?xml version="1.0"?>
 </net>
 )";
 
+/// Made by scripts/make-test-network --small.
+constexpr const char* small_network = STARLING_SOURCE_DIR "/tests/sim/city/spider.net.xml";
+
 std::string without(std::string text, const std::string& part) {
   const std::size_t at = text.find(part);
   EXPECT_NE(at, std::string::npos) << part;
@@ -250,25 +253,71 @@ TEST(RoadWorld, PickUpTimesDecideTheSameWhateverListsBeginWith) {
   }
 }
 
-// Made by scripts/make-test-network; what netgenerate writes today is read as it is.
-TEST(RoadWorld, ANetworkOfNetgenerateCarriesACity) {
-  if (std::system("command -v netgenerate >/dev/null 2>&1") != 0)
-    GTEST_SKIP() << "no netgenerate here; the Debian package sumo has it";
-  const TemporaryDirectory directory;
-  const std::string path = directory.path("spider.net.xml");
-  ASSERT_EQ(
-      std::system(
-          (STARLING_SOURCE_DIR "/scripts/make-test-network " + path + " >/dev/null 2>&1").c_str()),
-      0);
+/// By scripts/make-test-network, or no text where there is no netgenerate.
+std::string make_network(const TemporaryDirectory& directory, const std::string& size) {
+  if (std::system("command -v netgenerate >/dev/null 2>&1") != 0) return {};
+  const std::string path = directory.path("made.net.xml");
+  const std::string command =
+      STARLING_SOURCE_DIR "/scripts/make-test-network " + size + " " + path + " >/dev/null 2>&1";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  return path;
+}
+
+RoadNetwork read_network(const std::string& path) {
   RoadNetwork network = read_sumo_network(path);
   connect_network(network, false);
-  EXPECT_GT(network.edges.size(), 200u);
-  const RoadWorld world(std::move(network));
+  return network;
+}
+
+/// Rides complete, none is shorter than the straight line, and the kilometres that the fleet drove
+/// are the rides'.
+void expect_rides(const RoadWorld& world) {
   City city;
   city.demand.area = world.area();
   const Demand demand = draw_poisson_demand(city.demand);
   const CityRun run = run_city(city, demand, world, *make_policy("batch"), embedded(1));
   EXPECT_GT(run.figure("served"), 100);
+  EXPECT_EQ(run.figure("served") + run.figure("cancelled"), run.figure("requests"));
+  std::int64_t pickup_mm = 0;
+  std::int64_t trip_mm = 0;
+  for (const Ride& ride : run.rides) {
+    if (ride.state != RideState::dropped_off) continue;
+    EXPECT_GE(static_cast<double>(ride.trip_mm) + 2,
+              1000 * distance_m(ride.pickup.at, ride.dropoff.at));
+    pickup_mm += ride.pickup_mm;
+    trip_mm += ride.trip_mm;
+  }
+  EXPECT_NEAR(run.figure("occupied_km"), static_cast<double>(trip_mm) / 1e6, 1e-3);
+  EXPECT_NEAR(run.figure("empty_pickup_km"), static_cast<double>(pickup_mm) / 1e6, 1e-3);
+}
+
+TEST(RoadWorld, ASmallNetworkOfNetgenerateCarriesACity) {
+  const RoadNetwork network = read_network(small_network);
+  EXPECT_EQ(network.edges.size(), 60u);
+  expect_rides(RoadWorld(network));
+}
+
+TEST(RoadWorld, TheSmallNetworkIsWhatNetgenerateMakes) {
+  const TemporaryDirectory directory;
+  const std::string path = make_network(directory, "--small");
+  if (path.empty()) GTEST_SKIP() << "no netgenerate here; the Debian package sumo has it";
+  const RoadNetwork made = read_network(path);
+  const RoadNetwork kept = read_network(small_network);
+  ASSERT_EQ(made.edges.size(), kept.edges.size());
+  for (std::size_t i = 0; i < kept.edges.size(); ++i) {
+    EXPECT_EQ(made.edges[i].id, kept.edges[i].id);
+    EXPECT_EQ(made.edges[i].length_m, kept.edges[i].length_m) << kept.edges[i].id;
+  }
+}
+
+// What netgenerate writes today is read as it is.
+TEST(RoadWorld, ANetworkOfNetgenerateCarriesACity) {
+  const TemporaryDirectory directory;
+  const std::string path = make_network(directory, "");
+  if (path.empty()) GTEST_SKIP() << "no netgenerate here; the Debian package sumo has it";
+  const RoadNetwork network = read_network(path);
+  EXPECT_GT(network.edges.size(), 200u);
+  expect_rides(RoadWorld(network));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include "sim/city/simulation.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <stdexcept>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -79,6 +81,36 @@ TEST_P(EachPolicy, DecidesTheSameWhateverListsBeginWith) {
     if (k == 1) {
       EXPECT_GT(run.figure("lists_widened"), 0);
     }
+  }
+}
+
+// Few places, so that riders ask from the same and drivers stand at the same: equal sums abound.
+TEST_P(EachPolicy, DecidesTheSameAmongEqualsWhateverListsBeginWith) {
+  City city = this->city();
+  city.simulation.drivers = 40;
+  city.simulation.idling = Idling::park;
+  city.simulation.period_us = 20'000'000;
+  Demand demand = draw_poisson_demand(city.demand);
+  const auto snap = [](Point at) -> Point {
+    return {std::round(at.x_m / 500) * 500, std::round(at.y_m / 500) * 500};
+  };
+  for (Request& request : demand.requests) {
+    request.pickup = snap(request.pickup);
+    request.dropoff = snap(request.dropoff);
+    demand.area.add(request.pickup);
+    demand.area.add(request.dropoff);
+  }
+  const StraightWorld world(demand.area, 8);
+  const auto run = [&](std::uint32_t k) {
+    city.simulation.k = k;
+    return run_city(city, demand, world, *make_policy(GetParam()), embedded(1));
+  };
+  const CityRun all = run(1000);
+  EXPECT_GT(count(all, RideState::dropped_off), 100u);
+  for (const std::uint32_t k : {1u, 2u, 5u}) {
+    const CityRun few = run(k);
+    EXPECT_EQ(few.rides_csv, all.rides_csv) << "k " << k;
+    EXPECT_EQ(few.figure("periods_uncertain"), 0);
   }
 }
 
@@ -161,6 +193,26 @@ TEST(Simulation, WithoutRequestsEndsWhenDemandWouldHave) {
   const CityRun run = run_city(city);
   EXPECT_EQ(run.rides.size(), 0u);
   EXPECT_EQ(run.periods.size(), 450u);
+}
+
+// Riders of much patience wait for the only driver long after the last request.
+TEST(Simulation, ARunThatDoesNotEndInItsPeriodsIsStopped) {
+  City city;
+  city.simulation.drivers = 1;
+  city.simulation.patience_us = 3'600'000'000;
+  city.simulation.periods_max = run_city(city).periods.size();
+  EXPECT_GT(city.simulation.periods_max, 1000u);
+  EXPECT_NO_THROW(run_city(city));
+  --city.simulation.periods_max;
+  try {
+    run_city(city);
+    FAIL() << "no error";
+  } catch (const std::runtime_error& error) {
+    const std::string sentence = error.what();
+    EXPECT_EQ(sentence.find("after " + std::to_string(city.simulation.periods_max) + " periods"),
+              0u);
+    EXPECT_NE(sentence.find("--patience"), std::string::npos) << sentence;
+  }
 }
 
 TEST(Simulation, ABatchDrivesLessToRidersThanFirstComeFirstServed) {
