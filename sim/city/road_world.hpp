@@ -35,7 +35,10 @@ class RoadWorld : public World {
     std::int64_t time_us = 0;
 
     std::int64_t length_mm() const { return offsets_mm.back(); }
-    std::int64_t time_at(std::int64_t offset_mm) const { return time_us * offset_mm / length_mm(); }
+    /// time_us * offset_mm / length_mm(), of which the product may be too large.
+    std::int64_t time_at(std::int64_t offset_mm) const {
+      return time_us / length_mm() * offset_mm + time_us % length_mm() * offset_mm / length_mm();
+    }
   };
   class Search;
 

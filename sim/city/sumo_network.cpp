@@ -24,6 +24,7 @@ namespace {
 
 // What a lattice of centimetres holds, and speeds that a way's time can be told of.
 constexpr double coordinate_max_m = 1e7;
+constexpr double edge_length_max_m = 1e6;
 constexpr double speed_min_mps = 0.1;
 constexpr double speed_max_mps = 1000;
 
@@ -166,7 +167,7 @@ class NetworkParser {
       fail("edge '" + edge_.id + "' has a lane without a positive speed");
     if (*speed < speed_min_mps || *speed > speed_max_mps)
       fail("edge '" + edge_.id + "' has a lane with a speed outside 0.1 to 1000 m/s");
-    if (!length || !(*length > 0) || *length > coordinate_max_m)
+    if (!length || !(*length > 0))
       fail("edge '" + edge_.id + "' has a lane without a positive length");
     if (!is_for_taxis(attributes["allow"], attributes["disallow"])) return;
     edge_.has_lane = true;
@@ -243,6 +244,12 @@ class NetworkParser {
     if (behind_m >= gap_min_m) raw.shape.push_back(to);
     if (before_m >= gap_min_m) raw.length_m += before_m;
     if (behind_m >= gap_min_m) raw.length_m += behind_m;
+    double shape_m = 0;
+    for (std::size_t i = 1; i < raw.shape.size(); ++i)
+      shape_m += distance_m(raw.shape[i - 1], raw.shape[i]);
+    if (std::max(shape_m, raw.length_m) > edge_length_max_m)
+      throw TraceError(path_, raw.line, 1,
+                       "edge '" + raw.id + "' is longer than 1,000 km; cut it into shorter ones");
     return {raw.id, std::move(raw.shape), raw.speed_mps, raw.length_m};
   }
 

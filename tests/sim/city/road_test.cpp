@@ -124,6 +124,11 @@ TEST_F(SumoNetwork, SaysWhichEdgeIsWrong) {
               HasSubstr("edge 'da' has a lane without a positive speed"));
   EXPECT_THAT(error_of(with(net, "length=\"150\"", "length=\"far\"")),
               HasSubstr("edge 'da' has a lane without a positive length"));
+  for (const char* const length : {"1000001", "inf"})
+    EXPECT_THAT(error_of(with(net, "length=\"150\"", "length=\"" + std::string(length) + "\"")),
+                HasSubstr("edge 'da' is longer than 1,000 km"));
+  EXPECT_THAT(error_of(with(net, "0,100 -50,50 0,0", "0,100 -9e6,50 0,0")),
+              HasSubstr("edge 'da' is longer than 1,000 km"));
   EXPECT_THAT(error_of(with(net, "0,100 -50,50 0,0", "0,100 left 0,0")),
               HasSubstr("edge 'da' has a shape"));
   EXPECT_THAT(error_of(with(net, "from=\"cd\" to=\"da\"", "from=\"cd\" to=\"dx\"")),
@@ -132,6 +137,23 @@ TEST_F(SumoNetwork, SaysWhichEdgeIsWrong) {
               HasSubstr("from edge 'cd' to edge 'bc', which begins elsewhere"));
   EXPECT_THAT(error_of(without(net, " from=\"a\" to=\"b\"")),
               HasSubstr("edge 'ab' does not say from where to where"));
+}
+
+// The product of its length and its time is beyond 64 bits.
+TEST_F(SumoNetwork, AnEdgeOf1000KilometresAtWalkingPaceIsTimed) {
+  RoadNetwork network = read(with(with(square_net, "length=\"150\"", "length=\"1000000\""),
+                                  "speed=\"20\"", "speed=\"0.1\""));
+  const auto edge = static_cast<std::uint32_t>(
+      std::ranges::find(network.edges, "da", &RoadEdge::id) - network.edges.begin());
+  const RoadWorld world(std::move(network));
+  const Place from{{}, edge, 250'000'000};
+  const Place to{{}, edge, 999'999'999};
+  Route route;
+  world.find_route(from, to, route);
+  EXPECT_NEAR(static_cast<double>(route.time_us()), 7.5e12, 2e4);
+  std::int64_t time_us = 0;
+  world.find_times({&from, 1}, to, {&time_us, 1});
+  EXPECT_EQ(time_us, route.time_us());
 }
 
 TEST_F(SumoNetwork, ThatFallsApartSaysBetweenWhichEdges) {
