@@ -1,3 +1,5 @@
+#include <thread>
+
 #include "tests/gpu/vector_case.hpp"
 
 namespace starling::gpu {
@@ -176,6 +178,45 @@ TEST_F(CudaVectors, SubnormalsAndTheLargestComponents) {
         for (float& value : c.queries) value *= scale;
         expect_exact(c);
       }
+}
+
+// Fewer panels than warps that run at once, as many, and more.
+TEST_F(CudaVectors, FewQueriesAmongMoreAndMoreRows) {
+  test::Random random(13);
+  for (const std::uint32_t rows : {32u, 3'000u, 67'000u, 101'344u, 101'376u, 101'408u, 140'000u})
+    for (const std::uint32_t query_count : {1u, 16u})
+      for (const std::uint32_t k : {64u, 128u, 129u}) {
+        Case c;
+        c.dimension = 3;
+        c.k = k;
+        c.metric = random.chance(0.5) ? Metric::l2 : Metric::inner_product;
+        c.rows = random.chance(0.5) ? uniform(random, std::size_t{rows} * 3)
+                                    : integers(random, std::size_t{rows} * 3, 20);
+        c.queries = uniform(random, std::size_t{query_count} * 3);
+        expect_exact(c, ~std::uint64_t{0}, 4);
+        ASSERT_FALSE(HasFatalFailure());
+      }
+}
+
+// Each wants the whole device for a moment.
+TEST_F(CudaVectors, TwoSearchersOfOneDeviceAnswerAtOnce) {
+  const auto ask_often = [](std::uint64_t seed) {
+    test::Random random(seed);
+    Case c;
+    c.dimension = 40;
+    c.k = 64;
+    c.rows = uniform(random, std::size_t{60'000} * c.dimension);
+    c.queries = uniform(random, std::size_t{8} * c.dimension);
+    const auto searcher = make_vector_searcher({});
+    searcher->set_corpus(c.metric, c.rows_view());
+    for (int round = 0; round < 200; ++round) {
+      const auto lists = lists_of(*searcher, c);
+      expect_lists(c, lists, 1);
+    }
+  };
+  std::thread other(ask_often, 14);
+  ask_often(15);
+  other.join();
 }
 
 TEST_F(CudaVectors, WhatDoesNotFitGoesInParts) {
