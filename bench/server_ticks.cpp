@@ -7,6 +7,7 @@
 #include "bench/server_listener.hpp"
 #include "bench/server_load.hpp"
 #include "bench/server_workloads.hpp"
+#include "bench/timed_ticks.hpp"
 
 namespace starling::bench {
 namespace {
@@ -29,36 +30,24 @@ void run(std::string name, const TickWorkload& workload, const ServerBenchOption
   client.client().advance_tick(0).value();
   Listener listener(server, stream);
 
-  std::int64_t tau_us = 0;
-  std::vector<double> engine_ms;
-  double lists = 0;
+  TimedTicks timed(client, listener, tick_us);
   const auto tick_ms = [&](const Rows& rows) {
-    tau_us += tick_us;
-    const auto start = Clock::now();
-    client.post(rows, tau_us);
-    const protocol::TickDone done = client.client().advance_tick(tau_us).value();
-    const auto held_at = listener.wait_for(done.tick);
-    client.flush();
-    engine_ms.push_back(done.build_ms + done.search_ms + done.diff_ms);
-    lists += static_cast<double>(done.list_count);
-    return ms_between(start, held_at);
+    return timed.run([&](std::int64_t tau_us) { client.post(rows, tau_us); });
   };
 
   const double first_ms = tick_ms(feed.objects());
   for (std::size_t i = 0; i < workload.warm_up; ++i) tick_ms(feed.step(i));
-  engine_ms.clear();
-  lists = 0;
+  timed.forget_warm_up();
   const Meter meter(server);
   std::vector<double> latencies_ms;
   for (std::size_t i = 0; i < workload.ticks; ++i)
     latencies_ms.push_back(tick_ms(feed.step(workload.warm_up + i)));
-  const auto ticks = static_cast<double>(workload.ticks);
   handler(meter.row(std::move(name), {{"latency_median_ms", median(latencies_ms)},
                                       {"latency_p99_ms", quantile(latencies_ms, 0.99)},
-                                      {"engine_median_ms", median(engine_ms)},
+                                      {"engine_median_ms", median(timed.engine_ms())},
                                       {"first_ms", first_ms},
-                                      {"lists_per_tick", lists / ticks},
-                                      {"ticks", ticks}}));
+                                      {"lists_per_tick", timed.lists_per_tick()},
+                                      {"ticks", static_cast<double>(workload.ticks)}}));
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "bench/server_listener.hpp"
 #include "bench/server_load.hpp"
 #include "bench/server_workloads.hpp"
+#include "bench/timed_ticks.hpp"
 
 namespace starling::bench {
 namespace {
@@ -189,24 +190,15 @@ void run_vectors(const ServerBenchOptions& options, const FiguresHandler& handle
   Listener listener(server, stream,
                     [&](const protocol::ListStore& lists) { held.push_back(lists_of(lists)); });
 
-  std::int64_t tau_us = 0;
-  std::vector<double> engine_ms;
-  double lists = 0;
+  constexpr std::int64_t tick_us = 1;
+  TimedTicks timed(client, listener, tick_us);
   const auto tick_ms = [&](const Step& step) {
-    const auto start = Clock::now();
-    post(client, step, ++tau_us);
-    const protocol::TickDone done = client.client().advance_tick(tau_us).value();
-    const auto held_at = listener.wait_for(done.tick);
-    client.flush();
-    engine_ms.push_back(done.build_ms + done.search_ms + done.diff_ms);
-    lists += static_cast<double>(done.list_count);
-    return ms_between(start, held_at);
+    return timed.run([&](std::int64_t tau_us) { post(client, step, tau_us); });
   };
 
   const double first_ms = tick_ms(load.objects);
   for (std::size_t step = 0; step < warm_up; ++step) tick_ms(load.steps[step]);
-  engine_ms.clear();
-  lists = 0;
+  timed.forget_warm_up();
   const Meter meter(server);
   std::vector<double> latencies_ms;
   double overruns = 0;
@@ -222,9 +214,9 @@ void run_vectors(const ServerBenchOptions& options, const FiguresHandler& handle
                  {"latency_p99_ms", quantile(latencies_ms, 0.99)},
                  {"latency_max_ms", quantile(latencies_ms, 1)},
                  {"overruns", overruns},
-                 {"engine_median_ms", median(engine_ms)},
+                 {"engine_median_ms", median(timed.engine_ms())},
                  {"first_ms", first_ms},
-                 {"lists_per_tick", lists / static_cast<double>(ticks)},
+                 {"lists_per_tick", timed.lists_per_tick()},
                  {"ticks", static_cast<double>(ticks)},
                  {"lists_checked", static_cast<double>(check(load, held))}};
   handler(row);
