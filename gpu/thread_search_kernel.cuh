@@ -155,8 +155,8 @@ class ThreadSearch {
   /// As wide as k objects should need where they are as dense as in the cell, out to the borders of
   /// the leaves.
   __device__ __forceinline__ Reach first_reach() const {
-    // Of 1.0 to 1.5, this costs least: a circle of that area holds 1.2 k objects.
-    constexpr float share_of_radius = 1.1f * 0.5641896f;  // 1 / sqrt(pi)
+    // Of 1.0 to 1.5, this costs least: a circle of that area holds 1.2 k objects, or 1.4.
+    constexpr float share_of_radius = (k_limit <= 16 ? 1.1f : 1.2f) * 0.5641896f;  // 1 / sqrt(pi)
     const std::uint64_t x = along_x(geometry_, x_);
     const std::uint64_t y = along_y(geometry_, y_);
     const std::uint32_t cell = cell_number(geometry_, cell_of(x), cell_of(y));
