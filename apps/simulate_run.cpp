@@ -89,6 +89,9 @@ class SimulateRun {
     // What is written at the end is tried before the time for it is spent.
     city::RunFolder folder(flags_.out);
     folder.check_files();
+    if (folder.is_run_file(flags_.trace_out))
+      throw sim::UsageError("--trace-out: " + flags_.trace_out +
+                            " is a file of the run itself; name another");
     std::optional<MovementTrace> trace;
     if (!flags_.trace_out.empty()) open_output("--trace-out", trace, flags_.trace_out);
     read_network();

@@ -55,6 +55,11 @@ struct ServerOptions {
                                  << 20;  ///< read and not yet applied, all sessions
   std::size_t decode_requests_max = 8192;
 
+  /// Of the vectors of all objects, and as much of all queries': in a vector space objects_max and
+  /// queries_max are no more than as many as that holds. In memory an object's stands up to four
+  /// times.
+  std::uint64_t vector_bytes_max = std::uint64_t{4} << 30;
+
   std::size_t subscriber_bytes_max = std::size_t{64} << 20;  ///< waiting for one slow subscriber
   int subscriber_ticks_max = 0;  ///< waiting for one; 0: as many as fit the bytes, at most 64
   int linger_ms = 2000;          ///< at the end, for what is still to be sent

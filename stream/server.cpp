@@ -43,6 +43,17 @@ std::uint64_t random_number() {
   return std::uint64_t{device()} << 32 | device();
 }
 
+/// Objects and queries whose vectors take more are too many.
+void hold_vectors_to(std::uint64_t bytes_max, ProcessorOptions& processor) {
+  const std::uint64_t vectors_max = bytes_max / (processor.space.dimension * sizeof(float));
+  if (vectors_max == 0)
+    throw std::invalid_argument("the bytes of all vectors must hold one of the space's dimension");
+  auto& objects_max = processor.objects.objects_max;
+  auto& queries_max = processor.queries.queries_max;
+  objects_max = std::min(objects_max, vectors_max);
+  queries_max = std::min(queries_max, vectors_max);
+}
+
 ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   const SpaceOptions& space = options.processor.space;
   options.limits.space = space.space;
@@ -51,6 +62,7 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   options.limits.k_max = std::min(options.limits.k_max, engine.k_max);
   options.processor.queries.k_max = options.limits.k_max;
   options.processor.queries.owner_queries_max = options.sessions.queries_max;
+  if (space.space == Space::vector) hold_vectors_to(options.vector_bytes_max, options.processor);
   options.sessions.replies_max = options.limits.unanswered_max;
   // Ids come from the network: nobody out there may know which of them share a cell.
   options.processor.objects.hash_seed = random_number();

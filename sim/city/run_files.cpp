@@ -1,12 +1,18 @@
 // Rows and objects as text, written together: see run_files.hpp.
 #include "sim/city/run_files.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <list>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "sim/city/html_report.hpp"
 #include "sim/text_append.hpp"
@@ -196,15 +202,36 @@ RunFolder::RunFolder(const std::string& folder) : folder_(folder) {
     throw std::runtime_error("--out: " + folder +
                              " cannot be made a folder: " + error.message().append(remedy));
   }
+  lock();
 }
 
 RunFolder::~RunFolder() {
   remove_made();
+  if (lock_ >= 0) ::close(lock_);
+}
+
+// A folder that cannot be locked, as on some network disks, is used without.
+void RunFolder::lock() {
+  lock_ = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ < 0 || ::flock(lock_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  ::close(lock_);
+  throw std::runtime_error(
+      "--out: " + folder_ +
+      " is another run's, which is under way; wait for its end or name another "
+      "folder");
 }
 
 void RunFolder::remove_made() {
   std::error_code ignored;  // one that someone else has put a file into stays
   for (; !made_.empty(); made_.pop_back()) std::filesystem::remove(made_.back(), ignored);
+}
+
+bool RunFolder::is_run_file(const std::string& path) const {
+  std::error_code error;
+  const auto whole = std::filesystem::weakly_canonical(path, error);
+  return !error && std::ranges::any_of(run_file_names, [&](const char* name) {
+    return whole == std::filesystem::weakly_canonical(folder_ + "/" + name, error);
+  });
 }
 
 void RunFolder::check_files() const {

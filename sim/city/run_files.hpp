@@ -11,8 +11,8 @@
 
 namespace starling::sim::city {
 
-/// The folder of a run, made if need be, with those around it. What was made goes again with the
-/// object, unless kept or used.
+/// The folder of a run, made if need be, with those around it, and this run's alone for as long as
+/// the object lives. What was made goes again with the object, unless kept or used.
 class RunFolder {
  public:
   /// Throws std::runtime_error, which says what to do, as do the members.
@@ -24,12 +24,17 @@ class RunFolder {
   /// That the files of a run can be made here: each is, under its partial name, and is gone again.
   void check_files() const;
 
+  /// Whether `path` is one of the run's own files.
+  bool is_run_file(const std::string& path) const;
+
   void keep() { made_.clear(); }
 
  private:
   void remove_made();
+  void lock();
 
   std::string folder_;
+  int lock_ = -1;                  ///< the open folder
   std::vector<std::string> made_;  ///< outermost first
 };
 

@@ -212,6 +212,33 @@ class SimulateTest(unittest.TestCase):
         self.run_into("new/run", "--trace-out", out / "trace.csv")
         self.assertEqual(sorted(os.listdir(out)), sorted(ALL_FILES + ["trace.csv"]))
 
+    def test_the_trace_is_no_file_of_the_run(self):
+        out = self.folder / "own"
+        done = self.simulate("--out", out, "--trace-out", self.folder / "own/../own/rides.csv",
+                             status=2)
+        self.assertIn("/own/rides.csv is a file of the run itself; name another\n", done.stderr)
+        self.assertFalse(out.exists())
+
+    def test_a_folder_is_one_runs_at_a_time(self):
+        out = self.folder / "shared"
+        first = subprocess.Popen([PROGRAM, "simulate", "--out", str(out), "--for", "200h",
+                                  "--engine", "cpu"], stderr=subprocess.DEVNULL)
+        try:
+            deadline = time.monotonic() + PATIENCE_S
+            while not out.exists():
+                self.assertIsNone(first.poll(), "the first run ended")
+                self.assertLess(time.monotonic(), deadline, "the first run does not begin")
+                time.sleep(0.01)
+            time.sleep(0.5)  # until it has the folder, too
+            done = self.simulate("--out", out, *SMALL, status=1)
+            self.assertIn(f"--out: {out} is another run's, which is under way; wait for its end or "
+                          "name another folder", done.stderr)
+            self.assertIsNone(first.poll())
+        finally:
+            first.terminate()
+            first.wait(PATIENCE_S)
+        self.simulate("--out", out, *SMALL)
+
     def test_the_trace_is_one_that_replay_reads(self):
         trace = self.folder / "movement.csv.gz"
         self.run_into("run", "--trace-out", trace)

@@ -212,6 +212,7 @@ const std::set<std::string_view> tested_elsewhere{
     "session-snapshots-burst",  // limits_test.cpp: by the clock
     "subscriber-bytes-max",     // results_socket_test.cpp, slow_subscriber_test.cpp
     "subscriber-ticks-max",     // results_socket_test.cpp, slow_subscriber_test.cpp
+    "vector-bytes-max",         // vectors_test.cpp: in a space of vectors
     "decode-requests-max",      // hostile_test.cpp: reading pauses
     "decode-bytes-max",         // hostile_test.cpp: reading pauses
     "connections-max",          // connection_limit_test.cpp

@@ -273,6 +273,37 @@ TEST_F(VectorServer, ABatchBeyondTheCreditInBytesIsToldSo) {
                                 "dimension 4096 fit."));
 }
 
+TEST(VectorServerOptions, TheBytesOfAllVectorsBoundObjectsAndQueries) {
+  ServerOptions options = manual_options();
+  options.processor.space = vectors(2);
+  options.vector_bytes_max = 31;  // three vectors of two components, and some
+  RunningServer server(options);
+  auto client = server.client();
+  ASSERT_TRUE(client.put_stream({.name = "s"}));
+  const std::vector<std::uint64_t> ids{1, 2, 3, 4};
+  const std::vector<std::int64_t> times_us(4, 1);
+  const std::vector<float> components(4 * 2, 1);
+  const protocol::BatchReply updated =
+      client
+          .update({.ids = ids, .times_us = times_us, .coordinates_f32 = components, .dimension = 2})
+          .value();
+  using Reasons = std::vector<protocol::ReasonCount>;
+  EXPECT_EQ(updated.reasons,
+            (Reasons{{protocol::RowReason::too_many_objects, 1, {"objects-max", 3}}}));
+  protocol::PutQueries queries{"s", {}};
+  for (const std::uint64_t id : ids)
+    queries.queries.push_back({.id = QueryId{id}, .k = 1, .vector = {1, 1}});
+  EXPECT_EQ(client.put_queries(queries).value().reasons,
+            (Reasons{{protocol::RowReason::too_many_queries, 1, {"queries-max", 3}}}));
+}
+
+TEST(VectorServerOptions, TheBytesOfAllVectorsMustHoldOne) {
+  ServerOptions options = manual_options();
+  options.processor.space = vectors(4096);
+  options.vector_bytes_max = (16 << 10) - 1;
+  EXPECT_THROW(Server(options, make_engine(options.processor.space)), std::invalid_argument);
+}
+
 TEST(VectorServerOptions, AFrameMustHoldAVector) {
   ServerOptions options = manual_options();
   options.processor.space = vectors(4096);
