@@ -172,7 +172,7 @@ class Drive {
     do {
       for (Delivery& delivery : mailbox_->take()) {
         note(*delivery.result, samples);
-        engine_.recycle(std::move(delivery.result));
+        delivery.result.reset();  // its lists go back to the engine
         arrivals.push_back(delivery.at);
       }
       if (arrivals.empty()) std::this_thread::yield();

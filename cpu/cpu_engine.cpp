@@ -114,10 +114,6 @@ class CpuEngine final : public Engine {
     engine_thread_.run<void>([&] { take_state(state); });
   }
 
-  void recycle(std::unique_ptr<TickResult> result) override {
-    result.reset();  // its lists go back to where they came from
-  }
-
  private:
   struct Asked {
     Asked(std::vector<OneShotQuery> the_queries, AnswersHandler the_handler)

@@ -120,15 +120,12 @@ class GpuEngine final : public Engine {
     intake_.run<void>([&] { take_state(state); });
   }
 
-  void recycle(std::unique_ptr<TickResult> result) override {
-    result.reset();  // its lists go back to where they came from
-  }
-
  private:
   void run_tick(BegunTick& begun);
   bool is_small(const Staging& staged) const;
   void take_rows(BegunTick& begun, OutgoingTick& out);
   void release_rows(BegunTick& begun);
+  void release_rows_after_failure(BegunTick& begun, OutgoingTick& out);
   void apply_begun(BegunTick& begun, OutgoingTick& out);
   void apply_kept_rows();
   void apply_at_once(const Staging& staged);
@@ -219,11 +216,7 @@ void GpuEngine<dimensions>::run_tick(BegunTick& begun) {
     finished_.finish(tick, tau_us);
   } catch (const std::exception& error) {
     fail(error, out);
-    if (holds_rows) {
-      if (!out.result->is_engine_lost) tell_changes_async();
-      stream_.drain();
-      release_rows(begun);
-    }
+    if (holds_rows) release_rows_after_failure(begun, out);
   }
   out.result->objects = objects_.alive_count();
   delivery_.deliver(out);
@@ -273,6 +266,18 @@ void GpuEngine<dimensions>::release_rows(BegunTick& begun) {
   intake_.give_back(begun);
 }
 
+/// They were applied and are not told yet. An engine that cannot tell its host is lost.
+template <int dimensions>
+void GpuEngine<dimensions>::release_rows_after_failure(BegunTick& begun, OutgoingTick& out) {
+  try {
+    if (!out.result->is_engine_lost) tell_changes_async();
+  } catch (const std::exception& error) {
+    out.fail(error.what(), true);
+  }
+  stream_.drain();
+  release_rows(begun);
+}
+
 template <int dimensions>
 void GpuEngine<dimensions>::apply_begun(BegunTick& begun, OutgoingTick& out) {
   fail_if_asked(FaultInjection::Stage::before_rows);
@@ -320,6 +325,7 @@ void GpuEngine<dimensions>::apply(const Staging& staged, const DeviceRows& rows)
 
 template <int dimensions>
 void GpuEngine<dimensions>::tell_changes_async() {
+  fail_if_asked(FaultInjection::Stage::telling_host);
   const DeviceObjects::Telling telling = objects_.to_tell();
   tell_host_async(telling.changes, telling.host, stream_);
 }

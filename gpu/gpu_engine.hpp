@@ -15,7 +15,14 @@ namespace starling::gpu {
 
 /// For tests: has ticks fail as a device would have them fail.
 struct FaultInjection {
-  enum class Stage : std::uint8_t { none, before_rows, after_rows, after_search, device_lost };
+  enum class Stage : std::uint8_t {
+    none,
+    before_rows,
+    telling_host,  ///< of what the rows changed
+    after_rows,
+    after_search,
+    device_lost,
+  };
   std::atomic<Stage> stage{Stage::none};  ///< at which every tick fails until it is none
 };
 

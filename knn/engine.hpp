@@ -265,9 +265,6 @@ class Engine {
 
   /// Only on an engine that has not ticked. Throws std::bad_alloc; the engine is then of no use.
   virtual void import_state(const EngineState& state) = 0;
-
-  /// Hands a consumed result back, so that its memory serves a later tick.
-  virtual void recycle(std::unique_ptr<TickResult> result) = 0;
 };
 
 }  // namespace starling

@@ -172,7 +172,7 @@ TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
 }
 
 void Processor::recycle(TickReport report) {
-  engine_->recycle(std::move(report.result));
+  report.result.reset();  // its lists go back to the engine
   if (spare_streams_.size() >= spare_streams_max) return;
   for (StreamReport& stream : report.streams) stream.queries.clear();
   spare_streams_.push_back(std::move(report.streams));

@@ -70,10 +70,6 @@ class VectorEngine final : public Engine {
     engine_thread_.run<void>([&] { take_state(state); });
   }
 
-  void recycle(std::unique_ptr<TickResult> result) override {
-    result.reset();  // its lists go back to where they came from
-  }
-
  private:
   void run_tick(Tick tick, std::int64_t tau_us, Staging& half);
   void take_rows(Staging& half);

@@ -81,5 +81,16 @@ TEST_F(OnDevice, AFailureThatTheDeviceDoesNotRecoverFromIsSaidToBeFinal) {
   EXPECT_THAT(lost.error, HasSubstr("cudaErrorECCUncorrectable"));
 }
 
+TEST_F(OnDevice, AnEngineThatCannotTellItsHostWhatRowsChangedIsLost) {
+  const auto faults = std::make_shared<FaultInjection>();
+  ProcessorOptions options;
+  Processor processor(options, make_engine({.faults = faults}));
+  LockStep clock(processor);
+  faults->stage = FaultInjection::Stage::telling_host;
+  const TickReport lost = clock.advance(0);
+  EXPECT_TRUE(lost.result->is_engine_lost);
+  EXPECT_THAT(lost.error, HasSubstr("the GPU was made to fail"));
+}
+
 }  // namespace
 }  // namespace starling::gpu

@@ -67,7 +67,6 @@ class HeldEngine final : public Engine {
   void read_lists(std::vector<Slot>, AnswersHandler handler) override { handler(answers()); }
   EngineState export_state() override { return {}; }
   void import_state(const EngineState&) override {}
-  void recycle(std::unique_ptr<TickResult>) override {}
 
  private:
   Answers answers() const {
