@@ -2,27 +2,18 @@
 #include "apps/replay_report.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <vector>
 
 #include <unistd.h>
+
+#include "sim/percentile.hpp"
 
 namespace starling::apps {
 namespace {
 
 constexpr std::chrono::milliseconds redraw_interval{100};
 constexpr std::size_t bar_cells = 30;
-
-/// The smallest value that at least this share of all values does not exceed.
-double percentile(std::vector<double>& values, double share) {
-  if (values.empty()) return 0;
-  const double rank = std::ceil(share * static_cast<double>(values.size()));
-  const auto nth =
-      values.begin() + std::max<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(rank) - 1, 0);
-  std::ranges::nth_element(values, nth);
-  return *nth;
-}
 
 void print(const char* label, const std::string& text) {
   std::fprintf(stderr, "%-12s %s\n", label, text.c_str());
@@ -72,8 +63,8 @@ std::string describe_skipped(const sim::TraceCounts& counts) {
 void print_summary(const ReplaySummary& summary) {
   std::vector<double> tick_ms = summary.result.tick_ms;
   const double max_ms = tick_ms.empty() ? 0 : *std::ranges::max_element(tick_ms);
-  const double p50_ms = percentile(tick_ms, 0.50);
-  const double p99_ms = percentile(tick_ms, 0.99);
+  const double p50_ms = sim::percentile(tick_ms, 0.50);
+  const double p99_ms = sim::percentile(tick_ms, 0.99);
   const double updates_per_s =
       summary.elapsed_s > 0 ? static_cast<double>(summary.result.rows) / summary.elapsed_s : 0;
   char ticks[128];

@@ -53,10 +53,11 @@ class Replay {
     if (plan_.commands.empty()) return {trace_space, plan_.resolution_m, plan_.origin};
     zmq_.emplace();
     auto server = std::make_unique<sim::ServerTarget>(
-        *zmq_, sim::ServerTargetOptions{.commands = plan_.commands,
-                                        .results = plan_.results,
-                                        .wants_lists = !plan_.out.empty(),
-                                        .connect_timeout_ms = plan_.connect_timeout_ms});
+        *zmq_,
+        sim::ManualServerOptions{.commands = plan_.commands,
+                                 .results = plan_.results,
+                                 .connect_timeout_ms = plan_.connect_timeout_ms},
+        plan_.out.empty() ? sim::ServerTarget::Lists::unwanted : sim::ServerTarget::Lists::wanted);
     const SpaceOptions space = server->space();
     if (space.space != trace_space)
       throw sim::UsageError("--connect: the server's space is " +

@@ -215,7 +215,7 @@ class SimulateRun {
       zmq_.emplace();
       index_ = std::make_unique<city::ServerFleetIndex>(
           *zmq_, options,
-          city::ServerFleetOptions{.commands = flags_.commands,
+          sim::ManualServerOptions{.commands = flags_.commands,
                                    .results = flags_.results,
                                    .connect_timeout_ms = plan_.connect_timeout_ms});
       return;

@@ -17,6 +17,9 @@ namespace {
 constexpr std::uint64_t bytes_spared = std::uint64_t{512} << 20;
 /// More workspace makes batches larger than the device needs to be busy.
 constexpr std::uint64_t workspace_bytes_max = std::uint64_t{4} << 30;
+/// A published method may want a thread or a block a query, and all queries at once: 163,840 rows
+/// and 40,960 queries make a matrix of 27 GB.
+constexpr std::uint64_t method_bytes_max = std::uint64_t{32} << 30;
 /// Queries and their lists go to and fro in pieces of about so many bytes.
 constexpr std::uint64_t transfer_bytes_max = std::uint64_t{256} << 20;
 
@@ -271,7 +274,7 @@ void DeviceSearcher::take_method(SearchMethod name) {
   taken.part_rows = static_cast<std::uint32_t>(std::min<std::uint64_t>(part_rows, rows_));
   taken.components.reserve(std::size_t{taken.part_rows} * dimension_);
   const std::uint64_t method_bytes =
-      std::min(bytes - taken.part_rows * row_bytes, workspace_bytes_max);
+      std::min(bytes - taken.part_rows * row_bytes, method_bytes_max);
   taken.bytes_left = bytes_max_ - memory_.bytes_used() - method_bytes;
   taken.method = find_method(name)->make(memory_, method_bytes);
   method_.emplace(std::move(taken));

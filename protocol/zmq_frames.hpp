@@ -1,4 +1,4 @@
-// Frames as ZeroMQ messages and back, and waiting for them: signals cut ZeroMQ's calls short, which
+// ZeroMQ messages as frames, and waiting for them: signals cut ZeroMQ's calls short, which
 // is no reason to fail. Included by .cpp files that own sockets.
 #pragma once
 
@@ -6,25 +6,12 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
-#include <memory>
-#include <utility>
 
 #include <zmq.hpp>
 
 #include "protocol/frame.hpp"
 
 namespace starling::protocol {
-
-/// Hands the frame's memory to ZeroMQ, uncopied.
-inline zmq::message_t to_message(Frame frame) {
-  auto owner = std::make_unique<Frame>(std::move(frame));
-  const auto bytes = owner->mutable_bytes();
-  zmq::message_t message(
-      bytes.data(), bytes.size(), [](void*, void* hint) { delete static_cast<Frame*>(hint); },
-      owner.get());
-  static_cast<void>(owner.release());  // ZeroMQ's from here on
-  return message;
-}
 
 /// The message must outlive what is returned.
 inline AlignedBytes to_aligned(const zmq::message_t& message) {

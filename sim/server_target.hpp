@@ -4,37 +4,29 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
-#include "protocol/client.hpp"
-#include "protocol/subscriber.hpp"
+#include "sim/manual_server.hpp"
 #include "sim/name_table.hpp"
 #include "sim/replay.hpp"
 #include "sim/replay_setup.hpp"
 
 namespace starling::sim {
 
-struct ServerTargetOptions {
-  std::string commands = "tcp://127.0.0.1:7411";
-  std::string results = "tcp://127.0.0.1:7412";
-  bool wants_lists = true;              ///< without, nothing is subscribed to
-  std::int64_t missed_after_ms = 1000;  ///< a finished tick's lists not here: take a snapshot
-  std::int64_t connect_timeout_ms =
-      5'000;  ///< until the server answers, and until it is subscribed
-};
-
 class ServerTarget : public ReplayTarget {
  public:
+  enum class Lists : bool { unwanted, wanted };  ///< unwanted: nothing is subscribed to
+
   /// Connects. Throws UsageError if the server ticks by itself, else as Client does.
-  ServerTarget(zmq::context_t& context, const ServerTargetOptions& options);
+  ServerTarget(zmq::context_t& context, const ManualServerOptions& options,
+               Lists lists = Lists::wanted);
   ~ServerTarget() override;
 
-  const SpaceOptions& space() const { return client_.server().space; }
+  const SpaceOptions& space() const { return server_.terms().space; }
 
   /// Puts the stream, the queries and all names, and joins the stream. Once, before the first row.
   /// Throws std::runtime_error if the server refuses.
@@ -47,29 +39,22 @@ class ServerTarget : public ReplayTarget {
 
   /// What the queries held before the first row, on a server where they have been before; later
   /// ticks report only what differs from it.
-  const protocol::ListStore& held_before() const { return subscriber_->state().lists(); }
+  const protocol::ListStore& held_before() const { return server_.state().lists(); }
 
   StagedRows stage(std::span<const TraceRow> rows) override;
   FinishedTick advance(std::int64_t tau_us, protocol::ListStore* lists) override;
 
  private:
-  std::size_t batch_rows_max(std::size_t bytes_per_row) const;
   void put_names(const NameTable& names, const char* what);
   void put_queries(const ReplaySetup& setup);
-  void subscribe(const ReplaySetup& setup);
-  double joined_count();
+  void follow(const ReplaySetup& setup);
   void post(std::span<const TraceRow> rows);
   void expect_all_accepted(const char* what);
-  void await_lists(Tick tick);
   void take_tick(const protocol::DecodedTick& tick);
   void take_snapshot();
-  void wait_until(const std::function<bool()>& done, const std::string& what,
-                  std::int64_t timeout_ms);
 
-  zmq::context_t& context_;
-  ServerTargetOptions options_;
-  protocol::Client client_;
-  std::optional<protocol::Subscriber> subscriber_;
+  ManualServer server_;
+  const Lists wanted_;
   std::unordered_set<std::uint64_t> query_ids_;  ///< the stream may hold others' queries
   ReportOn on_ = ReportOn::distance;
   protocol::ListStore* lists_ = nullptr;       ///< where the tick under way is applied

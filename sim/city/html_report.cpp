@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/city/svg_plot.hpp"
+#include "sim/percentile.hpp"
 
 namespace starling::sim::city {
 namespace {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "sim/city/html_report.hpp"
+#include "sim/percentile.hpp"
 #include "sim/text_append.hpp"
 #include "sim/text_output.hpp"
 

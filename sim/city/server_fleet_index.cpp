@@ -2,28 +2,12 @@
 #include "sim/city/server_fleet_index.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <stdexcept>
-
-#include <zmq.hpp>
 
 #include "sim/trace.hpp"
 
 namespace starling::sim::city {
 namespace {
-
-constexpr std::int64_t patience_ms = 30'000;
-constexpr std::int64_t poll_ms = 20;
-// Bytes of a row on the wire, and some of the frame.
-constexpr std::size_t row_bytes = 48;
-constexpr std::size_t query_bytes = 192;
-
-protocol::ClientOptions client_options(const ServerFleetOptions& options) {
-  return {.commands = options.commands,
-          .name = "starling simulate",
-          .timeout_ms = patience_ms,
-          .connect_timeout_ms = options.connect_timeout_ms};
-}
 
 /// Calls `post` with one part after another of at most so many rows.
 template <class Row, class Post>
@@ -35,56 +19,29 @@ void in_batches(std::span<const Row> rows, std::size_t rows_max, const Post& pos
 }  // namespace
 
 ServerFleetIndex::ServerFleetIndex(zmq::context_t& context, const FleetIndexOptions& fleet,
-                                   const ServerFleetOptions& options)
-    : context_(context),
-      fleet_(fleet),
-      options_(options),
+                                   const ManualServerOptions& options)
+    : fleet_(fleet),
       description_("the server at " + options.commands),
-      client_(context, client_options(options)),
+      server_(context, options, "simulation"),
       lists_(fleet.rides) {
-  if (!client_.server().manual_ticks)
-    throw UsageError("--connect: the server at " + options.commands +
-                     " ticks by itself; a simulation needs one started with --tick manual");
-  if (client_.server().space.space != Space::planar2)
-    throw UsageError("--connect: the server's space is " +
-                     std::string(to_string(client_.server().space.space)) +
+  const Space space = server_.terms().space.space;
+  if (space != Space::planar2)
+    throw UsageError("--connect: the server's space is " + std::string(to_string(space)) +
                      "; a city needs planar2");
-  client_.put_stream({fleet_.stream, ReportOn::distance, {}}).value();
-  subscribe();
+  server_.client().put_stream({fleet_.stream, ReportOn::distance, {}}).value();
+  follow();
 }
 
-// A subscription travels by itself, not with the commands; a tick before it has arrived would be
-// missed. The server counts it when it has.
-void ServerFleetIndex::subscribe() {
-  const double before = joined_count();
-  protocol::SubscriberOptions options;
-  options.results = options_.results;
-  options.client = client_options(options_);
-  options.subscription.stream = fleet_.stream;
-  options.retry_interval_ms = std::min(options.retry_interval_ms, options_.missed_after_ms);
+void ServerFleetIndex::follow() {
+  protocol::SubscriptionOptions subscription;
+  subscription.stream = fleet_.stream;
   protocol::SubscriptionHandlers handlers;
   handlers.applied = [this](const protocol::DecodedTick& tick) { take_tick(tick); };
   handlers.replaced = [this](const protocol::HeldAt&) { take_all_lists(); };
-  subscriber_.emplace(context_, options, handlers);
-  wait_until([&] { return joined_count() > before; }, "the stream", options_.connect_timeout_ms);
-  wait_until([&] { return subscriber_->state().is_live(); }, "the stream's snapshot", patience_ms);
-  if (!subscriber_->state().lists().empty())
+  server_.follow(subscription, handlers);
+  if (!server_.state().lists().empty())
     throw std::runtime_error("the server's stream " + fleet_.stream +
                              " has queries already; choose another with --stream, or a new server");
-}
-
-double ServerFleetIndex::joined_count() {
-  for (const auto& [name, value] : client_.get_stats().value())
-    if (name == "starling_subscriptions_joined_total") return value;
-  throw std::runtime_error(description_ + " counts no subscriptions");
-}
-
-std::size_t ServerFleetIndex::batch_rows_max(std::size_t bytes_per_row) const {
-  const protocol::Limits& limits = client_.server().limits;
-  const std::size_t bytes_max = std::min<std::size_t>(limits.frame_bytes_max, limits.credit_bytes);
-  return std::max<std::size_t>(
-      1, std::min({std::size_t{limits.rows_max}, std::size_t{limits.credit_rows},
-                   bytes_max / bytes_per_row}));
 }
 
 void ServerFleetIndex::advance(std::int64_t tau_us, const FleetNews& news) {
@@ -92,28 +49,18 @@ void ServerFleetIndex::advance(std::int64_t tau_us, const FleetNews& news) {
   post_tags(tau_us, news.tags);
   post_riders(news.riders);
   post_riders_gone(news.riders_gone);
-  const protocol::TickDone done = client_.advance_tick(tau_us).value();
+  const protocol::TickDone done = server_.client().advance_tick(tau_us).value();
   if (done.object_count != fleet_.drivers)
     throw std::runtime_error(description_ + " holds " + std::to_string(done.object_count) +
                              " objects where the simulation has " + std::to_string(fleet_.drivers) +
                              " drivers; it needs a server of its own, without --object-ttl");
-  auto missed_at =
-      std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.missed_after_ms);
-  const auto is_held = [&] {
-    const auto& held = subscriber_->state().held_at();
-    if (held && held->tick >= done.tick) return true;
-    if (std::chrono::steady_clock::now() >= missed_at) {
-      missed_at += std::chrono::milliseconds(options_.missed_after_ms);
-      subscriber_->miss_tick();
-    }
-    return false;
-  };
-  wait_until(is_held, "a tick's lists", patience_ms);
+  server_.await_lists(done.tick);
 }
 
 void ServerFleetIndex::post_positions(std::int64_t tau_us,
                                       std::span<const DriverPosition> positions) {
-  in_batches(positions, batch_rows_max(row_bytes), [&](std::span<const DriverPosition> rows) {
+  const std::size_t rows_max = server_.batch_rows_max(ManualServer::row_bytes);
+  in_batches(positions, rows_max, [&](std::span<const DriverPosition> rows) {
     std::vector<std::uint64_t> ids;
     std::vector<double> coordinates;
     for (const DriverPosition& row : rows) {
@@ -125,13 +72,14 @@ void ServerFleetIndex::post_positions(std::int64_t tau_us,
     batch.ids = ids;
     batch.times_us = times_us;
     batch.coordinates = coordinates;
-    if (const auto problem = client_.post(batch)) throw protocol::RefusedError(*problem);
+    server_.post(batch);
   });
   expect_all_accepted("positions");
 }
 
 void ServerFleetIndex::post_tags(std::int64_t tau_us, std::span<const DriverTags> tags) {
-  in_batches(tags, batch_rows_max(row_bytes), [&](std::span<const DriverTags> rows) {
+  const std::size_t rows_max = server_.batch_rows_max(ManualServer::row_bytes);
+  in_batches(tags, rows_max, [&](std::span<const DriverTags> rows) {
     std::vector<std::uint64_t> ids;
     std::vector<std::uint32_t> set;
     for (const DriverTags& row : rows) {
@@ -141,13 +89,14 @@ void ServerFleetIndex::post_tags(std::int64_t tau_us, std::span<const DriverTags
     const std::vector<std::int64_t> times_us(rows.size(), tau_us);
     const std::vector<std::uint32_t> clear(rows.size(), all_tags);
     const protocol::UpdateTags batch{ids, times_us, set, clear};
-    if (const auto problem = client_.post(batch)) throw protocol::RefusedError(*problem);
+    server_.post(batch);
   });
   expect_all_accepted("tags");
 }
 
 void ServerFleetIndex::post_riders(std::span<const RiderQuery> riders) {
-  in_batches(riders, batch_rows_max(query_bytes), [&](std::span<const RiderQuery> rows) {
+  const std::size_t rows_max = server_.batch_rows_max(ManualServer::query_bytes);
+  in_batches(riders, rows_max, [&](std::span<const RiderQuery> rows) {
     protocol::PutQueries batch{.stream = fleet_.stream, .queries = {}};
     for (const RiderQuery& row : rows) {
       protocol::QuerySpec query;
@@ -158,23 +107,24 @@ void ServerFleetIndex::post_riders(std::span<const RiderQuery> riders) {
       query.distance_max_m = fleet_.pickup_max_m;
       batch.queries.push_back(query);
     }
-    if (const auto problem = client_.post(batch)) throw protocol::RefusedError(*problem);
+    server_.post(batch);
   });
   expect_all_accepted("riders");
 }
 
 void ServerFleetIndex::post_riders_gone(std::span<const RideIndex> rides) {
-  in_batches(rides, batch_rows_max(row_bytes), [&](std::span<const RideIndex> rows) {
+  const std::size_t rows_max = server_.batch_rows_max(ManualServer::row_bytes);
+  in_batches(rides, rows_max, [&](std::span<const RideIndex> rows) {
     std::vector<std::uint64_t> ids;
     for (const RideIndex ride : rows) ids.push_back(query_id(ride));
     const protocol::RemoveQueries batch{fleet_.stream, ids};
-    if (const auto problem = client_.post(batch)) throw protocol::RefusedError(*problem);
+    server_.post(batch);
   });
   expect_all_accepted("riders who left");
 }
 
 void ServerFleetIndex::expect_all_accepted(const char* what) {
-  const protocol::BatchTotals totals = client_.flush();
+  const protocol::BatchTotals totals = server_.client().flush();
   if (totals.first_refusal) throw protocol::RefusedError(*totals.first_refusal);
   if (totals.rejected + totals.late > 0)
     throw std::runtime_error(description_ + " rejects " + std::to_string(totals.rejected) +
@@ -192,8 +142,7 @@ void ServerFleetIndex::take_tick(const protocol::DecodedTick& tick) {
 
 void ServerFleetIndex::take_all_lists() {
   for (std::vector<Candidate>& list : lists_) list.clear();
-  for (const auto& [key, list] : subscriber_->state().lists())
-    take_list(to_number(key.query), list);
+  for (const auto& [key, list] : server_.state().lists()) take_list(to_number(key.query), list);
 }
 
 void ServerFleetIndex::take_list(std::uint64_t query, const protocol::HeldList& held) {
@@ -207,19 +156,6 @@ void ServerFleetIndex::take_list(std::uint64_t query, const protocol::HeldList& 
       throw std::runtime_error(description_ + " lists object " + std::to_string(id) +
                                ", which is no driver of this simulation");
     list.push_back({static_cast<DriverIndex>(id - 1), neighbor.distance_m});
-  }
-}
-
-void ServerFleetIndex::wait_until(const std::function<bool()>& done, const char* what,
-                                  std::int64_t timeout_ms) {
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
-  while (!done()) {
-    if (std::chrono::steady_clock::now() > give_up)
-      throw std::runtime_error(std::string(what) + " has not come within " +
-                               std::to_string(timeout_ms) + " ms" +
-                               (subscriber_->obstacle().empty() ? "; is --results right?"
-                                                                : ": " + subscriber_->obstacle()));
-    subscriber_->poll(poll_ms);
   }
 }
 

@@ -16,14 +16,14 @@ namespace {
 constexpr std::size_t check_every_periods = 100;
 
 /// Adds the time until it goes out of scope.
-class Stopwatch {
+class AddedTime {
  public:
-  explicit Stopwatch(double& sum_ms) : sum_ms_(sum_ms) {}
-  ~Stopwatch() {
+  explicit AddedTime(double& sum_ms) : sum_ms_(sum_ms) {}
+  ~AddedTime() {
     sum_ms_ += std::chrono::duration<double, std::milli>(Clock::now() - start_).count();
   }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
+  AddedTime(const AddedTime&) = delete;
+  AddedTime& operator=(const AddedTime&) = delete;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -60,7 +60,7 @@ bool Simulation::step() {
   period_ = {.time_us = now_us_};
   period_times_ = {};
   {
-    const Stopwatch watch(period_times_.movement_ms);
+    const AddedTime watch(period_times_.movement_ms);
     take_arrivals();
     take_due_answers();
     admit_requests();
@@ -70,7 +70,7 @@ bool Simulation::step() {
   const DispatchDecision decision = decide();
   period_.uncertain = static_cast<std::uint32_t>(decision.uncertain.size());
   {
-    const Stopwatch watch(period_times_.movement_ms);
+    const AddedTime watch(period_times_.movement_ms);
     make_offers(decision.offers);
   }
   finish_period();
@@ -166,7 +166,7 @@ void Simulation::tell_index() {
   tags_.clear();
   changes_.clear();
   {
-    const Stopwatch watch(period_times_.movement_ms);
+    const AddedTime watch(period_times_.movement_ms);
     fleet_.tell_changes(
         [&](DriverIndex driver, Point at, bool has_moved, std::uint32_t tags, bool has_new_tags) {
           if (has_moved) positions_.push_back({driver, at});
@@ -175,10 +175,10 @@ void Simulation::tell_index() {
         });
   }
   {
-    const Stopwatch watch(period_times_.report_ms);
+    const AddedTime watch(period_times_.report_ms);
     if (movement_handler_) movement_handler_(now_us_, changes_);
   }
-  const Stopwatch watch(period_times_.engine_ms);
+  const AddedTime watch(period_times_.engine_ms);
   index_.advance(now_us_, {positions_, tags_, riders_to_put_, riders_gone_});
   ++period_times_.ticks;
   riders_to_put_.clear();
@@ -206,14 +206,14 @@ DispatchDecision Simulation::decide() {
     period_.asked_for = static_cast<std::uint32_t>(riders.size());
     DispatchDecision decision;
     if (!riders.empty() && fleet_.free_count() > 0) {
-      const Stopwatch watch(period_times_.matcher_ms);
+      const AddedTime watch(period_times_.matcher_ms);
       decision = policy_.decide({riders, options_.drivers, fleet_.free_count()});
     }
     std::vector<RideIndex> too_short;
     for (const std::uint32_t rider : decision.uncertain)
       if (riders[rider].can_widen) too_short.push_back(riders[rider].ride);
     if (too_short.empty()) return decision;
-    const Stopwatch watch(period_times_.engine_ms);
+    const AddedTime watch(period_times_.engine_ms);
     widen(too_short, factor);
   }
 }
@@ -278,7 +278,7 @@ void Simulation::answer(const Offer& offer) {
 }
 
 void Simulation::finish_period() {
-  const Stopwatch watch(period_times_.report_ms);
+  const AddedTime watch(period_times_.report_ms);
   for (const Waiting& waiting : waiting_)
     if (rides_[waiting.ride].state == RideState::waiting) ++period_.waiting;
   const auto counts = fleet_.count_by_state();

@@ -1,11 +1,10 @@
 // Figures and shares of a run: see summary.hpp.
 #include "sim/city/summary.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
+#include "sim/percentile.hpp"
 #include "sim/text_append.hpp"
 
 namespace starling::sim::city {
@@ -127,15 +126,6 @@ class Figures {
 
 std::vector<Figure> find_figures(const Simulation& simulation) {
   return Figures(simulation).find();
-}
-
-double percentile(std::vector<double>& values, double share) {
-  if (values.empty()) return 0;
-  const double rank = std::ceil(share * static_cast<double>(values.size()));
-  const auto nth =
-      values.begin() + std::max<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(rank) - 1, 0);
-  std::ranges::nth_element(values, nth);
-  return *nth;
 }
 
 std::string format_number(double value, int decimals) {

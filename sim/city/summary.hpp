@@ -33,9 +33,6 @@ struct RunSummary {
 
 std::vector<Figure> find_figures(const Simulation& simulation);
 
-/// The smallest value that at least this share of all values does not exceed; 0 if there are none.
-double percentile(std::vector<double>& values, double share);
-
 /// With so many decimals.
 std::string format_number(double value, int decimals);
 

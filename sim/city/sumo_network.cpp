@@ -1,23 +1,18 @@
-// SUMO's network files, through expat. Junctions stand behind the edges that name them, so all is
+// SUMO's network files. Junctions stand behind the edges that name them, so all is
 // collected first and joined at the end.
 #include <algorithm>
 #include <cmath>
-#include <exception>
-#include <memory>
-#include <new>
 #include <optional>
 #include <string_view>
-#include <type_traits>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
-
-#include <expat.h>
 
 #include "sim/city/road_network.hpp"
 #include "sim/row_parser.hpp"
 #include "sim/text_input.hpp"
 #include "sim/trace.hpp"
+#include "sim/xml_parser.hpp"
 
 namespace starling::sim::city {
 namespace {
@@ -46,22 +41,9 @@ bool is_for_taxis(std::string_view allowed, std::string_view forbidden) {
   return allowed.empty();
 }
 
-class NetworkParser {
+class NetworkParser final : public XmlParser {
  public:
-  explicit NetworkParser(const std::string& path)
-      : path_(path), parser_(XML_ParserCreate(nullptr)) {
-    if (!parser_) throw std::bad_alloc();
-    XML_SetUserData(parser_.get(), this);
-    XML_SetElementHandler(parser_.get(), on_start, on_end);
-  }
-
-  void parse(std::string_view chunk, bool last) {
-    if (XML_Parse(parser_.get(), chunk.data(), static_cast<int>(chunk.size()), last) ==
-        XML_STATUS_OK)
-      return;
-    if (thrown_) std::rethrow_exception(thrown_);
-    fail(std::string("the XML is damaged: ") + XML_ErrorString(XML_GetErrorCode(parser_.get())));
-  }
+  explicit NetworkParser(const std::string& path) : XmlParser(path) {}
 
   RoadNetwork finish() {
     RoadNetwork network{.name = path_, .edges = {}, .successors = {}};
@@ -84,9 +66,6 @@ class NetworkParser {
   }
 
  private:
-  struct Free {
-    void operator()(XML_Parser parser) const { XML_ParserFree(parser); }
-  };
   struct RawEdge {
     std::string id;
     std::string from;
@@ -102,36 +81,7 @@ class NetworkParser {
     std::uint32_t to = 0;
   };
 
-  class Attributes {
-   public:
-    explicit Attributes(const XML_Char** attributes) : attributes_(attributes) {}
-    std::string_view operator[](std::string_view key) const {
-      for (const XML_Char** at = attributes_; *at != nullptr; at += 2)
-        if (key == at[0]) return at[1];
-      return {};
-    }
-
-   private:
-    const XML_Char** attributes_;
-  };
-
-  // expat is C: an exception must not pass through it.
-  static void on_start(void* self, const XML_Char* name, const XML_Char** attributes) {
-    auto& parser = *static_cast<NetworkParser*>(self);
-    try {
-      if (!parser.thrown_) parser.start(name, Attributes(attributes));
-    } catch (...) {
-      parser.thrown_ = std::current_exception();
-      XML_StopParser(parser.parser_.get(), XML_FALSE);
-    }
-  }
-
-  static void on_end(void* self, const XML_Char* name) {
-    auto& parser = *static_cast<NetworkParser*>(self);
-    if (std::string_view(name) == "edge") parser.end_edge();
-  }
-
-  void start(std::string_view name, const Attributes& attributes) {
+  void start(std::string_view name, const XmlAttributes& attributes) override {
     if (!has_root_) {
       if (name != "net")
         fail("a SUMO network begins with <net>, this with <" + std::string(name) + ">");
@@ -143,7 +93,11 @@ class NetworkParser {
     if (name == "connection") return add_connection(attributes);
   }
 
-  void start_edge(const Attributes& attributes) {
+  void end(std::string_view name) override {
+    if (name == "edge") end_edge();
+  }
+
+  void start_edge(const XmlAttributes& attributes) {
     // Internal ones lie within a junction, the others belong to pedestrians.
     in_edge_ = attributes["function"].empty() || attributes["function"] == "normal";
     if (!in_edge_) return;
@@ -159,7 +113,7 @@ class NetworkParser {
     lanes_ = 0;
   }
 
-  void add_lane(const Attributes& attributes) {
+  void add_lane(const XmlAttributes& attributes) {
     ++lanes_;
     const auto speed = parse_number(attributes["speed"]);
     const auto length = parse_number(attributes["length"]);
@@ -188,7 +142,7 @@ class NetworkParser {
     edges_.push_back(std::move(edge_));
   }
 
-  void add_junction(const Attributes& attributes) {
+  void add_junction(const XmlAttributes& attributes) {
     const auto x = parse_number(attributes["x"]);
     const auto y = parse_number(attributes["y"]);
     if (!is_position(x, y))
@@ -196,7 +150,7 @@ class NetworkParser {
     junctions_.emplace(attributes["id"], Point{*x, *y});
   }
 
-  void add_connection(const Attributes& attributes) {
+  void add_connection(const XmlAttributes& attributes) {
     const std::string from(attributes["from"]);
     const std::string to(attributes["to"]);
     if (from.starts_with(':') || to.starts_with(':')) return;  // within a junction
@@ -269,14 +223,6 @@ class NetworkParser {
         network.successors[edge].push_back(next);
   }
 
-  std::uint64_t line() const { return XML_GetCurrentLineNumber(parser_.get()); }
-  [[noreturn]] void fail(const std::string& sentence) const {
-    throw TraceError(path_, line(), XML_GetCurrentColumnNumber(parser_.get()) + 1, sentence);
-  }
-
-  const std::string& path_;
-  std::unique_ptr<std::remove_pointer_t<XML_Parser>, Free> parser_;
-  std::exception_ptr thrown_;
   bool has_root_ = false;
   bool in_edge_ = false;
   RawEdge edge_;
@@ -293,12 +239,7 @@ class NetworkParser {
 RoadNetwork read_sumo_network(const std::string& path) {
   TextInput input(path);
   NetworkParser parser(path);
-  std::vector<char> chunk(read_bytes);
-  for (bool last = false; !last;) {
-    const std::size_t bytes = input.read(chunk);
-    last = bytes < chunk.size();
-    parser.parse({chunk.data(), bytes}, last);
-  }
+  parser.read(input);
   return parser.finish();
 }
 

@@ -39,7 +39,7 @@ void FakeServer::run(const std::stop_token& stop) {
     auto reply = answer_(request);
     if (!reply) continue;
     socket_.send(peer, zmq::send_flags::sndmore);
-    socket_.send(to_message(std::move(*reply)), zmq::send_flags::none);
+    socket_.send(zmq::const_buffer(reply->bytes().data(), reply->bytes().size()));
   }
 }
 

@@ -60,8 +60,8 @@ TEST_P(EachPolicy, GivesTheSameBytesThroughAServer) {
   const CityRun served = run_city(city(), [&](const FleetIndexOptions& options) {
     return std::make_unique<ServerFleetIndex>(
         server.context(), options,
-        ServerFleetOptions{.commands = server.endpoints().commands,
-                           .results = server.endpoints().results});
+        ManualServerOptions{.commands = server.endpoints().commands,
+                            .results = server.endpoints().results});
   });
   expect_same(served, run_city(city()));
 }
