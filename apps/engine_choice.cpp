@@ -1,3 +1,5 @@
+// The flags, what `auto` comes to on this machine, and how each engine is made; the CUDA one only
+// in builds that have it: see engine_choice.hpp.
 #include "apps/engine_choice.hpp"
 
 #include <stdexcept>

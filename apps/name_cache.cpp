@@ -1,3 +1,6 @@
+// A queue of ids to ask for, and sets of those asked for and of those without a name: see
+// name_cache.hpp. The nameless are forgotten when the server has other names, or when they are too
+// many.
 #include "apps/name_cache.hpp"
 
 #include <algorithm>

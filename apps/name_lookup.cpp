@@ -1,3 +1,5 @@
+// The thread that asks, batch after batch, and the wait for it: see name_lookup.hpp. A server that
+// is away is asked again, one that refuses or tells no names no more. Called by apps/subscribe.cpp.
 #include "apps/name_lookup.hpp"
 
 #include <utility>

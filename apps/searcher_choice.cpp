@@ -1,3 +1,5 @@
+// The methods by name, and a searcher on CPU threads, one GPU or several: see searcher_choice.hpp.
+// `auto` takes the CPU where there is no GPU, unless GPUs were named.
 #include "apps/searcher_choice.hpp"
 
 #include <algorithm>

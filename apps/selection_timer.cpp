@@ -1,3 +1,5 @@
+// Chooses the GPU as --engine cuda does, and has gpu/selection_timing.hpp measure on it: see
+// selection_timer.hpp. Called by apps/bench.cpp.
 #include "apps/selection_timer.hpp"
 
 #include <stdexcept>

@@ -1,3 +1,5 @@
+// Scores of all rows, one component after the other, on all cores, and a partial sort of them: see
+// dense_check.hpp.
 #include "bench/dense_check.hpp"
 
 #include <algorithm>

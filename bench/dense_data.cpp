@@ -1,3 +1,5 @@
+// A hash of each component's number, so that threads make ranges of rows apart from each other: see
+// dense_data.hpp.
 #include "bench/dense_data.hpp"
 
 #include "knn/assert.hpp"

@@ -1,3 +1,6 @@
+// The shapes, what was published of them, and the rows as they are printed: see
+// selection_table.hpp. Times come from the timer in its options, which apps/selection_timer.cpp
+// sets.
 #include "bench/selection_table.hpp"
 
 #include <ostream>

@@ -1,3 +1,5 @@
+// Drives a Processor in lock step with random vectors, keeps a copy of all, and after each tick
+// computes one list anew from it: see vector_tick_bench.hpp.
 #include "bench/vector_tick_bench.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// The calls of Linux, and nothing elsewhere: see affinity.hpp. ThreadPool and CpuEngine call it on
+// the threads that are to be bound.
 #include "cpu/affinity.hpp"
 
 #ifdef __linux__

@@ -1,3 +1,5 @@
+// How many columns and rows make the cells about square: see cell_rectangle.hpp. Called by
+// GridIndex for the outer grid, and by grid_fill.cpp for that of each block.
 #include "cpu/cell_rectangle.hpp"
 
 #include <algorithm>

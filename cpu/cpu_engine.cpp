@@ -1,3 +1,6 @@
+// Ticks on a thread of the engine's: rows applied, index built, lists searched in batches by all
+// threads, and compared with the last tick's. Questions run beside them where they can, else
+// between them: see cpu_engine.hpp. A space of vectors gets a VectorEngine instead.
 #include "cpu/cpu_engine.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Objects, queries and lists as CpuEngine holds them: see engine_state.hpp. Imported lists get a
+// plan that can be reported from but not searched by; the next tick makes its own.
 #include "cpu/engine_state.hpp"
 
 #include <cstdint>

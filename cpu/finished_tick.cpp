@@ -1,3 +1,5 @@
+// Two indexes that take turns, and a mutex that questions hold for a few searches at most, so that
+// the engine soon has its turn: see finished_tick.hpp.
 #include "cpu/finished_tick.hpp"
 
 #include <stdexcept>

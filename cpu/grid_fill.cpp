@@ -1,3 +1,5 @@
+// Finds cells a register of positions at a time, and puts a block in order by a counting sort: see
+// grid_fill.hpp. Compiled once per instruction set.
 #include "cpu/grid_fill.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Score and row as one 64-bit key, buffers of keys with room for twice k or more, and a SIMD sort
+// that cuts them: see nearest_rows.hpp.
 #include "cpu/nearest_rows.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Rows applied by ranges in parallel, with slots fetched ahead, and the box, which only grows until
+// it is drawn anew: see object_snapshot.hpp.
 #include "cpu/object_snapshot.hpp"
 
 #include <algorithm>

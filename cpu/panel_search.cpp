@@ -1,3 +1,5 @@
+// The two ways to share a search out, and sizes of blocks and parts: a part stays in the
+// second-level cache while all queries of a block pass over it. See panel_search.hpp.
 #include "cpu/panel_search.hpp"
 
 #include <algorithm>

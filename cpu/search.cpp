@@ -1,3 +1,5 @@
+// Hands requests to grid_search.cpp or tree_search.cpp, whichever index the tick has; where there
+// are no objects nobody is found. See search.hpp.
 #include "cpu/search.hpp"
 
 namespace starling::cpu {

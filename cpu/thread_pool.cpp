@@ -1,3 +1,5 @@
+// Rounds that threads look out for, spinning a while before they sleep, and shares of chunks that
+// whoever has done its own helps with: see thread_pool.hpp.
 #include "cpu/thread_pool.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Compares lists in parallel, then counts the changed ones, so that each thread writes its reports
+// where those before end: see tick_lists.hpp. Called by CpuEngine.
 #include "cpu/tick_lists.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Fills leaves with the sorted objects, then builds level upon level, with the least id of each box
+// that is a single point: see tree_index.hpp. SpatialIndex builds it where the grid does not fit.
 #include "cpu/tree_index.hpp"
 
 #include <algorithm>

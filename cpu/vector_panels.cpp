@@ -1,3 +1,5 @@
+// Transposes: a corpus into panels by all threads, single rows in and out, queries into tiles. See
+// vector_panels.hpp.
 #include "cpu/vector_panels.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// A loop that only reads memory and one that only takes steps of sums, the fastest of a few trials
+// each: see vector_rates.hpp. Compiled once per instruction set; called by the searcher of batches.
 #include "cpu/vector_rates.hpp"
 
 #include <algorithm>

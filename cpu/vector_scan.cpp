@@ -1,3 +1,5 @@
+// Four queries by one panel, all their sums in registers; scores are stored only where one is below
+// its query's gate: see vector_scan.hpp. Compiled once per instruction set; called by PanelSearch.
 #include "cpu/vector_scan.hpp"
 
 #include <algorithm>

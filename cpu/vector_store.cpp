@@ -1,3 +1,5 @@
+// Panels by slot, and a bit for each living one. Queries are gathered some at a time and handed to
+// PanelSearch: see vector_store.hpp.
 #include "cpu/vector_store.hpp"
 
 #include <algorithm>

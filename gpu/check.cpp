@@ -1,3 +1,4 @@
+// What a DeviceError says, and which of them are final: see check.hpp.
 #include "gpu/check.hpp"
 
 namespace starling::gpu {

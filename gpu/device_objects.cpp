@@ -1,3 +1,5 @@
+// Grows the arrays and enqueues the kernels of objects_launch.hpp; how many live, and whether
+// members changed, is heard from the device afterwards: see device_objects.hpp.
 #include "gpu/device_objects.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Searches go into classes by k on the host, into order of place on the device, and are then
+// numbered by that order on both: see device_plan.hpp.
 #include "gpu/device_plan.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Births and object rows to the device: see device_rows.hpp. Called by TickIntake on a stream of
+// its own where there are many, else by GpuEngine on its own.
 #include "gpu/device_rows.hpp"
 
 #include <span>

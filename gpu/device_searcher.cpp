@@ -1,3 +1,6 @@
+// Shares the memory out to corpus, workspace and transfers, searches the corpus whole or part by
+// part with queries in pieces, and makes the published methods when they are asked for: see
+// device_searcher.hpp.
 #include "gpu/device_searcher.hpp"
 
 #include <algorithm>

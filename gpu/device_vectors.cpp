@@ -1,3 +1,6 @@
+// Packs the corpus, cuts queries into batches by the memory there is, and chooses the scan: by
+// threads, by a stream, or by tiles, before which the filter goes where that pays. See
+// device_vectors.hpp.
 #include "gpu/device_vectors.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Objects and lists copied to the host, and imported lists to the device; GpuEngine itself applies
+// imported objects, as staged rows: see engine_state.hpp.
 #include "gpu/engine_state.hpp"
 
 #include <cstdint>

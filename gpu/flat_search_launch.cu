@@ -1,3 +1,5 @@
+// A block a search, of as many warps as shared memory has room for: see flat_search_launch.hpp.
+// GpuEngine searches small ticks by it, and TickIndex answers questions about them.
 #include "gpu/flat_search_kernel.cuh"
 #include "gpu/flat_search_launch.hpp"
 #include "gpu/launch_grid.cuh"

@@ -1,3 +1,6 @@
+// Ticks on a thread of the engine's: rows applied, index built, lists searched and compared, or
+// answered without an index where all is small. TickIntake brings them, ReportDelivery takes
+// results away: see gpu_engine.hpp. A space of vectors gets a VectorEngine instead.
 #include "gpu/gpu_engine.hpp"
 
 #include <algorithm>

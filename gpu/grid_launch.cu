@@ -1,3 +1,5 @@
+// Launches the kernels of grid_kernel.cuh in order, a scan by CUB among them, and replays them as a
+// graph while the shape stays: see grid_launch.hpp.
 #include <algorithm>
 
 #include <cub/device/device_scan.cuh>

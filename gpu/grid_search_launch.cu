@@ -1,3 +1,5 @@
+// Searches of a grid: by threads where k is small and searches are many, and by warps those that
+// threads postponed and all others; also their keys of place. See search_launch.hpp.
 #include "gpu/hilbert.cuh"
 #include "gpu/launch_grid.cuh"
 #include "gpu/search_launch.hpp"

@@ -1,3 +1,5 @@
+// CUB's radix sort of pairs, for the keys of 32 and of 64 bits that the indexes have: see
+// key_sort.hpp.
 #include <cub/device/device_radix_sort.cuh>
 
 #include "gpu/check.hpp"

@@ -1,3 +1,5 @@
+// Few lists are compared and reported by one kernel; of many the sizes are compared first, and the
+// host waits for their sum: see list_changes.hpp.
 #include "gpu/list_changes.hpp"
 
 #include <algorithm>

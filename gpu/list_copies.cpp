@@ -1,3 +1,5 @@
+// Gathers lists and states by a kernel, with room for k each, and closes the gaps on the host: see
+// list_copies.hpp. Called by GpuEngine for read_lists.
 #include "gpu/list_copies.hpp"
 
 #include <algorithm>

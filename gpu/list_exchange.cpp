@@ -1,3 +1,5 @@
+// The exchange by copies from device to device, and the choice between it and NCCL: see
+// list_exchange.hpp.
 #include "gpu/list_exchange.hpp"
 
 #include <set>

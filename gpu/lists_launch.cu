@@ -1,3 +1,5 @@
+// Launches the kernels of lists_kernel.cuh: a comparison with a scan of its sizes, the collection,
+// both in one block for few lists, and copies. See lists_launch.hpp.
 #include <cub/device/device_scan.cuh>
 #include <cuda/std/functional>
 

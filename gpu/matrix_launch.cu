@@ -1,3 +1,4 @@
+// Launches the kernels of matrix_kernel.cuh, all of them traced: see matrix_launch.hpp.
 #include "gpu/launch_grid.cuh"
 #include "gpu/matrix_kernel.cuh"
 #include "gpu/matrix_launch.hpp"

@@ -1,3 +1,5 @@
+// cudaMalloc within an engine's limit, which any thread may count against, and pinned memory that
+// every device reaches: see memory.hpp.
 #include "gpu/memory.hpp"
 
 #include <cstdlib>

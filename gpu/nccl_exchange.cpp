@@ -1,3 +1,5 @@
+// NCCL found at run time, a rank a device, and all sends and receives of an exchange in one group:
+// see nccl_exchange.hpp. A build without its header only says so.
 #include "gpu/nccl_exchange.hpp"
 
 #ifdef STARLING_NCCL

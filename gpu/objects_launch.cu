@@ -1,3 +1,5 @@
+// Launches the kernels of objects_kernel.cuh, a thread a slot, a birth or a row: see
+// objects_launch.hpp.
 #include "gpu/objects_kernel.cuh"
 #include "gpu/objects_launch.hpp"
 

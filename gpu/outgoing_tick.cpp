@@ -1,3 +1,5 @@
+// Reports are copied, large ones on a stream beside, or stored by the device itself where they are
+// few: see outgoing_tick.hpp. GpuEngine fills it, ReportDelivery completes it.
 #include "gpu/outgoing_tick.hpp"
 
 #include <exception>

@@ -1,3 +1,5 @@
+// Searches class by class of k, copies counts and neighbours to the host and closes the gaps, which
+// list_copies.cpp has done here too: see questions.hpp.
 #include "gpu/questions.hpp"
 
 #include <algorithm>

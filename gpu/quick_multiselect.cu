@@ -1,3 +1,5 @@
+// Whether a warp or a block takes a row, and how many rows at once find blocks and room for
+// partitions: see quick_multiselect.hpp. The kernel is in quick_multiselect_kernel.cuh.
 #include "gpu/launch_grid.cuh"
 #include "gpu/matrix_batches.hpp"
 #include "gpu/quick_multiselect.hpp"

@@ -1,3 +1,5 @@
+// Two outgoing ticks, and a count of the tasks that are on the other thread: while there are any,
+// all goes that way, which keeps the order. See report_delivery.hpp.
 #include "gpu/report_delivery.hpp"
 
 #include <memory>

@@ -1,3 +1,5 @@
+// Fills a matrix anew for each run, times the selection by events, and compares some of the last
+// run's rows with a sort: see selection_timing.hpp. Called by apps/selection_timer.cpp.
 #include <algorithm>
 #include <limits>
 #include <span>

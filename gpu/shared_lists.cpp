@@ -1,3 +1,5 @@
+// Takes room for queries and lists, and merges what came from the devices into the first's: see
+// shared_lists.hpp. Called by DeviceSearcher.
 #include "gpu/shared_lists.hpp"
 
 #include "gpu/matrix_launch.hpp"

@@ -1,3 +1,5 @@
+// A DeviceSearcher for each GPU, all driven at once by a thread each; it shares queries, rows or
+// grids out, and has a ListExchange pass the lists: see split_searcher.hpp.
 #include "gpu/split_searcher.hpp"
 
 #include <algorithm>

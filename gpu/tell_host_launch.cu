@@ -1,3 +1,4 @@
+// Launches one thread that stores: see tell_host_launch.hpp. Called by GpuEngine and ListChanges.
 #include "gpu/tell_host_kernel.cuh"
 #include "gpu/tell_host_launch.hpp"
 

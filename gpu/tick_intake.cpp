@@ -1,3 +1,5 @@
+// Two begun ticks: large ones are copied on a thread and a stream of their own, small ones by the
+// engine's thread, and neither overtakes the other. See tick_intake.hpp.
 #include "gpu/tick_intake.hpp"
 
 #include <algorithm>

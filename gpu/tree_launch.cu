@@ -1,3 +1,5 @@
+// Launches keys, sort and leaves, then level upon level and the top in one block, and replays them
+// as a graph while the shape stays: see tree_launch.hpp. The kernels are in tree_kernel.cuh.
 #include "gpu/tree_kernel.cuh"
 #include "gpu/tree_launch.hpp"
 

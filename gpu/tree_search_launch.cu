@@ -1,3 +1,5 @@
+// Searches of a tree, by eight lanes where k is small and by sixteen else, and their keys of place:
+// see search_launch.hpp. The kernel is in group_search_kernel.cuh.
 #include "gpu/group_search_kernel.cuh"
 #include "gpu/launch_grid.cuh"
 #include "gpu/search_launch.hpp"

@@ -1,3 +1,5 @@
+// Makes shadows, then filters in phases over more and more rows, each followed by a narrowing of
+// the bounds, and scores who is left: see vector_filter_launch.hpp. Called by device_vectors.cpp.
 #include "gpu/vector_filter_launch.hpp"
 
 #include <cmath>

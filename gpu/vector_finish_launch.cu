@@ -1,3 +1,5 @@
+// Launches a block a query, with more threads where queries are few and more room where k is large:
+// see vector_finish_launch.hpp.
 #include "gpu/traced_launch.cuh"
 #include "gpu/vector_finish_kernel.cuh"
 #include "gpu/vector_finish_launch.hpp"

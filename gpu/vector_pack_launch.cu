@@ -1,3 +1,5 @@
+// Launches the kernels of vector_pack_kernel.cuh: rows into panels and back, and queries packed
+// while their lists are cleared. See vector_pack_launch.hpp.
 #include "gpu/traced_launch.cuh"
 #include "gpu/vector_pack_kernel.cuh"
 #include "gpu/vector_pack_launch.hpp"

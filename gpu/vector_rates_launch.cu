@@ -1,3 +1,5 @@
+// The fastest of a few runs of the kernels of vector_rates_kernel.cuh, by events, and how many
+// blocks they take: see vector_rates_launch.hpp.
 #include <algorithm>
 #include <limits>
 

@@ -1,3 +1,4 @@
+// For one GPU it is a DeviceSearcher: see vector_searcher.hpp. For several, see split_searcher.cpp.
 #include "gpu/vector_searcher.hpp"
 
 #include "gpu/device_searcher.hpp"

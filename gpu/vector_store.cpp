@@ -1,3 +1,5 @@
+// Queries, lists and matches pass through pinned memory. Lists are found by VectorWorkspace;
+// matches are scanned for once more where they found no room: see vector_store.hpp.
 #include "gpu/vector_store.hpp"
 
 #include <algorithm>

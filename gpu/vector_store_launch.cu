@@ -1,3 +1,5 @@
+// Launches the kernels of vector_store_kernel.cuh: rows written, rows gathered, and tiles of
+// queries held against panels. See vector_store_launch.hpp.
 #include "gpu/vector_store_kernel.cuh"
 #include "gpu/vector_store_launch.hpp"
 

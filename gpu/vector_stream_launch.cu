@@ -1,3 +1,5 @@
+// Chooses the passes over the panels: all blocks together where no warp has more than one panel,
+// else with a sample before or without. See vector_stream_launch.hpp; called by device_vectors.cpp.
 #include <bit>
 
 #include "gpu/launch_grid.cuh"

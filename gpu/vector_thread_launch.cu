@@ -1,3 +1,5 @@
+// When this scan pays, and the kernel for the components and the k at hand: see
+// vector_thread_launch.hpp. Called by device_vectors.cpp.
 #include "gpu/launch_grid.cuh"
 #include "gpu/vector_thread_kernel.cuh"
 #include "gpu/vector_thread_launch.hpp"

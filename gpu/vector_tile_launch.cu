@@ -1,3 +1,5 @@
+// Chooses the tile by the number of queries, and cuts the rows into parts so that blocks fill whole
+// rounds of the device: see vector_tile_launch.hpp. Called by device_vectors.cpp.
 #include "gpu/launch_grid.cuh"
 #include "gpu/vector_tile_kernel.cuh"
 #include "gpu/vector_tile_launch.hpp"

@@ -1,3 +1,4 @@
+// Says on stderr what is broken and where, and aborts: see assert.hpp.
 #include "knn/assert.hpp"
 
 #include <cstdio>

@@ -1,3 +1,5 @@
+// Where the horizon comes to lie when entries are cut to their room, and when a scan was answered:
+// see kept_nearest.hpp.
 #include "knn/kept_nearest.hpp"
 
 #include <algorithm>

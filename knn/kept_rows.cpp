@@ -1,3 +1,5 @@
+// Merges newer rows into the kept ones by slot, in place, and without sorting them where vectors
+// and labels lie beside them: see kept_rows.hpp. Called by the engines.
 #include "knn/kept_rows.hpp"
 
 #include <algorithm>

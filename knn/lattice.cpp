@@ -1,3 +1,5 @@
+// Rounds without a call of std::round, takes many planar rows in a loop of their own, and turns
+// WGS84 into earth-centred metres and back: see lattice.hpp.
 #include "knn/lattice.hpp"
 
 #include <cmath>

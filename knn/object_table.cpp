@@ -1,3 +1,5 @@
+// Updates of positions are looked up some at a time, so that cache misses overlap; every row is
+// taken by itself, and a slot has one staged row, however often it changes. See object_table.hpp.
 #include "knn/object_table.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Passes rows to the tables, begins and finishes ticks, and sorts what the engine reports by
+// stream; LockStep waits for each result: see processor.hpp.
 #include "knn/processor.hpp"
 
 #include <condition_variable>

@@ -1,3 +1,5 @@
+// What is checked and counted of a query; the slot of a removed one is free again only when a
+// finished tick has reported the removal. See query_table.hpp.
 #include "knn/query_table.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Ticks, questions and states one after the other on the engine's thread, over the store that cpu/
+// or gpu/ gives it: see vector_engine.hpp. Searching is left to VectorSearches.
 #include "knn/vector_engine.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Lays lists out by a plan, counts their votes, and collects in order of queries those that
+// changed: see vector_lists.hpp.
 #include "knn/vector_lists.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Births may fail and come first, rows cannot; masks are made word by word from the bits of the
+// living: see vector_objects.hpp.
 #include "knn/vector_objects.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// What every searcher asserts of a search before it begins: see vector_searcher.hpp. Called by
+// those in cpu/ and gpu/.
 #include "knn/vector_searcher.hpp"
 
 #include "knn/assert.hpp"

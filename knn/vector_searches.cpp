@@ -1,3 +1,5 @@
+// Sorts lists into those that touched rows are scored against and those that need a scan, asks the
+// store for some at a time, and settles ties by id: see vector_searches.hpp.
 #include "knn/vector_searches.hpp"
 
 #include <algorithm>

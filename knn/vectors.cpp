@@ -1,3 +1,5 @@
+// Names, faults, rows prepared in float64, and distances told from scores and back: see
+// vectors.hpp.
 #include "knn/vectors.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Sorts the ballots by label and counts run by run, each sum in one order: see vote.hpp.
 #include "knn/vote.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Opens, refuses what is no ordinary file, and maps the rest; the descriptor is closed at once: see
+// mapped_file.hpp.
 #include "sim/mapped_file.hpp"
 
 #include <cerrno>
