@@ -15,6 +15,7 @@
 #include "apps/replay.hpp"
 #include "apps/serve.hpp"
 #include "apps/simulate.hpp"
+#include "apps/strict_numbers.hpp"
 #include "apps/subscribe.hpp"
 
 namespace {
@@ -34,6 +35,7 @@ int run(int argument_count, char** arguments) {
       {"subscribe", starling::apps::add_subscribe(program)},
   };
   starling::apps::add_config_file(program);
+  starling::apps::make_numbers_strict(program);
   program.footer(
       "Flags may stand in the environment, as STARLING_COMMAND_FLAG (STARLING_SERVE_TICK=manual),\n"
       "or in the file of --config, under [COMMAND]: flags over environment over file.");

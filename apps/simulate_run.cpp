@@ -94,11 +94,14 @@ class SimulateRun {
                             " is a file of the run itself; name another");
     std::optional<MovementTrace> trace;
     if (!flags_.trace_out.empty()) open_output("--trace-out", trace, flags_.trace_out);
-    read_network();
-    find_demand();
-    make_policy();
-    make_index();
-    simulation_.emplace(plan_.simulation, *world_, demand_, *index_, *policy_);
+    {
+      const EndAtSignal preparing(stop_, [&folder] { folder.remove_made(); });
+      read_network();
+      find_demand();
+      make_policy();
+      make_index();
+      simulation_.emplace(plan_.simulation, *world_, demand_, *index_, *policy_);
+    }
     city::Simulation& simulation = *simulation_;
     if (trace) {
       simulation.on_movement([&](std::int64_t tau_us, std::span<const city::DriverChange> changes) {
@@ -301,8 +304,8 @@ class SimulateRun {
                             " cancelled: service rate " + figure("service_rate"));
     print_line("wait", "mean " + figure("wait_mean_s") + " s, median " + figure("wait_median_s") +
                            " s, p95 " + figure("wait_p95_s") + " s");
-    print_line("pick-up", "mean " + figure("pickup_distance_mean_m") + " m, p95 " +
-                              figure("pickup_distance_p95_m") + " m");
+    print_line("pick-up", "mean " + figure("pickup_driven_mean_m") + " m driven, p95 " +
+                              figure("pickup_driven_p95_m") + " m");
     print_line("kilometres", figure("occupied_km") + " occupied, " + figure("empty_km") +
                                  " empty; utilisation " + figure("utilisation"));
     print_line("lists", figure("lists_widened") + " were too short and widened, in " +

@@ -2,10 +2,12 @@
 #include "apps/space_flags.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace starling::apps {
@@ -17,10 +19,9 @@ std::uint32_t dimension_of(const std::string& text) {
   std::uint32_t dimension = 0;
   const std::string number =
       text.starts_with(vector_prefix) ? text.substr(vector_prefix.size()) : "";
-  const bool is_number = !number.empty() && std::ranges::all_of(number, [](unsigned char digit) {
-    return digit >= '0' && digit <= '9';
-  }) && CLI::detail::lexical_cast(number, dimension);
-  if (!is_number || dimension < 1 || dimension > dimension_max)
+  const char* const end = number.data() + number.size();
+  const auto parsed = std::from_chars(number.data(), end, dimension);
+  if (parsed.ec != std::errc() || parsed.ptr != end || dimension < 1 || dimension > dimension_max)
     throw CLI::ValidationError("--space", "\"" + text + "\" has no dimension of 1 to " +
                                               std::to_string(dimension_max) + "; write vector:128");
   return dimension;

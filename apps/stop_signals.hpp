@@ -3,6 +3,8 @@
 #pragma once
 
 #include <csignal>
+#include <functional>
+#include <thread>
 
 namespace starling::apps {
 
@@ -17,6 +19,17 @@ class StopSignals {
  private:
   sigset_t signals_;
   bool asked_ = false;
+};
+
+/// While it lives, one of the signals ends the program at once, with exit status 1: for times in
+/// which nobody asks.
+class EndAtSignal {
+ public:
+  /// `clean_up` is called before that, on another thread.
+  EndAtSignal(StopSignals& signals, std::function<void()> clean_up);
+
+ private:
+  std::jthread thread_;
 };
 
 }  // namespace starling::apps

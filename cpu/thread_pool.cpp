@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <stdexcept>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include <hwy/cache_control.h>
@@ -34,14 +37,27 @@ bool spin_until(const Condition& holds) {
 }  // namespace
 
 ThreadPool::ThreadPool(unsigned threads, bool pin) : shares_(threads) {
-  for (unsigned thread = 1; thread < threads; ++thread)
-    workers_.emplace_back([this, thread, pin] {
-      if (pin) pin_this_thread(thread);
-      work(thread);
-    });
+  workers_.reserve(threads - 1);
+  try {
+    for (unsigned thread = 1; thread < threads; ++thread)
+      workers_.emplace_back([this, thread, pin] {
+        if (pin) pin_this_thread(thread);
+        work(thread);
+      });
+  } catch (const std::system_error& error) {
+    const std::size_t started = this->threads();
+    end_workers();
+    throw std::runtime_error("the system gives this program " + std::to_string(started) + " of " +
+                             std::to_string(threads) + " threads (" + error.code().message() +
+                             "); ask for fewer with --threads");
+  }
 }
 
 ThreadPool::~ThreadPool() {
+  end_workers();
+}
+
+void ThreadPool::end_workers() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;

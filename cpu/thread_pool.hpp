@@ -43,6 +43,7 @@ class ThreadPool {
                   const std::function<void(std::size_t, std::size_t, unsigned)>& task);
 
  private:
+  void end_workers();
   void work(unsigned thread);
   void take_chunks(unsigned thread);
   bool wait_for_round(std::uint64_t seen);

@@ -180,8 +180,8 @@ class KeysByBlocks : public RankedKeys<k_limit> {
   }
 
   /// The nearest of both stay; what goes leaves its numbers to the next block. The least that ever
-  /// went is the last key. Of a block with nobody nearer than that all go: 1M and 1M, k 32, 0.728 ms
-  /// without the look, 0.706 with it; clustered 0.882 and 0.843.
+  /// went is the last key. Of a block with nobody nearer than that all go: 1M and 1M, k 32, 0.728
+  /// ms without the look, 0.706 with it; clustered 0.882 and 0.843.
   __device__ __forceinline__ void take_in() {
     std::uint32_t nearest = block_[0];
 #pragma unroll

@@ -51,7 +51,7 @@ bool CsvReader::next(std::vector<Field>& fields) {
   do {
     if (bytes_.peek() == ByteReader::end_of_file) return false;
     read_record();
-  } while (spans_.size() == 1 && spans_[0].begin == spans_[0].end);
+  } while (spans_.size() == 1 && spans_[0].begin == spans_[0].end && !has_quotes_);
   fields.clear();
   for (const FieldSpan& span : spans_)
     fields.push_back({std::string_view(record_).substr(span.begin, span.end - span.begin),
@@ -62,10 +62,13 @@ bool CsvReader::next(std::vector<Field>& fields) {
 void CsvReader::read_record() {
   record_.clear();
   spans_.clear();
+  has_quotes_ = false;
+  const bool is_comment = bytes_.peek() == '#';
   begin_field();
   for (;;) {
     const int byte = bytes_.peek();
-    if (byte == '"' && record_.size() == spans_.back().begin) {
+    if (byte == '"' && !is_comment && record_.size() == spans_.back().begin) {
+      has_quotes_ = true;
       read_quoted();
       continue;
     }

@@ -23,8 +23,8 @@ class CsvReader {
   explicit CsvReader(TextInput& input);
 
   /// The next record's fields, valid until the next call; false at the end. Blank lines are passed
-  /// over. A quote within an unquoted field stands for itself. Throws TraceError if a quote is left
-  /// open.
+  /// over. A quote within an unquoted field stands for itself, as do all in a line that begins with
+  /// '#'. Throws TraceError if a quote is left open.
   bool next(std::vector<Field>& fields);
 
  private:
@@ -44,6 +44,7 @@ class CsvReader {
   ByteReader bytes_;
   char separator_;
   std::string record_;  ///< the fields' text, quotes undone, without separators
+  bool has_quotes_ = false;
   std::vector<FieldSpan> spans_;
 };
 

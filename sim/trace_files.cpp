@@ -65,6 +65,17 @@ Trace::Trace(std::span<const std::string> paths, const TraceOptions& options) : 
   }
   if (files_.empty())
     throw TraceError("no file of the trace is of a layout that is recognised; " + ways_to_tell());
+  refuse_some_altitudes();
+}
+
+// Those without would be at sea level, far below their neighbours.
+void Trace::refuse_some_altitudes() const {
+  const auto needs = [this](const File& file) { return needs_z(file); };
+  const auto with = std::ranges::find_if(files_, needs);
+  const auto without = std::ranges::find_if_not(files_, needs);
+  if (with == files_.end() || without == files_.end()) return;
+  throw UsageError(with->path + " has altitudes and " + without->path +
+                   " has none; take them one by one, or leave altitudes out by --columns");
 }
 
 std::optional<Trace::File> Trace::recognise(const std::string& path, bool in_directory) {

@@ -76,6 +76,7 @@ class Trace {
   std::optional<File> recognise(const std::string& path, bool in_directory);
   File as_told(const std::string& path) const;
   void note_layout(const File& file);
+  void refuse_some_altitudes() const;
   void agree_on_space(const File& file);
   bool is_geographic(const File& file) const;
   bool needs_z(const File& file) const;

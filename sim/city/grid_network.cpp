@@ -155,8 +155,11 @@ void connect_network(RoadNetwork& network, bool keeps_largest) {
   const bool is_dead_end = leads_to(network, inside, outside);
   const std::string& from = network.edges[is_dead_end ? outside : inside].id;
   const std::string& to = network.edges[is_dead_end ? inside : outside].id;
-  throw TraceError(network.name + ": no way leads from edge '" + from + "' to edge '" + to +
-                   "'; the network falls into " + std::to_string(parts) +
+  const std::string gap =
+      network.name + ": no way leads from edge '" + from + "' to edge '" + to + "'; ";
+  if (*largest_at == 1)
+    throw TraceError(gap + "there is no way back to any edge, and drivers need one");
+  throw TraceError(gap + "the network falls into " + std::to_string(parts) +
                    " parts, the largest of " + std::to_string(*largest_at) + " of " +
                    std::to_string(network.edges.size()) + " edges (--largest-part keeps that)");
 }

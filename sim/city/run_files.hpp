@@ -28,9 +28,10 @@ class RunFolder {
   bool is_run_file(const std::string& path) const;
 
   void keep() { made_.clear(); }
+  /// Removes what was made and holds nothing of others.
+  void remove_made();
 
  private:
-  void remove_made();
   void lock();
 
   std::string folder_;

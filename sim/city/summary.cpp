@@ -65,9 +65,9 @@ class Figures {
     add("wait_median_s", "Wait, median (s)", percentile(waits_s_, 0.5), 3);
     add("wait_p95_s", "Wait, 95th percentile (s)", percentile(waits_s_, 0.95), 3);
     add("assigned_after_mean_s", "Of that until assigned, mean (s)", mean(assigned_after_s_), 3);
-    add("pickup_distance_mean_m", "Pick-up distance, mean (m)", mean(pickups_m_), 1);
-    add("pickup_distance_median_m", "Pick-up distance, median (m)", percentile(pickups_m_, 0.5), 1);
-    add("pickup_distance_p95_m", "Pick-up distance, 95th percentile (m)",
+    add("pickup_driven_mean_m", "Driven to pick-up, mean (m)", mean(pickups_m_), 1);
+    add("pickup_driven_median_m", "Driven to pick-up, median (m)", percentile(pickups_m_, 0.5), 1);
+    add("pickup_driven_p95_m", "Driven to pick-up, 95th percentile (m)",
         percentile(pickups_m_, 0.95), 1);
   }
 

@@ -1,6 +1,7 @@
 // SUMO's network files. Junctions stand behind the edges that name them, so all is
 // collected first and joined at the end.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <string_view>
@@ -32,13 +33,14 @@ bool has_word(std::string_view words, std::string_view word) {
   return false;
 }
 
-/// SUMO writes what a lane allows, or else what it does not.
+/// Whether taxis or passenger cars may use a lane. SUMO writes what it allows, or else what not.
 bool is_for_taxis(std::string_view allowed, std::string_view forbidden) {
-  for (const char* const kind : {"taxi", "passenger", "all"}) {
-    if (!allowed.empty() && has_word(allowed, kind)) return true;
-    if (allowed.empty() && has_word(forbidden, kind)) return false;
-  }
-  return allowed.empty();
+  const auto has = [](std::string_view words) {
+    return [words](const char* kind) { return has_word(words, kind); };
+  };
+  constexpr std::array kinds{"taxi", "passenger"};
+  if (!allowed.empty()) return has_word(allowed, "all") || std::ranges::any_of(kinds, has(allowed));
+  return !has_word(forbidden, "all") && !std::ranges::all_of(kinds, has(forbidden));
 }
 
 class NetworkParser final : public XmlParser {
@@ -99,7 +101,8 @@ class NetworkParser final : public XmlParser {
 
   void start_edge(const XmlAttributes& attributes) {
     // Internal ones lie within a junction, the others belong to pedestrians.
-    in_edge_ = attributes["function"].empty() || attributes["function"] == "normal";
+    const std::string_view function = attributes["function"];
+    in_edge_ = function.empty() || function == "normal" || function == "connector";
     if (!in_edge_) return;
     edge_ = {};
     edge_.id = attributes["id"];

@@ -169,6 +169,14 @@ class UsageTest(KnnTest):
                 self.assertIn(sentence, done.stderr)
                 self.assertEqual(list(self.folder.iterdir()), [points])
 
+    def test_numbers_are_decimal(self):
+        points = self.save("p.npy", self.integers(20, 1))
+        for number in ["010", "0x10", "08"]:
+            done = self.knn("--points", points, "--graph", "--out", "-", "-k", number, status=2)
+            self.assertIn("write a decimal number without it", done.stderr)
+        done = self.knn("--points", points, "--graph", "--out", "-", "--threads", "-1", status=2)
+        self.assertIn("-1 is less than 0", done.stderr)
+
     def test_flags_may_stand_in_the_environment(self):
         points = self.save("p.npy", self.integers(3, 1))
         done = self.knn("--graph", "--out", "-", "-k", "1",
@@ -212,6 +220,16 @@ class MemoryTest(KnnTest):
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
         self.assertEqual(done.stderr, f"starling: {points}: its vectors do not fit into memory; split "
                          "the file and merge the lists by distance\n")
+        self.assertEqual(list(self.folder.iterdir()), [points])
+
+    def test_threads_that_the_system_does_not_give_are_one_sentence(self):
+        points = self.save("p.npy", self.integers(3000, 2))
+        limit = 1 << 30  # stacks are 8 MiB
+        done = self.knn(
+            "--points", points, "--graph", "--threads", 1024, "--out", self.folder / "o.csv",
+            status=1, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        self.assertRegex(done.stderr, r"^starling: the system gives this program \d+ of 1024 threads "
+                                      r"\(.*\); ask for fewer with --threads\n$")
         self.assertEqual(list(self.folder.iterdir()), [points])
 
     def test_more_queries_than_a_batch_take_no_more_memory(self):

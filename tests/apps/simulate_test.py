@@ -320,6 +320,10 @@ class SimulateTest(unittest.TestCase):
             ([*out, "--policy", "best"], 2, "--policy"),
             ([*out, "--drivers", "0"], 2, "--drivers"),
             ([*out, "--idle", "sleep"], 2, "--idle"),
+            ([*out, "--side-km", "nan"], 2, "--side-km: nan is no finite number"),
+            ([*out, "--decline-per-km", "nan"], 2, "--decline-per-km: nan is no finite number"),
+            ([*out, "--rate", "inf"], 2, "--rate: inf is no finite number"),
+            ([*out, "--seed", "-1"], 2, "--seed: -1 is less than 0"),
             ([*out, "--area", "1,2,3"], 2, "--area speaks of --requests"),
             ([*out, "--whole-minutes"], 2, "--whole-minutes speaks of --requests"),
             ([*out, "--requests", "nowhere.csv", "--area", "1,2,3"], 2, "--area: '1,2,3' is not"),
@@ -361,6 +365,24 @@ class SimulateTest(unittest.TestCase):
         self.assertEqual(run.returncode, 1, said)
         self.assertIn("stopped before the end", said)
         self.assertEqual([path.name for path in self.folder.rglob("*") if path.is_file()], [])
+
+    def test_who_is_stopped_while_it_prepares_ends_at_once(self):
+        out = self.folder / "new"
+        run = subprocess.Popen([PROGRAM, "simulate", "--out", str(out), "--connect",
+                                "tcp://127.0.0.1:1", "--connect-timeout", "1h"],
+                               stderr=subprocess.PIPE, text=True)
+        try:
+            deadline = time.monotonic() + PATIENCE_S
+            while not out.exists():
+                self.assertLess(time.monotonic(), deadline, "the run does not begin")
+                time.sleep(0.01)
+            run.terminate()
+            _, stderr = run.communicate(timeout=10)
+        finally:
+            run.kill()
+        self.assertEqual(run.returncode, 1)
+        self.assertEqual(stderr, "starling: stopped before the end; nothing was written\n")
+        self.assertFalse(out.exists())
 
     def test_the_report_shows_its_plots_and_fetches_nothing(self):
         out = self.folder / "run"

@@ -42,6 +42,15 @@ TEST(CsvReader, AQuoteWithinAnUnquotedFieldStandsForItself) {
   EXPECT_EQ(read_records("\"a\"b,c\n"), (Records{{"ab", "c"}}));
 }
 
+TEST(CsvReader, AQuoteInACommentOpensNothing) {
+  EXPECT_EQ(read_records("1,2\n#,\"5\n5,6\n# see \"fig. 3\n\"7\",8\n"),
+            (Records{{"1", "2"}, {"#", "\"5"}, {"5", "6"}, {"# see \"fig. 3"}, {"7", "8"}}));
+}
+
+TEST(CsvReader, AnEmptyQuotedFieldIsNoBlankLine) {
+  EXPECT_EQ(read_records("1\n\"\"\n\n3\n"), (Records{{"1"}, {""}, {"3"}}));
+}
+
 TEST(CsvReader, EmptyFieldsCountAndBlankLinesDoNot) {
   EXPECT_EQ(read_records(",\n\n\r\na,,\n"), (Records{{"", ""}, {"a", "", ""}}));
   EXPECT_EQ(read_records(""), Records{});

@@ -57,7 +57,9 @@ TEST(Labels, RefuseWhatIsNoInteger) {
               HasSubstr("l.npy: its numbers are of NumPy's type '<f4'; labels are integers"));
   EXPECT_EQ(error_of("l.csv", "1\ncat\n"), "l.csv:2:1: 'cat' is not an integer");
   EXPECT_EQ(error_of("l.csv", "1\n2.0\n"), "l.csv:2:1: '2.0' is not an integer");
-  EXPECT_EQ(error_of("l.csv", "1\n\"\"\n2\n\" \"\n"),
+  EXPECT_EQ(error_of("l.csv", "1\n\"\"\n2\n"),
+            "l.csv:2:1: there is nothing where an integer must be");
+  EXPECT_EQ(error_of("l.csv", "1\n2\n\n\" \"\n"),
             "l.csv:4:1: there is nothing where an integer must be");
   EXPECT_THAT(error_of("l.fvecs", vecs_row<float>({1})),
               HasSubstr("l.fvecs: labels are read from"));

@@ -151,6 +151,16 @@ TEST(TraceFiles, FilesAreReadInTheOrderGivenAndDirectoriesByName) {
             (std::vector<std::uint64_t>{3, 1, 2}));
 }
 
+TEST(TraceFiles, AltitudesAreOfAllFilesOrOfNone) {
+  const TemporaryDirectory directory;
+  const std::vector<std::string> paths{
+      directory.write("high.csv", "id,time_us,lon,lat,alt\n1,1000000,8,47,10000\n"),
+      directory.write("flat.csv", "id,time_us,lon,lat\n2,1000000,8,47\n")};
+  EXPECT_THAT([&] { Trace(paths, {}); },
+              testing::ThrowsMessage<UsageError>(
+                  HasSubstr("high.csv has altitudes and " + paths[1] + " has none")));
+}
+
 TEST(TraceFiles, ATraceHasOneSpace) {
   const TemporaryDirectory directory;
   const std::string sumo = directory.write("a.xml", "<fcd-export></fcd-export>");

@@ -85,6 +85,33 @@ TEST_F(SumoNetwork, HasTheEdgesThatTaxisMayUse) {
   EXPECT_EQ(network.successors[1], (std::vector<std::uint32_t>{2, 4}));
 }
 
+TEST_F(SumoNetwork, ALaneForTaxisOrForPassengerCarsWillDo) {
+  const auto edges_where = [&](const std::string& permission) {
+    return read(with(square_net, "disallow=\"pedestrian\"", permission)).edges.size();
+  };
+  for (const char* const open : {"disallow=\"taxi\"", "disallow=\"passenger\"",
+                                 "allow=\"taxi bus\"", "allow=\"passenger\"", "allow=\"all\""})
+    EXPECT_EQ(edges_where(open), 5u) << open;
+  for (const char* const closed :
+       {"disallow=\"passenger taxi\"", "disallow=\"all\"", "allow=\"bus bicycle\""})
+    EXPECT_THAT(error_of(with(square_net, "disallow=\"pedestrian\"", closed)), "no error")
+        << closed;
+}
+
+TEST_F(SumoNetwork, ConnectorsAreRoads) {
+  EXPECT_EQ(read(with(square_net, "<edge id=\"bc\"", "<edge function=\"connector\" id=\"bc\""))
+                .edges.size(),
+            5u);
+}
+
+TEST_F(SumoNetwork, ANetworkWithoutAnyWayBackIsSaidToBeThat) {
+  const std::string net = R"(<net><edge id="ab" from="a" to="b"><lane speed="9" length="9"/></edge>
+<edge id="bc" from="b" to="c"><lane speed="9" length="9"/></edge>
+<junction id="a" x="0" y="0"/><junction id="b" x="9" y="0"/><junction id="c" x="18" y="0"/></net>)";
+  EXPECT_THAT(error_of(net), HasSubstr("there is no way back to any edge"));
+  EXPECT_THROW(read(net, true), TraceError);
+}
+
 TEST_F(SumoNetwork, WaysKeepToOneWayStreetsAndSpeeds) {
   const RoadWorld world(read(square_net));
   Route route;

@@ -221,9 +221,9 @@ TEST(Simulation, ABatchDrivesLessToRidersThanFirstComeFirstServed) {
   city.simulation.drivers = 260;
   city.simulation.period_us = 20'000'000;
   city.simulation.decline_per_km = 0;
-  const double batch = run_city(city).figure("pickup_distance_mean_m");
+  const double batch = run_city(city).figure("pickup_driven_mean_m");
   city.policy = "nearest";
-  EXPECT_LT(batch, run_city(city).figure("pickup_distance_mean_m"));
+  EXPECT_LT(batch, run_city(city).figure("pickup_driven_mean_m"));
 }
 
 TEST(ServerFleet, SaysWhenTheServerHoldsOthers) {
