@@ -70,7 +70,7 @@ void add_trace_flags(CLI::App& command, TraceFlags& flags, const std::string& un
       .add_option("--sort-memory", flags.sort.memory_bytes,
                   "For rows while they are sorted, such as 64MiB or 2GB; what doesn't fit waits in "
                   "a temporary file (default: 256MiB)")
-      ->transform(CLI::AsSizeValue(true));
+      ->transform(CLI::AsSizeValue(false));
   command.add_option("--temp-dir", flags.sort.temp_dir,
                      "Where that file is made, and unlinked at once (default: $TMPDIR, or /tmp)");
 }

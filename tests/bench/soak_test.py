@@ -1,0 +1,31 @@
+"""Ten minutes of a server at 70 % of what it takes: memory and the answers' 99th percentile stay
+flat. Run by ctest, among the slow tests, with the program's path as the only argument."""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+PROGRAM = sys.argv[1]
+DURATION = os.environ.get("STARLING_SOAK", "10m")
+RSS_GROWTH_MAX = 1.1
+P99_GROWTH_MAX = 2  # the host's other guests come and go
+
+
+def main():
+    done = subprocess.run([PROGRAM, "bench", "server", "soak", "--duration", DURATION, "--share", "0.7",
+                           "--json"], capture_output=True, text=True, timeout=1500, check=True)
+    capacity, *minutes = json.loads(done.stdout)
+    assert len(minutes) >= 2, done.stdout
+    for row in minutes:
+        assert row["updates_per_s"] >= 0.6 * capacity["updates_per_s"], row
+    half = len(minutes) // 2
+    for figure, growth_max in [("server_rss_mib", RSS_GROWTH_MAX), ("latency_p99_us", P99_GROWTH_MAX)]:
+        early, late = (statistics.median(row[figure] for row in rows)
+                       for rows in (minutes[:half], minutes[-half:]))
+        assert late <= growth_max * early, f"{figure} went from {early} to {late}:\n{done.stdout}"
+    print(done.stdout)
+
+
+main()
