@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "apps/own_input.hpp"
 #include "apps/replay_report.hpp"
 #include "apps/trace_flags.hpp"
 #include "sim/trace_writer.hpp"
@@ -38,6 +39,7 @@ class Conversion {
 
   void run() {
     print_notes("convert", trace_);
+    refuse_own_input({"--out", out_, "conversion"}, trace_.paths());
     sim::TextOutput output(out_, sim::TextOutput::Appears::when_closed);
     const sim::TraceShape shape{trace_.space() == Space::wgs84, trace_.has_z(), trace_.has_tags()};
     writer_ = sim::make_trace_writer(format_, shape, names_, output);

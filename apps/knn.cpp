@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/knn_run.hpp"
+#include "apps/own_input.hpp"
 #include "sim/trace.hpp"
 
 namespace starling::apps {
@@ -78,6 +79,11 @@ void check_outputs(const KnnPlan& plan) {
   for (const std::string* name : {&plan.out, &plan.out_ids, &plan.out_distances, &plan.out_votes})
     if (!name->empty() && !names.insert(place_of(*name)).second)
       throw sim::UsageError(*name + ": two results cannot be written to one file");
+  const std::vector<std::string> inputs{plan.points, plan.queries, plan.labels};
+  refuse_own_input({"--out", plan.out, "run"}, inputs);
+  refuse_own_input({"--out-ids", plan.out_ids, "run"}, inputs);
+  refuse_own_input({"--out-distances", plan.out_distances, "run"}, inputs);
+  refuse_own_input({"--out-votes", plan.out_votes, "run"}, inputs);
   if (names.empty())
     throw sim::UsageError(
         "nothing is to be written: add --out, --out-ids, --out-distances or --out-votes");

@@ -15,6 +15,7 @@
 #include "apps/replay.hpp"
 #include "apps/serve.hpp"
 #include "apps/simulate.hpp"
+#include "apps/standard_streams.hpp"
 #include "apps/strict_numbers.hpp"
 #include "apps/subscribe.hpp"
 
@@ -51,7 +52,11 @@ int run(int argument_count, char** arguments) {
 
 int main(int argument_count, char** arguments) {
   try {
-    return run(argument_count, arguments);
+    starling::apps::open_standard_streams();
+    starling::apps::report_file_size_limit();
+    const int status = run(argument_count, arguments);
+    if (status == 0) starling::apps::flush_standard_output();
+    return status;
   } catch (const std::exception& error) {
     std::cerr << "starling: " << error.what() << '\n';
     return 1;

@@ -8,13 +8,16 @@
 #include <thread>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include <zmq.hpp>
 
+#include "apps/own_input.hpp"
 #include "sim/embedded_target.hpp"
 #include "sim/query_file.hpp"
 #include "sim/result_csv.hpp"
 #include "sim/server_target.hpp"
+#include "sim/text_output.hpp"
 
 namespace starling::apps {
 namespace {
@@ -28,6 +31,7 @@ class Replay {
   ReplaySummary run() {
     const sim::Trace trace(plan_.paths, plan_.trace);
     print_notes("replay", trace);
+    check_output(trace);
     summary_.source = describe(trace);
     const SpaceOptions space = agree_on_space(trace.space());
     const Lattice lattice(space);
@@ -47,6 +51,15 @@ class Replay {
     return text + ", " + std::to_string(trace.files().size()) +
            (trace.files().size() == 1 ? " file, " : " files, ") +
            std::string(to_string(trace.space()));
+  }
+
+  // Before the time for the replay is spent; an old file stays until there is a new one.
+  void check_output(const sim::Trace& trace) const {
+    if (plan_.out.empty()) return;
+    std::vector<std::string> inputs = trace.paths();
+    inputs.push_back(plan_.query_file);
+    refuse_own_input({"--out", plan_.out, "replay"}, inputs);
+    sim::TextOutput::check(plan_.out);
   }
 
   SpaceOptions agree_on_space(Space trace_space) {
@@ -113,20 +126,27 @@ class Replay {
   }
 
   void run_clock() {
+    const bool writes = !plan_.out.empty();
     std::optional<sim::ResultCsv> csv;
-    if (!plan_.out.empty()) csv.emplace(plan_.out, query_names_, object_names_);
+    const auto open_csv = [&] {
+      if (writes && !csv) csv.emplace(plan_.out, query_names_, object_names_);
+    };
+    // Who reads a pipe is waited for before the clock runs; an old file stays until the first tick.
+    if (!sim::TextOutput::is_ordinary(plan_.out)) open_csv();
     ProgressLine progress;
     protocol::ListStore lists;
-    if (server_ != nullptr && csv && !plan_.changes_only) lists = server_->held_before();
+    if (server_ != nullptr && writes && !plan_.changes_only) lists = server_->held_before();
     const auto on_tick = [&](const sim::FinishedTick& tick, std::uint64_t rows_done) {
+      open_csv();
       if (csv && server_ != nullptr) server_->learn_names(lists, object_names_);
       if (csv) csv->write_tick(tick.tick, tick.tau_us, lists);
       if (plan_.changes_only) lists.clear();
       progress.show("replaying", rows_done, rows_->row_count());
     };
     const auto start = Clock::now();
-    summary_.result =
-        sim::replay(*rows_, {plan_.tick_us, pacing()}, *target_, csv ? &lists : nullptr, on_tick);
+    summary_.result = sim::replay(*rows_, {plan_.tick_us, pacing()}, *target_,
+                                  writes ? &lists : nullptr, on_tick);
+    open_csv();
     if (csv) csv->close();
     summary_.elapsed_s = std::chrono::duration<double>(Clock::now() - start).count();
   }

@@ -11,6 +11,7 @@
 
 #include <zmq.hpp>
 
+#include "apps/own_input.hpp"
 #include "apps/replay_report.hpp"
 #include "apps/stop_signals.hpp"
 #include "sim/city/comparison.hpp"
@@ -92,6 +93,7 @@ class SimulateRun {
     if (folder.is_run_file(flags_.trace_out))
       throw sim::UsageError("--trace-out: " + flags_.trace_out +
                             " is a file of the run itself; name another");
+    refuse_own_input({"--trace-out", flags_.trace_out, "run"}, inputs());
     std::optional<MovementTrace> trace;
     if (!flags_.trace_out.empty()) open_output("--trace-out", trace, flags_.trace_out);
     {
@@ -119,6 +121,14 @@ class SimulateRun {
   }
 
  private:
+  std::vector<std::string> inputs() const {
+    std::vector<std::string> files{flags_.requests};
+    if (is_network_file()) files.push_back(flags_.world);
+    return files;
+  }
+
+  bool is_network_file() const { return flags_.world != "straight" && flags_.world != "grid"; }
+
   void find_demand() {
     if (!flags_.requests.empty()) {
       city::RequestFileOptions options{.path = flags_.requests,
@@ -185,7 +195,7 @@ class SimulateRun {
 
   // Before the demand, which lies where its roads do.
   void read_network() {
-    if (flags_.world == "straight" || flags_.world == "grid") return;
+    if (!is_network_file()) return;
     city::RoadNetwork network = city::read_sumo_network(flags_.world);
     city::connect_network(network, flags_.largest_part);
     network.name = std::filesystem::path(flags_.world).filename().string();

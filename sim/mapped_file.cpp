@@ -18,7 +18,9 @@ namespace {
 
 class Descriptor {
  public:
-  explicit Descriptor(const std::string& path) : number_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  // Of a pipe without a writer, which is to be refused, O_NONBLOCK does not wait for one.
+  explicit Descriptor(const std::string& path)
+      : number_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     if (number_ < 0) throw TraceError(path + ": cannot be opened: " + std::strerror(errno));
   }
   ~Descriptor() { close(number_); }

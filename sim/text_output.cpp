@@ -6,11 +6,15 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -96,19 +100,59 @@ class ZstdSink : public TextOutput::Sink {
   std::vector<char> compressed_;
 };
 
-/// By the name's ending; null, with errno set, if the file cannot be opened.
-std::unique_ptr<TextOutput::Sink> open_sink(const std::string& path, std::string_view name) {
-  if (name == "-") return std::make_unique<PlainSink>(stdout);
-  errno = 0;
+/// By the name's ending. Takes the descriptor over; null, with errno set, for want of memory.
+std::unique_ptr<TextOutput::Sink> make_sink(int descriptor, std::string_view name) {
   if (name.ends_with(".gz")) {
-    const gzFile file = gzopen(path.c_str(), "wb1e");
-    if (!file) return nullptr;
-    return std::make_unique<GzipSink>(file);
+    if (const gzFile file = gzdopen(descriptor, "wb1")) return std::make_unique<GzipSink>(file);
+  } else if (std::FILE* const file = ::fdopen(descriptor, "wb")) {
+    if (name.ends_with(".zst")) return std::make_unique<ZstdSink>(file);
+    return std::make_unique<PlainSink>(file);
   }
-  std::FILE* const file = std::fopen(path.c_str(), "wbe");
-  if (!file) return nullptr;
-  if (name.ends_with(".zst")) return std::make_unique<ZstdSink>(file);
-  return std::make_unique<PlainSink>(file);
+  ::close(descriptor);
+  errno = ENOMEM;
+  return nullptr;
+}
+
+/// What stands at a path, or where a link at it leads.
+struct Place {
+  enum class Holds : std::uint8_t { nothing, file, something_else };
+
+  Holds holds = Holds::nothing;
+  std::string end;  ///< of all links
+};
+
+constexpr int links_max = 40;  // as many as Linux follows
+
+std::string end_of_links(const std::string& path) {
+  std::filesystem::path end = path;
+  for (int links = 0; links < links_max; ++links) {
+    std::error_code none;
+    const std::filesystem::path next = std::filesystem::read_symlink(end, none);
+    if (none) break;
+    end = end.parent_path() / next;
+  }
+  return end.string();
+}
+
+/// Nothing, with errno set, if it cannot be told.
+std::optional<Place> find_place(const std::string& path) {
+  struct stat at_path {};
+  if (::stat(path.c_str(), &at_path) != 0) {
+    if (errno != ENOENT) return std::nullopt;
+    return Place{Place::Holds::nothing, end_of_links(path)};
+  }
+  if (!S_ISREG(at_path.st_mode)) return Place{Place::Holds::something_else, path};
+  // Of a descriptor whose file has no name any more /proc makes one up.
+  struct stat at_end {};
+  const std::string end = end_of_links(path);
+  const bool is_same = ::stat(end.c_str(), &at_end) == 0 && at_end.st_dev == at_path.st_dev &&
+                       at_end.st_ino == at_path.st_ino;
+  return Place{is_same ? Place::Holds::file : Place::Holds::something_else, end};
+}
+
+[[noreturn]] void fail_at(const std::string& path, std::string_view what) {
+  throw std::runtime_error((path == "-" ? "the standard output" : path) + " cannot be " +
+                           std::string(what) + ": " + std::strerror(errno));
 }
 
 }  // namespace
@@ -119,25 +163,49 @@ bool TextOutput::Sink::rewrite_start(std::string_view /*text*/) {
 }
 
 TextOutput::TextOutput(const std::string& path, Appears appears) : path_(path) {
-  namespace fs = std::filesystem;
-  std::error_code error;  // what cannot be looked at cannot be opened either, and opening says why
-  const fs::file_status status = fs::status(path, error);
-  const bool ordinary = path != "-" && (!fs::exists(status) || fs::is_regular_file(status));
-  if (ordinary && appears == Appears::when_closed) {
-    if (fs::is_symlink(path, error)) path_ = fs::weakly_canonical(path, error).string();
-    if (path_.empty()) path_ = path;
-    partial_path_ = path_ + ".partial";
+  if (path == "-") {
+    sink_ = std::make_unique<PlainSink>(stdout);
+    return;
   }
-  sink_ = open_sink(partial_path_.empty() ? path_ : partial_path_, path);
-  if (!sink_) {
-    partial_path_.clear();  // it is not ours
-    fail("opened");
+  const int descriptor = open_descriptor(appears);
+  if (descriptor >= 0) sink_ = make_sink(descriptor, path);
+  if (!sink_) fail("opened");
+}
+
+TextOutput::~TextOutput() = default;
+
+int TextOutput::open_descriptor(Appears appears) {
+  const std::optional<Place> place = find_place(path_);
+  if (!place) return -1;
+  if (appears == Appears::at_once || place->holds == Place::Holds::something_else)
+    return ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  pending_ = PendingFile::open(place->end);
+  // What the sink closes is a second one, so that the first can still be named.
+  return pending_ ? ::fcntl(pending_->descriptor(), F_DUPFD_CLOEXEC, 0) : -1;
+}
+
+void TextOutput::check(const std::string& path) {
+  if (path == "-") return;
+  const std::optional<Place> place = find_place(path);
+  if (!place) fail_at(path, "opened");
+  if (place->holds == Place::Holds::nothing) {
+    if (!PendingFile::open(place->end)) fail_at(path, "opened");
+  } else if (place->holds == Place::Holds::file) {
+    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor < 0) fail_at(path, "opened");
+    ::close(descriptor);
+  } else if (std::filesystem::is_directory(path)) {
+    errno = EISDIR;
+    fail_at(path, "opened");
+  } else if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {
+    fail_at(path, "opened");  // a pipe cannot be tried, for its reader would wait in vain
   }
 }
 
-TextOutput::~TextOutput() {
-  sink_.reset();
-  if (!partial_path_.empty()) std::remove(partial_path_.c_str());
+bool TextOutput::is_ordinary(const std::string& path) {
+  if (path == "-") return false;
+  const std::optional<Place> place = find_place(path);
+  return !place || place->holds != Place::Holds::something_else;
 }
 
 void TextOutput::write(std::string_view text) {
@@ -160,14 +228,13 @@ void TextOutput::finish() {
 
 void TextOutput::close() {
   finish();
-  if (partial_path_.empty()) return;
-  if (std::rename(partial_path_.c_str(), path_.c_str()) != 0) fail("completed");
-  partial_path_.clear();
+  if (!pending_) return;
+  if (!pending_->appear()) fail("completed");
+  pending_.reset();
 }
 
 void TextOutput::fail(std::string_view what) const {
-  throw std::runtime_error((path_ == "-" ? "the standard output" : path_) + " cannot be " +
-                           std::string(what) + ": " + std::strerror(errno));
+  fail_at(path_, what);
 }
 
 }  // namespace starling::sim

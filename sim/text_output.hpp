@@ -7,18 +7,27 @@
 #include <string>
 #include <string_view>
 
+#include "sim/pending_file.hpp"
+
 namespace starling::sim {
 
 class TextOutput {
  public:
   enum class Appears : std::uint8_t {
     at_once,      ///< for readers that follow along
-    when_closed,  ///< until then under another name, so that the file is whole or not there
+    when_closed,  ///< until then without a name, so that the file is whole or not there
   };
 
-  /// "-" is the standard output; a name that ends in .gz or .zst is compressed. What is no ordinary
-  /// file, such as a pipe, is always there at once. Throws std::runtime_error as do the members.
+  /// "-" is the standard output; a name that ends in .gz or .zst is compressed; a link is followed.
+  /// What is no ordinary file, such as a pipe, is always there at once. Throws std::runtime_error
+  /// as do the members.
   TextOutput(const std::string& path, Appears appears);
+
+  /// Throws what opening would, for those who open late; the file stays as it is.
+  static void check(const std::string& path);
+
+  /// Whether opening it could cost someone a file: whether it is one, or not there yet.
+  static bool is_ordinary(const std::string& path);
 
   /// Only releases the file; a closed one is there, any other that was to appear is gone.
   ~TextOutput();
@@ -51,10 +60,11 @@ class TextOutput {
   };
 
  private:
+  int open_descriptor(Appears appears);
   [[noreturn]] void fail(std::string_view what) const;
 
   std::string path_;
-  std::string partial_path_;  ///< empty if the file is there at once
+  std::unique_ptr<PendingFile> pending_;  ///< none if the file is there at once
   std::unique_ptr<Sink> sink_;
   bool is_finished_ = false;
 };

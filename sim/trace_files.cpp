@@ -78,6 +78,12 @@ void Trace::refuse_some_altitudes() const {
                    " has none; take them one by one, or leave altitudes out by --columns");
 }
 
+std::vector<std::string> Trace::paths() const {
+  std::vector<std::string> paths;
+  for (const File& file : files_) paths.push_back(file.path);
+  return paths;
+}
+
 std::optional<Trace::File> Trace::recognise(const std::string& path, bool in_directory) {
   const FileHead head = read_head(path);
   if (const Layout* const layout = recognise_layout(head))

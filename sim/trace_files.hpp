@@ -48,6 +48,7 @@ class Trace {
   Trace(std::span<const std::string> paths, const TraceOptions& options);
 
   std::span<const File> files() const { return files_; }
+  std::vector<std::string> paths() const;
   Space space() const { return space_; }
 
   /// What was recognised and by what, a line for each layout, and what was left out: for the user,

@@ -9,7 +9,6 @@ import os
 import pathlib
 import random
 import resource
-import signal
 import subprocess
 import sys
 import tempfile
@@ -32,7 +31,6 @@ RECORDED = pathlib.Path(os.environ.get(
 def limit_file_size(size):
     """For a child: a file may not grow further, as on a full disk."""
     def limit():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
     return limit
 

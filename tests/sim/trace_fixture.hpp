@@ -1,6 +1,7 @@
 // Trace files made by a test in a directory of its own, and a reader that keeps all rows.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -29,6 +30,15 @@ class TemporaryDirectory {
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
 
   std::string path(std::string_view name = "") const { return (path_ / name).string(); }
+
+  /// Of all that lies in it, hidden files too, sorted.
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(path_))
+      names.push_back(entry.path().filename().string());
+    std::ranges::sort(names);
+    return names;
+  }
 
   std::string write(std::string_view name, std::string_view text) const {
     std::ofstream(path(name), std::ios::binary) << text;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include "tests/sim/vector_bytes.hpp"
 #include "tests/sim/vector_fixture.hpp"
@@ -271,6 +272,9 @@ TEST(VectorFiles, RefusesWhatCannotBeOpened) {
   std::filesystem::create_symlink("/dev/null", directory.path("c.npy"));
   EXPECT_THAT([&] { open_vectors(directory.path("c.npy")); },
               testing::ThrowsMessage<TraceError>(HasSubstr("c.npy: is no ordinary file")));
+  ASSERT_EQ(mkfifo(directory.path("d.npy").c_str(), 0600), 0);  // that nobody writes into
+  EXPECT_THAT([&] { open_vectors(directory.path("d.npy")); },
+              testing::ThrowsMessage<TraceError>(HasSubstr("d.npy: is no ordinary file")));
 }
 
 TEST(VectorFiles, RefusesNamesThatTellNoFormat) {
