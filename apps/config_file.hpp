@@ -9,7 +9,8 @@ class App;
 namespace starling::apps {
 
 /// In the file, each subcommand's flags stand under its name: [serve], tick = "100ms". In the
-/// environment: STARLING_SERVE_TICK.
+/// environment: STARLING_SERVE_TICK. A key that is no flag of its command is an error that names
+/// the file.
 void add_config_file(CLI::App& program);
 
 }  // namespace starling::apps

@@ -56,7 +56,7 @@ class Conversion {
     if (rows_written_ == 0)
       throw sim::TraceError("there is nothing to convert: of the rows, " +
                             describe_skipped(counts_) + " were skipped and " +
-                            std::to_string(counts_.outside) + " are outside --from and --to");
+                            std::to_string(counts_.outside) + " are outside --from and --until");
     writer_->close();
     std::fprintf(stderr, "convert: %llu rows written; skipped %s\n",
                  static_cast<unsigned long long>(rows_written_), describe_skipped(counts_).c_str());

@@ -39,12 +39,10 @@ void add_input_flags(CLI::App& command, KnnFlags& flags) {
                   "The vectors among which neighbours are sought: .npy, .fvecs, .bvecs, .ivecs or "
                   ".csv[.gz|.zst]")
       ->required();
-  CLI::Option* const queries =
-      command.add_option("--queries", flags.queries, "The vectors whose neighbours are sought");
-  command
-      .add_flag("--graph", flags.graph,
-                "Seek every point's neighbours among the others: the k-NN graph")
-      ->excludes(queries);
+  command.add_option("--queries", flags.queries, "The vectors whose neighbours are sought");
+  command.add_flag("--graph", flags.graph,
+                   "Seek every point's neighbours among the others, instead of queries': the k-NN "
+                   "graph");
   command.add_option("--labels", flags.labels,
                      "A class for each point, an integer: .npy, .ivecs or .csv[.gz|.zst]");
   command.add_option("-k,--k", flags.k, "Neighbours of a query")
@@ -99,6 +97,9 @@ KnnPlan plan_knn(const KnnFlags& flags) {
   plan.metric = *metric_named(flags.metric_name);
   if (plan.queries.empty() && !flags.graph)
     throw sim::UsageError("whose neighbours? Add --queries FILE, or --graph for all points'");
+  // Not by CLI11, for which --graph=false is there as well.
+  if (!plan.queries.empty() && flags.graph)
+    throw sim::UsageError("--graph excludes --queries: all points are asked for, or these");
   check_outputs(plan);
   if (plan.out_holds_votes && plan.out.empty())
     throw sim::UsageError("--vote: say with --out where the votes go, or use --out-votes");

@@ -27,10 +27,6 @@ std::string format(const char* pattern, Values... values) {
 constexpr std::size_t id_columns = 20;  // of a name; any number fits
 constexpr std::size_t vote_columns = 20;
 
-std::uint64_t id_of(const protocol::ListKey& key) {
-  return key.has_subject ? to_number(key.subject) : to_number(key.query);
-}
-
 bool continues_character(char octet) {
   return (static_cast<unsigned char>(octet) & 0xC0) == 0x80;
 }
@@ -148,15 +144,22 @@ std::string render_table(const TableStatus& status, const protocol::ListStore& l
               size.columns);
   append_line(text, "", size.columns);
   const std::string vote_head = status.has_votes ? padded("vote", vote_columns) : "";
+  const bool has_subjects =
+      std::ranges::any_of(lists, [](const auto& entry) { return entry.first.has_subject; });
+  const std::string subject_head = has_subjects ? padded("subject", id_columns) : "";
   append_line(text,
-              padded("whose", id_columns) + vote_head +
+              padded("query", id_columns) + subject_head + vote_head +
                   (status.is_vector ? "nearest first (distance)" : "nearest first (metres)"),
               size.columns);
   const std::size_t rows = size.rows > head_rows ? size.rows - head_rows : 0;
   const char* pattern = status.is_vector ? " (%.4g)  " : " (%.1f)  ";
   for (const auto* entry : smallest_keys(lists, rows)) {
     sim::NameTable::NumberText number;
-    std::string whose = padded(name_of(id_of(entry->first), names, number), id_columns);
+    const protocol::ListKey& key = entry->first;
+    std::string whose = padded(name_of(to_number(key.query), names, number), id_columns);
+    if (has_subjects)
+      whose += padded(key.has_subject ? name_of(to_number(key.subject), names, number) : "-",
+                      id_columns);
     if (status.has_votes) whose += padded(vote_text(entry->second.vote), vote_columns);
     const std::size_t columns = size.columns - std::min(size.columns, columns_of(whose));
     append_line(text, whose + neighbors_text(entry->second, columns, pattern, names), size.columns);
@@ -168,7 +171,8 @@ std::vector<std::uint64_t> ids_in_table(const protocol::ListStore& lists, const 
   constexpr std::size_t entry_columns_min = 9;  // "1 (0.0)  "
   std::vector<std::uint64_t> ids;
   for (const auto* entry : smallest_keys(lists, size.rows)) {
-    ids.push_back(id_of(entry->first));
+    ids.push_back(to_number(entry->first.query));
+    if (entry->first.has_subject) ids.push_back(to_number(entry->first.subject));
     const auto& neighbors = entry->second.neighbors;
     const std::size_t count = std::min(neighbors.size(), size.columns / entry_columns_min);
     for (std::size_t rank = 0; rank < count; ++rank)

@@ -26,7 +26,7 @@ struct TableStatus {
   protocol::SubscriptionCounters counters;
   std::string obstacle;    ///< why nothing comes, or empty
   bool is_vector = false;  ///< distances are no metres
-  bool has_votes = false;  ///< a column more
+  bool has_votes = false;  ///< a column more, as for lists that have subjects
 };
 
 struct TableSize {

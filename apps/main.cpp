@@ -1,5 +1,6 @@
 // The `starling` program: wires its subcommands. Exit status 0 done, 1 failed, 2 wrong usage.
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -57,6 +58,10 @@ int main(int argument_count, char** arguments) {
     const int status = run(argument_count, arguments);
     if (status == 0) starling::apps::flush_standard_output();
     return status;
+  } catch (const std::filesystem::filesystem_error& error) {
+    std::cerr << "starling: " << error.path1().string()
+              << " cannot be opened: " << error.code().message() << '\n';
+    return 1;
   } catch (const std::exception& error) {
     std::cerr << "starling: " << error.what() << '\n';
     return 1;

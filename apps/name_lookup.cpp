@@ -44,6 +44,8 @@ void NameLookup::run(const std::stop_token& stop) {
       changed_.notify_all();
     } catch (const zmq::error_t&) {
       return;  // the context was shut down
+    } catch (const protocol::EndpointError&) {
+      break;
     } catch (const protocol::RefusedError&) {
       break;
     }

@@ -95,6 +95,7 @@ class Subscription {
       if (table_ && table_->is_due() && state().held_at()) draw_table();
     }
     if (table_ && state().held_at()) draw_table();
+    if (writer_) writer_->end();
     say_summary();
   }
 
@@ -237,7 +238,12 @@ std::function<int()> add_subscribe(CLI::App& program) {
       ->capture_default_str();
   command.add_option("--results", options->results, "The server's results endpoint")
       ->capture_default_str();
-  command.add_option("--format", options->format, "What to write to the standard output")
+  command
+      .add_option("--format", options->format,
+                  "What to write to the standard output. csv: "
+                  "tick,time_us,query_id,rank,object_id,distance_m, then vote and subject where "
+                  "lists have them; a list that is left empty or goes has one row more, with an "
+                  "empty rank")
       ->check(CLI::IsMember({"table", "csv", "ndjson"}))
       ->capture_default_str();
   command.add_option("--query", options->queries, "Only these queries of the stream")

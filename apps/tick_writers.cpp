@@ -1,13 +1,15 @@
-// CSV by way of sim::ResultCsv, so that it equals a replay's, and NDJSON: see tick_writers.hpp.
+// CSV by way of sim::ResultCsv, as a replay's, and NDJSON: see tick_writers.hpp.
 // Called by apps/subscribe.cpp.
 #include "apps/tick_writers.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 
 #include "sim/result_csv.hpp"
 
@@ -22,30 +24,74 @@ class CsvWriter final : public TickWriter {
     if (!tick.header.with.distance)
       throw std::runtime_error(
           "this stream carries no distances, which CSV needs; use --format ndjson");
-    const bool is_vector = tick.header.space == Space::vector;
-    if (!csv_ && is_vector && tick.lists.empty()) return;
-    if (!csv_) open({.is_vector = is_vector, .votes = tick.has_votes});
-    if (tick.has_votes && !votes_)
+    lists_.clear();
+    find_gone(tick);
+    find_updated(tick);
+    if (lists_.empty() && !csv_) return;
+    const bool subjects =
+        std::ranges::any_of(lists_, [](const auto& entry) { return entry.first.has_subject; });
+    if (!csv_) open({tick.header.space == Space::vector, tick.has_votes, subjects, true});
+    if (tick.has_votes && !columns_.votes)
       throw std::runtime_error(
           "a query of this stream votes now, and the CSV's first line has no column for it; start "
           "again");
-    lists_.clear();
-    for (const ShownList& shown : tick.lists)
-      if (shown.list != nullptr) lists_.emplace(shown.key, *shown.list);
+    if (subjects && !columns_.subjects)
+      throw std::runtime_error(
+          "a query of this stream keeps every object's list now, and the CSV's first line has no "
+          "column for their subjects; start again");
     csv_->write_tick(tick.header.tick, tick.header.tau_us, lists_);
     csv_->flush();
   }
 
+  void end() override {
+    if (csv_) return;
+    open({});
+    csv_->flush();
+  }
+
  private:
+  using Keys = std::unordered_set<protocol::ListKey, protocol::ListKeyHash>;
+
   void open(const sim::ResultCsvColumns& columns) {
+    columns_ = columns;
     csv_.emplace("-", names_, names_, columns);
-    votes_ = columns.votes;
+  }
+
+  /// Leaves them empty in lists_.
+  void find_gone(const ShownTick& tick) {
+    std::unordered_set<QueryId> queries;  // with all their lists
+    for (const ShownList& shown : tick.lists) {
+      if (shown.event != ListEvent::removed) continue;
+      if (!shown.key.has_subject)
+        queries.insert(shown.key.query);
+      else if (with_rows_.erase(shown.key) > 0)
+        lists_[shown.key] = {};
+    }
+    if (queries.empty() && !tick.is_whole) return;
+    std::erase_if(with_rows_, [&](const protocol::ListKey& key) {
+      if (!tick.is_whole && !queries.contains(key.query)) return false;
+      lists_[key] = {};
+      return true;
+    });
+  }
+
+  void find_updated(const ShownTick& tick) {
+    for (const ShownList& shown : tick.lists) {
+      if (shown.list == nullptr) continue;
+      if (!shown.list->neighbors.empty()) {
+        lists_[shown.key] = *shown.list;
+        with_rows_.insert(shown.key);
+      } else if (with_rows_.erase(shown.key) > 0) {
+        lists_[shown.key] = {};
+      }
+    }
   }
 
   const sim::NameTable& names_;
+  sim::ResultCsvColumns columns_;
   std::optional<sim::ResultCsv> csv_;
-  bool votes_ = false;
-  protocol::ListStore lists_;
+  protocol::ListStore lists_;  ///< of the tick that is written
+  Keys with_rows_;             ///< whose last rows name neighbours
 };
 
 class NdjsonWriter final : public TickWriter {

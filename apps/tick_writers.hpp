@@ -35,12 +35,14 @@ class TickWriter {
   virtual ~TickWriter() = default;
   /// Throws std::runtime_error if the stream lacks what the format needs, or the output fails.
   virtual void write(const ShownTick& tick) = 0;
+  /// Nothing more comes. Throws as write() does.
+  virtual void end() {}
 };
 
-/// To the standard output. The list of an every-object query's subject bears the subject's id; a
-/// list that is empty or removed has no rows. Ids with a name in `names`, which must outlive it,
-/// are written as that. Of a vector space the first line comes with the first lists: whether these
-/// vote decides whether there is a column for it.
+/// To the standard output. A list that had neighbours and has none now, or is gone, has one row
+/// without rank, object and distance, after a snapshot too. Ids with a name in `names`, which must
+/// outlive it, are written as that. The first line comes with the first lists, or at the end:
+/// whether these vote and have subjects decides whether there are columns for it.
 std::unique_ptr<TickWriter> make_csv_writer(const sim::NameTable& names);
 
 /// A line a list; ids are strings, since JSON's numbers end at 2^53. A whole tick begins with a

@@ -19,6 +19,10 @@ Result<Body> body_of(const Result<ReceivedReply>& reply) {
 
 }  // namespace
 
+EndpointError::EndpointError(const std::string& endpoint, const std::string& why)
+    : std::runtime_error("cannot connect to '" + endpoint + "': " + why +
+                         "; an endpoint is such as tcp://127.0.0.1:7411") {}
+
 Client::Client(zmq::context_t& context, ClientOptions options)
     : connection_(std::make_unique<Connection>(context, std::move(options))) {}
 Client::~Client() = default;

@@ -39,12 +39,20 @@ class TimeoutError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The text is no endpoint that can be connected to.
+class EndpointError : public std::runtime_error {
+ public:
+  EndpointError(const std::string& endpoint, const std::string& why);
+};
+
 /// What the batches since the last flush came to.
 struct BatchTotals {
   std::uint64_t accepted = 0;
   std::uint64_t late = 0;
   std::uint64_t rejected = 0;
   std::array<std::uint64_t, std::size_t(last_row_reason) + 1> rejected_by_reason{};
+  /// What was in the way, by the same reason; no name where that was no limit.
+  std::array<ReachedLimit, std::size_t(last_row_reason) + 1> limit_by_reason{};
   /// Of the refused batches the first; nothing of them was applied.
   std::optional<Problem> first_refusal{};
 };
@@ -69,7 +77,7 @@ using StatValues = std::vector<std::pair<std::string, double>>;
 class Client {
  public:
   /// Connects and says hello. Throws TimeoutError, RefusedError (the server wants none of us), or
-  /// zmq::error_t (the endpoint is none). The context must outlive the client.
+  /// EndpointError. The context must outlive the client.
   Client(zmq::context_t& context, ClientOptions options);
   ~Client();
   Client(Client&&) noexcept;

@@ -40,7 +40,7 @@ void Client::Connection::open_socket() {
   socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(server_frame_bytes_max));
   socket_.set(zmq::sockopt::reconnect_ivl, 20);
   socket_.set(zmq::sockopt::reconnect_ivl_max, 500);
-  socket_.connect(options_.commands);
+  connect_to(socket_, options_.commands);
 }
 
 void Client::Connection::send(const Frame& frame) {
@@ -144,9 +144,12 @@ void Client::Connection::count(const ReceivedReply& reply) {
   totals_.accepted += batch->accepted;
   totals_.late += batch->late;
   totals_.rejected += batch->rejected;
-  for (const ReasonCount& each : batch->reasons)
-    if (each.reason <= last_row_reason)
-      totals_.rejected_by_reason[static_cast<std::size_t>(each.reason)] += each.count;
+  for (const ReasonCount& each : batch->reasons) {
+    if (each.reason > last_row_reason) continue;
+    const auto reason = static_cast<std::size_t>(each.reason);
+    totals_.rejected_by_reason[reason] += each.count;
+    totals_.limit_by_reason[reason] = each.limit;
+  }
 }
 
 std::optional<Problem> Client::Connection::post(const RequestBody& batch) {

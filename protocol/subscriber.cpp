@@ -50,7 +50,7 @@ class Subscriber::Sockets {
     socket.set(zmq::sockopt::rcvhwm, options.receive_hwm);
     socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(server_frame_bytes_max));
     socket.set(zmq::sockopt::subscribe, topic_of(options.subscription.stream));
-    socket.connect(options.results);
+    connect_to(socket, options.results);
     return socket;
   }
 

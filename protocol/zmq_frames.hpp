@@ -6,9 +6,11 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <string>
 
 #include <zmq.hpp>
 
+#include "protocol/client.hpp"
 #include "protocol/frame.hpp"
 
 namespace starling::protocol {
@@ -27,6 +29,16 @@ auto uninterrupted(const Call& call) {
     } catch (const zmq::error_t& error) {
       if (error.num() != EINTR) throw;
     }
+  }
+}
+
+/// Throws EndpointError, or zmq::error_t if the context was shut down.
+inline void connect_to(zmq::socket_t& socket, const std::string& endpoint) {
+  try {
+    socket.connect(endpoint);
+  } catch (const zmq::error_t& error) {
+    if (error.num() == ETERM) throw;
+    throw EndpointError(endpoint, error.what());
   }
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "sim/quoted_text.hpp"
 #include "sim/trace.hpp"
 
 namespace starling::sim {
@@ -47,7 +48,7 @@ Entry take_entry(std::string_view& text) {
   text.remove_prefix(std::min(text.size(), entry.size() + 1));
   const std::size_t equals = entry.find('=');
   if (equals == std::string_view::npos || equals + 1 == entry.size())
-    refuse("has '" + std::string(entry) + "' where key=column is needed");
+    refuse("has " + quoted_text(entry) + " where key=column is needed");
   return {entry.substr(0, equals), entry.substr(equals + 1)};
 }
 
@@ -63,11 +64,11 @@ Columns parse_columns(std::string_view text) {
   for (; !text.empty(); ++count) {
     const auto [key, name] = take_entry(text);
     const std::optional<Part> part = part_of(key);
-    if (!part) refuse("has the unknown key '" + std::string(key) + "'");
+    if (!part) refuse("has the unknown key " + quoted_text(key));
     if (is_geographic(key)) ++geographic_count;
     if (key == "x" || key == "y" || key == "z") ++planar_count;
     if (geographic_count > 0 && planar_count > 0) refuse("mixes lat, lon, alt with x, y, z");
-    if (!columns.names[*part].empty()) refuse("has '" + std::string(key) + "' twice");
+    if (!columns.names[*part].empty()) refuse("has " + quoted_text(key) + " twice");
     columns.names[*part] = name;
     if (is_number(name)) ++number_count;
     if (part == id && name == file_name_column) ++nowhere_count;

@@ -41,14 +41,12 @@ class TripReader {
     try {
       read_points(row, *start_s);
     } catch (const simdjson::simdjson_error&) {
-      row.x.text = row.y.text = polyline.substr(0, quoted_bytes_max);
+      row.x.text = row.y.text = polyline;
       handler_(row);
     }
   }
 
  private:
-  static constexpr std::size_t quoted_bytes_max = 40;  // in the sentence about a damaged polyline
-
   void read_points(RowText row, std::int64_t time_s) {
     ondemand::document document =
         parser_.iterate(simdjson::padded_string_view(json_.data(), json_.size(), json_.capacity()));

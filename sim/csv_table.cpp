@@ -6,11 +6,13 @@
 #include <filesystem>
 #include <utility>
 
+#include "sim/quoted_text.hpp"
 #include "sim/row_parser.hpp"
 
 namespace starling::sim {
 namespace {
 
+constexpr std::size_t names_shown = 50;  // of a header
 constexpr std::size_t no_column = ~std::size_t{0};
 constexpr std::size_t id_part = 0;
 constexpr std::size_t z_part = 4;  // and the tags behind it
@@ -94,10 +96,12 @@ void CsvTable::find_columns(std::span<const std::string> header) {
     }
     const std::optional<std::size_t> index = find_column(header, name);
     if (!index) {
-      std::string sentence = "there is no column '" + name + "'; the header has";
+      std::string sentence = "there is no column " + quoted_text(name) + "; the header has";
       const char* before = ": ";
-      for (const std::string& text : header)
-        sentence.append(std::exchange(before, ", ")).append(text);
+      for (const std::string& text : std::span(header).first(std::min(header.size(), names_shown)))
+        sentence.append(std::exchange(before, ", ")).append(printable_text(text));
+      if (header.size() > names_shown)
+        sentence += " and " + std::to_string(header.size() - names_shown) + " more";
       throw TraceError(path_, fields_.front().line, 1, sentence);
     }
     indices_[part] = *index;

@@ -31,7 +31,7 @@ class CsvVectors : public VectorFile {
   std::string place_of(VectorRow row, std::uint32_t column) const override {
     const Place& place = places_[std::size_t{row} * dimension() + column];
     return path() + ":" + std::to_string(place.line) + ":" + std::to_string(place.column) +
-           ": the number";
+           ": the component";
   }
 
  private:

@@ -5,6 +5,7 @@
 
 #include "sim/mapped_file.hpp"
 #include "sim/npy_header.hpp"
+#include "sim/quoted_text.hpp"
 #include "sim/row_parser.hpp"
 #include "sim/vector_text.hpp"
 
@@ -33,8 +34,8 @@ std::vector<Label> read_npy(const std::string& path) {
     throw TraceError(path +
                      ": labels are one integer a row, an array of shape (rows,) or (rows, 1)");
   if (!header.type.is_integer())
-    throw TraceError(path + ": its numbers are of NumPy's type '" + header.type_name +
-                     "'; labels are integers, which astype('int64') makes of others");
+    throw TraceError(path + ": its numbers are of NumPy's type " + quoted_text(header.type_name) +
+                     "; labels are integers, which astype('int64') makes of others");
   std::vector<Label> labels(checked_rows(header.shape[0], path));
   const std::byte* at = file.bytes().data() + header.size_bytes;
   for (std::size_t row = 0; row < labels.size(); ++row, at += header.type.bytes)

@@ -39,6 +39,26 @@ std::size_t ManualServer::batch_rows_max(std::size_t bytes_per_row) const {
                    bytes_max / bytes_per_row}));
 }
 
+void ManualServer::expect_all_accepted(const std::string& what) {
+  const protocol::BatchTotals totals = client_.flush();
+  if (totals.first_refusal) throw protocol::RefusedError(*totals.first_refusal);
+  if (totals.rejected + totals.late == 0) return;
+  const std::string server = "the server at " + options_.commands;
+  if (totals.rejected == 0)
+    throw std::runtime_error(server + " finds " + std::to_string(totals.late) + " of the " + what +
+                             " late; it needs to be a new server, whose time has not begun");
+  const auto first = std::ranges::find_if(totals.rejected_by_reason,
+                                          [](std::uint64_t count) { return count > 0; });
+  const auto reason = static_cast<std::size_t>(first - totals.rejected_by_reason.begin());
+  std::string sentence = server + " rejects " + std::to_string(totals.rejected) + " of the " + what;
+  // A server that is newer may have reasons that are not known here.
+  if (first != totals.rejected_by_reason.end())
+    sentence += ": " + std::string(protocol::to_string(static_cast<protocol::RowReason>(reason)));
+  if (first != totals.rejected_by_reason.end() && !totals.limit_by_reason[reason].name.empty())
+    sentence += "; its limit is " + protocol::to_string(totals.limit_by_reason[reason]);
+  throw std::runtime_error(sentence);
+}
+
 // A subscription travels by itself, not with the commands; a tick before it has arrived would be
 // missed. The server counts it when it has; those who leave meanwhile do not lower that count.
 void ManualServer::follow(const protocol::SubscriptionOptions& subscription,

@@ -44,6 +44,10 @@ class ManualServer {
     if (const auto problem = client_.post(request)) throw protocol::RefusedError(*problem);
   }
 
+  /// Waits until what was posted is answered. Throws RefusedError, or std::runtime_error if the
+  /// server rejects rows or finds them late, which says why; `what` they are, such as "positions".
+  void expect_all_accepted(const std::string& what);
+
   /// Joins a stream; once. Its snapshot has come when this returns. Throws std::runtime_error if it
   /// does not come.
   void follow(const protocol::SubscriptionOptions& subscription,

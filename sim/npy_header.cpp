@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "knn/assert.hpp"
+#include "sim/quoted_text.hpp"
 #include "sim/trace.hpp"
 
 namespace starling::sim {
@@ -191,8 +192,8 @@ NpyHeader parse_npy_header(std::span<const std::byte> file, const std::string& p
   Dictionary(text.substr(begin, length), refuse).read(header);
   const std::optional<NumberType> type = number_type_from_numpy(header.type_name);
   if (!type)
-    refuse("its numbers are of NumPy's type '" + header.type_name +
-           "'; float16, float32, float64 and integers are read, which astype makes of others");
+    refuse("its numbers are of NumPy's type " + quoted_text(header.type_name) +
+           "; float16, float32, float64 and integers are read, which astype makes of others");
   header.type = *type;
   check_size(header, file.size(), refuse);
   return header;

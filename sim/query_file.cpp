@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "sim/csv_reader.hpp"
+#include "sim/quoted_text.hpp"
 #include "sim/row_parser.hpp"
 
 namespace starling::sim {
@@ -91,7 +92,7 @@ class QueryFile {
       if (columns.position[axis] == no_column) continue;
       const Field field = at(fields, columns.position[axis]);
       const std::optional<double> value = parse_number(field.text);
-      if (!value) fail(field, "this is not a number: " + std::string(field.text));
+      if (!value) fail(field, "this is not a number: " + quoted_text(field.text));
       query.position[axis] = *value;
     }
     LatticePoint point;
@@ -106,7 +107,7 @@ class QueryFile {
     if (text.empty()) fail(field, "an id is missing");
     const NameTable::Interned interned = names.intern(text);
     if (interned.collides)
-      fail(field, "the id '" + std::string(text) + "' has the 64-bit hash of another; rename it");
+      fail(field, "the id " + quoted_text(text) + " has the 64-bit hash of another; rename it");
     return interned.id;
   }
 

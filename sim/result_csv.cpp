@@ -23,15 +23,17 @@ ResultCsv::ResultCsv(const std::string& path, const NameTable& query_names,
       columns_(columns),
       output_(path, TextOutput::Appears::at_once) {
   buffer_ = header;
-  buffer_ += columns_.votes ? ",vote\n" : "\n";
+  if (columns_.votes) buffer_ += ",vote";
+  if (columns_.subjects) buffer_ += ",subject";
+  buffer_ += '\n';
 }
 
 void ResultCsv::write_tick(Tick tick, std::int64_t tau_us, const protocol::ListStore& lists) {
   entries_.clear();
   for (const auto& list : lists) entries_.push_back(entry_of(list));
   std::ranges::sort(entries_, [](const Entry& a, const Entry& b) {
-    return std::tie(a.is_text, a.text, a.number, a.list->first) <
-           std::tie(b.is_text, b.text, b.number, b.list->first);
+    return std::tie(a.whose, a.subject, a.list->first) <
+           std::tie(b.whose, b.subject, b.list->first);
   });
   std::string prefix;
   append_number(prefix, to_number(tick));
@@ -41,28 +43,38 @@ void ResultCsv::write_tick(Tick tick, std::int64_t tau_us, const protocol::ListS
   for (const Entry& entry : entries_) write_list(prefix, entry);
 }
 
+ResultCsv::SortedId ResultCsv::sorted_id(std::uint64_t id, const NameTable& names) {
+  const auto known = names.texts().find(id);
+  const bool is_text = known != names.texts().end() && !known->second.empty() &&
+                       !protocol::is_decimal_id(known->second);
+  return {is_text, is_text ? std::string_view(known->second) : std::string_view(), id};
+}
+
 ResultCsv::Entry ResultCsv::entry_of(const protocol::ListStore::value_type& list) const {
   const protocol::ListKey& key = list.first;
-  const std::uint64_t id = key.has_subject ? to_number(key.subject) : to_number(key.query);
-  const auto& texts = (key.has_subject ? object_names_ : query_names_).texts();
-  const auto known = texts.find(id);
-  const bool is_text =
-      known != texts.end() && !known->second.empty() && !protocol::is_decimal_id(known->second);
-  return {is_text, id, is_text ? std::string_view(known->second) : std::string_view(), &list};
+  if (shows_subject_as_query(key))
+    return {sorted_id(to_number(key.subject), object_names_), {}, &list};
+  return {sorted_id(to_number(key.query), query_names_),
+          key.has_subject ? sorted_id(to_number(key.subject), object_names_) : SortedId(), &list};
 }
 
 void ResultCsv::write_list(std::string_view tick_prefix, const Entry& entry) {
   row_prefix_ = tick_prefix;
-  append_id(row_prefix_, entry.number,
-            entry.list->first.has_subject ? object_names_ : query_names_);
+  const auto& [key, list] = *entry.list;
+  append_id(row_prefix_, entry.whose.number,
+            shows_subject_as_query(key) ? object_names_ : query_names_);
   row_prefix_ += ',';
   row_suffix_.clear();
-  const Label vote = entry.list->second.vote;
   if (columns_.votes) row_suffix_ += ',';
-  if (columns_.votes && vote != no_label) append_number(row_suffix_, vote);
+  if (columns_.votes && list.vote != no_label) append_number(row_suffix_, list.vote);
+  if (columns_.subjects) row_suffix_ += ',';
+  if (columns_.subjects && key.has_subject)
+    append_id(row_suffix_, entry.subject.number, object_names_);
   row_suffix_ += '\n';
+  if (columns_.empty_lists && list.neighbors.empty())
+    buffer_.append(row_prefix_).append(",,").append(row_suffix_);
   std::uint32_t rank = 0;
-  for (const protocol::HeldNeighbor& neighbor : entry.list->second.neighbors) {
+  for (const protocol::HeldNeighbor& neighbor : list.neighbors) {
     buffer_ += row_prefix_;
     append_number(buffer_, ++rank);
     buffer_ += ',';

@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 
+#include "sim/quoted_text.hpp"
+
 namespace starling::sim {
 namespace {
 
@@ -12,9 +14,9 @@ std::string sentence(SkipReason reason, std::string_view what, std::string_view 
     case SkipReason::missing_field:
       return "the " + std::string(what) + " is missing";
     case SkipReason::unparsable:
-      return "the " + std::string(what) + " '" + std::string(text) + "' cannot be understood";
+      return "the " + std::string(what) + " " + quoted_text(text) + " cannot be understood";
     case SkipReason::out_of_range:
-      return "the " + std::string(what) + " '" + std::string(text) + "' is out of range";
+      return "the " + std::string(what) + " " + quoted_text(text) + " is out of range";
     case SkipReason::null_island:
       return "the position is exactly 0, 0, which --keep-null-island would keep";
     case SkipReason::too_fast:
@@ -59,9 +61,9 @@ std::optional<TraceRow> RowParser::parse(const RowText& text, std::string_view p
   if (interned.collides) {
     NameTable::NumberText buffer;
     throw TraceError(path, text.id.line, text.id.column,
-                     "the ids '" + std::string(id) + "' and '" +
-                         std::string(names_.text_of(interned.id, buffer)) +
-                         "' have the same 64-bit hash; rename one of them");
+                     "the ids " + quoted_text(id) + " and " +
+                         quoted_text(names_.text_of(interned.id, buffer)) +
+                         " have the same 64-bit hash; rename one of them");
   }
   row.id = ObjectId{interned.id};
   if (speed_limit_ && !speed_limit_->keeps(row)) {

@@ -30,8 +30,8 @@ ServerTarget::~ServerTarget() = default;
 void ServerTarget::start(const ReplaySetup& setup, const NameTable& object_names,
                          const NameTable& query_names) {
   on_ = setup.on;
-  put_names(object_names, "the objects' names");
-  put_names(query_names, "the queries' names");
+  put_names(object_names, "objects' names");
+  put_names(query_names, "queries' names");
   server_.client().put_stream({setup.stream, setup.on, {}}).value();
   if (wanted_ == Lists::wanted) follow(setup);
   put_queries(setup);
@@ -54,7 +54,7 @@ void ServerTarget::put_names(const NameTable& names, const char* what) {
     if (ids.size() == rows_max) post_batch();
   }
   post_batch();
-  expect_all_accepted(what);
+  server_.expect_all_accepted(what);
 }
 
 void ServerTarget::learn_names(const protocol::ListStore& lists, NameTable& object_names) {
@@ -84,19 +84,7 @@ void ServerTarget::put_queries(const ReplaySetup& setup) {
     server_.post(protocol::PutQueries{setup.stream, {first, last}});
     first = last;
   }
-  expect_all_accepted("the queries");
-}
-
-void ServerTarget::expect_all_accepted(const char* what) {
-  const protocol::BatchTotals totals = server_.client().flush();
-  if (totals.first_refusal) throw protocol::RefusedError(*totals.first_refusal);
-  if (totals.rejected == 0) return;
-  const auto reason = std::ranges::find_if(totals.rejected_by_reason,
-                                           [](std::uint64_t count) { return count > 0; });
-  throw std::runtime_error(
-      "the server rejects " + std::to_string(totals.rejected) + " of " + what + ": " +
-      std::string(
-          to_string(static_cast<protocol::RowReason>(reason - totals.rejected_by_reason.begin()))));
+  server_.expect_all_accepted("queries");
 }
 
 void ServerTarget::follow(const ReplaySetup& setup) {

@@ -49,7 +49,6 @@ class ServerTarget : public ReplayTarget {
   void put_queries(const ReplaySetup& setup);
   void follow(const ReplaySetup& setup);
   void post(std::span<const TraceRow> rows);
-  void expect_all_accepted(const char* what);
   void take_tick(const protocol::DecodedTick& tick);
   void take_snapshot();
 

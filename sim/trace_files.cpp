@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "sim/quoted_text.hpp"
+
 namespace starling::sim {
 namespace {
 
@@ -99,7 +101,8 @@ std::optional<Trace::File> Trace::recognise(const std::string& path, bool in_dir
 Trace::File Trace::as_told(const std::string& path) const {
   const Layout* const layout = find_layout(options_.format == "auto" ? "csv" : options_.format);
   if (!layout)
-    throw UsageError("--format '" + options_.format + "' is not one of auto, " + layout_names());
+    throw UsageError("--format " + quoted_text(options_.format) + " is not one of auto, " +
+                     layout_names());
   if (!layout->columns.empty() && !options_.columns.empty())
     throw UsageError("--columns belongs to --format csv; " + std::string(layout->title) +
                      " has its own");

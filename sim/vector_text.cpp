@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "sim/quoted_text.hpp"
 #include "sim/row_parser.hpp"
 
 namespace starling::sim {
@@ -66,15 +67,12 @@ void check_field_count(const std::string& path, const std::vector<Field>& fields
 }
 
 void refuse_number(const std::string& path, const Field& field, std::string_view wanted) {
-  constexpr std::size_t quoted_bytes_max = 40;
   const std::string_view text = trim(field.text);
   if (text.empty())
     throw TraceError(path, field.line, field.column,
                      "there is nothing where " + std::string(wanted) + " must be");
   throw TraceError(path, field.line, field.column,
-                   "'" + std::string(text.substr(0, quoted_bytes_max)) +
-                       (text.size() > quoted_bytes_max ? "...' is not " : "' is not ") +
-                       std::string(wanted));
+                   quoted_text(text) + " is not " + std::string(wanted));
 }
 
 }  // namespace starling::sim

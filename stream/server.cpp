@@ -43,15 +43,39 @@ std::uint64_t random_number() {
   return std::uint64_t{device()} << 32 | device();
 }
 
+/// `limit` as the limit table and the flags name it.
+[[noreturn]] void refuse(const std::string& limit, const std::string& why, std::uint64_t value) {
+  throw std::invalid_argument(limit + ": " + why + ", not " + std::to_string(value));
+}
+
+std::string at_least(std::uint64_t least, const char* unit) {
+  return ", so at least " + std::to_string(least) + " " + unit;
+}
+
 /// Objects and queries whose vectors take more are too many.
 void hold_vectors_to(std::uint64_t bytes_max, ProcessorOptions& processor) {
-  const std::uint64_t vectors_max = bytes_max / (processor.space.dimension * sizeof(float));
+  const std::uint64_t vector_bytes = processor.space.dimension * sizeof(float);
+  const std::uint64_t vectors_max = bytes_max / vector_bytes;
   if (vectors_max == 0)
-    throw std::invalid_argument("the bytes of all vectors must hold one of the space's dimension");
+    refuse("vector-bytes-max",
+           "the bytes of all vectors must hold one of dimension " +
+               std::to_string(processor.space.dimension) + at_least(vector_bytes, "bytes"),
+           bytes_max);
   auto& objects_max = processor.objects.objects_max;
   auto& queries_max = processor.queries.queries_max;
   objects_max = std::min(objects_max, vectors_max);
   queries_max = std::min(queries_max, vectors_max);
+}
+
+void check_names_asked(const protocol::Limits& limits) {
+  constexpr std::size_t text_bytes_besides = 16;  // its length, NUL, padding and place
+  const std::size_t name_bytes = limits.text_bytes_max + text_bytes_besides;
+  if (limits.names_asked_max * name_bytes > protocol::chunk_bytes_max)
+    refuse("names-asked-max",
+           "the answer to one request, of names of text-bytes-max, must fit " +
+               std::to_string(protocol::chunk_bytes_max) + " bytes, so at most " +
+               std::to_string(protocol::chunk_bytes_max / name_bytes) + " names",
+           limits.names_asked_max);
 }
 
 ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
@@ -75,16 +99,26 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
     options.encode_threads = std::clamp(std::thread::hardware_concurrency() / 4, 1u, 4u);
   if (options.tick_period_us && !options.future_max_us) options.future_max_us = wall_future_max_us;
   constexpr std::size_t row_bytes_besides = 1024;  // the request, its id, time, tags and label
-  if (options.limits.frame_bytes_max < row_bytes_besides + space.dimension * sizeof(float))
-    throw std::invalid_argument("the longest request must hold a vector of the space's dimension");
-  if (options.limits.credit_bytes < options.limits.frame_bytes_max)
-    throw std::invalid_argument("the credit in bytes must cover one frame of the greatest length");
-  if (options.limits.credit_rows < options.limits.rows_max)
-    throw std::invalid_argument("the credit in rows must cover one request of the most rows");
-  constexpr std::size_t text_bytes_besides = 16;  // its length, NUL, padding and place
-  if (options.limits.names_asked_max * (options.limits.text_bytes_max + text_bytes_besides) >
-      protocol::chunk_bytes_max)
-    throw std::invalid_argument("the names of one request must fit one reply");
+  const std::size_t frame_bytes_least = row_bytes_besides + space.dimension * sizeof(float);
+  const protocol::Limits& limits = options.limits;
+  if (limits.frame_bytes_max < frame_bytes_least)
+    refuse("frame-bytes-max",
+           (space.space == Space::vector
+                ? "a request must hold a vector of dimension " + std::to_string(space.dimension)
+                : std::string("a request must hold a row")) +
+               at_least(frame_bytes_least, "bytes"),
+           limits.frame_bytes_max);
+  if (limits.credit_bytes < limits.frame_bytes_max)
+    refuse("credit-bytes",
+           "a session's credit must cover a request of frame-bytes-max" +
+               at_least(limits.frame_bytes_max, "bytes"),
+           limits.credit_bytes);
+  if (limits.credit_rows < limits.rows_max)
+    refuse(
+        "credit-rows",
+        "a session's credit must cover a request of rows-max" + at_least(limits.rows_max, "rows"),
+        limits.credit_rows);
+  check_names_asked(limits);
   return options;
 }
 

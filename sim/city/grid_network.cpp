@@ -8,6 +8,7 @@
 #include <lemon/smart_graph.h>
 
 #include "sim/city/road_network.hpp"
+#include "sim/quoted_text.hpp"
 #include "sim/trace.hpp"
 
 namespace starling::sim::city {
@@ -136,8 +137,8 @@ void connect_network(RoadNetwork& network, bool keeps_largest) {
   const int parts = lemon::stronglyConnectedComponents(graph, part_map);
   if (parts == 1) {
     if (network.edges.size() > 1 || !network.successors.front().empty()) return;
-    throw TraceError(network.name + ": no way leads on from its only edge '" +
-                     network.edges.front().id + "'; drivers need a way back");
+    throw TraceError(network.name + ": no way leads on from its only edge " +
+                     quoted_text(network.edges.front().id) + "; drivers need a way back");
   }
   std::vector<int> part_of(network.edges.size());
   std::vector<std::size_t> sizes(static_cast<std::size_t>(parts));
@@ -155,8 +156,8 @@ void connect_network(RoadNetwork& network, bool keeps_largest) {
   const bool is_dead_end = leads_to(network, inside, outside);
   const std::string& from = network.edges[is_dead_end ? outside : inside].id;
   const std::string& to = network.edges[is_dead_end ? inside : outside].id;
-  const std::string gap =
-      network.name + ": no way leads from edge '" + from + "' to edge '" + to + "'; ";
+  const std::string gap = network.name + ": no way leads from edge " + quoted_text(from) +
+                          " to edge " + quoted_text(to) + "; ";
   if (*largest_at == 1)
     throw TraceError(gap + "there is no way back to any edge, and drivers need one");
   throw TraceError(gap + "the network falls into " + std::to_string(parts) +

@@ -11,6 +11,7 @@
 #include "sim/city/random.hpp"
 #include "sim/csv_reader.hpp"
 #include "sim/csv_table.hpp"
+#include "sim/quoted_text.hpp"
 #include "sim/row_parser.hpp"
 #include "sim/time_text.hpp"
 
@@ -52,8 +53,8 @@ RequestColumns parse_request_columns(const std::string& text) {
     may_be[0] = may_be[0] && geographic != geographic_names.end();
     may_be[1] = may_be[1] && planar != planar_names.end();
     if ((!may_be[0] && !may_be[1]) || equals + 1 >= pair.size())
-      throw UsageError("--request-columns: '" + std::string(pair) +
-                       "' is not time=, pick_lon=, pick_lat=, drop_lon=, drop_lat=, or pick_x=, "
+      throw UsageError("--request-columns: " + quoted_text(pair) +
+                       " is not time=, pick_lon=, pick_lat=, drop_lon=, drop_lat=, or pick_x=, "
                        "pick_y=, drop_x=, drop_y=, with a column's name or number");
     const auto part = static_cast<std::size_t>(may_be[0] ? geographic - geographic_names.begin()
                                                          : planar - planar_names.begin());
@@ -158,7 +159,7 @@ class RequestReader {
       const auto index = find_column(header, columns_.names[part]);
       if (!index)
         throw TraceError(options_.path, record.front().line, 1,
-                         "there is no column '" + columns_.names[part] + "'");
+                         "there is no column " + quoted_text(columns_.names[part]));
       columns_.indices[part] = *index;
     }
   }
@@ -256,10 +257,24 @@ class RequestReader {
     demand_.requests.push_back({row.time_us, to_plane(row.pickup), to_plane(row.dropoff)});
   }
 
+  /// "3 rows were skipped: 2 outside the area, 1 unparsable".
+  std::string skipped() const {
+    std::uint64_t total = 0;
+    std::string reasons;
+    for (std::size_t reason = 0; reason < bad_row_count; ++reason) {
+      const std::uint64_t count = demand_.bad_rows[reason];
+      if (count == 0) continue;
+      total += count;
+      reasons += (reasons.empty() ? ": " : ", ") + std::to_string(count) + " " +
+                 std::string(to_string(static_cast<BadRow>(reason)));
+    }
+    return std::to_string(total) + (total == 1 ? " row was" : " rows were") + " skipped" + reasons;
+  }
+
   void finish() {
     std::vector<Request>& requests = demand_.requests;
     if (requests.empty())
-      throw TraceError(options_.path + ": there is no request that makes sense");
+      throw TraceError(options_.path + ": there is no request that makes sense; " + skipped());
     const auto is_whole = [](const Request& request) { return request.time_us % minute_us == 0; };
     const auto whole = static_cast<std::size_t>(std::ranges::count_if(requests, is_whole));
     if (options_.spreads_minutes && whole * whole_share_told > requests.size()) {

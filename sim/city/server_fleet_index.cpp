@@ -74,7 +74,7 @@ void ServerFleetIndex::post_positions(std::int64_t tau_us,
     batch.coordinates = coordinates;
     server_.post(batch);
   });
-  expect_all_accepted("positions");
+  server_.expect_all_accepted("positions");
 }
 
 void ServerFleetIndex::post_tags(std::int64_t tau_us, std::span<const DriverTags> tags) {
@@ -91,7 +91,7 @@ void ServerFleetIndex::post_tags(std::int64_t tau_us, std::span<const DriverTags
     const protocol::UpdateTags batch{ids, times_us, set, clear};
     server_.post(batch);
   });
-  expect_all_accepted("tags");
+  server_.expect_all_accepted("tags");
 }
 
 void ServerFleetIndex::post_riders(std::span<const RiderQuery> riders) {
@@ -109,7 +109,7 @@ void ServerFleetIndex::post_riders(std::span<const RiderQuery> riders) {
     }
     server_.post(batch);
   });
-  expect_all_accepted("riders");
+  server_.expect_all_accepted("riders");
 }
 
 void ServerFleetIndex::post_riders_gone(std::span<const RideIndex> rides) {
@@ -120,16 +120,7 @@ void ServerFleetIndex::post_riders_gone(std::span<const RideIndex> rides) {
     const protocol::RemoveQueries batch{fleet_.stream, ids};
     server_.post(batch);
   });
-  expect_all_accepted("riders who left");
-}
-
-void ServerFleetIndex::expect_all_accepted(const char* what) {
-  const protocol::BatchTotals totals = server_.client().flush();
-  if (totals.first_refusal) throw protocol::RefusedError(*totals.first_refusal);
-  if (totals.rejected + totals.late > 0)
-    throw std::runtime_error(description_ + " rejects " + std::to_string(totals.rejected) +
-                             " and finds late " + std::to_string(totals.late) + " of the " + what +
-                             "; it needs to be a new server, whose time has not begun");
+  server_.expect_all_accepted("riders who left");
 }
 
 void ServerFleetIndex::take_tick(const protocol::DecodedTick& tick) {

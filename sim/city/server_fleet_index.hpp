@@ -28,7 +28,6 @@ class ServerFleetIndex : public FleetIndex {
   void post_tags(std::int64_t tau_us, std::span<const DriverTags> tags);
   void post_riders(std::span<const RiderQuery> riders);
   void post_riders_gone(std::span<const RideIndex> rides);
-  void expect_all_accepted(const char* what);
   void take_tick(const protocol::DecodedTick& tick);
   void take_all_lists();
   void take_list(std::uint64_t query, const protocol::HeldList& held);

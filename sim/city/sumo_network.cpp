@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "sim/city/road_network.hpp"
+#include "sim/quoted_text.hpp"
 #include "sim/row_parser.hpp"
 #include "sim/text_input.hpp"
 #include "sim/trace.hpp"
@@ -86,7 +87,7 @@ class NetworkParser final : public XmlParser {
   void start(std::string_view name, const XmlAttributes& attributes) override {
     if (!has_root_) {
       if (name != "net")
-        fail("a SUMO network begins with <net>, this with <" + std::string(name) + ">");
+        fail("a SUMO network begins with <net>, this with <" + printable_text(name) + ">");
       has_root_ = true;
     }
     if (name == "edge") return start_edge(attributes);
@@ -111,7 +112,7 @@ class NetworkParser final : public XmlParser {
     edge_.line = line();
     if (edge_.id.empty()) fail("an edge without id");
     if (edge_.from.empty() || edge_.to.empty())
-      fail("edge '" + edge_.id + "' does not say from where to where");
+      fail("edge " + quoted_text(edge_.id) + " does not say from where to where");
     edge_.shape = parse_shape(attributes["shape"]);
     lanes_ = 0;
   }
@@ -121,11 +122,11 @@ class NetworkParser final : public XmlParser {
     const auto speed = parse_number(attributes["speed"]);
     const auto length = parse_number(attributes["length"]);
     if (!speed || !(*speed > 0))
-      fail("edge '" + edge_.id + "' has a lane without a positive speed");
+      fail("edge " + quoted_text(edge_.id) + " has a lane without a positive speed");
     if (*speed < speed_min_mps || *speed > speed_max_mps)
-      fail("edge '" + edge_.id + "' has a lane with a speed outside 0.1 to 1000 m/s");
+      fail("edge " + quoted_text(edge_.id) + " has a lane with a speed outside 0.1 to 1000 m/s");
     if (!length || !(*length > 0))
-      fail("edge '" + edge_.id + "' has a lane without a positive length");
+      fail("edge " + quoted_text(edge_.id) + " has a lane without a positive length");
     if (!is_for_taxis(attributes["allow"], attributes["disallow"])) return;
     edge_.has_lane = true;
     edge_.speed_mps = std::max(edge_.speed_mps, *speed);
@@ -135,21 +136,20 @@ class NetworkParser final : public XmlParser {
   void end_edge() {
     if (!in_edge_) return;
     in_edge_ = false;
-    if (lanes_ == 0) fail("edge '" + edge_.id + "' has no lane");
+    if (lanes_ == 0) fail("edge " + quoted_text(edge_.id) + " has no lane");
     if (!edge_.has_lane) {
       unused_.emplace(edge_.id);
       return;
     }
     if (!by_id_.emplace(edge_.id, static_cast<std::uint32_t>(edges_.size())).second)
-      fail("edge '" + edge_.id + "' stands there twice");
+      fail("edge " + quoted_text(edge_.id) + " stands there twice");
     edges_.push_back(std::move(edge_));
   }
 
   void add_junction(const XmlAttributes& attributes) {
     const auto x = parse_number(attributes["x"]);
     const auto y = parse_number(attributes["y"]);
-    if (!is_position(x, y))
-      fail("junction '" + std::string(attributes["id"]) + "' has no position");
+    if (!is_position(x, y)) fail("junction " + quoted_text(attributes["id"]) + " has no position");
     junctions_.emplace(attributes["id"], Point{*x, *y});
   }
 
@@ -159,7 +159,7 @@ class NetworkParser final : public XmlParser {
     if (from.starts_with(':') || to.starts_with(':')) return;  // within a junction
     for (const std::string* const id : {&from, &to})
       if (!by_id_.contains(*id) && !unused_.contains(*id))
-        fail("a connection names edge '" + *id + "', which is not there");
+        fail("a connection names edge " + quoted_text(*id) + ", which is not there");
     if (unused_.contains(from) || unused_.contains(to)) return;
     connections_.push_back({by_id_.at(from), by_id_.at(to)});
   }
@@ -178,7 +178,8 @@ class NetworkParser final : public XmlParser {
       std::string_view rest = pair.substr(std::min(comma + 1, pair.size()));
       const auto x = parse_number(pair.substr(0, comma));
       const auto y = parse_number(rest.substr(0, rest.find(',')));  // a z may follow
-      if (!is_position(x, y)) fail("edge '" + edge_.id + "' has a shape that is no list of x,y");
+      if (!is_position(x, y))
+        fail("edge " + quoted_text(edge_.id) + " has a shape that is no list of x,y");
       shape.push_back({*x, *y});
     }
     return shape;
@@ -187,9 +188,9 @@ class NetworkParser final : public XmlParser {
   RoadEdge finish_edge(RawEdge& raw) const {
     for (const std::string* const junction : {&raw.from, &raw.to})
       if (!junctions_.contains(*junction))
-        throw TraceError(
-            path_, raw.line, 1,
-            "edge '" + raw.id + "' names junction '" + *junction + "', which is not there");
+        throw TraceError(path_, raw.line, 1,
+                         "edge " + quoted_text(raw.id) + " names junction " +
+                             quoted_text(*junction) + ", which is not there");
     const Point from = junctions_.at(raw.from);
     const Point to = junctions_.at(raw.to);
     if (raw.shape.size() < 2) raw.shape = {from, to};
@@ -205,15 +206,16 @@ class NetworkParser final : public XmlParser {
     for (std::size_t i = 1; i < raw.shape.size(); ++i)
       shape_m += distance_m(raw.shape[i - 1], raw.shape[i]);
     if (std::max(shape_m, raw.length_m) > edge_length_max_m)
-      throw TraceError(path_, raw.line, 1,
-                       "edge '" + raw.id + "' is longer than 1,000 km; cut it into shorter ones");
+      throw TraceError(
+          path_, raw.line, 1,
+          "edge " + quoted_text(raw.id) + " is longer than 1,000 km; cut it into shorter ones");
     return {raw.id, std::move(raw.shape), raw.speed_mps, raw.length_m};
   }
 
   void connect(RoadNetwork& network, std::uint32_t from, std::uint32_t to) const {
     if (edges_[from].to != edges_[to].from)
-      throw TraceError(path_ + ": a connection leads from edge '" + edges_[from].id +
-                       "' to edge '" + edges_[to].id + "', which begins elsewhere");
+      throw TraceError(path_ + ": a connection leads from edge " + quoted_text(edges_[from].id) +
+                       " to edge " + quoted_text(edges_[to].id) + ", which begins elsewhere");
     network.successors[from].push_back(to);
   }
 

@@ -2,6 +2,7 @@
 they leave behind, and how much memory they take. Run by ctest with the program's path as the only
 argument."""
 
+import ctypes
 import gzip
 import hashlib
 import json
@@ -33,6 +34,15 @@ def limit_file_size(size):
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
     return limit
+
+
+def give_up_override():
+    """For a child: permissions hold for it too, even if it is root's."""
+    libc = ctypes.CDLL(None)
+    override_permissions, search_permission = 1, 2
+    for capability in (override_permissions, search_permission):
+        if libc.prctl(24, capability, 0, 0, 0) != 0 and os.geteuid() == 0:
+            raise OSError("root's privileges cannot be given up")
 
 
 class TraceTest(unittest.TestCase):
@@ -179,6 +189,24 @@ class BadEndTest(TraceTest):
         done = self.convert(path, "csv", self.folder / "out.csv", status=1)
         self.assertIn("of the rows, 1 (1 at 0, 0) were skipped", done.stderr)
         self.assertEqual(list(self.folder.iterdir()), [path])
+
+    def test_nothing_in_the_time_asked_for_names_the_flags(self):
+        path = self.write("bus.csv", BUS)
+        done = self.convert(path, "csv", self.folder / "out.csv", "--from", "2020-01-01T00:00:00Z",
+                            status=1)
+        self.assertIn("3 are outside --from and --until", done.stderr)
+
+    def test_a_file_that_may_not_be_seen_is_one_sentence(self):
+        shut = self.folder / "shut"
+        shut.mkdir()
+        (shut / "x.csv").write_text(BUS)
+        shut.chmod(0)
+        self.addCleanup(shut.chmod, 0o700)
+        for path in (shut, shut / "x.csv"):
+            done = self.convert(path, "csv", self.folder / "out.csv", status=1,
+                                preexec_fn=give_up_override)
+            self.assertEqual(done.stderr,
+                             f"starling: {path} cannot be opened: Permission denied\n")
 
     def test_what_is_not_recognised_names_the_flags_that_help(self):
         path = self.write("letter.txt", "Dear reader,\n")

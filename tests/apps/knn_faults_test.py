@@ -60,8 +60,12 @@ class BadEndTest(KnnTest):
         bad = self.write("bad.csv", "x,y\n1,2\n\n3, -4\n")
         self.assertEqual(
             self.refused("--points", bad, "--graph", "--metric", "hellinger"),
-            f"starling: {bad}:4:3: the number is negative, which the Hellinger distance does not "
+            f"starling: {bad}:4:3: the component is negative, which the Hellinger distance does not "
             "know")
+
+        bad = self.write("bad.csv", "1,nan\n")
+        self.assertEqual(self.refused("--points", bad, "--graph"),
+                         f"starling: {bad}:1:3: the component is not a number")
 
     def test_bad_files_are_refused_by_name(self):
         good = self.save("good.npy", numpy.ones((4, 3), "f4"))
@@ -74,6 +78,8 @@ class BadEndTest(KnnTest):
             "empty.csv": (b"", "has no rows"),
             "ragged.csv": (b"1,2,3\n4,5\n", ":2:4: the row has 2 fields, and the first one 3"),
             "word.csv": (b"1,2,3\n4,five,6\n", ":2:3: 'five' is not a number"),
+            "nul.csv": (b"1,2,3\n4,x\0\x1b[2Jy\xff,6\n",
+                        r":2:3: 'x\x00\x1b[2Jy\xff' is not a number"),
             "other.csv": (b"1,2\n", f"its vectors have 2 components, and those of {good} 3"),
             "vectors.json": (b"[[1,2,3]]", "its name tells no format"),
         }
@@ -176,6 +182,13 @@ class UsageTest(KnnTest):
             self.assertIn("write a decimal number without it", done.stderr)
         done = self.knn("--points", points, "--graph", "--out", "-", "--threads", "-1", status=2)
         self.assertIn("-1 is less than 0", done.stderr)
+
+    def test_a_graph_that_is_not_wanted_excludes_no_queries(self):
+        points = self.save("p.npy", self.integers(3, 1))
+        flags = ["--points", points, "--queries", points, "--out", "-", "-k", "1"]
+        self.knn(*flags, "--graph=false")
+        self.knn(*flags, env={**os.environ, "STARLING_KNN_GRAPH": "0"})
+        self.knn(*flags, status=2, env={**os.environ, "STARLING_KNN_GRAPH": "1"})
 
     def test_flags_may_stand_in_the_environment(self):
         points = self.save("p.npy", self.integers(3, 1))

@@ -57,16 +57,21 @@ TEST(LiveTable, ShowsVotesAndDistancesWithoutAUnitOfVectors) {
   status.is_vector = true;
   status.has_votes = true;
   const auto lines = lines_of(render_table(status, lists, {}));
-  EXPECT_EQ(lines[3], "whose                 vote                  nearest first (distance)");
+  EXPECT_EQ(lines[3], "query                 vote                  nearest first (distance)");
   EXPECT_EQ(lines[4], "4                     -3                    17 (0.01235)  ");
   EXPECT_EQ(lines[5], "5                     -                     -");
 }
 
-TEST(LiveTable, NamesTheListOfAnEveryObjectQueryByItsSubject) {
+TEST(LiveTable, ShowsTheSubjectsOfEveryObjectQueriesBesideTheirQueries) {
   ListStore lists;
-  lists[{.query = QueryId{1}, .has_subject = true, .subject = ObjectId{55}}] = {};
-  EXPECT_THAT(lines_of(render_table(status_of("graph"), lists, {})).back(),
-              testing::StartsWith("55   "));
+  lists[{.query = QueryId{1}}] = {};
+  lists[{.query = QueryId{3}, .has_subject = true, .subject = ObjectId{55}}] = {};
+  lists[{.query = QueryId{4}, .has_subject = true, .subject = ObjectId{55}}] = {};
+  const auto lines = lines_of(render_table(status_of("graph"), lists, {}));
+  EXPECT_EQ(lines[3], "query                 subject               nearest first (metres)");
+  EXPECT_EQ(lines[4], "1                     -                     -");
+  EXPECT_EQ(lines[5], "3                     55                    -");
+  EXPECT_EQ(lines[6], "4                     55                    -");
 }
 
 TEST(LiveTable, AnEmptyListIsADash) {
@@ -90,9 +95,10 @@ TEST(LiveTable, ShowsNamesWhereTheyAreKnownAndKeepsItsColumns) {
   sim::NameTable names;
   names.put(55, "stra\u00dfe");
   names.put(9, std::string(100, 'x'));
-  const auto lines = lines_of(render_table(status_of("s"), lists, {}, names));
-  EXPECT_EQ(lines.back(),
-            "stra\u00dfe                17 (3.2)  " + std::string(20, 'x') + " (14.0)  ");
+  const auto lines =
+      lines_of(render_table(status_of("s"), lists, {.rows = 24, .columns = 100}, names));
+  EXPECT_EQ(lines.back(), "1                     stra\u00dfe                17 (3.2)  " +
+                              std::string(20, 'x') + " (14.0)  ");
 }
 
 TEST(LiveTable, CutsNoCharacterInHalf) {

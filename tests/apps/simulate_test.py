@@ -59,12 +59,12 @@ class SimulateTest(unittest.TestCase):
     def texts(self, out):
         return {name: (out / name).read_text() for name in SAME_FILES}
 
-    def serve(self):
+    def serve(self, *more):
         endpoints = self.folder / "endpoints.json"
         server = subprocess.Popen(
             [PROGRAM, "serve", "--tick", "manual", "--commands", "tcp://127.0.0.1:*", "--results",
              "tcp://127.0.0.1:*", "--http", "127.0.0.1:0", "--endpoints-file", str(endpoints),
-             "--log-level", "error"], stderr=subprocess.DEVNULL)
+             "--log-level", "error", *more], stderr=subprocess.DEVNULL)
 
         def end():
             server.kill()
@@ -94,6 +94,18 @@ class SimulateTest(unittest.TestCase):
         self.run_into("first", *connect)
         done = self.simulate("--out", self.folder / "again", *SMALL, *connect, status=1)
         self.assertRegex(done.stderr, r"^starling: .*\n$")
+
+    def test_a_server_with_too_little_room_is_named_with_its_limit(self):
+        done = self.simulate("--out", self.folder / "full", *SMALL,
+                             *self.serve("--objects-max", "50"), status=1)
+        self.assertRegex(done.stderr, r"^starling: the server at \S+ rejects 30 of the positions: "
+                         r".*; its limit is objects-max \(50\)\n$")
+
+    def test_what_is_no_endpoint_is_named(self):
+        for flags in (["--connect", "nonsense"], [*self.serve()[:2], "--results", "nonsense"]):
+            done = self.simulate("--out", self.folder / "x", *SMALL, *flags, status=1)
+            self.assertEqual(done.stderr, "starling: cannot connect to 'nonsense': Invalid argument; "
+                             "an endpoint is such as tcp://127.0.0.1:7411\n")
 
     def test_whoever_subscribes_sees_the_riders(self):
         connect = self.serve()
@@ -300,6 +312,7 @@ class SimulateTest(unittest.TestCase):
         late = self.folder / "late.csv"
         late.write_text("time,px,py,dx,dy\n2013-01-01 00:00:30,0,0,100,100\n"
                         "2013-01-01 00:00:40,5,5,500,600\n")
+        away = ["--requests", late, "--request-columns", columns, "--area", "1,1,2,2"]
         years = self.folder / "years.csv"
         years.write_text("time,px,py,dx,dy\n1970-01-01 00:00:01,0,0,100,100\n"
                          "2013-01-01 00:00:40,5,5,500,600\n")
@@ -307,6 +320,7 @@ class SimulateTest(unittest.TestCase):
             ([*out, "--world", way], 1, "no way leads on from its only edge 'e'"),
             ([*out, "--requests", late, "--request-columns", columns, "--for", "10s"], 2,
              "has no request in so short a time"),
+            ([*out, *away], 1, "makes sense; 2 rows were skipped: 2 outside the area"),
             ([*out, "--requests", years, "--request-columns", columns], 1,
              "its requests span 15706 days"),
             ([*out, "--stream", "", "--drivers", "5"], 2, "--stream: "),

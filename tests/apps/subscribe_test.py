@@ -123,12 +123,12 @@ class SubscribeTest(unittest.TestCase):
     def test_csv_has_the_one_format_and_ticks_ends_it(self):
         self.serve()
         subscriber, lines, _ = self.subscribe("--format", "csv", "--ticks", "5")
-        self.assertEqual(self.replay_until(lines, "", 100), CSV_HEAD)
+        self.assertEqual(self.replay_until(lines, "", 100), CSV_HEAD + ",subject")
         self.replay(100)
         self.assertEqual(subscriber.wait(PATIENCE_S), 0)
         row = lines.line().split(",")
-        self.assertEqual(row[2:5], ["1", "1", "2"])
-        self.assertEqual(row[5], f"{100 + int(row[1]) // 1_000_000}.000")
+        self.assertEqual(row[2:5], ["0", "1", "2"])
+        self.assertEqual(row[5:], [f"{100 + int(row[1]) // 1_000_000}.000", "1"])
 
     def test_on_an_idle_server_what_is_held_shows_at_once(self):
         self.serve()
@@ -141,19 +141,20 @@ class SubscribeTest(unittest.TestCase):
         self.assertEqual(self.end(subscriber, signal.SIGTERM), 0)
         subscriber, lines, _ = self.subscribe("--format", "csv", "--ticks", "1")
         self.assertEqual([lines.line() for _ in range(3)],
-                         [CSV_HEAD, "10,10000000,1,1,2,110.000", "10,10000000,2,1,1,110.000"])
+                         [CSV_HEAD + ",subject", "10,10000000,0,1,2,110.000,1",
+                          "10,10000000,0,1,1,110.000,2"])
         self.assertEqual(subscriber.wait(PATIENCE_S), 0)
         subscriber, lines, _ = self.subscribe()
         self.assertIn("pairs  tick 10", lines.line())
-        self.assertEqual(self.line_with(lines, "2 (110.0)").split(), ["1", "2", "(110.0)"])
+        self.assertEqual(self.line_with(lines, "2 (110.0)").split(), ["0", "1", "2", "(110.0)"])
 
     def test_text_ids_are_shown_by_their_names(self):
         self.serve()
         self.replay(100, ids=("tram 7", "bus"))
         subscriber, lines, _ = self.subscribe("--format", "csv", "--ticks", "1")
         self.assertEqual([lines.line() for _ in range(3)],
-                         [CSV_HEAD, "10,10000000,bus,1,tram 7,110.000",
-                          "10,10000000,tram 7,1,bus,110.000"])
+                         [CSV_HEAD + ",subject", "10,10000000,0,1,tram 7,110.000,bus",
+                          "10,10000000,0,1,bus,110.000,tram 7"])
         subscriber, lines, _ = self.subscribe("--format", "ndjson")
         line = json.loads(self.line_with(lines, '"subject_name":"bus"'))
         self.assertEqual(line["neighbors"][0]["name"], "tram 7")
@@ -190,6 +191,18 @@ class SubscribeTest(unittest.TestCase):
         subscriber, _, said = self.subscribe()
         self.line_with(said, "did not answer")
         self.assertEqual(self.end(subscriber, signal.SIGTERM), 0)
+
+    def test_what_is_no_endpoint_is_named(self):
+        self.serve()
+        flags = self.connect()
+        for command in (["subscribe", "pairs", "--connect", "nonsense"],
+                        ["subscribe", "pairs", *flags[:2], "--results", "nonsense"],
+                        ["info", "--connect", "nonsense"]):
+            done = subprocess.run([PROGRAM, *command], capture_output=True, text=True,
+                                  timeout=PATIENCE_S)
+            self.assertEqual((done.returncode, done.stderr),
+                             (1, "starling: cannot connect to 'nonsense': Invalid argument; an "
+                              "endpoint is such as tcp://127.0.0.1:7411\n"), command)
 
     def test_wrong_usage_exits_2(self):
         for arguments in ([], ["pairs", "--format", "xml"], ["pairs", "--refresh", "often"]):

@@ -153,10 +153,104 @@ TEST_F(VectorCsv, EndsWhereAVoteComesTooLateForAColumn) {
   testing::internal::GetCapturedStdout();
 }
 
-TEST(CsvWriter, RefusesAStreamWithoutDistances) {
-  const sim::NameTable names;
-  EXPECT_THROW(make_csv_writer(names)->write({header_of({.distance = false}), true, {}}),
+class CsvWriter : public testing::Test {
+ protected:
+  std::string written(const ShownTick& tick) {
+    testing::internal::CaptureStdout();
+    writer_->write(tick);
+    return testing::internal::GetCapturedStdout();
+  }
+  static protocol::ListKey subject(std::uint64_t query, std::uint64_t object) {
+    return {QueryId{query}, true, ObjectId{object}};
+  }
+
+  const std::string head_ = "tick,time_us,query_id,rank,object_id,distance_m";
+  const protocol::HeldList full_{.neighbors = {{ObjectId{2}, 1}}, .states = {}};
+  const protocol::HeldList empty_;
+  sim::NameTable names_;
+  std::unique_ptr<TickWriter> writer_ = make_csv_writer(names_);
+};
+
+TEST_F(CsvWriter, TellsTheSubjectsOfOneQueryFromThoseOfAnotherAndFromQueries) {
+  EXPECT_EQ(written({header_of({}),
+                     false,
+                     {{{.query = QueryId{1}}, ListEvent::updated, &full_},
+                      {subject(3, 1), ListEvent::updated, &full_},
+                      {subject(4, 1), ListEvent::updated, &full_}}}),
+            head_ +
+                ",subject\n3,2000000,1,1,2,1.000,\n3,2000000,3,1,2,1.000,1\n"
+                "3,2000000,4,1,2,1.000,1\n");
+}
+
+TEST_F(CsvWriter, WithoutSubjectsIsAReplays) {
+  EXPECT_EQ(written({header_of({}), false, {{{.query = QueryId{1}}, ListEvent::updated, &full_}}}),
+            head_ + "\n3,2000000,1,1,2,1.000\n");
+}
+
+TEST_F(CsvWriter, ListsLeftEmptyOrRemovedHaveOneRowWithoutARank) {
+  const protocol::ListKey one{.query = QueryId{1}};
+  const protocol::ListKey two{.query = QueryId{2}};
+  const protocol::ListKey never{.query = QueryId{5}};
+  written({header_of({}),
+           false,
+           {{one, ListEvent::updated, &full_},
+            {two, ListEvent::updated, &full_},
+            {never, ListEvent::updated, &empty_}}});
+  const ShownTick emptied{header_of({}),
+                          false,
+                          {{one, ListEvent::updated, &empty_},
+                           {two, ListEvent::removed, nullptr},
+                           {never, ListEvent::removed, nullptr}}};
+  EXPECT_EQ(written(emptied), "3,2000000,1,,,\n3,2000000,2,,,\n");
+  EXPECT_EQ(written(emptied), "") << "they are empty already";
+  EXPECT_EQ(written({header_of({}), false, {{one, ListEvent::updated, &full_}}}),
+            "3,2000000,1,1,2,1.000\n");
+}
+
+TEST_F(CsvWriter, AQueryThatGoesEmptiesTheListsOfAllItsSubjects) {
+  written({header_of({}),
+           false,
+           {{subject(3, 1), ListEvent::updated, &full_},
+            {subject(3, 2), ListEvent::updated, &full_},
+            {subject(4, 1), ListEvent::updated, &full_}}});
+  EXPECT_EQ(written({header_of({}), false, {{{.query = QueryId{3}}, ListEvent::removed, nullptr}}}),
+            "3,2000000,3,,,,1\n3,2000000,3,,,,2\n");
+}
+
+TEST_F(CsvWriter, AQueryThatGoesAndComesAsAnotherKindLeavesNoListBehind) {
+  const protocol::ListKey query{.query = QueryId{3}};
+  written({header_of({}), false, {{subject(3, 1), ListEvent::updated, &full_}}});
+  EXPECT_EQ(written({header_of({}),
+                     false,
+                     {{query, ListEvent::removed, &full_}, {query, ListEvent::updated, &full_}}}),
+            "3,2000000,3,1,2,1.000,\n3,2000000,3,,,,1\n");
+}
+
+TEST_F(CsvWriter, WhatASnapshotNoLongerHoldsIsLeftEmpty) {
+  const protocol::ListKey one{.query = QueryId{1}};
+  const protocol::ListKey two{.query = QueryId{2}};
+  written({header_of({}),
+           true,
+           {{one, ListEvent::updated, &full_}, {two, ListEvent::updated, &full_}}});
+  EXPECT_EQ(written({header_of({}), true, {{two, ListEvent::updated, &full_}}}),
+            "3,2000000,1,,,\n3,2000000,2,1,2,1.000\n");
+}
+
+TEST_F(CsvWriter, EndsWhereASubjectComesTooLateForAColumn) {
+  written({header_of({}), false, {{{.query = QueryId{1}}, ListEvent::updated, &full_}}});
+  EXPECT_THROW(writer_->write({header_of({}), false, {{subject(3, 1), {}, &full_}}}),
                std::runtime_error);
+}
+
+TEST_F(CsvWriter, HasItsFirstLineWhereNothingEverCame) {
+  EXPECT_EQ(written({header_of({}), true, {}}), "");
+  testing::internal::CaptureStdout();
+  writer_->end();
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), head_ + "\n");
+}
+
+TEST_F(CsvWriter, RefusesAStreamWithoutDistances) {
+  EXPECT_THROW(writer_->write({header_of({.distance = false}), true, {}}), std::runtime_error);
 }
 
 }  // namespace

@@ -186,6 +186,30 @@ TEST_F(ClientTest, AnAnswerWithTooFewNamesIsRefused) {
   EXPECT_EQ(names.problem().code, ErrorCode::malformed);
 }
 
+TEST_F(ClientTest, ATextThatIsNoEndpointIsNamed) {
+  try {
+    Client client(context, {.commands = "nonsense"});
+    FAIL() << "connected to nonsense";
+  } catch (const EndpointError& error) {
+    EXPECT_STREQ(error.what(),
+                 "cannot connect to 'nonsense': Invalid argument; an endpoint is such as "
+                 "tcp://127.0.0.1:7411");
+  }
+}
+
+TEST_F(ClientTest, TheLimitThatRowsAreRejectedForIsTotalled) {
+  FakeServer server(context, [](const DecodedRequest& request) -> std::optional<Frame> {
+    if (is_hello(request)) return hello_reply(7, 1);
+    return encode_batch_reply(
+        head_of(request),
+        {.rejected = 1, .reasons = {{RowReason::too_many_objects, 1, {"objects-max", 3}}}});
+  });
+  Client client(context, options(server));
+  EXPECT_FALSE(client.post(batch));
+  EXPECT_EQ(client.flush().limit_by_reason[std::size_t(RowReason::too_many_objects)],
+            (ReachedLimit{"objects-max", 3}));
+}
+
 TEST_F(ClientTest, AHelloThatIsRefusedForGoodThrows) {
   FakeServer server(context, [](const DecodedRequest& request) -> std::optional<Frame> {
     return encode_error(head_of(request), {{ErrorCode::wrong_version, "Too old."}, 0});

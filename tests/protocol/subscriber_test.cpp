@@ -145,5 +145,10 @@ TEST(Subscriber, OutlivesItsServerAndSaysSo) {
   EXPECT_EQ(pair.subscriber.state().counters().restarts, 1u);
 }
 
+TEST(SubscriberEndpoint, ATextThatIsNoEndpointIsNamed) {
+  zmq::context_t context;
+  EXPECT_THROW(Subscriber(context, {.results = "nonsense"}, {}), EndpointError);
+}
+
 }  // namespace
 }  // namespace starling::protocol

@@ -66,7 +66,16 @@ TEST(CsvVectors, RefusesWhatIsNoNumberAtItsPlace) {
     EXPECT_EQ(vector_error("a.csv", "1\n" + text + "\n"),
               "a.csv:2:1: '" + text + "' is not a number");
   EXPECT_THAT(vector_error("a.csv", "1\n" + std::string(100, 'x')),
-              HasSubstr("xxx...' is not a number"));
+              HasSubstr("xxx\u2026' is not a number"));
+}
+
+TEST(CsvVectors, ShowsWhatNoTerminalShouldObey) {
+  EXPECT_EQ(vector_error("a.csv", std::string("1,2\n3,x\0y\n", 10)),
+            "a.csv:2:3: 'x\\x00y' is not a number");
+  EXPECT_EQ(vector_error("a.csv", std::string("\xff\xfex\0\n\0"
+                                              "1\0\n\0",
+                                              10)),
+            "a.csv:2:1: '\\x001\\x00' is not a number");
 }
 
 TEST(CsvVectors, RefusesAnEmptyFileAndAnOpenQuote) {
@@ -89,8 +98,8 @@ TEST(CsvVectors, APlaceIsLineAndColumn) {
   const auto file = open_vectors(path);
   file->next(1);
   file->next(2);
-  EXPECT_EQ(file->place_of(0, 1), path + ":4:5: the number");
-  EXPECT_EQ(file->place_of(1, 0), path + ":5:1: the number");
+  EXPECT_EQ(file->place_of(0, 1), path + ":4:5: the component");
+  EXPECT_EQ(file->place_of(1, 0), path + ":5:1: the component");
 }
 
 }  // namespace

@@ -57,7 +57,9 @@ TEST(QueryFile, RefusesWithThePlace) {
   EXPECT_THAT(error_of("query_id,x,y\n1,2,3\n"), HasSubstr(":1:1: a header is needed"));
   EXPECT_THAT(error_of("query_id,lat,lon\n1,2,3\n", Space::planar2),
               HasSubstr("query_id,x,y or query_id,follow"));
-  EXPECT_THAT(error_of("query_id,lat,lon\n1,2,east\n"), HasSubstr(":2:5: this is not a number"));
+  EXPECT_THAT(error_of("query_id,lat,lon\n1,2,east\n"),
+              HasSubstr(":2:5: this is not a number: 'east'"));
+  EXPECT_THAT(error_of("query_id,lat,lon\n1,2,\x1b[2J\n"), HasSubstr("'\\x1b[2J'"));
   EXPECT_THAT(error_of("query_id,lat,lon\n1,95,3\n"), HasSubstr("latitude outside [-90, 90]"));
   EXPECT_THAT(error_of("query_id,lat,lon\n1,2,3\n01,2,3\n"), HasSubstr(":3:1: this query id"));
   EXPECT_THAT(error_of("query_id,follow\n1\n"), HasSubstr(":2:2: an id is missing"));

@@ -69,6 +69,40 @@ TEST(ResultCsv, WritesOriginalIdsNumbersBeforeTexts) {
             "1,0,car_10,1,\"bus, \"\"late\"\"\",2.000\n");
 }
 
+TEST(ResultCsv, SubjectsHaveAColumnWhereTheyAreAskedFor) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path("results.csv");
+  NameTable names;
+  names.put(7, "bus");
+  const Neighbors one{{ObjectId{7}, 1}};
+  ResultCsv csv(path, names, names, {.subjects = true});
+  csv.write_tick(Tick{1}, 0,
+                 lists_of({{{QueryId{4}, true, ObjectId{1}}, one},
+                           {{QueryId{3}, true, ObjectId{7}}, one},
+                           {{QueryId{3}, true, ObjectId{1}}, one},
+                           {of_query(1), one}}));
+  csv.close();
+  EXPECT_EQ(TemporaryDirectory::read(path),
+            "tick,time_us,query_id,rank,object_id,distance_m,subject\n"
+            "1,0,1,1,bus,1.000,\n"
+            "1,0,3,1,bus,1.000,1\n"
+            "1,0,3,1,bus,1.000,bus\n"
+            "1,0,4,1,bus,1.000,1\n");
+}
+
+TEST(ResultCsv, EmptyListsHaveARowWhereTheyAreAskedFor) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path("results.csv");
+  NameTable names;
+  ResultCsv csv(path, names, names, {.votes = true, .subjects = true, .empty_lists = true});
+  csv.write_tick(Tick{1}, 5, lists_of({{of_query(9), {}}, {{QueryId{3}, true, ObjectId{1}}, {}}}));
+  csv.close();
+  EXPECT_EQ(TemporaryDirectory::read(path),
+            "tick,time_us,query_id,rank,object_id,distance_m,vote,subject\n"
+            "1,5,3,,,,,1\n"
+            "1,5,9,,,,,\n");
+}
+
 TEST(ResultCsv, CompressesByTheFilesName) {
   const TemporaryDirectory directory;
   NameTable names;

@@ -287,8 +287,25 @@ TEST(ServerTarget, TellsTheServerTheObjectsNames) {
       [&] {
         other.start({"replay", ReportOn::distance, {}}, wrong);
       },
+      testing::ThrowsMessage<std::runtime_error>(HasSubstr(" rejects 1 of the objects' names: ")));
+}
+
+TEST(ServerTarget, SaysWhichLimitOfTheServerIsReached) {
+  stream::ServerOptions options = stream::manual_options();
+  options.processor.queries.queries_max = 2;
+  const stream::RunningServer server(options);
+  ServerTarget target(server.context(), {.commands = server.endpoints().commands,
+                                         .results = server.endpoints().results});
+  std::vector<protocol::QuerySpec> queries;
+  for (std::uint64_t id = 1; id <= 3; ++id) queries.push_back({.id = QueryId{id}, .k = 1});
+  EXPECT_THAT(
+      [&] {
+        target.start({"replay", ReportOn::distance, queries}, NameTable());
+      },
       testing::ThrowsMessage<std::runtime_error>(
-          HasSubstr("the server rejects 1 of the objects' names")));
+          "the server at " + server.endpoints().commands + " rejects 1 of the queries: " +
+          std::string(to_string(protocol::RowReason::too_many_queries)) +
+          "; its limit is queries-max (2)"));
 }
 
 TEST(ServerTarget, LearnsTheNamesOfObjectsThatOthersPut) {

@@ -156,6 +156,13 @@ TEST(NpyVectors, RefusesADamagedHeader) {
         << header;
 }
 
+TEST(NpyVectors, ShowsTheBeginningOfALongType) {
+  EXPECT_THAT(vector_error("a.npy", npy_start("{'descr': '" + std::string(5000, 'x') +
+                                              "', 'fortran_order': False, 'shape': (3, 2)}")),
+              testing::StartsWith("a.npy: its numbers are of NumPy's type '" +
+                                  std::string(60, 'x') + "\u2026'; float16"));
+}
+
 TEST(NpyVectors, RefusesATruncatedArrayAndBytesBehindIt) {
   EXPECT_EQ(vector_error("a.npy", npy("<f4", "(3, 2)", six_floats.substr(1))),
             "a.npy: is truncated: its header promises 24 bytes of numbers, and 23 follow");

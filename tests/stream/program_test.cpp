@@ -85,6 +85,25 @@ TEST_F(ProgramTest, WrongUsageExitsTwoAndNamesTheFlag) {
   EXPECT_EQ(program.exit_status(), 2);
 }
 
+TEST_F(ProgramTest, AFileOfFlagsThatDoNotExistIsWrongUsage) {
+  const std::string config = temporary_path("starling.toml");
+  const auto expect_refused = [&](const std::string& text, const std::string& sentence) {
+    std::ofstream(config, std::ios::binary) << text;
+    Program program({"info", "--config", config});
+    EXPECT_EQ(program.exit_status(), 2);
+    EXPECT_TRUE(program.says("--config: " + config + ": " + sentence)) << program.said();
+  };
+  expect_refused("[knn]\nbogus = 1\n", "[knn] has the unknown key 'bogus'");
+  expect_refused("[simulate]\ndriverz=7\n", "[simulate] has the unknown key 'driverz'");
+  expect_refused("[bogus]\nk = 1\n", "there is no command 'bogus'");
+  expect_refused("tick = 1\n", "the key 'tick' stands under no command");
+  expect_refused(std::string("\x7f\x45LF\0\x1b[2J = \xff", 13), "");
+  std::ofstream(config) << "[knn]\nk = 3\n[serve]\ntick = \"manual\"\n[simulate]\ndrivers = 7\n";
+  Program other({"info", "--config", config});
+  EXPECT_EQ(other.exit_status(), 0) << other.said();
+  unlink(config.c_str());
+}
+
 TEST_F(ProgramTest, ASpaceOfVectorsComesFromFlagsEnvironmentOrFile) {
   const std::string config = temporary_path("starling.toml");
   std::ofstream(config) << "[serve]\nspace = \"vector:7\"\nmetric = \"pearson\"\n";

@@ -392,6 +392,31 @@ TEST(ServerThreads, AsManySocketThreadsAsTheirMaskHoldsAtMost) {
   EXPECT_THROW(RunningServer{options}, std::invalid_argument);
 }
 
+TEST(ServerLimits, ThatDoNotFitOneAnotherAreNamedWithTheLeast) {
+  const auto refusal_of = [](const auto& change) -> std::string {
+    ServerOptions options = manual_options();
+    change(options.limits);
+    try {
+      const RunningServer server(options);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal_of([](auto& limits) { limits.credit_bytes = limits.frame_bytes_max - 1; }),
+            "credit-bytes: a session's credit must cover a request of frame-bytes-max, so at least "
+            "16777216 bytes, not 16777215");
+  EXPECT_EQ(refusal_of([](auto& limits) { limits.credit_rows = limits.rows_max - 1; }),
+            "credit-rows: a session's credit must cover a request of rows-max, so at least 262144 "
+            "rows, not 262143");
+  EXPECT_EQ(refusal_of([](auto& limits) {
+              limits.text_bytes_max = 1008;
+              limits.names_asked_max = 20'000;
+            }),
+            "names-asked-max: the answer to one request, of names of text-bytes-max, must fit "
+            "16777216 bytes, so at most 16384 names, not 20000");
+}
+
 TEST_F(ServerTest, AnEndpointInUseIsNamed) {
   ServerOptions options = manual_options();
   options.commands_endpoint = server.endpoints().commands;

@@ -45,8 +45,8 @@ std::string text_of(const VectorLists& lists, const protocol::ListKey& key) {
   if (found == lists.end()) return "no list";
   std::string text = "vote " + std::to_string(found->second.vote) + ":";
   for (const auto& neighbor : found->second.neighbors)
-    text += " " + std::to_string(to_number(neighbor.object)) + " (" +
-            std::to_string(neighbor.distance_m) + ")";
+    text.append(" ").append(std::to_string(to_number(neighbor.object)) + " (" +
+                            std::to_string(neighbor.distance_m) + ")");
   return text;
 }
 
@@ -297,18 +297,29 @@ TEST(VectorServerOptions, TheBytesOfAllVectorsBoundObjectsAndQueries) {
             (Reasons{{protocol::RowReason::too_many_queries, 1, {"queries-max", 3}}}));
 }
 
+void expect_refused(const ServerOptions& options, const std::string& sentence) {
+  EXPECT_THAT([&] { Server(options, make_engine(options.processor.space)); },
+              testing::ThrowsMessage<std::invalid_argument>(sentence));
+}
+
 TEST(VectorServerOptions, TheBytesOfAllVectorsMustHoldOne) {
   ServerOptions options = manual_options();
   options.processor.space = vectors(4096);
   options.vector_bytes_max = (16 << 10) - 1;
-  EXPECT_THROW(Server(options, make_engine(options.processor.space)), std::invalid_argument);
+  expect_refused(
+      options,
+      "vector-bytes-max: the bytes of all vectors must hold one of dimension 4096, so at least "
+      "16384 bytes, not 16383");
 }
 
 TEST(VectorServerOptions, AFrameMustHoldAVector) {
   ServerOptions options = manual_options();
   options.processor.space = vectors(4096);
   options.limits.frame_bytes_max = 16 << 10;
-  EXPECT_THROW(Server(options, make_engine(options.processor.space)), std::invalid_argument);
+  expect_refused(
+      options,
+      "frame-bytes-max: a request must hold a vector of dimension 4096, so at least 17408 "
+      "bytes, not 16384");
 }
 
 }  // namespace

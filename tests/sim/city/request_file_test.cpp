@@ -124,7 +124,10 @@ TEST_F(RequestFile, SaysWhatIsWrong) {
   EXPECT_THAT(error_of("a,b\n", {.columns = "time=a,pick_x=b,pick_y=c,drop_x=d,drop_y=e"}),
               HasSubstr("no column 'c'"));
   EXPECT_THAT(error_of(trip("2013-01-01 00:05:11", "0,0,-73.96,40.72")),
-              HasSubstr("no request that makes sense"));
+              HasSubstr("no request that makes sense; 1 row was skipped: 1 at 0,0"));
+  EXPECT_THAT(error_of("time,pick_x,pick_y,drop_x,drop_y\n1,5,5,6,6\n2,5,5,6,6\nnoon,5,5,6,6\n",
+                       {.area = {{1, 1, 2, 2}}}),
+              HasSubstr("3 rows were skipped: 1 unparsable, 2 outside the area"));
 }
 
 TEST(RequestTrace, OfNewYorkIsReadWhole) {
