@@ -2,11 +2,8 @@
 // serve.hpp.
 #include "apps/serve.hpp"
 
-#include <cstdio>
-#include <fstream>
 #include <functional>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -16,6 +13,7 @@
 
 #include "apps/engine_choice.hpp"
 #include "apps/space_flags.hpp"
+#include "sim/text_output.hpp"
 #include "sim/time_text.hpp"
 #include "stream/file_limit.hpp"
 #include "stream/limit_table.hpp"
@@ -123,13 +121,10 @@ void start_logging(const std::string& level) {
 
 /// Whole or not at all, for those who wait for the file to appear.
 void write_endpoints(const std::string& path, const stream::Endpoints& endpoints) {
-  const std::string partial = path + ".partial";
-  std::ofstream file(partial);
-  file << "{\"commands\": \"" << endpoints.commands << "\", \"results\": \"" << endpoints.results
-       << "\", \"http\": \"" << endpoints.http << "\"}\n";
+  sim::TextOutput file(path, sim::TextOutput::Appears::when_closed);
+  file.write("{\"commands\": \"" + endpoints.commands + "\", \"results\": \"" + endpoints.results +
+             "\", \"http\": \"" + endpoints.http + "\"}\n");
   file.close();
-  if (!file || std::rename(partial.c_str(), path.c_str()) != 0)
-    throw std::runtime_error("--endpoints-file: cannot write " + path);
 }
 
 void serve(const ServeFlags& flags) {

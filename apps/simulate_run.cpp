@@ -94,6 +94,10 @@ class SimulateRun {
       throw sim::UsageError("--trace-out: " + flags_.trace_out +
                             " is a file of the run itself; name another");
     refuse_own_input({"--trace-out", flags_.trace_out, "run"}, inputs());
+    for (const std::string& input : inputs())
+      if (folder.is_run_file(input))
+        throw sim::UsageError("--out: " + input +
+                              " is read by this run, which would replace it; name another folder");
     std::optional<MovementTrace> trace;
     if (!flags_.trace_out.empty()) open_output("--trace-out", trace, flags_.trace_out);
     {

@@ -230,6 +230,14 @@ class SimulateTest(unittest.TestCase):
         self.assertIn("/own/rides.csv is a file of the run itself; name another\n", done.stderr)
         self.assertFalse(out.exists())
 
+    def test_a_run_does_not_replace_what_it_reads(self):
+        out = self.folder / "own"
+        out.mkdir()
+        (out / "rides.csv").write_text("old")
+        done = self.simulate("--out", out, "--requests", out / "rides.csv", status=2)
+        self.assertIn("is read by this run, which would replace it; name another folder", done.stderr)
+        self.assertEqual((out / "rides.csv").read_text(), "old")
+
     def test_a_folder_is_one_runs_at_a_time(self):
         out = self.folder / "shared"
         first = subprocess.Popen([PROGRAM, "simulate", "--out", str(out), "--for", "200h",

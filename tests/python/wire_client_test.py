@@ -387,7 +387,7 @@ class VectorWireTest(ServerTest):
         self.assertEqual([(each["object"], each["distance_m"]) for each in line["neighbors"]],
                          [(str(number), distance) for number, distance in neighbors])
         table = shown()
-        self.assertEqual(table[3].split()[:3], ["whose", "vote", "nearest"])
+        self.assertEqual(table[3].split()[:3], ["query", "vote", "nearest"])
         self.assertEqual(table[4].split()[:2], ["1", "-" if vote is None else str(vote)])
 
     def test_bad_vectors_are_refused(self):
