@@ -12,9 +12,10 @@ import random
 import resource
 import subprocess
 import sys
-import tempfile
 import unittest
 import xml.etree.ElementTree as ElementTree
+
+from folder_case import FolderCase, limit_file_size
 
 PROGRAM = sys.argv.pop()
 PATIENCE_S = 120  # how long anything may take before its test fails
@@ -29,13 +30,6 @@ RECORDED = pathlib.Path(os.environ.get(
     "STARLING_TRACES", pathlib.Path(__file__).resolve().parents[2].parent / "shared" / "traces"))
 
 
-def limit_file_size(size):
-    """For a child: a file may not grow further, as on a full disk."""
-    def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-    return limit
-
-
 def give_up_override():
     """For a child: permissions hold for it too, even if it is root's."""
     libc = ctypes.CDLL(None)
@@ -45,17 +39,7 @@ def give_up_override():
             raise OSError("root's privileges cannot be given up")
 
 
-class TraceTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def write(self, name, text):
-        path = self.folder / name
-        path.write_text(text)
-        return path
-
+class TraceTest(FolderCase):
     def run_program(self, *arguments, status=0, **options):
         done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True,
                               timeout=PATIENCE_S, **options)

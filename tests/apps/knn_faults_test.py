@@ -9,16 +9,10 @@ import unittest
 
 import numpy
 
+from folder_case import limit_file_size
 from knn_program import PATIENCE_S, PROGRAM, KnnTest
 
 MIB = 1 << 20
-
-
-def limit_file_size(size):
-    """For a child: a file may not grow further, as on a full disk."""
-    def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-    return limit
 
 
 class BadEndTest(KnnTest):

@@ -1,32 +1,24 @@
 """`starling knn` as the tests start it, in a directory of their own."""
 
-import pathlib
 import subprocess
 import sys
-import tempfile
-import unittest
 
 import numpy
+
+from folder_case import FolderCase
 
 PROGRAM = sys.argv.pop()
 PATIENCE_S = 120  # how long anything may take before its test fails
 
 
-class KnnTest(unittest.TestCase):
+class KnnTest(FolderCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         self.random = numpy.random.default_rng(7)
 
     def save(self, name, array):
         path = self.folder / name
         numpy.save(path, array)
-        return path
-
-    def write(self, name, text):
-        path = self.folder / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return path
 
     def knn(self, *arguments, status=0, **options):

@@ -2,14 +2,13 @@
 before. Run by ctest with the program's path as the only argument."""
 
 import os
-import pathlib
-import resource
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
+
+from folder_case import FolderCase, limit_file_size
 
 PROGRAM = sys.argv.pop()
 PATIENCE_S = 120  # how long anything may take before its test fails
@@ -17,22 +16,7 @@ TRACE = "id,time_us,x,y\na,0,0,0\nb,0,1,1\na,{last_us},2,2\n"
 POINTS = "1,2\n3,4\n6,8\n"
 
 
-def limit_file_size():
-    """For a child: a file may not grow further, as by `ulimit -f`."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-
-
-class OutputTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def write(self, name, text):
-        path = self.folder / name
-        path.write_text(text)
-        return path
-
+class OutputTest(FolderCase):
     def trace(self, last_s=1):
         return self.write("trace.csv", TRACE.format(last_us=last_s * 1_000_000))
 
@@ -53,14 +37,6 @@ class OutputTest(unittest.TestCase):
 
 
 class FileTest(OutputTest):
-    def writes(self, program):
-        """Whether it has written into a file of this folder, which has no name yet."""
-        try:
-            return any(os.readlink(link).startswith(f"{self.folder}/#") and link.stat().st_size > 0
-                       for link in pathlib.Path(f"/proc/{program.pid}/fd").iterdir())
-        except FileNotFoundError:  # a file that was closed meanwhile
-            return False
-
     def start_waiting(self, out):
         """A conversion that waits for the rest of its trace, its output open."""
         os.mkfifo(self.folder / "pipe")
@@ -195,11 +171,11 @@ class FileTest(OutputTest):
                           ["knn", "--points", points, "--graph", "--engine", "cpu", "--out",
                            "o.csv"]]:
             with self.subTest(arguments):
-                done = self.run_program(*arguments, status=1, preexec_fn=limit_file_size)
+                done = self.run_program(*arguments, status=1, preexec_fn=limit_file_size(20_000))
                 self.assertRegex(done.stderr, "starling: o.csv cannot be .*: File too large\n$")
                 self.assertEqual(self.names(), ["points.csv", "trace.csv"])
         done = self.run_program("replay", trace, "--engine", "cpu", "--out", "o.csv", status=1,
-                                preexec_fn=limit_file_size)
+                                preexec_fn=limit_file_size(20_000))
         self.assertRegex(done.stderr, "starling: o.csv cannot be .*: File too large\n$")
 
 

@@ -7,28 +7,21 @@ import json
 import os
 import pathlib
 import re
-import resource
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import unittest
+
+from folder_case import FolderCase, limit_file_size
 
 PROGRAM = sys.argv.pop()
 PATIENCE_S = 120  # how long anything may take before its test fails
 SMALL = ["--drivers", "80", "--rate", "900", "--side-km", "4", "--for", "10m", "--engine", "cpu"]
 SAME_FILES = ["rides.csv", "periods.csv", "summary.json", "report.html"]
 ALL_FILES = sorted(SAME_FILES + ["timings.csv", "timings.json"])
-
-
-def limit_file_size(size):
-    """For a child: a file may not grow further, as on a full disk."""
-    def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-    return limit
 
 
 def give_up_override():
@@ -39,12 +32,7 @@ def give_up_override():
         raise OSError("root's privileges cannot be given up")
 
 
-class SimulateTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
+class SimulateTest(FolderCase):
     def simulate(self, *arguments, status=0, **options):
         done = subprocess.run([PROGRAM, "simulate", *map(str, arguments)], capture_output=True,
                               text=True, timeout=PATIENCE_S, **options)
@@ -376,17 +364,8 @@ class SimulateTest(unittest.TestCase):
                                 "cpu"], stderr=subprocess.PIPE, text=True)
         self.addCleanup(run.kill)
 
-        def writes():
-            """Into a file of this folder, which has no name yet."""
-            try:
-                return any(os.readlink(link).startswith(f"{self.folder}/#")
-                           and link.stat().st_size > 0
-                           for link in pathlib.Path(f"/proc/{run.pid}/fd").iterdir())
-            except FileNotFoundError:  # a file that was closed meanwhile
-                return False
-
         deadline = time.monotonic() + PATIENCE_S
-        while not writes():
+        while not self.writes(run):
             self.assertIsNone(run.poll(), "the run ended")
             self.assertLess(time.monotonic(), deadline, "the run does not begin")
             time.sleep(0.01)
