@@ -14,17 +14,17 @@
 
 #include <CLI/CLI.hpp>
 
-#include "apps/engine_choice.hpp"
-#include "apps/searcher_choice.hpp"
-#include "apps/selection_timer.hpp"
-#include "bench/bench.hpp"
-#include "bench/dense_table.hpp"
-#include "bench/dense_tables.hpp"
-#include "bench/pipeline_table.hpp"
-#include "bench/selection_table.hpp"
-#include "bench/server_bench.hpp"
-#include "bench/vector_tick_bench.hpp"
-#include "sim/time_text.hpp"
+#include "apps/shared/engine_choice.hpp"
+#include "apps/shared/searcher_choice.hpp"
+#include "apps/shared/selection_timer.hpp"
+#include "bench/server/server_bench.hpp"
+#include "bench/ticks/pipeline_table.hpp"
+#include "bench/ticks/tick_table.hpp"
+#include "bench/vectors/knn_table.hpp"
+#include "bench/vectors/paper_tables.hpp"
+#include "bench/vectors/selection_table.hpp"
+#include "bench/vectors/vector_tick_bench.hpp"
+#include "sim/files/time_text.hpp"
 
 namespace starling::apps {
 namespace {

@@ -8,10 +8,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include "apps/own_input.hpp"
-#include "apps/replay_report.hpp"
-#include "apps/trace_flags.hpp"
-#include "sim/trace_writer.hpp"
+#include "apps/replay/replay_report.hpp"
+#include "apps/shared/own_input.hpp"
+#include "apps/shared/trace_flags.hpp"
+#include "sim/traces/trace_writer.hpp"
 
 namespace starling::apps {
 namespace {

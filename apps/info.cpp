@@ -17,13 +17,13 @@
 #include <hwy/highway.h>
 #include <zmq.hpp>
 
-#include "apps/engine_choice.hpp"
-#include "apps/searcher_choice.hpp"
-#include "apps/space_flags.hpp"
-#include "cpu/cpu_engine.hpp"
-#include "knn/engine.hpp"
-#include "protocol/client.hpp"
-#include "protocol/limits.hpp"
+#include "apps/shared/engine_choice.hpp"
+#include "apps/shared/searcher_choice.hpp"
+#include "apps/shared/space_flags.hpp"
+#include "cpu/points/engine.hpp"
+#include "knn/engine/engine.hpp"
+#include "protocol/client/client.hpp"
+#include "protocol/wire/limits.hpp"
 #include "stream/limit_table.hpp"
 
 namespace starling::apps {

@@ -9,16 +9,16 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/bench.hpp"
-#include "apps/config_file.hpp"
 #include "apps/convert.hpp"
 #include "apps/info.hpp"
-#include "apps/knn.hpp"
-#include "apps/replay.hpp"
+#include "apps/knn/knn.hpp"
+#include "apps/replay/replay.hpp"
 #include "apps/serve.hpp"
-#include "apps/simulate.hpp"
-#include "apps/standard_streams.hpp"
-#include "apps/strict_numbers.hpp"
-#include "apps/subscribe.hpp"
+#include "apps/shared/config_file.hpp"
+#include "apps/shared/standard_streams.hpp"
+#include "apps/shared/strict_numbers.hpp"
+#include "apps/simulate/simulate.hpp"
+#include "apps/subscribe/subscribe.hpp"
 
 namespace {
 

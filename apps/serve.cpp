@@ -11,13 +11,13 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include "apps/engine_choice.hpp"
-#include "apps/space_flags.hpp"
-#include "sim/text_output.hpp"
-#include "sim/time_text.hpp"
-#include "stream/file_limit.hpp"
+#include "apps/shared/engine_choice.hpp"
+#include "apps/shared/space_flags.hpp"
+#include "sim/files/text_output.hpp"
+#include "sim/files/time_text.hpp"
 #include "stream/limit_table.hpp"
 #include "stream/server.hpp"
+#include "stream/sockets/file_limit.hpp"
 
 namespace starling::apps {
 

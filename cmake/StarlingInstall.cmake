@@ -4,7 +4,7 @@
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/starling)
 
-# Users write <starling/knn/processor.hpp>; the headers themselves write "knn/processor.hpp", so
+# Users write <starling/knn/processor.hpp>; the headers themselves write "knn/tables/processor.hpp", so
 # both include/ and include/starling/ are on the search path. Only what users may include goes out.
 set(installed_headers_knn "*.hpp")
 set(installed_headers_cpu "cpu_engine.hpp")

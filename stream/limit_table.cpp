@@ -8,9 +8,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "knn/assert.hpp"
-#include "knn/query_table.hpp"
-#include "protocol/limits.hpp"
+#include "knn/base/assert.hpp"
+#include "knn/tables/query_table.hpp"
+#include "protocol/wire/limits.hpp"
 
 namespace starling::stream {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "protocol/errors.hpp"
+#include "protocol/wire/errors.hpp"
 #include "stream/metrics.hpp"
 #include "stream/options.hpp"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "knn/engine.hpp"
-#include "protocol/errors.hpp"
+#include "knn/engine/engine.hpp"
+#include "protocol/wire/errors.hpp"
 
 namespace starling::stream {
 

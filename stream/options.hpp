@@ -8,12 +8,12 @@
 #include <optional>
 #include <string>
 
-#include "knn/processor.hpp"
-#include "protocol/limits.hpp"
-#include "stream/clocks.hpp"
-#include "stream/name_table.hpp"
-#include "stream/session_table.hpp"
-#include "stream/snapshot_store.hpp"
+#include "knn/base/clocks.hpp"
+#include "knn/tables/processor.hpp"
+#include "protocol/wire/limits.hpp"
+#include "stream/state/name_table.hpp"
+#include "stream/state/session_table.hpp"
+#include "stream/state/snapshot_store.hpp"
 
 namespace starling::stream {
 
@@ -24,8 +24,8 @@ struct ServerOptions {
   std::uint16_t http_port = 7413;  ///< 0: the system chooses
 
   ProcessorOptions processor;  ///< its hash seed is the server's own choice
-  std::optional<std::int64_t> tick_period_us = 100'000;             ///< none: ticks by AdvanceTick
-  std::function<std::int64_t()> wall_now_us = stream::wall_now_us;  ///< what tau follows
+  std::optional<std::int64_t> tick_period_us = 100'000;  ///< none: ticks by AdvanceTick
+  std::function<std::int64_t()> wall_now_us = starling::wall_now_us;  ///< what tau follows
   /// How far beyond tau an event time may lie; none: 10 s by the wall clock, any on request.
   std::optional<std::int64_t> future_max_us;
 

@@ -6,13 +6,13 @@
 #include <variant>
 #include <vector>
 
-#include "knn/engine.hpp"
-#include "knn/object_table.hpp"
-#include "knn/query.hpp"
-#include "protocol/request_codec.hpp"
-#include "stream/command_socket.hpp"
-#include "stream/credit_ledger.hpp"
+#include "knn/engine/engine.hpp"
+#include "knn/tables/object_table.hpp"
+#include "knn/words/query.hpp"
+#include "protocol/wire/request_codec.hpp"
 #include "stream/served_space.hpp"
+#include "stream/sockets/command_socket.hpp"
+#include "stream/state/credit_ledger.hpp"
 
 namespace starling::stream {
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "knn/lattice.hpp"
-#include "knn/processor.hpp"
-#include "protocol/tick_message.hpp"
-#include "stream/helpers.hpp"
+#include "knn/tables/processor.hpp"
+#include "knn/words/lattice.hpp"
+#include "protocol/wire/tick_message.hpp"
+#include "stream/pools/encode_helpers.hpp"
 #include "stream/served_space.hpp"
 
 namespace starling::stream {

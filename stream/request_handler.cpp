@@ -6,8 +6,8 @@
 
 #include <spdlog/spdlog.h>
 
-#include "protocol/reply_codec.hpp"
-#include "stream/clocks.hpp"
+#include "knn/base/clocks.hpp"
+#include "protocol/wire/reply_codec.hpp"
 
 namespace starling::stream {
 

@@ -10,20 +10,20 @@
 #include <string>
 #include <string_view>
 
-#include "knn/processor.hpp"
-#include "protocol/frame.hpp"
-#include "protocol/messages.hpp"
-#include "stream/command_socket.hpp"
-#include "stream/credit_ledger.hpp"
+#include "knn/tables/processor.hpp"
+#include "protocol/wire/frame.hpp"
+#include "protocol/wire/messages.hpp"
 #include "stream/metrics.hpp"
-#include "stream/name_table.hpp"
 #include "stream/options.hpp"
 #include "stream/prepare.hpp"
 #include "stream/publisher.hpp"
 #include "stream/served_space.hpp"
-#include "stream/session_table.hpp"
-#include "stream/snapshot_store.hpp"
-#include "stream/subscriber_losses.hpp"
+#include "stream/sockets/command_socket.hpp"
+#include "stream/state/credit_ledger.hpp"
+#include "stream/state/name_table.hpp"
+#include "stream/state/session_table.hpp"
+#include "stream/state/snapshot_store.hpp"
+#include "stream/state/subscriber_losses.hpp"
 #include "stream/ticker.hpp"
 
 namespace boost::asio {

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <span>
 
-#include "knn/object_table.hpp"
-#include "knn/query_table.hpp"
-#include "protocol/messages.hpp"
+#include "knn/tables/object_table.hpp"
+#include "knn/tables/query_table.hpp"
+#include "protocol/wire/messages.hpp"
 #include "stream/prepare.hpp"
 
 namespace starling::stream {

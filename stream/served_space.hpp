@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "knn/filter.hpp"
-#include "knn/lattice.hpp"
-#include "knn/processor.hpp"
-#include "knn/query.hpp"
-#include "knn/vectors.hpp"
-#include "protocol/errors.hpp"
-#include "protocol/list_chunk.hpp"
-#include "protocol/messages.hpp"
+#include "knn/tables/processor.hpp"
+#include "knn/words/filter.hpp"
+#include "knn/words/lattice.hpp"
+#include "knn/words/metric.hpp"
+#include "knn/words/query.hpp"
+#include "protocol/wire/errors.hpp"
+#include "protocol/wire/list_chunk.hpp"
+#include "protocol/wire/messages.hpp"
 
 namespace starling::stream {
 

@@ -17,15 +17,15 @@
 #include <spdlog/spdlog.h>
 #include <zmq.hpp>
 
-#include "stream/clocks.hpp"
-#include "stream/command_socket.hpp"
-#include "stream/credit_ledger.hpp"
-#include "stream/http_server.hpp"
+#include "knn/base/clocks.hpp"
 #include "stream/metrics.hpp"
-#include "stream/ordered_pool.hpp"
+#include "stream/pools/ordered_pool.hpp"
 #include "stream/publisher.hpp"
 #include "stream/request_handler.hpp"
-#include "stream/results_socket.hpp"
+#include "stream/sockets/command_socket.hpp"
+#include "stream/sockets/http_server.hpp"
+#include "stream/sockets/results_socket.hpp"
+#include "stream/state/credit_ledger.hpp"
 #include "stream/ticker.hpp"
 
 namespace starling::stream {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "knn/engine.hpp"
+#include "knn/engine/engine.hpp"
 #include "stream/options.hpp"
 
 namespace starling::stream {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "knn/assert.hpp"
+#include "knn/base/assert.hpp"
 
 namespace starling::stream {
 

@@ -13,10 +13,10 @@
 #include <boost/asio/steady_timer.hpp>
 #include <spdlog/spdlog.h>
 
-#include "knn/assert.hpp"
-#include "stream/clocks.hpp"
-#include "stream/helpers.hpp"
-#include "stream/ordered_pool.hpp"
+#include "knn/base/assert.hpp"
+#include "knn/base/clocks.hpp"
+#include "stream/pools/encode_helpers.hpp"
+#include "stream/pools/ordered_pool.hpp"
 #include "stream/tick_clock.hpp"
 
 namespace starling::stream {

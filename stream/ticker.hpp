@@ -10,11 +10,11 @@
 #include <optional>
 #include <string>
 
-#include "knn/processor.hpp"
-#include "protocol/messages.hpp"
+#include "knn/tables/processor.hpp"
+#include "protocol/wire/messages.hpp"
 #include "stream/metrics.hpp"
 #include "stream/publisher.hpp"
-#include "stream/results_socket.hpp"
+#include "stream/sockets/results_socket.hpp"
 
 namespace boost::asio {
 class io_context;

@@ -17,7 +17,7 @@
 #include <lemon/network_simplex.h>
 #include <lemon/smart_graph.h>
 
-#include "knn/assert.hpp"
+#include "knn/base/assert.hpp"
 
 namespace starling::sim::city {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/city/plane.hpp"
 #include "sim/city/ride.hpp"
+#include "sim/city/roads/plane.hpp"
 
 namespace starling::sim::city {
 

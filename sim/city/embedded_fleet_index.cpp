@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "sim/trace.hpp"
+#include "sim/traces/trace.hpp"
 
 namespace starling::sim::city {
 namespace {

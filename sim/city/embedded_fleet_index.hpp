@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "knn/processor.hpp"
+#include "knn/tables/processor.hpp"
 #include "sim/city/fleet_index.hpp"
 
 namespace starling::sim::city {

@@ -9,7 +9,7 @@
 
 #include "sim/city/driver.hpp"
 #include "sim/city/ride.hpp"
-#include "sim/city/world.hpp"
+#include "sim/city/roads/world.hpp"
 
 namespace starling::sim::city {
 

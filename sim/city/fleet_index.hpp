@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "sim/city/plane.hpp"
 #include "sim/city/ride.hpp"
+#include "sim/city/roads/plane.hpp"
 
 namespace starling::sim::city {
 

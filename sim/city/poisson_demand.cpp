@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "sim/city/demand.hpp"
-#include "sim/city/random.hpp"
+#include "sim/city/roads/random.hpp"
 
 namespace starling::sim::city {
 namespace {

@@ -8,12 +8,12 @@
 #include <numbers>
 #include <utility>
 
-#include "sim/city/random.hpp"
-#include "sim/csv_reader.hpp"
-#include "sim/csv_table.hpp"
-#include "sim/quoted_text.hpp"
-#include "sim/row_parser.hpp"
-#include "sim/time_text.hpp"
+#include "sim/city/roads/random.hpp"
+#include "sim/files/csv_reader.hpp"
+#include "sim/files/quoted_text.hpp"
+#include "sim/files/time_text.hpp"
+#include "sim/traces/csv_table.hpp"
+#include "sim/traces/row_parser.hpp"
 
 namespace starling::sim::city {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "sim/trace.hpp"
+#include "sim/traces/trace.hpp"
 
 namespace starling::sim::city {
 namespace {

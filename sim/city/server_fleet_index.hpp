@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "protocol/client/manual_server.hpp"
 #include "sim/city/fleet_index.hpp"
-#include "sim/manual_server.hpp"
 
 namespace starling::sim::city {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "knn/assert.hpp"
+#include "knn/base/assert.hpp"
 #include "sim/city/invariants.hpp"
 
 namespace starling::sim::city {

@@ -16,7 +16,7 @@
 #include "sim/city/fleet_index.hpp"
 #include "sim/city/period.hpp"
 #include "sim/city/ride.hpp"
-#include "sim/city/world.hpp"
+#include "sim/city/roads/world.hpp"
 
 namespace starling::sim::city {
 

@@ -3,13 +3,13 @@
 
 #include <cstddef>
 
-#include "cpu/cpu_engine.hpp"
+#include "cpu/points/engine.hpp"
 #include "tests/conformance/conformance.hpp"
 #include "tests/support/failing_new.hpp"
 #ifdef STARLING_CUDA
 #include <gtest/gtest.h>
 
-#include "gpu/gpu_engine.hpp"
+#include "gpu/points/engine.hpp"
 #endif
 
 namespace starling::test {

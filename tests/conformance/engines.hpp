@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "knn/engine.hpp"
-#include "knn/lattice.hpp"
+#include "knn/engine/engine.hpp"
+#include "knn/words/lattice.hpp"
 
 namespace starling::test {
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "knn/processor.hpp"
+#include "knn/tables/processor.hpp"
 #include "tests/conformance/engines.hpp"
 #include "tests/support/oracle.hpp"
 

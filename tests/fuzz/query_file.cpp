@@ -1,5 +1,5 @@
 // The file of `starling replay --queries`, in one space or another.
-#include "sim/query_file.hpp"
+#include "sim/replay/query_file.hpp"
 
 #include <unordered_set>
 

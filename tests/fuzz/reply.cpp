@@ -1,8 +1,8 @@
 // A frame from a server, as a client takes it.
-#include "protocol/list_store.hpp"
-#include "protocol/reply_codec.hpp"
+#include "protocol/client/list_store.hpp"
+#include "protocol/wire/reply_codec.hpp"
 #include "tests/fuzz/target.hpp"
-#include "tests/protocol/samples.hpp"
+#include "tests/protocol/wire/samples.hpp"
 
 namespace starling::fuzz {
 

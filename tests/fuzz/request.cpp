@@ -1,7 +1,7 @@
 // A frame from a client, as the server's decode workers take it.
-#include "protocol/request_codec.hpp"
+#include "protocol/wire/request_codec.hpp"
 #include "tests/fuzz/target.hpp"
-#include "tests/protocol/samples.hpp"
+#include "tests/protocol/wire/samples.hpp"
 
 namespace starling::fuzz {
 namespace {

@@ -1,7 +1,7 @@
 // SUMO's road networks, as far as a world that is driven through.
-#include "sim/city/road_network.hpp"
+#include "sim/city/roads/road_network.hpp"
 
-#include "sim/city/road_world.hpp"
+#include "sim/city/roads/road_world.hpp"
 #include "tests/fuzz/trace_input.hpp"
 
 namespace starling::fuzz {

@@ -2,10 +2,10 @@
 // of frames, each behind a byte that says what it is and two that say its length.
 #include <algorithm>
 
-#include "protocol/reply_codec.hpp"
-#include "protocol/subscription.hpp"
+#include "protocol/client/subscription.hpp"
+#include "protocol/wire/reply_codec.hpp"
 #include "tests/fuzz/target.hpp"
-#include "tests/protocol/samples.hpp"
+#include "tests/protocol/wire/samples.hpp"
 
 namespace starling::fuzz {
 namespace {

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sim/trace_files.hpp"
+#include "sim/traces/trace_files.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace starling::fuzz {

@@ -1,8 +1,8 @@
 // Vectors and labels, as a file of every format: of most, one look refuses it.
-#include "sim/label_file.hpp"
-#include "sim/npy_header.hpp"
-#include "sim/trace.hpp"
-#include "sim/vector_formats.hpp"
+#include "sim/files/npy_header.hpp"
+#include "sim/traces/trace.hpp"
+#include "sim/vectors/label_file.hpp"
+#include "sim/vectors/vector_formats.hpp"
 #include "tests/fuzz/trace_input.hpp"
 
 namespace starling::fuzz {

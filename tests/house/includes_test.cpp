@@ -58,16 +58,16 @@ INSTANTIATE_TEST_SUITE_P(House, Folder, testing::ValuesIn(existing_folders()),
                          [](const auto& folder) { return folder.param; });
 
 TEST(IncludeTable, ForbidsArrowsThatItDoesNotShow) {
-  EXPECT_TRUE(include_violation("knn", "#include \"cpu/cpu_engine.hpp\""));
-  EXPECT_TRUE(include_violation("cpu", "#include \"protocol/messages.hpp\""));
+  EXPECT_TRUE(include_violation("knn", "#include \"cpu/points/engine.hpp\""));
+  EXPECT_TRUE(include_violation("cpu", "#include \"protocol/wire/messages.hpp\""));
   EXPECT_TRUE(include_violation("sim", "  #  include \"stream/server.hpp\"  // why not"));
-  EXPECT_TRUE(include_violation("stream", "#include <cpu/cpu_engine.hpp>"));
+  EXPECT_TRUE(include_violation("stream", "#include <cpu/points/engine.hpp>"));
 }
 
 TEST(IncludeTable, AllowsItsArrowsTheFolderItselfAndLibraries) {
-  EXPECT_FALSE(include_violation("cpu", "#include \"knn/engine.hpp\""));
-  EXPECT_FALSE(include_violation("knn", "#include \"knn/engine.hpp\""));
-  EXPECT_FALSE(include_violation("apps", "#include \"cpu/cpu_engine.hpp\""));
+  EXPECT_FALSE(include_violation("cpu", "#include \"knn/engine/engine.hpp\""));
+  EXPECT_FALSE(include_violation("knn", "#include \"knn/engine/engine.hpp\""));
+  EXPECT_FALSE(include_violation("apps", "#include \"cpu/points/engine.hpp\""));
   EXPECT_FALSE(include_violation("stream", "#include <boost/asio/io_context.hpp>"));
   EXPECT_FALSE(include_violation("cpu", "#include \"hwy/highway.h\""));
   EXPECT_FALSE(include_violation("cpu", "// #include \"stream/server.hpp\""));

@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/stream/running_server.hpp"
+#include "tests/stream/support/running_server.hpp"
 
 namespace starling::stream {
 namespace {

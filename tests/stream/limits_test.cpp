@@ -3,14 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include "protocol/text_id.hpp"
-#include "stream/credit_ledger.hpp"
-#include "stream/name_table.hpp"
+#include "protocol/wire/text_id.hpp"
 #include "stream/prepare.hpp"
-#include "stream/snapshot_store.hpp"
-#include "stream/subscriber_losses.hpp"
-#include "tests/stream/raw_peer.hpp"
-#include "tests/stream/running_server.hpp"
+#include "stream/state/credit_ledger.hpp"
+#include "stream/state/name_table.hpp"
+#include "stream/state/snapshot_store.hpp"
+#include "stream/state/subscriber_losses.hpp"
+#include "tests/stream/support/raw_peer.hpp"
+#include "tests/stream/support/running_server.hpp"
 
 namespace starling::stream {
 namespace {

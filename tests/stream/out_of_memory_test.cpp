@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/stream/raw_peer.hpp"
-#include "tests/stream/running_server.hpp"
+#include "tests/stream/support/raw_peer.hpp"
+#include "tests/stream/support/running_server.hpp"
 #include "tests/support/failing_new.hpp"
 
 namespace starling::stream {

@@ -2,8 +2,8 @@
 // not keeps its place.
 #include <gtest/gtest.h>
 
-#include "tests/stream/raw_peer.hpp"
-#include "tests/stream/running_server.hpp"
+#include "tests/stream/support/raw_peer.hpp"
+#include "tests/stream/support/running_server.hpp"
 
 namespace starling::stream {
 namespace {

@@ -1,6 +1,6 @@
 // What may befall the real binary from outside: it is stopped for a while, or its disk is full.
-#include "tests/stream/program.hpp"
-#include "tests/stream/witness.hpp"
+#include "tests/stream/support/program.hpp"
+#include "tests/stream/support/witness.hpp"
 
 namespace starling::stream {
 namespace {

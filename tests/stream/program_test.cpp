@@ -1,5 +1,5 @@
 // The real binary: readiness, settings by flag, environment and file, exit statuses, SIGTERM.
-#include "tests/stream/program.hpp"
+#include "tests/stream/support/program.hpp"
 
 namespace starling::stream {
 namespace {

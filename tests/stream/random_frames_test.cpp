@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/protocol/samples.hpp"
-#include "tests/stream/raw_peer.hpp"
-#include "tests/stream/witness.hpp"
+#include "tests/protocol/wire/samples.hpp"
+#include "tests/stream/support/raw_peer.hpp"
+#include "tests/stream/support/witness.hpp"
 
 namespace starling::stream {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/stream/running_server.hpp"
+#include "tests/stream/support/running_server.hpp"
 #include "tests/support/oracle.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/words.hpp"

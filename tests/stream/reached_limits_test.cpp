@@ -8,10 +8,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "protocol/text_id.hpp"
+#include "protocol/wire/text_id.hpp"
 #include "stream/limit_table.hpp"
-#include "tests/stream/raw_peer.hpp"
-#include "tests/stream/running_server.hpp"
+#include "tests/stream/support/raw_peer.hpp"
+#include "tests/stream/support/running_server.hpp"
 
 namespace starling::stream {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "protocol/text_id.hpp"
-#include "tests/stream/running_server.hpp"
+#include "protocol/wire/text_id.hpp"
+#include "tests/stream/support/running_server.hpp"
 
 namespace starling::stream {
 namespace {

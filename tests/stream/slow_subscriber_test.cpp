@@ -2,7 +2,7 @@
 // ticks, notices, resynchronises to equality, and the server counts what was lost.
 #include <gtest/gtest.h>
 
-#include "tests/stream/running_server.hpp"
+#include "tests/stream/support/running_server.hpp"
 
 namespace starling::stream {
 namespace {

@@ -3,8 +3,8 @@
 // lists.
 #include <gtest/gtest.h>
 
-#include "protocol/tick_message.hpp"
-#include "tests/stream/witness.hpp"
+#include "protocol/wire/tick_message.hpp"
+#include "tests/stream/support/witness.hpp"
 
 namespace starling::stream {
 namespace {

@@ -7,9 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/stream/held_engine.hpp"
-#include "tests/stream/raw_peer.hpp"
-#include "tests/stream/running_server.hpp"
+#include "tests/stream/support/held_engine.hpp"
+#include "tests/stream/support/raw_peer.hpp"
+#include "tests/stream/support/running_server.hpp"
 
 namespace starling::stream {
 namespace {

@@ -7,8 +7,8 @@
 #include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
 
-#include "tests/stream/raw_peer.hpp"
-#include "tests/stream/witness.hpp"
+#include "tests/stream/support/raw_peer.hpp"
+#include "tests/stream/support/witness.hpp"
 
 namespace starling::stream {
 namespace {

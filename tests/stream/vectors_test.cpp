@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/stream/vector_world.hpp"
+#include "tests/stream/support/vector_world.hpp"
 
 namespace starling::stream {
 namespace {

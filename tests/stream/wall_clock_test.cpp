@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "stream/clocks.hpp"
-#include "tests/stream/witness.hpp"
+#include "knn/base/clocks.hpp"
+#include "tests/stream/support/witness.hpp"
 
 namespace starling::stream {
 namespace {

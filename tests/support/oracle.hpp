@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "knn/engine.hpp"
-#include "knn/object_table.hpp"
-#include "knn/query.hpp"
-#include "knn/query_table.hpp"
-#include "knn/types.hpp"
+#include "knn/engine/engine.hpp"
+#include "knn/tables/object_table.hpp"
+#include "knn/tables/query_table.hpp"
+#include "knn/words/query.hpp"
+#include "knn/words/types.hpp"
 
 namespace starling::test {
 

@@ -1,12 +1,12 @@
 // Every list of nearest vectors by scoring and sorting all rows: what every VectorSearcher is held
-// against. It shares the declarations of knn/vectors.hpp and no code.
+// against. It shares the declarations of knn/words/metric.hpp and no code.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "knn/vectors.hpp"
+#include "knn/words/metric.hpp"
 
 namespace starling::test {
 

@@ -5,9 +5,9 @@
 #include <ostream>
 #include <string>
 
-#include "knn/object_table.hpp"
-#include "knn/query.hpp"
-#include "knn/types.hpp"
+#include "knn/tables/object_table.hpp"
+#include "knn/words/query.hpp"
+#include "knn/words/types.hpp"
 
 namespace starling {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "knn/vector_store.hpp"
+#include "knn/vectors/store.hpp"
 
 namespace starling::test {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "knn/lattice.hpp"
-#include "knn/vector_store.hpp"
+#include "knn/vectors/store.hpp"
+#include "knn/words/lattice.hpp"
 #include "tests/conformance/engines.hpp"
 #include "tests/vector_ticks/faulty_store.hpp"
 

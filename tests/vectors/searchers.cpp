@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "cpu/vector_searcher.hpp"
+#include "cpu/vectors/searcher.hpp"
 #include "tests/vectors/vectors.hpp"
 #ifdef STARLING_CUDA
-#include "gpu/gpu_engine.hpp"
-#include "gpu/split_searcher.hpp"
-#include "gpu/vector_searcher.hpp"
+#include "gpu/points/engine.hpp"
+#include "gpu/vectors/searcher.hpp"
+#include "gpu/vectors/split_searcher.hpp"
 #endif
 
 namespace starling::test {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "knn/vector_searcher.hpp"
+#include "knn/vectors/searcher.hpp"
 
 namespace starling::test {
 

@@ -5,13 +5,13 @@
 #include <memory>
 #include <string>
 
-#include "cpu/cpu_engine.hpp"
+#include "cpu/points/engine.hpp"
 #include "sim/city/demand.hpp"
 #include "sim/city/embedded_fleet_index.hpp"
-#include "sim/city/run_files.hpp"
+#include "sim/city/report/run_files.hpp"
+#include "sim/city/roads/straight_world.hpp"
 #include "sim/city/simulation.hpp"
-#include "sim/city/straight_world.hpp"
-#include "tests/sim/trace_fixture.hpp"
+#include "tests/sim/traces/trace_fixture.hpp"
 
 namespace starling::sim::city {
 

@@ -10,8 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/trace.hpp"
-#include "tests/sim/trace_fixture.hpp"
+#include "sim/traces/trace.hpp"
+#include "tests/sim/traces/trace_fixture.hpp"
 
 namespace starling::sim::city {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "sim/city/server_fleet_index.hpp"
 #include "tests/sim/city/city_fixture.hpp"
-#include "tests/stream/running_server.hpp"
+#include "tests/stream/support/running_server.hpp"
 
 namespace starling::sim::city {
 namespace {

@@ -1,0 +1,226 @@
+// Queries pass through in batches, so that besides the points memory holds a bounded part of
+// anything: see knn_run.hpp.
+#include "apps/knn/knn_run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "apps/replay/replay_report.hpp"
+#include "sim/traces/trace.hpp"
+#include "sim/vectors/label_file.hpp"
+#include "sim/vectors/vector_file.hpp"
+#include "sim/vectors/vector_results.hpp"
+
+namespace starling::apps {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Batches are as large as these allow: many queries at a time keep a GPU busy.
+constexpr std::size_t batch_components_max = std::size_t{1} << 23;  // 32 MiB
+constexpr std::size_t batch_neighbors_max = std::size_t{1} << 22;   // 32 MiB
+constexpr std::uint32_t batch_rows_max = 1 << 16;
+// Of a graph that is asked whole, which takes no copy of its queries.
+constexpr std::size_t graph_neighbors_max = std::size_t{1} << 26;  // 512 MiB
+
+std::uint32_t batch_rows(std::size_t per_row, std::size_t limit) {
+  return static_cast<std::uint32_t>(std::clamp<std::size_t>(limit / per_row, 1, batch_rows_max));
+}
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void prepare(const sim::VectorFile& file, Metric metric, VectorsView raw,
+             std::span<float> prepared) {
+  if (const auto fault = prepare_vectors(metric, raw, prepared))
+    throw sim::TraceError(file.place_of(fault->row, fault->column) + " " +
+                          std::string(sentence_of(fault->reason)));
+}
+
+class KnnRun {
+ public:
+  explicit KnnRun(const KnnPlan& plan) : plan_(plan) {
+    points_ = sim::open_vectors(plan_.points);
+    dimension_ = points_->dimension();
+    if (!plan_.queries.empty()) open_queries();
+    if (!plan_.labels.empty()) labels_ = sim::read_labels(plan_.labels);
+    if (const auto rows = points_->row_count()) check_labels(*rows);
+    choice_ = choose_searcher(plan_.searcher);
+    open_outputs();
+  }
+
+  void run() {
+    const auto start = Clock::now();
+    take_points();
+    const double reading_s = seconds_since(start);
+    const auto searching = Clock::now();
+    if (queries_)
+      answer_queries();
+    else
+      answer_points();
+    progress_.clear();
+    for (const auto& output : outputs_) output->finish();
+    for (const auto& output : outputs_) output->close();
+    std::fprintf(stderr,
+                 "knn: %llu queries, %u neighbours each, of %u points with %u components by %s; "
+                 "answered by %s (%s): points read in %.2f s, queries answered in %.2f s\n",
+                 static_cast<unsigned long long>(queries_done_), plan_.k, point_count_, dimension_,
+                 std::string(name_of(plan_.metric)).c_str(),
+                 std::string(choice_.searcher->name()).c_str(), choice_.why.c_str(), reading_s,
+                 seconds_since(searching));
+  }
+
+ private:
+  void open_queries() {
+    queries_ = sim::open_vectors(plan_.queries);
+    if (queries_->dimension() != dimension_)
+      throw sim::TraceError(plan_.queries + ": its vectors have " +
+                            std::to_string(queries_->dimension()) + " components, and those of " +
+                            plan_.points + " " + std::to_string(dimension_));
+  }
+
+  void check_labels(std::uint32_t rows) const {
+    if (plan_.labels.empty() || labels_.size() == rows) return;
+    throw sim::TraceError(plan_.labels + ": has " + std::to_string(labels_.size()) +
+                          " labels, and " + plan_.points + " " + std::to_string(rows) +
+                          " rows; each row has one");
+  }
+
+  void open_outputs() {
+    const sim::ListShape shape{plan_.metric, plan_.k, (queries_ ? queries_ : points_)->row_count()};
+    const auto open = [&](const char* flag, const std::string& path, const auto& make) {
+      if (path.empty()) return;
+      try {
+        outputs_.push_back(make(path));
+      } catch (const sim::UsageError& error) {
+        throw sim::UsageError(std::string(flag) + ": " + error.what());
+      }
+    };
+    open("--out", plan_.out, [&](const std::string& path) {
+      return plan_.out_holds_votes ? sim::make_vote_csv(path, shape, labels_)
+                                   : sim::make_list_csv(path, shape);
+    });
+    open("--out-ids", plan_.out_ids,
+         [&](const std::string& path) { return sim::make_id_array(path, shape); });
+    open("--out-distances", plan_.out_distances,
+         [&](const std::string& path) { return sim::make_distance_array(path, shape); });
+    open("--out-votes", plan_.out_votes,
+         [&](const std::string& path) { return sim::make_vote_file(path, shape, labels_); });
+  }
+
+  void take_points() {
+    try {
+      const VectorsView corpus = prepared_points();
+      point_count_ = corpus.rows();
+      check_labels(point_count_);
+      choice_.searcher->set_corpus(plan_.metric, corpus);
+      if (!queries_) return void(corpus_ = corpus);
+    } catch (const std::bad_alloc&) {
+      throw std::runtime_error(plan_.points +
+                               ": its vectors do not fit into memory; split the file and merge the "
+                               "lists by distance");
+    }
+    prepared_ = {};
+    points_.reset();
+  }
+
+  VectorsView prepared_points() {
+    // These two metrics rank rows as they are: those that lie in place are only looked through.
+    const bool is_raw = plan_.metric == Metric::l2 || plan_.metric == Metric::inner_product;
+    const auto in_place = is_raw ? points_->in_place() : std::nullopt;
+    const auto rows = points_->row_count();
+    if (rows && !in_place) prepared_.reserve(std::size_t{*rows} * dimension_);
+    const std::uint32_t rows_max = batch_rows(dimension_, batch_components_max);
+    std::uint64_t rows_read = 0;
+    for (;;) {
+      const VectorsView raw = points_->next(rows_max);
+      if (raw.components.empty()) break;
+      const std::size_t begin = in_place ? 0 : prepared_.size();
+      prepared_.resize(begin + raw.components.size());
+      prepare(*points_, plan_.metric, raw, std::span(prepared_).subspan(begin));
+      rows_read += raw.rows();
+      progress_.show("reading", rows_read, rows.value_or(0));
+    }
+    if (!in_place) return {prepared_, dimension_};
+    prepared_ = {};
+    return *in_place;
+  }
+
+  std::uint32_t query_batch_rows() const {
+    return std::min(batch_rows(dimension_, batch_components_max),
+                    batch_rows(plan_.k, batch_neighbors_max));
+  }
+
+  void answer_queries() {
+    const std::uint64_t total = queries_->row_count().value_or(0);
+    std::vector<float> prepared;
+    for (;;) {
+      const VectorsView raw = queries_->next(query_batch_rows());
+      if (raw.components.empty()) return;
+      prepared.resize(raw.components.size());
+      prepare(*queries_, plan_.metric, raw, prepared);
+      answer({prepared, dimension_}, no_row, total);
+    }
+  }
+
+  void answer_points() {
+    // This method computes half of the distances of a graph that is asked whole.
+    const bool is_whole = choice_.method == SearchMethod::kato &&
+                          std::size_t{point_count_} * plan_.k <= graph_neighbors_max;
+    const std::uint32_t rows_max = is_whole ? point_count_ : query_batch_rows();
+    for (VectorRow first = 0; first < point_count_; first += rows_max) {
+      const std::uint32_t rows = std::min(rows_max, point_count_ - first);
+      answer({corpus_.components.subspan(std::size_t{first} * dimension_,
+                                         std::size_t{rows} * dimension_),
+              dimension_},
+             first, point_count_);
+    }
+  }
+
+  void answer(VectorsView queries, VectorRow first_self, std::uint64_t total) {
+    lists_.resize(std::size_t{queries.rows()} * plan_.k);
+    VectorSearch search{queries, plan_.k, first_self, choice_.method, {}};
+    search.on_progress = [&](std::uint64_t done) {
+      progress_.show("searching", queries_done_ + done, total);
+    };
+    choice_.searcher->search(search, lists_);
+    for (const auto& output : outputs_) output->write(lists_);
+    queries_done_ += queries.rows();
+    progress_.show("searching", queries_done_, total);
+  }
+
+  const KnnPlan& plan_;
+  std::unique_ptr<sim::VectorFile> points_;
+  std::unique_ptr<sim::VectorFile> queries_;  ///< null: the points themselves
+  std::vector<Label> labels_;
+  SearcherChoice choice_;
+  std::vector<std::unique_ptr<sim::ListWriter>> outputs_;
+  std::uint32_t dimension_ = 1;
+  std::uint32_t point_count_ = 0;
+  std::vector<float> prepared_;  ///< the points, while they are needed and not in place
+  VectorsView corpus_;           ///< of points that are queries, too
+  std::vector<VectorNeighbor> lists_;
+  std::uint64_t queries_done_ = 0;
+  ProgressLine progress_;
+};
+
+}  // namespace
+
+void run_knn(const KnnPlan& plan) {
+  try {
+    KnnRun(plan).run();
+  } catch (const std::bad_alloc&) {
+    throw std::runtime_error("there is too little memory for lists of " + std::to_string(plan.k) +
+                             " neighbours; ask for fewer with -k, or use fewer --threads");
+  }
+}
+
+}  // namespace starling::apps

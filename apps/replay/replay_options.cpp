@@ -1,0 +1,84 @@
+// Flags to a plan, or a sentence naming the flag: see replay_options.hpp.
+#include "apps/replay/replay_options.hpp"
+
+#include <algorithm>
+
+#include "knn/tables/object_table.hpp"
+#include "sim/files/time_text.hpp"
+#include "sim/traces/row_parser.hpp"
+
+namespace starling::apps {
+namespace {
+
+std::int64_t duration_us(const std::string& flag, const std::string& text,
+                         std::int64_t when_absent_us) {
+  if (text.empty()) return when_absent_us;
+  const auto parsed_us = sim::parse_duration_us(text);
+  if (!parsed_us || *parsed_us <= 0)
+    refuse_flag(flag, text, "a positive duration, such as 100ms, 10s, 5m or 1h");
+  return *parsed_us;
+}
+
+ReportOn report_on(const std::string& text) {
+  if (text == "membership") return ReportOn::membership;
+  return text == "order" ? ReportOn::order : ReportOn::distance;
+}
+
+Position origin(const std::string& text) {
+  Position position{};
+  std::string_view rest = text;
+  for (std::size_t axis = 0; !rest.empty(); ++axis) {
+    const std::string_view part = rest.substr(0, rest.find(','));
+    const auto parsed = sim::parse_number(part);
+    if (!parsed || axis == position.size()) refuse_flag("--origin", text, "x,y or x,y,z in metres");
+    position[axis] = *parsed;
+    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+  }
+  return position;
+}
+
+std::optional<double> speed(const std::string& text) {
+  if (text == "max") return std::nullopt;
+  const auto parsed = sim::parse_number(text);
+  if (!parsed || !(*parsed > 0)) refuse_flag("--speed", text, "a positive number or max");
+  return *parsed;
+}
+
+void refuse_flags_of_the_other_side(const ReplayFlags& flags) {
+  const bool sets_space = !flags.object_ttl.empty() || !flags.origin.empty() ||
+                          flags.resolution_m != ReplayFlags().resolution_m;
+  if (!flags.commands.empty() && sets_space)
+    throw sim::UsageError(
+        "--connect: --object-ttl, --origin and --resolution are the server's to choose; "
+        "give them to starling serve");
+  if (flags.out.empty() && flags.changes)
+    throw sim::UsageError("--changes says what --out writes, and there is no --out");
+}
+
+}  // namespace
+
+ReplayPlan plan_replay(const ReplayFlags& flags) {
+  refuse_flags_of_the_other_side(flags);
+  ReplayPlan plan;
+  static_cast<TracePlan&>(plan) = plan_trace(flags);
+  plan.resolution_m = flags.resolution_m;
+  plan.origin = origin(flags.origin);
+  plan.tick_us = duration_us("--tick", flags.tick, 0);
+  plan.speed = speed(flags.speed);
+  plan.k = flags.k;
+  if (flags.queries != "all") plan.query_file = flags.queries;
+  plan.age_max_us = duration_us("--max-age", flags.max_age, Filter::any_age);
+  plan.object_ttl_us = duration_us("--object-ttl", flags.object_ttl, ObjectTableOptions::never_us);
+  plan.changes_only = flags.changes;
+  plan.on = flags.changes ? report_on(flags.on) : ReportOn::distance;
+  plan.engine = flags.engine;
+  plan.out = flags.out;
+  plan.commands = flags.commands;
+  plan.results = flags.results;
+  plan.connect_timeout_ms =
+      std::max<std::int64_t>(duration_us("--connect-timeout", flags.connect_timeout, 0) / 1000, 1);
+  plan.stream = flags.stream;
+  return plan;
+}
+
+}  // namespace starling::apps

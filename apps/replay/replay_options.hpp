@@ -1,0 +1,58 @@
+// What the flags of `starling replay` come to, checked and in the units of the program.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "apps/shared/engine_choice.hpp"
+#include "apps/shared/trace_flags.hpp"
+#include "knn/words/lattice.hpp"
+#include "knn/words/query.hpp"
+#include "sim/replay/replay.hpp"
+
+namespace starling::apps {
+
+/// As typed; CLI11 fills it.
+struct ReplayFlags : TraceFlags {
+  double resolution_m = SpaceOptions().resolution_m;
+  std::string origin;
+  std::string tick = "1s";
+  std::string speed = "max";
+  std::uint32_t k = 7;
+  std::string queries = "all";
+  std::string max_age;
+  std::string object_ttl;
+  bool changes = false;
+  std::string on = "order";
+  EngineFlags engine;
+  std::string out;
+  std::string commands;
+  std::string results = "tcp://127.0.0.1:7412";
+  std::string connect_timeout = "5s";
+  std::string stream = "replay";
+};
+
+struct ReplayPlan : TracePlan {
+  double resolution_m = 0;
+  Position origin{};
+  std::int64_t tick_us = 0;
+  std::optional<double> speed;  ///< seconds of the trace in a second; nothing: as fast as it goes
+  std::uint32_t k = 0;
+  std::string query_file;  ///< empty: every object is a query
+  std::int64_t age_max_us = Filter::any_age;
+  std::int64_t object_ttl_us = 0;
+  bool changes_only = false;
+  ReportOn on = ReportOn::distance;
+  EngineFlags engine;
+  std::string out;       ///< empty: no lists are written
+  std::string commands;  ///< empty: an embedded engine
+  std::string results;
+  std::int64_t connect_timeout_ms = 0;
+  std::string stream;
+};
+
+/// Throws sim::UsageError, naming the flag.
+ReplayPlan plan_replay(const ReplayFlags& flags);
+
+}  // namespace starling::apps

@@ -1,0 +1,38 @@
+// Descriptors, a signal and a last flush: see standard_streams.hpp.
+#include "apps/shared/standard_streams.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace starling::apps {
+
+// open() takes the lowest number that is free.
+void open_standard_streams() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0)
+      throw std::runtime_error("/dev/null cannot be opened: " + std::string(std::strerror(errno)));
+}
+
+void report_file_size_limit() {
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+void flush_standard_output() {
+  errno = 0;
+  std::cout.flush();
+  const bool is_flushed = std::fflush(stdout) == 0;
+  if (is_flushed && std::cout && std::ferror(stdout) == 0) return;
+  // The reason why an earlier write failed is gone.
+  throw std::runtime_error("the standard output cannot be written: " +
+                           std::string(std::strerror(errno != 0 ? errno : EIO)));
+}
+
+}  // namespace starling::apps

@@ -1,0 +1,44 @@
+// Blocks SIGINT and SIGTERM and polls for them with sigtimedwait: see stop_signals.hpp.
+#include "apps/shared/stop_signals.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <mutex>
+#include <stop_token>
+#include <utility>
+
+namespace starling::apps {
+
+StopSignals::StopSignals() {
+  sigemptyset(&signals_);
+  sigaddset(&signals_, SIGINT);
+  sigaddset(&signals_, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+}
+
+bool StopSignals::asked_to_stop() {
+  const timespec no_wait{};
+  if (!asked_) asked_ = sigtimedwait(&signals_, nullptr, &no_wait) > 0;
+  return asked_;
+}
+
+EndAtSignal::EndAtSignal(StopSignals& signals, std::function<void()> clean_up)
+    : thread_([&signals, clean_up = std::move(clean_up)](const std::stop_token& stop) {
+        constexpr std::chrono::milliseconds look_again{50};
+        std::mutex mutex;
+        std::condition_variable_any never_notified;
+        std::unique_lock lock(mutex);
+        while (!stop.stop_requested()) {
+          if (signals.asked_to_stop()) {
+            clean_up();
+            std::fputs("starling: stopped before the end; nothing was written\n", stderr);
+            std::_Exit(1);
+          }
+          never_notified.wait_for(lock, stop, look_again, [] { return false; });
+        }
+      }) {}
+
+}  // namespace starling::apps

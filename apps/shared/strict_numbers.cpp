@@ -1,0 +1,51 @@
+// A check before all others for each option whose type is a number's: see strict_numbers.hpp.
+#include "apps/shared/strict_numbers.hpp"
+
+#include <cctype>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+namespace starling::apps {
+namespace {
+
+bool is_digit(char byte) {
+  return std::isdigit(static_cast<unsigned char>(byte)) != 0;
+}
+
+/// Empty if it is fine.
+std::string fault_of_integer(std::string_view text, bool is_signed) {
+  if (text.starts_with('-') && !is_signed) return std::string(text) + " is less than 0";
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  const bool has_prefix =
+      text.size() > 1 && text[0] == '0' && (is_digit(text[1]) || std::isalpha(text[1]) != 0);
+  if (!has_prefix) return {};
+  return std::string(text) + " begins with 0; write a decimal number without it";
+}
+
+/// The same of a number with a point. Validators may change their text; this one does not.
+std::string fault_of_float(std::string& text) {
+  double number = 0;
+  if (!CLI::detail::lexical_cast(text, number) || std::isfinite(number)) return {};
+  return text + " is no finite number";
+}
+
+}  // namespace
+
+void make_numbers_strict(CLI::App& app) {
+  for (CLI::Option* const option : app.get_options()) {
+    const std::string type = option->get_type_name();
+    if (type.starts_with("FLOAT")) {
+      option->transform(CLI::Validator(fault_of_float, ""));
+    } else if (type.starts_with("INT") || type.starts_with("UINT") || type.starts_with("COUNT") ||
+               type.starts_with("BYTES")) {
+      const bool is_signed = type.starts_with("INT");
+      option->transform(CLI::Validator(
+          [is_signed](std::string& text) { return fault_of_integer(text, is_signed); }, ""));
+    }
+  }
+  for (CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; }))
+    make_numbers_strict(*command);
+}
+
+}  // namespace starling::apps

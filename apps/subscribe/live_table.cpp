@@ -1,0 +1,213 @@
+// Renders held lists as text that fits the screen, and draws it with ANSI escapes: see
+// live_table.hpp. Called by apps/subscribe/subscribe.cpp.
+#include "apps/subscribe/live_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <ctime>
+#include <string_view>
+#include <vector>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace starling::apps {
+namespace {
+
+constexpr std::size_t head_rows = 4;
+
+template <class... Values>
+std::string format(const char* pattern, Values... values) {
+  std::array<char, 256> text;
+  const int length = std::snprintf(text.data(), text.size(), pattern, values...);
+  return {text.data(), std::min(static_cast<std::size_t>(length), text.size() - 1)};
+}
+
+constexpr std::size_t id_columns = 20;  // of a name; any number fits
+constexpr std::size_t vote_columns = 20;
+
+bool continues_character(char octet) {
+  return (static_cast<unsigned char>(octet) & 0xC0) == 0x80;
+}
+
+// A column a character, which is near enough for a table.
+std::size_t columns_of(std::string_view text) {
+  return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, continues_character));
+}
+
+// Whole characters that take no more columns.
+std::string_view cut(std::string_view text, std::size_t columns) {
+  std::size_t end = 0;
+  for (; end < text.size(); ++end)
+    if (!continues_character(text[end]) && columns-- == 0) break;
+  return text.substr(0, end);
+}
+
+// With a gap behind it.
+std::string padded(std::string_view text, std::size_t columns) {
+  std::string result(text);
+  result.append(columns + 2 - columns_of(result), ' ');
+  return result;
+}
+
+std::string vote_text(Label vote) {
+  return vote == no_label ? "-" : std::to_string(vote);
+}
+
+std::string_view name_of(std::uint64_t id, const sim::NameTable& names,
+                         sim::NameTable::NumberText& number) {
+  return cut(names.text_of(id, number), id_columns);
+}
+
+// As many whole entries as fit.
+std::string neighbors_text(const protocol::HeldList& list, std::size_t columns,
+                           const char* distance_pattern, const sim::NameTable& names) {
+  constexpr std::string_view more = "...";
+  std::string text;
+  for (const protocol::HeldNeighbor& neighbor : list.neighbors) {
+    sim::NameTable::NumberText number;
+    const std::string entry = std::string(name_of(to_number(neighbor.object), names, number)) +
+                              format(distance_pattern, neighbor.distance_m);
+    if (columns_of(text) + columns_of(entry) + more.size() > columns) return text.append(more);
+    text += entry;
+  }
+  return text.empty() ? "-" : text;
+}
+
+std::vector<protocol::ListStore::const_pointer> smallest_keys(const protocol::ListStore& lists,
+                                                              std::size_t count) {
+  std::vector<protocol::ListStore::const_pointer> entries;
+  entries.reserve(lists.size());
+  for (const auto& entry : lists) entries.push_back(&entry);
+  const auto by_key = [](auto a, auto b) { return a->first < b->first; };
+  const auto middle = entries.begin() + static_cast<std::ptrdiff_t>(std::min(count, lists.size()));
+  std::partial_sort(entries.begin(), middle, entries.end(), by_key);
+  entries.erase(middle, entries.end());
+  return entries;
+}
+
+// Names and sentences come from elsewhere: nothing in them may steer the terminal.
+void append_line(std::string& text, std::string line, std::size_t columns) {
+  line.resize(cut(line, columns).size());
+  std::ranges::replace_if(
+      line, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  // U+0080 to U+009F are control characters too, which some terminals obey.
+  for (std::size_t at = 0; at + 1 < line.size(); ++at)
+    if (line[at] == '\xc2' && static_cast<unsigned char>(line[at + 1]) < 0xa0)
+      line.replace(at, 2, "?");
+  text += line;
+  text += '\n';
+}
+
+TableSize terminal_size() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0)
+    return {};
+  return {size.ws_row, size.ws_col};
+}
+
+}  // namespace
+
+std::string format_time(std::int64_t time_us) {
+  constexpr std::int64_t second_us = 1'000'000;
+  constexpr std::int64_t year_us = 365 * 86'400 * second_us;
+  if (time_us < year_us) return format("%.3f s", static_cast<double>(time_us) / second_us);
+  const std::time_t seconds = time_us / second_us;
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  return format("%04d-%02d-%02d %02d:%02d:%02d.%03d UTC", utc.tm_year + 1900, utc.tm_mon + 1,
+                utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
+                static_cast<int>(time_us % second_us / 1000));
+}
+
+std::string render_table(const TableStatus& status, const protocol::ListStore& lists,
+                         const TableSize& size, const sim::NameTable& names) {
+  using Count = unsigned long long;
+  std::string text;
+  append_line(
+      text,
+      status.stream +
+          format("  tick %llu  %s", static_cast<Count>(to_number(status.at.tick)),
+                 format_time(status.at.tau_us).c_str()) +
+          (status.object_count ? format("  %llu objects", static_cast<Count>(*status.object_count))
+                               : ""),
+      size.columns);
+  append_line(text,
+              status.obstacle.empty()
+                  ? format("%zu lists, %llu reported by this tick, %.1f ticks/s, %llu ticks lost, "
+                           "%llu restarts",
+                           lists.size(), static_cast<Count>(status.list_count_reported),
+                           status.ticks_per_s, static_cast<Count>(status.counters.ticks_lost),
+                           static_cast<Count>(status.counters.restarts))
+                  : status.obstacle,
+              size.columns);
+  append_line(text, "", size.columns);
+  const std::string vote_head = status.has_votes ? padded("vote", vote_columns) : "";
+  const bool has_subjects =
+      std::ranges::any_of(lists, [](const auto& entry) { return entry.first.has_subject; });
+  const std::string subject_head = has_subjects ? padded("subject", id_columns) : "";
+  append_line(text,
+              padded("query", id_columns) + subject_head + vote_head +
+                  (status.is_vector ? "nearest first (distance)" : "nearest first (metres)"),
+              size.columns);
+  const std::size_t rows = size.rows > head_rows ? size.rows - head_rows : 0;
+  const char* pattern = status.is_vector ? " (%.4g)  " : " (%.1f)  ";
+  for (const auto* entry : smallest_keys(lists, rows)) {
+    sim::NameTable::NumberText number;
+    const protocol::ListKey& key = entry->first;
+    std::string whose = padded(name_of(to_number(key.query), names, number), id_columns);
+    if (has_subjects)
+      whose += padded(key.has_subject ? name_of(to_number(key.subject), names, number) : "-",
+                      id_columns);
+    if (status.has_votes) whose += padded(vote_text(entry->second.vote), vote_columns);
+    const std::size_t columns = size.columns - std::min(size.columns, columns_of(whose));
+    append_line(text, whose + neighbors_text(entry->second, columns, pattern, names), size.columns);
+  }
+  return text;
+}
+
+std::vector<std::uint64_t> ids_in_table(const protocol::ListStore& lists, const TableSize& size) {
+  constexpr std::size_t entry_columns_min = 9;  // "1 (0.0)  "
+  std::vector<std::uint64_t> ids;
+  for (const auto* entry : smallest_keys(lists, size.rows)) {
+    ids.push_back(to_number(entry->first.query));
+    if (entry->first.has_subject) ids.push_back(to_number(entry->first.subject));
+    const auto& neighbors = entry->second.neighbors;
+    const std::size_t count = std::min(neighbors.size(), size.columns / entry_columns_min);
+    for (std::size_t rank = 0; rank < count; ++rank)
+      ids.push_back(to_number(neighbors[rank].object));
+  }
+  return ids;
+}
+
+LiveTable::~LiveTable() {
+  if (in_place_ && has_drawn_) out_ << "\x1b[?25h" << std::flush;
+}
+
+TableSize LiveTable::size() const {
+  if (!in_place_) return {.rows = 12, .columns = 100};
+  TableSize size = terminal_size();
+  --size.rows;  // the cursor stands on the last one
+  return size;
+}
+
+void LiveTable::draw(const TableStatus& status, const protocol::ListStore& lists,
+                     const sim::NameTable& names) {
+  due_ = std::chrono::steady_clock::now() + refresh_;
+  const std::string table = render_table(status, lists, size(), names);
+  if (!in_place_) {
+    out_ << table << std::endl;
+    return;
+  }
+  // Cursor off and home; each line clears what was to its right, the last what was below.
+  std::string frame = has_drawn_ ? "\x1b[H" : "\x1b[?25l\x1b[2J\x1b[H";
+  for (const char c : table) {
+    if (c == '\n') frame += "\x1b[K";
+    frame += c;
+  }
+  out_ << frame << "\x1b[J" << std::flush;
+  has_drawn_ = true;
+}
+
+}  // namespace starling::apps

@@ -1,0 +1,245 @@
+// CSV by way of sim::ResultCsv, as a replay's, and NDJSON: see tick_writers.hpp.
+// Called by apps/subscribe/subscribe.cpp.
+#include "apps/subscribe/tick_writers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "sim/replay/result_csv.hpp"
+
+namespace starling::apps {
+namespace {
+
+class CsvWriter final : public TickWriter {
+ public:
+  explicit CsvWriter(const sim::NameTable& names) : names_(names) {}
+
+  void write(const ShownTick& tick) override {
+    if (!tick.header.with.distance)
+      throw std::runtime_error(
+          "this stream carries no distances, which CSV needs; use --format ndjson");
+    lists_.clear();
+    find_gone(tick);
+    find_updated(tick);
+    if (lists_.empty() && !csv_) return;
+    const bool subjects =
+        std::ranges::any_of(lists_, [](const auto& entry) { return entry.first.has_subject; });
+    if (!csv_) open({tick.header.space == Space::vector, tick.has_votes, subjects, true});
+    if (tick.has_votes && !columns_.votes)
+      throw std::runtime_error(
+          "a query of this stream votes now, and the CSV's first line has no column for it; start "
+          "again");
+    if (subjects && !columns_.subjects)
+      throw std::runtime_error(
+          "a query of this stream keeps every object's list now, and the CSV's first line has no "
+          "column for their subjects; start again");
+    csv_->write_tick(tick.header.tick, tick.header.tau_us, lists_);
+    csv_->flush();
+  }
+
+  void end() override {
+    if (csv_) return;
+    open({});
+    csv_->flush();
+  }
+
+ private:
+  using Keys = std::unordered_set<protocol::ListKey, protocol::ListKeyHash>;
+
+  void open(const sim::ResultCsvColumns& columns) {
+    columns_ = columns;
+    csv_.emplace("-", names_, names_, columns);
+  }
+
+  /// Leaves them empty in lists_.
+  void find_gone(const ShownTick& tick) {
+    std::unordered_set<QueryId> queries;  // with all their lists
+    for (const ShownList& shown : tick.lists) {
+      if (shown.event != ListEvent::removed) continue;
+      if (!shown.key.has_subject)
+        queries.insert(shown.key.query);
+      else if (with_rows_.erase(shown.key) > 0)
+        lists_[shown.key] = {};
+    }
+    if (queries.empty() && !tick.is_whole) return;
+    std::erase_if(with_rows_, [&](const protocol::ListKey& key) {
+      if (!tick.is_whole && !queries.contains(key.query)) return false;
+      lists_[key] = {};
+      return true;
+    });
+  }
+
+  void find_updated(const ShownTick& tick) {
+    for (const ShownList& shown : tick.lists) {
+      if (shown.list == nullptr) continue;
+      if (!shown.list->neighbors.empty()) {
+        lists_[shown.key] = *shown.list;
+        with_rows_.insert(shown.key);
+      } else if (with_rows_.erase(shown.key) > 0) {
+        lists_[shown.key] = {};
+      }
+    }
+  }
+
+  const sim::NameTable& names_;
+  sim::ResultCsvColumns columns_;
+  std::optional<sim::ResultCsv> csv_;
+  protocol::ListStore lists_;  ///< of the tick that is written
+  Keys with_rows_;             ///< whose last rows name neighbours
+};
+
+class NdjsonWriter final : public TickWriter {
+ public:
+  NdjsonWriter(std::ostream& out, const sim::NameTable& names) : out_(out), names_(names) {}
+
+  void write(const ShownTick& tick) override {
+    line_.clear();
+    if (tick.is_whole) {
+      begin(tick.header, "whole");
+      append(",\"lists\":");
+      append_number(tick.lists.size());
+      append("}\n");
+    }
+    for (const ShownList& shown : tick.lists) append_list(tick, shown);
+    out_ << line_ << std::flush;
+    if (!out_) throw std::runtime_error("the standard output cannot be written to");
+  }
+
+ private:
+  void append(std::string_view text) { line_ += text; }
+
+  template <class Number>
+  void append_number(Number number) {
+    std::array<char, 32> text;
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+    line_.append(text.data(), end);
+  }
+
+  void append_id(std::string_view field, std::string_view name_field, std::uint64_t id) {
+    append("\"");
+    append(field);
+    append("\":\"");
+    append_number(id);
+    append("\"");
+    const auto name = names_.texts().find(id);
+    if (name == names_.texts().end()) return;
+    append(",\"");
+    append(name_field);
+    append("\":\"");
+    append_escaped(name->second);
+    append("\"");
+  }
+
+  // Names are UTF-8, which JSON takes as it is, but for these.
+  void append_escaped(std::string_view text) {
+    constexpr std::string_view hex = "0123456789abcdef";
+    for (const char each : text) {
+      const auto octet = static_cast<unsigned char>(each);
+      if (each == '"' || each == '\\') {
+        line_ += '\\';
+        line_ += each;
+      } else if (octet < 0x20) {
+        append("\\u00");
+        line_ += hex[octet >> 4];
+        line_ += hex[octet & 15];
+      } else {
+        line_ += each;
+      }
+    }
+  }
+
+  void begin(const protocol::TickHeader& header, std::string_view event) {
+    append("{\"tick\":");
+    append_number(to_number(header.tick));
+    append(",\"time_us\":");
+    append_number(header.tau_us);
+    append(",\"event\":\"");
+    append(event);
+    append("\"");
+  }
+
+  void append_list(const ShownTick& tick, const ShownList& shown) {
+    begin(tick.header, shown.event == ListEvent::removed ? "removed" : "updated");
+    append(",");
+    append_id("query", "query_name", to_number(shown.key.query));
+    if (shown.key.has_subject) {
+      append(",");
+      append_id("subject", "subject_name", to_number(shown.key.subject));
+    }
+    if (shown.list != nullptr && tick.has_votes) append_vote(shown.list->vote);
+    if (shown.list != nullptr) append_neighbors(tick.header.with, *shown.list);
+    append("}\n");
+  }
+
+  void append_vote(Label vote) {
+    append(",\"vote\":");
+    if (vote == no_label) return append("null");
+    append("\"");
+    append_number(vote);
+    append("\"");
+  }
+
+  void append_neighbors(const ReportWith& with, const protocol::HeldList& list) {
+    append(",\"neighbors\":[");
+    for (std::size_t i = 0; i < list.neighbors.size(); ++i) {
+      append(i == 0 ? "{" : ",{");
+      append_id("object", "name", to_number(list.neighbors[i].object));
+      if (with.distance) {
+        append(",\"distance_m\":");
+        append_number(list.neighbors[i].distance_m);
+      }
+      if (!list.states.empty()) append_state(with, list.states[i]);
+      append("}");
+    }
+    append("]");
+  }
+
+  void append_state(const ReportWith& with, const protocol::HeldState& state) {
+    if (with.position) {
+      append(",\"position\":[");
+      for (std::size_t axis = 0; axis < state.position.size(); ++axis) {
+        if (axis > 0) append(",");
+        append_number(state.position[axis]);
+      }
+      append("]");
+    }
+    if (with.tags) {
+      append(",\"tags\":");
+      append_number(state.tags);
+    }
+  }
+
+  std::ostream& out_;
+  const sim::NameTable& names_;
+  std::string line_;
+};
+
+}  // namespace
+
+std::vector<std::uint64_t> ids_in(const std::vector<ShownList>& lists) {
+  std::vector<std::uint64_t> ids;
+  for (const ShownList& shown : lists) {
+    ids.push_back(to_number(shown.key.query));
+    if (shown.key.has_subject) ids.push_back(to_number(shown.key.subject));
+    if (shown.list == nullptr) continue;
+    for (const protocol::HeldNeighbor& neighbor : shown.list->neighbors)
+      ids.push_back(to_number(neighbor.object));
+  }
+  return ids;
+}
+
+std::unique_ptr<TickWriter> make_csv_writer(const sim::NameTable& names) {
+  return std::make_unique<CsvWriter>(names);
+}
+
+std::unique_ptr<TickWriter> make_ndjson_writer(std::ostream& out, const sim::NameTable& names) {
+  return std::make_unique<NdjsonWriter>(out, names);
+}
+
+}  // namespace starling::apps

@@ -1,0 +1,50 @@
+// A subscriber on a thread and connections of its own, and when it held which tick: for the
+// workloads that advance ticks on request. Used by server_ticks.cpp and server_vectors.cpp.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include <zmq.hpp>
+
+#include "bench/clock.hpp"
+#include "bench/server/server_child.hpp"
+#include "knn/words/types.hpp"
+#include "protocol/client/subscriber.hpp"
+
+namespace starling::bench {
+
+class Listener {
+ public:
+  /// Called on the listener's thread with all lists as of each tick, after its time was taken.
+  using Handler = std::function<void(const protocol::ListStore&)>;
+
+  Listener(const ServerChild& server, std::string stream, Handler handler = {});
+  ~Listener();
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  /// When the subscriber held this tick. Throws std::runtime_error if it never came.
+  Clock::time_point wait_for(Tick tick);
+
+ private:
+  void note(const protocol::TickHeader& header);
+
+  Handler handler_;
+  zmq::context_t context_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Clock::time_point held_at_;
+  std::uint64_t newest_ = 0;
+  std::atomic<std::uint64_t> lost_{0};
+  std::atomic<bool> stopping_{false};
+  protocol::Subscriber subscriber_;
+  std::thread thread_;
+};
+
+}  // namespace starling::bench

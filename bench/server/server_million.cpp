@@ -1,0 +1,349 @@
+// million: a million objects that all move and a hundred thousand standing queries, ticks by the
+// clock. Producers send every object's position once a tick, evenly spread over its period; one
+// subscriber reads all lists.
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "bench/server/server_load.hpp"
+#include "bench/server/server_workloads.hpp"
+#include "knn/base/clocks.hpp"
+#include "knn/base/percentile.hpp"
+#include "protocol/wire/zmq_frames.hpp"
+
+namespace starling::bench {
+namespace {
+
+constexpr const char* stream = "bench";
+constexpr std::uint32_t objects = 1'000'000;
+constexpr std::uint32_t queries = 100'000;
+constexpr std::size_t producers = 8;
+constexpr std::size_t rows_per_batch = 5000;
+constexpr std::size_t steps = 4;
+constexpr double rate_hz_default = 10;
+constexpr double duration_s_default = 60;
+constexpr double warm_up_share = 0.1;
+constexpr double rows_share_min = 0.99;  ///< of those asked for, where a rate holds
+constexpr std::chrono::seconds first_tick_patience{60};
+constexpr std::chrono::seconds last_tick_patience{10};
+
+/// A batch on the wall clock, which ticks carry too.
+struct Batch {
+  std::int64_t sent_us = 0;
+  std::int64_t answered_us = 0;
+  std::size_t rows = 0;
+};
+
+/// Some of the objects on a connection and a thread of their own, batch after batch, each answered
+/// before the next.
+class Producer {
+ public:
+  Producer(const ServerChild& server, const Feed& feed, std::size_t number, double rate_hz)
+      : client_(server),
+        feed_(feed),
+        begin_(feed.objects().count() * number / producers),
+        end_(feed.objects().count() * (number + 1) / producers),
+        thread_([this, rate_hz] {
+          try {
+            produce(rate_hz);
+          } catch (...) {
+            error_ = std::current_exception();
+          }
+        }) {}
+  ~Producer() { stop(); }
+  Producer(const Producer&) = delete;
+  Producer& operator=(const Producer&) = delete;
+
+  void stop() {
+    stopping_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  /// After stop. Throws what went wrong, if anything.
+  const std::vector<Batch>& batches() const {
+    if (error_) std::rethrow_exception(error_);
+    return batches_;
+  }
+
+ private:
+  void produce(double rate_hz) {
+    const std::size_t batches = (end_ - begin_ + rows_per_batch - 1) / rows_per_batch;
+    if (batches == 0) return;
+    Pace pace(rate_hz * static_cast<double>(batches));
+    for (std::uint64_t step = 0;; ++step)
+      for (std::size_t begin = begin_; begin < end_; begin += rows_per_batch) {
+        pace.wait();
+        if (stopping_) return;
+        send(feed_.step(there_and_back(step, steps)), begin,
+             std::min(begin + rows_per_batch, end_));
+      }
+  }
+
+  void send(const Rows& rows, std::size_t begin, std::size_t end) {
+    Batch batch{.sent_us = wall_now_us(), .rows = end - begin};
+    client_.post(rows, begin, end, batch.sent_us);
+    client_.flush();
+    batch.answered_us = wall_now_us();
+    batches_.push_back(batch);
+  }
+
+  LoadClient client_;
+  const Feed& feed_;
+  std::size_t begin_;
+  std::size_t end_;
+  std::vector<Batch> batches_;
+  std::exception_ptr error_;
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+/// A tick as the subscriber had it.
+struct HeldTick {
+  std::uint64_t sequence = 0;
+  std::int64_t tau_us = 0;
+  std::int64_t held_us = 0;  ///< all its lists read, on the wall clock
+  std::size_t lists = 0;
+  std::size_t bytes = 0;
+};
+
+/// Reads every list of every tick, on a thread of its own.
+class ListReader {
+ public:
+  explicit ListReader(const ServerChild& server) : socket_(context_, zmq::socket_type::sub) {
+    socket_.set(zmq::sockopt::linger, 0);
+    socket_.set(zmq::sockopt::subscribe, protocol::topic_of(stream));
+    socket_.connect(server.results());
+    thread_ = std::thread([this] {
+      while (!stopping_)
+        if (protocol::wait_until_readable(socket_, Clock::now() + std::chrono::milliseconds(50)))
+          while (const auto tick = receive_tick_now(socket_)) note(*tick);
+    });
+  }
+  ~ListReader() { stop(); }
+  ListReader(const ListReader&) = delete;
+  ListReader& operator=(const ListReader&) = delete;
+
+  bool has_tick() const { return newest_us_ != none; }
+  /// Whether it holds a tick of that time or later.
+  bool has_tick_of(std::int64_t tau_us) const { return newest_us_ >= tau_us; }
+  void stop() {
+    stopping_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  // After stop:
+  const std::vector<HeldTick>& ticks() const { return ticks_; }
+  std::uint64_t malformed() const { return malformed_; }
+
+ private:
+  void note(const protocol::ReceivedTick& received) {
+    if (received.tick.problem) {
+      ++malformed_;
+      return;
+    }
+    const protocol::TickHeader& header = received.tick.header;
+    for (const protocol::ListChunk& chunk : received.tick.chunks)
+      for (const std::uint64_t id : chunk.object_ids) ids_sum_ += id;  // every list is read
+    ticks_.push_back({.sequence = header.sequence,
+                      .tau_us = header.tau_us,
+                      .held_us = wall_now_us(),
+                      .lists = header.list_count,
+                      .bytes = received.bytes});
+    newest_us_ = header.tau_us;
+  }
+
+  zmq::context_t context_;
+  zmq::socket_t socket_;
+  std::vector<HeldTick> ticks_;
+  std::uint64_t ids_sum_ = 0;
+  std::uint64_t malformed_ = 0;
+  static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
+  std::atomic<std::int64_t> newest_us_{none};
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+/// What the server counted between two looks at it.
+class Counted {
+ public:
+  explicit Counted(LoadClient& client) : client_(client), before_(read()) {}
+
+  void look_again() { after_ = read(); }
+
+  double increase(const std::string& name) const { return after_.at(name) - before_.at(name); }
+  /// Mean of a tick's stage.
+  double stage_ms(const std::string& stage) const {
+    const std::string label = "{stage=\"" + stage + "\"}";
+    const double count = increase("starling_tick_stage_seconds_count" + label);
+    return count > 0 ? increase("starling_tick_stage_seconds_sum" + label) / count * 1e3 : 0;
+  }
+
+ private:
+  using Values = std::map<std::string, double>;
+
+  Values read() {
+    const auto stats = client_.client().get_stats().value();
+    return {stats.begin(), stats.end()};
+  }
+
+  LoadClient& client_;
+  Values before_;
+  Values after_;
+};
+
+struct Window {
+  std::int64_t begin_us = 0;
+  std::int64_t end_us = 0;
+  bool holds(std::int64_t time_us) const { return begin_us <= time_us && time_us < end_us; }
+  double seconds() const { return static_cast<double>(end_us - begin_us) / 1e6; }
+};
+
+double ms(std::int64_t us) {
+  return static_cast<double>(us) / 1e3;
+}
+
+double mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+/// What came of a window's ticks and batches at the clients.
+struct Outcome {
+  std::vector<double> update_ms;    ///< by batch, see latency_* in --help
+  std::vector<double> tick_ms;      ///< from tau to all lists read
+  std::vector<double> interval_ms;  ///< between the taus of two ticks
+  double lost = 0;
+  double lists = 0;
+  double bytes = 0;
+  double rows = 0;
+};
+
+void add_ticks(const ListReader& reader, const Window& window, Outcome& outcome) {
+  const HeldTick* last = nullptr;
+  for (const HeldTick& tick : reader.ticks()) {
+    if (!window.holds(tick.tau_us)) continue;
+    outcome.tick_ms.push_back(ms(tick.held_us - tick.tau_us));
+    outcome.lists += static_cast<double>(tick.lists);
+    outcome.bytes += static_cast<double>(tick.bytes);
+    if (last != nullptr) {
+      outcome.interval_ms.push_back(ms(tick.tau_us - last->tau_us));
+      outcome.lost += static_cast<double>(tick.sequence - last->sequence - 1);
+    }
+    last = &tick;
+  }
+  outcome.lost += static_cast<double>(reader.malformed());
+}
+
+void add_batches(const std::vector<Batch>& batches, const ListReader& reader, const Window& window,
+                 Outcome& outcome) {
+  const std::vector<HeldTick>& ticks = reader.ticks();
+  for (const Batch& batch : batches) {
+    if (window.holds(batch.answered_us)) outcome.rows += static_cast<double>(batch.rows);
+    const auto first_with_it =
+        std::ranges::lower_bound(ticks, batch.answered_us, {}, &HeldTick::tau_us);
+    if (window.holds(batch.sent_us) && first_with_it != ticks.end())
+      outcome.update_ms.push_back(ms(first_with_it->held_us - batch.sent_us));
+  }
+}
+
+std::vector<Figure> figures_of(const Outcome& outcome, const Counted& counted, double rate_hz,
+                               const Window& window) {
+  const double ticks = std::max(1.0, counted.increase("starling_ticks_total"));
+  const auto per_tick_ms = [&](const char* name) { return counted.increase(name) / ticks * 1e3; };
+  const double total_ms = counted.stage_ms("total");
+  const double publish_ms = counted.stage_ms("publish");
+  return {{"rate_hz", rate_hz},
+          {"ticks_per_s", counted.increase("starling_ticks_total") / window.seconds()},
+          {"overruns", counted.increase("starling_tick_overruns_total")},
+          {"lost", outcome.lost},
+          {"updates_per_s", outcome.rows / window.seconds()},
+          {"latency_p50_ms", percentile(outcome.update_ms, 0.5)},
+          {"latency_p99_ms", percentile(outcome.update_ms, 0.99)},
+          {"tick_p50_ms", percentile(outcome.tick_ms, 0.5)},
+          {"tick_p99_ms", percentile(outcome.tick_ms, 0.99)},
+          {"interval_p99_ms", percentile(outcome.interval_ms, 0.99)},
+          {"decode_ms", per_tick_ms("starling_decode_seconds_total")},
+          {"apply_ms", per_tick_ms("starling_apply_seconds_total")},
+          {"copy_in_ms", counted.stage_ms("copy_in")},
+          {"build_ms", counted.stage_ms("build")},
+          {"search_ms", counted.stage_ms("search")},
+          {"diff_ms", counted.stage_ms("diff")},
+          {"copy_out_ms", counted.stage_ms("copy_out")},
+          {"report_ms", counted.stage_ms("report")},
+          {"total_ms", total_ms},
+          {"encode_ms", counted.stage_ms("encode")},
+          {"publish_ms", publish_ms},
+          {"transport_ms", mean(outcome.tick_ms) - total_ms - publish_ms},
+          {"lists_per_tick", outcome.lists / ticks},
+          {"mb_per_tick", outcome.bytes / ticks / 1e6}};
+}
+
+/// False if the server did not keep up.
+bool run_at(double rate_hz, const Feed& feed, const ServerBenchOptions& options,
+            const FiguresHandler& handler) {
+  const auto period_us = static_cast<std::int64_t>(std::round(1e6 / rate_hz));
+  const ServerChild server(options.program,
+                           with_flags({"--tick", std::to_string(period_us) + "us"}, options));
+  LoadClient client(server);
+  client.put_stream(stream, feed.queries());
+  client.post(feed.objects(), 1);
+  client.flush();
+  ListReader reader(server);
+  std::vector<std::unique_ptr<Producer>> all;
+  for (std::size_t i = 0; i < producers; ++i)
+    all.push_back(std::make_unique<Producer>(server, feed, i, rate_hz));
+
+  const double duration_s = options.duration_s > 0 ? options.duration_s : duration_s_default;
+  const auto sleep_s = [](double seconds) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  };
+  for (const auto start = Clock::now(); !reader.has_tick(); sleep_s(1e-3))
+    if (Clock::now() - start > first_tick_patience)
+      throw std::runtime_error("the subscriber has had no tick within 60 s");
+  sleep_s(warm_up_share * duration_s);
+  const Meter meter(server);
+  Counted counted(client);
+  Window window{.begin_us = wall_now_us()};
+  sleep_s(duration_s);
+  window.end_us = wall_now_us();
+  counted.look_again();
+  ServerFigures row = meter.row("million", {});
+  for (const auto& producer : all) producer->stop();
+  bool has_all = false;  // the ticks that hold the last updates
+  for (const auto start = Clock::now(); !has_all && Clock::now() - start < last_tick_patience;
+       sleep_s(1e-3))
+    has_all = reader.has_tick_of(window.end_us);
+  reader.stop();
+
+  Outcome outcome;
+  add_ticks(reader, window, outcome);
+  for (const auto& producer : all) add_batches(producer->batches(), reader, window, outcome);
+  row.figures = figures_of(outcome, counted, rate_hz, window);
+  handler(row);
+  const double rows_asked =
+      rate_hz * window.seconds() * static_cast<double>(feed.objects().count());
+  return has_all && counted.increase("starling_tick_overruns_total") == 0 && outcome.lost == 0 &&
+         outcome.rows >= rows_share_min * rows_asked;
+}
+
+}  // namespace
+
+void run_million(const ServerBenchOptions& options, const FiguresHandler& handler) {
+  WorkloadOptions load = *find_workload("1M-1M");
+  load.objects = scaled(objects, options.scale);
+  load.queries = scaled(queries, options.scale);
+  const Feed feed(load, steps);
+  std::vector<double> rates_hz = options.rates_hz;
+  if (rates_hz.empty()) rates_hz = {rate_hz_default};
+  for (const double rate_hz : rates_hz)
+    if (!run_at(rate_hz, feed, options, handler)) return;
+}
+
+}  // namespace starling::bench

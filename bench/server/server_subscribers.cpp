@@ -1,0 +1,211 @@
+// subscribers: many of them on many streams, ticks by the clock. Each has a socket of its own; few
+// threads of this process read them all.
+#include <atomic>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "bench/server/server_load.hpp"
+#include "bench/server/server_workloads.hpp"
+#include "knn/base/clocks.hpp"
+#include "knn/base/percentile.hpp"
+#include "stream/sockets/file_limit.hpp"
+
+namespace starling::bench {
+namespace {
+
+constexpr std::uint32_t subscribers_default = 1000;
+constexpr std::uint32_t streams_default = 100;
+constexpr double duration_s_default = 10;
+constexpr double updates_per_s = 100'000;
+constexpr std::size_t steps = 40;
+constexpr unsigned reader_threads = 2;
+constexpr int sockets_besides = 64;
+constexpr double warm_up_s_max = 20;
+
+/// Of one tick: how many messages have come, and when the last did.
+struct Arrivals {
+  std::uint64_t count = 0;
+  std::int64_t tau_us = 0;
+  std::int64_t last_us = 0;  ///< wall clock
+};
+using ArrivalsByTick = std::map<std::uint64_t, Arrivals>;
+
+/// Sockets of some subscribers, read on one thread. ZeroMQ's descriptor stays readable until the
+/// socket's commands are processed, which draining it does.
+class Reader {
+ public:
+  Reader(zmq::context_t& context, const std::string& results,
+         const std::vector<std::string>& streams)
+      : poll_fd_(epoll_create1(0)) {
+    sockets_.reserve(streams.size());
+    for (const std::string& stream : streams) {
+      zmq::socket_t& socket = sockets_.emplace_back(context, zmq::socket_type::sub);
+      socket.set(zmq::sockopt::linger, 0);
+      socket.set(zmq::sockopt::subscribe, protocol::topic_of(stream));
+      socket.connect(results);
+      epoll_event event{.events = EPOLLIN, .data = {.ptr = &socket}};
+      if (epoll_ctl(poll_fd_, EPOLL_CTL_ADD, socket.get(zmq::sockopt::fd), &event) != 0)
+        throw std::system_error(errno, std::generic_category(), "cannot wait for a subscriber");
+    }
+    thread_ = std::thread([this] { read_until_stopped(); });
+  }
+  ~Reader() {
+    stop();
+    close(poll_fd_);
+  }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  void stop() {
+    stopping_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+
+  /// The newest tick of which every socket has had its message; 0: none.
+  std::uint64_t newest_complete() const { return newest_complete_; }
+  std::uint64_t malformed() const { return malformed_; }
+  /// After stop.
+  const ArrivalsByTick& arrivals() const { return arrivals_; }
+
+ private:
+  void read_until_stopped() {
+    constexpr int events_max = 256;
+    constexpr int timeout_ms = 50;
+    epoll_event events[events_max];
+    while (!stopping_) {
+      const int count = epoll_wait(poll_fd_, events, events_max, timeout_ms);
+      for (int i = 0; i < count; ++i) drain(*static_cast<zmq::socket_t*>(events[i].data.ptr));
+    }
+  }
+
+  void drain(zmq::socket_t& socket) {
+    while (const auto received = receive_tick_now(socket)) note(received->tick);
+  }
+
+  void note(const protocol::DecodedTick& tick) {
+    if (tick.problem) {
+      ++malformed_;
+      return;
+    }
+    Arrivals& arrivals = arrivals_[to_number(tick.header.tick)];
+    arrivals.tau_us = tick.header.tau_us;
+    arrivals.last_us = wall_now_us();
+    if (++arrivals.count == sockets_.size()) newest_complete_ = to_number(tick.header.tick);
+  }
+
+  int poll_fd_;
+  std::vector<zmq::socket_t> sockets_;
+  ArrivalsByTick arrivals_;
+  std::atomic<std::uint64_t> newest_complete_{0};
+  std::atomic<std::uint64_t> malformed_{0};
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+using Readers = std::vector<std::unique_ptr<Reader>>;
+
+Readers subscribe(zmq::context_t& context, const std::string& results, std::uint32_t subscribers,
+                  const std::vector<std::string>& streams) {
+  std::vector<std::vector<std::string>> wanted(std::min(reader_threads, subscribers));
+  for (std::uint32_t i = 0; i < subscribers; ++i)
+    wanted[i % wanted.size()].push_back(streams[i % streams.size()]);
+  Readers readers;
+  for (const auto& each : wanted)
+    readers.push_back(std::make_unique<Reader>(context, results, each));
+  return readers;
+}
+
+std::uint64_t newest_complete(const Readers& readers) {
+  std::uint64_t newest = readers[0]->newest_complete();
+  for (const auto& reader : readers) newest = std::min(newest, reader->newest_complete());
+  return newest;
+}
+
+struct Outcome {
+  std::vector<double> latencies_ms;  ///< by tick: from tau to the last subscriber
+  std::uint64_t lost = 0;            ///< messages that did not come
+};
+
+/// Of the ticks (first, last]. The last is known to be complete, so what is missing before it is
+/// lost.
+Outcome outcome_of(const Readers& readers, std::uint64_t first, std::uint64_t last,
+                   std::uint32_t subscribers) {
+  ArrivalsByTick all;
+  for (const auto& reader : readers)
+    for (const auto& [tick, arrivals] : reader->arrivals()) {
+      Arrivals& sum = all[tick];
+      sum.count += arrivals.count;
+      sum.tau_us = arrivals.tau_us;
+      sum.last_us = std::max(sum.last_us, arrivals.last_us);
+    }
+  Outcome outcome;
+  for (std::uint64_t tick = first + 1; tick <= last; ++tick) {
+    const Arrivals& arrivals = all[tick];
+    outcome.lost += subscribers - arrivals.count;
+    if (arrivals.count > 0)
+      outcome.latencies_ms.push_back(static_cast<double>(arrivals.last_us - arrivals.tau_us) / 1e3);
+  }
+  return outcome;
+}
+
+}  // namespace
+
+void run_subscribers(const ServerBenchOptions& options, const FiguresHandler& handler) {
+  const std::uint32_t subscribers = scaled(subscribers_default, options.scale);
+  std::vector<std::string> streams;
+  for (std::uint32_t i = 0; i < std::min(scaled(streams_default, options.scale), subscribers); ++i)
+    streams.push_back("stream" + std::to_string(i));
+  const Feed feed(scaled("W3", options.scale), steps);
+  stream::raise_file_limit();
+  const ServerChild server(options.program, with_flags({"--tick", "100ms"}, options));
+
+  LoadClient client(server);
+  const std::vector<protocol::QuerySpec> queries = feed.queries();
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    const std::size_t begin = queries.size() * i / streams.size();
+    const std::size_t end = queries.size() * (i + 1) / streams.size();
+    client.put_stream(streams[i], std::span(queries).subspan(begin, end - begin));
+  }
+  client.post(feed.objects(), 1);
+  client.flush();
+
+  zmq::context_t context;
+  context.set(zmq::ctxopt::max_sockets, static_cast<int>(subscribers) + sockets_besides);
+  Readers readers = subscribe(context, server.results(), subscribers, streams);
+  EndlessFeed load(client, feed);
+  const auto start = Clock::now();
+  load.run_at(updates_per_s * options.scale, [&](std::uint64_t) {
+    return newest_complete(readers) > 0 || seconds_since(start) > warm_up_s_max;
+  });
+  const std::uint64_t first = newest_complete(readers);
+  if (first == 0) throw std::runtime_error("not every subscriber has had a tick within 20 s");
+
+  const double duration_s = options.duration_s > 0 ? options.duration_s : duration_s_default;
+  const Meter meter(server);
+  load.run_at(updates_per_s * options.scale,
+              [&](std::uint64_t) { return meter.seconds() > duration_s; });
+  const std::uint64_t last = newest_complete(readers);
+  std::uint64_t malformed = 0;
+  for (const auto& reader : readers) {
+    reader->stop();
+    malformed += reader->malformed();
+  }
+  const Outcome outcome = outcome_of(readers, first, last, subscribers);
+  handler(meter.row("subscribers", {{"latency_median_ms", median(outcome.latencies_ms)},
+                                    {"latency_p99_ms", percentile(outcome.latencies_ms, 0.99)},
+                                    {"lost", static_cast<double>(outcome.lost + malformed)},
+                                    {"ticks", static_cast<double>(last - first)},
+                                    {"subscribers", static_cast<double>(subscribers)},
+                                    {"streams", static_cast<double>(streams.size())}}));
+}
+
+}  // namespace starling::bench

@@ -1,0 +1,70 @@
+// tick, standing: from the first update sent until the subscriber holds every list that the tick
+// reports. Ticks are advanced on request.
+#include <utility>
+#include <vector>
+
+#include "bench/server/server_listener.hpp"
+#include "bench/server/server_load.hpp"
+#include "bench/server/server_workloads.hpp"
+#include "bench/server/timed_ticks.hpp"
+#include "knn/base/percentile.hpp"
+
+namespace starling::bench {
+namespace {
+
+constexpr const char* stream = "bench";
+constexpr std::int64_t tick_us = 1'000'000;
+
+struct TickWorkload {
+  WorkloadOptions load;
+  std::size_t warm_up = 0;
+  std::size_t ticks = 0;
+};
+
+void run(std::string name, const TickWorkload& workload, const ServerBenchOptions& options,
+         const FiguresHandler& handler) {
+  const Feed feed(workload.load, workload.warm_up + workload.ticks);
+  const ServerChild server(options.program, with_flags({"--tick", "manual"}, options));
+  LoadClient client(server);
+  client.put_stream(stream, feed.queries());
+  client.client().advance_tick(0).value();
+  Listener listener(server, stream);
+
+  TimedTicks timed(client, listener, tick_us);
+  const auto tick_ms = [&](const Rows& rows) {
+    return timed.run([&](std::int64_t tau_us) { client.post(rows, tau_us); });
+  };
+
+  const double first_ms = tick_ms(feed.objects());
+  for (std::size_t i = 0; i < workload.warm_up; ++i) tick_ms(feed.step(i));
+  timed.forget_warm_up();
+  const Meter meter(server);
+  std::vector<double> latencies_ms;
+  for (std::size_t i = 0; i < workload.ticks; ++i)
+    latencies_ms.push_back(tick_ms(feed.step(workload.warm_up + i)));
+  handler(meter.row(std::move(name), {{"latency_median_ms", median(latencies_ms)},
+                                      {"latency_p99_ms", percentile(latencies_ms, 0.99)},
+                                      {"engine_median_ms", median(timed.engine_ms())},
+                                      {"first_ms", first_ms},
+                                      {"lists_per_tick", timed.lists_per_tick()},
+                                      {"ticks", static_cast<double>(workload.ticks)}}));
+}
+
+}  // namespace
+
+void run_tick(const ServerBenchOptions& options, const FiguresHandler& handler) {
+  run("tick",
+      {.load = scaled("W3", options.scale), .warm_up = 5, .ticks = scaled(200, options.scale)},
+      options, handler);
+}
+
+void run_standing(const ServerBenchOptions& options, const FiguresHandler& handler) {
+  WorkloadOptions load = *find_workload("W3");
+  load.objects = scaled(30'000, options.scale);
+  load.queries = scaled(50'000, options.scale);
+  load.moving_share = 1;
+  run("standing", {.load = load, .warm_up = 2, .ticks = scaled(20, options.scale)}, options,
+      handler);
+}
+
+}  // namespace starling::bench

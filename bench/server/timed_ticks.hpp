@@ -1,0 +1,52 @@
+// Ticks that are advanced on request, and how long each takes from the first update sent until the
+// subscriber holds every list that it reports. Used by server_ticks.cpp and server_vectors.cpp.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bench/clock.hpp"
+#include "bench/server/server_listener.hpp"
+#include "bench/server/server_load.hpp"
+
+namespace starling::bench {
+
+class TimedTicks {
+ public:
+  TimedTicks(LoadClient& client, Listener& listener, std::int64_t period_us)
+      : client_(client), listener_(listener), period_us_(period_us) {}
+
+  /// Milliseconds. `post(tau_us)` sends what is to be in the tick.
+  template <class Post>
+  double run(const Post& post) {
+    tau_us_ += period_us_;
+    const auto start = Clock::now();
+    post(tau_us_);
+    const protocol::TickDone done = client_.client().advance_tick(tau_us_).value();
+    const auto held_at = listener_.wait_for(done.tick);
+    client_.flush();
+    engine_ms_.push_back(done.build_ms + done.search_ms + done.diff_ms);
+    lists_ += static_cast<double>(done.list_count);
+    return ms_between(start, held_at);
+  }
+
+  /// The clock goes on, the figures begin anew.
+  void forget_warm_up() {
+    engine_ms_.clear();
+    lists_ = 0;
+  }
+
+  /// By tick: the engine's index, search and comparison.
+  const std::vector<double>& engine_ms() const { return engine_ms_; }
+  double lists_per_tick() const { return lists_ / static_cast<double>(engine_ms_.size()); }
+
+ private:
+  LoadClient& client_;
+  Listener& listener_;
+  std::int64_t period_us_;
+  std::int64_t tau_us_ = 0;
+  std::vector<double> engine_ms_;
+  double lists_ = 0;
+};
+
+}  // namespace starling::bench

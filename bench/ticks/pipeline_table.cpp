@@ -1,0 +1,104 @@
+// Chooses the workloads and formats their figures: see pipeline_table.hpp.
+#include "bench/ticks/pipeline_table.hpp"
+
+#include <algorithm>
+#include <ostream>
+#include <stdexcept>
+#include <utility>
+
+#include "bench/format.hpp"
+
+namespace starling::bench {
+namespace {
+
+void write_head(const std::string& engine_name, std::ostream& out) {
+  out << format("engine %s; microseconds, medians\n", engine_name.c_str());
+  out << format("%-16s %6s %9s %9s %9s %9s %9s %9s %8s %8s %6s %6s %7s %7s %6s\n", "workload",
+                "ticks", "latency", "p99", "period", "copy in", "device", "copy out", "MB in",
+                "MB out", "GB/s", "GB/s", "per/max", "lat/sum", "hidden");
+}
+
+void write_row(const PipelineFigures& f, std::ostream& out) {
+  out << format(
+             "%-16s %6d %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f %8.2f %8.2f %6.1f %6.1f %7.2f %7.2f "
+             "%6.3f",
+             f.workload.c_str(), f.ticks, f.latency_p50_us, f.latency_p99_us, f.period_us,
+             f.copy_in_us, f.device_us, f.copy_out_us, f.bytes_in / 1e6, f.bytes_out / 1e6,
+             f.copy_in_gb_per_s(), f.copy_out_gb_per_s(), f.period_ratio(), f.latency_ratio(),
+             f.hidden_share())
+      << std::endl;
+}
+
+void write_json(const PipelineFigures& f, std::ostream& out) {
+  out << format(
+             "{\"workload\":\"%s\",\"ticks\":%d,\"latency_p50_us\":%.2f,\"latency_p99_us\":%.2f,"
+             "\"period_us\":%.2f,\"copy_in_us\":%.2f,\"device_us\":%.2f,\"copy_out_us\":%.2f,"
+             "\"bytes_in\":%.0f,\"bytes_out\":%.0f,\"copy_in_gb_per_s\":%.3f,"
+             "\"copy_out_gb_per_s\":%.3f,\"period_ratio\":%.4f,\"latency_ratio\":%.4f,"
+             "\"hidden_share\":%.4f}",
+             f.workload.c_str(), f.ticks, f.latency_p50_us, f.latency_p99_us, f.period_us,
+             f.copy_in_us, f.device_us, f.copy_out_us, f.bytes_in, f.bytes_out,
+             f.copy_in_gb_per_s(), f.copy_out_gb_per_s(), f.period_ratio(), f.latency_ratio(),
+             f.hidden_share())
+      << std::flush;
+}
+
+std::vector<WorkloadOptions> choose(const std::vector<std::string>& names) {
+  if (names.empty()) return pipeline_workloads();
+  std::vector<WorkloadOptions> chosen;
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(pipeline_workloads(), name, &WorkloadOptions::name);
+    if (found == pipeline_workloads().end())
+      throw std::invalid_argument("there is no workload '" + name + "'");
+    chosen.push_back(*found);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+std::string pipeline_figures_help() {
+  return "The engine alone, without tables, lattice and server: from rows that lie ready in its\n"
+         "staging memory to reported lists in host memory. The thread that measures never sleeps\n"
+         "and takes a core of its own. Columns, in microseconds and medians over the ticks unless\n"
+         "they say otherwise:\n"
+         "  ticks     measured, of either kind: one at a time, and in bursts that follow each\n"
+         "            other as soon as the engine takes them\n"
+         "  latency   one tick at a time, from begin_tick to the call with its result\n"
+         "  p99       99th percentile of that\n"
+         "  period    from result to result in a burst, its first two left out; the median of the\n"
+         "            bursts. An engine that takes one tick at a time overlaps nothing\n"
+         "  copy in   rows to the GPU and applying them there, one tick at a time; as the next\n"
+         "            two by the engine's clock\n"
+         "  device    build, search and diff\n"
+         "  copy out  reports from the GPU\n"
+         "  MB in     rows of a tick, 32 bytes each\n"
+         "  MB out    reported lists, their neighbours and states\n"
+         "  GB/s      MB in by copy in; MB out by copy out; 0 where there is no copy\n"
+         "  per/max   period by the largest of copy in, device and copy out\n"
+         "  lat/sum   latency by the sum of the three\n"
+         "  hidden    share of the two shorter of the three that passes beside the longest:\n"
+         "            1 - (period - longest) / (sum - longest), from 0 to 1; 1 without copies";
+}
+
+void write_pipeline_table(const PipelineTableOptions& options, std::ostream& out) {
+  const std::vector<WorkloadOptions> chosen = choose(options.workloads);
+  if (options.json)
+    out << '[';
+  else
+    write_head(options.engine_name, out);
+  const char* separator = "\n";
+  for (const WorkloadOptions& workload : chosen) {
+    const PipelineFigures figures = run_pipeline_bench(
+        {.workload = workload, .make_engine = options.make_engine, .ticks = options.ticks});
+    if (options.json) {
+      out << std::exchange(separator, ",\n");
+      write_json(figures, out);
+    } else {
+      write_row(figures, out);
+    }
+  }
+  if (options.json) out << "\n]\n";
+}
+
+}  // namespace starling::bench

@@ -1,0 +1,27 @@
+// `starling bench pipeline`: runs its workloads and writes their figures as a table or as JSON.
+// Called by apps/bench.cpp.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "bench/ticks/pipeline_bench.hpp"
+
+namespace starling::bench {
+
+struct PipelineTableOptions {
+  std::vector<std::string> workloads;  ///< names; empty: all of pipeline_workloads()
+  EngineFactory make_engine;
+  std::string engine_name;  ///< for the heading only
+  bool json = false;
+  int ticks = 0;
+};
+
+/// What each column and JSON field says, for --help.
+std::string pipeline_figures_help();
+
+/// Throws std::invalid_argument naming an unknown workload.
+void write_pipeline_table(const PipelineTableOptions& options, std::ostream& out);
+
+}  // namespace starling::bench

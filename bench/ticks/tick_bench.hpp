@@ -1,0 +1,51 @@
+// Measures ticks of one workload on one engine, with a peer interleaved tick by tick if asked.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "bench/ticks/workload.hpp"
+#include "knn/engine/engine.hpp"
+
+namespace starling::bench {
+
+using EngineFactory = std::function<std::unique_ptr<Engine>(Space)>;
+
+struct TickBenchOptions {
+  WorkloadOptions workload;
+  EngineFactory make_engine;
+  bool with_nanoflann = false;  ///< planar2 workloads only
+  int ticks = 0;                ///< 0: the workload's own
+};
+
+/// With fewer ticks the 99th percentile is the slowest.
+inline constexpr int p99_ticks_min = 100;
+
+/// Medians over the measured ticks, but for p99_ms. Making the rows is in none of them.
+struct TickFigures {
+  std::string workload;
+  int ticks = 0;
+  double lattice_ms = 0;  ///< positions to the lattice
+  double stage_ms = 0;    ///< id to slot, event-time rules, staging rows
+  double stage_ns_per_update = 0;
+  double copy_in_ms = 0;  ///< this and copy_out_ms: see StageTimes
+  double build_ms = 0;
+  double search_ms = 0;
+  double diff_ms = 0;
+  double copy_out_ms = 0;
+  double total_ms = 0;          ///< lattice_ms + stage_ms + host clock until the report is there
+  double p99_ms = 0;            ///< of total_ms; below p99_ticks_min ticks the slowest one's
+  double bytes_per_object = 0;  ///< table, snapshot and one index
+  double bytes_per_object_all = 0;  ///< and the index that the next tick is built into
+  bool has_peer = false;
+  std::uint64_t lists_compared = 0;  ///< with the peer's, in all ticks
+  double peer_ms = 0;
+  double ratio = 0;  ///< median of (build + search + diff) / peer, tick by tick
+};
+
+/// Throws std::runtime_error if the peer's distances contradict ours.
+TickFigures run_tick_bench(const TickBenchOptions& options);
+
+}  // namespace starling::bench

@@ -1,0 +1,107 @@
+// Chooses the workloads and formats their figures: see bench.hpp. Called by apps/bench.cpp.
+#include "bench/ticks/tick_table.hpp"
+
+#include <ostream>
+#include <stdexcept>
+
+#include "bench/format.hpp"
+
+namespace starling::bench {
+namespace {
+
+void write_table_head(std::ostream& out) {
+  out << format("%-20s %7s %7s %10s %8s %8s %8s %8s %8s %8s %12s %9s %9s %8s %7s\n", "workload",
+                "lattice", "stage", "ns/update", "copy in", "build", "search", "diff", "copy out",
+                "total", "p99|max", "B/object", "+ spare", "peer", "ratio");
+}
+
+void write_row(const TickFigures& f, std::ostream& out) {
+  out << format("%-20s %7.2f %7.2f %10.1f %8.3f %8.3f %8.3f %8.3f %8.3f %8.2f %8.2f %s %9.1f %9.1f",
+                f.workload.c_str(), f.lattice_ms, f.stage_ms, f.stage_ns_per_update, f.copy_in_ms,
+                f.build_ms, f.search_ms, f.diff_ms, f.copy_out_ms, f.total_ms, f.p99_ms,
+                f.ticks < p99_ticks_min ? "max" : "p99", f.bytes_per_object,
+                f.bytes_per_object_all);
+  if (f.has_peer) out << format(" %8.2f %7.3f", f.peer_ms, f.ratio);
+  out << std::endl;
+}
+
+void write_json(const TickFigures& f, std::ostream& out) {
+  out << format(
+      "{\"workload\":\"%s\",\"ticks\":%d,\"lattice_ms\":%.4f,\"stage_ms\":%.4f,"
+      "\"stage_ns_per_update\":%.2f,\"copy_in_ms\":%.4f,\"build_ms\":%.4f,\"search_ms\":%.4f,"
+      "\"diff_ms\":%.4f,\"copy_out_ms\":%.4f,\"total_ms\":%.4f,\"p99_ms\":%.4f,\"bytes_per_"
+      "object\":%.2f,"
+      "\"bytes_per_object_all\":%.2f",
+      f.workload.c_str(), f.ticks, f.lattice_ms, f.stage_ms, f.stage_ns_per_update, f.copy_in_ms,
+      f.build_ms, f.search_ms, f.diff_ms, f.copy_out_ms, f.total_ms, f.p99_ms, f.bytes_per_object,
+      f.bytes_per_object_all);
+  if (f.has_peer)
+    out << format(",\"peer_ms\":%.4f,\"ratio\":%.5f,\"lists_compared\":%llu", f.peer_ms, f.ratio,
+                  static_cast<unsigned long long>(f.lists_compared));
+  out << "}";
+}
+
+}  // namespace
+
+std::string figures_help() {
+  return "Columns, in milliseconds and medians over the ticks unless they say otherwise:\n"
+         "  lattice    positions to the lattice\n"
+         "  stage      updates into the object table: id to slot, event time, staged row\n"
+         "  ns/update  stage, in nanoseconds an update\n"
+         "  copy in    staged rows to the GPU, and applying them there\n"
+         "  build      building the index; on the CPU applying the staged rows first\n"
+         "  search     all lists\n"
+         "  diff       comparing them with the last tick's and collecting what changed\n"
+         "  copy out   reports from the GPU\n"
+         "  total      lattice + stage + the tick until its report is there; making the rows is\n"
+         "             not in it\n"
+         "  p99|max    99th percentile of total; with fewer than 100 ticks the slowest, marked\n"
+         "             max (p99_ms in JSON either way)\n"
+         "  B/object   bytes of the table, the snapshot and the index, an object\n"
+         "  + spare    with the second index, into which the next tick is built\n"
+         "  peer       building the peer's index and asking it every query, on one thread\n"
+         "  ratio      median over the ticks of (build + search + diff) / peer\n"
+         "Up to 100 lists a tick are compared with the peer's; a difference ends the run.";
+}
+
+bool has_nanoflann() {
+#ifdef STARLING_NANOFLANN
+  return true;
+#else
+  return false;
+#endif
+}
+
+void run_bench(const BenchOptions& options, std::ostream& out) {
+  std::vector<WorkloadOptions> chosen;
+  for (const std::string& name : options.workloads) {
+    const WorkloadOptions* workload = find_workload(name);
+    if (workload == nullptr) throw std::invalid_argument("there is no workload '" + name + "'");
+    chosen.push_back(*workload);
+  }
+  if (chosen.empty()) chosen = workloads();
+
+  if (options.json)
+    out << "[";
+  else
+    out << format("engine %s; peer %s; milliseconds, medians\n", options.engine_name.c_str(),
+                  options.with_nanoflann ? "nanoflann, threads 1" : "none");
+  if (!options.json) write_table_head(out);
+  bool first = true;
+  for (const WorkloadOptions& workload : chosen) {
+    const TickFigures figures = run_tick_bench({.workload = workload,
+                                                .make_engine = options.make_engine,
+                                                .with_nanoflann = options.with_nanoflann,
+                                                .ticks = options.ticks});
+    if (options.json) {
+      out << (first ? "\n" : ",\n");
+      write_json(figures, out);
+    } else {
+      write_row(figures, out);
+    }
+    first = false;
+  }
+  if (options.json) out << "\n]\n";
+}
+
+}  // namespace starling::bench

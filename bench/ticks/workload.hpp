@@ -1,0 +1,88 @@
+// The canonical moving-object workloads W1 to W5 and the hard variants of W1, from a fixed seed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "knn/words/lattice.hpp"
+
+namespace starling::bench {
+
+enum class Layout : std::uint8_t {
+  uniform,
+  clustered,   ///< 80 % in 20 Gaussian hot spots of sigma 300 m, 20 % uniform
+  collinear,   ///< all on one line
+  coincident,  ///< all at one point
+  one_cell,    ///< all but one within a metre, the other one far away
+};
+
+struct WorkloadOptions {
+  std::string name;
+  std::string says;
+  Layout layout = Layout::uniform;
+  Space space = Space::planar2;
+  std::uint32_t objects = 0;
+  std::uint32_t queries = 0;  ///< static, drawn like the objects; 0: every object is a query
+  std::uint32_t k = 0;
+  double moving_share = 1.0;
+  int ticks = 0;          ///< that are measured by default
+  bool has_peer = false;  ///< nanoflann answers it in reasonable time
+};
+
+/// W1..W5 and W1-collinear, W1-coincident, W1-one-cell.
+const std::vector<WorkloadOptions>& workloads();
+/// For a GPU: 1M-10k (objects, queries), 1M-1M, 10M-1M and 100M-1M, each uniform or -clustered,
+/// with k 10 or -k32.
+const std::vector<WorkloadOptions>& large_workloads();
+/// All objects of which move, from a tick of microseconds to one that the copies take: 10k-100,
+/// 50k-2k and some of the large ones.
+const std::vector<WorkloadOptions>& pipeline_workloads();
+const WorkloadOptions* find_workload(std::string_view name);
+
+/// 0, 1, ... count - 1, ... 1, 0, 1, ...: which of few prepared steps comes next, so that objects
+/// never move farther than in one step.
+constexpr std::size_t there_and_back(std::uint64_t number, std::size_t count) {
+  if (count == 1) return 0;
+  const std::uint64_t way = number % (2 * (count - 1));
+  return static_cast<std::size_t>(way < count ? way : 2 * (count - 1) - way);
+}
+
+struct Metres {
+  double x = 0;
+  double y = 0;
+};
+
+/// Objects on a square of 20 km; a step goes up to 15 m in any direction, reflected at the border.
+class Workload {
+ public:
+  explicit Workload(const WorkloadOptions& options);
+
+  const std::vector<Metres>& objects() const { return objects_; }
+  const std::vector<Metres>& queries() const { return queries_; }
+  /// Ids without any order, as users have them.
+  std::uint64_t id_of(std::uint32_t object) const;
+
+  /// Moves the objects of the next tick; they come in the order of their first appearance.
+  const std::vector<std::uint32_t>& step();
+
+  /// In the coordinates of the workload's space (wgs84: around 37.77 N, 122.42 W).
+  Position position_of(const Metres& metres) const;
+
+ private:
+  Metres draw();
+  double uniform(double low, double high);
+  double gaussian();
+  std::uint64_t random();
+
+  WorkloadOptions options_;
+  std::uint64_t state_ = 20240601;
+  std::vector<Metres> hot_spots_;
+  std::vector<Metres> objects_;
+  std::vector<Metres> queries_;
+  std::vector<std::uint32_t> moved_;
+};
+
+}  // namespace starling::bench

@@ -1,0 +1,134 @@
+// Runs with changing queries, so that none finds its own traces in a cache, and with poisoned
+// lists, so that none finds the last one's: see dense_bench.hpp. Called by dense_table.cpp.
+#include "bench/vectors/knn_bench.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "bench/clock.hpp"
+#include "bench/format.hpp"
+#include "bench/vectors/knn_check.hpp"
+#include "bench/vectors/knn_data.hpp"
+#include "knn/base/percentile.hpp"
+
+namespace starling::bench {
+namespace {
+
+constexpr std::size_t sets_max = 16;
+constexpr std::size_t set_floats_max = std::size_t{1} << 23;  // of all sets: 32 MiB
+constexpr double long_run_ms = 1000;
+constexpr int long_runs = 3;
+constexpr std::size_t checked_lists_max = 3;
+constexpr std::size_t checked_components_max = std::size_t{1} << 31;  // a second or two of one core
+
+/// No row has this number, and no score is below 0 where the metric is a distance.
+constexpr VectorNeighbor poison{-1, no_row - 1};
+
+std::string sentence_of(const DenseShape& shape) {
+  return format("%u rows of %u, %u queries, k %u, ", shape.rows, shape.dimension, shape.queries,
+                shape.k) +
+         std::string(starling::name_of(shape.metric));
+}
+
+}  // namespace
+
+DenseFloor floor_of(const DenseShape& shape, const DeviceRates& rates) {
+  const double rows = shape.rows;
+  const double queries = shape.queries;
+  const double rows_read = shape.is_graph ? rows : rows + queries;
+  const double bytes =
+      rows_read * shape.dimension * sizeof(float) + queries * shape.k * sizeof(VectorNeighbor);
+  const double steps = rows * queries * shape.dimension;
+  return {.bytes_ms = rates.read_gb_per_s > 0 ? bytes / rates.read_gb_per_s / 1e6 : 0,
+          .steps_ms = rates.steps_per_s > 0 ? steps / rates.steps_per_s * 1e3 : 0};
+}
+
+void DenseBench::set_shape(const DenseShape& shape) {
+  const bool is_corpus_there = !corpus_.empty() && shape.rows == shape_.rows &&
+                               shape.dimension == shape_.dimension && shape.metric == shape_.metric;
+  shape_ = shape;
+  if (!is_corpus_there) {
+    corpus_ = random_rows(shape.metric, shape.rows, shape.dimension, seed_);
+    searcher_.set_corpus(shape.metric, {corpus_, shape.dimension});
+  }
+  sets_.clear();
+  if (shape.is_graph) {
+    sets_.push_back(corpus_);
+  } else {
+    const std::size_t floats = std::size_t{shape.queries} * shape.dimension;
+    const std::size_t count = std::clamp<std::size_t>(set_floats_max / floats, 1, sets_max);
+    for (std::size_t set = 0; set < count; ++set)
+      sets_.push_back(random_rows(shape.metric, shape.queries, shape.dimension, seed_ + 1 + set));
+  }
+  lists_.resize(std::size_t{shape.queries} * shape.k);
+  make_exact_lists();
+}
+
+void DenseBench::make_exact_lists() {
+  exact_lists_.clear();
+  const std::size_t components = std::size_t{shape_.rows} * shape_.dimension;
+  const std::size_t count = std::clamp<std::size_t>(
+      std::min<std::size_t>(checked_components_max / components, shape_.queries), 1,
+      checked_lists_max);
+  const VectorsView queries{sets_.front(), shape_.dimension};
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto query = static_cast<std::uint32_t>(
+        count == 1 ? shape_.queries / 2 : (shape_.queries - 1) * i / (count - 1));
+    exact_lists_.push_back(
+        {query, exact_list(shape_.metric, {corpus_, shape_.dimension}, queries.row(query), shape_.k,
+                           shape_.is_graph ? query : no_row)});
+  }
+}
+
+double DenseBench::run(SearchMethod method, std::size_t set) {
+  std::ranges::fill(lists_, poison);
+  VectorSearch search;
+  search.queries = {sets_[set], shape_.dimension};
+  search.k = shape_.k;
+  if (shape_.is_graph) search.first_self = 0;
+  search.method = method;
+  const auto begun = Clock::now();
+  searcher_.search(search, lists_);
+  const double host_ms = ms_between(begun, Clock::now());
+  const auto left = std::ranges::find(lists_, poison);
+  if (left != lists_.end())
+    throw std::runtime_error(format("bench dense: %s by %s left list %td unwritten; ",
+                                    std::string(searcher_.name()).c_str(),
+                                    std::string(name_of(method)).c_str(),
+                                    (left - lists_.begin()) / shape_.k) +
+                             sentence_of(shape_));
+  return host_ms;
+}
+
+void DenseBench::check_lists(SearchMethod method) const {
+  for (const ExactList& exact : exact_lists_) {
+    const auto found = difference(
+        std::span(lists_).subspan(std::size_t{exact.query} * shape_.k, shape_.k), exact.list);
+    if (found)
+      throw std::runtime_error(format("bench dense: %s by %s found a wrong list: of query %u, ",
+                                      std::string(searcher_.name()).c_str(),
+                                      std::string(name_of(method)).c_str(), exact.query) +
+                               *found + "; " + sentence_of(shape_));
+  }
+}
+
+std::optional<DenseTime> DenseBench::measure(SearchMethod method) {
+  if (!searcher_.supports(method)) return {};
+  const double warming_ms = run(method, 0);
+  check_lists(method);
+  DenseTime time;
+  time.runs = runs_ > 0 ? runs_ : warming_ms > long_run_ms ? long_runs : dense_runs_enough;
+  std::vector<double> device_ms;
+  std::vector<double> host_ms;
+  for (int left = time.runs - 1; left >= 0; --left) {
+    host_ms.push_back(run(method, static_cast<std::size_t>(left) % sets_.size()));
+    device_ms.push_back(searcher_.device_ms());
+  }
+  check_lists(method);  // the last run's, of the first set again
+  time.device_ms = median(device_ms);
+  time.host_ms = median(host_ms);
+  return time;
+}
+
+}  // namespace starling::bench

@@ -1,0 +1,257 @@
+// Chooses the shapes and formats their figures: see dense_table.hpp. Called by apps/bench.cpp.
+#include "bench/vectors/knn_table.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <ostream>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "bench/format.hpp"
+#include "bench/vectors/knn_bench.hpp"
+#include "bench/vectors/paper_tables.hpp"
+
+namespace starling::bench {
+namespace {
+
+struct MethodTime {
+  SearchMethod method;
+  std::optional<DenseTime> time;  ///< nothing: not supported
+};
+
+struct Figures {
+  DenseShape shape;
+  std::string source;
+  std::vector<double> published_ms;
+  std::vector<MethodTime> times;  ///< the paper's methods, then automatic
+  DenseFloor floor;
+};
+
+std::vector<DenseRow> choose(const DenseTable& table, const DenseTableOptions& options) {
+  std::vector<DenseRow> chosen = table.rows;
+  if (!options.shapes.empty()) {
+    chosen.clear();
+    for (const std::size_t number : options.shapes) {
+      if (number < 1 || number > table.rows.size())
+        throw std::invalid_argument(format("table %s has no row %zu, only 1 to %zu",
+                                           table.name.c_str(), number, table.rows.size()));
+      chosen.push_back(table.rows[number - 1]);
+    }
+  }
+  // What was published is of the full size: beside another it would mislead.
+  for (DenseRow& row : chosen) {
+    if (options.scale == 1) continue;
+    row.shape = scaled(row.shape, options.scale);
+    std::ranges::fill(row.published_ms, 0.0);
+  }
+  return chosen;
+}
+
+std::vector<SearchMethod> methods_of(const DenseTable& table) {
+  std::vector<SearchMethod> methods = table.methods;
+  methods.push_back(SearchMethod::automatic);
+  return methods;
+}
+
+Figures measure(const DenseRow& row, const DenseTable& table, const DeviceRates& rates,
+                DenseBench& bench) {
+  Figures figures{row.shape, row.source, row.published_ms, {}, floor_of(row.shape, rates)};
+  bench.set_shape(row.shape);
+  for (const SearchMethod method : methods_of(table))
+    figures.times.push_back({method, bench.measure(method)});
+  return figures;
+}
+
+/// Four digits that matter, or '-' for what is not known.
+std::string ms_text(double ms) {
+  if (ms <= 0) return "-";
+  return format(ms < 1      ? "%.4f"
+                : ms < 10   ? "%.3f"
+                : ms < 100  ? "%.2f"
+                : ms < 1000 ? "%.1f"
+                            : "%.0f",
+                ms);
+}
+
+std::string ratio_text(double ms, double floor_ms) {
+  return floor_ms > 0 ? format("%.2f", ms / floor_ms) : "-";
+}
+
+using Cells = std::vector<std::string>;
+
+void write_cells(const Cells& cells, const Cells& heads, std::ostream& out) {
+  constexpr std::size_t width_min = 9;
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    out << format(i == 0 ? "%*s" : " %*s", static_cast<int>(std::max(heads[i].size(), width_min)),
+                  cells[i].c_str());
+  out << std::endl;
+}
+
+Cells heads_of(const DenseTable& table) {
+  Cells heads{"rows", "d", "queries", "k", "metric", "of"};
+  heads.insert(heads.end(), table.published.begin(), table.published.end());
+  for (const SearchMethod method : methods_of(table)) {
+    const std::string name(name_of(method));
+    heads.insert(heads.end(), {name, name + " host", name + "/floor"});
+  }
+  heads.insert(heads.end(), {"floor", "bound by"});
+  return heads;
+}
+
+Cells cells_of(const Figures& figures) {
+  const DenseShape& shape = figures.shape;
+  Cells cells{format("%u", shape.rows),
+              format("%u", shape.dimension),
+              shape.is_graph ? "graph" : format("%u", shape.queries),
+              format("%u", shape.k),
+              std::string(starling::name_of(shape.metric)),
+              figures.source};
+  for (const double ms : figures.published_ms) cells.push_back(ms_text(ms));
+  for (const auto& [method, time] : figures.times) {
+    if (!time) {
+      cells.insert(cells.end(), {"-", "-", "-"});
+      continue;
+    }
+    const std::string few = time->runs < dense_runs_enough ? format("(%d)", time->runs) : "";
+    cells.push_back(time->device_ms > 0 ? ms_text(time->device_ms) + few : "-");
+    cells.push_back(ms_text(time->host_ms) + few);
+    cells.push_back(ratio_text(time->ms(), figures.floor.ms()));
+  }
+  cells.push_back(ms_text(figures.floor.ms()));
+  cells.emplace_back(figures.floor.ms() <= 0                           ? "-"
+                     : figures.floor.bytes_ms > figures.floor.steps_ms ? "bytes"
+                                                                       : "steps");
+  return cells;
+}
+
+std::string quoted(std::string_view text) {
+  std::string quoted(1, '"');
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted.push_back('\\');
+    quoted.push_back(c);
+  }
+  quoted.push_back('"');
+  return quoted;
+}
+
+std::string number_or_null(double value) {
+  return value > 0 ? format("%.6g", value) : "null";
+}
+
+void write_json(const MethodTime& of, double floor_ms, std::ostream& out) {
+  const DenseTime time = of.time.value_or(DenseTime{});
+  out << "{\"method\":" << quoted(name_of(of.method))
+      << ",\"device_ms\":" << number_or_null(time.device_ms)
+      << ",\"host_ms\":" << number_or_null(time.host_ms)
+      << ",\"by_floor\":" << number_or_null(floor_ms > 0 ? time.ms() / floor_ms : 0)
+      << ",\"runs\":" << time.runs << '}';
+}
+
+void write_json(const Figures& figures, const DenseTable& table, std::ostream& out) {
+  const DenseShape& shape = figures.shape;
+  out << format("{\"rows\":%u,\"dimension\":%u,\"queries\":%u,\"k\":%u,\"is_graph\":%s", shape.rows,
+                shape.dimension, shape.queries, shape.k, shape.is_graph ? "true" : "false")
+      << ",\"metric\":" << quoted(starling::name_of(shape.metric))
+      << ",\"of\":" << quoted(figures.source) << ",\"published_ms\":{";
+  const char* separator = "";
+  for (std::size_t i = 0; i < figures.published_ms.size(); ++i)
+    out << std::exchange(separator, ",") << quoted(table.published[i]) << ':'
+        << number_or_null(figures.published_ms[i]);
+  out << "},\"times\":[";
+  separator = "";
+  for (const MethodTime& of : figures.times) {
+    out << std::exchange(separator, ",");
+    write_json(of, figures.floor.ms(), out);
+  }
+  out << "],\"floor_bytes_ms\":" << number_or_null(figures.floor.bytes_ms)
+      << ",\"floor_steps_ms\":" << number_or_null(figures.floor.steps_ms) << '}';
+}
+
+void write_json_head(const DenseTable& table, const DenseTableOptions& options,
+                     const DeviceRates& rates, std::ostream& out) {
+  out << "{\"table\":" << quoted(table.name) << ",\"source\":" << quoted(table.source)
+      << ",\"engine\":" << quoted(options.engine_name)
+      << format(",\"seed\":%llu,\"scale\":%g", static_cast<unsigned long long>(options.seed),
+                options.scale)
+      << ",\"read_gb_per_s\":" << number_or_null(rates.read_gb_per_s)
+      << ",\"steps_per_s\":" << number_or_null(rates.steps_per_s) << ",\"shapes\":[";
+}
+
+void write_text_head(const DenseTable& table, const DenseTableOptions& options,
+                     const DeviceRates& rates, std::ostream& out) {
+  out << format("engine %s; milliseconds, medians; seed %llu\n", options.engine_name.c_str(),
+                static_cast<unsigned long long>(options.seed))
+      << format("measured here: %.0f GB/s read, %.3g steps/s\n", rates.read_gb_per_s,
+                rates.steps_per_s)
+      << "published: " << table.source << '\n';
+  if (options.scale != 1)
+    out << format(
+        "rows and queries scaled by %g: what was published is of the full size and left "
+        "out\n",
+        options.scale);
+  write_cells(heads_of(table), heads_of(table), out);
+}
+
+}  // namespace
+
+std::string dense_figures_help() {
+  std::string help =
+      "Random rows and queries; rows are prepared for their metric before. Columns, in "
+      "milliseconds\n"
+      "and medians over 20 runs, or over as few as stand in brackets behind:\n"
+      "  rows, d, queries, k, metric\n"
+      "            the shape; queries \"graph\": every row of its own\n"
+      "  of        the paper's table or figure that has the shape\n"
+      "  then what was published, named after its hardware; '-': not given, drawn only, or not of\n"
+      "            this size. In `libraries`: the best library measured on one H200, and two "
+      "targets\n"
+      "  NAME      the paper's method: the device's time, by its own clock, corpus and lists "
+      "there;\n"
+      "            '-': there is no device, or this engine does not have the method\n"
+      "  NAME host the host's time of the same runs, queries to the device and lists from it\n"
+      "  NAME/floor\n"
+      "            the device's time (without a device the host's) by the floor\n"
+      "  auto ...  the same of the method that is chosen for the shape\n"
+      "  floor     the larger of two times: rows, queries and lists by the speed of reading\n"
+      "            memory; rows x queries x d steps, a subtraction and a fused multiply-add each,\n"
+      "            by the speed of these. Both speeds are measured at the start. What takes fewer\n"
+      "            steps (a filter, one half of a graph) or finds rows in a cache may be below\n"
+      "  bound by  which of the two it is\n"
+      "Queries change from run to run, lists are poisoned before each. Of every measurement up to\n"
+      "three lists are computed again by the recipe and a sort; a difference ends the run.\n"
+      "Tables, the numbers of their rows for --shapes, and the columns of what was published:";
+  for (const DenseTable& table : dense_tables()) {
+    help += format("\n  %s: 1 to %zu; ", table.name.c_str(), table.rows.size());
+    for (std::size_t i = 0; i < table.published.size(); ++i) {
+      help += i > 0 ? ", '" : "'";
+      help += table.published[i] + '\'';
+    }
+    help += "\n            " + table.source;
+  }
+  return help;
+}
+
+void write_dense_table(const DenseTableOptions& options, VectorSearcher& searcher,
+                       std::ostream& out) {
+  const DenseTable* table = find_dense_table(options.table);
+  if (table == nullptr) throw std::invalid_argument("there is no table '" + options.table + "'");
+  const std::vector<DenseRow> rows = choose(*table, options);
+  const DeviceRates rates = searcher.rates();
+  DenseBench bench(searcher, options.seed, options.runs);
+  if (options.json)
+    write_json_head(*table, options, rates, out);
+  else
+    write_text_head(*table, options, rates, out);
+  const char* separator = "\n";
+  for (const DenseRow& row : rows) {
+    const Figures figures = measure(row, *table, rates, bench);
+    if (options.json)
+      write_json(figures, *table, out << std::exchange(separator, ",\n"));
+    else
+      write_cells(cells_of(figures), heads_of(*table), out);
+  }
+  if (options.json) out << "\n]}\n";
+}
+
+}  // namespace starling::bench

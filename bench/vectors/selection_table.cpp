@@ -1,0 +1,82 @@
+// The shapes, what was published of them, and the rows as they are printed: see
+// selection_table.hpp. Times come from the timer in its options, which
+// apps/shared/selection_timer.cpp sets.
+#include "bench/vectors/selection_table.hpp"
+
+#include <ostream>
+
+#include "bench/format.hpp"
+#include "knn/base/percentile.hpp"
+
+namespace starling::bench {
+namespace {
+
+constexpr std::uint32_t matrix_rows = 8'192;
+
+/// Komarov et al. 2014, table 2, on a Tesla C2050 (no unit stated; only ms agrees with its
+/// bandwidth); the best library measured on one H200, and targets. 0: not given.
+struct SelectionRow {
+  std::uint32_t columns;
+  std::uint32_t k;
+  double c2050_ms;
+  double library_ms;
+  double reach_ms;
+  double aim_ms;
+};
+constexpr SelectionRow selection_rows[] = {
+    {1u << 13, 64, 138.03, 0, 0, 0},   {1u << 13, 512, 159.35, 0, 0, 0},
+    {1u << 14, 64, 163.55, 0, 0, 0},   {1u << 14, 512, 185.91, 0, 0, 0},
+    {1u << 15, 64, 208.83, 0, 0, 0},   {1u << 15, 512, 232.10, 0, 0, 0},
+    {1u << 16, 64, 288.44, 0, 0, 0},   {1u << 16, 512, 311.8, 0, 0, 0},
+    {1u << 18, 64, 0, 4.41, 3.5, 2.4}, {1u << 18, 512, 0, 19.7, 6, 3},
+};
+
+std::string ms_text(double ms) {
+  return ms > 0 ? format(ms < 10 ? "%.3f" : "%.2f", ms) : "-";
+}
+
+void write_json(const SelectionRow& row, double ms, double floor_ms, std::ostream& out) {
+  out << format(
+      "{\"rows\":%u,\"columns\":%u,\"k\":%u,\"c2050_ms\":%g,\"library_ms\":%g,\"reach_ms\":%g,"
+      "\"aim_ms\":%g,\"device_ms\":%.6g,\"floor_ms\":%.6g}\n",
+      matrix_rows, row.columns, row.k, row.c2050_ms, row.library_ms, row.reach_ms, row.aim_ms, ms,
+      floor_ms);
+}
+
+void write_text(const SelectionRow& row, double ms, double floor_ms, std::ostream& out) {
+  out << format("%9u %9u %6u %9s %9s %9s %9s %9s %9s %6.2f\n", matrix_rows, row.columns, row.k,
+                ms_text(row.c2050_ms).c_str(), ms_text(row.library_ms).c_str(),
+                ms_text(row.reach_ms).c_str(), ms_text(row.aim_ms).c_str(), ms_text(ms).c_str(),
+                ms_text(floor_ms).c_str(), ms / floor_ms);
+}
+
+}  // namespace
+
+std::string selection_figures_help() {
+  return "Random numbers, on the device before, other ones each run. Milliseconds, medians:\n"
+         "  rows, columns, k  of the matrix; of each row the k least are selected, sorted\n"
+         "  C2050       Komarov et al. 2014, table 2 (no unit stated; only ms agrees with that\n"
+         "              GPU's bandwidth)\n"
+         "  best lib.   of FAISS 1.15, cuVS 25.10 and PyTorch 2.11, measured on one H200\n"
+         "  reach, aim  targets\n"
+         "  device      quick multi-select here, by the device's clock\n"
+         "  floor       the matrix by the speed of reading memory, measured at the start\n"
+         "'-': not given. JSON: one object a row; 0 there.";
+}
+
+void write_selection_table(const SelectionTableOptions& options, std::ostream& out) {
+  if (!options.json)
+    out << format("engine %s; milliseconds, medians over %d runs; %.0f GB/s read\n",
+                  options.engine_name.c_str(), options.runs, options.read_gb_per_s)
+        << format("%9s %9s %6s %9s %9s %9s %9s %9s %9s %6s\n", "rows", "columns", "k", "C2050",
+                  "best lib.", "reach", "aim", "device", "floor", "ratio");
+  for (const SelectionRow& row : selection_rows) {
+    const double ms = median(options.time_ms(matrix_rows, row.columns, row.k, options.runs));
+    const double bytes = static_cast<double>(matrix_rows) * row.columns * sizeof(float);
+    const double floor_ms = bytes / options.read_gb_per_s / 1e6;
+    options.json ? write_json(row, ms, floor_ms, out) : write_text(row, ms, floor_ms, out);
+    out.flush();
+  }
+}
+
+}  // namespace starling::bench

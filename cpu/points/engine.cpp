@@ -1,0 +1,375 @@
+// Ticks on a thread of the engine's: rows applied, index built, lists searched in batches by all
+// threads, and compared with the last tick's. Questions run beside them where they can, else
+// between them: see cpu_engine.hpp. A space of vectors gets a VectorEngine instead.
+#include "cpu/points/engine.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <hwy/highway.h>
+
+#include "cpu/points/engine_state.hpp"
+#include "cpu/points/filtered_grid.hpp"
+#include "cpu/points/finished_tick.hpp"
+#include "cpu/points/index/object_snapshot.hpp"
+#include "cpu/points/index/spatial_index.hpp"
+#include "cpu/points/list_plan.hpp"
+#include "cpu/points/search/search.hpp"
+#include "cpu/points/tick_lists.hpp"
+#include "cpu/vectors/store.hpp"
+#include "knn/base/affinity.hpp"
+#include "knn/base/assert.hpp"
+#include "knn/base/prefetch.hpp"
+#include "knn/base/return_pool.hpp"
+#include "knn/base/stopwatch.hpp"
+#include "knn/base/task_thread.hpp"
+#include "knn/base/thread_pool.hpp"
+#include "knn/engine/engine_answers.hpp"
+#include "knn/engine/kept_rows.hpp"
+#include "knn/vectors/ticks/engine.hpp"
+
+namespace starling::cpu {
+namespace {
+
+constexpr std::size_t requests_per_batch = 32;
+constexpr int plan_age_ticks_max = 8;
+constexpr int overtaken_max = 2;
+constexpr std::size_t at_once_max = 4;
+constexpr std::uint32_t at_once_k_max = 64;
+
+class CpuEngine final : public Engine {
+ public:
+  explicit CpuEngine(const EngineOptions& options)
+      : pool_(options.threads == 0 ? std::max(1u, std::thread::hardware_concurrency())
+                                   : options.threads,
+              options.pin_threads),
+        finished_(options.space, objects_),
+        filtered_(options.space),
+        scratches_(pool_.threads()) {
+    if (options.pin_threads && pool_.threads() > 1) engine_thread_.post([] { pin_this_thread(0); });
+  }
+
+  std::string_view name() const override { return "cpu"; }
+  const EngineLimits& limits() const override { return limits_; }
+
+  EngineBytes bytes_used() const override {
+    return {.state = objects_.bytes_used(),
+            .index = finished_.index().bytes_used() + filtered_.bytes_used(),
+            .spare_index = finished_.spare_index().bytes_used()};
+  }
+
+  void set_result_handler(ResultHandler handler) override { on_result_ = std::move(handler); }
+
+  Staging& staging() override { return halves_[writing_]; }
+
+  bool begin_tick(Tick tick, std::int64_t tau_us) override {
+    if (under_way_.exchange(true)) return false;
+    Staging& half = halves_[writing_];
+    writing_ = 1 - writing_;
+    pool_.wake();
+    engine_thread_.post([this, tick, tau_us, &half] { run_tick(tick, tau_us, half); });
+    return true;
+  }
+
+  void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) override {
+    const bool needs_objects = std::ranges::any_of(queries, reads_objects);
+    const auto asked = std::make_shared<const Asked>(std::move(queries), std::move(handler));
+    if (needs_objects)
+      answer_between_ticks(asked);
+    else
+      question_thread_.post([this, asked] { answer_beside_ticks(asked); });
+  }
+
+  std::optional<Answers> answer_at_once(std::span<const OneShotQuery> queries) override {
+    const auto takes_long = [](const OneShotQuery& query) {
+      return query.k > at_once_k_max || reads_objects(query);
+    };
+    if (queries.size() > at_once_max || std::ranges::any_of(queries, takes_long))
+      return std::nullopt;
+    try {
+      return finished_.answer_at_once(queries);
+    } catch (const std::bad_alloc&) {
+      return std::nullopt;
+    }
+  }
+
+  void read_lists(std::vector<Slot> queries, AnswersHandler handler) override {
+    engine_thread_.post([this, queries = std::move(queries), handler = std::move(handler)] {
+      handler(answers_or_error([&] { return copy_lists(queries); }));
+    });
+  }
+
+  EngineState export_state() override {
+    return engine_thread_.run<EngineState>([this] { return copy_state(); });
+  }
+
+  void import_state(const EngineState& state) override {
+    engine_thread_.run<void>([&] { take_state(state); });
+  }
+
+ private:
+  struct Asked {
+    Asked(std::vector<OneShotQuery> the_queries, AnswersHandler the_handler)
+        : queries(std::move(the_queries)), handler(std::move(the_handler)) {}
+    std::vector<OneShotQuery> queries;
+    AnswersHandler handler;
+  };
+
+  void run_tick(Tick tick, std::int64_t tau_us, Staging& half);
+  void take_rows(Staging& half);
+  void take_kept_rows();
+  void apply(const Staging& half);
+  void compute(std::int64_t tau_us, TickResult& result);
+  void search_lists(TickLists& lists, std::int64_t tau_us);
+  std::shared_ptr<const ListPlan> next_plan();
+  void answer_beside_ticks(const std::shared_ptr<const Asked>& asked);
+  void answer_between_ticks(const std::shared_ptr<const Asked>& asked);
+  Answers copy_lists(const std::vector<Slot>& queries) const;
+  EngineState copy_state();
+  void take_state(const EngineState& state);
+
+  // A plan numbers its searches in 32 bits.
+  static constexpr EngineLimits limits_{.objects_max = std::uint64_t{1} << 31,
+                                        .queries_max = std::uint64_t{1} << 31,
+                                        .neighbors_max = std::uint64_t{1} << 31};
+
+  ResultHandler on_result_;
+  std::atomic<bool> under_way_{false};
+  std::array<Staging, 2> halves_;
+  std::size_t writing_ = 0;
+
+  // Of the engine's thread:
+  ThreadPool pool_;
+  ObjectSnapshot objects_;
+  std::vector<QueryRow> queries_;  ///< by slot
+  Staging kept_rows_;              ///< of failed ticks that could not apply them
+  FinishedTick finished_;          ///< and any thread's to ask
+  FilteredGrid filtered_;          ///< of the tick under way
+  SpatialIndex::Scratch index_scratch_;
+  std::vector<SearchScratch> scratches_;  ///< by thread
+  std::shared_ptr<const ListPlan> plan_ = std::make_shared<ListPlan>();
+  bool queries_changed_ = false;
+  int plan_age_ticks_ = 0;
+  ReturnPool<TickLists> lists_pool_;
+  std::shared_ptr<TickLists> lists_ = lists_pool_.take();  ///< of the last finished tick
+
+  TaskThread engine_thread_;
+  TaskThread question_thread_;  ///< ends first, since it hands on to the engine's
+};
+
+void CpuEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
+  std::unique_ptr<TickResult> result = std::make_unique<TickResult>();
+  result->tick = tick;
+  result->tau_us = tau_us;
+  try {
+    Stopwatch watch;
+    objects_.begin_changes();
+    take_rows(half);
+    finished_.next_index().build(objects_, index_scratch_, pool_);
+    result->times.build_ms = watch.lap_ms();
+    compute(tau_us, *result);
+    finished_.finish(tick, tau_us);
+  } catch (const std::exception& error) {
+    finished_.fail();
+    queries_changed_ = true;  // the next tick makes its plan anew
+    result->error = sentence_of(error, "remove queries or objects, or ask for fewer neighbours");
+  }
+  result->objects = objects_.alive_count();
+  under_way_ = false;
+  on_result_(std::move(result));
+}
+
+// Rows that were applied stay applied if the tick fails later: the next one computes from them.
+// Only those that were not are kept.
+void CpuEngine::take_rows(Staging& half) {
+  try {
+    take_kept_rows();
+    apply(half);
+  } catch (const std::exception&) {
+    keep_rows(half, kept_rows_);
+    throw;
+  }
+  half.clear();
+}
+
+void CpuEngine::take_kept_rows() {
+  if (kept_rows_.is_empty()) return;
+  apply(kept_rows_);
+  kept_rows_ = Staging();
+}
+
+void CpuEngine::apply(const Staging& half) {
+  {
+    const auto lock = finished_.lock();
+    objects_.add(half.births);
+  }
+  objects_.apply(half.objects, pool_);
+  for (const QueryRow& query : half.queries) {
+    if (query.slot >= queries_.size()) queries_.resize(query.slot + 1);
+    queries_[query.slot] = query;
+    queries_changed_ = true;
+  }
+}
+
+void CpuEngine::compute(std::int64_t tau_us, TickResult& result) {
+  Stopwatch watch;
+  const std::shared_ptr<TickLists> now = lists_pool_.take();
+  now->lay_out(next_plan());
+  filtered_.build(*now->plan, objects_, index_scratch_.grid, pool_);
+  search_lists(*now, tau_us);
+  result.times.search_ms = watch.lap_ms();
+  collect_changes(*lists_, now, objects_, pool_, result);
+  lists_ = now;
+  result.times.diff_ms = watch.lap_ms();
+}
+
+// The last plan serves while the lists are the same; where anchors move, its order of place wears
+// off, and it is made anew every few ticks.
+std::shared_ptr<const ListPlan> CpuEngine::next_plan() {
+  const bool same_lists =
+      !queries_changed_ && !(plan_->has_every_object && objects_.membership_changed());
+  const bool in_order = !plan_->has_moving_anchors || ++plan_age_ticks_ < plan_age_ticks_max;
+  if (!same_lists || !in_order) {
+    plan_ = std::make_shared<ListPlan>(queries_, objects_, finished_.next_index());
+    plan_age_ticks_ = 0;
+    queries_changed_ = false;
+  }
+  return plan_;
+}
+
+void CpuEngine::search_lists(TickLists& lists, std::int64_t tau_us) {
+  const SpatialIndex& index = finished_.next_index();
+  const std::vector<PlannedSearch>& searches = lists.plan->searches;
+  // The k-th distances of the last tick, where the searches are still the same.
+  const TickLists* last = lists_->plan == lists.plan ? lists_.get() : nullptr;
+  const auto kth_neighbor = [&](std::size_t i) {
+    return &last->neighbors[lists.plan->rooms[i].first + searches[i].k - 1];
+  };
+  const std::size_t batches = (searches.size() + requests_per_batch - 1) / requests_per_batch;
+  pool_.run(batches, [&](std::size_t batch, unsigned thread) {
+    // From the front those that all objects are asked, from the back those of the filtered grid.
+    std::array<SearchRequest, requests_per_batch> requests;
+    std::array<std::size_t, requests_per_batch> search_of;
+    const std::size_t begin = batch * requests_per_batch;
+    const std::size_t count = std::min(requests_per_batch, searches.size() - begin);
+    for (std::size_t i = begin; i < begin + count; ++i) {
+      if (searches[i].anchor != no_slot) objects_.prefetch_position(searches[i].anchor);
+      if (last != nullptr) prefetch(kth_neighbor(i));
+    }
+    std::size_t among_all = 0;
+    std::size_t among_filtered = count;
+    for (std::size_t i = begin; i < begin + count; ++i) {
+      const PlannedSearch& search = searches[i];
+      const bool is_filtered = filtered_.serves(search.filter.tags);
+      const std::size_t at = is_filtered ? --among_filtered : among_all++;
+      search_of[at] = i;
+      SearchRequest& request = requests[at];
+      request = request_for(search.filter, search.k, tau_us);
+      if (is_filtered) request.tags = {};
+      request.position = search.position;
+      if (search.anchor != no_slot) ask_around(search.anchor, objects_, request);
+      if (last != nullptr && last->counts[i] == search.k)
+        request.expected_sq = kth_neighbor(i)->distance_sq;
+      const std::uint64_t first = lists.plan->rooms[i].first;
+      request.neighbors = lists.neighbors.data() + first;
+      request.slots = lists.slots.data() + first;
+    }
+    const auto all_requests = std::span(requests).first(count);
+    if (among_all > 0) search(index, objects_, all_requests.first(among_all), scratches_[thread]);
+    if (among_filtered < count)
+      search_grid(filtered_.grid(), objects_, all_requests.subspan(among_filtered),
+                  scratches_[thread]);
+    for (std::size_t i = 0; i < count; ++i) lists.counts[search_of[i]] = requests[i].found;
+  });
+}
+
+// A batch that ticks overtake again and again takes its turn between them.
+void CpuEngine::answer_beside_ticks(const std::shared_ptr<const Asked>& asked) {
+  for (int overtaken = 0; overtaken <= overtaken_max; ++overtaken)
+    if (auto answers = answers_or_error([&] { return finished_.answer(asked->queries); }))
+      return asked->handler(*std::move(answers));
+  answer_between_ticks(asked);
+}
+
+void CpuEngine::answer_between_ticks(const std::shared_ptr<const Asked>& asked) {
+  engine_thread_.post([this, asked] {
+    asked->handler(answers_or_error([&] { return finished_.answer(asked->queries).value(); }));
+  });
+}
+
+Answers CpuEngine::copy_lists(const std::vector<Slot>& queries) const {
+  const TickLists& lists = *lists_;
+  Answers answers;
+  answers.tick = finished_.tick();
+  answers.tau_us = finished_.tau_us();
+  for (const Slot query : queries) {
+    for (const ListPlan::List& known :
+         std::ranges::equal_range(lists.plan->lists, query, {}, &ListPlan::List::query)) {
+      Answers::List& list = answers.lists.emplace_back();
+      list.query = query;
+      list.has_subject = known.subject != no_slot;
+      list.subject = known.subject_id;
+      list.count = lists.counts[known.search];
+      list.first = answers.neighbors.size();
+      const auto neighbors = lists.of(known.search);
+      answers.neighbors.insert(answers.neighbors.end(), neighbors.begin(), neighbors.end());
+      if (!known.with_state) continue;
+      if (finished_.objects_are_ahead()) throw std::runtime_error(ask_after_next_tick);
+      list.first_state = answers.states.size();
+      lists.append_states(known.search, objects_, answers.states);
+    }
+  }
+  return answers;
+}
+
+EngineState CpuEngine::copy_state() {
+  take_kept_rows();
+  EngineState state = export_parts(objects_, queries_, *lists_);
+  state.tick = finished_.tick();
+  state.tau_us = finished_.tau_us();
+  state.objects_ahead = finished_.objects_are_ahead();
+  return state;
+}
+
+void CpuEngine::take_state(const EngineState& state) {
+  check_invariant(finished_.tick() == Tick{},
+                  "state is imported into an engine that has not ticked");
+  objects_.add(state.births);
+  objects_.apply(state.objects, pool_);
+  queries_ = state.queries;
+  queries_changed_ = true;
+  import_lists(state, *lists_);
+
+  finished_.next_index().build(objects_, index_scratch_, pool_);
+  finished_.finish(state.tick, state.tau_us);
+  if (state.objects_ahead) finished_.fail();
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> make_engine(const EngineOptions& options) {
+  if (options.space == Space::vector)
+    return make_vector_engine({.dimension = options.dimension, .metric = options.metric},
+                              make_vector_store({.dimension = options.dimension,
+                                                 .metric = options.metric,
+                                                 .threads = options.threads,
+                                                 .pin_threads = options.pin_threads}));
+  return std::make_unique<CpuEngine>(options);
+}
+
+std::string_view simd_target() {
+  const std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
+  return hwy::TargetName(targets & -targets);  // the lowest bit is the best
+}
+
+}  // namespace starling::cpu

@@ -1,0 +1,154 @@
+// Builds the grid: a scatter of the objects into blocks, then each block on its own.
+#include "cpu/points/index/grid_index.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <numbers>
+
+#include "knn/base/headroom.hpp"
+#include "knn/base/prefetch.hpp"
+
+namespace starling::cpu {
+namespace {
+
+// Tuned on W1 to W4: few enough objects a block that its inner grid is filled in the first-level
+// cache, few enough a cell that a search sees little more than it needs.
+constexpr std::size_t block_objects = 192;
+constexpr std::size_t cell_objects = 4;
+constexpr std::size_t blocks_per_task = 4;
+constexpr std::size_t line = 64 / sizeof(std::int32_t);
+
+// Mean number of objects that share an object's cell, past which the tree is the faster index.
+constexpr std::uint64_t crowd_max = 48;
+
+// planar3: depth, in mean distances between objects, up to which a volume counts as flat.
+constexpr double flat_depth = 4;
+// wgs84: least cosine between the earth's surface and the grid's plane.
+constexpr double flat_cosine = 0.45;
+
+}  // namespace
+
+// Gives its memory back: the tree takes over for a while.
+void GridIndex::clear() {
+  blocks_ = std::vector<GridBlock>();
+  cell_begins_ = std::vector<std::uint32_t>();
+  objects_ = std::vector<std::int32_t>();
+}
+
+bool GridIndex::build(const ObjectSnapshot& objects, const Box& box, Space space, Scratch& scratch,
+                      ThreadPool& pool) {
+  const std::size_t count = objects.alive_count();
+  if (!choose_axes(box, space, count)) {
+    clear();
+    return false;
+  }
+  const auto [a, b, depth] = axes_;
+  outer_ = divide({box.min.*a, box.min.*b}, {box.max.*a, box.max.*b},
+                  std::max<std::size_t>(count / block_objects, 1));
+  const std::size_t block_count = outer_.cells();
+  resize_with_headroom(objects_, (count + padding) * stride());
+  BucketScatter& scatter = scratch.scatter;
+  scatter.run(
+      objects, block_count,
+      [this](std::span<const LatticePoint> positions, const BucketRange& range,
+             FoundBuckets& found) { find_cells(outer_, axes_[0], positions, range, found); },
+      [this, a, b, depth](std::uint32_t place, const LatticePoint& position, Slot slot) {
+        std::int32_t* object = &objects_[place * stride()];
+        object[0] = position.*a;
+        object[1] = position.*b;
+        if (dimensions_ == 3) object[2] = position.*depth;
+        object[dimensions_] = static_cast<std::int32_t>(slot);
+        prefetch_to_write(object + line);  // there are too many blocks for the hardware to foresee
+      },
+      pool);
+
+  resize_with_headroom(blocks_, block_count);
+  // A block of n objects has at most n / cell_objects cells or one, and one begin more.
+  resize_with_headroom(cell_begins_, count / cell_objects + 2 * block_count + 1);
+  std::atomic<std::uint64_t> shared_cells{0};
+  const std::size_t tasks = (block_count + blocks_per_task - 1) / blocks_per_task;
+  scratch.fills.resize(pool.threads());
+  pool.run(tasks, [&](std::size_t task, unsigned thread) {
+    std::uint64_t shared = 0;
+    const std::size_t last = std::min((task + 1) * blocks_per_task, block_count);
+    for (std::size_t block = task * blocks_per_task; block < last; ++block) {
+      const std::uint32_t first = scatter.begin(block);
+      shared += fill_block(block, first, scatter.size(block), scratch.fills[thread]);
+    }
+    shared_cells += shared;
+  });
+  if (shared_cells <= crowd_max * count) return true;
+  clear();
+  return false;
+}
+
+// The depth is the axis that loses least: in planar3 the shortest extent, in wgs84 the direction
+// that the earth's surface faces.
+bool GridIndex::choose_axes(const Box& box, Space space, std::uint64_t objects) {
+  constexpr std::array<Axis, 3> all = {&LatticePoint::x, &LatticePoint::y, &LatticePoint::z};
+  axes_ = all;
+  foreshortening_ = 1;
+  if (space == Space::planar2) return true;
+  std::array<double, 3> extents;
+  std::array<double, 3> least;  // distance from the centre of the earth along an axis
+  double radius_sq = 0;
+  for (std::size_t d = 0; d < 3; ++d) {
+    const auto low = static_cast<double>(box.min.*all[d]);
+    const auto high = static_cast<double>(box.max.*all[d]);
+    extents[d] = high - low;
+    least[d] = std::max({low, -high, 0.0});
+    const double most = std::max(std::abs(low), std::abs(high));
+    radius_sq += most * most;
+  }
+  const std::size_t depth = static_cast<std::size_t>(
+      space == Space::wgs84 ? std::max_element(least.begin(), least.end()) - least.begin()
+                            : std::min_element(extents.begin(), extents.end()) - extents.begin());
+  const std::size_t a = (depth + 1) % 3;
+  const std::size_t b = (depth + 2) % 3;
+  axes_ = {all[a], all[b], all[depth]};
+  if (space == Space::wgs84) {
+    const double cosine = least[depth] / std::sqrt(radius_sq);
+    foreshortening_ = 1 / std::max(cosine, flat_cosine);
+    return cosine >= flat_cosine;
+  }
+  const double area = (extents[a] + 1) * (extents[b] + 1);
+  return extents[depth] <= flat_depth * std::sqrt(area / static_cast<double>(objects));
+}
+
+float GridIndex::radius_sq_per_object(const GridBlock& block) const {
+  constexpr std::uint32_t telling_count = 8;  // fewer objects say little about density
+  const auto width = [](const Division& division) { return division.extent() + 1.0; };
+  const auto& inner = block.grid.divisions;
+  const auto& outer = outer_.divisions;
+  const double area = block.count >= telling_count
+                          ? width(inner[0]) * width(inner[1])
+                          : width(outer[0]) * width(outer[1]) / static_cast<double>(outer_.cells());
+  const double objects = std::max(1.0, static_cast<double>(block.count));
+  return static_cast<float>(foreshortening_ * area / (std::numbers::pi * objects));
+}
+
+// Returns the sum over the block's objects of how many share their cell.
+std::uint64_t GridIndex::fill_block(std::size_t index, std::uint32_t first, std::uint32_t count,
+                                    FillScratch& scratch) {
+  GridBlock& block = blocks_[index];
+  block = {};
+  block.first = first;
+  block.count = count;
+  block.cells = static_cast<std::uint32_t>(first / cell_objects + 2 * index);
+  std::uint64_t shared = 0;
+  if (count > 0) {
+    const std::size_t cells = std::max<std::size_t>(count / cell_objects, 1);
+    shared = order_by_cell({&objects_[first * stride()], dimensions_, first, count}, cells,
+                           block.grid, &cell_begins_[block.cells], scratch);
+  }
+  block.radius_sq_per_object = radius_sq_per_object(block);
+  return shared;
+}
+
+std::uint64_t GridIndex::bytes_used() const {
+  return blocks_.capacity() * sizeof(GridBlock) + cell_begins_.capacity() * sizeof(std::uint32_t) +
+         objects_.capacity() * sizeof(std::int32_t);
+}
+
+}  // namespace starling::cpu

@@ -1,0 +1,103 @@
+// Rows applied by ranges in parallel, with slots fetched ahead, and the box, which only grows until
+// it is drawn anew: see object_snapshot.hpp.
+#include "cpu/points/index/object_snapshot.hpp"
+
+#include <algorithm>
+
+#include "knn/base/headroom.hpp"
+
+namespace starling::cpu {
+namespace {
+
+constexpr std::size_t rows_grain = 4096;
+constexpr std::size_t prefetch_rows = 16;
+constexpr int box_age_max = 32;
+
+}  // namespace
+
+void ObjectSnapshot::add(std::span<const ObjectBirth> births) {
+  std::size_t slots = ids_.size();
+  for (const ObjectBirth& birth : births) slots = std::max<std::size_t>(slots, birth.slot + 1);
+  resize_with_headroom(positions_, slots, LatticePoint{nowhere, 0, 0});
+  resize_with_headroom(times_us_, slots, std::int64_t{0});
+  resize_with_headroom(tags_, slots, 0u);
+  resize_with_headroom(ids_, slots, ObjectId{});
+  for (const ObjectBirth& birth : births) ids_[birth.slot] = birth.id;
+}
+
+void ObjectSnapshot::apply(std::span<const ObjectRow> rows, ThreadPool& pool) {
+  pool.for_ranges(rows.size(), rows_grain, [&](std::size_t begin, std::size_t end, unsigned) {
+    apply_range(rows.subspan(begin, end - begin));
+  });
+  if (++box_age_ >= box_age_max) draw_box();
+}
+
+void ObjectSnapshot::apply_range(std::span<const ObjectRow> rows) {
+  Box box;
+  std::uint64_t came = 0;
+  std::uint64_t left = 0;
+  bool members = false;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i + prefetch_rows < rows.size()) {
+      const Slot ahead = rows[i + prefetch_rows].slot;
+      prefetch_to_write(&positions_[ahead]);
+      prefetch_to_write(&times_us_[ahead]);
+      prefetch_to_write(&tags_[ahead]);
+    }
+    const ObjectRow& row = rows[i];
+    const bool alive = starling::is_alive(row.generation);
+    const bool was_alive = is_alive(row.slot);
+    times_us_[row.slot] = row.time_us;
+    positions_[row.slot] = row.position;
+    if (alive) box.add(row.position);
+    if (alive && was_alive && tags_[row.slot] == row.tags) continue;
+    members = members || alive != was_alive || tags_[row.slot] != row.tags;
+    came += alive && !was_alive ? 1 : 0;
+    left += !alive && was_alive ? 1 : 0;
+    tags_[row.slot] = row.tags;
+    if (!alive) positions_[row.slot].x = nowhere;
+  }
+  const std::lock_guard lock(mutex_);
+  if (!box.is_empty()) box_.add(box);
+  alive_count_ += came;
+  alive_count_ -= left;
+  membership_changed_ = membership_changed_ || members;
+}
+
+void ObjectSnapshot::take_passing(const ObjectSnapshot& all, const TagFilter& tags,
+                                  ThreadPool& pool) {
+  resize_with_headroom(positions_, all.positions_.size(), LatticePoint{nowhere, 0, 0});
+  alive_count_ = 0;
+  box_ = {};
+  pool.for_ranges(positions_.size(), rows_grain, [&](std::size_t begin, std::size_t end, unsigned) {
+    Box box;
+    std::uint64_t passing = 0;
+    for (std::size_t slot = begin; slot < end; ++slot) {
+      positions_[slot] = all.positions_[slot];
+      if (positions_[slot].x == nowhere) continue;
+      if (!tags.passes(all.tags_[slot])) {
+        positions_[slot].x = nowhere;
+        continue;
+      }
+      box.add(positions_[slot]);
+      ++passing;
+    }
+    const std::lock_guard lock(mutex_);
+    if (!box.is_empty()) box_.add(box);
+    alive_count_ += passing;
+  });
+}
+
+void ObjectSnapshot::draw_box() {
+  box_ = {};
+  box_age_ = 0;
+  for (const LatticePoint& position : positions_)
+    if (position.x != nowhere) box_.add(position);
+}
+
+std::uint64_t ObjectSnapshot::bytes_used() const {
+  return positions_.capacity() * sizeof(LatticePoint) + ids_.capacity() * sizeof(ObjectId) +
+         times_us_.capacity() * sizeof(std::int64_t) + tags_.capacity() * sizeof(std::uint32_t);
+}
+
+}  // namespace starling::cpu

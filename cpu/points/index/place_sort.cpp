@@ -1,0 +1,98 @@
+// Sorts keys of cell and index; a cell that is crowded is sorted again by a finer grid of its own,
+// and objects that coincide by id: see place_sort.hpp.
+#include "cpu/points/index/place_sort.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace starling::cpu {
+namespace {
+
+// A bucket of about 128 sorts in the first-level cache, and amortises the call of the SIMD sort.
+constexpr std::size_t bucket_objects = 128;
+constexpr int bucket_bits_max = 14;
+constexpr std::size_t simd_sort_min = 48;
+
+}  // namespace
+
+std::span<const PlacedObject> PlaceSort::sort(const ObjectSnapshot& objects, const CellGrid& grid,
+                                              std::size_t crowd, BucketScatter& scatter,
+                                              ThreadPool& pool) {
+  objects_ = &objects;
+  dimensions_ = grid.dimensions();
+  crowd_ = crowd;
+  scratches_.resize(pool.threads());
+  const auto wanted = static_cast<int>(std::bit_width(objects.alive_count() / bucket_objects));
+  const int bucket_bits = std::min(wanted, bucket_bits_max);
+  const int shift = grid.cell_bits() - bucket_bits;
+  const auto find = [&](std::span<const LatticePoint> positions, const BucketRange& range,
+                        FoundBuckets& found) {
+    found.count = 0;
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+      if (positions[i].x == ObjectSnapshot::nowhere) continue;
+      const auto bucket =
+          static_cast<std::uint32_t>(std::uint64_t{grid.cell(positions[i])} >> shift);
+      if (bucket - range.first >= range.count) continue;
+      found.indexes[found.count] = static_cast<std::uint32_t>(i);
+      found.buckets[found.count++] = bucket;
+    }
+  };
+  placed_.resize(objects.alive_count());
+  scatter.run(
+      objects, std::size_t{1} << bucket_bits, find,
+      [&](std::uint32_t place, const LatticePoint& position, Slot slot) {
+        placed_[place] = {position, slot};
+      },
+      pool);
+  pool.run(scatter.bucket_count(), [&](std::size_t bucket, unsigned thread) {
+    const auto run = std::span(placed_).subspan(scatter.begin(bucket), scatter.size(bucket));
+    if (run.size() > 1) sort_run(run, grid, scratches_[thread]);
+  });
+  return placed_;
+}
+
+void PlaceSort::sort_run(std::span<PlacedObject> run, const CellGrid& grid, Scratch& scratch) {
+  scratch.keys.resize(run.size());
+  for (std::size_t i = 0; i < run.size(); ++i)
+    scratch.keys[i] = (std::uint64_t{grid.cell(run[i].position)} << 32) | i;
+  if (run.size() < simd_sort_min)
+    std::sort(scratch.keys.begin(), scratch.keys.end());
+  else
+    scratch.sorter(scratch.keys.data(), run.size(), hwy::SortAscending());
+  scratch.sorted.resize(run.size());
+  for (std::size_t i = 0; i < run.size(); ++i)
+    scratch.sorted[i] = run[static_cast<std::uint32_t>(scratch.keys[i])];
+  std::ranges::copy(scratch.sorted, run.begin());
+
+  for (std::size_t begin = 0; begin < run.size();) {
+    const std::uint32_t cell = grid.cell(run[begin].position);
+    std::size_t end = begin + 1;
+    while (end < run.size() && grid.cell(run[end].position) == cell) ++end;
+    if (end - begin > crowd_) refine(run.subspan(begin, end - begin), scratch);
+    begin = end;
+  }
+}
+
+void PlaceSort::refine(std::span<PlacedObject> run, Scratch& scratch) {
+  Box box;
+  for (const PlacedObject& object : run) box.add(object.position);
+  const CellGrid grid(box, dimensions_);
+  if (!grid.is_one_point()) {
+    sort_run(run, grid, scratch);
+    return;
+  }
+  sort_by_id(run, scratch);
+}
+
+void PlaceSort::sort_by_id(std::span<PlacedObject> run, Scratch& scratch) const {
+  // Not hwy::K64V64, which would be the type for it: the sort of Highway 1.0.3 loses some of them.
+  scratch.ids.resize(run.size());
+  for (std::size_t i = 0; i < run.size(); ++i)
+    scratch.ids[i] = {.lo = i, .hi = to_number(objects_->id(run[i].slot))};
+  scratch.sorter(scratch.ids.data(), run.size(), hwy::SortAscending());
+  scratch.sorted.resize(run.size());
+  for (std::size_t i = 0; i < run.size(); ++i) scratch.sorted[i] = run[scratch.ids[i].lo];
+  std::ranges::copy(scratch.sorted, run.begin());
+}
+
+}  // namespace starling::cpu

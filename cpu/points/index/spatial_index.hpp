@@ -1,0 +1,62 @@
+// The index of one tick, rebuilt each tick: the grid where it fits the objects, else the tree.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/points/index/grid_index.hpp"
+#include "cpu/points/index/object_snapshot.hpp"
+#include "cpu/points/index/place_sort.hpp"
+#include "cpu/points/index/tree_index.hpp"
+#include "knn/base/thread_pool.hpp"
+#include "knn/words/lattice.hpp"
+
+namespace starling::cpu {
+
+class SpatialIndex {
+ public:
+  explicit SpatialIndex(Space space)
+      : space_(space), grid_(dimensions(space)), tree_(dimensions(space)) {}
+
+  /// Working memory that one index after another may share.
+  struct Scratch {
+    GridIndex::Scratch grid;
+    PlaceSort sort;
+  };
+
+  /// If it throws (std::bad_alloc), the index is unusable until a build succeeds.
+  void build(const ObjectSnapshot& objects, Scratch& scratch, ThreadPool& pool) {
+    is_grid_ = false;
+    if (objects.alive_count() == 0) return tree_.clear();
+    cells_ = CellGrid(objects.box(), dimensions(space_));
+    if (--builds_until_grid_ <= 0) {
+      is_grid_ = grid_.build(objects, objects.box(), space_, scratch.grid, pool);
+      builds_until_grid_ = is_grid_ ? 0 : grid_rest_builds;
+    }
+    if (is_grid_)
+      tree_.clear();
+    else
+      tree_.build(objects, cells_, scratch.sort, scratch.grid.scatter, pool);
+  }
+
+  /// Null if the tree holds the objects.
+  const GridIndex* grid() const { return is_grid_ ? &grid_ : nullptr; }
+  const TreeIndex& tree() const { return tree_; }
+
+  /// A number by which searches in order are searches in order of place.
+  std::uint32_t cell(const LatticePoint& point) const { return cells_.cell(point); }
+
+  std::uint64_t bytes_used() const { return grid_.bytes_used() + tree_.bytes_used(); }
+
+ private:
+  // What did not suit the grid seldom does a tick later.
+  static constexpr int grid_rest_builds = 16;
+
+  Space space_;
+  CellGrid cells_;
+  bool is_grid_ = false;
+  int builds_until_grid_ = 0;
+  GridIndex grid_;
+  TreeIndex tree_;
+};
+
+}  // namespace starling::cpu

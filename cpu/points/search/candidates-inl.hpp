@@ -1,0 +1,103 @@
+// Objects gathered for a search, and what their estimated distances say before anything is computed
+// exactly. Included once per instruction set, by the grid's search.
+#if defined(STARLING_CPU_CANDIDATES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef STARLING_CPU_CANDIDATES_INL_HPP
+#undef STARLING_CPU_CANDIDATES_INL_HPP
+#else
+#define STARLING_CPU_CANDIDATES_INL_HPP
+#endif
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include <hwy/highway.h>
+
+#include "cpu/points/search/ranking-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace starling::cpu {
+namespace HWY_NAMESPACE {
+
+struct Candidates {
+  const float* estimates;  ///< of squared distances; a full vector may be read past the last
+  const std::int32_t* places;
+  std::size_t count;
+};
+
+/// Which of a vector of candidates from `first` on have estimates within the limit.
+HWY_INLINE hn::Mask<FloatLanes> within(float limit, const Candidates& candidates,
+                                       std::size_t first) {
+  const FloatLanes f;
+  return hn::And(hn::Le(hn::LoadU(f, candidates.estimates + first), hn::Set(f, limit)),
+                 hn::FirstN(f, candidates.count - first));
+}
+
+inline std::size_t count_within(float limit, const Candidates& candidates) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < candidates.count; i += hn::Lanes(FloatLanes()))
+    count += hn::CountTrue(FloatLanes(), within(limit, candidates, i));
+  return count;
+}
+
+/// A limit on estimates, near the k-th, that the k nearest are within; `limit` where there are
+/// fewer. On a plane the count within a distance grows with its square, so that interpolation comes
+/// close in two or three steps.
+inline float limit_near(std::size_t k, const Candidates& candidates, float limit) {
+  constexpr int steps_max = 5;
+  const std::size_t slack = 4 + k / 8;
+  float low = 0;
+  float high = limit;
+  std::size_t count_low = 0;
+  std::size_t count_high = candidates.count;
+  for (int step = 0; step < steps_max && count_high > k + slack; ++step) {
+    const float share =
+        (static_cast<float>(k - count_low) + 2.0f) / static_cast<float>(count_high - count_low);
+    const float middle = low + (high - low) * share;
+    if (!(middle > low && middle < high)) break;
+    const std::size_t count = count_within(middle, candidates);
+    (count >= k ? high : low) = middle;
+    (count >= k ? count_high : count_low) = count;
+  }
+  // At least k objects have estimates up to `high`: the k-th distance is within it, widened.
+  return count_high >= k ? std::min(limit, widened(high)) : limit;
+}
+
+/// Writes the candidates' order by estimate. False where there are too many for it, where estimates
+/// tie, or where they do not tell for certain which the k nearest are.
+inline bool order_by_estimates(const Candidates& candidates, std::size_t k,
+                               std::span<std::uint8_t, few> order) {
+  const Lanes d;
+  const FloatLanes f;
+  const std::size_t count = candidates.count;
+  if (count > few) return false;
+  HWY_ALIGN std::int32_t ranks[few + lanes_max];
+  const auto one = hn::Set(d, 1);
+  const auto none = hn::Set(f, std::numeric_limits<float>::max());
+  for (std::size_t block = 0; block < count; block += hn::Lanes(f)) {
+    const auto mine = hn::IfThenElse(hn::FirstN(f, count - block),
+                                     hn::LoadU(f, candidates.estimates + block), none);
+    auto smaller = hn::Zero(d);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto is_smaller = hn::RebindMask(d, hn::Lt(hn::Set(f, candidates.estimates[i]), mine));
+      smaller = hn::IfThenElse(is_smaller, hn::Add(smaller, one), smaller);
+    }
+    hn::Store(smaller, d, ranks + block);
+  }
+  std::size_t sum = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    order[static_cast<std::size_t>(ranks[i])] = static_cast<std::uint8_t>(i);
+    sum += static_cast<std::size_t>(ranks[i]);
+  }
+  const bool has_ties = 2 * sum != count * (count - 1);
+  if (has_ties) return false;
+  return count <= k || candidates.estimates[order[k]] > widened(candidates.estimates[order[k - 1]]);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace starling::cpu
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard

@@ -1,0 +1,435 @@
+// Exact k-NN over a GridIndex: all objects within a radius that should hold a few more than k, by
+// the density around; were there fewer, a larger one. Then the nearest by estimate, ranked exactly.
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "cpu/points/search/search.hpp"
+#include "knn/base/prefetch.hpp"
+
+// Compiles what stands between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE once per instruction
+// set.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/points/search/grid_search.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "cpu/points/search/candidates-inl.hpp"
+#include "cpu/points/search/ranking-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace starling::cpu {
+namespace HWY_NAMESPACE {
+
+static_assert(GridIndex::padding >= lanes_max);
+
+// How far around a query objects are gathered. The centre is along the axes of the grid.
+struct Circle {
+  std::int32_t center[3] = {};
+  std::uint64_t radius_sq = 0;
+  double radius = 0;
+  std::int64_t bound = 0;  ///< the radius rounded up
+  float limit = 0;         ///< on estimates of squared distances
+  bool is_last = false;    ///< no larger radius can find more
+};
+
+// A few requests go through each step together: the steps of one wait for each other, those of
+// different requests do not.
+template <std::size_t dimensions>
+class GridSearch {
+ public:
+  GridSearch(const GridIndex& index, const ObjectSnapshot& objects, SearchScratch& scratch)
+      : index_(index),
+        entries_(index.objects()),
+        scratch_(scratch),
+        ranking_(index, objects, scratch) {
+    make_room(2 * lanes_max);
+  }
+
+  /// At most requests_at_once. All but the ids of the neighbours, which it prefetches.
+  void answer(std::span<SearchRequest> requests) {
+    Circle circles[requests_at_once];
+    std::size_t ends[requests_at_once];
+    const GridBlock* homes[requests_at_once];
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      homes[i] = &home_block(requests[i], circles[i]);
+      prefetch(homes[i]);
+    }
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      set_radius(circles[i], std::sqrt(reach_sq(*homes[i], requests[i])), requests[i]);
+      prefetch(home_cell(*homes[i], circles[i]));
+    }
+    for (std::size_t i = 0; i < requests.size(); ++i) prefetch_around(*homes[i], circles[i]);
+    std::size_t gathered = 0;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (is_usual(requests[i])) gathered = gather(circles[i], gathered);
+      ends[i] = gathered;
+    }
+    std::size_t unanswered[requests_at_once];
+    std::size_t counts[requests_at_once];
+    std::size_t unanswered_count = 0;
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const Candidates candidates{estimates_ + begin, places_ + begin, ends[i] - begin};
+      begin = ends[i];
+      const bool is_answered =
+          is_usual(requests[i]) && answer_from(candidates, circles[i], requests[i]);
+      if (!is_answered) {
+        counts[unanswered_count] = candidates.count;
+        unanswered[unanswered_count++] = i;
+      }
+      if (requests[i].expected_sq > 0) learn_slack(is_answered);
+    }
+    for (std::size_t i = 0; i < unanswered_count; ++i)
+      widen(circles[unanswered[i]], counts[i], requests[unanswered[i]]);
+  }
+
+ private:
+  static constexpr std::size_t stride = dimensions + 1;
+
+  static bool is_usual(const SearchRequest& request) {
+    return request.k > 0 && request.k < few && !request.filters_objects();
+  }
+
+  // The excluded object may hold a place among the nearest.
+  static std::size_t needed(const SearchRequest& request) {
+    return request.k + (request.exclude == no_slot ? 0u : 1u);
+  }
+
+  // So many that a circle expected to hold them has k most of the time.
+  double enough(const SearchRequest& request) {
+    const std::size_t k = needed(request);
+    if (k != last_k_) {
+      last_k_ = k;
+      enough_ = static_cast<double>(k) + 1.5 * std::sqrt(static_cast<double>(k)) + 1;
+    }
+    return enough_;
+  }
+
+  // Square of the first radius: by where the k-th is expected, else by the density around. Where
+  // many objects have come at once, the density says so and the expectation does not.
+  double reach_sq(const GridBlock& home, const SearchRequest& request) {
+    constexpr double beyond_density_max = 4;
+    const double enough = this->enough(request);
+    const double by_density = enough * double{home.radius_sq_per_object};
+    if (request.expected_sq == 0) return by_density;
+    const double more = scratch_.slack * (enough / static_cast<double>(needed(request)) - 1);
+    return std::min(static_cast<double>(request.expected_sq) * (1 + more),
+                    beyond_density_max * by_density);
+  }
+
+  // Settles where one search in forty has to widen its circle.
+  void learn_slack(bool was_answered) {
+    constexpr double step = 0.002;
+    constexpr double slack_min = 0.05;
+    constexpr double slack_max = 1.5;
+    scratch_.slack =
+        std::clamp(scratch_.slack + (was_answered ? -step : 39 * step), slack_min, slack_max);
+  }
+
+  // Sets the centre, and returns the block that it is in, or nearest to.
+  const GridBlock& home_block(const SearchRequest& request, Circle& circle) const {
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      circle.center[axis] = request.position.*index_.axes()[axis];
+    return index_.block(nearest_part(index_.outer(), circle, 0),
+                        nearest_part(index_.outer(), circle, 1));
+  }
+
+  // The column (axis 0) or row that the centre is in, or nearest to.
+  static std::size_t nearest_part(const CellRectangle& rectangle, const Circle& circle,
+                                  std::size_t axis) {
+    const Division& division = rectangle.divisions[axis];
+    return division.part(static_cast<std::uint32_t>(std::clamp<std::int64_t>(
+        std::int64_t{circle.center[axis]} - rectangle.min[axis], 0, division.extent())));
+  }
+
+  const std::uint32_t* home_cell(const GridBlock& block, const Circle& circle) const {
+    return index_.cell_begins(block) +
+           nearest_part(block.grid, circle, 1) * block.grid.divisions[0].parts() +
+           nearest_part(block.grid, circle, 0);
+  }
+
+  // Fetches the objects of the centre's cell and of those above and below.
+  void prefetch_around(const GridBlock& block, const Circle& circle) const {
+    if (block.count == 0) return;
+    const std::size_t columns = block.grid.divisions[0].parts();
+    const std::uint32_t* begins = index_.cell_begins(block);
+    const auto cell = static_cast<std::size_t>(home_cell(block, circle) - begins);
+    for (const std::size_t near :
+         {cell - std::min(cell, columns), cell, std::min(cell + columns, block.grid.cells())}) {
+      constexpr std::size_t line = 64 / sizeof(std::int32_t);
+      prefetch(entries_ + begins[near] * stride);
+      prefetch(entries_ + begins[near] * stride + line);
+    }
+  }
+
+  static void set_radius(Circle& circle, double radius, const SearchRequest& request) {
+    constexpr double farthest = 0x1.fp+31;  // beyond any two points of the lattice
+    const auto radius_max_sq = static_cast<double>(request.distance_sq_max);
+    circle.is_last = !(radius < farthest) || !(radius * radius < radius_max_sq);
+    if (circle.is_last) radius = std::sqrt(radius_max_sq);
+    circle.radius_sq =
+        circle.is_last ? request.distance_sq_max : static_cast<std::uint64_t>(radius * radius);
+    circle.radius = radius;
+    circle.bound = static_cast<std::int64_t>(radius) + 2;
+    circle.limit = filter_limit(circle.radius_sq);
+  }
+
+  // From what the circle holds. False if that may be too few.
+  bool answer_from(const Candidates& candidates, const Circle& circle, SearchRequest& request) {
+    if (candidates.count < needed(request) && !circle.is_last) return false;
+    if (rank_by_estimates(candidates, circle, request)) return true;
+    ranking_.start(request);
+    rank_exactly(candidates, circle);
+    if (ranking_.count() < ranking_.k() && !circle.is_last) return false;
+    ranking_.write(request);
+    return true;
+  }
+
+  // For what the first circle does not answer, which held `count` candidates: larger ones until one
+  // does.
+  void widen(Circle circle, std::size_t count, SearchRequest& request) {
+    request.found = 0;
+    if (request.k == 0) return;
+    const double enough = this->enough(request);
+    // The radius is `gap` to where objects begin (0 until nothing is found) plus `reach`.
+    double gap = 0;
+    bool has_gap = false;
+    double reach = circle.radius;
+    for (bool is_gathered = is_usual(request);; is_gathered = false) {
+      std::size_t kept = count;
+      if (!is_gathered) {
+        kept = count = gather(circle, 0);
+        if (request.filters_objects()) kept = drop_filtered(count, request);
+        const bool is_void = count == 0 && !has_gap && !circle.is_last;
+        if (!is_void && answer_from({estimates_, places_, kept}, circle, request)) return;
+      }
+      if (count == 0 && !has_gap) {
+        has_gap = true;
+        std::tie(gap, reach) = nearest_block(circle, enough);
+      } else {
+        reach *= std::sqrt(std::clamp(enough / (static_cast<double>(kept) + 0.5), 2.0, 16.0));
+      }
+      set_radius(circle, gap + reach, request);
+    }
+  }
+
+  // For a query in the void: how far it is to the nearest block's objects, and how far to reach in
+  // among them.
+  std::pair<double, double> nearest_block(const Circle& circle, double enough) const {
+    double least_sq = std::numeric_limits<double>::infinity();
+    double reach_sq = 0;
+    for (const GridBlock& block : index_.blocks()) {
+      if (block.count == 0) continue;
+      double gap_sq = 0;
+      for (std::size_t axis = 0; axis < 2; ++axis) {
+        const std::int64_t offset = std::int64_t{circle.center[axis]} - block.grid.min[axis];
+        const std::int64_t extent = block.grid.divisions[axis].extent();
+        const auto gap = static_cast<double>(std::max({-offset, offset - extent, std::int64_t{0}}));
+        gap_sq += gap * gap;
+      }
+      if (gap_sq >= least_sq) continue;
+      least_sq = gap_sq;
+      reach_sq = enough * double{block.radius_sq_per_object};
+    }
+    return {std::sqrt(least_sq), std::sqrt(reach_sq)};
+  }
+
+  struct Range {
+    std::size_t first;
+    std::size_t last;
+    bool is_empty;
+  };
+
+  // The columns (axis 0) or rows of cells that the circle meets.
+  static HWY_INLINE Range cells_within(const CellRectangle& rectangle, const Circle& circle,
+                                       std::size_t axis) {
+    const Division& division = rectangle.divisions[axis];
+    const std::int64_t begin = circle.center[axis] - circle.bound - rectangle.min[axis];
+    const std::int64_t end = circle.center[axis] + circle.bound - rectangle.min[axis];
+    const std::int64_t extent = division.extent();
+    if (end < 0 || begin > extent) return {0, 0, true};
+    return {division.part(static_cast<std::uint32_t>(std::max<std::int64_t>(begin, 0))),
+            division.part(static_cast<std::uint32_t>(std::min(end, extent))), false};
+  }
+
+  // Appends the objects whose estimates are within the limit to the `gathered` first; returns how
+  // many there are then.
+  std::size_t gather(const Circle& circle, std::size_t gathered) {
+    const Range columns = cells_within(index_.outer(), circle, 0);
+    const Range rows = cells_within(index_.outer(), circle, 1);
+    if (columns.is_empty || rows.is_empty) return gathered;
+    for (std::size_t row = rows.first; row <= rows.last; ++row)
+      for (std::size_t column = columns.first; column <= columns.last; ++column)
+        gathered = gather_block(index_.block(column, row), circle, gathered);
+    return gathered;
+  }
+
+  HWY_INLINE std::size_t gather_block(const GridBlock& block, const Circle& circle,
+                                      std::size_t gathered) {
+    if (block.count == 0) return gathered;
+    const Range columns = cells_within(block.grid, circle, 0);
+    const Range rows = cells_within(block.grid, circle, 1);
+    if (columns.is_empty || rows.is_empty) return gathered;
+    const std::uint32_t* begins = index_.cell_begins(block);
+    for (std::size_t row = rows.first; row <= rows.last; ++row) {
+      const std::uint32_t* cells = begins + row * block.grid.divisions[0].parts();
+      gathered = gather_run(cells[columns.first], cells[columns.last + 1], circle, gathered);
+    }
+    return gathered;
+  }
+
+  HWY_INLINE std::size_t gather_run(std::size_t begin, std::size_t end, const Circle& circle,
+                                    std::size_t gathered) {
+    const Lanes d;
+    const FloatLanes f;
+    make_room(gathered + (end - begin) + 2 * lanes_max);
+    float* const estimates = estimates_;
+    std::int32_t* const places = places_;
+    for (std::size_t i = begin; i < end; i += hn::Lanes(d)) {
+      const auto sum = estimate(i, circle);
+      const auto near = hn::And(hn::Le(sum, hn::Set(f, circle.limit)), hn::FirstN(f, end - i));
+      const auto here = hn::Add(hn::Iota(d, 0), hn::Set(d, static_cast<std::int32_t>(i)));
+      hn::StoreU(hn::Compress(here, hn::RebindMask(d, near)), d, places + gathered);
+      hn::StoreU(hn::Compress(sum, near), f, estimates + gathered);
+      gathered += hn::CountTrue(f, near);
+    }
+    return gathered;
+  }
+
+  // Of the squared distances of the objects in places from `place` on.
+  HWY_INLINE hn::Vec<FloatLanes> estimate(std::size_t place, const Circle& circle) const {
+    const Lanes d;
+    const FloatLanes f;
+    hn::Vec<Lanes> a, b, depth, slots;
+    if constexpr (dimensions == 2)
+      hn::LoadInterleaved3(d, entries_ + place * stride, a, b, slots);
+    else
+      hn::LoadInterleaved4(d, entries_ + place * stride, a, b, depth, slots);
+    const auto gap_a = hn::ConvertTo(f, hn::Sub(a, hn::Set(d, circle.center[0])));
+    const auto gap_b = hn::ConvertTo(f, hn::Sub(b, hn::Set(d, circle.center[1])));
+    const auto sum = hn::MulAdd(gap_b, gap_b, hn::Mul(gap_a, gap_a));
+    if constexpr (dimensions == 2) return sum;
+    const auto gap_depth = hn::ConvertTo(f, hn::Sub(depth, hn::Set(d, circle.center[2])));
+    return hn::MulAdd(gap_depth, gap_depth, sum);
+  }
+
+  HWY_INLINE void make_room(std::size_t count) {
+    if (count > room_) grow(count);
+  }
+  HWY_NOINLINE void grow(std::size_t count) {
+    room_ = 2 * count;
+    scratch_.estimates.resize(room_);
+    scratch_.gathered.resize(room_);
+    estimates_ = scratch_.estimates.data();
+    places_ = scratch_.gathered.data();
+  }
+
+  std::size_t drop_filtered(std::size_t count, const SearchRequest& request) {
+    ranking_.start(request);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!ranking_.passes_filter(static_cast<std::uint32_t>(places_[i]))) continue;
+      places_[kept] = places_[i];
+      estimates_[kept++] = estimates_[i];
+    }
+    return kept;
+  }
+
+  // The usual case, a few estimates far enough apart to put their objects in order: only the k
+  // nearest are computed exactly. False where that would not be certain, or too few are found.
+  bool rank_by_estimates(const Candidates& candidates, const Circle& circle,
+                         SearchRequest& request) {
+    std::uint8_t order[few];
+    const std::size_t k = needed(request);
+    if (!order_by_estimates(candidates, k, order)) return false;
+    std::size_t nearest = std::min(candidates.count, k);
+    std::uint32_t places[few];
+    std::uint64_t distances_sq[few];
+    bool is_in_order = true;
+    for (std::size_t i = 0; i < nearest; ++i) {
+      places[i] = static_cast<std::uint32_t>(candidates.places[order[i]]);
+      distances_sq[i] = distance_sq_of(places[i], circle);
+    }
+    for (std::size_t i = 1; i < nearest; ++i)
+      is_in_order = is_in_order && distances_sq[i - 1] < distances_sq[i];
+    if (!is_in_order) return false;
+    while (nearest > 0 && distances_sq[nearest - 1] > circle.radius_sq) --nearest;
+    if (nearest < k && !circle.is_last) return false;
+
+    std::uint32_t found = 0;
+    for (std::size_t i = 0; i < nearest; ++i) {
+      const auto slot = static_cast<Slot>(entries_[places[i] * stride + dimensions]);
+      if (slot != request.exclude && found < request.k)
+        ranking_.put(request, found++, slot, distances_sq[i]);
+    }
+    request.found = found;
+    return true;
+  }
+
+  std::uint64_t distance_sq_of(std::uint32_t place, const Circle& circle) const {
+    std::uint64_t sum = 0;
+    for (std::size_t axis = 0; axis < dimensions; ++axis) {
+      const std::int64_t gap = std::int64_t{entries_[place * stride + axis]} - circle.center[axis];
+      sum += static_cast<std::uint64_t>(gap * gap);
+    }
+    return sum;
+  }
+
+  void rank_exactly(const Candidates& candidates, const Circle& circle) {
+    const FloatLanes f;
+    const float limit = limit_near(ranking_.k(), candidates, circle.limit);
+    ranking_.restart(circle.radius_sq);
+    ranking_.reserve(candidates.count + 1);
+    for (std::size_t i = 0; i < candidates.count; i += hn::Lanes(f)) {
+      std::uint8_t bytes[8] = {};
+      hn::StoreMaskBits(f, within(limit, candidates, i), bytes);
+      std::uint32_t near = bytes[0] | std::uint32_t{bytes[1]} << 8;
+      for (; near != 0; near &= near - 1) {
+        const auto lane = static_cast<std::size_t>(std::countr_zero(near));
+        const auto place = static_cast<std::uint32_t>(candidates.places[i + lane]);
+        ranking_.add(distance_sq_of(place, circle), place);
+      }
+    }
+    ranking_.rank();
+  }
+
+  const GridIndex& index_;
+  const std::int32_t* entries_;
+  SearchScratch& scratch_;
+  Ranking<GridIndex> ranking_;
+  std::size_t last_k_ = 0;
+  double enough_ = 0;  // for last_k_
+  std::size_t room_ = 0;
+  float* estimates_ = nullptr;      // of gathered objects' squared distances
+  std::int32_t* places_ = nullptr;  // of gathered objects
+};
+
+void search_grid_all(const GridIndex& index, const ObjectSnapshot& objects,
+                     std::span<SearchRequest> requests, SearchScratch& scratch) {
+  if (index.dimensions() == 2)
+    answer_all(GridSearch<2>(index, objects, scratch), objects, requests);
+  else
+    answer_all(GridSearch<3>(index, objects, scratch), objects, requests);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace starling::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace starling::cpu {
+
+HWY_EXPORT(search_grid_all);
+
+void search_grid(const GridIndex& index, const ObjectSnapshot& objects,
+                 std::span<SearchRequest> requests, SearchScratch& scratch) {
+  HWY_DYNAMIC_DISPATCH(search_grid_all)(index, objects, requests, scratch);
+}
+
+}  // namespace starling::cpu
+#endif

@@ -1,0 +1,197 @@
+// Exact k-NN over a TreeIndex: from the leaf at the question's place up the tree, at each level
+// looking into those of the node's siblings that the k-th candidate so far lets through.
+
+#include <algorithm>
+#include <bit>
+
+#include "cpu/points/search/search.hpp"
+
+// Compiles what stands between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE once per instruction
+// set.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/points/search/tree_search.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "cpu/points/search/ranking-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace starling::cpu {
+namespace HWY_NAMESPACE {
+
+static_assert(fanout == lanes_max);
+
+template <std::size_t dimensions>
+class TreeSearch {
+ public:
+  TreeSearch(const TreeIndex& index, const ObjectSnapshot& objects, SearchScratch& scratch)
+      : index_(index), ranking_(index, objects, scratch) {}
+
+  void answer(std::span<SearchRequest> requests) {
+    for (SearchRequest& request : requests) answer(request);
+  }
+
+ private:
+  void answer(SearchRequest& request) {
+    request.found = 0;
+    if (request.k == 0) return;
+    query_[0] = request.position.x;
+    query_[1] = request.position.y;
+    query_[2] = request.position.z;
+    ranking_.start(request);
+    flush_at_ = ranking_.k() + std::max(ranking_.k(), few / 2);
+    ranking_.reserve(flush_at_ + fanout);
+    limit_ = filter_limit(ranking_.bound_sq());
+    home_ = index_.leaf_near(request.position, home_);
+    climb();
+    ranking_.rank();
+    ranking_.write(request);
+  }
+
+  static constexpr std::size_t depth_max = 8;  // 16^8 objects fill the slots
+
+  struct Visit {
+    std::uint32_t depth;
+    std::uint32_t node;
+  };
+
+  void climb() {
+    scan(home_);
+    tighten();
+    const auto& levels = index_.levels();
+    std::size_t node = home_;
+    for (std::size_t depth = 0; depth < levels.size(); ++depth) {
+      const std::size_t first = node / fanout * fanout;
+      open(depth, first, near_children(levels[depth], first) & ~(1u << (node - first)));
+      while (stacked_ > 0) {
+        const Visit next = stack_[--stacked_];
+        if (!can_improve(levels[next.depth], next.node)) continue;
+        if (next.depth == 0) {
+          scan(next.node);
+        } else {
+          const std::size_t children = std::size_t{next.node} * fanout;
+          open(next.depth - 1, children, near_children(levels[next.depth - 1], children));
+        }
+      }
+      tighten();
+      node = first / fanout;
+    }
+  }
+
+  // The first child ends on top of the stack: where distances tie, it has the smaller ids.
+  void open(std::size_t depth, std::size_t first, std::uint32_t near) {
+    while (near != 0) {
+      const auto child = static_cast<std::uint32_t>(std::bit_width(near)) - 1;
+      near ^= 1u << child;
+      stack_[stacked_++] = {static_cast<std::uint32_t>(depth),
+                            static_cast<std::uint32_t>(first) + child};
+    }
+  }
+
+  // Bit i says that the i-th of 16 boxes or objects may be within the bound; `count` of them exist.
+  template <class Gap>
+  HWY_INLINE std::uint32_t near_mask(std::size_t count, const Gap& gap_at) const {
+    const Lanes d;
+    const FloatLanes f;
+    std::uint32_t near = 0;
+    for (std::size_t i = 0; i < fanout; i += hn::Lanes(d)) {
+      auto sum = hn::Zero(f);
+      for (std::size_t dim = 0; dim < dimensions; ++dim) {
+        const auto gap = hn::ConvertTo(f, gap_at(d, dim, i));
+        sum = hn::MulAdd(gap, gap, sum);
+      }
+      std::uint8_t bytes[8] = {};
+      hn::StoreMaskBits(f, hn::Le(sum, hn::Set(f, limit_)), bytes);
+      near |= (bytes[0] | std::uint32_t{bytes[1]} << 8) << i;
+    }
+    return count < fanout ? near & ((1u << count) - 1) : near;
+  }
+
+  std::uint32_t near_children(const IndexLevel& level, std::size_t first) const {
+    const Line* group = &level.groups[first / fanout * 2 * dimensions];
+    return near_mask(level.count - first, [&](auto d, std::size_t dim, std::size_t i) HWY_ATTR {
+      const auto q = hn::Set(d, query_[dim]);
+      const auto below = hn::Sub(hn::Load(d, group[2 * dim].lane + i), q);
+      const auto above = hn::Sub(q, hn::Load(d, group[2 * dim + 1].lane + i));
+      return hn::Max(hn::Max(below, above), hn::Zero(d));
+    });
+  }
+
+  // Where nodes are of coincident objects, decides exactly and by id: many of them would all be
+  // visited otherwise.
+  bool can_improve(const IndexLevel& level, std::size_t node) {
+    if (level.min_id.empty()) return true;
+    tighten();
+    const Line* group = &level.groups[node / fanout * 2 * dimensions];
+    std::uint64_t gap_sq = 0;
+    for (std::size_t dim = 0; dim < dimensions; ++dim) {
+      const std::int64_t below = std::int64_t{group[2 * dim].lane[node % fanout]} - query_[dim];
+      const std::int64_t above = std::int64_t{query_[dim]} - group[2 * dim + 1].lane[node % fanout];
+      const std::int64_t gap = std::max({below, above, std::int64_t{0}});
+      gap_sq += static_cast<std::uint64_t>(gap * gap);
+    }
+    if (gap_sq != ranking_.bound_sq()) return gap_sq < ranking_.bound_sq();
+    return ranking_.takes_tied(level.min_id[node]);
+  }
+
+  void scan(std::size_t leaf) {
+    const Line* lines = index_.leaf(leaf);
+    const std::size_t first = leaf * fanout;
+    std::uint32_t near =
+        near_mask(index_.count() - first, [&](auto d, std::size_t dim, std::size_t i) HWY_ATTR {
+          return hn::Sub(hn::Load(d, lines[dim].lane + i), hn::Set(d, query_[dim]));
+        });
+    for (; near != 0; near &= near - 1) add(lines, first, std::countr_zero(near));
+    if (ranking_.count() >= flush_at_) tighten();
+  }
+
+  void add(const Line* lines, std::size_t first, int lane) {
+    const auto place = static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(lane);
+    std::uint64_t sum = 0;
+    for (std::size_t dim = 0; dim < dimensions; ++dim) {
+      const std::int64_t gap = std::int64_t{lines[dim].lane[lane]} - query_[dim];
+      sum += static_cast<std::uint64_t>(gap * gap);
+    }
+    if (!ranking_.filters_objects() || ranking_.passes_filter(place)) ranking_.add(sum, place);
+  }
+
+  void tighten() {
+    if (ranking_.count() < ranking_.k()) return;
+    ranking_.rank();
+    limit_ = filter_limit(ranking_.bound_sq());
+  }
+
+  const TreeIndex& index_;
+  Ranking<TreeIndex> ranking_;
+  std::int32_t query_[3] = {};
+  float limit_ = 0;
+  std::size_t flush_at_ = 0;
+  std::size_t home_ = 0;
+  Visit stack_[depth_max * fanout];
+  std::size_t stacked_ = 0;
+};
+
+void search_tree_all(const TreeIndex& index, const ObjectSnapshot& objects,
+                     std::span<SearchRequest> requests, SearchScratch& scratch) {
+  if (index.dimensions() == 2)
+    answer_all(TreeSearch<2>(index, objects, scratch), objects, requests);
+  else
+    answer_all(TreeSearch<3>(index, objects, scratch), objects, requests);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace starling::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace starling::cpu {
+
+HWY_EXPORT(search_tree_all);
+
+void search_tree(const TreeIndex& index, const ObjectSnapshot& objects,
+                 std::span<SearchRequest> requests, SearchScratch& scratch) {
+  HWY_DYNAMIC_DISPATCH(search_tree_all)(index, objects, requests, scratch);
+}
+
+}  // namespace starling::cpu
+#endif

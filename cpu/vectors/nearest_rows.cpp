@@ -1,0 +1,75 @@
+// Score and row as one 64-bit key, buffers of keys with room for twice k or more, and a SIMD sort
+// that cuts them: see nearest_rows.hpp.
+#include "cpu/vectors/nearest_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace starling::cpu {
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr std::uint64_t no_bound = ~std::uint64_t{0};
+
+// A cut costs as much as it keeps: a buffer twice as long spreads that over k rows.
+constexpr std::size_t rows_between_cuts_min = 128;
+
+}  // namespace
+
+void NearestRows::start(std::size_t queries, std::uint32_t k, VectorRow first_self) {
+  k_ = k;
+  room_ = k_ + std::max(k_, rows_between_cuts_min) + rows_at_once_max;
+  if (keys_.size() < queries * room_) keys_.resize(queries * room_);
+  counts_.assign(queries, 0);
+  bounds_.assign(queries, no_bound);
+  gates_.assign(queries, infinity);
+  selves_.assign(queries, no_row);
+  masks_.assign(queries, nullptr);
+  if (first_self == no_row) return;
+  for (std::size_t query = 0; query < queries; ++query) selves_[query] = first_self + query;
+}
+
+void NearestRows::go_on_from(VectorRow next_row) {
+  for (std::size_t query = 0; query < gates_.size(); ++query) set_gate(query, next_row);
+}
+
+void NearestRows::add_all(const NearestRows& other, std::size_t others_query) {
+  const std::uint64_t* const keys = other.keys_.data() + others_query * other.room_;
+  for (const std::uint64_t key : std::span(keys, other.counts_[others_query])) {
+    if (key > bounds_[0]) continue;
+    keys_[counts_[0]++] = key;
+    make_room(0, 0);
+  }
+}
+
+void NearestRows::write(std::size_t query, std::span<VectorNeighbor> list) {
+  keep_k(query);
+  const std::uint64_t* const keys = keys_.data() + query * room_;
+  const auto rest = std::transform(keys, keys + counts_[query], list.begin(), neighbor_of);
+  std::fill(rest, list.end(), VectorNeighbor{infinity, no_row});
+}
+
+VectorNeighbor NearestRows::neighbor_of(std::uint64_t key) {
+  return {score_of_ordered(static_cast<std::uint32_t>(key >> 32)), static_cast<VectorRow>(key)};
+}
+
+void NearestRows::cut(std::size_t query, VectorRow next_row) {
+  keep_k(query);
+  bounds_[query] = keys_[query * room_ + k_ - 1];
+  set_gate(query, next_row);
+}
+
+// Sorting all takes this sort no longer than std::nth_element takes to set the k least apart.
+void NearestRows::keep_k(std::size_t query) {
+  sorter_(keys_.data() + query * room_, counts_[query], hwy::SortAscending());
+  counts_[query] = std::min(counts_[query], k_);
+}
+
+void NearestRows::set_gate(std::size_t query, VectorRow next_row) {
+  if (bounds_[query] == no_bound) return;
+  const VectorNeighbor bound = neighbor_of(bounds_[query]);
+  gates_[query] = next_row > bound.row ? bound.score : std::nextafter(bound.score, infinity);
+}
+
+}  // namespace starling::cpu

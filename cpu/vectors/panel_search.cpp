@@ -1,0 +1,129 @@
+// The two ways to share a search out, and sizes of blocks and parts: a part stays in the
+// second-level cache while all queries of a block pass over it. See panel_search.hpp.
+#include "cpu/vectors/panel_search.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+namespace starling::cpu {
+namespace {
+
+// Half the second-level cache that server cores have today: panels of so many bytes are read from
+// there by all the queries of a block.
+constexpr std::size_t part_bytes = std::size_t{1} << 19;
+constexpr std::uint32_t block_queries_max = 128;
+constexpr std::uint32_t block_queries_min = 16;
+constexpr std::size_t blocks_per_thread = 4;  // evens out threads that are held up
+constexpr std::size_t parts_per_thread = 4;
+
+std::span<VectorNeighbor> list_of(const PanelQuestion& question, std::span<VectorNeighbor> lists,
+                                  std::uint32_t query) {
+  return lists.subspan(std::size_t{query} * question.k, question.k);
+}
+
+}  // namespace
+
+PanelRange PanelSearch::Parts::of(std::size_t part) const {
+  return {part * panels_each, std::min((part + 1) * panels_each, panels)};
+}
+
+PanelSearch::Parts PanelSearch::parts_of(const VectorPanels& corpus) {
+  return {corpus.panels(), std::max<std::size_t>(1, part_bytes / corpus.panel_bytes())};
+}
+
+void PanelSearch::nearest(const PanelQuestion& question, std::span<VectorNeighbor> lists) {
+  const std::uint32_t queries = question.queries.rows();
+  const std::uint32_t block = block_queries(queries);
+  const std::size_t blocks = (std::size_t{queries} + block - 1) / block;
+  if (block == block_queries_max || blocks >= parts_of(question.corpus).count())
+    search_blocks(question, block, blocks, lists);
+  else
+    search_parts(question, lists);
+}
+
+// So many queries that each thread gets a few blocks, if that leaves blocks of a useful size.
+std::uint32_t PanelSearch::block_queries(std::uint32_t queries) const {
+  const auto shares = static_cast<std::uint32_t>(blocks_per_thread * pool_.threads());
+  return std::clamp(queries / shares, block_queries_min, block_queries_max);
+}
+
+void PanelSearch::start(const PanelQuestion& question, std::uint32_t first, std::uint32_t count,
+                        NearestRows& nearest) {
+  nearest.start(count, question.k, no_row);
+  if (question.choose) question.choose(nearest, first, count);
+}
+
+void PanelSearch::scan_part(const PanelQuestion& question, PanelRange panels,
+                            const QueryTiles& tiles, NearestRows& nearest) {
+  nearest.go_on_from(static_cast<VectorRow>(panels.begin * question.corpus.panel_rows()));
+  scan({question.metric, question.corpus, panels, tiles}, nearest);
+}
+
+// Each thread takes blocks of queries through the corpus.
+void PanelSearch::search_blocks(const PanelQuestion& question, std::uint32_t block,
+                                std::size_t blocks, std::span<VectorNeighbor> lists) {
+  const std::uint32_t queries = question.queries.rows();
+  const Parts parts = parts_of(question.corpus);
+  std::atomic<std::uint64_t> queries_done{0};
+  pool_.run(blocks, [&](std::size_t number, unsigned thread) {
+    const auto first = static_cast<std::uint32_t>(number * block);
+    const std::uint32_t count = std::min(block, queries - first);
+    QueryTiles& tiles = scratch_[thread].tiles;
+    NearestRows& nearest = scratch_[thread].nearest;
+    tiles.pack(question.queries, first, count);
+    start(question, first, count, nearest);
+    for (std::size_t part = 0; part < parts.count(); ++part)
+      scan_part(question, parts.of(part), tiles, nearest);
+    for (std::uint32_t i = 0; i < count; ++i) nearest.write(i, list_of(question, lists, first + i));
+    const std::uint64_t done = queries_done += count;
+    const bool is_caller = thread == 0;
+    if (is_caller && done < queries && question.on_progress) question.on_progress(done);
+  });
+}
+
+// All threads take parts of the corpus, for some queries after the others.
+void PanelSearch::search_parts(const PanelQuestion& question, std::span<VectorNeighbor> lists) {
+  const std::uint32_t queries = question.queries.rows();
+  const Parts parts = parts_of(question.corpus);
+  for (std::uint32_t first = 0; first < queries; first += block_queries_max) {
+    if (first > 0 && question.on_progress) question.on_progress(first);
+    const std::uint32_t count = std::min(block_queries_max, queries - first);
+    tiles_.pack(question.queries, first, count);
+    for (Scratch& scratch : scratch_) start(question, first, count, scratch.nearest);
+    pool_.run(parts.count(), [&](std::size_t part, unsigned thread) {
+      scan_part(question, parts.of(part), tiles_, scratch_[thread].nearest);
+    });
+    pool_.run(count, [&](std::size_t i, unsigned thread) {
+      NearestRows& merged = scratch_[thread].merged;
+      merged.start(1, question.k, no_row);
+      for (const Scratch& scratch : scratch_) merged.add_all(scratch.nearest, i);
+      merged.write(0, list_of(question, lists, first + static_cast<std::uint32_t>(i)));
+    });
+  }
+}
+
+// Applied rows are few panels: parts are small enough for every thread to have some.
+void PanelSearch::within(Metric metric, const VectorPanels& corpus, VectorsView queries,
+                         std::span<const VectorQuery> asked, const VectorMasks& masks,
+                         const std::uint64_t* all, std::vector<VectorMatch>& matches) {
+  Parts parts = parts_of(corpus);
+  const std::size_t for_all = parts.panels / (parts_per_thread * pool_.threads());
+  parts.panels_each = std::clamp<std::size_t>(for_all, 1, parts.panels_each);
+  for (std::uint32_t first = 0; first < asked.size(); first += block_queries_max) {
+    const auto rest = static_cast<std::uint32_t>(asked.size() - first);
+    const std::uint32_t count = std::min(block_queries_max, rest);
+    tiles_.pack(queries, first, count);
+    for (Scratch& scratch : scratch_)
+      scratch.within.start(asked.subspan(first, count), masks, all, first);
+    pool_.run(parts.count(), [&](std::size_t part, unsigned thread) {
+      scan({metric, corpus, parts.of(part), tiles_}, scratch_[thread].within);
+    });
+  }
+  for (Scratch& scratch : scratch_) {
+    std::vector<VectorMatch>& found = scratch.within.matches();
+    matches.insert(matches.end(), found.begin(), found.end());
+    found.clear();
+  }
+}
+
+}  // namespace starling::cpu

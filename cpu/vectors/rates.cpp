@@ -1,0 +1,121 @@
+// A loop that only reads memory and one that only takes steps of sums, the fastest of a few trials
+// each: see vector_rates.hpp. Compiled once per instruction set; called by the searcher of batches.
+#include "cpu/vectors/rates.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <vector>
+
+// Compiles what stands between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE once per instruction
+// set.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/vectors/rates.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "cpu/vectors/float_lanes-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace starling::cpu {
+namespace HWY_NAMESPACE {
+
+// Sums under way at once, all in registers: 16 of AVX-512's 32, 12 of AVX2's 16.
+inline constexpr std::size_t chains = lanes == 8 ? 12 : 16;
+
+float sum_of(const FloatLanes (&sums)[chains]) {
+  float sum = 0;
+  for (const FloatLanes& some : sums) {
+    float values[lanes];
+    store_lanes(some, values);
+    for (const float value : values) sum += value;
+  }
+  return sum;
+}
+
+/// The components of whole rounds of `chains` vectors are read.
+float read_all(std::span<const float> from) {
+  FloatLanes sums[chains];
+  for (FloatLanes& some : sums) some = all_lanes(0);
+  for (std::size_t at = 0; at + chains * lanes <= from.size(); at += chains * lanes)
+    for (std::size_t i = 0; i < chains; ++i)
+      sums[i] = subtract(sums[i], load_lanes(from.data() + at + i * lanes));
+  return sum_of(sums);
+}
+
+/// A step subtracts another chain's sum, so that none is known before its round. Sums stay small
+/// and normal numbers.
+float take_steps(std::size_t rounds) {
+  const FloatLanes start = all_lanes(0x1p-20f);
+  FloatLanes sums[chains];
+  for (std::size_t i = 0; i < chains; ++i)
+    sums[i] = all_lanes(0x1p-20f * static_cast<float>(i % 4 + 2));
+  for (std::size_t round = 0; round < rounds; ++round)
+    for (std::size_t i = 0; i < chains; ++i) {
+      const FloatLanes difference = subtract(sums[(i + 1) % chains], start);
+      sums[i] = multiply_add(difference, difference, sums[i]);
+    }
+  return sum_of(sums);
+}
+
+std::size_t steps_per_round() {
+  return chains * lanes;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace starling::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace starling::cpu {
+namespace {
+
+HWY_EXPORT(read_all);
+HWY_EXPORT(take_steps);
+HWY_EXPORT(steps_per_round);
+
+constexpr std::size_t read_floats = std::size_t{128} << 20;  // more than any cache
+constexpr std::size_t rounds = 1 << 17;                      // about a millisecond
+constexpr std::size_t chunks_per_thread = 16;                // evens out threads that are held up
+constexpr int read_trials = 4;
+constexpr int step_trials = 8;
+
+/// Of the fastest of a few trials, all threads at it: task(chunk) for each of `chunks`.
+template <class Task>
+double least_s(ThreadPool& pool, std::size_t chunks, int trials, const Task& task) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<float> results(chunks);  // written, so that the compiler leaves nothing out
+  double least = std::numeric_limits<double>::infinity();
+  for (int trial = 0; trial < trials; ++trial) {
+    const auto begun = Clock::now();
+    pool.run(chunks, [&](std::size_t chunk, unsigned) { results[chunk] = task(chunk); });
+    least = std::min(least, std::chrono::duration<double>(Clock::now() - begun).count());
+  }
+  return least;
+}
+
+}  // namespace
+
+DeviceRates measure_rates(ThreadPool& pool) {
+  const std::size_t chunks = chunks_per_thread * pool.threads();
+  const std::size_t chunk_floats = read_floats / chunks;
+  const std::vector<float> floats(chunks * chunk_floats, 1.0f);
+  const double read_s = least_s(pool, chunks, read_trials, [&](std::size_t chunk) {
+    return HWY_DYNAMIC_DISPATCH(read_all)(
+        std::span(floats).subspan(chunk * chunk_floats, chunk_floats));
+  });
+  const double step_s = least_s(pool, chunks, step_trials, [](std::size_t) {
+    return HWY_DYNAMIC_DISPATCH(take_steps)(rounds);
+  });
+  const auto steps = static_cast<double>(chunks * rounds * HWY_DYNAMIC_DISPATCH(steps_per_round)());
+  return {.read_gb_per_s = static_cast<double>(floats.size() * sizeof(float)) / read_s / 1e9,
+          .steps_per_s = steps / step_s};
+}
+
+}  // namespace starling::cpu
+
+#endif  // HWY_ONCE

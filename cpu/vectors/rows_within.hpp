@@ -1,0 +1,50 @@
+// The rows that one thread has met within a bound of each of some queries: what a scan gathers for
+// CpuVectorStore, where NearestRows gathers the k nearest.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "knn/vectors/store.hpp"
+
+namespace starling::cpu {
+
+class RowsWithin {
+ public:
+  /// Forgets everything. Matches count their queries from `first_query` on; masks are those of the
+  /// queries, or `all` where a query has none.
+  void start(std::span<const VectorQuery> queries, const VectorMasks& masks,
+             const std::uint64_t* all, std::uint32_t first_query) {
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    first_query_ = first_query;
+    gates_.clear();
+    masks_.clear();
+    for (const VectorQuery& query : queries) {
+      gates_.push_back(std::nextafter(query.score_max, infinity));
+      masks_.push_back(query.mask == no_mask ? all : masks.of(query.mask).data());
+    }
+  }
+
+  /// A row with this score or a larger one is too far away.
+  float gate(std::size_t query) const { return gates_[query]; }
+  const std::uint64_t* mask(std::size_t query) const { return masks_[query]; }
+
+  void add(std::size_t query, float score, VectorRow row) {
+    matches_.push_back({first_query_ + static_cast<std::uint32_t>(query), {score, row}});
+  }
+  void make_room(std::size_t /*query*/, VectorRow /*next_row*/) {}
+
+  std::vector<VectorMatch>& matches() { return matches_; }
+
+ private:
+  std::uint32_t first_query_ = 0;
+  std::vector<float> gates_;
+  std::vector<const std::uint64_t*> masks_;
+  std::vector<VectorMatch> matches_;
+};
+
+}  // namespace starling::cpu

@@ -1,0 +1,153 @@
+// Four queries by one panel, all their sums in registers; scores are stored only where one is below
+// its query's gate: see vector_scan.hpp. Compiled once per instruction set; called by PanelSearch.
+#include "cpu/vectors/scan.hpp"
+
+#include <algorithm>
+#include <bit>
+
+// Compiles what stands between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE once per instruction
+// set.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/vectors/scan.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "cpu/vectors/float_lanes-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace starling::cpu {
+namespace HWY_NAMESPACE {
+
+// A tile of four queries by one panel has all its sums in registers: 16 of AVX-512's 32, 12 of
+// AVX2's 16 (docs/decisions/0006-vector-sums.md has what other shapes cost).
+inline constexpr std::size_t panel_vectors = lanes == 8 ? 3 : 4;
+inline constexpr std::size_t panel_rows = panel_vectors * lanes;
+static_assert(lanes <= NearestRows::rows_at_once_max);
+
+// Scores of the first `queries` of a tile against one panel.
+template <bool is_product, std::size_t queries>
+struct TileScores {
+  FloatLanes of[queries][panel_vectors];
+
+  HWY_INLINE TileScores(const float* panel, const float* tile, std::size_t dimension) {
+    FloatLanes sums[queries][panel_vectors];
+    for (std::size_t i = 0; i < queries; ++i)
+      for (std::size_t v = 0; v < panel_vectors; ++v) sums[i][v] = all_lanes(0);
+    for (std::size_t j = 0; j < dimension; ++j) {
+      FloatLanes y[panel_vectors];
+      for (std::size_t v = 0; v < panel_vectors; ++v)
+        y[v] = load_lanes(panel + j * panel_rows + v * lanes);
+      for (std::size_t i = 0; i < queries; ++i) {
+        const FloatLanes x = all_lanes(tile[j * QueryTiles::tile_queries + i]);
+        for (std::size_t v = 0; v < panel_vectors; ++v) {
+          const FloatLanes a = is_product ? x : subtract(x, y[v]);
+          const FloatLanes b = is_product ? y[v] : a;
+          sums[i][v] = multiply_add(a, b, sums[i][v]);
+        }
+      }
+    }
+    for (std::size_t i = 0; i < queries; ++i)
+      for (std::size_t v = 0; v < panel_vectors; ++v)
+        of[i][v] = is_product ? subtract(all_lanes(0), sums[i][v]) : sums[i][v];
+  }
+};
+
+// What is below the gate of one query. Seldom called, once the gate is low.
+template <class Rows>
+HWY_NOINLINE void add_below_gate(const FloatLanes (&scores)[panel_vectors], std::size_t query,
+                                 VectorRow first_row, VectorRow end_row, Rows& nearest) {
+  static_assert(64 % lanes == 0 && panel_rows % lanes == 0, "a mask's word has all of a register");
+  const std::uint64_t* const mask = nearest.mask(query);
+  for (const FloatLanes& some : scores) {
+    if (first_row == end_row) return;
+    std::uint32_t below = lanes_below(some, all_lanes(nearest.gate(query)));
+    if (mask != nullptr)
+      below &= static_cast<std::uint32_t>(mask[first_row / 64] >> first_row % 64);
+    // Behind the last row a panel is filled up.
+    if (end_row - first_row < lanes) below &= (1u << (end_row - first_row)) - 1;
+    if (below != 0) {
+      float stored[lanes];
+      store_lanes(some, stored);
+      for (; below != 0; below &= below - 1) {
+        const auto lane = static_cast<VectorRow>(std::countr_zero(below));
+        nearest.add(query, stored[lane], first_row + lane);
+      }
+      nearest.make_room(query, first_row + static_cast<VectorRow>(lanes));
+    }
+    first_row = std::min(end_row, first_row + static_cast<VectorRow>(lanes));
+  }
+}
+
+template <bool is_product, std::size_t queries, class Rows>
+void scan_tile(const VectorScan& asked, std::size_t tile, Rows& nearest) {
+  const float* const components = asked.tiles.tile(tile);
+  const std::size_t dimension = asked.corpus.dimension();
+  const std::size_t first_query = tile * QueryTiles::tile_queries;
+  for (std::size_t panel = asked.panels.begin; panel < asked.panels.end; ++panel) {
+    const TileScores<is_product, queries> scores(asked.corpus.panel(panel), components, dimension);
+    for (std::size_t i = 0; i < queries; ++i) {
+      FloatLanes lowest = scores.of[i][0];
+      for (std::size_t v = 1; v < panel_vectors; ++v) lowest = least(lowest, scores.of[i][v]);
+      if (!any_below(lowest, all_lanes(nearest.gate(first_query + i)))) continue;
+      add_below_gate(scores.of[i], first_query + i, static_cast<VectorRow>(panel * panel_rows),
+                     asked.corpus.rows(), nearest);
+    }
+  }
+}
+
+template <bool is_product, class Rows>
+void scan_tiles(const VectorScan& asked, Rows& nearest) {
+  static_assert(QueryTiles::tile_queries == 4);
+  std::size_t tile = 0;
+  std::size_t queries = asked.tiles.queries();
+  for (; queries >= 4; queries -= 4) scan_tile<is_product, 4>(asked, tile++, nearest);
+  if (queries == 3) scan_tile<is_product, 3>(asked, tile, nearest);
+  if (queries == 2) scan_tile<is_product, 2>(asked, tile, nearest);
+  if (queries == 1) scan_tile<is_product, 1>(asked, tile, nearest);
+}
+
+template <class Rows>
+void scan_all(const VectorScan& asked, Rows& nearest) {
+  if (asked.metric == Metric::inner_product)
+    scan_tiles<true>(asked, nearest);
+  else
+    scan_tiles<false>(asked, nearest);
+}
+
+void scan_nearest_target(const VectorScan& asked, NearestRows& nearest) {
+  scan_all(asked, nearest);
+}
+
+void scan_within_target(const VectorScan& asked, RowsWithin& near) {
+  scan_all(asked, near);
+}
+
+std::size_t panel_rows_target() {
+  return panel_rows;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace starling::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace starling::cpu {
+
+HWY_EXPORT(scan_nearest_target);
+HWY_EXPORT(scan_within_target);
+HWY_EXPORT(panel_rows_target);
+
+std::size_t scan_panel_rows() {
+  return HWY_DYNAMIC_DISPATCH(panel_rows_target)();
+}
+
+void scan(const VectorScan& asked, NearestRows& nearest) {
+  HWY_DYNAMIC_DISPATCH(scan_nearest_target)(asked, nearest);
+}
+
+void scan(const VectorScan& asked, RowsWithin& near) {
+  HWY_DYNAMIC_DISPATCH(scan_within_target)(asked, near);
+}
+
+}  // namespace starling::cpu
+#endif

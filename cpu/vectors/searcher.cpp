@@ -1,0 +1,70 @@
+// The seam's side of a search: checks, the corpus, and whom PanelSearch is to pass over.
+#include "cpu/vectors/searcher.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <thread>
+
+#include "cpu/vectors/panel_search.hpp"
+#include "cpu/vectors/panels.hpp"
+#include "cpu/vectors/rates.hpp"
+#include "cpu/vectors/scan.hpp"
+#include "knn/base/assert.hpp"
+#include "knn/base/thread_pool.hpp"
+
+namespace starling::cpu {
+namespace {
+
+class CpuVectorSearcher final : public VectorSearcher {
+ public:
+  explicit CpuVectorSearcher(unsigned threads)
+      : pool_(threads == 0 ? std::max(1u, std::thread::hardware_concurrency()) : threads),
+        search_(pool_) {}
+
+  std::string_view name() const override { return "cpu"; }
+  bool supports(SearchMethod method) const override { return method == SearchMethod::automatic; }
+
+  DeviceRates rates() override { return measure_rates(pool_); }
+
+  void set_corpus(Metric metric, VectorsView corpus) override {
+    check_invariant(corpus.dimension >= 1 && corpus.dimension <= dimension_max,
+                    "rows have 1 to dimension_max components");
+    corpus_ = VectorPanels();
+    metric_ = metric;
+    corpus_ = VectorPanels(corpus, scan_panel_rows(), pool_);
+  }
+
+  void search(const VectorSearch& search, std::span<VectorNeighbor> lists) override {
+    if (!supports(search.method))
+      throw std::invalid_argument(
+          "the cpu searcher has no method to choose: ask for SearchMethod::automatic");
+    check_search(search, corpus_.dimension(), lists.size());
+    PanelQuestion question{.metric = metric_,
+                           .corpus = corpus_,
+                           .queries = search.queries,
+                           .k = search.k,
+                           .on_progress = search.on_progress};
+    if (search.first_self != no_row)
+      question.choose = [self = search.first_self](NearestRows& nearest, std::uint32_t first,
+                                                   std::uint32_t count) {
+        for (std::uint32_t i = 0; i < count; ++i) nearest.pass_over(i, self + first + i);
+      };
+    search_.nearest(question, lists);
+    if (search.on_progress) search.on_progress(search.queries.rows());
+  }
+
+ private:
+  ThreadPool pool_;
+  PanelSearch search_;
+  Metric metric_ = Metric::l2;
+  VectorPanels corpus_;
+};
+
+}  // namespace
+
+std::unique_ptr<VectorSearcher> make_vector_searcher(unsigned threads) {
+  return std::make_unique<CpuVectorSearcher>(threads);
+}
+
+}  // namespace starling::cpu

@@ -1,0 +1,63 @@
+// What a DeviceError says, and which of them are final: see check.hpp.
+#include "gpu/device/check.hpp"
+
+namespace starling::gpu {
+namespace {
+
+std::string sentence(cudaError_t code, const std::source_location& where) {
+  std::string text = "the GPU answered '";
+  text.append(cudaGetErrorString(code)).append("' (").append(cudaGetErrorName(code));
+  text.append(") at ").append(where.file_name()).append(":").append(std::to_string(where.line()));
+  if (code == cudaErrorMemoryAllocation)
+    text.append("; use fewer objects, queries or vectors at a time, or ask for fewer neighbours");
+  return text;
+}
+
+}  // namespace
+
+DeviceError::DeviceError(cudaError_t code, const std::source_location& where)
+    : std::runtime_error(sentence(code, where)), code_(code) {}
+
+// The refusals are those that CUDA documents without "leaves the process in an inconsistent state"
+// and that say nothing of the device itself. All others are final: exceptions on the device, after
+// which every call returns the same, lost or unusable devices and drivers, and codes yet to come.
+bool DeviceError::is_final() const {
+  switch (code_) {
+    case cudaErrorMemoryAllocation:
+    case cudaErrorInvalidValue:
+    case cudaErrorInvalidConfiguration:
+    case cudaErrorInvalidPitchValue:
+    case cudaErrorInvalidHostPointer:
+    case cudaErrorInvalidDevicePointer:
+    case cudaErrorInvalidMemcpyDirection:
+    case cudaErrorMemoryValueTooLarge:
+    case cudaErrorMissingConfiguration:
+    case cudaErrorLaunchOutOfResources:
+    case cudaErrorCooperativeLaunchTooLarge:
+    case cudaErrorInvalidResourceHandle:
+    case cudaErrorIllegalState:
+    case cudaErrorNotReady:
+    case cudaErrorNotPermitted:
+    case cudaErrorNotSupported:
+    case cudaErrorGraphExecUpdateFailure:
+    case cudaErrorStreamCaptureUnsupported:
+    case cudaErrorStreamCaptureInvalidated:
+    case cudaErrorStreamCaptureUnmatched:
+    case cudaErrorStreamCaptureUnjoined:
+    case cudaErrorStreamCaptureIsolation:
+    case cudaErrorStreamCaptureImplicit:
+    case cudaErrorStreamCaptureWrongThread:
+      return false;
+    default:
+      return true;
+  }
+}
+
+void check(cudaError_t code, std::source_location where) {
+  if (code == cudaSuccess) [[likely]]
+    return;
+  static_cast<void>(cudaGetLastError());  // not to be found again after the next launch
+  throw DeviceError(code, where);
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,53 @@
+// Compiled by nvcc, which alone knows what GPUs the kernels are compiled for.
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <cuda_runtime_api.h>
+
+#include "gpu/points/engine.hpp"
+
+namespace starling::gpu {
+namespace {
+
+constexpr int architectures[] = {__CUDA_ARCH_LIST__};  // 900 is 9.0
+
+std::string version(int architecture) {
+  return std::to_string(architecture / 100) + '.' + std::to_string(architecture / 10 % 10);
+}
+
+}  // namespace
+
+// CMake has the code in PTX too, which newer GPUs' drivers compile.
+int oldest_architecture() {
+  return *std::min_element(std::begin(architectures), std::end(architectures));
+}
+
+std::vector<DeviceInfo> find_devices(std::string& why_none) {
+  std::vector<DeviceInfo> devices;
+  int count = 0;
+  const cudaError_t code = cudaGetDeviceCount(&count);
+  if (code != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    why_none = std::string("no GPU can be used: ") + cudaGetErrorString(code) +
+               "; install NVIDIA's driver, or use --engine cpu";
+    return devices;
+  }
+  why_none = "there is no NVIDIA GPU; use --engine cpu";
+  for (int number = 0; number < count; ++number) {
+    cudaDeviceProp properties{};
+    if (cudaGetDeviceProperties(&properties, number) != cudaSuccess) continue;
+    const int architecture = properties.major * 100 + properties.minor * 10;
+    if (architecture < oldest_architecture())
+      why_none = std::string("this build has no code for the GPU ") + properties.name + " (" +
+                 version(architecture) + "), only for " + version(oldest_architecture()) +
+                 " and newer; configure with another CMAKE_CUDA_ARCHITECTURES, or use --engine cpu";
+    else
+      devices.push_back({number, properties.name, properties.totalGlobalMem});
+  }
+  if (!devices.empty()) why_none.clear();
+  return devices;
+}
+
+}  // namespace starling::gpu

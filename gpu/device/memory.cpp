@@ -1,0 +1,53 @@
+// cudaMalloc within an engine's limit, which any thread may count against, and pinned memory that
+// every device reaches: see memory.hpp.
+#include "gpu/device/memory.hpp"
+
+#include <cstdlib>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "gpu/device/check.hpp"
+
+namespace starling::gpu {
+
+void* DeviceMemory::allocate(std::size_t bytes) {
+  std::uint64_t used = bytes_used_;
+  while (bytes <= bytes_max_ - used && !bytes_used_.compare_exchange_weak(used, used + bytes)) {
+  }
+  if (bytes > bytes_max_ - used)
+    throw std::runtime_error(
+        "the GPU engine's memory is full (" + std::to_string(used) + " of " +
+        std::to_string(bytes_max_) + " bytes used, " + std::to_string(bytes) +
+        " more wanted); use fewer objects, queries or vectors at a time, ask for "
+        "fewer neighbours, or raise its limit");
+  void* memory = nullptr;
+  const cudaError_t code = cudaMalloc(&memory, bytes);
+  if (code != cudaSuccess) bytes_used_ -= bytes;
+  check(code);
+  return memory;
+}
+
+void DeviceMemory::release(void* memory, std::size_t bytes) noexcept {
+  // Fails only where an earlier call on a lost device has already said so.
+  static_cast<void>(cudaFree(memory));
+  bytes_used_ -= bytes;
+}
+
+void* PinnedMemory::do_allocate(std::size_t bytes, std::size_t /*alignment*/) {
+  void* memory = nullptr;
+  if (cudaHostAlloc(&memory, bytes, cudaHostAllocPortable) == cudaSuccess) return memory;
+  cudaGetLastError();
+  throw std::bad_alloc();
+}
+
+void PinnedMemory::do_deallocate(void* memory, std::size_t /*bytes*/, std::size_t /*alignment*/) {
+  static_cast<void>(cudaFreeHost(memory));
+}
+
+PinnedMemory& pinned_memory() {
+  static PinnedMemory memory;
+  return memory;
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,176 @@
+// Owners of device memory and of host memory that the device reaches. Move-only; a buffer's
+// contents are unset until written. Every allocation counts against one engine's limit.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "gpu/device/stream.hpp"
+
+namespace starling::gpu {
+
+/// What one engine may take of its device.
+class DeviceMemory {
+ public:
+  explicit DeviceMemory(std::uint64_t bytes_max) : bytes_max_(bytes_max) {}
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  /// Throws DeviceError where the device has no room, std::runtime_error beyond the limit.
+  void* allocate(std::size_t bytes);
+  void release(void* memory, std::size_t bytes) noexcept;
+  std::uint64_t bytes_used() const { return bytes_used_; }
+
+ private:
+  std::uint64_t bytes_max_;
+  std::atomic<std::uint64_t> bytes_used_{0};
+};
+
+template <class T>
+class DeviceBuffer {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  explicit DeviceBuffer(DeviceMemory& memory) : memory_(&memory) {}
+  DeviceBuffer(DeviceMemory& memory, std::size_t count)
+      : memory_(&memory),
+        data_(static_cast<T*>(memory.allocate(count * sizeof(T)))),
+        room_(count) {}
+  DeviceBuffer(DeviceBuffer&& other) noexcept
+      : memory_(other.memory_),
+        data_(std::exchange(other.data_, nullptr)),
+        room_(std::exchange(other.room_, 0)) {}
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+    std::swap(memory_, other.memory_);
+    std::swap(data_, other.data_);
+    std::swap(room_, other.room_);
+    return *this;
+  }
+  ~DeviceBuffer() {
+    if (data_ != nullptr) memory_->release(data_, room_ * sizeof(T));
+  }
+
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  std::size_t room() const { return room_; }
+
+  /// Room for `count`, geometrically; what was in it is lost if it grows, and goes first. If it
+  /// throws, there is no room at all. Not while the device may still use it.
+  void reserve(std::size_t count) {
+    if (count <= room_) return;
+    const std::size_t room = grown(count);
+    *this = DeviceBuffer(*memory_);
+    *this = DeviceBuffer(*memory_, room);
+  }
+
+  /// The same, all bytes 0 when it grows: for what is copied whole, written or not.
+  void reserve_cleared(std::size_t count, const Stream& stream) {
+    if (count <= room_) return;
+    reserve(count);
+    check(cudaMemsetAsync(data_, 0, room_ * sizeof(T), stream.get()));
+  }
+
+  /// The same as the first, keeping the first `kept` elements; waits for the stream. If it
+  /// throws, nothing has changed.
+  void reserve(std::size_t count, std::size_t kept, const Stream& stream) {
+    if (count <= room_) return;
+    DeviceBuffer larger(*memory_, grown(count));
+    if (kept > 0)
+      check(cudaMemcpyAsync(larger.data_, data_, kept * sizeof(T), cudaMemcpyDeviceToDevice,
+                            stream.get()));
+    stream.wait();
+    *this = std::move(larger);
+  }
+
+ private:
+  std::size_t grown(std::size_t count) const { return std::max(count, room_ + room_ / 8); }
+
+  DeviceMemory* memory_;
+  T* data_ = nullptr;
+  std::size_t room_ = 0;
+};
+
+/// Page-locked host memory, for copies that overlap with kernels.
+class PinnedMemory final : public std::pmr::memory_resource {
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override;
+  void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override;
+  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
+    return dynamic_cast<const PinnedMemory*>(&other) != nullptr;
+  }
+};
+
+/// All engines' pinned memory: it holds no state.
+PinnedMemory& pinned_memory();
+
+template <class T>
+class PinnedBuffer {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  PinnedBuffer() = default;
+  explicit PinnedBuffer(std::size_t count)
+      : data_(static_cast<T*>(pinned_memory().allocate(count * sizeof(T), alignof(T)))),
+        room_(count) {}
+  PinnedBuffer(PinnedBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), room_(std::exchange(other.room_, 0)) {}
+  PinnedBuffer& operator=(PinnedBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(room_, other.room_);
+    return *this;
+  }
+  ~PinnedBuffer() {
+    if (data_ != nullptr) pinned_memory().deallocate(data_, room_ * sizeof(T), alignof(T));
+  }
+
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  T& operator[](std::size_t i) { return data_[i]; }
+  std::size_t room() const { return room_; }
+
+  /// Room for `count`, geometrically; what was in it is lost if it grows, and goes first.
+  void reserve(std::size_t count) {
+    if (count <= room_) return;
+    const std::size_t room = std::max(count, room_ + room_ / 8);
+    *this = PinnedBuffer();
+    *this = PinnedBuffer(room);
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t room_ = 0;
+};
+
+/// From so many bytes on a copy between host and device goes beside kernels, on a stream and over a
+/// thread of its own: it takes 10 us or more at 50 GB/s, about what waking a thread costs.
+inline constexpr std::size_t bytes_beside_min = std::size_t{512} << 10;
+
+/// Enqueued only: both ends stay untouched until the stream has come to it.
+template <class T>
+void copy_to_device_async(std::span<const T> from, DeviceBuffer<T>& to, const Stream& stream) {
+  if (from.empty()) return;
+  check(cudaMemcpyAsync(to.data(), from.data(), from.size_bytes(), cudaMemcpyHostToDevice,
+                        stream.get()));
+}
+
+template <class T>
+void copy_on_device_async(const T* from, DeviceBuffer<T>& to, std::size_t count,
+                          const Stream& stream) {
+  if (count == 0) return;
+  check(
+      cudaMemcpyAsync(to.data(), from, count * sizeof(T), cudaMemcpyDeviceToDevice, stream.get()));
+}
+
+template <class T>
+void copy_to_host_async(const T* from, std::span<T> to, const Stream& stream) {
+  if (to.empty()) return;
+  check(cudaMemcpyAsync(to.data(), from, to.size_bytes(), cudaMemcpyDeviceToHost, stream.get()));
+}
+
+}  // namespace starling::gpu

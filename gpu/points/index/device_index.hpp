@@ -1,0 +1,19 @@
+// Which index a tick has: a grid on the plane; in space, where most of a box is empty, a tree.
+#pragma once
+
+#include <type_traits>
+
+#include "gpu/device/key_sort.hpp"
+#include "gpu/points/index/grid_launch.hpp"
+#include "gpu/points/index/tree_launch.hpp"
+
+namespace starling::gpu {
+
+template <int dimensions>
+using DeviceIndex = std::conditional_t<dimensions == 2, DeviceGrid, DeviceTree>;
+
+/// For searches in an order of place.
+template <int dimensions>
+using SearchSort = KeySort<typename DeviceIndex<dimensions>::SearchKey>;
+
+}  // namespace starling::gpu

@@ -1,0 +1,76 @@
+// Where positions lie in a grid. Build and search ask here, so that both agree to the bit: what is
+// further along an axis is never in a lower cell or leaf, and all else follows from that.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/points/index/grid_view.hpp"
+
+namespace starling::gpu {
+
+/// A coordinate's cell in the upper 32 bits, and how far into the cell in the lower. What lies
+/// outside the grid is taken to its border.
+__device__ inline std::uint64_t along(std::int32_t at, std::int32_t min, std::uint32_t extent,
+                                      std::uint32_t cells_per_unit) {
+  const auto distance = static_cast<std::uint32_t>(at) - static_cast<std::uint32_t>(min);
+  const std::uint32_t inside = at < min ? 0 : ::min(distance, extent);
+  return std::uint64_t{inside} * cells_per_unit;
+}
+__device__ inline std::uint64_t along(std::int64_t at, std::int32_t min, std::uint32_t extent,
+                                      std::uint32_t cells_per_unit) {
+  const std::int64_t distance = at - min;
+  const std::uint32_t inside =
+      distance < 0 ? 0 : static_cast<std::uint32_t>(::min(distance, std::int64_t{extent}));
+  return std::uint64_t{inside} * cells_per_unit;
+}
+template <class Coordinate>
+__device__ std::uint64_t along_x(const GridGeometry& grid, Coordinate x) {
+  return along(x, grid.min_x, grid.extent_x, grid.cells_per_unit);
+}
+template <class Coordinate>
+__device__ std::uint64_t along_y(const GridGeometry& grid, Coordinate y) {
+  return along(y, grid.min_y, grid.extent_y, grid.cells_per_unit);
+}
+
+__device__ inline std::int32_t cell_of(std::uint64_t along) {
+  return static_cast<std::int32_t>(along >> 32);
+}
+__device__ inline std::uint32_t fraction_of(std::uint64_t along) {
+  return static_cast<std::uint32_t>(along);
+}
+
+/// The cell's number, row by row.
+__device__ inline std::uint32_t cell_number(const GridGeometry& grid, std::int32_t column,
+                                            std::int32_t row) {
+  return static_cast<std::uint32_t>(row * grid.columns + column);
+}
+__device__ inline std::uint32_t cell_at(const GridGeometry& grid, std::int32_t x, std::int32_t y) {
+  return cell_number(grid, cell_of(along_x(grid, x)), cell_of(along_y(grid, y)));
+}
+
+/// Into how many leaves along each axis a cell of so many objects is split.
+__device__ inline std::int32_t splits_of(std::uint32_t objects) {
+  constexpr float leaves_per_object = 1.0f / GridTuning::leaf_objects;
+  const auto splits =
+      static_cast<std::int32_t>(__fsqrt_rn(static_cast<float>(objects) * leaves_per_object) + 0.5f);
+  return min(max(splits, 1), GridTuning::splits_max);
+}
+/// Which of them along one axis.
+__device__ inline std::int32_t split_at(std::uint32_t fraction, std::int32_t splits) {
+  return static_cast<std::int32_t>(__umulhi(fraction, static_cast<std::uint32_t>(splits)));
+}
+
+/// How many offsets leave room for all leaves of that many objects in so many cells: of x objects a
+/// leaf's worth, a cell has (sqrt(x) + 1/2)^2 leaves at most and one offset more, which is less
+/// than 5/4 x + 3.
+__host__ __device__ constexpr std::uint32_t offsets_before(std::uint32_t objects,
+                                                           std::uint32_t cells) {
+  constexpr std::uint64_t per_object = (std::uint64_t{5} << 32) / 4 / GridTuning::leaf_objects;
+  return static_cast<std::uint32_t>(objects * per_object >> 32) + 4 * cells;
+}
+/// Index of the offset of a cell's first leaf; `start` is the cell's first place.
+__device__ inline std::uint32_t leaves_of(std::uint32_t cell, std::uint32_t start) {
+  return offsets_before(start, cell);
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,83 @@
+// Builds the index of a tick on the plane: the owner of its memory, and of the working memory that
+// builds share.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "gpu/device/graph_replay.hpp"
+#include "gpu/device/memory.hpp"
+#include "gpu/device/stream.hpp"
+#include "gpu/points/index/grid_view.hpp"
+#include "gpu/points/objects/objects_launch.hpp"
+
+namespace starling::gpu {
+
+/// What a build works in.
+class GridWorkspace {
+ public:
+  explicit GridWorkspace(DeviceMemory& memory)
+      : counts_(memory),
+        ranks_(memory),
+        by_cell_(memory),
+        large_count_(memory, 1),
+        large_cells_(memory),
+        scratch_(memory) {}
+
+  /// For builds over so many slots.
+  void reserve(std::uint32_t slots);
+  std::uint64_t bytes_used() const;
+
+ private:
+  friend class DeviceGrid;
+
+  DeviceBuffer<std::uint32_t> counts_;
+  DeviceBuffer<uint4> ranks_;
+  DeviceBuffer<int4> by_cell_;
+  DeviceBuffer<std::uint32_t> large_count_;
+  DeviceBuffer<std::uint32_t> large_cells_;
+  DeviceBuffer<std::byte> scratch_;
+};
+
+class DeviceGrid {
+ public:
+  using View = GridView;
+  using Workspace = GridWorkspace;
+  using SearchKey = GridKey;
+  static constexpr int search_key_bits = grid_key_bits;
+
+  explicit DeviceGrid(DeviceMemory& memory)
+      : geometry_(memory, 1), starts_(memory), offsets_(memory), points_(memory), slots_(memory) {}
+
+  /// Room for `count` objects. Not while the device may still use the grid.
+  void reserve(std::uint32_t count);
+
+  /// Over the living objects, of which there are `alive`. Their bounds become exact.
+  void build_async(const ObjectsView& objects, std::uint32_t alive, Workspace& workspace,
+                   const Stream& stream);
+
+  const GridView& view() const { return view_; }
+  std::uint64_t bytes_used() const;
+
+ private:
+  /// What shapes a build.
+  struct Shape {
+    GridView view;
+    ObjectsView objects;
+    std::array<const void*, 6> workspace{};
+    bool operator==(const Shape&) const = default;
+  };
+
+  void enqueue_build(const ObjectsView& objects, Workspace& workspace, const Stream& stream);
+
+  DeviceBuffer<GridGeometry> geometry_;
+  DeviceBuffer<std::uint32_t> starts_;
+  DeviceBuffer<std::uint32_t> offsets_;
+  DeviceBuffer<int2> points_;
+  DeviceBuffer<Slot> slots_;
+  GridView view_;
+  Replay<Shape> replay_;
+};
+
+}  // namespace starling::gpu

@@ -1,0 +1,151 @@
+// Keys, leaves and boxes of the tree.
+#pragma once
+
+#include "gpu/device/launch_grid.cuh"
+#include "gpu/points/objects/objects_launch.hpp"
+#include "gpu/points/index/tree_key.cuh"
+#include "gpu/points/index/tree_view.hpp"
+
+namespace starling::gpu {
+
+// A thread a slot. The bounds that the keys are relative to become the tree's own.
+__global__ void keys_kernel(const __grid_constant__ ObjectsView objects, Bounds* tree_bounds,
+                            TreeKey* keys, Slot* values) {
+  const std::uint64_t slot = thread_index();
+  if (slot >= objects.slots) return;
+  const Bounds bounds = *objects.bounds;
+  if (slot == 0) *tree_bounds = bounds;
+  const LatticePoint point = objects.positions[slot];
+  keys[slot] = point.x == nowhere ? key_of_nobody : key_of(point, bounds);
+  values[slot] = static_cast<Slot>(slot);
+}
+
+__device__ inline TreePoint to_point(const LatticePoint& point) {
+  return {point.x, point.y, point.z, 0};
+}
+
+__device__ inline TreeBox box_at(const LatticePoint& point) {
+  return {{point.x, point.y, point.z}, {point.x, point.y, point.z}};
+}
+
+__device__ inline TreeBox box_around(TreeBox a, const TreeBox& b) {
+  for (int d = 0; d < 3; ++d) {
+    a.min[d] = min(a.min[d], b.min[d]);
+    a.max[d] = max(a.max[d], b.max[d]);
+  }
+  return a;
+}
+
+/// The box around those of some neighbouring lanes, on each of them; `lanes` call.
+template <unsigned count>
+__device__ TreeBox box_of_lanes(TreeBox box, unsigned lanes) {
+  for (int d = 0; d < 3; ++d)
+    for (unsigned step = 1; step < count; step *= 2) {
+      box.min[d] = min(box.min[d], __shfl_xor_sync(lanes, box.min[d], step));
+      box.max[d] = max(box.max[d], __shfl_xor_sync(lanes, box.max[d], step));
+    }
+  return box;
+}
+
+/// Where the kernels write a tree.
+struct TreeMemory {
+  TreePoint* points;
+  Slot* slots;
+  TreeKey* leaf_keys;
+  TreeBox* boxes;
+};
+
+/// Threads of a block that makes leaves and the two levels above them.
+inline constexpr unsigned leaves_threads = leaf_objects * fan_out * fan_out;
+
+/// Eight lanes a node, one each of its children in the block's shared memory. `nodes` of the level
+/// exist; the last one's children may be fewer.
+__device__ inline void make_level(const TreeView& tree, TreeBox* boxes, int level,
+                                  const TreeBox* children, TreeBox* own, unsigned count) {
+  if (level >= tree.levels || threadIdx.x >= count * fan_out) return;
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * count;
+  const std::uint64_t child = first * fan_out + threadIdx.x;
+  const unsigned source =
+      child < tree.nodes[level - 1] ? threadIdx.x : threadIdx.x / fan_out * fan_out;
+  constexpr unsigned lanes_max = 32;
+  const unsigned lanes = ~0u >> (lanes_max - min(count * fan_out, lanes_max));
+  const auto box = box_of_lanes<fan_out>(children[source], lanes);
+  if (threadIdx.x % fan_out != 0) return;
+  const unsigned node = threadIdx.x / fan_out;
+  own[node] = box;
+  if (first + node < tree.nodes[level]) boxes[tree.firsts[level] + first + node] = box;
+}
+
+// A lane a place, a block 64 leaves with their nodes on the two levels above. Of the last leaf the
+// lanes past the last place stand in for its first.
+__global__ void __launch_bounds__(leaves_threads)
+    leaves_kernel(const __grid_constant__ TreeView tree, const LatticePoint* positions,
+                  const TreeKey* sorted_keys, const Slot* sorted_slots,
+                  const __grid_constant__ TreeMemory to) {
+  __shared__ TreeBox of_leaves[fan_out * fan_out];
+  __shared__ TreeBox of_nodes[fan_out];
+  __shared__ TreeBox of_block[1];
+  const std::uint64_t place = thread_index();
+  const std::uint64_t leaf = place / leaf_objects;
+  if (leaf < tree.nodes[0]) {
+    const unsigned lanes = 0xffffu << (threadIdx.x % 32 / leaf_objects * leaf_objects);
+    const std::uint64_t source = place < tree.count ? place : leaf * leaf_objects;
+    const Slot slot = sorted_slots[source];
+    const LatticePoint point = positions[slot];
+    to.points[place] = to_point(point);  // a leaf is readable as a whole
+    if (place < tree.count) to.slots[place] = slot;
+    const auto box = box_of_lanes<leaf_objects>(box_at(point), lanes);
+    if (place % leaf_objects == 0) {
+      of_leaves[threadIdx.x / leaf_objects] = box;
+      to.boxes[leaf] = box;
+      to.leaf_keys[leaf] = sorted_keys[place];
+    }
+  }
+  __syncthreads();
+  make_level(tree, to.boxes, 1, of_leaves, of_nodes, fan_out);
+  __syncthreads();
+  make_level(tree, to.boxes, 2, of_nodes, of_block, 1);
+}
+
+// Eight lanes a node of `level`, one each of its children, which are of the level below. Lanes past
+// the last child stand in for the first.
+__device__ inline void make_box(const TreeView& tree, TreeBox* boxes, int level,
+                                std::uint64_t child, unsigned lanes) {
+  const std::uint64_t node = child / fan_out;
+  const std::uint64_t source = child < tree.nodes[level - 1] ? child : node * fan_out;
+  const auto box = box_of_lanes<fan_out>(boxes[tree.firsts[level - 1] + source], lanes);
+  if (child % fan_out == 0) boxes[tree.firsts[level] + node] = box;
+}
+
+// A thread a child.
+__global__ void boxes_kernel(const __grid_constant__ TreeView tree, TreeBox* boxes, int level) {
+  const std::uint64_t child = thread_index();
+  const bool has_node = child / fan_out < tree.nodes[level];
+  const unsigned lanes = __ballot_sync(~0u, has_node);
+  if (has_node) make_box(tree, boxes, level, child, lanes);
+}
+
+// One block: all levels from `level` on, and the bounds of all.
+__global__ void upper_boxes_kernel(const __grid_constant__ TreeView tree, TreeBox* boxes, int level,
+                                   Bounds* bounds) {
+  for (; level < tree.levels; ++level) {
+    const std::uint32_t children = tree.nodes[level] * fan_out;
+    for (std::uint32_t begin = 0; begin < children; begin += blockDim.x) {
+      const std::uint32_t child = begin + threadIdx.x;
+      const unsigned lanes = __ballot_sync(~0u, child < children);
+      if (child < children) make_box(tree, boxes, level, child, lanes);
+    }
+    __syncthreads();
+  }
+  if (threadIdx.x != 0) return;
+  const int top = tree.levels - 1;
+  auto all = boxes[tree.firsts[top]];
+  for (std::uint32_t node = 1; node < tree.nodes[top]; ++node)
+    all = box_around(all, boxes[tree.firsts[top] + node]);
+  for (int d = 0; d < 3; ++d) {
+    bounds->min[d] = all.min[d];
+    bounds->max[d] = all.max[d];
+  }
+}
+
+}  // namespace starling::gpu

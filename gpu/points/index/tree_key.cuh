@@ -1,0 +1,29 @@
+// Places of positions on a Hilbert curve through the bounds of all objects.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/points/index/hilbert.cuh"
+#include "gpu/points/index/tree_view.hpp"
+
+namespace starling::gpu {
+
+/// The key of slots without a living object: the last in order, and nobody else's.
+inline constexpr TreeKey key_of_nobody = ~TreeKey{0} >> (64 - tree_key_bits);
+
+/// A position outside the bounds has the key of the nearest inside.
+__device__ inline TreeKey key_of(const LatticePoint& point, const Bounds& bounds) {
+  const std::int32_t coordinates[3] = {point.x, point.y, point.z};
+  std::uint32_t extent = 0;
+  for (int d = 0; d < 3; ++d)
+    extent = max(extent, static_cast<std::uint32_t>(bounds.max[d] - bounds.min[d]));
+  const int shift = max(32 - __clz(static_cast<int>(extent)) - tree_axis_bits, 0);
+  std::uint32_t cell[3];
+  for (int d = 0; d < 3; ++d) {
+    const std::int32_t inside = min(max(coordinates[d], bounds.min[d]), bounds.max[d]);
+    cell[d] = static_cast<std::uint32_t>(inside - bounds.min[d]) >> shift;
+  }
+  return min(hilbert_key(cell, tree_axis_bits), key_of_nobody - 1);
+}
+
+}  // namespace starling::gpu

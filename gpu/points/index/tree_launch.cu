@@ -1,0 +1,82 @@
+// Launches keys, sort and leaves, then level upon level and the top in one block, and replays them
+// as a graph while the shape stays: see tree_launch.hpp. The kernels are in tree_kernel.cuh.
+#include "gpu/points/index/tree_kernel.cuh"
+#include "gpu/points/index/tree_launch.hpp"
+
+namespace starling::gpu {
+namespace {
+
+constexpr unsigned one_block_threads = 1024;
+/// Levels of at most so many nodes are built by one block, in one launch.
+constexpr std::uint32_t one_block_nodes = 256;
+
+std::uint32_t parts(std::uint32_t count, std::uint32_t size) {
+  return count / size + (count % size != 0);
+}
+
+}  // namespace
+
+void DeviceTree::reserve(std::uint32_t count) {
+  const std::uint32_t leaves = parts(count, leaf_objects);
+  points_.reserve(std::size_t{leaves} * leaf_objects);
+  slots_.reserve(count);
+  leaf_keys_.reserve(leaves);
+  // Each level has an eighth of the one below, and at most one node more.
+  boxes_.reserve(leaves + leaves / (fan_out - 1) + levels_max);
+}
+
+void DeviceTree::lay_out(std::uint32_t count) {
+  view_ = {.points = points_.data(),
+           .slots = slots_.data(),
+           .leaf_keys = leaf_keys_.data(),
+           .boxes = boxes_.data(),
+           .bounds = bounds_.data(),
+           .count = count};
+  std::uint32_t first = 0;
+  for (std::uint32_t nodes = parts(count, leaf_objects); nodes > 0; nodes = parts(nodes, fan_out)) {
+    const auto level = static_cast<std::size_t>(view_.levels++);
+    view_.nodes[level] = nodes;
+    view_.firsts[level] = first;
+    first += nodes;
+    if (nodes <= fan_out) break;
+  }
+}
+
+void DeviceTree::build_async(const ObjectsView& objects, std::uint32_t alive, Workspace& sort,
+                             const Stream& stream) {
+  lay_out(alive);
+  if (alive == 0) return;
+  const Shape shape = {view_, objects, sort.memory()};
+  replay_.run(shape, stream, [&] { enqueue_build(objects, sort, stream); });
+}
+
+void DeviceTree::enqueue_build(const ObjectsView& objects, Workspace& sort, const Stream& stream) {
+  const std::uint32_t slots = objects.slots;
+  keys_kernel<<<blocks_for(slots), block_threads, 0, stream.get()>>>(objects, bounds_.data(),
+                                                                     sort.keys(), sort.values());
+  check_launch();
+  const auto sorted = sort.sort_async(slots, tree_key_bits, stream);
+  leaves_kernel<<<blocks_for(view_.count, leaves_threads), leaves_threads, 0, stream.get()>>>(
+      view_, objects.positions, sorted.keys, sorted.values,
+      {points_.data(), slots_.data(), leaf_keys_.data(), boxes_.data()});
+  check_launch();
+  int level = 3;  // the leaves' kernel makes three
+  for (; level < view_.levels && view_.nodes[static_cast<std::size_t>(level)] > one_block_nodes;
+       ++level) {
+    const std::uint64_t lanes =
+        std::uint64_t{view_.nodes[static_cast<std::size_t>(level)]} * fan_out;
+    boxes_kernel<<<blocks_for(lanes), block_threads, 0, stream.get()>>>(view_, boxes_.data(),
+                                                                        level);
+    check_launch();
+  }
+  upper_boxes_kernel<<<1, one_block_threads, 0, stream.get()>>>(view_, boxes_.data(), level,
+                                                                objects.bounds);
+  check_launch();
+}
+
+std::uint64_t DeviceTree::bytes_used() const {
+  return points_.room() * sizeof(TreePoint) + slots_.room() * sizeof(Slot) +
+         leaf_keys_.room() * sizeof(TreeKey) + boxes_.room() * sizeof(TreeBox);
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,56 @@
+// Builds the index of a tick in space: the owner of its memory.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/device/graph_replay.hpp"
+#include "gpu/device/key_sort.hpp"
+#include "gpu/device/memory.hpp"
+#include "gpu/device/stream.hpp"
+#include "gpu/points/index/tree_view.hpp"
+#include "gpu/points/objects/objects_launch.hpp"
+
+namespace starling::gpu {
+
+class DeviceTree {
+ public:
+  using View = TreeView;
+  using Workspace = KeySort<TreeKey>;
+  using SearchKey = TreeKey;
+  static constexpr int search_key_bits = tree_key_bits;
+
+  explicit DeviceTree(DeviceMemory& memory)
+      : points_(memory), slots_(memory), leaf_keys_(memory), boxes_(memory), bounds_(memory, 1) {}
+
+  /// Room for `count` objects. Not while the device may still use the tree.
+  void reserve(std::uint32_t count);
+
+  /// Over the living objects, of which there are `alive`.
+  void build_async(const ObjectsView& objects, std::uint32_t alive, Workspace& sort,
+                   const Stream& stream);
+
+  const TreeView& view() const { return view_; }
+  std::uint64_t bytes_used() const;
+
+ private:
+  /// What shapes a build.
+  struct Shape {
+    TreeView view;
+    ObjectsView objects;
+    Workspace::Memory sort{};
+    bool operator==(const Shape&) const = default;
+  };
+
+  void lay_out(std::uint32_t count);
+  void enqueue_build(const ObjectsView& objects, Workspace& sort, const Stream& stream);
+
+  DeviceBuffer<TreePoint> points_;
+  DeviceBuffer<Slot> slots_;
+  DeviceBuffer<TreeKey> leaf_keys_;
+  DeviceBuffer<TreeBox> boxes_;
+  DeviceBuffer<Bounds> bounds_;
+  TreeView view_;
+  Replay<Shape> replay_;
+};
+
+}  // namespace starling::gpu

@@ -1,0 +1,52 @@
+// The index of a tick in space: the living objects in the order of a Hilbert curve, in leaves
+// of 16, under an implicit tree of bounding boxes, eight to a node. DeviceTree owns it; the search
+// reads it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include <vector_types.h>
+
+#include "gpu/points/objects/bounds.hpp"
+#include "knn/words/types.hpp"
+
+namespace starling::gpu {
+
+inline constexpr std::uint32_t leaf_objects = 16;
+/// Children of a node.
+inline constexpr std::uint32_t fan_out = 8;
+inline constexpr int fan_out_bits = 3;
+/// 16 * 8^10 objects are more than slots can number.
+inline constexpr int levels_max = 10;
+
+/// w is unused: one load instead of three.
+using TreePoint = int4;
+
+/// A place on the curve, with 21 bits of each coordinate.
+using TreeKey = std::uint64_t;
+inline constexpr int tree_axis_bits = 21;
+inline constexpr int tree_key_bits = 3 * tree_axis_bits;
+
+struct alignas(8) TreeBox {
+  std::int32_t min[3];
+  std::int32_t max[3];
+};
+
+/// Device pointers. A place is a rank in that order; leaf i holds places 16i to 16i + 15. Level 0
+/// is the leaves' boxes; the last level has at most eight nodes.
+struct TreeView {
+  const TreePoint* points = nullptr;               ///< by place; readable up to a whole leaf
+  const Slot* slots = nullptr;                     ///< by place
+  const TreeKey* leaf_keys = nullptr;              ///< of each leaf's first object
+  const TreeBox* boxes = nullptr;                  ///< level after level
+  const Bounds* bounds = nullptr;                  ///< that keys are relative to
+  std::uint32_t count = 0;                         ///< objects
+  int levels = 0;                                  ///< 0: no objects
+  std::array<std::uint32_t, levels_max> nodes{};   ///< by level
+  std::array<std::uint32_t, levels_max> firsts{};  ///< by level: index of its first box
+
+  bool operator==(const TreeView&) const = default;
+};
+
+}  // namespace starling::gpu

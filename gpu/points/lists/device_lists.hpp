@@ -1,0 +1,51 @@
+// The neighbour lists of one tick on the device, under the plan that laid them out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "gpu/device/memory.hpp"
+#include "gpu/points/lists/device_plan.hpp"
+#include "gpu/points/lists/lists_launch.hpp"
+
+namespace starling::gpu {
+
+class DeviceLists {
+ public:
+  explicit DeviceLists(DeviceMemory& memory)
+      : plan_(std::make_shared<DevicePlan>(memory)),
+        counts_(memory),
+        neighbors_(memory),
+        slots_(memory),
+        notes_(memory) {}
+
+  /// Takes room for all lists of the plan; what was in it is lost, even if it throws.
+  void lay_out(std::shared_ptr<DevicePlan> plan, const Stream& stream) {
+    counts_.reserve(plan->list_count());
+    neighbors_.reserve_cleared(plan->room(), stream);
+    slots_.reserve_cleared(plan->room(), stream);
+    notes_.reserve(std::size_t{plan->list_count()} + 1);
+    plan_ = std::move(plan);
+  }
+
+  const std::shared_ptr<DevicePlan>& plan() const { return plan_; }
+  ListsView view() {
+    return {plan_->device_rooms(), counts_.data(), neighbors_.data(), slots_.data()};
+  }
+
+  DeviceBuffer<std::uint32_t>& counts() { return counts_; }
+  DeviceBuffer<Neighbor>& neighbors() { return neighbors_; }
+  DeviceBuffer<Slot>& slots() { return slots_; }
+  /// The index's, one more than lists: SearchBatch::leaves or postponed.
+  DeviceBuffer<std::uint32_t>& notes() { return notes_; }
+
+ private:
+  std::shared_ptr<DevicePlan> plan_;
+  DeviceBuffer<std::uint32_t> counts_;
+  DeviceBuffer<Neighbor> neighbors_;
+  DeviceBuffer<Slot> slots_;
+  DeviceBuffer<std::uint32_t> notes_;
+};
+
+}  // namespace starling::gpu

@@ -1,0 +1,90 @@
+// Which lists a tick has and in which order of place they are searched: on the host to report
+// from, on the device to search by. Made from the queries and kept while nothing that shapes it
+// changes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gpu/device/memory.hpp"
+#include "gpu/points/index/device_index.hpp"
+#include "gpu/points/lists/lists_launch.hpp"
+#include "gpu/points/objects/device_objects.hpp"
+#include "gpu/points/search/search_launch.hpp"
+#include "knn/engine/list_directory.hpp"
+
+namespace starling::gpu {
+
+inline constexpr std::size_t k_classes = std::size(k_class_limits);
+
+class DevicePlan {
+ public:
+  /// No lists.
+  explicit DevicePlan(DeviceMemory& memory);
+  /// `queries` is by slot. To be numbered by place before it is searched.
+  DevicePlan(DeviceMemory& memory, std::span<const QueryRow> queries, const DeviceObjects& objects);
+  /// Lists of an imported state, as they were; never searched.
+  DevicePlan(DeviceMemory& memory, const EngineState& state, const Stream& stream);
+
+  const ListDirectory& directory() const { return directory_; }
+  std::uint32_t list_count() const { return static_cast<std::uint32_t>(directory_.lists.size()); }
+  std::uint64_t room() const { return room_; }
+  /// Index of a search's first neighbour.
+  std::uint64_t first(std::uint32_t search) const { return firsts_[search]; }
+  std::uint32_t k(std::uint32_t search) const { return specs_[search].k; }
+  const std::uint64_t* device_rooms() const { return rooms_.data(); }
+  const ListRow* device_rows() const { return rows_.data(); }
+
+  /// Numbers the searches by place, class by class, so that what is near is side by
+  /// side in every array. Waits until the device has the plan. Once, before the first search.
+  template <int dimensions>
+  void number_by_place(const DeviceIndex<dimensions>& index, const ObjectsView& objects,
+                       SearchSort<dimensions>& sort, const Stream& stream);
+
+  /// Orders the searches anew by place, whatever their numbers: where anchors move.
+  template <int dimensions>
+  void order_async(const DeviceIndex<dimensions>& index, const ObjectsView& objects,
+                   SearchSort<dimensions>& sort, const Stream& stream);
+
+  /// Calls `search` with a batch per class, without outputs.
+  template <class Search>
+  void for_each_class(const Search& search) const {
+    for (std::size_t i = 0; i < k_classes; ++i) {
+      SearchBatch batch;
+      batch.specs = device_specs_.data();
+      batch.rooms = rooms_.data();
+      batch.order = order_.data() + class_begins_[i];
+      batch.count = class_begins_[i + 1] - class_begins_[i];
+      batch.k_max = class_k_max_[i];
+      if (batch.count > 0) search(batch);
+    }
+  }
+
+ private:
+  void sort_into_classes();
+  void renumber(std::span<const std::uint32_t> order);
+  void upload(const Stream& stream);
+
+  ListDirectory directory_;
+  std::vector<SearchSpec> specs_;
+  std::vector<std::uint64_t> firsts_;
+  std::vector<ListRow> list_rows_;
+  std::vector<std::uint32_t> host_numbers_;
+  std::uint64_t room_ = 0;
+  std::array<std::uint32_t, k_classes + 1> class_begins_{};
+  std::array<std::uint32_t, k_classes> class_k_max_{};
+
+  DeviceBuffer<SearchSpec> device_specs_;
+  DeviceBuffer<std::uint64_t> rooms_;
+  DeviceBuffer<ListRow> rows_;
+  DeviceBuffer<std::uint32_t> numbers_;  ///< searches by class
+  DeviceBuffer<std::uint32_t> order_;    ///< the same, each class in order of place
+};
+
+/// The class of a k, an index below k_classes.
+std::size_t k_class(std::uint32_t k);
+
+}  // namespace starling::gpu

@@ -1,0 +1,149 @@
+// Comparing and collecting lists: a warp a list, a lane a neighbour.
+#pragma once
+
+#include <cub/block/block_scan.cuh>
+#include <cuda/std/functional>
+
+#include "gpu/device/launch_grid.cuh"
+#include "gpu/points/lists/lists_launch.hpp"
+#include "knn/engine/list_directory.hpp"
+
+namespace starling::gpu {
+
+inline constexpr unsigned list_lanes = 32;
+
+__device__ inline std::uint32_t warp_index() {
+  return static_cast<std::uint32_t>(thread_index() / list_lanes);
+}
+__device__ inline std::uint32_t lane_index() {
+  return threadIdx.x % list_lanes;
+}
+
+__device__ inline bool holds(const Neighbor* neighbors, std::uint32_t count, ObjectId object) {
+  for (std::uint32_t i = 0; i < count; ++i)
+    if (neighbors[i].object == object) return true;
+  return false;
+}
+
+/// Both lists have `count` neighbours. The whole warp asks and hears.
+__device__ inline bool has_changed(const Neighbor* last, const Neighbor* now, std::uint32_t count,
+                                   ReportOn on) {
+  bool in_order = true;
+  bool same_distances = true;
+  for (std::uint32_t i = lane_index(); i < count; i += list_lanes) {
+    in_order = in_order && last[i].object == now[i].object;
+    same_distances = same_distances && last[i].distance_sq == now[i].distance_sq;
+  }
+  in_order = __all_sync(~0u, in_order);
+  if (in_order) return on == ReportOn::distance && !__all_sync(~0u, same_distances);
+  if (on != ReportOn::membership) return true;
+  bool same_members = true;  // no list names an object twice
+  for (std::uint32_t i = lane_index(); i < count && same_members; i += list_lanes)
+    same_members = holds(last, count, now[i].object);
+  return !__all_sync(~0u, same_members);
+}
+
+/// Nothing if the list is not to be reported. The whole warp asks and hears.
+__device__ inline ReportSize report_size(const ListRow& row, const ListsView& now,
+                                         const ListsView& last,
+                                         const std::uint32_t* last_searches) {
+  const std::uint32_t before = last_searches == nullptr ? row.search : last_searches[row.search];
+  const std::uint32_t count = now.counts[row.search];
+  const bool is_reported = before == ListMatching::none || last.counts[before] != count ||
+                           has_changed(last.neighbors + last.rooms[before],
+                                       now.neighbors + now.rooms[row.search], count, row.on);
+  if (!is_reported) return {};
+  return {count, row.with_state ? count : 0, 1};
+}
+
+__global__ void compare_kernel(const ListRow* rows, std::uint32_t lists, ListsView now,
+                               ListsView last, const std::uint32_t* last_searches,
+                               ReportSize* sizes) {
+  const std::uint32_t list = warp_index();
+  if (list >= lists) return;
+  const ReportSize size = report_size(rows[list], now, last, last_searches);
+  if (lane_index() == 0) sizes[list] = size;
+}
+
+__device__ inline NeighborState state_of(Slot slot, const ObjectsView& objects) {
+  return {objects.positions[slot], objects.tags[slot]};
+}
+
+/// `before` is the size of what comes before the list. The whole warp writes.
+__device__ inline void write_report(const ListRow& row, const ReportSize& before,
+                                    const ListsView& now, const ObjectsView& objects,
+                                    const ReportsView& reports) {
+  const std::uint32_t count = now.counts[row.search];
+  const std::uint64_t room = now.rooms[row.search];
+  for (std::uint32_t i = lane_index(); i < count; i += list_lanes) {
+    reports.neighbors[before.neighbors + i] = now.neighbors[room + i];
+    if (row.with_state) reports.states[before.states + i] = state_of(now.slots[room + i], objects);
+  }
+  if (lane_index() != 0) return;
+  ReportedList& report = reports.lists[before.lists];
+  report.query = row.query;
+  report.event = ListEvent::updated;
+  report.has_subject = row.has_subject;
+  report.subject = row.subject;
+  report.count = count;
+  report.first = before.neighbors;
+  report.first_state = row.with_state ? before.states : ReportedList::no_state;
+}
+
+__global__ void collect_kernel(const ListRow* rows, std::uint32_t lists, ListsView now,
+                               const ReportSize* sums, ObjectsView objects, ReportsView reports) {
+  const std::uint32_t list = warp_index();
+  if (list >= lists) return;
+  const ReportSize before = list == 0 ? ReportSize{} : sums[list - 1];
+  if (sums[list].lists != before.lists) write_report(rows[list], before, now, objects, reports);
+}
+
+inline constexpr unsigned few_lists_threads = 1024;
+static_assert(few_lists_max <= few_lists_threads);
+
+// One block, a warp a list at a time, a thread a list for the sums.
+__global__ void __launch_bounds__(few_lists_threads)
+    report_few_kernel(const ListRow* rows, std::uint32_t lists, ListsView now, ListsView last,
+                      const std::uint32_t* last_searches, ObjectsView objects, HostStores stores) {
+  using Scan = cub::BlockScan<ReportSize, few_lists_threads>;
+  __shared__ typename Scan::TempStorage scan;
+  __shared__ ReportSize sizes[few_lists_max];
+  __shared__ ReportSize before[few_lists_max];
+  constexpr unsigned warps = few_lists_threads / list_lanes;
+  for (std::uint32_t list = warp_index(); list < lists; list += warps) {
+    const ReportSize size = report_size(rows[list], now, last, last_searches);
+    if (lane_index() == 0) sizes[list] = size;
+  }
+  __syncthreads();
+  const bool has_list = threadIdx.x < lists;
+  ReportSize sum;
+  ReportSize all;
+  Scan(scan).ExclusiveScan(has_list ? sizes[threadIdx.x] : ReportSize{}, sum, ReportSize{},
+                           cuda::std::plus<>{}, all);
+  if (has_list) before[threadIdx.x] = sum;
+  if (threadIdx.x == 0) {
+    *stores.size = all;
+    *stores.changes_told = *stores.changes;
+  }
+  __syncthreads();
+  for (std::uint32_t list = warp_index(); list < lists; list += warps)
+    if (sizes[list].lists != 0)
+      write_report(rows[list], before[list], now, objects, stores.reports);
+}
+
+__global__ void copy_lists_kernel(ListsView now, ObjectsView objects, ListCopy copy) {
+  const std::uint32_t i = warp_index();
+  if (i >= copy.count) return;
+  const std::uint32_t search = copy.searches[i];
+  const std::uint32_t count = now.counts[search];
+  const std::uint64_t room = now.rooms[search];
+  const std::uint64_t first_state = copy.first_states[i];
+  for (std::uint32_t at = lane_index(); at < count; at += list_lanes) {
+    copy.neighbors[copy.firsts[i] + at] = now.neighbors[room + at];
+    if (first_state != ReportedList::no_state)
+      copy.states[first_state + at] = state_of(now.slots[room + at], objects);
+  }
+  if (lane_index() == 0) copy.counts[i] = count;
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,64 @@
+// Launches the kernels of lists_kernel.cuh: a comparison with a scan of its sizes, the collection,
+// both in one block for few lists, and copies. See lists_launch.hpp.
+#include <cub/device/device_scan.cuh>
+#include <cuda/std/functional>
+
+#include "gpu/points/lists/lists_kernel.cuh"
+#include "gpu/points/lists/lists_launch.hpp"
+
+namespace starling::gpu {
+namespace {
+
+unsigned blocks_for_lists(std::uint32_t lists) {
+  return blocks_for(std::uint64_t{lists} * list_lanes);
+}
+
+}  // namespace
+
+void ReportSizes::reserve(std::uint32_t lists) {
+  sizes_.reserve(lists);
+  sums_.reserve(lists);
+  std::size_t bytes = 0;
+  check(cub::DeviceScan::InclusiveScan(nullptr, bytes, sizes_.data(), sums_.data(),
+                                       cuda::std::plus<>{}, lists));
+  scratch_.reserve(bytes);
+}
+
+void ReportSizes::compare_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
+                                const ListsView& last, const std::uint32_t* last_searches,
+                                const Stream& stream) {
+  if (lists == 0) return;
+  compare_kernel<<<blocks_for_lists(lists), block_threads, 0, stream.get()>>>(
+      rows, lists, now, last, last_searches, sizes_.data());
+  check_launch();
+  std::size_t bytes = scratch_.room();
+  check(cub::DeviceScan::InclusiveScan(scratch_.data(), bytes, sizes_.data(), sums_.data(),
+                                       cuda::std::plus<>{}, lists, stream.get()));
+}
+
+void collect_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
+                   const ReportSize* sums, const ObjectsView& objects, const ReportsView& reports,
+                   const Stream& stream) {
+  if (lists == 0) return;
+  collect_kernel<<<blocks_for_lists(lists), block_threads, 0, stream.get()>>>(
+      rows, lists, now, sums, objects, reports);
+  check_launch();
+}
+
+void report_few_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
+                      const ListsView& last, const std::uint32_t* last_searches,
+                      const ObjectsView& objects, const HostStores& stores, const Stream& stream) {
+  report_few_kernel<<<1, few_lists_threads, 0, stream.get()>>>(rows, lists, now, last,
+                                                               last_searches, objects, stores);
+  check_launch();
+}
+
+void copy_lists_async(const ListsView& now, const ObjectsView& objects, const ListCopy& copy,
+                      const Stream& stream) {
+  if (copy.count == 0) return;
+  copy_lists_kernel<<<blocks_for_lists(copy.count), block_threads, 0, stream.get()>>>(now, objects,
+                                                                                      copy);
+  check_launch();
+}
+
+}  // namespace starling::gpu

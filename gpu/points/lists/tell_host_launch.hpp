@@ -1,0 +1,15 @@
+// A few numbers that the host waits for in the middle of a tick, stored to its pinned memory. A
+// copy would queue behind the last tick's reports, which take the same way.
+#pragma once
+
+#include "gpu/device/stream.hpp"
+#include "gpu/points/lists/lists_launch.hpp"
+#include "gpu/points/objects/objects_launch.hpp"
+
+namespace starling::gpu {
+
+/// The host may read once it has waited for the stream.
+void tell_host_async(const ObjectChanges* changes, ObjectChanges* host, const Stream& stream);
+void tell_host_async(const ReportSize* size, ReportSize* host, const Stream& stream);
+
+}  // namespace starling::gpu

@@ -1,0 +1,34 @@
+// Staged rows on the device, from their copy until they are applied.
+#pragma once
+
+#include <cstddef>
+
+#include "gpu/device/memory.hpp"
+#include "gpu/device/stream.hpp"
+#include "knn/engine/engine.hpp"
+
+namespace starling::gpu {
+
+class DeviceRows {
+ public:
+  explicit DeviceRows(DeviceMemory& memory) : births_(memory), objects_(memory) {}
+
+  /// Enqueues the copy of births and objects; queries stay on the host. `staged` stays as it is
+  /// until the stream has come to it. Throws DeviceError, and std::runtime_error beyond the
+  /// memory's limit; part of the copy may then be enqueued.
+  void copy_async(const Staging& staged, const Stream& stream);
+
+  const ObjectBirth* births() const { return births_.data(); }
+  const ObjectRow* objects() const { return objects_.data(); }
+
+ private:
+  DeviceBuffer<ObjectBirth> births_;
+  DeviceBuffer<ObjectRow> objects_;
+};
+
+/// Of what DeviceRows copies.
+inline std::size_t bytes_to_copy(const Staging& staged) {
+  return staged.births.size() * sizeof(ObjectBirth) + staged.objects.size() * sizeof(ObjectRow);
+}
+
+}  // namespace starling::gpu

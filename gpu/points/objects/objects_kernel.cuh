@@ -1,0 +1,69 @@
+// Staged rows into the arrays by slot.
+#pragma once
+
+#include "gpu/device/launch_grid.cuh"
+#include "gpu/points/objects/objects_launch.hpp"
+
+namespace starling::gpu {
+
+// A thread a slot.
+__global__ void clear_objects_kernel(ObjectsView objects, Slot first, Slot end) {
+  const std::uint64_t slot = first + thread_index();
+  if (slot >= end) return;
+  if (slot == 0) *objects.bounds = no_bounds();
+  objects.positions[slot] = {nowhere, 0, 0};
+  objects.ids[slot] = ObjectId{};
+  objects.times_us[slot] = 0;
+  objects.tags[slot] = 0;
+}
+
+// A thread a birth.
+__global__ void apply_births_kernel(const ObjectBirth* births, std::uint32_t count,
+                                    ObjectsView objects) {
+  const std::uint64_t i = thread_index();
+  if (i < count) objects.ids[births[i].slot] = births[i].id;
+}
+
+/// Widens the bounds by the warp's positions; all its lanes call. Most lie within, and cost loads
+/// that hit the cache; an old bound there costs no more than an atomic.
+__device__ inline void widen(Bounds* bounds, bool is_alive, const LatticePoint& position) {
+  const std::int32_t at[3] = {position.x, position.y, position.z};
+  for (int d = 0; d < 3; ++d) {
+    const bool is_outside = is_alive && (at[d] < bounds->min[d] || at[d] > bounds->max[d]);
+    if (!__any_sync(~0u, is_outside)) continue;
+    const std::int32_t low = __reduce_min_sync(~0u, is_outside ? at[d] : min_of_none);
+    const std::int32_t high = __reduce_max_sync(~0u, is_outside ? at[d] : max_of_none);
+    if (threadIdx.x % 32 != 0) continue;
+    atomicMin(&bounds->min[d], low);
+    atomicMax(&bounds->max[d], high);
+  }
+}
+
+// A thread a row. A warp adds up what its rows changed; most change no membership.
+__global__ void apply_rows_kernel(const ObjectRow* rows, std::uint32_t count, ObjectsView objects,
+                                  ObjectChanges* changes) {
+  const std::uint64_t i = thread_index();
+  std::int32_t came = 0;
+  bool is_member_change = false;
+  bool alive = false;
+  ObjectRow row;
+  if (i < count) {
+    row = rows[i];
+    alive = is_alive(row.generation);
+    const bool was_alive = objects.positions[row.slot].x != nowhere;
+    if (!alive) row.position.x = nowhere;
+    came = static_cast<std::int32_t>(alive) - static_cast<std::int32_t>(was_alive);
+    is_member_change = came != 0 || objects.tags[row.slot] != row.tags;
+    objects.positions[row.slot] = row.position;
+    objects.times_us[row.slot] = row.time_us;
+    objects.tags[row.slot] = row.tags;
+  }
+  widen(objects.bounds, alive, row.position);
+  if (!__any_sync(~0u, is_member_change)) return;
+  came = __reduce_add_sync(~0u, came);
+  if (threadIdx.x % 32 != 0) return;
+  atomicAdd(&changes->members, 1);
+  if (came != 0) atomicAdd(&changes->alive, came);
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,31 @@
+// Launches the kernels of objects_kernel.cuh, a thread a slot, a birth or a row: see
+// objects_launch.hpp.
+#include "gpu/points/objects/objects_kernel.cuh"
+#include "gpu/points/objects/objects_launch.hpp"
+
+namespace starling::gpu {
+
+void clear_objects_async(const ObjectsView& objects, Slot first, Slot end, const Stream& stream) {
+  if (first == end) return;
+  clear_objects_kernel<<<blocks_for(end - first), block_threads, 0, stream.get()>>>(objects, first,
+                                                                                    end);
+  check_launch();
+}
+
+void apply_births_async(const ObjectBirth* births, std::uint32_t count, const ObjectsView& objects,
+                        const Stream& stream) {
+  if (count == 0) return;
+  apply_births_kernel<<<blocks_for(count), block_threads, 0, stream.get()>>>(births, count,
+                                                                             objects);
+  check_launch();
+}
+
+void apply_rows_async(const ObjectRow* rows, std::uint32_t count, const ObjectsView& objects,
+                      ObjectChanges* changes, const Stream& stream) {
+  if (count == 0) return;
+  apply_rows_kernel<<<blocks_for(count), block_threads, 0, stream.get()>>>(rows, count, objects,
+                                                                           changes);
+  check_launch();
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,104 @@
+// Reports are copied, large ones on a stream beside, or stored by the device itself where they are
+// few: see outgoing_tick.hpp. GpuEngine fills it, ReportDelivery completes it.
+#include "gpu/points/outgoing_tick.hpp"
+
+#include <exception>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "knn/engine/list_directory.hpp"
+
+namespace starling::gpu {
+
+OutgoingTick::OutgoingTick(DeviceMemory& memory, ReturnPool<HostReports>& pool)
+    : pool_(pool), lists_(memory), neighbors_(memory), states_(memory) {}
+
+void OutgoingTick::reserve(const ReportSize& size, std::vector<ReportedList> removals,
+                           const Stream& stream) {
+  size_ = size;
+  removals_ = std::move(removals);
+  lists_.reserve_cleared(size.lists, stream);  // gaps between members are copied too
+  neighbors_.reserve(size.neighbors);
+  states_.reserve(size.states);
+  host_ = pool_.take();
+  host_->lists.reserve(size.lists + removals_.size());
+  host_->neighbors.reserve(size.neighbors);
+  host_->states.reserve(size.states);
+}
+
+void OutgoingTick::copy_async(const Stream& stream, const Stream& beside) {
+  compared_.record(stream);
+  is_copied_beside_ = bytes() >= bytes_beside_min;
+  is_stored_by_device_ = false;
+  const Stream& way = is_copied_beside_ ? beside : stream;
+  if (is_copied_beside_) {
+    way.begin_after(compared_);
+    copy_begun_.record(way);
+  }
+  copy_to_host_async(lists_.data(), std::span(host_->lists.data(), size_.lists), way);
+  copy_to_host_async(neighbors_.data(), std::span(host_->neighbors.data(), size_.neighbors), way);
+  copy_to_host_async(states_.data(), std::span(host_->states.data(), size_.states), way);
+  copied_.record(way);
+}
+
+void OutgoingTick::reserve_on_host(const ReportSize& most, std::vector<ReportedList> removals) {
+  removals_ = std::move(removals);
+  host_ = pool_.take();
+  host_->lists.reserve(most.lists + removals_.size());
+  host_->neighbors.reserve(most.neighbors);
+  host_->states.reserve(most.states);
+}
+
+ReportsView OutgoingTick::on_host() {
+  return {host_->lists.data(), host_->neighbors.data(), host_->states.data()};
+}
+
+void OutgoingTick::stored_async(const Stream& stream) {
+  is_copied_beside_ = false;
+  is_stored_by_device_ = true;
+  compared_.record(stream);
+  copied_.record(stream);
+}
+
+void OutgoingTick::fail(std::string error, bool is_engine_lost) {
+  host_.reset();
+  is_copied_beside_ = false;
+  result->times = {};
+  result->error = std::move(error);
+  result->is_engine_lost = is_engine_lost;
+}
+
+void OutgoingTick::complete() {
+  try {
+    copied_.wait();
+    take_times();
+  } catch (const std::exception& error) {
+    // The lists stand, but nobody has heard of them: no later report would tell what this one did.
+    fail(std::string("the tick's reports did not reach the host: ") + error.what(), true);
+    return;
+  }
+  if (is_stored_by_device_) size_ = host_->size[0];
+  const std::span lists(host_->lists.data(), size_.lists + removals_.size());
+  merge_removals(removals_, lists);
+  result->lists = lists;
+  result->neighbors = std::span(host_->neighbors.data(), size_.neighbors);
+  result->states = std::span(host_->states.data(), size_.states);
+  result->owner = std::move(host_);
+}
+
+std::size_t OutgoingTick::bytes() const {
+  return size_.lists * sizeof(ReportedList) + size_.neighbors * sizeof(Neighbor) +
+         size_.states * sizeof(NeighborState);
+}
+
+void OutgoingTick::take_times() {
+  StageTimes& times = result->times;
+  times.copy_in_ms += applied.ms_since(started);
+  times.build_ms = built.ms_since(applied);
+  times.search_ms = searched.ms_since(built);
+  times.diff_ms = compared_.ms_since(searched);
+  times.copy_out_ms = copied_.ms_since(is_copied_beside_ ? copy_begun_ : compared_);
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,115 @@
+// Searches class by class of k, copies counts and neighbours to the host and closes the gaps, which
+// list_copies.cpp has done here too: see questions.hpp.
+#include "gpu/points/questions.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+
+namespace starling::gpu {
+
+namespace {
+
+/// `count` values from `first` on, to where those before them end.
+template <class T>
+void move_down(std::vector<T>& values, std::uint32_t count, std::uint64_t& first,
+               std::uint64_t& end) {
+  const auto from = values.begin() + static_cast<std::ptrdiff_t>(first);
+  if (first != end)
+    std::copy(from, from + count, values.begin() + static_cast<std::ptrdiff_t>(end));
+  first = end;
+  end += count;
+}
+
+}  // namespace
+
+void close_gaps(Answers& answers) {
+  std::uint64_t end = 0;
+  std::uint64_t states_end = 0;
+  for (Answers::List& list : answers.lists) {
+    move_down(answers.neighbors, list.count, list.first, end);
+    if (list.first_state != ReportedList::no_state)
+      move_down(answers.states, list.count, list.first_state, states_end);
+  }
+  answers.neighbors.resize(end);
+  answers.states.resize(states_end);
+}
+
+template <int dimensions>
+void Questions<dimensions>::answer(std::span<const OneShotQuery> queries,
+                                   const TickIndex<dimensions>& index, const ObjectsView& objects,
+                                   std::int64_t tau_us, Answers& answers) {
+  if (queries.empty()) return;
+  lay_out(queries);
+  const DrainAtEnd drain(stream_);
+  stream_.begin_after(index.ready());
+  copy_to_device_async(std::span<const SearchSpec>(host_specs_), specs_, stream_);
+  copy_to_device_async(std::span<const std::uint64_t>(host_rooms_), rooms_, stream_);
+  copy_to_device_async(std::span<const std::uint32_t>(host_order_), order_, stream_);
+  const auto k_of = [this](std::uint32_t number) { return host_specs_[number].k; };
+  for (std::uint32_t begin = 0; begin < host_order_.size();) {
+    SearchBatch batch;
+    batch.specs = specs_.data();
+    batch.rooms = rooms_.data();
+    batch.order = order_.data() + begin;
+    const std::size_t k_class_of_batch = k_class(k_of(host_order_[begin]));
+    for (; begin < host_order_.size() && k_class(k_of(host_order_[begin])) == k_class_of_batch;
+         ++begin) {
+      ++batch.count;
+      batch.k_max = std::max(batch.k_max, k_of(host_order_[begin]));
+    }
+    batch.tau_us = tau_us;
+    batch.few_max = few_max_;
+    batch.counts = counts_.data();
+    batch.neighbors = neighbors_.data();
+    batch.slots = slots_.data();
+    batch.leaves = batch.postponed = notes_.data();
+    index.search_async(objects, batch, stream_);
+  }
+  const std::uint64_t first = answers.neighbors.size();
+  host_counts_.resize(queries.size());
+  answers.neighbors.resize(first + room_);
+  copy_to_host_async(counts_.data(), std::span(host_counts_), stream_);
+  copy_to_host_async(neighbors_.data(), std::span(answers.neighbors).subspan(first), stream_);
+  stream_.wait();
+  for (std::uint32_t i = 0; i < queries.size(); ++i) {
+    Answers::List& list = answers.lists.emplace_back();
+    list.query = i;
+    list.count = host_counts_[i];
+    list.first = first + host_rooms_[i];
+  }
+  close_gaps(answers);
+}
+
+template <int dimensions>
+void Questions<dimensions>::lay_out(std::span<const OneShotQuery> queries) {
+  host_specs_.clear();
+  host_rooms_.clear();
+  room_ = 0;
+  for (const OneShotQuery& query : queries) {
+    SearchSpec& spec = host_specs_.emplace_back();
+    spec = {query.position, no_slot, query.k, query.filter};
+    if (query.anchor == AnchorKind::follow) {
+      spec.anchor = query.object;
+      spec.position.x = nowhere;  // of an object that nobody knows
+    }
+    host_rooms_.push_back(room_);
+    room_ += query.k;
+  }
+  host_order_.resize(queries.size());
+  std::iota(host_order_.begin(), host_order_.end(), 0u);
+  std::ranges::stable_sort(host_order_, {},
+                           [this](std::uint32_t i) { return k_class(host_specs_[i].k); });
+  specs_.reserve(queries.size());
+  rooms_.reserve(queries.size());
+  order_.reserve(queries.size());
+  counts_.reserve(queries.size());
+  neighbors_.reserve_cleared(room_, stream_);  // copied with the room that lists do not fill
+  slots_.reserve(room_);
+  notes_.reserve(queries.size() + 1);
+}
+
+template class Questions<2>;
+template class Questions<3>;
+
+}  // namespace starling::gpu

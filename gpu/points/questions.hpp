@@ -1,0 +1,61 @@
+// One-shot questions against one index, on a stream of their own. GpuEngine has one asker for the
+// question thread and one for between ticks.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gpu/device/memory.hpp"
+#include "gpu/points/lists/device_plan.hpp"
+#include "gpu/points/search/search_launch.hpp"
+#include "gpu/points/tick_index.hpp"
+#include "knn/engine/engine.hpp"
+
+namespace starling::gpu {
+
+/// Lists with room for k, of which they have fewer, and states of some of them, one after another.
+void close_gaps(Answers& answers);
+
+template <int dimensions>
+class Questions {
+ public:
+  /// `few_max`: SearchBatch::few_max.
+  Questions(DeviceMemory& memory, std::uint32_t few_max)
+      : few_max_(few_max),
+        specs_(memory),
+        rooms_(memory),
+        order_(memory),
+        counts_(memory),
+        neighbors_(memory),
+        slots_(memory),
+        notes_(memory) {}
+
+  /// Appends the answers, waited for. Throws DeviceError, std::bad_alloc, and std::runtime_error
+  /// beyond the memory's limit.
+  void answer(std::span<const OneShotQuery> queries, const TickIndex<dimensions>& index,
+              const ObjectsView& objects, std::int64_t tau_us, Answers& answers);
+
+ private:
+  void lay_out(std::span<const OneShotQuery> queries);
+
+  const std::uint32_t few_max_;
+  Stream stream_;
+  std::vector<SearchSpec> host_specs_;
+  std::vector<std::uint64_t> host_rooms_;
+  std::vector<std::uint32_t> host_order_;
+  std::vector<std::uint32_t> host_counts_;
+  std::uint64_t room_ = 0;
+  DeviceBuffer<SearchSpec> specs_;
+  DeviceBuffer<std::uint64_t> rooms_;
+  DeviceBuffer<std::uint32_t> order_;
+  DeviceBuffer<std::uint32_t> counts_;
+  DeviceBuffer<Neighbor> neighbors_;
+  DeviceBuffer<Slot> slots_;
+  DeviceBuffer<std::uint32_t> notes_;
+};
+
+extern template class Questions<2>;
+extern template class Questions<3>;
+
+}  // namespace starling::gpu

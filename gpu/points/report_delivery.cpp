@@ -1,0 +1,58 @@
+// Two outgoing ticks, and a count of the tasks that are on the other thread: while there are any,
+// all goes that way, which keeps the order. See report_delivery.hpp.
+#include "gpu/points/report_delivery.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace starling::gpu {
+
+ReportDelivery::ReportDelivery(DeviceMemory& memory, int device)
+    : ticks_{OutgoingTick(memory, reports_), OutgoingTick(memory, reports_)} {
+  thread_.post([device] { static_cast<void>(cudaSetDevice(device)); });
+}
+
+// The last one again if it is free, so that where each tick waits for the one before one alone
+// grows.
+OutgoingTick& ReportDelivery::next() {
+  if (!ticks_[last_].is_free) {
+    last_ = 1 - last_;
+    ticks_[last_].is_free.wait(false);
+  }
+  ticks_[last_].is_free = false;
+  return ticks_[last_];
+}
+
+void ReportDelivery::deliver(OutgoingTick& tick) {
+  const auto finish_it = [this, &tick] { finish(tick); };
+  if (tick.is_copied_beside())
+    post_to_thread(finish_it);
+  else
+    post(finish_it);
+}
+
+// The engine's thread alone posts: where the other has nothing to do, it has done all before.
+void ReportDelivery::post(std::function<void()> task) {
+  if (waiting_ == 0)
+    task();
+  else
+    post_to_thread(std::move(task));
+}
+
+void ReportDelivery::post_to_thread(std::function<void()> task) {
+  ++waiting_;
+  thread_.post([this, task = std::move(task)] {
+    task();
+    --waiting_;
+  });
+}
+
+void ReportDelivery::finish(OutgoingTick& tick) {
+  if (tick.result->error.empty()) tick.complete();
+  std::unique_ptr<TickResult> result = std::move(tick.result);
+  tick.is_free = true;
+  tick.is_free.notify_one();
+  on_result_(std::move(result));
+}
+
+}  // namespace starling::gpu

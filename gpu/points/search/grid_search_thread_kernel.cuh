@@ -1,0 +1,399 @@
+// A thread a search on the plane, for small k. What it finds it orders by rounded distances; where
+// these leave doubt, and where too much would have to be scanned, the search is postponed: a warp
+// does it anew.
+#pragma once
+
+#include "gpu/points/index/grid_window.cuh"
+#include "gpu/device/lane_group.cuh"
+#include "gpu/points/search/nearest_keys.cuh"
+#include "gpu/points/search/search_common.cuh"
+
+namespace starling::gpu {
+
+inline constexpr unsigned thread_search_threads = 128;
+
+/// All lanes of a warp construct and run it together.
+template <int k_limit>
+class ThreadSearch {
+ public:
+  using Shape = ThreadSearchShape<k_limit>;
+  using Keys = NearestKeys<k_limit>;
+
+  __device__ ThreadSearch(const GridView& grid, const ObjectsView& objects,
+                          const SearchBatch& batch, std::uint32_t number,
+                          const LatticePoint& position, const SearchSpec& spec,
+                          std::byte* memory_of_warp)
+      : grid_(grid),
+        objects_(objects),
+        batch_(batch),
+        number_(number),
+        geometry_(*grid.geometry),
+        x_(position.x),
+        y_(position.y),
+        k_(static_cast<int>(spec.k)),
+        distance_sq_max_(spec.filter.distance_sq_max),
+        keys_(reinterpret_cast<std::uint32_t*>(memory_of_warp) + threadIdx.x % warp_lanes),
+        runs_(reinterpret_cast<std::uint32_t*>(memory_of_warp + Shape::places_bytes) +
+                  threadIdx.x % warp_lanes,
+              reinterpret_cast<std::uint16_t*>(memory_of_warp + Shape::places_bytes +
+                                               Shape::begins_bytes) +
+                  threadIdx.x % warp_lanes) {
+    if (spec.anchor != no_slot) checked_ = 1;  // who is excluded is where the search is
+    if (Acceptance(spec, batch.tau_us).reads_objects) checked_ = Keys::infinity;
+  }
+
+  /// Whether all of the nearest k are among the keys. Windows grow until they must be.
+  __device__ __forceinline__ bool run(bool is_searching) {
+    Reach reach = first_reach();
+    GridWindow seen = empty_window();
+    bool is_found = false;
+    for (int pass = 0; any_in_warp(is_searching); ++pass) {
+      GridWindow window = seen;
+      runs_.clear();
+      if (is_searching) {
+        window = window_around(geometry_, x_, y_, reach);
+        list_runs(window, seen);
+        if (runs_.is_overfull()) {
+          is_searching = false;
+          runs_.clear();
+        }
+      }
+      __syncwarp();
+      offer_runs();
+      __syncwarp();
+      if (!is_searching) continue;
+      const float needed = needed_distance();
+      is_found = is_seen(needed, reach);
+      is_searching = !is_found && pass + 1 < passes_max;
+      seen = window;
+      widen(reach, needed);
+    }
+    return is_found;
+  }
+
+  /// Writes what run() found; the lanes write search after search together, so that stores are
+  /// whole lines; only the first `searches` have one. False where there is nothing, and where its
+  /// order is in doubt: what was written of that is wrong.
+  __device__ __forceinline__ bool write(bool is_found, unsigned searches) {
+    // Keys that are two steps apart are in order, whatever was rounded.
+    const std::uint32_t kth = keys_.key_at(k_ - 1);
+    const std::uint32_t after = keys_.key_at(k_);
+    bool is_sure =
+        is_found && (after >= Keys::infinity ||
+                     (after >> Shape::number_bits) - (kth >> Shape::number_bits) > 1);
+    keys_.rank_places(is_found ? k_ : 0);
+    const std::uint64_t room = batch_.rooms[number_];
+    std::uint32_t count = 0;
+    for (unsigned first = 0; first < searches; first += rounds_at_once * searches_a_round)
+      is_sure = write_some(first, room, count) && is_sure;
+    if (is_found) batch_.counts[number_] = count;
+    return is_sure;
+  }
+
+ private:
+  static constexpr int passes_max = 4;
+  static constexpr int window_cells_max = 64;
+  static constexpr unsigned searches_a_round = warp_lanes / k_limit;
+  static constexpr unsigned rounds_at_once = 4;  ///< so many loads are on their way together
+
+  /// A lane a neighbour, for some rounds of searches from `first` on. Sets `count` of the lanes
+  /// whose searches these are; false if such a lane's is in doubt.
+  __device__ __forceinline__ bool write_some(unsigned first, std::uint64_t room,
+                                             std::uint32_t& count) const {
+    const unsigned lane = threadIdx.x % warp_lanes;
+    const unsigned rank = lane % k_limit;
+    std::uint32_t places[rounds_at_once];
+    Slot slots[rounds_at_once];
+    std::uint64_t distances_sq[rounds_at_once];
+#pragma unroll
+    for (unsigned round = 0; round < rounds_at_once; ++round) {
+      const unsigned search = first + round * searches_a_round + lane / k_limit;
+      const bool is_one = lane / k_limit < searches_a_round && search < warp_lanes;
+      places[round] = is_one ? keys_.place_at(rank, search) : place_none;
+      const std::uint32_t place = places[round] == place_none ? 0 : places[round];
+      const int from = static_cast<int>(search % warp_lanes);
+      const LatticePoint at{__shfl_sync(all_lanes, x_, from), __shfl_sync(all_lanes, y_, from), 0};
+      slots[round] = __ldg(&grid_.slots[place]);
+      distances_sq[round] = distance_sq(at, __ldg(&grid_.points[place]));
+    }
+    ObjectId ids[rounds_at_once];
+#pragma unroll
+    for (unsigned round = 0; round < rounds_at_once; ++round)
+      ids[round] = objects_.ids[slots[round]];
+    bool is_sure = true;
+#pragma unroll
+    for (unsigned round = 0; round < rounds_at_once; ++round) {
+      const unsigned begin = first + round * searches_a_round;
+      const int from = static_cast<int>((begin + lane / k_limit) % warp_lanes);
+      const std::uint64_t to = __shfl_sync(all_lanes, room, from) + rank;
+      const std::uint64_t limit_sq = __shfl_sync(all_lanes, distance_sq_max_, from);
+      const std::uint64_t before_sq = __shfl_up_sync(all_lanes, distances_sq[round], 1);
+      const bool is_there = places[round] != place_none;
+      const bool is_within = is_there && distances_sq[round] <= limit_sq;
+      if (is_within) {
+        put({distances_sq[round], ids[round]}, batch_.neighbors + to);
+        batch_.slots[to] = slots[round];
+      }
+      // A tie goes to the lower id: not here.
+      const unsigned doubtful = __ballot_sync(
+          all_lanes, is_there && rank > 0 && distances_sq[round] <= before_sq);
+      const unsigned within = __ballot_sync(all_lanes, is_within);
+      if (lane - begin >= searches_a_round) continue;
+      const unsigned own = all_lanes >> (warp_lanes - k_limit) << (lane - begin) * k_limit;
+      count = static_cast<std::uint32_t>(__popc(within & own));
+      is_sure = is_sure && (doubtful & own) == 0;
+    }
+    return is_sure;
+  }
+
+  /// In one store.
+  __device__ static void put(const Neighbor& neighbor, Neighbor* to) {
+    static_assert(sizeof(Neighbor) == sizeof(ulonglong2));
+    *reinterpret_cast<ulonglong2*>(to) = {neighbor.distance_sq, to_number(neighbor.object)};
+  }
+
+  /// As wide as k objects should need where they are as dense as in the cell, out to the borders of
+  /// the leaves.
+  __device__ __forceinline__ Reach first_reach() const {
+    // Of 1.0 to 1.5, this costs least: a circle of that area holds 1.2 k objects, or 1.4.
+    constexpr float share_of_radius = (k_limit <= 16 ? 1.1f : 1.2f) * 0.5641896f;  // 1 / sqrt(pi)
+    const std::uint64_t x = along_x(geometry_, x_);
+    const std::uint64_t y = along_y(geometry_, y_);
+    const std::uint32_t cell = cell_number(geometry_, cell_of(x), cell_of(y));
+    const std::uint32_t count = __ldg(&grid_.starts[cell + 1]) - __ldg(&grid_.starts[cell]);
+    const auto splits = static_cast<float>(splits_of(count));
+    const float leaf_side = geometry_.cell_side / splits;
+    const float in_leaves =
+        share_of_radius * splits *
+        __fsqrt_rn(static_cast<float>(k_) / fmaxf(static_cast<float>(count), 1.0f));
+    const float x_in_leaves = static_cast<float>(fraction_of(x)) * 0x1p-32f * splits;
+    const float y_in_leaves = static_cast<float>(fraction_of(y)) * 0x1p-32f * splits;
+    const auto units = [leaf_side](float leaves) {
+      return static_cast<std::int64_t>(leaves * leaf_side * 0.99999f);
+    };
+    return {units(x_in_leaves - floorf(x_in_leaves - in_leaves)),
+            units(ceilf(x_in_leaves + in_leaves) - x_in_leaves),
+            units(y_in_leaves - floorf(y_in_leaves - in_leaves)),
+            units(ceilf(y_in_leaves + in_leaves) - y_in_leaves)};
+  }
+
+  __device__ __forceinline__ void list_runs(const GridWindow& window, const GridWindow& seen) {
+    const std::int32_t columns = window.columns();
+    const std::int32_t rows = window.rows();
+    if (columns > window_cells_max || rows > window_cells_max ||
+        columns * rows > window_cells_max) {
+      runs_.overfill();
+      return;
+    }
+    const std::int32_t column_end = cell_of(window.x_high) + 1;
+    std::int32_t column = cell_of(window.x_low);
+    std::int32_t row = cell_of(window.y_low);
+    for (std::int32_t cell = 0; cell < columns * rows; ++cell) {
+      for (CellRuns runs(grid_, geometry_, column, row, window, seen); !runs.is_done();) {
+        const CellRuns::Row next = runs.next();
+        runs_.add(next.left);
+        runs_.add(next.right);
+      }
+      if (++column < column_end) continue;
+      column -= columns;
+      ++row;
+    }
+  }
+
+  /// Goes through the places of all runs, two by two.
+  struct PairCursor {
+    const RunList<k_limit>& runs;
+    int next_run = 0;
+    Run run{0, 0};
+    std::uint32_t place = 0;  ///< the first of a pair
+
+    __device__ bool advance() {
+      place += 2;
+      if (place < run.end) return true;
+      if (next_run >= runs.size()) return false;
+      run = runs.run(next_run++);
+      place = run.begin & ~1u;
+      return true;
+    }
+    /// Places at the ends of a run may be none of it.
+    __device__ bool has_first() const { return place >= run.begin; }
+    __device__ bool has_second() const { return place + 1 < run.end; }
+  };
+
+  __device__ __forceinline__ void offer_runs() {
+    if constexpr (Shape::pairs_at_once == 1)
+      offer_pairs();
+    else
+      offer_blocks();
+  }
+
+  /// The next pair is on its way while one is taken in.
+  __device__ __forceinline__ void offer_pairs() {
+    PairCursor cursor{runs_};
+    bool has_more = cursor.advance();
+    int4 coming{};
+    if (has_more) coming = points_at(cursor.place);
+    while (has_more) {
+      const int4 points = coming;
+      const std::uint32_t place = cursor.place;
+      const bool has_first = cursor.has_first();
+      const bool has_second = cursor.has_second();
+      has_more = cursor.advance();
+      if (has_more) coming = points_at(cursor.place);
+      offer(0, has_first ? key_at(points.x, points.y) : Keys::infinity,
+            has_second ? key_at(points.z, points.w) : Keys::infinity, place);
+    }
+  }
+
+  /// The next block is on its way while one is taken in.
+  __device__ __forceinline__ void offer_blocks() {
+    struct Pair {
+      int4 points;
+      std::uint32_t place;
+      bool has_first;
+      bool has_second;
+    };
+    constexpr int at_once = Shape::pairs_at_once;
+    PairCursor cursor{runs_};
+    bool has_more = cursor.advance();
+    Pair pairs[at_once];
+    const auto fetch = [&] {
+#pragma unroll
+      for (Pair& pair : pairs) {
+        pair.place = cursor.place;
+        pair.has_first = has_more && cursor.has_first();
+        pair.has_second = has_more && cursor.has_second();
+        if (!has_more) continue;
+        pair.points = points_at(cursor.place);
+        has_more = cursor.advance();
+      }
+    };
+    fetch();
+    while (pairs[0].has_first || pairs[0].has_second) {
+      std::uint32_t keys[2 * at_once];
+      std::uint32_t places[at_once];
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) {
+        const Pair& pair = pairs[i];
+        places[i] = pair.place;
+        keys[2 * i] = pair.has_first ? key_at(pair.points.x, pair.points.y) : Keys::infinity;
+        keys[2 * i + 1] = pair.has_second ? key_at(pair.points.z, pair.points.w) : Keys::infinity;
+      }
+      fetch();
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) offer(i, keys[2 * i], keys[2 * i + 1], places[i]);
+      keys_.take_in();
+    }
+  }
+
+  /// Of two neighbouring places, `place` even.
+  __device__ int4 points_at(std::uint32_t place) const {
+    return __ldg(reinterpret_cast<const int4*>(grid_.points) + place / 2);
+  }
+
+  __device__ __forceinline__ void offer(int pair, std::uint32_t key, std::uint32_t next_key,
+                                        std::uint32_t place) {
+    const std::uint32_t checked = min(checked_, keys_.last());
+    if (min(key, next_key) < checked) {
+      const Acceptance acceptance(batch_.specs[number_], batch_.tau_us);
+      if (key < checked && !acceptance.accepts(place, grid_.slots, objects_)) key = Keys::infinity;
+      if (next_key < checked && !acceptance.accepts(place + 1, grid_.slots, objects_))
+        next_key = Keys::infinity;
+    }
+    keys_.offer(pair, key, next_key, place);
+  }
+
+  __device__ std::uint32_t key_at(std::int32_t x, std::int32_t y) const {
+    const auto across = static_cast<float>(x - x_);
+    const auto up = static_cast<float>(y - y_);
+    return Keys::key_of(fmaf(across, across, up * up));
+  }
+
+  /// No less than how far the result reaches.
+  __device__ float needed_distance() const {
+    const std::uint32_t kth = keys_.key_at(k_ - 1) & ~Keys::number_mask;
+    const float limit_sq = __ull2float_ru(distance_sq_max_);
+    if (kth >= Keys::infinity) return __fsqrt_ru(limit_sq);
+    const float kth_sq = __uint_as_float(kth + Keys::number_mask + 1) * rounded_up;
+    return __fsqrt_ru(fminf(kth_sq, limit_sq)) * rounded_up;
+  }
+
+  /// Whether all that near has been offered. Beyond the border of the grid is nobody.
+  __device__ bool is_seen(float distance, const Reach& reach) const {
+    const auto is_short = [distance](std::int64_t reached) {
+      return static_cast<float>(reached) * rounded_down <= distance;
+    };
+    const std::int64_t max_x = std::int64_t{geometry_.min_x} + geometry_.extent_x;
+    const std::int64_t max_y = std::int64_t{geometry_.min_y} + geometry_.extent_y;
+    return !((x_ - reach.left > geometry_.min_x && is_short(reach.left)) ||
+             (x_ + reach.right < max_x && is_short(reach.right)) ||
+             (y_ - reach.down > geometry_.min_y && is_short(reach.down)) ||
+             (y_ + reach.up < max_y && is_short(reach.up)));
+  }
+
+  /// To what is needed, where so many are known; else to the double of what was seen.
+  __device__ void widen(Reach& reach, float needed) const {
+    const bool is_full = keys_.key_at(k_ - 1) < Keys::infinity;
+    const auto least = static_cast<std::int64_t>(fminf(needed * 1.0001f + 2, 8e9f));
+    const auto widened = [&](std::int64_t reached) {
+      return is_full ? max(reached, least) : min(2 * reached + 1, max(reached, least));
+    };
+    reach = {widened(reach.left), widened(reach.right), widened(reach.down), widened(reach.up)};
+  }
+
+  static constexpr float rounded_up = 1.00001f;
+  static constexpr float rounded_down = 0.99999f;
+
+  const GridView& grid_;
+  const ObjectsView& objects_;
+  const SearchBatch& batch_;
+  std::uint32_t number_;
+  const GridGeometry geometry_;
+  std::int32_t x_;
+  std::int32_t y_;
+  int k_;
+  std::uint32_t checked_ = 0;  ///< below that key, whether an object is accepted
+  std::uint64_t distance_sq_max_;
+  Keys keys_;
+  RunList<k_limit> runs_;
+};
+
+/// Appends the lanes' searches to those that warps do.
+__device__ inline void postpone(const SearchBatch& batch, bool is_postponed, std::uint32_t number) {
+  const unsigned lanes = __ballot_sync(all_lanes, is_postponed);
+  if (lanes == 0) return;
+  const LaneGroup<warp_lanes> warp;
+  std::uint32_t first = 0;
+  if (warp.lane == 0) first = atomicAdd(batch.postponed, static_cast<std::uint32_t>(__popc(lanes)));
+  first = __shfl_sync(all_lanes, first, 0);
+  if (is_postponed)
+    batch.postponed[1 + first + static_cast<std::uint32_t>(__popc(warp.before(lanes)))] = number;
+}
+
+// A thread a search of the batch, each k at most k_limit; of a warp the first searches_a_warp have
+// one. Blocks of at most `threads`, of which a multiprocessor is to hold `blocks`. Shared memory:
+// warp_bytes a warp.
+template <int k_limit, unsigned threads, unsigned blocks>
+__global__ void __launch_bounds__(threads, blocks)
+    thread_search_kernel(const __grid_constant__ GridView grid,
+                         const __grid_constant__ ObjectsView objects,
+                         const __grid_constant__ SearchBatch batch, unsigned searches_a_warp) {
+  extern __shared__ __align__(16) std::byte memory[];
+  const unsigned lane = threadIdx.x % warp_lanes;
+  const std::uint64_t i = thread_index() / warp_lanes * searches_a_warp + lane;
+  const bool is_search = lane < searches_a_warp && i < batch.count;
+  const std::uint32_t number = batch.order[is_search ? i : 0];
+  const SearchSpec spec = batch.specs[number];
+  LatticePoint position{};
+  const bool is_found = grid.count > 0 && find_position(spec, objects, position);
+  if (is_search && !is_found) batch.counts[number] = 0;
+  const bool is_searching = is_search && is_found;
+  if (!any_in_warp(is_searching)) return;
+  ThreadSearch<k_limit> search(
+      grid, objects, batch, number, position, spec,
+      memory + threadIdx.x / warp_lanes * ThreadSearchShape<k_limit>::warp_bytes);
+  const bool is_done = search.write(search.run(is_searching), searches_a_warp);
+  postpone(batch, is_searching && !is_done, number);
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,192 @@
+// A warp a search on the plane, whatever its k and filter: windows around its position are scanned
+// from the first, small one outwards until nobody nearer can be left.
+#pragma once
+
+#include "gpu/points/index/grid_window.cuh"
+#include "gpu/device/lane_group.cuh"
+#include "gpu/points/search/nearest_in_shared.cuh"
+#include "gpu/points/search/search_common.cuh"
+
+namespace starling::gpu {
+
+inline constexpr unsigned warp_search_threads = 128;
+
+class WarpSearch {
+ public:
+  using Nearest = NearestInShared<warp_lanes, warp_lanes>;
+
+  __device__ WarpSearch(const GridView& grid, const ObjectsView& objects,
+                        const Acceptance& acceptance, const LatticePoint& position, std::uint32_t k,
+                        const Nearest& nearest)
+      : grid_(grid),
+        objects_(objects),
+        acceptance_(acceptance),
+        geometry_(*grid.geometry),
+        position_(position),
+        k_(k),
+        nearest_(nearest) {}
+
+  __device__ void run() {
+    std::int64_t radius = first_radius();
+    for (GridWindow seen = empty_window();;) {
+      const GridWindow window = window_of(radius);
+      scan(window, seen);
+      const bool is_full = nearest_.close();
+      if (is_whole(radius)) return;
+      const auto squared = static_cast<std::uint64_t>(radius) * static_cast<std::uint64_t>(radius);
+      if (nearest_.bound() <= squared) return;
+      const std::int64_t enough = root_of(nearest_.bound());
+      radius = is_full ? enough : min(2 * radius, enough);
+      seen = window;
+    }
+  }
+
+  __device__ Nearest& nearest() { return nearest_; }
+
+ private:
+  /// No less than the root of a squared distance.
+  __device__ static std::int64_t root_of(std::uint64_t distance_sq) {
+    return static_cast<std::int64_t>(__dsqrt_ru(__ull2double_ru(distance_sq))) + 1;
+  }
+
+  __device__ GridWindow window_of(std::int64_t radius) const {
+    return window_around(geometry_, position_.x, position_.y, {radius, radius, radius, radius});
+  }
+
+  /// How far k objects should reach where they are as dense as in the cell, and to there.
+  __device__ std::int64_t first_radius() const {
+    const std::uint64_t x = along_x(geometry_, position_.x);
+    const std::uint64_t y = along_y(geometry_, position_.y);
+    const std::uint32_t cell = cell_number(geometry_, cell_of(x), cell_of(y));
+    const std::uint32_t count = grid_.starts[cell + 1] - grid_.starts[cell];
+    const float radius =
+        0.6f * geometry_.cell_side *
+        __fsqrt_rn(static_cast<float>(k_) / fmaxf(static_cast<float>(count), 1.0f));
+    const auto outside = [](std::int64_t at, std::int64_t min, std::uint32_t extent) {
+      return max(max(min - at, at - (min + extent)), std::int64_t{0});
+    };
+    return static_cast<std::int64_t>(fminf(radius, static_cast<float>(radius_max))) + 1 +
+           max(outside(position_.x, geometry_.min_x, geometry_.extent_x),
+               outside(position_.y, geometry_.min_y, geometry_.extent_y));
+  }
+
+  /// Whether the window reaches all borders of the grid.
+  __device__ bool is_whole(std::int64_t radius) const {
+    return position_.x - radius <= geometry_.min_x && position_.y - radius <= geometry_.min_y &&
+           position_.x + radius >= std::int64_t{geometry_.min_x} + geometry_.extent_x &&
+           position_.y + radius >= std::int64_t{geometry_.min_y} + geometry_.extent_y;
+  }
+
+  /// A lane a cell, each with its own runs.
+  __device__ void scan(const GridWindow& window, const GridWindow& seen) {
+    const auto columns = static_cast<std::uint32_t>(window.columns());
+    const std::uint32_t cells = columns * static_cast<std::uint32_t>(window.rows());
+    for (std::uint32_t first = 0; first < cells; first += warp_lanes) {
+      const std::uint32_t cell = min(first + warp_.lane, cells - 1);
+      const auto column = static_cast<std::int32_t>(cell % columns) + cell_of(window.x_low);
+      const auto row = static_cast<std::int32_t>(cell / columns) + cell_of(window.y_low);
+      CellRuns runs(grid_, geometry_, column, row, window, seen);
+      bool is_done = first + warp_.lane >= cells || runs.is_done();
+      while (any_in_warp(!is_done)) {
+        CellRuns::Row next;
+        if (!is_done) next = runs.next();
+        is_done = is_done || runs.is_done();
+        offer(next.left);
+        offer(next.right);
+      }
+    }
+  }
+
+  /// The lanes' runs one after another, a lane an object.
+  __device__ void offer(const Run& run) {
+    std::uint32_t end = run.count();  // of the lane's run among all
+    if (!any_in_warp(end > 0)) return;
+    for (unsigned step = 1; step < warp_lanes; step *= 2) {
+      const std::uint32_t before = __shfl_up_sync(all_lanes, end, step);
+      if (warp_.lane >= step) end += before;
+    }
+    const std::uint32_t total = __shfl_sync(all_lanes, end, warp_lanes - 1);
+    const std::uint32_t shift = run.begin - (end - run.count());
+    for (std::uint32_t first = 0; first < total; first += warp_lanes) {
+      const std::uint32_t rank = first + warp_.lane;
+      const std::uint32_t place = rank + __shfl_sync(all_lanes, shift, owner_of(rank, end));
+      const bool is_object = rank < total;
+      const std::uint64_t distance =
+          is_object ? distance_sq(position_, grid_.points[place]) : ~std::uint64_t{0};
+      const bool is_offered = is_object && distance <= nearest_.bound() &&
+                              acceptance_.accepts(place, grid_.slots, objects_);
+      nearest_.offer(is_offered, distance, place);
+      nearest_.tighten(false);
+    }
+  }
+
+  /// The lane whose run holds that object: the first whose end is behind it.
+  __device__ static int owner_of(std::uint32_t rank, std::uint32_t end) {
+    int lane = 0;
+    for (int step = warp_lanes / 2; step > 0; step /= 2) {
+      const std::uint32_t before = __shfl_sync(all_lanes, end, lane + step - 1);
+      if (before <= rank) lane += step;
+    }
+    return lane;
+  }
+
+  /// Beyond all of the lattice.
+  static constexpr std::int64_t radius_max = std::int64_t{1} << 31;
+
+  const GridView& grid_;
+  const ObjectsView& objects_;
+  const Acceptance& acceptance_;
+  const GridGeometry geometry_;
+  LatticePoint position_;
+  std::uint32_t k_;
+  LaneGroup<warp_lanes> warp_;
+  Nearest nearest_;
+};
+
+__device__ inline void search_by_warp(const GridView& grid, const ObjectsView& objects,
+                                      const SearchBatch& batch, std::uint32_t number,
+                                      std::byte* memory, std::uint32_t entries) {
+  using Nearest = WarpSearch::Nearest;
+  const SearchSpec spec = batch.specs[number];
+  LatticePoint position{};
+  std::uint32_t count = 0;
+  if (grid.count > 0 && find_position(spec, objects, position)) {
+    const Acceptance acceptance(spec, batch.tau_us);
+    WarpSearch search(grid, objects, acceptance, position, spec.k,
+                      Nearest(memory, entries, spec.k, spec.filter.distance_sq_max, false,
+                              IdOfPlace{grid.slots, objects.ids}));
+    search.run();
+    const std::uint64_t room = batch.rooms[number];
+    count = search.nearest().for_each(
+        [&](std::uint32_t rank, std::uint64_t distance_sq, std::uint32_t place) {
+          const Slot slot = grid.slots[place];
+          batch.neighbors[room + rank] = {distance_sq, objects.ids[slot]};
+          batch.slots[room + rank] = slot;
+        });
+  }
+  if (threadIdx.x % warp_lanes == 0) batch.counts[number] = count;
+  __syncwarp();  // the memory serves the next search
+}
+
+/// Whether a warp kernel does all searches of the batch, or those that were postponed.
+enum class WarpShare { all, postponed };
+
+// A warp one search after another. Shared memory: `entries` entries of NearestInShared a warp.
+template <WarpShare share>
+__global__ void __launch_bounds__(warp_search_threads)
+    warp_search_kernel(const __grid_constant__ GridView grid,
+                       const __grid_constant__ ObjectsView objects,
+                       const __grid_constant__ SearchBatch batch, std::uint32_t entries) {
+  extern __shared__ __align__(16) std::byte memory[];
+  constexpr bool is_all = share == WarpShare::all;
+  const std::uint32_t count = is_all ? batch.count : batch.postponed[0];
+  const std::uint32_t* numbers = is_all ? batch.order : batch.postponed + 1;
+  const auto first = static_cast<std::uint32_t>(thread_index() / warp_lanes);
+  const std::uint32_t warps = gridDim.x * (blockDim.x / warp_lanes);
+  for (std::uint32_t i = first; i < count; i += warps)
+    search_by_warp(grid, objects, batch, numbers[i],
+                   memory + threadIdx.x / warp_lanes * WarpSearch::Nearest::bytes(entries),
+                   entries);
+}
+
+}  // namespace starling::gpu

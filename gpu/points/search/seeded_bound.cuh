@@ -1,0 +1,36 @@
+// Where last tick's neighbours bound this tick's.
+#pragma once
+
+#include "gpu/points/search/distance.cuh"
+#include "gpu/device/lane_group.cuh"
+#include "gpu/points/search/search_common.cuh"
+
+namespace starling::gpu {
+
+/// A bound on the k-th distance: the farthest of last tick's k, where they are now. They need not
+/// be the nearest any more, nor the same objects in their slots: k that the search accepts suffice.
+/// distance_sq_max where there are not so many. All lanes of the warp call.
+template <unsigned lanes>
+__device__ __forceinline__ std::uint64_t seeded_bound(const SearchBatch& batch,
+                                                      std::uint32_t number, const SearchSpec& spec,
+                                                      const Acceptance& acceptance,
+                                                      const ObjectsView& objects,
+                                                      const LatticePoint& position) {
+  const LaneGroup<lanes> group;
+  bool is_seeded = batch.last_counts != nullptr && batch.last_counts[number] == spec.k;
+  std::uint64_t farthest_sq = 0;
+  if (is_seeded) {
+    const Slot* slots = batch.last_slots + batch.rooms[number];
+    for (std::uint32_t i = group.lane; i < spec.k; i += lanes) {
+      const Slot slot = slots[i];
+      const LatticePoint at = objects.positions[slot];
+      is_seeded = is_seeded && at.x != nowhere && acceptance.accepts_slot(slot, objects);
+      farthest_sq = max(farthest_sq, distance_sq(position, at));
+    }
+  }
+  farthest_sq = group.max(farthest_sq);
+  const std::uint64_t unseeded = spec.filter.distance_sq_max;
+  return group.any(!is_seeded) ? unseeded : min(farthest_sq, unseeded);
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,182 @@
+// A group of lanes a search of the tree; the searches of a warp, which are neighbours, walk the
+// tree together. A node that any of them wants is visited by all: each tests its children, or its
+// share of a leaf's objects, against its own bound.
+#pragma once
+
+#include "gpu/device/lane_group.cuh"
+#include "gpu/points/search/nearest_in_shared.cuh"
+#include "gpu/points/search/pending_children.cuh"
+#include "gpu/points/search/search_common.cuh"
+#include "gpu/points/search/seeded_bound.cuh"
+#include "gpu/points/index/tree_key.cuh"
+
+namespace starling::gpu {
+
+inline constexpr unsigned group_search_threads = 128;
+/// Blocks a multiprocessor holds: with 64 registers a thread, more searches hide more latency than
+/// the few spilled words cost (docs/measurements/h200.md).
+inline constexpr unsigned group_search_blocks = 8;
+
+template <unsigned lanes>
+class GroupSearch {
+ public:
+  using Nearest = NearestInShared<lanes, leaf_objects>;
+
+  /// `is_searching`: not a lane of a group that has nothing to search.
+  __device__ GroupSearch(const TreeView& tree, const ObjectsView& objects,
+                         const Acceptance& acceptance, const LatticePoint& position,
+                         bool is_searching, const Nearest& nearest)
+      : tree_(tree),
+        objects_(objects),
+        acceptance_(acceptance),
+        position_(position),
+        is_searching_(is_searching),
+        nearest_(nearest) {}
+
+  /// From a leaf near the queries upwards, at each level its siblings: what is near comes early and
+  /// bounds the rest. `home` is the same on all lanes.
+  __device__ __forceinline__ void run(std::uint32_t home) {
+    scan(home, true);
+    for (int level = 0; level < tree_.levels; ++level) {
+      const std::uint32_t first = home & ~(fan_out - 1);
+      visit(level, first, within(level, first) & ~(1u << home % fan_out));
+      home >>= fan_out_bits;
+    }
+  }
+
+  __device__ Nearest& nearest() { return nearest_; }
+
+ private:
+  /// Some of the eight nodes from `first` on, with all below them that is near enough.
+  __device__ __forceinline__ void visit(int top, std::uint32_t first, unsigned nodes) {
+    if (nodes == 0) return;
+    PendingChildren pending;
+    pending.push(nodes);
+    for (int level = top;;) {
+      if (pending.innermost() == 0) {
+        if (level == top) return;
+        pending.pop();
+        first = first >> fan_out_bits & ~(fan_out - 1);
+        ++level;
+        continue;
+      }
+      const std::uint32_t node = first + pending.take();
+      if (level == 0) {
+        if (scan(node, false) && pending.innermost() != 0) pending.keep(within(0, first));
+        continue;
+      }
+      const std::uint32_t children_first = node << fan_out_bits;
+      const unsigned children = within(level - 1, children_first);
+      if (children == 0) continue;
+      pending.push(children);
+      first = children_first;
+      --level;
+    }
+  }
+
+  /// Which of the eight nodes from `first` on are near enough for any search of the warp.
+  __device__ __forceinline__ unsigned within(int level, std::uint32_t first) const {
+    const std::uint32_t node = first + group_.lane;
+    const bool is_node = is_searching_ && group_.lane < fan_out && node < tree_.nodes[level];
+    return group_.ballot_of_all(
+        is_node &&
+        box_distance_sq(position_, tree_.boxes[tree_.firsts[level] + node]) <= nearest_.bound());
+  }
+
+  /// Whether any bound may have become less.
+  __device__ __forceinline__ bool scan(std::uint32_t leaf, bool is_first) {
+    constexpr std::uint32_t share = leaf_objects / lanes;
+    const std::uint32_t first = leaf * leaf_objects + group_.lane;
+    std::uint64_t distances_sq[share];
+#pragma unroll
+    for (std::uint32_t i = 0; i < share; ++i)
+      distances_sq[i] = distance_sq(position_, tree_.points[first + i * lanes]);
+#pragma unroll
+    for (std::uint32_t i = 0; i < share; ++i) {
+      const std::uint32_t place = first + i * lanes;
+      const bool is_offered = is_searching_ && distances_sq[i] <= nearest_.bound() &&
+                              place < tree_.count &&
+                              acceptance_.accepts(place, tree_.slots, objects_);
+      nearest_.offer(is_offered, distances_sq[i], place);
+    }
+    return nearest_.tighten(is_first);
+  }
+
+  const TreeView& tree_;
+  const ObjectsView& objects_;
+  const Acceptance& acceptance_;
+  LatticePoint position_;
+  bool is_searching_;
+  LaneGroup<lanes> group_;
+  Nearest nearest_;
+};
+
+/// The last leaf that begins at or before the key; the first leaf if none does.
+__device__ inline std::uint32_t find_leaf(const TreeView& tree, TreeKey key) {
+  std::uint32_t low = 0;
+  std::uint32_t high = tree.nodes[0];
+  while (high - low > 1) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    (tree.leaf_keys[middle] <= key ? low : high) = middle;
+  }
+  return low;
+}
+
+__device__ inline TreeKey search_key(const TreeView& tree, const LatticePoint& position) {
+  return key_of(position, *tree.bounds);
+}
+
+/// The leaf of last tick's nearest neighbour, where that is still close, or the query's own.
+__device__ inline std::uint32_t home_leaf(const TreeView& tree, const SearchBatch& batch,
+                                          std::uint32_t number, const LatticePoint& position,
+                                          std::uint64_t bound) {
+  if (batch.last_counts != nullptr && batch.last_counts[number] > 0) {
+    const std::uint32_t leaf = min(batch.last_leaves[number], tree.nodes[0] - 1);
+    if (box_distance_sq(position, tree.boxes[leaf]) <= bound / 8) return leaf;
+  }
+  return find_leaf(tree, search_key(tree, position));
+}
+
+// `lanes` lanes a search of the batch. Shared memory: `entries` entries of NearestInShared for each
+// search of a block.
+template <unsigned lanes>
+__global__ void __launch_bounds__(group_search_threads, group_search_blocks)
+    group_search_kernel(const __grid_constant__ TreeView tree,
+                        const __grid_constant__ ObjectsView objects,
+                        const __grid_constant__ SearchBatch batch, std::uint32_t entries) {
+  using Nearest = NearestInShared<lanes, leaf_objects>;
+  extern __shared__ __align__(16) std::byte memory[];
+  const std::uint64_t i = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / lanes;
+  const LaneGroup<lanes> group;
+  const std::uint32_t number = batch.order[min(i, std::uint64_t{batch.count - 1})];
+  const SearchSpec spec = batch.specs[number];
+  LatticePoint position{};
+  const bool is_found = find_position(spec, objects, position);
+  const bool is_searching = i < batch.count && is_found && tree.count > 0;
+  const unsigned searching = __ballot_sync(all_lanes, is_searching);
+  if (searching == 0) {
+    if (i < batch.count && group.lane == 0) batch.counts[number] = 0;
+    return;
+  }
+  const Acceptance acceptance(spec, batch.tau_us);
+  const std::uint64_t bound =
+      seeded_bound<lanes>(batch, number, spec, acceptance, objects, position);
+  std::uint32_t home = home_leaf(tree, batch, number, position, bound);
+  home = __shfl_sync(all_lanes, home, __ffs(static_cast<int>(searching)) - 1);
+  const Nearest nearest(memory + threadIdx.x / lanes * Nearest::bytes(entries), entries, spec.k,
+                        bound, bound < spec.filter.distance_sq_max,
+                        IdOfPlace{tree.slots, objects.ids});
+  GroupSearch<lanes> search(tree, objects, acceptance, position, is_searching, nearest);
+  search.run(home);
+  const std::uint64_t room = batch.rooms[number];
+  const std::uint32_t count = search.nearest().for_each(
+      [&](std::uint32_t rank, std::uint64_t distance_sq, std::uint32_t place) {
+        const Slot slot = tree.slots[place];
+        batch.neighbors[room + rank] = {distance_sq, objects.ids[slot]};
+        batch.slots[room + rank] = slot;
+        if (rank == 0) batch.leaves[number] = place / leaf_objects;
+      });
+  if (i < batch.count && group.lane == 0) batch.counts[number] = count;
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,42 @@
+// Searches of a tree, by eight lanes where k is small and by sixteen else, and their keys of place:
+// see search_launch.hpp. The kernel is in group_search_kernel.cuh.
+#include "gpu/points/search/tree_search_kernel.cuh"
+#include "gpu/device/launch_grid.cuh"
+#include "gpu/points/search/search_launch.hpp"
+
+namespace starling::gpu {
+namespace {
+
+template <unsigned lanes>
+void search_by_group_async(const TreeView& tree, const ObjectsView& objects,
+                           const SearchBatch& batch, const Stream& stream) {
+  const std::uint32_t entries = entries_for(batch.k_max, leaf_objects);
+  const std::size_t search_bytes = NearestInShared<lanes, leaf_objects>::bytes(entries);
+  const auto kernel = group_search_kernel<lanes>;
+  const unsigned threads = threads_that_fit(kernel, group_search_threads, search_bytes / lanes);
+  const std::size_t shared_bytes = threads / lanes * search_bytes;
+  kernel<<<blocks_for(std::uint64_t{batch.count} * lanes, threads), threads, shared_bytes,
+           stream.get()>>>(tree, objects, batch, entries);
+  check_launch();
+}
+
+}  // namespace
+
+void search_async(const TreeView& tree, const ObjectsView& objects, const SearchBatch& batch,
+                  const Stream& stream) {
+  if (batch.count == 0) return;
+  if (batch.k_max <= k_class_limits[1])
+    search_by_group_async<8>(tree, objects, batch, stream);
+  else
+    search_by_group_async<16>(tree, objects, batch, stream);
+}
+
+void search_keys_async(const TreeView& tree, const ObjectsView& objects,
+                       const SearchKeys<TreeKey>& searches, const Stream& stream) {
+  if (searches.count == 0) return;
+  search_keys_kernel<<<blocks_for(searches.count), block_threads, 0, stream.get()>>>(tree, objects,
+                                                                                     searches);
+  check_launch();
+}
+
+}  // namespace starling::gpu

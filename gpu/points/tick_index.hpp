@@ -1,0 +1,69 @@
+// What a tick is searched by: an index, or, where objects are so few that none pays, their
+// positions as they are. Questions read it while the next tick is computed.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/device/memory.hpp"
+#include "gpu/device/stream.hpp"
+#include "gpu/points/index/device_index.hpp"
+#include "gpu/points/objects/device_objects.hpp"
+#include "gpu/points/search/flat_search_launch.hpp"
+#include "gpu/points/search/search_launch.hpp"
+
+namespace starling::gpu {
+
+template <int dimensions>
+class TickIndex {
+ public:
+  using Index = DeviceIndex<dimensions>;
+  using Workspace = typename Index::Workspace;
+
+  explicit TickIndex(DeviceMemory& memory) : index_(memory), positions_(memory) {}
+
+  /// Over the living objects. Not while a question reads; throws as DeviceBuffer does.
+  void build_async(DeviceObjects& objects, Workspace& workspace, const Stream& stream) {
+    index_.reserve(objects.alive_count());
+    workspace.reserve(objects.slot_count());
+    index_.build_async(objects.view(), objects.alive_count(), workspace, stream);
+    copied_ = nullptr;
+    ready_.record(stream);
+  }
+
+  /// Keeps the positions instead.
+  void copy_async(const ObjectsView& objects, const Stream& stream) {
+    positions_.reserve(objects.slots);
+    copy_on_device_async(objects.positions, positions_, objects.slots, stream);
+    slots_ = objects.slots;
+    copied_ = positions_.data();
+    ready_.record(stream);
+  }
+
+  /// Passes when it may be searched.
+  const Event& ready() const { return ready_; }
+
+  /// Of `objects` only what does not change with every tick is read: the rest is here.
+  void search_async(const ObjectsView& objects, const SearchBatch& batch,
+                    const Stream& stream) const {
+    if (copied_ == nullptr) return gpu::search_async(index_.view(), objects, batch, stream);
+    ObjectsView as_copied = objects;
+    as_copied.positions = copied_;
+    as_copied.slots = slots_;
+    flat_search_async(as_copied, batch, stream);
+  }
+
+  /// That was built last.
+  const Index& index() const { return index_; }
+  std::uint64_t bytes_used() const {
+    return index_.bytes_used() + positions_.room() * sizeof(LatticePoint);
+  }
+
+ private:
+  Index index_;
+  DeviceBuffer<LatticePoint> positions_;  ///< by slot
+  LatticePoint* copied_ = nullptr;        ///< those; null: the index serves
+  std::uint32_t slots_ = 0;
+  Event ready_;
+};
+
+}  // namespace starling::gpu

@@ -1,0 +1,183 @@
+// Shadows of rows, made once for a corpus and once for a batch of queries.
+#pragma once
+
+#include <cuda_fp16.h>
+
+#include "gpu/vectors/corpus/filter_interval.cuh"
+#include "gpu/device/lane_group.cuh"
+#include "gpu/device/launch_grid.cuh"
+#include "gpu/vectors/corpus/panels.hpp"
+
+namespace starling::gpu {
+
+/// Panels of which the center is the mean: any center is right, a near one makes errors small.
+inline constexpr std::uint32_t center_panels_max = 512;
+
+/// Numbers that are not negative are in the order of their bits.
+__device__ __forceinline__ void raise(float* to, float value) {
+  atomicMax(reinterpret_cast<unsigned*>(to), __float_as_uint(value));
+}
+
+/// A block a group of components.
+__global__ void vector_center_kernel(const PanelsView corpus, std::uint32_t panel_count,
+                                     float4* center) {
+  __shared__ float4 sums[block_threads / warp_lanes];
+  const unsigned warp = threadIdx.x / warp_lanes;
+  const unsigned lane = threadIdx.x % warp_lanes;
+  const std::uint32_t step = (panel_count + center_panels_max - 1) / center_panels_max;
+  float4 sum = {0, 0, 0, 0};
+  std::uint32_t seen = 0;
+  for (std::uint32_t panel = 0; panel < panel_count; panel += step, ++seen) {
+    if (seen % (block_threads / warp_lanes) != warp) continue;
+    const float4 x =
+        corpus.groups[(std::size_t{panel} * corpus.group_count + blockIdx.x) * panel_rows + lane];
+    sum = {sum.x + x.x, sum.y + x.y, sum.z + x.z, sum.w + x.w};
+  }
+  for (unsigned step_lanes = warp_lanes / 2; step_lanes > 0; step_lanes /= 2) {
+    const int other = static_cast<int>(step_lanes);
+    sum.x += __shfl_xor_sync(all_lanes, sum.x, other);
+    sum.y += __shfl_xor_sync(all_lanes, sum.y, other);
+    sum.z += __shfl_xor_sync(all_lanes, sum.z, other);
+    sum.w += __shfl_xor_sync(all_lanes, sum.w, other);
+  }
+  if (lane == 0) sums[warp] = sum;
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+  for (unsigned other = 1; other < block_threads / warp_lanes; ++other) {
+    sum.x += sums[other].x;
+    sum.y += sums[other].y;
+    sum.z += sums[other].z;
+    sum.w += sums[other].w;
+  }
+  const float share = 1.0f / static_cast<float>(seen * panel_rows);
+  center[blockIdx.x] = {sum.x * share, sum.y * share, sum.z * share, sum.w * share};
+}
+
+/// The largest distance of a component from its center; grid of any size.
+__global__ void vector_reach_kernel(const PanelsView corpus, std::uint32_t rows,
+                                    const float4* center, ShadowFrame* frame) {
+  const std::uint64_t count = std::uint64_t{(rows + panel_rows - 1) / panel_rows} *
+                              corpus.group_count * panel_rows;
+  const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
+  float reach = 0;
+  for (std::uint64_t at = thread_index(); at < count; at += threads) {
+    const std::uint64_t panel_group = at / panel_rows;
+    const std::uint64_t row =
+        panel_group / corpus.group_count * panel_rows + at % panel_rows;
+    if (row >= rows) continue;
+    const float4 x = corpus.groups[at];
+    const float4 c = center[panel_group % corpus.group_count];
+    reach = fmaxf(reach, fmaxf(fmaxf(fabsf(x.x - c.x), fabsf(x.y - c.y)),
+                               fmaxf(fabsf(x.z - c.z), fabsf(x.w - c.w))));
+  }
+  const std::uint32_t bits = max_in_warp(__float_as_uint(reach));
+  if (threadIdx.x % warp_lanes == 0) atomicMax(&frame->reach_bits, bits);
+}
+
+/// A power of two by which what is within reach becomes less than 2^15, as far as
+/// shadow_scale_exponent_max allows.
+__device__ __forceinline__ double scale_of(const ShadowFrame& frame) {
+  const float reach = __uint_as_float(frame.reach_bits);
+  const int exponent = reach > 0 ? 14 - ilogbf(reach) : shadow_scale_exponent_max;
+  return scalbn(1.0, min(exponent, shadow_scale_exponent_max));
+}
+
+/// What sums of squares become norms of.
+struct ShadowSums {
+  double norm_sq = 0;
+  double error_sq = 0;
+
+  /// One component more; returns its shadow. What is out of range becomes the largest half, and
+  /// its error says so.
+  __device__ __forceinline__ __half add(float x, float center, double scale) {
+    constexpr double half_max = 65504;
+    const double value = (static_cast<double>(x) - center) * scale;
+    const __half half =
+        __double2half(value > half_max ? half_max : value < -half_max ? -half_max : value);
+    const double shadow = __half2float(half);
+    norm_sq += shadow * shadow;
+    error_sq += (value - shadow) * (value - shadow);
+    return half;
+  }
+  /// Float64 sums of 4096 terms err by less than 2^-40, and a difference by 2^-53 of its terms.
+  __device__ __forceinline__ float half_norm() const {
+    return __double2float_rd(norm_sq * (0.5 * (1 - 0x1p-40)));
+  }
+  __device__ __forceinline__ float norm() const {
+    return __double2float_ru(sqrt(norm_sq) * (1 + 0x1p-40));
+  }
+  __device__ __forceinline__ float error() const {
+    const double error = sqrt(error_sq) * (1 + 0x1p-40);
+    return __double2float_ru(error + 0x1p-48 * (sqrt(norm_sq) + error));
+  }
+};
+
+/// A block a panel, a lane a row of it, the warps side by side along the components. `halves`,
+/// `tiles` and the frame's maxima are 0 before.
+__global__ void __launch_bounds__(block_threads)
+    vector_shadow_kernel(const PanelsView corpus, std::uint32_t rows, const float4* center,
+                         std::uint32_t stride, std::uint16_t* halves, ShadowNorms* norms,
+                         ShadowTile* tiles, ShadowFrame* frame) {
+  constexpr unsigned warps = block_threads / warp_lanes;
+  __shared__ ShadowSums parts[warps][warp_lanes];
+  const unsigned warp = threadIdx.x / warp_lanes;
+  const unsigned lane = threadIdx.x % warp_lanes;
+  const std::uint32_t row = blockIdx.x * panel_rows + lane;
+  const double scale = scale_of(*frame);
+  ShadowSums sums;
+  if (row < rows)
+    for (std::uint32_t group = warp; group < corpus.group_count; group += warps) {
+      const float4 x =
+          corpus.groups[(std::size_t{blockIdx.x} * corpus.group_count + group) * panel_rows + lane];
+      const float4 c = center[group];
+      const __half2 first = {sums.add(x.x, c.x, scale), sums.add(x.y, c.y, scale)};
+      const __half2 second = {sums.add(x.z, c.z, scale), sums.add(x.w, c.w, scale)};
+      uint2 packed;
+      packed.x = *reinterpret_cast<const unsigned*>(&first);
+      packed.y = *reinterpret_cast<const unsigned*>(&second);
+      *reinterpret_cast<uint2*>(halves + std::size_t{row} * stride + group * 4) = packed;
+    }
+  parts[warp][lane] = sums;
+  __syncthreads();
+  if (warp > 0 || row >= rows) return;
+  for (unsigned other = 1; other < warps; ++other) {
+    sums.norm_sq += parts[other][lane].norm_sq;
+    sums.error_sq += parts[other][lane].error_sq;
+  }
+  const ShadowNorms found = {sums.half_norm(), sums.error()};
+  norms[row] = found;
+  ShadowTile& tile = tiles[row / shadow_tile_rows];
+  raise(&tile.error_max, found.error);
+  raise(&tile.half_norm_max, found.half_norm);
+  raise(&frame->error_max, found.error);
+  raise(&frame->half_norm_max, found.half_norm);
+}
+
+/// A warp a query, zeros from `count` on to the end of the last tile.
+__global__ void __launch_bounds__(block_threads)
+    vector_shadow_queries_kernel(const float* components, std::uint32_t count,
+                                 std::uint32_t dimension, const ShadowView corpus,
+                                 std::uint16_t* halves, ShadowQuery* queries) {
+  const auto query = static_cast<std::uint32_t>(thread_index() / warp_lanes);
+  const unsigned lane = threadIdx.x % warp_lanes;
+  if (query >= shadow_tiles(count) * shadow_tile_rows) return;
+  const double scale = scale_of(*corpus.frame);
+  const auto* center = reinterpret_cast<const float*>(corpus.center);
+  ShadowSums sums;
+  for (std::uint32_t j = lane; j < corpus.stride; j += warp_lanes) {
+    __half half = 0;
+    if (query < count && j < dimension)
+      half = sums.add(components[std::size_t{query} * dimension + j], center[j], scale);
+    halves[std::size_t{query} * corpus.stride + j] = __half_as_ushort(half);
+  }
+  for (int step = warp_lanes / 2; step > 0; step /= 2) {
+    sums.norm_sq += __shfl_xor_sync(all_lanes, sums.norm_sq, step);
+    sums.error_sq += __shfl_xor_sync(all_lanes, sums.error_sq, step);
+  }
+  // Nobody is within reach of a query that is none.
+  if (lane == 0)
+    queries[query] = {sums.half_norm(), sums.error(), sums.norm(),
+                      query < count ? CUDART_INF_F : -CUDART_INF_F};
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,201 @@
+// NCCL found at run time, a rank a device, and all sends and receives of an exchange in one group:
+// see nccl_exchange.hpp. A build without its header only says so.
+#include "gpu/vectors/exchange/nccl_exchange.hpp"
+
+#ifdef STARLING_NCCL
+
+#include <cstdlib>
+#include <source_location>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include <dlfcn.h>
+#include <nccl.h>
+
+namespace starling::gpu {
+namespace {
+
+/// NCCL's functions, found when they are first wanted: a program that was built with them runs
+/// where they are not. The library stays loaded, since its threads may outlive communicators.
+struct NcclLibrary {
+  decltype(&ncclGetVersion) get_version = nullptr;
+  decltype(&ncclGetErrorString) get_error_string = nullptr;
+  decltype(&ncclGetLastError) get_last_error = nullptr;
+  decltype(&ncclCommInitAll) comm_init_all = nullptr;
+  decltype(&ncclCommDestroy) comm_destroy = nullptr;
+  decltype(&ncclCommAbort) comm_abort = nullptr;
+  decltype(&ncclGroupStart) group_start = nullptr;
+  decltype(&ncclGroupEnd) group_end = nullptr;
+  decltype(&ncclSend) send = nullptr;
+  decltype(&ncclRecv) receive = nullptr;
+
+  /// False where it is not there, and why.
+  bool load(std::string& why_none) {
+    void* library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+    std::string missing = library == nullptr ? dlerror() : "";
+    if (library == nullptr) library = dlopen(STARLING_NCCL, RTLD_NOW | RTLD_LOCAL);
+    if (library != nullptr) missing = find_all(library);
+    if (missing.empty()) return true;
+    why_none = "there is no NCCL (" + missing + "); install libnccl2, or name the folder of " +
+               "libnccl.so.2 in LD_LIBRARY_PATH";
+    return false;
+  }
+
+ private:
+  /// What it lacks.
+  std::string find_all(void* library) {
+    std::string missing;
+    const auto find = [&](const char* name, auto& function) {
+      function =
+          reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+      if (function == nullptr) missing = std::string("it has no ") + name;
+    };
+    find("ncclGetVersion", get_version);
+    find("ncclGetErrorString", get_error_string);
+    find("ncclGetLastError", get_last_error);
+    find("ncclCommInitAll", comm_init_all);
+    find("ncclCommDestroy", comm_destroy);
+    find("ncclCommAbort", comm_abort);
+    find("ncclGroupStart", group_start);
+    find("ncclGroupEnd", group_end);
+    find("ncclSend", send);
+    find("ncclRecv", receive);
+    return missing;
+  }
+};
+
+/// The one way a call of NCCL is checked.
+void check(const NcclLibrary& nccl, ncclResult_t code,
+           std::source_location where = std::source_location::current()) {
+  if (code == ncclSuccess) [[likely]]
+    return;
+  std::string text = "NCCL answered '";
+  text.append(nccl.get_error_string(code)).append("'");
+  const char* last = nccl.get_last_error(nullptr);
+  if (last != nullptr && *last != '\0') text.append(", ").append(last);
+  text.append(", at ").append(where.file_name()).append(":").append(std::to_string(where.line()));
+  throw std::runtime_error(text + "; NCCL_DEBUG=WARN says more, and one GPU does without it");
+}
+
+/// A rank of a communicator: a device.
+class NcclComm {
+ public:
+  NcclComm(const NcclLibrary& nccl, ncclComm_t comm) : nccl_(&nccl), comm_(comm) {}
+  NcclComm(NcclComm&& other) noexcept
+      : nccl_(other.nccl_), comm_(std::exchange(other.comm_, nullptr)) {}
+  NcclComm& operator=(NcclComm&&) = delete;  // a rank belongs to its set
+  /// Nothing is on its way any more, or it was aborted.
+  ~NcclComm() {
+    if (comm_ != nullptr) static_cast<void>(nccl_->comm_destroy(comm_));
+  }
+
+  ncclComm_t get() const { return comm_; }
+  /// Also ends what waits on the device for other ranks.
+  void abort() noexcept {
+    if (comm_ != nullptr) static_cast<void>(nccl_->comm_abort(std::exchange(comm_, nullptr)));
+  }
+
+ private:
+  const NcclLibrary* nccl_;
+  ncclComm_t comm_;
+};
+
+class NcclExchange final : public ListExchange {
+ public:
+  NcclExchange(const NcclLibrary& nccl, std::span<const int> devices) : nccl_(nccl) {
+    std::vector<ncclComm_t> made(devices.size());
+    ranks_.reserve(made.size());
+    const ncclResult_t code =
+        nccl_.comm_init_all(made.data(), static_cast<int>(made.size()), devices.data());
+    for (ncclComm_t comm : made) ranks_.emplace_back(nccl_, comm);
+    if (code != ncclSuccess)
+      for (NcclComm& rank : ranks_) rank.abort();
+    check(nccl_, code);
+  }
+
+  std::string_view name() const override { return "nccl"; }
+
+  void exchange_async(std::span<const ExchangeEnd> ends, std::uint32_t queries,
+                      std::uint32_t k) override {
+    static_assert(sizeof(VectorNeighbor) == sizeof(std::uint64_t));
+    check(nccl_, nccl_.group_start());
+    // A group that was begun is ended, whatever failed in it.
+    ncclResult_t first_failure = ncclSuccess;
+    const auto note = [&](ncclResult_t code) {
+      if (first_failure == ncclSuccess) first_failure = code;
+    };
+    for (std::size_t rank = 0; rank < ends.size(); ++rank) {
+      const ExchangeEnd& end = ends[rank];
+      const std::size_t taken = share_of(queries, rank, ends.size()).count * k;
+      for (std::size_t peer = 0; peer < ends.size(); ++peer) {
+        const DeviceShare given = share_of(queries, peer, ends.size());
+        if (given.count > 0)
+          note(nccl_.send(end.lists + given.begin * k, given.count * k, ncclUint64,
+                          static_cast<int>(peer), ranks_[rank].get(), end.stream->get()));
+        if (taken > 0)
+          note(nccl_.receive(end.received + peer * taken, taken, ncclUint64, static_cast<int>(peer),
+                             ranks_[rank].get(), end.stream->get()));
+      }
+    }
+    note(nccl_.group_end());
+    check(nccl_, first_failure);
+  }
+
+  void abandon() noexcept override {
+    for (NcclComm& rank : ranks_) rank.abort();
+  }
+
+ private:
+  NcclLibrary nccl_;
+  std::vector<NcclComm> ranks_;
+};
+
+}  // namespace
+
+std::unique_ptr<ListExchange> make_nccl_exchange(std::span<const int> devices,
+                                                 std::string& why_none) {
+  // NVLink multicast is of no use to sends and receives, takes memory, and outlives a process that
+  // dies with it. Of ncclConfig_t no field turns it off, so that this process's environment does,
+  // where the user's says nothing.
+  static_cast<void>(setenv("NCCL_NVLS_ENABLE", "0", 0));
+  NcclLibrary nccl;
+  if (!nccl.load(why_none)) return nullptr;
+  return std::make_unique<NcclExchange>(nccl, devices);
+}
+
+std::string nccl_version(std::string& why_none) {
+  NcclLibrary nccl;
+  if (!nccl.load(why_none)) return {};
+  int version = 0;
+  check(nccl, nccl.get_version(&version));
+  return std::to_string(version / 10000) + '.' + std::to_string(version / 100 % 100) + '.' +
+         std::to_string(version % 100);
+}
+
+}  // namespace starling::gpu
+
+#else
+
+namespace starling::gpu {
+namespace {
+
+constexpr const char* why_not_built =
+    "this build has no NCCL; install libnccl-dev and configure again";
+
+}  // namespace
+
+std::unique_ptr<ListExchange> make_nccl_exchange(std::span<const int> /*devices*/,
+                                                 std::string& why_none) {
+  why_none = why_not_built;
+  return nullptr;
+}
+
+std::string nccl_version(std::string& why_none) {
+  why_none = why_not_built;
+  return {};
+}
+
+}  // namespace starling::gpu
+
+#endif

@@ -1,0 +1,32 @@
+// Takes room for queries and lists, and merges what came from the devices into the first's: see
+// shared_lists.hpp. Called by DeviceSearcher.
+#include "gpu/vectors/exchange/shared_lists.hpp"
+
+#include "gpu/vectors/methods/matrix_launch.hpp"
+
+namespace starling::gpu {
+
+SharedLists::SharedLists(DeviceMemory& memory, const Stream& stream, const Shape& shape)
+    : stream_(stream),
+      queries_(memory),
+      found_(memory),
+      others_(memory),
+      received_(memory),
+      drain_(stream) {
+  const std::size_t entries = std::size_t{shape.queries} * shape.k;
+  found_.reserve(entries);
+  // A share is at most a query more than the least.
+  received_.reserve(entries + std::size_t{shape.devices} * shape.k);
+  if (shape.dimension == 0) return;
+  queries_.reserve(std::size_t{shape.queries} * shape.dimension);
+  others_.reserve(entries);
+}
+
+void SharedLists::merge_async(std::uint32_t share, std::uint32_t k, std::uint32_t devices) {
+  if (share == 0) return;
+  const std::size_t entries = std::size_t{share} * k;
+  for (std::uint32_t device = 1; device < devices; ++device)
+    merge_lists_async(received_.data(), received_.data() + device * entries, share, k, stream_);
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,53 @@
+// What one of several devices holds while all find lists of the same queries, each among its own
+// pairs of rows, and merge them. Made by split_searcher.cpp for one search.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "gpu/device/memory.hpp"
+#include "gpu/vectors/exchange/list_exchange.hpp"
+
+namespace starling::gpu {
+
+class SharedLists {
+ public:
+  struct Shape {
+    std::uint32_t queries = 0;  ///< at once
+    std::uint32_t k = 1;
+    std::uint32_t devices = 1;
+    std::uint32_t dimension = 0;  ///< of queries that come from the host; 0: none do
+  };
+  static std::uint64_t bytes_for(const Shape& shape) {
+    const std::uint64_t lists = shape.dimension > 0 ? 2 : 1;
+    const std::uint64_t entries =
+        lists * shape.queries + std::uint64_t{shape.queries} + shape.devices;
+    return std::uint64_t{shape.queries} * shape.dimension * sizeof(float) +
+           entries * shape.k * sizeof(VectorNeighbor);
+  }
+
+  /// On the current device. Throws as DeviceMemory.
+  SharedLists(DeviceMemory& memory, const Stream& stream, const Shape& shape);
+
+  DeviceBuffer<float>& queries() { return queries_; }
+  VectorNeighbor* found() { return found_.data(); }
+  /// Room for lists of another part of this device's rows.
+  VectorNeighbor* others() { return others_.data(); }
+  ExchangeEnd end() { return {found_.data(), received_.data(), &stream_}; }
+
+  /// Of what came for `share` queries from all devices: the nearest, into the first of it.
+  void merge_async(std::uint32_t share, std::uint32_t k, std::uint32_t devices);
+  void copy_merged_async(std::span<VectorNeighbor> lists) const {
+    copy_to_host_async(received_.data(), lists, stream_);
+  }
+
+ private:
+  const Stream& stream_;
+  DeviceBuffer<float> queries_;            ///< [queries][dimension]
+  DeviceBuffer<VectorNeighbor> found_;     ///< [queries][k]
+  DeviceBuffer<VectorNeighbor> others_;    ///< [queries][k]
+  DeviceBuffer<VectorNeighbor> received_;  ///< [devices][share][k]
+  DrainAtEnd drain_;
+};
+
+}  // namespace starling::gpu

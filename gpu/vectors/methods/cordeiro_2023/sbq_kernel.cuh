@@ -1,0 +1,299 @@
+// M. Cordeiro, "K-Nearest Neighbor Exato em GPU" (2023), SBQ-KNN: small batches of queries, a block
+// a query or all blocks a query, and K-selection of what the blocks found.
+#pragma once
+
+#include "gpu/device/launch_grid.cuh"
+#include "gpu/vectors/methods/method_keys.cuh"
+
+namespace starling::gpu {
+
+/// The paper has two blocks of 768 threads a multiprocessor, all that its A4500 holds. Two of 512
+/// are what the registers and the shared memory of tiles allow here.
+struct SbqTuning {
+  static constexpr unsigned knn_threads = 512;
+  static constexpr unsigned warps = knn_threads / 32;
+  static constexpr unsigned tile_rows = 32;    ///< of a warp: one a lane
+  static constexpr unsigned coordinates = 32;  ///< of a tile, in shared memory at once
+  static constexpr unsigned tile_stride = coordinates + 1;
+  static constexpr unsigned select_threads = 256;
+};
+
+struct SbqTask {
+  const float* points = nullptr;  ///< [point_count][dimension]: the reference set P
+  std::uint32_t point_count = 0;
+  std::uint32_t first_point = 0;   ///< the row of the corpus that point 0 is
+  const float* queries = nullptr;  ///< [...][dimension]: Q
+  std::uint32_t dimension = 1;
+  std::uint32_t k = 1;
+  std::uint32_t first_self = 0;  ///< the row that query 0 is, not its own neighbour; or no_self
+  /// Of a block (nq); 0: all blocks of a grid's row have the same query, and a partition each.
+  std::uint32_t queries_per_block = 0;
+  std::uint32_t partition_rows = 0;  ///< of P, whole tiles, where queries_per_block is 0
+  VectorNeighbor* lists = nullptr;   ///< [query][k], where it is not
+  std::uint64_t* partial = nullptr;  ///< [query][rank < partial_length][block], where it is
+  std::uint32_t partial_length = 0;  ///< k, or a partition's rows where k is more
+};
+
+/// Shared bytes of the KNN kernel.
+__host__ __device__ constexpr std::size_t sbq_query_floats(std::uint32_t dimension) {
+  return (dimension + SbqTuning::coordinates - 1) / SbqTuning::coordinates * SbqTuning::coordinates;
+}
+__host__ __device__ constexpr std::size_t sbq_shared_bytes(std::uint32_t dimension,
+                                                           std::uint32_t k) {
+  return sorted_size_of(k) * sizeof(std::uint64_t) + sbq_query_floats(dimension) * sizeof(float) +
+         SbqTuning::warps * SbqTuning::tile_rows * SbqTuning::tile_stride * sizeof(float);
+}
+
+/// warpDistance, for 32 points at once: each lane's sum of the query and its own point of the tile.
+///
+/// The paper has one point a warp: a lane sums every 32nd square, and shuffles add the lanes' sums.
+/// Such a sum has other bits than the one chain that scores are defined by. So the lanes read
+/// points together as in the paper, 32 components of one after the other, but each of them keeps
+/// the chain of one point. The next 32 components of all points are on their way meanwhile.
+template <bool is_dot>
+__device__ inline float sbq_tile_sum(const SbqTask& task, std::uint32_t first, std::uint32_t end,
+                                     const float* query, float* tile) {
+  constexpr unsigned coordinates = SbqTuning::coordinates;
+  constexpr unsigned rows = SbqTuning::tile_rows;
+  const unsigned lane = threadIdx.x % 32;
+  float next[rows];
+  const auto read = [&](std::uint32_t begin) {
+    const float* from = task.points + std::size_t{first} * task.dimension + begin + lane;
+    const std::uint32_t count = begin + lane < task.dimension ? end - first : 0;
+#pragma unroll
+    for (unsigned i = 0; i < rows; ++i)
+      next[i] = i < count ? __ldg(from + std::size_t{i} * task.dimension) : 0.0f;
+  };
+  float sum = 0;
+  read(0);
+  for (std::uint32_t begin = 0; begin < task.dimension; begin += coordinates) {
+    __syncwarp();
+#pragma unroll
+    for (unsigned i = 0; i < rows; ++i) tile[i * SbqTuning::tile_stride + lane] = next[i];
+    __syncwarp();
+    if (begin + coordinates < task.dimension) read(begin + coordinates);
+    const float* point = tile + lane * SbqTuning::tile_stride;
+#pragma unroll
+    for (unsigned j = 0; j < coordinates; j += 4) {
+      const float4 x = *reinterpret_cast<const float4*>(query + begin + j);
+      sum = add_component<is_dot>(x.x, point[j], sum);
+      sum = add_component<is_dot>(x.y, point[j + 1], sum);
+      sum = add_component<is_dot>(x.z, point[j + 2], sum);
+      sum = add_component<is_dot>(x.w, point[j + 3], sum);
+    }
+  }
+  return sum;
+}
+
+/// The paper's sharedKNN with its farthestNeighbor: k keys in no order.
+struct SbqNearest {
+  volatile std::uint64_t* keys;
+  std::uint32_t k;
+  volatile std::uint64_t* farthest;  ///< no_key until there are k
+  volatile std::uint32_t* place;     ///< of the farthest
+  volatile std::uint32_t* count;
+  std::uint32_t* lock;
+};
+
+/// The lane that has the greatest key, the first if several have it. By a whole warp.
+__device__ inline unsigned sbq_lane_of_greatest(std::uint64_t key) {
+  const auto high = static_cast<std::uint32_t>(key >> 32);
+  const bool has_high = high == __reduce_max_sync(~0u, high);
+  const std::uint32_t low = has_high ? static_cast<std::uint32_t>(key) : 0;
+  const bool is_greatest = low == __reduce_max_sync(~0u, low) && has_high;
+  return static_cast<unsigned>(__ffs(static_cast<int>(__ballot_sync(~0u, is_greatest)))) - 1;
+}
+
+/// warpMaxReduction, by a warp that holds the lock. What took the paper shuffles is one instruction
+/// for 32 bits by now.
+__device__ inline void sbq_find_farthest(const SbqNearest& nearest) {
+  const unsigned lane = threadIdx.x % 32;
+  std::uint64_t greatest = 0;
+  std::uint32_t place = 0;
+  for (std::uint32_t i = lane; i < nearest.k; i += 32) {
+    const std::uint64_t key = nearest.keys[i];
+    if (key >= greatest) {
+      greatest = key;
+      place = i;
+    }
+  }
+  if (lane == sbq_lane_of_greatest(greatest)) {
+    *nearest.place = place;
+    *nearest.farthest = greatest;
+  }
+  __syncwarp();
+}
+
+/// Lines 18 to 22 and 26 to 30 of algorithm 2, for the keys of a warp's lanes: the first k go into
+/// empty places, each later one takes the farthest's. The paper synchronises the block after each
+/// distance; a lock does, because a farthest that is out of date is only too far, and whoever has
+/// the lock compares again.
+__device__ inline void sbq_keep(const SbqNearest& nearest, std::uint64_t key) {
+  const unsigned lane = threadIdx.x % 32;
+  if (__ballot_sync(~0u, key < *nearest.farthest) == 0) return;
+  enter_by_warp(nearest.lock);
+  unsigned lanes = __ballot_sync(~0u, key < *nearest.farthest);
+  const std::uint32_t count = *nearest.count;
+  __syncwarp();
+  if (count < nearest.k) {
+    const std::uint32_t at = count + static_cast<std::uint32_t>(__popc(lanes & ((1u << lane) - 1)));
+    const bool is_first = (lanes >> lane & 1) != 0 && at < nearest.k;
+    if (is_first) nearest.keys[at] = key;
+    const unsigned kept = __ballot_sync(~0u, is_first);
+    lanes &= ~kept;
+    const std::uint32_t filled = count + static_cast<std::uint32_t>(__popc(kept));
+    if (lane == 0) *nearest.count = filled;
+    __syncwarp();
+    if (filled == nearest.k) sbq_find_farthest(nearest);
+  }
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int from = __ffs(static_cast<int>(lanes)) - 1;
+    const std::uint64_t candidate = __shfl_sync(~0u, key, from);
+    const bool is_nearer = candidate < *nearest.farthest;
+    __syncwarp();
+    if (!is_nearer) continue;
+    if (lane == 0) nearest.keys[*nearest.place] = candidate;
+    __syncwarp();
+    sbq_find_farthest(nearest);
+  }
+  leave_by_warp(nearest.lock);
+}
+
+/// Section 4.2, algorithm 2, KNNKernel. Grid: where a block has queries_per_block queries, x is the
+/// block; else y is a query, the remainder that the paper launches a kernel each for, and x one of
+/// the partitions of P. A block searches its part of P for one query after the other; its warps
+/// take the tiles of 32 points in turn. Lists are sorted on leaving: answers are in order, and
+/// K-selection of partial lists, rank by rank, meets the near ones first. Shared bytes:
+/// sbq_shared_bytes(). Valid: `lists`, or all of `partial`, no_key where a partition has fewer.
+template <bool is_dot>
+__global__ void __launch_bounds__(SbqTuning::knn_threads, 2) sbq_knn_kernel(const SbqTask task) {
+  extern __shared__ __align__(16) unsigned char sbq_shared[];
+  __shared__ std::uint64_t farthest;
+  __shared__ std::uint32_t place;
+  __shared__ std::uint32_t count;
+  __shared__ std::uint32_t lock;
+  auto* query = reinterpret_cast<float*>(sbq_shared);
+  const std::size_t query_floats = sbq_query_floats(task.dimension);
+  auto* keys = reinterpret_cast<std::uint64_t*>(query + query_floats);
+  auto* tiles = reinterpret_cast<float*>(keys + sorted_size_of(task.k));
+  const unsigned warp = threadIdx.x / 32;
+  const unsigned lane = threadIdx.x % 32;
+  float* tile = tiles + warp * SbqTuning::tile_rows * SbqTuning::tile_stride;
+  const SbqNearest nearest = {keys, task.k, &farthest, &place, &count, &lock};
+
+  const bool is_partitioned = task.queries_per_block == 0;
+  const std::uint32_t query_begin =
+      is_partitioned ? blockIdx.y : blockIdx.x * task.queries_per_block;
+  const std::uint32_t query_end = query_begin + (is_partitioned ? 1 : task.queries_per_block);
+  const std::uint32_t begin = is_partitioned ? blockIdx.x * task.partition_rows : 0;
+  const std::uint32_t end =
+      is_partitioned ? min(begin + task.partition_rows, task.point_count) : task.point_count;
+  for (std::uint32_t number = query_begin; number < query_end; ++number) {
+    for (std::uint32_t j = threadIdx.x; j < query_floats; j += blockDim.x)
+      query[j] = j < task.dimension ? task.queries[std::size_t{number} * task.dimension + j] : 0.0f;
+    for (std::uint32_t i = threadIdx.x; i < task.k; i += blockDim.x) keys[i] = no_key;
+    if (threadIdx.x == 0) {
+      farthest = no_key;
+      count = 0;
+      lock = 0;
+    }
+    __syncthreads();
+    for (std::uint32_t first = begin + warp * SbqTuning::tile_rows; first < end;
+         first += SbqTuning::warps * SbqTuning::tile_rows) {
+      const float sum = sbq_tile_sum<is_dot>(task, first, end, query, tile);
+      const std::uint32_t row = task.first_point + first + lane;
+      const bool is_neighbor = first + lane < end && row != task.first_self + number;
+      sbq_keep(nearest, is_neighbor ? key_of(score_of<is_dot>(sum), row) : no_key);
+    }
+    __syncthreads();
+    sort_list(keys, task.k);
+    if (is_partitioned) {
+      std::uint64_t* to =
+          task.partial + std::size_t{number} * task.partial_length * gridDim.x + blockIdx.x;
+      for (std::uint32_t rank = threadIdx.x; rank < task.partial_length; rank += blockDim.x)
+        to[std::size_t{rank} * gridDim.x] = keys[rank];
+    } else {
+      for (std::uint32_t rank = threadIdx.x; rank < task.k; rank += blockDim.x)
+        task.lists[std::size_t{number} * task.k + rank] = neighbor_of_key(keys[rank]);
+    }
+    __syncthreads();
+  }
+}
+
+/// blockMaxReduction: the greatest of the selected into `largest`, its place into `place`. By the
+/// whole block, which sees both.
+__device__ inline void sbq_find_largest(const std::uint64_t* selected, std::uint32_t k,
+                                        std::uint64_t& largest, std::uint32_t& place) {
+  constexpr unsigned warps = SbqTuning::select_threads / 32;
+  __shared__ std::uint64_t greatest_of[warps];
+  __shared__ std::uint32_t place_of[warps];
+  std::uint64_t greatest = 0;
+  std::uint32_t at = 0;
+  for (std::uint32_t i = threadIdx.x; i < k; i += blockDim.x)
+    if (selected[i] >= greatest) {
+      greatest = selected[i];
+      at = i;
+    }
+  if (threadIdx.x % 32 == sbq_lane_of_greatest(greatest)) {
+    greatest_of[threadIdx.x / 32] = greatest;
+    place_of[threadIdx.x / 32] = at;
+  }
+  __syncthreads();
+  greatest = greatest_of[threadIdx.x % warps];
+  const unsigned from = sbq_lane_of_greatest(greatest);
+  greatest = greatest_of[from % warps];
+  at = place_of[from % warps];
+  largest = greatest;
+  place = at;
+}
+
+/// Section 4.3, algorithm 3, K_Selection. A block a query; `vector` [query][length], length k or
+/// more. The first k are selected; then each thread reads an element, and one that is less than the
+/// largest selected takes its place, and the largest is found anew. Where several of a step are
+/// less, the paper leaves them to each other; here the least goes first, and the rest compare
+/// again. Shared bytes: 8 * sorted_size_of(k).
+__global__ void __launch_bounds__(SbqTuning::select_threads)
+    sbq_select_kernel(const std::uint64_t* vector, std::uint64_t length, std::uint32_t k,
+                      VectorNeighbor* lists) {
+  extern __shared__ std::uint64_t sbq_selected[];
+  __shared__ unsigned long long least;
+  vector += blockIdx.x * length;
+  for (std::uint32_t i = threadIdx.x; i < k; i += blockDim.x) sbq_selected[i] = vector[i];
+  if (threadIdx.x == 0) least = no_key;
+  __syncthreads();
+  std::uint64_t largest = 0;
+  std::uint32_t place = 0;
+  sbq_find_largest(sbq_selected, k, largest, place);
+  constexpr unsigned in_flight = 4;
+  for (std::uint64_t begin = k; begin < length; begin += in_flight * blockDim.x) {
+    std::uint64_t elements[in_flight];
+#pragma unroll
+    for (unsigned step = 0; step < in_flight; ++step) {
+      const std::uint64_t i = begin + step * blockDim.x + threadIdx.x;
+      elements[step] = i < length ? vector[i] : no_key;
+    }
+#pragma unroll
+    for (unsigned step = 0; step < in_flight; ++step) {
+      const std::uint64_t element = elements[step];
+      bool is_less = element < largest;
+      while (__syncthreads_or(is_less)) {
+        if (is_less) atomicMin(&least, element);
+        __syncthreads();
+        if (is_less && element == least) {
+          sbq_selected[place] = element;
+          is_less = false;
+        }
+        __syncthreads();
+        if (threadIdx.x == 0) least = no_key;
+        sbq_find_largest(sbq_selected, k, largest, place);
+        is_less = is_less && element < largest;
+      }
+    }
+  }
+  __syncthreads();
+  sort_list(sbq_selected, k);
+  for (std::uint32_t i = threadIdx.x; i < k; i += blockDim.x)
+    lists[std::size_t{blockIdx.x} * k + i] = neighbor_of_key(sbq_selected[i]);
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,206 @@
+// The method of Kato & Hosino 2009 on one device, alone or one of several: all distances of a grid,
+// then the heaps of its rows; grid after grid.
+#include <algorithm>
+#include <utility>
+
+#include "gpu/vectors/methods/kato_2009/kato_assignment.hpp"
+#include "gpu/vectors/methods/kato_2009/kato_kernel.cuh"
+#include "gpu/vectors/methods/method_workspace.hpp"
+#include "gpu/device/traced_launch.cuh"
+#include "gpu/vectors/methods/method.hpp"
+
+namespace starling::gpu {
+namespace {
+
+/// Of a grid: 256 MB of distances, 16,384 tiles, keep every device busy.
+constexpr std::uint64_t cells_max = std::uint64_t{1} << 26;
+constexpr std::uint32_t side_max = 8192;
+constexpr std::uint32_t columns_max = std::uint32_t{1} << 20;
+/// Smaller symmetric grids are launched in vain; queries in batches then.
+constexpr std::uint32_t side_min = 512;
+
+std::uint32_t padded(std::uint32_t count) {
+  return (count + KatoTuning::tile - 1) / KatoTuning::tile * KatoTuning::tile;
+}
+
+using Bytes = MethodWorkspace;
+
+class Kato final : public VectorMethod {
+ public:
+  Kato(DeviceMemory& memory, std::uint64_t bytes_max) : workspace_(memory, bytes_max) {}
+
+  void search_async(const RowMajorView& corpus, const DeviceSearch& search,
+                    const Stream& stream) override {
+    if (search.count == 0) return;
+    const bool is_graph = search.first_self == corpus.first_row && search.count == corpus.count;
+    const std::uint32_t side = is_graph ? graph_side(search.count, search.k, 1) : 0;
+    if (side > 0)
+      search_graph_async(corpus, search, {0, 1, side}, stream);
+    else
+      search_queries_async(corpus, search, stream);
+  }
+
+  /// GSIZE "depends on n so that the problem can be divided effectively": grids of one size, as
+  /// large as there is room for. 0: there is none for all heaps and a grid.
+  std::uint32_t graph_side(std::uint32_t rows, std::uint32_t k,
+                           std::uint32_t devices) const override {
+    for (std::uint32_t most = side_max; most >= side_min; most /= 2) {
+      const std::uint32_t grids = kato_grid_rows(rows, most, devices);
+      const std::uint32_t side = padded((rows - 1) / grids + 1);
+      if (graph_bytes(rows, k, side) <= workspace_.bytes_max()) return side;
+    }
+    return 0;
+  }
+
+  /// Section IV, fig. 5: of a graph only the grids from the diagonal on are computed, and pushed to
+  /// the heaps of their rows and, mirrored, of their columns. Query i is row i by VectorSearch. Of
+  /// the rows of grids each device has its own, and heaps of all rows.
+  void search_graph_async(const RowMajorView& corpus, const DeviceSearch& search,
+                          const GraphShare& share, const Stream& stream) override {
+    const std::uint32_t side = share.side;
+    workspace_.begin(graph_bytes(search.count, search.k, side));
+    auto* heaps = workspace_.cut<std::uint64_t>(std::uint64_t{search.count} * search.k);
+    auto* distances = workspace_.cut<float>(std::uint64_t{side} * side);
+    auto* mirrored = workspace_.cut<float>(std::uint64_t{side} * side);
+    clear(heaps, search.count, search.k, stream);
+    const std::uint32_t grids = (search.count - 1) / side + 1;
+    for (std::uint32_t y = 0; y < grids; ++y) {
+      if (kato_device_of(y, share.devices) != share.device) continue;
+      for (std::uint32_t x = y; x < grids; ++x) {
+        KatoGrid grid;
+        const std::uint32_t row = y * side;
+        const std::uint32_t column = x * side;
+        grid.rows = corpus.components + std::size_t{row} * corpus.dimension;
+        grid.columns = corpus.components + std::size_t{column} * corpus.dimension;
+        grid.row_count = std::min(side, search.count - row);
+        grid.column_count = std::min(side, search.count - column);
+        grid.dimension = corpus.dimension;
+        grid.distances = distances;
+        grid.stride = side;
+        grid.on_diagonal = x == y;
+        grid.mirrored = grid.on_diagonal ? distances : mirrored;
+        grid.mirror_stride = side;
+        distances_async(grid, corpus.is_dot, stream);
+        const auto push = [&](const float* from, std::uint32_t to, std::uint32_t count,
+                              std::uint32_t of, std::uint32_t of_count) {
+          KatoRows rows;
+          rows.distances = from;
+          rows.stride = side;
+          rows.column_count = of_count;
+          rows.first_column = corpus.first_row + of;
+          rows.first_self = search.first_self + to;
+          rows.heaps = heaps + std::size_t{to} * search.k;
+          rows.k = search.k;
+          select_async(rows, count, stream);
+        };
+        push(distances, row, grid.row_count, column, grid.column_count);
+        if (x != y) push(mirrored, column, grid.column_count, row, grid.row_count);
+      }
+    }
+    finish_async(heaps, search.count, search.k, search.lists, stream);
+  }
+
+ private:
+  static std::uint64_t graph_bytes(std::uint64_t rows, std::uint32_t k, std::uint64_t side) {
+    return Bytes::bytes_for<std::uint64_t>(rows * k) + 2 * Bytes::bytes_for<float>(side * side);
+  }
+
+  /// Queries that are not all rows: no symmetry, and the grids are rectangles.
+  void search_queries_async(const RowMajorView& corpus, const DeviceSearch& search,
+                            const Stream& stream) {
+    const auto [rows_max, columns] = rectangle(search, corpus.count);
+    workspace_.begin(rectangle_bytes(rows_max, columns, search.k));
+    auto* heaps = workspace_.cut<std::uint64_t>(std::uint64_t{rows_max} * search.k);
+    auto* distances = workspace_.cut<float>(std::uint64_t{rows_max} * columns);
+    for (std::uint32_t row = 0; row < search.count; row += rows_max) {
+      const std::uint32_t count = std::min(rows_max, search.count - row);
+      clear(heaps, count, search.k, stream);
+      for (std::uint32_t column = 0; column < corpus.count; column += columns) {
+        KatoGrid grid;
+        grid.rows = search.queries + std::size_t{row} * corpus.dimension;
+        grid.columns = corpus.components + std::size_t{column} * corpus.dimension;
+        grid.row_count = count;
+        grid.column_count = std::min(columns, corpus.count - column);
+        grid.dimension = corpus.dimension;
+        grid.distances = distances;
+        grid.stride = columns;
+        distances_async(grid, corpus.is_dot, stream);
+        KatoRows rows;
+        rows.distances = distances;
+        rows.stride = columns;
+        rows.column_count = grid.column_count;
+        rows.first_column = corpus.first_row + column;
+        rows.first_self = search.first_self == no_row ? no_self : search.first_self + row;
+        rows.heaps = heaps;
+        rows.k = search.k;
+        select_async(rows, count, stream);
+      }
+      finish_async(heaps, count, search.k, search.lists + std::size_t{row} * search.k, stream);
+    }
+  }
+
+  static std::uint64_t rectangle_bytes(std::uint64_t rows, std::uint64_t columns, std::uint32_t k) {
+    return Bytes::bytes_for<std::uint64_t>(rows * k) + Bytes::bytes_for<float>(rows * columns);
+  }
+
+  /// Rows and columns of a grid, whole tiles.
+  std::pair<std::uint32_t, std::uint32_t> rectangle(const DeviceSearch& search,
+                                                    std::uint32_t corpus_count) const {
+    std::uint32_t rows = padded(std::min(search.count, side_max));
+    const auto wide = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+        {cells_max / rows, std::uint64_t{columns_max}, std::uint64_t{std::max(corpus_count, 1u)}}));
+    std::uint32_t columns = padded(wide);
+    while (rectangle_bytes(rows, columns, search.k) > workspace_.bytes_max() &&
+           std::max(rows, columns) > KatoTuning::tile) {
+      std::uint32_t& larger = rows >= columns ? rows : columns;
+      larger = padded(larger / 2);
+    }
+    return {rows, columns};
+  }
+
+  static void clear(std::uint64_t* heaps, std::uint32_t count, std::uint32_t k,
+                    const Stream& stream) {
+    check(
+        cudaMemsetAsync(heaps, 0xff, std::size_t{count} * k * sizeof(std::uint64_t), stream.get()));
+  }
+
+  static void distances_async(const KatoGrid& grid, bool is_dot, const Stream& stream) {
+    constexpr unsigned waves = 8;
+    const auto kernel = is_dot ? &kato_distances_kernel<KatoInnerProduct>
+                               : &kato_distances_kernel<KatoSquaredDistance>;
+    const unsigned row_tiles = padded(grid.row_count) / KatoTuning::tile;
+    const unsigned column_tiles = padded(grid.column_count) / KatoTuning::tile;
+    const unsigned wanted = waves * resident_blocks(kernel, KatoTuning::distance_threads, 0);
+    LaunchShape shape;
+    shape.blocks = dim3(row_tiles, std::clamp(wanted / row_tiles, 1u, column_tiles));
+    shape.threads = dim3(KatoTuning::distance_threads);
+    traced_launch(kernel, shape, stream, grid);
+  }
+
+  static void select_async(const KatoRows& rows, std::uint32_t count, const Stream& stream) {
+    LaunchShape shape;
+    shape.blocks = dim3(count);
+    shape.threads = dim3(KatoTuning::select_threads);
+    shape.shared_bytes = kato_heap_bytes(rows.k);
+    traced_launch(&kato_select_kernel, shape, stream, rows);
+  }
+
+  static void finish_async(const std::uint64_t* heaps, std::uint32_t count, std::uint32_t k,
+                           VectorNeighbor* lists, const Stream& stream) {
+    LaunchShape shape;
+    shape.blocks = dim3(count);
+    shape.threads = dim3(block_threads);
+    shape.shared_bytes = sorted_size_of(k) * sizeof(std::uint64_t);
+    traced_launch(&kato_finish_kernel, shape, stream, heaps, k, lists);
+  }
+
+  MethodWorkspace workspace_;
+};
+
+}  // namespace
+
+std::unique_ptr<VectorMethod> make_kato(DeviceMemory& memory, std::uint64_t bytes_max) {
+  return std::make_unique<Kato>(memory, bytes_max);
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,208 @@
+// The distances of Komarov et al. as a filter with a bound, and the exact scores of what passes it.
+#pragma once
+
+#include <math_constants.h>
+
+#include "gpu/vectors/methods/matrix_tile.cuh"
+#include "gpu/vectors/methods/row_values.cuh"
+#include "gpu/vectors/scan/finish_kernel.cuh"
+
+namespace starling::gpu {
+
+/// How far |x|^2 + |y|^2 - 2 x y in float32, a, is from the recipe's score S of two rows. Let
+/// u = 2^-24, g(n) = n u / (1 - n u), X, Y the exact squares of the norms, and N their computed
+/// sums: |N_x - X| <= g(d) X in whatever order it is added up, and the chain p of x y is within
+/// g(d) sqrt(X Y) <= g(d) (X + Y) / 2 of x y. With s = fl(N_x + N_y) and a = fma(-2, p, s):
+///   |a - D| <= g(d) (X + Y) + u s + 2 |p - x y| + u |s - 2 p|, D the exact square of the distance,
+///           <= (2 g(d) + 3 u) (X + Y) (1 + 2 g(d)).
+/// The recipe is within g(d + 2) D <= 2 g(d + 2) (X + Y) of D (docs/decisions/0006). Together
+///   |a - S| <= (4 d + 7) u (X + Y) (1 + 4 g(d + 2)), and what underflow adds: at most 2^-150 a
+/// component in each norm, twice in p, and twice in the recipe: 6 d 2^-150.
+/// X + Y is N_x + N_y within a factor 1 + 2 g(d) and 2 d 2^-150; g(4098) < 2.5 10^-4. So
+///   e = relative * s + absolute, relative = 1.02 (4 d + 16) u, absolute = d 2^-146,
+/// s rounded up, is a bound. Nothing overflows: |component| <= 2^56.
+/// The matrix holds upper = a + e, rounded up. |upper| < 5 s + 2 e, so that rounding adds at most
+/// 2^-23 |upper| + 2^-149, less than 2^-20 s + 2^-21 e + 2^-149, and
+/// upper - (2.01 relative + 2^-20) s - 3 absolute, rounded down, is a lower bound. For the inner
+/// product -p is the recipe's score itself: all three are 0.
+struct FilterBound {
+  float relative = 0;
+  float absolute = 0;
+  float relative_lower = 0;  ///< of the way from upper to lower
+};
+
+inline FilterBound filter_bound(std::uint32_t dimension, bool is_dot) {
+  if (is_dot) return {};
+  const float relative = static_cast<float>(1.02 * (4.0 * dimension + 16) * 0x1p-24);
+  return {relative, static_cast<float>(dimension) * 0x1p-146f, 2.01f * relative + 0x1p-20f};
+}
+
+/// Squares of rows' norms, [count]. A warp a row, lanes every 32nd component.
+__global__ void multiselect_norms_kernel(const float* components, std::uint32_t count,
+                                         std::uint32_t dimension, float* norms) {
+  const std::uint64_t row = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / warp_lanes;
+  if (row >= count) return;
+  const float* from = components + row * dimension;
+  float sum = 0;
+  for (std::uint32_t i = threadIdx.x % warp_lanes; i < dimension; i += warp_lanes)
+    sum = __fmaf_rn(from[i], from[i], sum);
+  for (int step = 1; step < static_cast<int>(warp_lanes); step *= 2)
+    sum = __fadd_rn(sum, __shfl_xor_sync(all_lanes, sum, step));
+  if (threadIdx.x % warp_lanes == 0) norms[row] = sum;
+}
+
+/// A search of queries (side a) against a part of a corpus (side b).
+struct MultiselectView {
+  PairMatrix matrix;  ///< of upper bounds; infinity: not a neighbour
+  const float* query_norms = nullptr;
+  const float* row_norms = nullptr;
+  FilterBound bound;
+  const float* limits = nullptr;        ///< [query]: the k-th least upper bound
+  std::uint32_t* counts = nullptr;      ///< [query]: of candidates, even of those without room
+  std::uint32_t* candidates = nullptr;  ///< [query][room]: columns
+  std::uint32_t room = 0;               ///< a power of two
+  VectorNeighbor* lists = nullptr;      ///< [query][k]
+  std::uint32_t k = 0;
+};
+
+/// Komarov et al. 2014, "Distance Calculation": |x|^2 + |y|^2 - 2 x y from a matrix product, whose
+/// tiles are summed here; |x|^2 stays in, as the bound needs it. Grid: tiles_of(). Shared bytes:
+/// PairStages. Valid for any counts and dimensions.
+template <bool is_dot>
+__global__ void __launch_bounds__(PairTile::threads, 2)
+    multiselect_product_kernel(const MultiselectView view) {
+  __shared__ PairStages stages;
+  const TilePlace place = tile_place(view.matrix);
+  float sums[PairTile::held][PairTile::held];
+  sum_tile<true>(view.matrix, place, stages, sums);
+  write_tile(
+      view.matrix, place, sums,
+      [&](float product, std::uint32_t a, std::uint32_t b) {
+        if (b >= view.matrix.b.count || is_self(view.matrix, a, b)) return CUDART_INF_F;
+        if constexpr (is_dot) return score_of<true>(product);
+        const float x = view.query_norms[a];
+        const float y = view.row_norms[b];
+        const float about = __fmaf_rn(-2.0f, product, __fadd_rn(x, y));
+        const float error = __fmaf_ru(view.bound.relative, __fadd_ru(x, y), view.bound.absolute);
+        return __fadd_ru(about, error);
+      },
+      [](std::uint32_t) { return true; });
+}
+
+/// Rows whose lower bound is within the query's limit. A block a query; warps reserve places by
+/// ballot. Counts are written, candidates as far as there is room.
+__global__ void multiselect_candidates_kernel(const MultiselectView view) {
+  __shared__ std::uint32_t count;
+  const std::uint32_t query = blockIdx.x;
+  const float* row = view.matrix.scores + query * view.matrix.stride;
+  const float limit = view.limits[query];
+  const float query_norm = view.query_norms[query];
+  const float absolute_lower = __fmul_ru(3.0f, view.bound.absolute);
+  std::uint32_t* candidates = view.candidates + std::size_t{query} * view.room;
+  if (threadIdx.x == 0) count = 0;
+  __syncthreads();
+  constexpr unsigned in_flight = 8;
+  const std::uint32_t columns = view.matrix.b.count;
+  for (std::uint64_t begin = 0; begin < columns; begin += in_flight * blockDim.x) {
+    const auto column_of = [&](unsigned i) {
+      return begin + (i / 4 * blockDim.x + threadIdx.x) * 4 + i % 4;
+    };
+    float uppers[in_flight];
+    float norms[in_flight];
+#pragma unroll
+    for (unsigned i = 0; i < in_flight; i += 4) {
+      *reinterpret_cast<float4*>(uppers + i) = four_values(row, columns, column_of(i));
+      *reinterpret_cast<float4*>(norms + i) = four_values(view.row_norms, columns, column_of(i));
+    }
+#pragma unroll
+    for (unsigned i = 0; i < in_flight; ++i) {
+      const float sum = __fadd_ru(query_norm, norms[i]);
+      const float way = __fmaf_ru(view.bound.relative_lower, sum, absolute_lower);
+      // Infinity is nobody's upper bound; behind the last column norms are, too.
+      const bool is_in = uppers[i] < CUDART_INF_F && __fsub_rd(uppers[i], way) <= limit;
+      const unsigned lanes = __ballot_sync(all_lanes, is_in);
+      if (lanes == 0) continue;
+      const unsigned lane = threadIdx.x % warp_lanes;
+      std::uint32_t place = 0;
+      if (lane == 0) place = atomicAdd(&count, static_cast<std::uint32_t>(__popc(lanes)));
+      place = __shfl_sync(all_lanes, place, 0) +
+              static_cast<std::uint32_t>(__popc(lanes & ((1u << lane) - 1)));
+      if (is_in && place < view.room) candidates[place] = static_cast<std::uint32_t>(column_of(i));
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) view.counts[query] = count;
+}
+
+/// The recipe's score of a row, from a query in shared memory.
+template <bool is_dot>
+__device__ __forceinline__ float exact_score(const float* query, const float* row,
+                                             std::uint32_t dimension) {
+  float sum = 0;
+  if (dimension % 4 == 0) {
+#pragma unroll 4
+    for (std::uint32_t i = 0; i < dimension; i += 4)
+      sum = add_group<is_dot>(*reinterpret_cast<const float4*>(query + i),
+                              __ldg(reinterpret_cast<const float4*>(row + i)), sum);
+  } else {
+#pragma unroll 4
+    for (std::uint32_t i = 0; i < dimension; ++i)
+      sum = add_component<is_dot>(query[i], row[i], sum);
+  }
+  return score_of<is_dot>(sum);
+}
+
+/// Exact scores of a query's candidates, sorted by (score, row), the first k of which are its list.
+/// A block a query, a thread a candidate. Queries with more candidates than room are left alone.
+/// Shared bytes: 8 * room and the query's components.
+template <bool is_dot>
+__global__ void multiselect_rescore_kernel(const MultiselectView view) {
+  extern __shared__ std::uint64_t keys[];
+  const std::uint32_t query = blockIdx.x;
+  const std::uint32_t count = view.counts[query];
+  if (count > view.room) return;
+  const std::uint32_t dimension = view.matrix.dimension;
+  float* components = reinterpret_cast<float*>(keys + view.room);
+  for (std::uint32_t i = threadIdx.x; i < dimension; i += blockDim.x)
+    components[i] = view.matrix.a.components[std::size_t{query} * dimension + i];
+  __syncthreads();
+  std::uint32_t size = 2;
+  while (size < count) size *= 2;
+  const std::uint32_t* candidates = view.candidates + std::size_t{query} * view.room;
+  for (std::uint32_t i = threadIdx.x; i < size; i += blockDim.x) {
+    keys[i] = ~std::uint64_t{0};
+    if (i >= count) continue;
+    const std::uint32_t column = candidates[i];
+    const float* row = view.matrix.b.components + std::size_t{column} * dimension;
+    keys[i] = key_of(exact_score<is_dot>(components, row, dimension), view.matrix.b.first + column);
+  }
+  __syncthreads();
+  sort_keys(keys, size);
+  for (std::uint32_t i = threadIdx.x; i < view.k; i += blockDim.x)
+    view.lists[std::size_t{query} * view.k + i] =
+        i < count ? VectorNeighbor{score_of_ordered(static_cast<std::uint32_t>(keys[i] >> 32)),
+                                   static_cast<VectorRow>(keys[i])}
+                  : VectorNeighbor{CUDART_INF_F, no_row};
+}
+
+/// Of queries with more candidates than room: exact scores instead of upper bounds, to be selected
+/// from again. As multiselect_product_kernel; blocks without such a query leave at once.
+__global__ void __launch_bounds__(PairTile::threads, 2)
+    multiselect_exact_kernel(const MultiselectView view) {
+  __shared__ PairStages stages;
+  const TilePlace place = tile_place(view.matrix);
+  const auto is_wanted = [&](std::uint32_t query) { return view.counts[query] > view.room; };
+  const std::uint32_t query = place.a_begin + threadIdx.x;
+  const bool is_of_block = threadIdx.x < PairTile::rows && query < view.matrix.a.count;
+  if (__syncthreads_or(is_of_block && is_wanted(query) ? 1 : 0) == 0) return;
+  float sums[PairTile::held][PairTile::held];
+  sum_tile<false>(view.matrix, place, stages, sums);
+  write_tile(
+      view.matrix, place, sums,
+      [&](float sum, std::uint32_t a, std::uint32_t b) {
+        return is_self(view.matrix, a, b) ? CUDART_INF_F : sum;
+      },
+      is_wanted);
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,298 @@
+// Quick multi-select: quickselect of each row of a matrix by a warp or a block, which partitions by
+// ballots.
+#pragma once
+
+#include <math_constants.h>
+
+#include "gpu/vectors/methods/komarov_2014/quick_multiselect.hpp"
+#include "gpu/vectors/methods/row_values.cuh"
+#include "gpu/vectors/scan/finish_kernel.cuh"
+
+namespace starling::gpu {
+
+/// Where partitions lie: of each group (block) two arrays of `room` keys.
+struct PartitionRoom {
+  std::uint64_t* keys = nullptr;
+  std::uint32_t room = 0;
+  std::uint32_t sort_room = 0;  ///< a power of two, 3/2 k or more: so many are sorted at once
+};
+
+/// Keys that may be the k-th: [low, high], `count` of them, of which `wanted` are of the k
+/// smallest.
+struct PivotBracket {
+  std::uint64_t low = 0;
+  std::uint64_t high = ~std::uint64_t{0};
+  std::uint32_t count = 0;
+  std::uint32_t wanted = 0;
+  bool is_stalled = false;  ///< the pivot before cut little off
+
+  __device__ void keep_left(std::uint64_t pivot, std::uint32_t left) {
+    low = pivot + 1;
+    is_stalled = left < count / 8;
+    count -= left;
+    wanted -= left;
+  }
+  __device__ void discard_right(std::uint64_t pivot, std::uint32_t left) {
+    high = pivot;
+    is_stalled = left > count - count / 8;
+    count = left;
+  }
+};
+
+__device__ __forceinline__ std::uint64_t least_in_warp(std::uint64_t key) {
+  const std::uint32_t top = __reduce_min_sync(all_lanes, static_cast<std::uint32_t>(key >> 32));
+  const std::uint32_t low = key >> 32 == top ? static_cast<std::uint32_t>(key) : ~0u;
+  return std::uint64_t{top} << 32 | __reduce_min_sync(all_lanes, low);
+}
+
+/// A pivot in [low, high): the paper takes a random element; here the one of a sample's 512 of
+/// which it is likely that just more than are wanted are left of it. Where the sample is empty or
+/// the pivot before was of little use, the middle of the bracket: no data need more than 64 of
+/// those. key_at(i), i < 512: the sample's. By a whole warp.
+template <class KeyAt>
+__device__ std::uint64_t pivot_of(const PivotBracket& bracket, const KeyAt& key_at) {
+  constexpr unsigned held_count = 16;
+  const std::uint64_t middle = bracket.low + (bracket.high - bracket.low) / 2;
+  if (bracket.is_stalled) return middle;
+  std::uint64_t held[held_count];
+  std::uint64_t least = ~std::uint64_t{0};
+  std::uint64_t complement_of_most = ~std::uint64_t{0};
+  std::uint32_t count = 0;
+#pragma unroll
+  for (unsigned i = 0; i < held_count; ++i) {
+    const std::uint64_t key = key_at(i * warp_lanes + threadIdx.x % warp_lanes);
+    const bool is_in = key >= bracket.low && key <= bracket.high && key != ~std::uint64_t{0};
+    held[i] = is_in ? key : ~std::uint64_t{0};
+    least = min(least, held[i]);
+    if (is_in) complement_of_most = min(complement_of_most, ~key);
+    count += is_in ? 1 : 0;
+  }
+  count = __reduce_add_sync(all_lanes, count);
+  if (count == 0) return middle;
+  least = least_in_warp(least);
+  std::uint64_t high = ~least_in_warp(complement_of_most);
+  std::uint64_t low = least - 1;  // wraps only for key 0, which is NaN's
+  const float share = static_cast<float>(bracket.wanted) * static_cast<float>(count) /
+                      static_cast<float>(bracket.count);
+  const std::uint32_t rank =
+      min(count, static_cast<std::uint32_t>(share + 3.0f * sqrtf(share) + 3.0f));
+  std::uint32_t within = count;  // of the sample, up to `high`: rank or more
+  while (within > rank + rank / 8 && high - low > 1) {
+    const std::uint64_t pivot = low + (high - low) / 2;
+    std::uint32_t left = 0;
+#pragma unroll
+    for (unsigned i = 0; i < held_count; ++i) left += held[i] <= pivot ? 1 : 0;
+    left = __reduce_add_sync(all_lanes, left);
+    if (left >= rank) {
+      high = pivot;
+      within = left;
+    } else {
+      low = pivot;
+    }
+  }
+  return min(max(high, bracket.low), bracket.high - 1);
+}
+
+/// What a group shares beside the keys that are sorted.
+struct SelectShared {
+  std::uint64_t pivot;
+  std::uint32_t left;
+  std::uint32_t right;
+};
+
+/// The paper's step: a ballot's lanes before this one give its place among the warp's. Where the
+/// paper's block lets one thread add up what its warps have, warps here add to the total.
+__device__ __forceinline__ std::uint32_t lanes_before(unsigned lanes) {
+  return static_cast<std::uint32_t>(__popc(lanes & ((1u << threadIdx.x % warp_lanes) - 1)));
+}
+__device__ __forceinline__ std::uint32_t reserve_places(std::uint32_t count, std::uint32_t& total) {
+  std::uint32_t begin = 0;
+  if (threadIdx.x % warp_lanes == 0) begin = atomicAdd(&total, count);
+  return __shfl_sync(all_lanes, begin, 0);
+}
+__device__ __forceinline__ std::uint32_t place_by_ballot(unsigned lanes, std::uint32_t& total) {
+  return reserve_places(static_cast<std::uint32_t>(__popc(lanes)), total) + lanes_before(lanes);
+}
+
+/// No value of a key up to `pivot` is larger; a pivot need not be a number's key.
+__device__ __forceinline__ float largest_value_of(std::uint64_t pivot) {
+  const std::uint32_t least = ~ordered_infinity;  // of minus infinity
+  return score_of_ordered(
+      min(max(static_cast<std::uint32_t>(pivot >> 32), least), ordered_infinity));
+}
+
+/// Partitions a row of the matrix: keys in [bracket.low, pivot] are written to `to`, the first
+/// `room` of them; shared.left counts all. The right side stays where it is and is read again there
+/// if it is needed, which a pivot chosen as above makes rare. By the whole block.
+template <unsigned threads>
+__device__ void partition_row(const float* row, std::uint32_t columns, std::uint64_t low,
+                              std::uint64_t pivot, std::uint64_t* to, std::uint32_t room,
+                              SelectShared& shared) {
+  constexpr unsigned quads = 4;
+  constexpr unsigned in_flight = 4 * quads;
+  const float pivot_value = largest_value_of(pivot);
+  for (std::uint64_t begin = 0; begin < columns; begin += in_flight * threads) {
+    const auto column_of = [&](unsigned i) {
+      return begin + (i / 4 * threads + threadIdx.x) * 4 + i % 4;
+    };
+    float values[in_flight];
+#pragma unroll
+    for (unsigned i = 0; i < in_flight; i += 4)
+      *reinterpret_cast<float4*>(values + i) = four_values(row, columns, column_of(i));
+    bool is_any = false;
+#pragma unroll
+    for (unsigned i = 0; i < in_flight; ++i) is_any |= values[i] <= pivot_value;
+    if (!any_in_warp(is_any)) continue;
+    // One reservation for all segments: its way to shared memory and back is what takes time.
+    unsigned lanes[in_flight];
+    std::uint32_t count = 0;
+#pragma unroll
+    for (unsigned i = 0; i < in_flight; ++i) {
+      const std::uint64_t key = key_of(values[i], static_cast<std::uint32_t>(column_of(i)));
+      lanes[i] = __ballot_sync(all_lanes, values[i] <= pivot_value && column_of(i) < columns &&
+                                              key >= low && key <= pivot);
+      count += static_cast<std::uint32_t>(__popc(lanes[i]));
+    }
+    if (count == 0) continue;
+    std::uint32_t place = reserve_places(count, shared.left);
+#pragma unroll
+    for (unsigned i = 0; i < in_flight; ++i) {
+      const std::uint32_t own = place + lanes_before(lanes[i]);
+      if ((lanes[i] >> threadIdx.x % warp_lanes & 1) != 0 && own < room)
+        to[own] = key_of(values[i], static_cast<std::uint32_t>(column_of(i)));
+      place += static_cast<std::uint32_t>(__popc(lanes[i]));
+    }
+  }
+}
+
+/// Partitions keys as the paper does, the left side from the left end of `to`, the right side from
+/// the right. By the whole block.
+template <unsigned threads>
+__device__ void partition_keys(const std::uint64_t* from, std::uint32_t count, std::uint64_t pivot,
+                               std::uint64_t* to, SelectShared& shared) {
+  for (std::uint32_t begin = 0; begin < count; begin += threads) {
+    const std::uint32_t at = begin + threadIdx.x;
+    const std::uint64_t key = at < count ? from[at] : 0;
+    const bool is_left = at < count && key <= pivot;
+    const bool is_right = at < count && key > pivot;
+    const std::uint32_t left = place_by_ballot(__ballot_sync(all_lanes, is_left), shared.left);
+    const std::uint32_t right = place_by_ballot(__ballot_sync(all_lanes, is_right), shared.right);
+    if (is_left) to[left] = key;
+    if (is_right) to[count - 1 - right] = key;
+  }
+}
+
+/// Komarov et al. 2014, "GPU-Based Quick Multi-Select", algorithm 1: a row is partitioned by a
+/// pivot again and again; of a left side with k or more the right one is discarded, a shorter one
+/// is kept as it is. Differences: what decides runs in the kernel, not on the host; pivots come of
+/// samples; lanes write adjacent places without the detour through shared memory, which caches make
+/// needless; and when at most sort_room are left, they are sorted, as lists are in order here. Keys
+/// are (value, column), which differ, so that ties need no care.
+///
+/// A group is a block: of 32 threads (a warp a row) or more. Groups take every gridDim.x-th row.
+/// 1024 threads a multiprocessor are wanted, to keep reads in flight.
+/// Shared bytes: 8 * sort_room and SelectShared. Valid for any columns and k <= sort_room.
+template <unsigned threads>
+__global__ void __launch_bounds__(threads, 1024 / threads)
+    quick_multiselect_kernel(const RowSelection selection, const PartitionRoom partitions) {
+  extern __shared__ std::uint64_t sorted[];
+  __shared__ SelectShared shared;
+  const std::uint32_t k = selection.k;
+  const std::uint32_t columns = selection.columns;
+  const std::uint32_t room = partitions.room;
+  std::uint64_t* const spare = partitions.keys + std::size_t{blockIdx.x} * 2 * room;
+  const auto begin_partition = [&](const PivotBracket& bracket, const auto& key_at) {
+    __syncthreads();  // what the partition before wrote and counted has been read
+    if (threadIdx.x < warp_lanes) {
+      const std::uint64_t pivot = pivot_of(bracket, key_at);
+      if (threadIdx.x == 0) shared = {pivot, 0, 0};
+    }
+    __syncthreads();
+    return shared.pivot;
+  };
+  const auto keep = [&](const std::uint64_t* keys, std::uint32_t count, std::uint32_t kept) {
+    for (std::uint32_t i = threadIdx.x; i < count; i += threads) sorted[kept + i] = keys[i];
+  };
+
+  for (std::uint32_t row = blockIdx.x; row < selection.rows; row += gridDim.x) {
+    if (selection.counts != nullptr && selection.counts[row] <= selection.count_max) continue;
+    const float* values = selection.values + row * selection.stride;
+    std::uint32_t kept = 0;
+    std::uint64_t* from = spare;
+    PivotBracket bracket;
+    bracket.count = columns;
+    bracket.wanted = k;
+    if (columns <= partitions.sort_room) {
+      for (std::uint32_t i = threadIdx.x; i < columns; i += threads)
+        sorted[i] = key_of(values[i], i);
+      kept = columns;
+      bracket.count = 0;
+    }
+    bool is_of_spare = false;  // the first of a left side that found no room are the sample
+    while (bracket.count > 0) {
+      const std::uint64_t pivot = begin_partition(bracket, [&](std::uint32_t i) {
+        if (is_of_spare) return spare[std::uint64_t{i} * room / 512];
+        // Eight neighbours each, a sector, from all over the row.
+        const std::uint64_t at = std::uint64_t{i / 8} * columns / 64 + i % 8;
+        return at < columns ? key_of(values[at], static_cast<std::uint32_t>(at))
+                            : ~std::uint64_t{0};
+      });
+      partition_row<threads>(values, columns, bracket.low, pivot, spare, room, shared);
+      __syncthreads();
+      const std::uint32_t left = shared.left;
+      is_of_spare = false;
+      if (left < bracket.wanted) {
+        keep(spare, left, kept);
+        kept += left;
+        bracket.keep_left(pivot, left);
+        continue;
+      }
+      bracket.discard_right(pivot, left);
+      if (left <= room) break;
+      is_of_spare = true;
+    }
+    while (bracket.count > 0 && kept + bracket.count > partitions.sort_room) {
+      const std::uint64_t pivot = begin_partition(
+          bracket, [&](std::uint32_t i) { return from[std::uint64_t{i} * bracket.count / 512]; });
+      std::uint64_t* const to = from < spare + room ? spare + room : spare;
+      partition_keys<threads>(from, bracket.count, pivot, to, shared);
+      __syncthreads();
+      const std::uint32_t left = shared.left;
+      if (left < bracket.wanted) {
+        keep(to, left, kept);
+        kept += left;
+        bracket.keep_left(pivot, left);
+        from = to + left;
+      } else {
+        bracket.discard_right(pivot, left);
+        from = to;
+      }
+    }
+    keep(from, bracket.count, kept);
+    kept += bracket.count;
+
+    std::uint32_t size = 2;
+    while (size < kept) size *= 2;
+    for (std::uint32_t i = kept + threadIdx.x; i < size; i += threads)
+      sorted[i] = ~std::uint64_t{0};
+    __syncthreads();
+    sort_keys(sorted, size);
+    const std::uint32_t found = min(kept, k);
+    const auto value_of = [&](std::uint32_t i) {
+      return score_of_ordered(static_cast<std::uint32_t>(sorted[i] >> 32));
+    };
+    if (selection.lists == nullptr) {
+      if (threadIdx.x == 0) selection.kth[row] = found == k ? value_of(k - 1) : CUDART_INF_F;
+    } else {
+      for (std::uint32_t i = threadIdx.x; i < k; i += threads) {
+        VectorNeighbor entry = {CUDART_INF_F, no_row};
+        if (i < found)
+          entry = {value_of(i), selection.first_row + static_cast<std::uint32_t>(sorted[i])};
+        selection.lists[std::size_t{row} * k + i] = entry;
+      }
+    }
+    __syncthreads();  // `sorted` is written again
+  }
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,52 @@
+// What a published method takes beside corpus, queries and lists: one piece of device memory, cut
+// anew for every search.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "gpu/device/memory.hpp"
+#include "knn/base/assert.hpp"
+
+namespace starling::gpu {
+
+class MethodWorkspace {
+ public:
+  MethodWorkspace(DeviceMemory& memory, std::uint64_t bytes_max)
+      : memory_(memory), bytes_max_(bytes_max), bytes_(memory) {}
+
+  /// What so many elements take of it: each array begins on a boundary.
+  template <class T>
+  static constexpr std::uint64_t bytes_for(std::uint64_t count) {
+    return (count * sizeof(T) + boundary - 1) / boundary * boundary;
+  }
+
+  std::uint64_t bytes_max() const { return bytes_max_; }
+
+  /// Room for just so many bytes, since plans count every byte; what was cut before is void. A
+  /// piece that grows waits for the device. Throws as DeviceMemory.
+  void begin(std::uint64_t bytes) {
+    cut_ = 0;
+    if (bytes <= bytes_.room()) return;
+    bytes_ = DeviceBuffer<std::byte>(memory_);
+    bytes_ = DeviceBuffer<std::byte>(memory_, bytes);
+  }
+
+  template <class T>
+  T* cut(std::uint64_t count) {
+    std::byte* at = bytes_.data() + cut_;
+    cut_ += bytes_for<T>(count);
+    check_invariant(cut_ <= bytes_.room(), "a method plans all that it cuts");
+    return reinterpret_cast<T*>(at);
+  }
+
+ private:
+  static constexpr std::uint64_t boundary = 256;
+
+  DeviceMemory& memory_;
+  std::uint64_t bytes_max_;
+  std::uint64_t cut_ = 0;
+  DeviceBuffer<std::byte> bytes_;
+};
+
+}  // namespace starling::gpu

@@ -1,0 +1,98 @@
+// Partial insertion sort of the columns of a matrix of scores.
+#pragma once
+
+#include <math_constants.h>
+
+#include "gpu/vectors/corpus/score.cuh"
+
+namespace starling::gpu {
+
+struct InsertionView {
+  float* matrix = nullptr;  ///< [row][stride]: a query a column; its first k become the sorted ones
+  std::uint32_t* rows = nullptr;  ///< [k][stride], of the sorted ones
+  std::uint64_t stride = 0;
+  std::uint32_t count = 0;  ///< of rows
+  std::uint32_t queries = 0;
+  VectorNeighbor* lists = nullptr;  ///< [query][k]
+  std::uint32_t k = 0;
+  std::uint32_t first_row = 0;  ///< what row 0 is called
+};
+
+/// One query's column. All of it lies in global memory, whatever k is.
+struct SortedColumn {
+  float* scores;
+  std::uint32_t* rows;
+  std::uint64_t stride;
+  std::uint32_t k;
+  float limit;  ///< what comes must be less: infinity at first
+  std::uint32_t filled = 0;
+
+  /// Rows come in ascending order, so that an equal score goes behind.
+  __device__ void insert(float score, std::uint32_t row) {
+    std::uint32_t place = 0;
+    std::uint32_t behind = filled;
+    while (place < behind) {
+      const std::uint32_t middle = (place + behind) / 2;
+      if (scores[middle * stride] <= score)
+        place = middle + 1;
+      else
+        behind = middle;
+    }
+    // Four at a time are moved: their loads wait for each other no more.
+    constexpr std::uint32_t moved = 4;
+    std::uint32_t to = min(filled, k - 1);
+    for (; to >= place + moved; to -= moved) {
+      float score_of[moved];
+      std::uint32_t row_of[moved];
+#pragma unroll
+      for (std::uint32_t i = 0; i < moved; ++i) {
+        score_of[i] = scores[(to - 1 - i) * stride];
+        row_of[i] = rows[(to - 1 - i) * stride];
+      }
+#pragma unroll
+      for (std::uint32_t i = 0; i < moved; ++i) {
+        scores[(to - i) * stride] = score_of[i];
+        rows[(to - i) * stride] = row_of[i];
+      }
+    }
+    for (; to > place; --to) {
+      scores[to * stride] = scores[(to - 1) * stride];
+      rows[to * stride] = rows[(to - 1) * stride];
+    }
+    scores[place * stride] = score;
+    rows[place * stride] = row;
+    filled = min(filled + 1, k);
+    if (filled == k) limit = scores[(k - 1) * stride];
+  }
+};
+
+inline constexpr unsigned insertion_threads = 32;
+
+/// Russica & Tisato 2023, section 3.2: each thread sorts a column of the matrix by insertion,
+/// limited to the k smallest, in place: those stand in the column's first k rows, what has been
+/// read is written over. Neighbouring threads read neighbouring columns. A warp a block, so that
+/// few queries spread over the device. Any k; the lists are written at the end.
+__global__ void __launch_bounds__(insertion_threads)
+    insertion_sort_kernel(const InsertionView view) {
+  constexpr std::uint32_t in_flight = 8;
+  const std::uint32_t query = blockIdx.x * insertion_threads + threadIdx.x;
+  if (query >= view.queries) return;
+  SortedColumn column{view.matrix + query, view.rows + query, view.stride, view.k, CUDART_INF_F};
+  for (std::uint32_t begin = 0; begin < view.count; begin += in_flight) {
+    // Inserting writes to rows that have been read only: no more are sorted than that.
+    float read[in_flight];
+#pragma unroll
+    for (std::uint32_t i = 0; i < in_flight; ++i)
+      read[i] = begin + i < view.count ? column.scores[(begin + i) * view.stride] : CUDART_INF_F;
+#pragma unroll
+    for (std::uint32_t i = 0; i < in_flight; ++i)
+      if (read[i] < column.limit) column.insert(read[i], view.first_row + begin + i);
+  }
+  VectorNeighbor* list = view.lists + std::size_t{query} * view.k;
+  for (std::uint32_t i = 0; i < view.k; ++i)
+    list[i] = i < column.filled
+                  ? VectorNeighbor{column.scores[i * view.stride], column.rows[i * view.stride]}
+                  : VectorNeighbor{CUDART_INF_F, no_row};
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,51 @@
+// What the device does at most: memory read without writing, steps of a sum without memory.
+#pragma once
+
+#include "gpu/device/launch_grid.cuh"
+
+namespace starling::gpu {
+
+/// Adds up `count` groups, all threads side by side through the memory. Grid of any size. `sink` is
+/// written only if the sum is no number: of memory that is all 0 never, but the compiler does not
+/// know.
+__global__ void vector_read_rate_kernel(const float4* groups, std::uint64_t count, float* sink) {
+  constexpr unsigned loads_under_way = 4;
+  const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
+  float sums[loads_under_way] = {};
+  std::uint64_t at = thread_index();
+  for (; at + (loads_under_way - 1) * threads < count; at += loads_under_way * threads) {
+    float4 loaded[loads_under_way];
+#pragma unroll
+    for (unsigned i = 0; i < loads_under_way; ++i) loaded[i] = __ldcs(groups + at + i * threads);
+#pragma unroll
+    for (unsigned i = 0; i < loads_under_way; ++i)
+      sums[i] += loaded[i].x + loaded[i].y + loaded[i].z + loaded[i].w;
+  }
+  float sum = sums[0] + sums[1] + sums[2] + sums[3];
+  for (; at < count; at += threads) sum += groups[at].x + groups[at].w;
+  if (sum != sum) *sink = sum;
+}
+
+/// Each thread takes `rounds` times `chains` steps. A step subtracts another chain's sum, so that
+/// no step is known before its round. `start` is about 2^-20: sums stay small and normal numbers.
+template <unsigned chains>
+__global__ void vector_step_rate_kernel(unsigned rounds, float start, float* sink) {
+  float sums[chains];
+#pragma unroll
+  for (unsigned i = 0; i < chains; ++i)
+    sums[i] = start * static_cast<float>(threadIdx.x % 4 + i + 2);
+#pragma unroll 8
+  for (unsigned round = 0; round < rounds; ++round) {
+#pragma unroll
+    for (unsigned i = 0; i < chains; ++i) {
+      const float difference = __fsub_rn(sums[(i + 1) % chains], start);
+      sums[i] = __fmaf_rn(difference, difference, sums[i]);
+    }
+  }
+  float sum = 0;
+#pragma unroll
+  for (unsigned i = 0; i < chains; ++i) sum += sums[i];
+  if (sum != sum) *sink = sum;
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,173 @@
+// How scores that a warp holds become candidates, and how a bound that all blocks share falls.
+// Both scans and the kernel that finishes lists use it.
+#pragma once
+
+#include <math_constants.h>
+
+#include "gpu/device/lane_group.cuh"
+#include "gpu/vectors/corpus/score.cuh"
+
+namespace starling::gpu {
+
+/// Whether the count of panels or tiles that a warp has done is one after which it renews bounds:
+/// 1, 2, 3, 4, 6, 8, 12, 16, ...; the k-th of n rows falls by little until n has grown by half.
+__device__ __forceinline__ bool is_time_to_renew(std::uint32_t done) {
+  const int bits = __popc(done);
+  return bits == 1 || (bits == 2 && (done & (done >> 1)) != 0);
+}
+
+/// Slots that bound_of_slots holds in registers.
+inline constexpr std::uint32_t bound_slots_held = 256;
+
+/// The least of few values at or above the k-th of the slots, as an ordered score; ordered_infinity
+/// where fewer than k slots have one. Called by a whole warp; every lane has the result.
+///
+/// Bisection of the range of values until at most k / 8 too many are within: 6 to 10 counts. Up to
+/// bound_slots_held are read once.
+__device__ inline std::uint32_t bound_of_slots(const std::uint32_t* slots, std::uint32_t slot_count,
+                                               std::uint32_t k) {
+  constexpr unsigned held_max = bound_slots_held / warp_lanes;
+  const unsigned lane = threadIdx.x % warp_lanes;
+  const bool is_held = slot_count <= held_max * warp_lanes;
+  std::uint32_t held[held_max];
+#pragma unroll
+  for (unsigned i = 0; i < held_max; ++i) {
+    const std::uint32_t at = i * warp_lanes + lane;
+    held[i] = at < slot_count ? __ldcg(slots + at) : ~std::uint32_t{0};
+  }
+  const auto for_each = [&](const auto& take) {
+    if (is_held) {
+#pragma unroll
+      for (unsigned i = 0; i < held_max; ++i) take(held[i]);
+    } else {
+#pragma unroll 8
+      for (std::uint32_t at = lane; at < slot_count; at += warp_lanes) take(__ldcg(slots + at));
+    }
+  };
+  const auto count_within = [&](std::uint32_t bound) {
+    std::uint32_t count = 0;
+    for_each([&](std::uint32_t value) { count += value <= bound ? 1 : 0; });
+    return __reduce_add_sync(all_lanes, count);
+  };
+  std::uint32_t low = ~std::uint32_t{0};
+  std::uint32_t high = 0;
+  std::uint32_t count = 0;
+  for_each([&](std::uint32_t value) {
+    low = min(low, value);
+    high = value < ordered_infinity ? max(high, value) : high;
+    count += value < ordered_infinity ? 1 : 0;
+  });
+  low = __reduce_min_sync(all_lanes, low);
+  high = __reduce_max_sync(all_lanes, high);
+  count = __reduce_add_sync(all_lanes, count);
+  // Slots only fall while this runs, so that counts taken later are no smaller.
+  if (count < k) return ordered_infinity;
+  if (low > 0) --low;  // fewer than k are within, or nearly
+  while (count > k + k / 8 && high - low > 1) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    const std::uint32_t within = count_within(middle);
+    if (within >= k) {
+      high = middle;
+      count = within;
+    } else {
+      low = middle;
+    }
+  }
+  return high;
+}
+
+/// Renews the bound of one query, by a whole warp.
+__device__ inline void renew_bound(const CandidateLists& lists, std::uint32_t query) {
+  const std::uint32_t bound = bound_of_slots(lists.slots + std::size_t{query} * lists.slot_count,
+                                             lists.slot_count, lists.k);
+  // Most of the warps that renew at once find the same: only who improves on it writes.
+  if (threadIdx.x % warp_lanes == 0 && bound < __ldcg(lists.bounds + query))
+    atomicMin(lists.bounds + query, bound);
+}
+
+/// Of query `first + lane`, for lanes below `queries`: the bound as a score; of a query that is
+/// none, not a number: nobody is within, whatever memory that was never written adds up to.
+template <unsigned queries>
+__device__ __forceinline__ float bound_of_lane(const VectorScan& scan, std::uint32_t first) {
+  const std::uint32_t query = first + threadIdx.x % warp_lanes;
+  if (threadIdx.x % warp_lanes >= queries || query >= scan.query_count) return CUDART_NAN_F;
+  return score_of_ordered(__ldcg(scan.lists.bounds + query));
+}
+
+/// Whether a row may be a query's neighbour, both by their numbers in the scan.
+__device__ __forceinline__ bool may_be_near(const VectorScan& scan, std::uint32_t query,
+                                            std::uint32_t row) {
+  if (scan.filters == nullptr) return scan.first_row + row != scan.first_self + query;
+  const RowFilter filter = scan.filters[query];
+  if (scan.first_row + row == filter.self) return false;
+  if (filter.mask == RowFilter::no_mask) return true;
+  const std::uint64_t word = scan.masks.words[filter.mask * scan.masks.words_each + row / 64];
+  return (word >> row % 64 & 1) != 0;
+}
+
+/// Offers a warp's scores: scores[panel][query], a row a lane. `rows` are the lane's rows (row_end
+/// or beyond: none), named from first_row on, `first_query` the number of query 0, `bound` from
+/// bound_of_lane(). One atomic instruction reserves the places of all queries.
+template <unsigned panels, unsigned queries>
+__device__ __forceinline__ void offer_scores(const VectorScan& scan,
+                                             const float (&scores)[panels][queries],
+                                             const std::uint32_t (&rows)[panels],
+                                             std::uint32_t first_query, float bound) {
+  static_assert(queries <= warp_lanes);
+  const unsigned lane = threadIdx.x % warp_lanes;
+  const auto is_within = [&](unsigned panel, unsigned query, float query_bound) {
+    return scores[panel][query] <= query_bound && rows[panel] < scan.row_end &&
+           may_be_near(scan, first_query + query, rows[panel]);
+  };
+  unsigned hit = 0;
+#pragma unroll
+  for (unsigned query = 0; query < queries; ++query) {
+    float least = scores[0][query];
+#pragma unroll
+    for (unsigned panel = 1; panel < panels; ++panel) least = fminf(least, scores[panel][query]);
+    if (any_in_warp(least <= __shfl_sync(all_lanes, bound, static_cast<int>(query))))
+      hit |= 1u << query;
+  }
+  if (hit == 0) return;
+
+  std::uint32_t count = 0;  // of query `lane`
+#pragma unroll
+  for (unsigned query = 0; query < queries; ++query) {
+    if ((hit >> query & 1) == 0) continue;
+    const float query_bound = __shfl_sync(all_lanes, bound, static_cast<int>(query));
+    std::uint32_t within = 0;
+#pragma unroll
+    for (unsigned panel = 0; panel < panels; ++panel)
+      within += static_cast<std::uint32_t>(
+          __popc(__ballot_sync(all_lanes, is_within(panel, query, query_bound))));
+    if (lane == query) count = within;
+  }
+  std::uint32_t begin = 0;
+  if (count > 0) begin = atomicAdd(scan.lists.counts + first_query + lane, count);
+  __syncwarp();
+
+#pragma unroll
+  for (unsigned query = 0; query < queries; ++query) {
+    if ((hit >> query & 1) == 0) continue;
+    const float query_bound = __shfl_sync(all_lanes, bound, static_cast<int>(query));
+    std::uint32_t at = __shfl_sync(all_lanes, begin, static_cast<int>(query));
+    std::uint64_t* keys = scan.lists.keys + std::size_t{first_query + query} * scan.lists.room;
+    std::uint32_t* slots =
+        scan.lists.slots + std::size_t{first_query + query} * scan.lists.slot_count;
+#pragma unroll
+    for (unsigned panel = 0; panel < panels; ++panel) {
+      const bool is_in = is_within(panel, query, query_bound);
+      const unsigned lanes = __ballot_sync(all_lanes, is_in);
+      if (lanes == 0) continue;
+      const std::uint32_t ordered = ordered_of(scores[panel][query]);
+      const std::uint32_t mask = scan.lists.slot_count - 1;
+      if (is_in)
+        keys[at + static_cast<std::uint32_t>(__popc(lanes & ((1u << lane) - 1)))] =
+            key_of_ordered(ordered, scan.first_row + rows[panel]);
+      at += static_cast<std::uint32_t>(__popc(lanes));
+      if (is_in) atomicMin(slots + (rows[panel] & mask), ordered);
+    }
+  }
+}
+
+}  // namespace starling::gpu

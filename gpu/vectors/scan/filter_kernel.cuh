@@ -1,0 +1,319 @@
+// Tiles of shadows are multiplied on the tensor cores; whoever may be within a query's bound
+// becomes its candidate.
+#pragma once
+
+#include "gpu/vectors/corpus/filter_interval.cuh"
+#include "gpu/device/lane_group.cuh"
+#include "gpu/vectors/scan/tensor_product.cuh"
+#include "gpu/vectors/scan/filter_scan.hpp"
+#include "gpu/vectors/corpus/score.cuh"
+
+namespace starling::gpu {
+
+/// Eight warps share 128 rows and 128 queries: two beneath each other, each with 64 rows, four side
+/// by side, each with 32 queries; 64 sums a thread, so that two blocks run on a multiprocessor and
+/// one multiplies while the other picks.
+struct FilterShape {
+  static constexpr unsigned threads = 256;
+  static constexpr unsigned warps = threads / warp_lanes;
+  static constexpr unsigned rows = shadow_tile_rows;
+  static constexpr unsigned queries = filter_queries;
+  static constexpr unsigned query_warps = 4;
+  static constexpr unsigned warp_rows = 64;
+  static constexpr unsigned warp_queries = 32;
+  static constexpr unsigned row_parts = warp_rows / 16;
+  static constexpr unsigned query_parts = warp_queries / 8;
+  static constexpr unsigned stages = 4;
+  static constexpr unsigned tile_bytes = 128 * tensor_row_bytes;  ///< of a slice of rows or queries
+  static constexpr unsigned norm_slots = stages;
+  /// Candidates that a warp holds back, so that it waits for their places once for many.
+  static constexpr unsigned held_max = 128;
+  static constexpr unsigned held_full = 64;
+};
+
+struct FilterShared {
+  ShadowQuery queries[FilterShape::queries];
+  ShadowNorms norms[FilterShape::norm_slots][FilterShape::rows];
+  float least[2][FilterShape::queries];  ///< of the tile and of the one before
+  std::uint64_t held_pairs[FilterShape::warps][FilterShape::held_max];
+  std::uint8_t held_queries[FilterShape::warps][FilterShape::held_max];
+};
+
+/// Up to so long a query tile stays in shared memory, where it would be read again for each tile of
+/// rows from the second cache, which is what limits longer ones.
+inline constexpr std::uint32_t resident_stride_max = 256;
+
+template <bool is_resident>
+constexpr std::size_t filter_shared_bytes(std::uint32_t stride) {
+  const std::size_t slices = stride / shadow_slice;
+  const std::size_t tiles =
+      is_resident ? slices + FilterShape::stages : 2 * std::size_t{FilterShape::stages};
+  return tiles * FilterShape::tile_bytes + sizeof(FilterShared);
+}
+
+/// A slice of 128 rows of halves into a shared tile, by the whole block.
+__device__ __forceinline__ void copy_slice_async(unsigned to, const std::uint16_t* rows,
+                                                 std::uint32_t stride, std::uint32_t slice) {
+#pragma unroll
+  for (unsigned i = threadIdx.x; i < 128 * 4; i += FilterShape::threads)
+    copy_piece_async(to + tensor_offset(i / 4, i % 4),
+                     rows + std::size_t{i / 4} * stride + slice * shadow_slice + i % 4 * 8);
+}
+
+using FilterSums = float[FilterShape::row_parts][FilterShape::query_parts][4];
+
+/// Sums of a warp over a slice; addresses are those of its rows' and its queries' first.
+__device__ __forceinline__ void multiply_slice(unsigned rows, unsigned queries, FilterSums& sums) {
+  const unsigned lane = threadIdx.x % warp_lanes;
+#pragma unroll
+  for (unsigned half = 0; half < 2; ++half) {
+    unsigned b[FilterShape::query_parts / 2][4];
+#pragma unroll
+    for (unsigned j = 0; j < FilterShape::query_parts / 2; ++j)
+      load_fragments(b[j], queries + tensor_offset(j * 16 + lane / 16 * 8 + lane % 8,
+                                                   half * 2 + lane / 8 % 2));
+#pragma unroll
+    for (unsigned i = 0; i < FilterShape::row_parts; ++i) {
+      unsigned a[4];
+      load_fragments(a, rows + tensor_offset(i * 16 + lane % 16, half * 2 + lane / 16));
+#pragma unroll
+      for (unsigned j = 0; j < FilterShape::query_parts; ++j)
+        multiply(sums[i][j], a, b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
+    }
+  }
+}
+
+/// Candidates by the tile's largest error and norm that a warp holds back, until they are worth the
+/// wait for their rows' norms and for places in the lists. All lanes know the count.
+struct HeldCandidates {
+  std::uint64_t* pairs;  ///< (product, row)
+  std::uint8_t* queries;
+  std::uint32_t count = 0;
+
+  /// Who is within the bound by the row's own error, too, is written to its list.
+  template <bool is_dot>
+  __device__ __forceinline__ void write(const FilterScan& scan, const FilterShared& shared,
+                                        std::uint32_t first_query) {
+    __syncwarp();
+    for (std::uint32_t i = threadIdx.x % warp_lanes; i < count; i += warp_lanes) {
+      const auto row = static_cast<std::uint32_t>(pairs[i]);
+      if (row >= scan.row_end || scan.first_row + row == scan.first_self + first_query + queries[i])
+        continue;
+      const float product = __uint_as_float(static_cast<std::uint32_t>(pairs[i] >> 32));
+      const ShadowQuery& query = shared.queries[queries[i]];
+      const ShadowNorms norms = scan.corpus.norms[row];
+      const float value = is_dot ? product : __fsub_rn(product, norms.half_norm);
+      if (value < least_product<is_dot>(scan.limits, query, norms.error,
+                                        norm_above(norms.half_norm)))
+        continue;
+      const std::uint32_t to = first_query + queries[i];
+      scan.keys[to * scan.room + atomicAdd(scan.counts + to, 1u)] =
+          key_of(score_above<is_dot>(scan.limits, query, norms, product), scan.first_row + row);
+    }
+    __syncwarp();
+    count = 0;
+  }
+};
+
+/// One of sixteen registers: four levels of selection, because an index that is not known to the
+/// compiler would put all of them into memory.
+__device__ __forceinline__ float value_at(const float (&values)[FilterShape::query_parts][4],
+                                          unsigned at) {
+  float fours[4];
+#pragma unroll
+  for (unsigned j = 0; j < 4; ++j) {
+    const float low = (at & 1) != 0 ? values[j][1] : values[j][0];
+    const float high = (at & 1) != 0 ? values[j][3] : values[j][2];
+    fours[j] = (at & 2) != 0 ? high : low;
+  }
+  const float low = (at & 4) != 0 ? fours[1] : fours[0];
+  const float high = (at & 4) != 0 ? fours[3] : fours[2];
+  return (at & 8) != 0 ? high : low;
+}
+
+/// Picks candidates of a warp's tile. `rows` and `queries` are the warp's first of the tile's.
+template <bool is_dot>
+__device__ __forceinline__ void pick(const FilterScan& scan, const FilterShared& shared,
+                                     const FilterSums& sums, const ShadowNorms* norms,
+                                     const float* least, unsigned rows, unsigned queries,
+                                     std::uint32_t first_query, std::uint32_t first_row,
+                                     HeldCandidates& held) {
+  static_assert(FilterShape::query_parts == 4);
+  const unsigned lane = threadIdx.x % warp_lanes;
+  float least_of[FilterShape::query_parts][2];
+#pragma unroll
+  for (unsigned j = 0; j < FilterShape::query_parts; ++j) {
+    const float2 two = *reinterpret_cast<const float2*>(least + queries + j * 8 + lane % 4 * 2);
+    least_of[j][0] = two.x;
+    least_of[j][1] = two.y;
+  }
+#pragma unroll
+  for (unsigned i = 0; i < FilterShape::row_parts; ++i) {
+    unsigned near = 0;  // bit 4 * j + e: sums[i][j][e]
+#pragma unroll
+    for (unsigned high = 0; high < 2; ++high) {
+      const float half_norm = norms[rows + i * 16 + high * 8 + lane / 4].half_norm;
+#pragma unroll
+      for (unsigned j = 0; j < FilterShape::query_parts; ++j)
+#pragma unroll
+        for (unsigned e = 0; e < 2; ++e) {
+          const float sum = sums[i][j][high * 2 + e];
+          if ((is_dot ? sum : __fsub_rn(sum, half_norm)) >= least_of[j][e])
+            near |= 1u << (j * 4 + high * 2 + e);
+        }
+    }
+    for (;;) {
+      const unsigned lanes = __ballot_sync(all_lanes, near != 0);
+      if (lanes == 0) break;
+      const auto more = static_cast<unsigned>(__popc(lanes));
+      if (held.count + more > FilterShape::held_max) held.write<is_dot>(scan, shared, first_query);
+      if (near != 0) {
+        const unsigned number = static_cast<unsigned>(__ffs(static_cast<int>(near))) - 1;
+        near &= near - 1;
+        const unsigned at = held.count + static_cast<unsigned>(__popc(lanes & ((1u << lane) - 1)));
+        const unsigned row = rows + i * 16 + (number >> 1 & 1) * 8 + lane / 4;
+        held.pairs[at] = std::uint64_t{__float_as_uint(value_at(sums[i], number))} << 32 |
+                         (first_row + row);
+        held.queries[at] =
+            static_cast<std::uint8_t>(queries + (number >> 2) * 8 + lane % 4 * 2 + (number & 1));
+      }
+      held.count += more;
+    }
+  }
+  if (held.count >= FilterShape::held_full) held.write<is_dot>(scan, shared, first_query);
+}
+
+/// In the first phase all are candidates: row r of position p has place p * 128 + r.
+template <bool is_dot>
+__device__ __forceinline__ void take_all(const FilterScan& scan, const FilterShared& shared,
+                                         const FilterSums& sums, const ShadowNorms* norms,
+                                         unsigned rows, unsigned queries,
+                                         std::uint32_t first_query, std::uint32_t first_row,
+                                         std::uint32_t position) {
+  const unsigned lane = threadIdx.x % warp_lanes;
+#pragma unroll
+  for (unsigned j = 0; j < FilterShape::query_parts; ++j)
+#pragma unroll
+    for (unsigned e = 0; e < 2; ++e) {
+      const unsigned query = queries + j * 8 + lane % 4 * 2 + e;
+      if (first_query + query >= scan.query_count) continue;
+      const ShadowQuery shadow = shared.queries[query];
+      std::uint64_t* keys = scan.keys + (first_query + query) * scan.room +
+                            std::size_t{position} * FilterShape::rows;
+#pragma unroll
+      for (unsigned i = 0; i < FilterShape::row_parts; ++i)
+#pragma unroll
+        for (unsigned high = 0; high < 2; ++high) {
+          const unsigned row = rows + i * 16 + high * 8 + lane / 4;
+          const std::uint32_t number = scan.first_row + first_row + row;
+          const bool is_in =
+              first_row + row < scan.row_end && number != scan.first_self + first_query + query;
+          keys[row] = is_in ? key_of(score_above<is_dot>(scan.limits, shadow, norms[row],
+                                                         sums[i][j][high * 2 + e]),
+                                     number)
+                            : ~std::uint64_t{0};
+        }
+    }
+}
+
+/// Block b has query tile b % query_tiles, and of the phase's positions every splits-th. Slices of
+/// its tiles are one sequence: the next tile's are on their way while this one's candidates are
+/// picked. Shared bytes: filter_shared_bytes().
+template <bool is_dot, bool is_first, bool is_resident>
+__global__ void __launch_bounds__(FilterShape::threads, 2)
+    vector_filter_kernel(const FilterScan scan, std::uint32_t query_tiles, std::uint32_t splits) {
+  extern __shared__ __align__(128) unsigned char shared_bytes[];
+  using Shape = FilterShape;
+  const std::uint32_t query_tile = blockIdx.x % query_tiles;
+  const std::uint32_t split = blockIdx.x / query_tiles;
+  if (!is_first && scan.undecided[query_tile] != 0) return;
+  const std::uint32_t slices = scan.corpus.stride / shadow_slice;
+  constexpr unsigned stage_bytes = is_resident ? Shape::tile_bytes : 2 * Shape::tile_bytes;
+  auto& shared = *reinterpret_cast<FilterShared*>(shared_bytes);
+  const unsigned stages = shared_address(shared_bytes) + sizeof(FilterShared);
+  const unsigned resident = stages + Shape::stages * stage_bytes;
+  const std::uint32_t first_query = query_tile * Shape::queries;
+  const std::uint16_t* query_rows =
+      scan.query_halves + std::size_t{first_query} * scan.corpus.stride;
+
+  const unsigned warp = threadIdx.x / warp_lanes;
+  const unsigned warp_rows = warp / Shape::query_warps * Shape::warp_rows;
+  const unsigned warp_queries = warp % Shape::query_warps * Shape::warp_queries;
+  const std::uint32_t tiles = (scan.phase_end - scan.phase_begin - 1 - split) / splits + 1;
+  const auto position_of = [&](std::uint32_t number) {  // of the block's tile
+    return scan.phase_begin + split + number * splits;
+  };
+  const auto tile_of = [&](std::uint32_t number) {
+    return static_cast<std::uint32_t>(std::uint64_t{position_of(number)} * scan.step %
+                                      scan.tile_count);
+  };
+
+  std::uint32_t copy_tile = 0;
+  std::uint32_t copy_slice = 0;
+  std::uint32_t copied = tile_of(0);
+  const auto copy_next_async = [&](unsigned into) {
+    if (copy_tile < tiles) {
+      const std::size_t row = std::size_t{copied} * Shape::rows;
+      const unsigned stage = stages + into * stage_bytes;
+      copy_slice_async(stage, scan.corpus.halves + row * scan.corpus.stride, scan.corpus.stride,
+                       copy_slice);
+      if constexpr (!is_resident)
+        copy_slice_async(stage + Shape::tile_bytes, query_rows, scan.corpus.stride, copy_slice);
+      if (copy_slice == 0 && threadIdx.x < Shape::rows * sizeof(ShadowNorms) / 16)
+        copy_piece_async(
+            shared_address(shared.norms[copy_tile % Shape::norm_slots]) + threadIdx.x * 16,
+            reinterpret_cast<const unsigned char*>(scan.corpus.norms + row) + threadIdx.x * 16);
+      if (++copy_slice == slices) {
+        copy_slice = 0;
+        if (++copy_tile < tiles) copied = tile_of(copy_tile);
+      }
+    }
+    commit_copies();  // empty ones too, so that the wait below counts them
+  };
+  if constexpr (is_resident)
+    for (std::uint32_t slice = 0; slice < slices; ++slice)
+      copy_slice_async(resident + slice * Shape::tile_bytes, query_rows, scan.corpus.stride, slice);
+#pragma unroll
+  for (unsigned i = 0; i + 1 < Shape::stages; ++i) copy_next_async(i);
+  if (threadIdx.x < Shape::queries)
+    shared.queries[threadIdx.x] = scan.queries[first_query + threadIdx.x];
+
+  HeldCandidates held = {shared.held_pairs[warp], shared.held_queries[warp], 0};
+  unsigned at = 0;
+  for (std::uint32_t number = 0; number < tiles; ++number) {
+    const std::uint32_t tile = tile_of(number);
+    float* least = shared.least[number % 2];
+    if (!is_first && threadIdx.x < Shape::queries) {
+      const ShadowTile bounds = scan.corpus.tiles[tile];
+      // Written by this thread above.
+      least[threadIdx.x] =
+          first_query + threadIdx.x < scan.query_count
+              ? least_product<is_dot>(scan.limits, shared.queries[threadIdx.x], bounds.error_max,
+                                      norm_above(bounds.half_norm_max))
+              : CUDART_INF_F;
+    }
+    FilterSums sums = {};
+#pragma unroll 1
+    for (std::uint32_t slice = 0; slice < slices; ++slice) {
+      wait_for_copies<Shape::stages - 2>();
+      __syncthreads();  // all have this slice, and are done with the one before
+      copy_next_async(at == 0 ? Shape::stages - 1 : at - 1);
+      const unsigned stage = stages + at * stage_bytes;
+      const unsigned query_slice =
+          is_resident ? resident + slice * Shape::tile_bytes : stage + Shape::tile_bytes;
+      multiply_slice(stage + warp_rows * tensor_row_bytes,
+                     query_slice + warp_queries * tensor_row_bytes, sums);
+      at = at + 1 == Shape::stages ? 0 : at + 1;
+    }
+    const ShadowNorms* norms = shared.norms[number % Shape::norm_slots];
+    if constexpr (is_first)
+      take_all<is_dot>(scan, shared, sums, norms, warp_rows, warp_queries, first_query,
+                       tile * Shape::rows, position_of(number));
+    else
+      pick<is_dot>(scan, shared, sums, norms, least, warp_rows, warp_queries, first_query,
+                   tile * Shape::rows, held);
+  }
+  held.write<is_dot>(scan, shared, first_query);
+}
+
+}  // namespace starling::gpu

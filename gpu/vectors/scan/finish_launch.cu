@@ -1,0 +1,27 @@
+// Launches a block a query, with more threads where queries are few and more room where k is large:
+// see vector_finish_launch.hpp.
+#include "gpu/device/traced_launch.cuh"
+#include "gpu/vectors/scan/finish_kernel.cuh"
+#include "gpu/vectors/scan/finish_launch.hpp"
+
+namespace starling::gpu {
+
+void finish_lists_async(const CandidateLists& lists, std::uint32_t query_count,
+                        VectorNeighbor* neighbors, const Stream& stream) {
+  constexpr std::uint32_t k_small = 256;
+  constexpr std::uint32_t room_small = 1024;
+  constexpr std::uint32_t room_large = 4096;
+  static_assert(room_large >= vector_k_max);
+  constexpr std::uint32_t few = 256;
+  if (query_count <= few) {
+    const auto kernel = lists.k <= k_small ? vector_finish_kernel<room_small, finish_threads_few>
+                                           : vector_finish_kernel<room_large, finish_threads_few>;
+    traced_launch(kernel, {dim3(query_count), dim3(finish_threads_few)}, stream, lists, neighbors);
+  } else {
+    const auto kernel = lists.k <= k_small ? vector_finish_kernel<room_small, finish_threads_many>
+                                           : vector_finish_kernel<room_large, finish_threads_many>;
+    traced_launch(kernel, {dim3(query_count), dim3(finish_threads_many)}, stream, lists, neighbors);
+  }
+}
+
+}  // namespace starling::gpu

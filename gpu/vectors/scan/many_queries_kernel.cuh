@@ -1,0 +1,178 @@
+// Many queries: tiles of rows and queries go through shared memory, sums stay in registers.
+#pragma once
+
+#include <cuda_pipeline_primitives.h>
+
+#include "gpu/vectors/scan/candidates.cuh"
+
+namespace starling::gpu {
+
+/// How eight warps share a tile: `query_warps` of them side by side, each with query_tile_rows
+/// queries, and the others beneath, each with `panels` panels of rows. All lanes of a warp have the
+/// same queries, so that these are read from shared memory in one piece, and a row a panel of
+/// their own: per four components panels + query_tile_rows loads for panels * query_tile_rows * 8
+/// operations.
+template <unsigned panels_, unsigned query_warps_>
+struct TileShape {
+  static constexpr unsigned warps = 8;
+  static constexpr unsigned threads = warps * warp_lanes;
+  static constexpr unsigned panels = panels_;            ///< of a warp
+  static constexpr unsigned query_warps = query_warps_;  ///< of a block
+  static constexpr unsigned tile_panels = panels * (warps / query_warps);
+  static constexpr unsigned tile_queries = query_warps * query_tile_rows;
+  /// Of a multiprocessor: as many as registers allow.
+  static constexpr unsigned blocks = panels >= 4 ? 2 : 3;
+  static constexpr unsigned groups = 4;  ///< of a stage
+  static constexpr unsigned stages = 3;
+  static constexpr unsigned stage_rows = tile_panels * groups * panel_rows;  ///< in float4
+  static constexpr unsigned stage_groups = stage_rows + tile_queries * groups;
+  static constexpr std::size_t shared_bytes = stages * stage_groups * sizeof(float4);
+};
+
+/// Which tiles a block has: of its query tile every `splits`-th of the walk tile = i * step, whose
+/// step is prime to the count (see PanelWalk).
+struct TileWalk {
+  std::uint32_t tile_count = 0;  ///< of rows
+  std::uint32_t query_tiles = 0;
+  std::uint32_t splits = 0;  ///< blocks = query_tiles * splits; tile_count at most
+  std::uint32_t step = 0;
+};
+
+/// Copies groups from `begin` on, of one tile of rows and one of queries, into a stage. All threads
+/// of the block, 16 bytes each at a time; what is behind the last group or panel is left as it is.
+template <class Shape>
+__device__ __forceinline__ void copy_stage_async(const VectorScan& scan, float4* stage,
+                                                 std::uint32_t first_panel,
+                                                 std::uint32_t first_query_panel,
+                                                 std::uint32_t begin) {
+  const std::uint32_t group_count = scan.corpus.group_count;
+  constexpr unsigned panel_groups = Shape::groups * panel_rows;
+#pragma unroll
+  for (unsigned i = threadIdx.x; i < Shape::stage_rows; i += Shape::threads) {
+    const std::uint32_t panel = first_panel + i / panel_groups;
+    const std::uint32_t group = begin + i % panel_groups / panel_rows;
+    if (group < group_count && panel < scan.panel_begin + scan.panel_count)
+      __pipeline_memcpy_async(stage + i,
+                              scan.corpus.groups +
+                                  (std::size_t{panel} * group_count + group) * panel_rows +
+                                  i % panel_rows,
+                              sizeof(float4));
+  }
+  constexpr unsigned query_groups = Shape::groups * query_tile_rows;
+#pragma unroll
+  for (unsigned i = threadIdx.x; i < Shape::tile_queries * Shape::groups; i += Shape::threads) {
+    const std::uint32_t panel = first_query_panel + i / query_groups;
+    const std::uint32_t group = begin + i % query_groups / query_tile_rows;
+    if (group < group_count && panel * query_tile_rows < scan.query_count)
+      __pipeline_memcpy_async(stage + Shape::stage_rows + i,
+                              scan.queries.groups +
+                                  (std::size_t{panel} * group_count + group) * query_tile_rows +
+                                  i % query_tile_rows,
+                              sizeof(float4));
+  }
+}
+
+/// Sums of a warp over the groups of a stage.
+template <class Shape, bool is_dot>
+__device__ __forceinline__ void add_stage(const float4* stage_rows, const float4* stage_queries,
+                                          std::uint32_t groups,
+                                          float (&sums)[Shape::panels][query_tile_rows]) {
+#pragma unroll 1
+  for (std::uint32_t group = 0; group < groups; ++group) {
+    float4 row[Shape::panels];
+#pragma unroll
+    for (unsigned panel = 0; panel < Shape::panels; ++panel)
+      row[panel] = stage_rows[(panel * Shape::groups + group) * panel_rows];
+#pragma unroll
+    for (unsigned query = 0; query < query_tile_rows; ++query) {
+      const float4 other = stage_queries[group * query_tile_rows + query];
+#pragma unroll
+      for (unsigned panel = 0; panel < Shape::panels; ++panel)
+        sums[panel][query] = add_group<is_dot>(row[panel], other, sums[panel][query]);
+    }
+  }
+}
+
+/// Block b has query tile b % query_tiles, so that blocks that run together read the same rows. Its
+/// tiles' stages are one sequence: the next tile's are on their way while candidates of this one
+/// are picked. queries.width is query_tile_rows. Shared bytes: Shape::shared_bytes.
+template <class Shape, bool is_dot>
+__global__ void __launch_bounds__(Shape::threads, Shape::blocks)
+    vector_tile_kernel(const VectorScan scan, const TileWalk walk) {
+  extern __shared__ float4 shared_stages[];
+  const unsigned warp = threadIdx.x / warp_lanes;
+  const unsigned lane = threadIdx.x % warp_lanes;
+  const std::uint32_t query_tile = blockIdx.x % walk.query_tiles;
+  const std::uint32_t split = blockIdx.x / walk.query_tiles;
+  static_assert(gate_queries % Shape::tile_queries == 0);
+  if (scan.gate != nullptr && scan.gate[query_tile * Shape::tile_queries / gate_queries] == 0)
+    return;
+  const std::uint32_t first_query_panel = query_tile * Shape::query_warps;
+  const std::uint32_t first_query =
+      (first_query_panel + warp % Shape::query_warps) * query_tile_rows;
+  const std::uint32_t warp_panel = warp / Shape::query_warps * Shape::panels;
+
+  const std::uint32_t stages_of_tile =
+      (scan.corpus.group_count + Shape::groups - 1) / Shape::groups;
+  const std::uint32_t tiles = (walk.tile_count - 1 - split) / walk.splits + 1;
+  const auto panel_of = [&](std::uint32_t number) {  // of the block's tile
+    const std::uint64_t i = split + std::uint64_t{number} * walk.splits;
+    return scan.panel_begin +
+           static_cast<std::uint32_t>(i * walk.step % walk.tile_count) * Shape::tile_panels;
+  };
+
+  std::uint32_t copy_tile = 0;
+  std::uint32_t copy_stage = 0;
+  std::uint32_t copy_panel = panel_of(0);
+  const auto copy_next_async = [&](unsigned into) {
+    if (copy_tile < tiles) {
+      copy_stage_async<Shape>(scan, shared_stages + into * Shape::stage_groups, copy_panel,
+                              first_query_panel, copy_stage * Shape::groups);
+      if (++copy_stage == stages_of_tile) {
+        copy_stage = 0;
+        if (++copy_tile < tiles) copy_panel = panel_of(copy_tile);
+      }
+    }
+    __pipeline_commit();  // empty ones too, so that the wait below counts them
+  };
+#pragma unroll
+  for (unsigned i = 0; i + 1 < Shape::stages; ++i) copy_next_async(i);
+
+  unsigned at = 0;
+  for (std::uint32_t tile = 0; tile < tiles; ++tile) {
+    const float bound = bound_of_lane<query_tile_rows>(scan, first_query);
+    float sums[Shape::panels][query_tile_rows] = {};
+#pragma unroll 1
+    for (std::uint32_t stage = 0; stage < stages_of_tile; ++stage) {
+      __pipeline_wait_prior(Shape::stages - 2);
+      __syncthreads();  // all have this stage, and are done with the one before
+      copy_next_async(at == 0 ? Shape::stages - 1 : at - 1);
+      const float4* groups = shared_stages + at * Shape::stage_groups;
+      add_stage<Shape, is_dot>(
+          groups + warp_panel * Shape::groups * panel_rows + lane,
+          groups + Shape::stage_rows + warp % Shape::query_warps * Shape::groups * query_tile_rows,
+          min(Shape::groups, scan.corpus.group_count - stage * Shape::groups), sums);
+      at = at + 1 == Shape::stages ? 0 : at + 1;
+    }
+    const std::uint32_t first_panel = panel_of(tile) + warp_panel;
+    std::uint32_t rows[Shape::panels];
+#pragma unroll
+    for (unsigned panel = 0; panel < Shape::panels; ++panel) {
+      rows[panel] = (first_panel + panel) * panel_rows + lane;
+      // What a tile has beyond the scan's panels was never copied.
+      const bool is_there = first_panel + panel < scan.panel_begin + scan.panel_count;
+#pragma unroll
+      for (unsigned query = 0; query < query_tile_rows; ++query)
+        sums[panel][query] = is_there ? score_of<is_dot>(sums[panel][query]) : CUDART_INF_F;
+      if (!is_there) rows[panel] = no_row;
+    }
+    offer_scores(scan, sums, rows, first_query, bound);
+    if (!is_time_to_renew(tile + 1) || tile + 1 == tiles) continue;
+    // The warps that share queries share the work.
+    for (std::uint32_t i = warp / Shape::query_warps; i < query_tile_rows;
+         i += Shape::warps / Shape::query_warps)
+      if (first_query + i < scan.query_count) renew_bound(scan.lists, first_query + i);
+  }
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,67 @@
+// Chooses the tile by the number of queries, and cuts the rows into parts so that blocks fill whole
+// rounds of the device: see vector_tile_launch.hpp. Called by device_vectors.cpp.
+#include "gpu/device/launch_grid.cuh"
+#include "gpu/vectors/scan/many_queries_kernel.cuh"
+#include "gpu/vectors/scan/many_queries_launch.hpp"
+#include "gpu/vectors/scan/tile_walk.hpp"
+
+namespace starling::gpu {
+namespace {
+
+/// Panels times tiles of queries, from which on larger tiles fill the device's rounds, too: 8 of
+/// its rounds of 2 * 132 blocks.
+constexpr std::uint64_t panels_many = 8 * 264 * 4;
+
+/// Into how many parts the rows go so that blocks fill whole rounds of those resident: the fewest
+/// that come within 3 % of the best.
+std::uint32_t splits_for(std::uint32_t query_tiles, std::uint32_t tiles, unsigned resident) {
+  constexpr std::uint32_t rounds_max = 4;
+  constexpr double near_best = 0.97;
+  const std::uint32_t splits_max =
+      std::min(tiles, std::max(resident * rounds_max / query_tiles, std::uint32_t{1}));
+  const auto share_busy = [&](std::uint32_t splits) {
+    // A block has ceil(tiles / splits) tiles at most, and as long has each of its round.
+    const std::uint64_t rounds = blocks_for(std::uint64_t{query_tiles} * splits, resident);
+    const std::uint64_t slots = rounds * resident * ((tiles - 1) / splits + 1);
+    return static_cast<double>(std::uint64_t{query_tiles} * tiles) / static_cast<double>(slots);
+  };
+  double best = 0;
+  for (std::uint32_t splits = 1; splits <= splits_max; ++splits)
+    best = std::max(best, share_busy(splits));
+  std::uint32_t splits = 1;
+  while (share_busy(splits) < near_best * best) ++splits;
+  return splits;
+}
+
+template <class Shape, bool is_dot>
+void launch(const VectorScan& scan, const Stream& stream) {
+  const auto kernel = vector_tile_kernel<Shape, is_dot>;
+  const unsigned resident = resident_blocks(kernel, Shape::threads, Shape::shared_bytes);
+  TileWalk walk;
+  walk.tile_count = blocks_for(scan.panel_count, Shape::tile_panels);
+  walk.query_tiles = blocks_for(scan.query_count, Shape::tile_queries);
+  walk.splits = splits_for(walk.query_tiles, walk.tile_count, resident);
+  walk.step = walk_step(walk.tile_count);
+  kernel<<<walk.query_tiles * walk.splits, Shape::threads, Shape::shared_bytes, stream.get()>>>(
+      scan, walk);
+  check_launch();
+}
+
+template <bool is_dot>
+void launch(const VectorScan& scan, const Stream& stream) {
+  if (scan.query_count <= 1 * query_tile_rows) return launch<TileShape<1, 1>, is_dot>(scan, stream);
+  if (scan.query_count <= 2 * query_tile_rows) return launch<TileShape<2, 2>, is_dot>(scan, stream);
+  if (scan.query_count <= 4 * query_tile_rows) return launch<TileShape<4, 4>, is_dot>(scan, stream);
+  if (std::uint64_t{scan.panel_count} * blocks_for(scan.query_count, 8 * query_tile_rows) <
+      panels_many)
+    return launch<TileShape<2, 8>, is_dot>(scan, stream);
+  launch<TileShape<4, 8>, is_dot>(scan, stream);
+}
+
+}  // namespace
+
+void tile_scan_async(const VectorScan& scan, const Stream& stream) {
+  scan.is_dot ? launch<true>(scan, stream) : launch<false>(scan, stream);
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,276 @@
+// Very many queries of few components: a thread has a few queries and their lists in registers, and
+// sees every row.
+#pragma once
+
+#include <math_constants.h>
+
+#include "gpu/device/lane_group.cuh"
+#include "gpu/vectors/corpus/score.cuh"
+#include "gpu/vectors/scan/short_rows_launch.hpp"
+
+namespace starling::gpu {
+
+/// A thread reads a row's components from shared memory, all lanes of a warp the same, and adds
+/// them for all its queries: their components and lists fill its registers.
+template <unsigned groups_, unsigned k_limit_>
+struct ThreadShape {
+  static constexpr unsigned threads = 128;
+  static constexpr unsigned blocks = 4;          ///< of a multiprocessor, at least
+  static constexpr unsigned groups = groups_;    ///< of a row, at most: four components each
+  static constexpr unsigned k_limit = k_limit_;  ///< of a list, whatever k is
+  static constexpr unsigned queries = groups * 4 + k_limit * 2 <= 24 ? 4 : 2;  ///< of a thread
+  static constexpr unsigned stage_panels = 8;  ///< of rows, in shared memory at a time
+};
+
+/// The k_limit nearest so far, sorted. Rows come in the order of their numbers, so that of equal
+/// scores the first stays before.
+template <unsigned k_limit>
+struct ThreadList {
+  float scores[k_limit];
+  std::uint32_t rows[k_limit];
+
+  __device__ __forceinline__ float worst() const { return scores[k_limit - 1]; }
+
+  /// `score` is less than worst().
+  __device__ __forceinline__ void insert(float score, std::uint32_t row) {
+#pragma unroll
+    for (unsigned i = k_limit - 1; i > 0; --i) {
+      const bool moves = score < scores[i - 1];
+      const bool goes_here = !moves && score < scores[i];
+      scores[i] = moves ? scores[i - 1] : goes_here ? score : scores[i];
+      rows[i] = moves ? rows[i - 1] : goes_here ? row : rows[i];
+    }
+    if (score < scores[0]) {
+      scores[0] = score;
+      rows[0] = row;
+    }
+  }
+};
+
+/// The queries of a thread, what they have found, and whom they need not look at.
+///
+/// Of L2 a row x is first asked for f = |x|^2 - 2 x y, half the work of the recipe. Let
+/// e = (d + 4) 2^-23. A row that the recipe scores below `worst` has |x - y|^2 <= (1 + e) worst +
+/// 2^-127 (docs/decisions/0006-vector-sums.md). In float32 f exceeds its true value by at most
+/// e (2 r + |y|^2) + 2^-127, r the largest |x|^2 of the rows: |x|^2 is rounded up d times, by 2^-23
+/// each at most; then d sums are rounded, by 2^-24, none above |x|^2 + 2 |x| |y| <= 2 |x|^2 +
+/// |y|^2; the 4 in e covers what these are short of, |y|^2 rounded down among them. So such a row
+/// has f <= (1 + e) worst + e (2 r + |y|^2) + 2^-126 - |y|^2, the limit, which is rounded up. Who
+/// is within is scored by the recipe.
+template <class Shape, bool is_dot>
+struct ThreadQueries {
+  static constexpr unsigned components = Shape::groups * 4;
+
+  float factors[Shape::queries][components];  ///< -2 y, which is exact; of a product y
+  ThreadList<Shape::k_limit> lists[Shape::queries];
+  float limits[Shape::queries];
+  float offsets[Shape::queries];  ///< of the limits, what does not depend on `worst`
+  float growth;                   ///< 1 + e
+
+  __device__ __forceinline__ void begin(const ThreadScan& scan, std::uint32_t first) {
+    growth = 1.0f + static_cast<float>(scan.dimension + 4) * 0x1p-23f;
+#pragma unroll
+    for (unsigned i = 0; i < Shape::queries; ++i) {
+      const std::uint32_t query = first + i * Shape::threads;
+#pragma unroll
+      for (unsigned j = 0; j < components; ++j) {
+        const float component = query < scan.query_count && j < scan.dimension
+                                    ? scan.queries[std::size_t{query} * scan.dimension + j]
+                                    : 0.0f;
+        factors[i][j] = is_dot ? component : -2.0f * component;
+      }
+#pragma unroll
+      for (unsigned rank = 0; rank < Shape::k_limit; ++rank) {
+        lists[i].scores[rank] = CUDART_INF_F;
+        lists[i].rows[rank] = no_row;
+      }
+    }
+  }
+
+  /// For rows of which the largest |x|^2 is `square_max`. False where many that are not near would
+  /// be within: before lists are full, and where rows are nearer to each other than float32 can say
+  /// of them so far from the origin.
+  __device__ __forceinline__ bool set_limits(float square_max) {
+    bool is_worth_it = true;
+#pragma unroll
+    for (unsigned i = 0; i < Shape::queries; ++i) {
+      float square = 0;  // |y|^2, too low by little
+#pragma unroll
+      for (unsigned j = 0; j < components; ++j)
+        square = __fmaf_rd(factors[i][j], factors[i][j], square);
+      square *= 0.25f;
+      const float slack = __fmaf_ru(growth - 1.0f, __fmaf_ru(2.0f, square_max, square), 0x1p-126f);
+      offsets[i] = __fsub_ru(slack, square);
+      renew_limit(i);
+      is_worth_it &= slack <= 0.125f * lists[i].worst() && lists[i].worst() < CUDART_INF_F;
+    }
+    return is_worth_it;
+  }
+  __device__ __forceinline__ void renew_limit(unsigned i) {
+    limits[i] = __fmaf_ru(lists[i].worst(), growth, offsets[i]);
+  }
+
+  /// f after one more component.
+  __device__ __forceinline__ float add_estimate(unsigned i, unsigned group, const float4& x,
+                                                float f) const {
+    const float* y = factors[i] + group * 4;
+    return add_group<true>(x, {y[0], y[1], y[2], y[3]}, f);
+  }
+  /// The recipe's sum after four more components: fma(0.5, -2 y, x) is x - y, rounded once.
+  __device__ __forceinline__ float add_exact(unsigned i, unsigned group, const float4& x,
+                                             float sum) const {
+    const float* y = factors[i] + group * 4;
+    if constexpr (is_dot) return add_group<true>(x, {y[0], y[1], y[2], y[3]}, sum);
+    const auto add = [&](float component, float factor) {
+      const float t = __fmaf_rn(0.5f, factor, component);
+      sum = __fmaf_rn(t, t, sum);
+    };
+    add(x.x, y[0]);
+    add(x.y, y[1]);
+    add(x.z, y[2]);
+    add(x.w, y[3]);
+    return sum;
+  }
+};
+
+/// Rows in shared memory, and what the limits take from them.
+template <class Shape>
+struct ThreadStage {
+  static constexpr std::uint32_t rows = Shape::stage_panels * panel_rows;
+  static constexpr unsigned warps = Shape::threads / warp_lanes;
+
+  float4 groups[rows * Shape::groups];
+  float squares[rows];  ///< |x|^2, not below
+  float square_max[warps];
+
+  /// All threads of a block together; what was there is gone. Of a product no squares.
+  template <bool is_dot>
+  __device__ __forceinline__ void fill(const float4* from, std::uint32_t panels,
+                                       std::uint32_t group_count) {
+    float greatest = 0;
+    __syncthreads();  // nobody reads what was there any more
+    for (std::uint32_t row = threadIdx.x; row < panels * panel_rows; row += Shape::threads) {
+      const std::uint32_t at = row / panel_rows * group_count * panel_rows + row % panel_rows;
+      float square = 0;
+#pragma unroll
+      for (unsigned group = 0; group < Shape::groups; ++group) {
+        if (group >= group_count) break;
+        const float4 of_row = from[at + group * panel_rows];
+        groups[at + group * panel_rows] = of_row;
+        for (const float component : {of_row.x, of_row.y, of_row.z, of_row.w})
+          square = __fmaf_ru(component, component, square);
+      }
+      if constexpr (!is_dot) squares[row] = square;
+      greatest = fmaxf(greatest, square);
+    }
+    if constexpr (!is_dot) {
+      const unsigned bits = __reduce_max_sync(all_lanes, __float_as_uint(greatest));
+      if (threadIdx.x % warp_lanes == 0)
+        square_max[threadIdx.x / warp_lanes] = __uint_as_float(bits);
+    }
+    __syncthreads();
+  }
+
+  __device__ __forceinline__ float greatest_square() const {
+    float greatest = square_max[0];
+#pragma unroll
+    for (unsigned warp = 1; warp < warps; ++warp) greatest = fmaxf(greatest, square_max[warp]);
+    return greatest;
+  }
+};
+
+/// Offers the rows of a panel to a thread's queries; `self` is the row that query 0 is.
+template <class Shape, bool is_dot, bool is_limited>
+__device__ __forceinline__ void offer_panel(ThreadQueries<Shape, is_dot>& own, const float4* at,
+                                            const float* squares, std::uint32_t rows,
+                                            std::uint32_t group_count, std::uint32_t number,
+                                            std::uint32_t self) {
+  constexpr unsigned queries = Shape::queries;
+#pragma unroll 2
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    float sums[queries];
+#pragma unroll
+    for (unsigned i = 0; i < queries; ++i) sums[i] = is_limited ? squares[row] : 0.0f;
+#pragma unroll
+    for (unsigned group = 0; group < Shape::groups; ++group) {
+      if (group >= group_count) break;
+      const float4 of_row = at[group * panel_rows + row];
+#pragma unroll
+      for (unsigned i = 0; i < queries; ++i)
+        sums[i] = is_limited ? own.add_estimate(i, group, of_row, sums[i])
+                             : own.add_exact(i, group, of_row, sums[i]);
+    }
+    bool is_near = false;
+#pragma unroll
+    for (unsigned i = 0; i < queries; ++i) {
+      if (!is_limited) sums[i] = score_of<is_dot>(sums[i]);
+      is_near |= is_limited ? sums[i] <= own.limits[i] : sums[i] < own.lists[i].worst();
+    }
+    if (!is_near) continue;
+#pragma unroll
+    for (unsigned i = 0; i < queries; ++i) {
+      if (is_limited) {
+        if (!(sums[i] <= own.limits[i])) continue;
+        sums[i] = 0;
+#pragma unroll
+        for (unsigned group = 0; group < Shape::groups; ++group) {
+          if (group >= group_count) break;
+          sums[i] = own.add_exact(i, group, at[group * panel_rows + row], sums[i]);
+        }
+      }
+      if (sums[i] < own.lists[i].worst() && number + row != self + i * Shape::threads) {
+        own.lists[i].insert(sums[i], number + row);
+        if (is_limited) own.renew_limit(i);
+      }
+    }
+  }
+}
+
+/// Block b has queries [b * threads * queries, ...), of which thread t has every threads-th from t
+/// on. All threads of a block go through the same rows together. Valid for dimension <= 4 * groups,
+/// k <= k_limit.
+template <class Shape, bool is_dot>
+__global__ void __launch_bounds__(Shape::threads, Shape::blocks)
+    vector_thread_kernel(const ThreadScan scan) {
+  __shared__ ThreadStage<Shape> stage;
+  const std::uint32_t first =
+      blockIdx.x * (Shape::threads * Shape::queries) + threadIdx.x;  // the others: every threads-th
+  ThreadQueries<Shape, is_dot> own;
+  own.begin(scan, first);
+
+  // Known to the compiler where shapes of one group and of two are chosen by it.
+  const std::uint32_t group_count = Shape::groups <= 2 ? Shape::groups : scan.corpus.group_count;
+  for (std::uint32_t begin = 0; begin < scan.row_end; begin += stage.rows) {
+    const std::uint32_t count = min(stage.rows, scan.row_end - begin);
+    const std::uint32_t panels = (count + panel_rows - 1) / panel_rows;
+    stage.template fill<is_dot>(scan.corpus.groups + std::size_t{begin} * group_count, panels,
+                                group_count);
+    bool is_limited = false;
+    if constexpr (!is_dot)
+      is_limited = __all_sync(all_lanes, own.set_limits(stage.greatest_square()));
+    for (std::uint32_t panel = 0; panel < panels; ++panel) {
+      const std::uint32_t rows = min(panel_rows, count - panel * panel_rows);
+      const float4* at = stage.groups + panel * group_count * panel_rows;
+      const float* squares = stage.squares + panel * panel_rows;
+      const std::uint32_t number = scan.first_row + begin + panel * panel_rows;
+      const std::uint32_t self = scan.first_self + first;
+      if (is_limited)
+        offer_panel<Shape, is_dot, true>(own, at, squares, rows, group_count, number, self);
+      else
+        offer_panel<Shape, is_dot, false>(own, at, squares, rows, group_count, number, self);
+    }
+  }
+
+#pragma unroll
+  for (unsigned i = 0; i < Shape::queries; ++i) {
+    const std::uint32_t query = first + i * Shape::threads;
+    if (query >= scan.query_count) continue;
+#pragma unroll
+    for (unsigned rank = 0; rank < Shape::k_limit; ++rank)
+      if (rank < scan.k)
+        scan.lists[std::size_t{query} * scan.k + rank] = {own.lists[i].scores[rank],
+                                                          own.lists[i].rows[rank]};
+  }
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,239 @@
+// A DeviceSearcher for each GPU, all driven at once by a thread each; it shares queries, rows or
+// grids out, and has a ListExchange pass the lists: see split_searcher.hpp.
+#include "gpu/vectors/split_searcher.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "gpu/vectors/device_searcher.hpp"
+#include "gpu/vectors/exchange/device_share.hpp"
+#include "gpu/vectors/exchange/list_exchange.hpp"
+
+namespace starling::gpu {
+namespace {
+
+/// Of a search's queries.
+VectorSearch part_of(const VectorSearch& search, std::uint64_t begin, std::uint64_t count) {
+  const std::size_t dimension = search.queries.dimension;
+  VectorSearch part = search;
+  part.queries.components = search.queries.components.subspan(begin * dimension, count * dimension);
+  if (search.first_self != no_row) part.first_self += static_cast<VectorRow>(begin);
+  part.on_progress = nullptr;
+  return part;
+}
+
+class SplitSearcher final : public VectorSearcher {
+ public:
+  SplitSearcher(std::span<const VectorSearcherOptions> devices, const SplitOptions& options)
+      : options_(options) {
+    for (const VectorSearcherOptions& device : devices)
+      devices_.push_back(std::make_unique<DeviceSearcher>(device));
+  }
+
+  std::string_view name() const override { return devices_.front()->name(); }
+  bool supports(SearchMethod method) const override { return devices_.front()->supports(method); }
+
+  double device_ms() const override {
+    double longest_ms = 0;
+    for (const auto& device : devices_) longest_ms = std::max(longest_ms, device->device_ms());
+    return longest_ms;
+  }
+
+  /// Of all together.
+  DeviceRates rates() override {
+    std::vector<DeviceRates> of_each(devices_.size());
+    on_each([&](std::size_t i) { of_each[i] = devices_[i]->rates(); });
+    DeviceRates all;
+    for (const DeviceRates& rates : of_each) {
+      all.read_gb_per_s += rates.read_gb_per_s;
+      all.steps_per_s += rates.steps_per_s;
+    }
+    return all;
+  }
+
+  void set_corpus(Metric metric, VectorsView corpus) override {
+    is_sharded_ =
+        options_.placement == RowPlacement::shares ||
+        !std::ranges::all_of(devices_, [&](const auto& device) { return device->fits(corpus); });
+    rows_ = corpus.rows();
+    // First, so that there is memory for it.
+    if (is_sharded_) make_exchange();
+    on_each([&](std::size_t i) {
+      const DeviceShare share =
+          is_sharded_ ? share_of(rows_, i, devices_.size()) : DeviceShare{0, corpus.rows()};
+      const VectorsView rows = {
+          corpus.components.subspan(share.begin * corpus.dimension, share.count * corpus.dimension),
+          corpus.dimension};
+      devices_[i]->set_rows(metric, rows, static_cast<VectorRow>(share.begin));
+    });
+  }
+
+  void search(const VectorSearch& search, std::span<VectorNeighbor> lists) override {
+    check_search(search, search.queries.dimension, lists.size());
+    if (is_sharded_) return search_rows_in_shares(search, lists);
+    if (const std::uint32_t side = prepare_graph(search)) return search_graph(search, side, lists);
+    search_queries_in_shares(search, lists);
+  }
+
+ private:
+  /// What each device holds of a search whose lists are merged.
+  using AllLists = std::vector<std::optional<SharedLists>>;
+
+  std::uint32_t device_count() const { return static_cast<std::uint32_t>(devices_.size()); }
+
+  void search_queries_in_shares(const VectorSearch& search, std::span<VectorNeighbor> lists) {
+    const std::uint64_t count = search.queries.rows();
+    on_each([&](std::size_t i) {
+      const DeviceShare share = share_of(count, i, devices_.size());
+      VectorSearch part = part_of(search, share.begin, share.count);
+      // The caller's thread has the first share, and speaks for all.
+      if (i == 0 && search.on_progress)
+        part.on_progress = [&](std::uint64_t done) {
+          search.on_progress(share.count == 0 ? 0 : done * count / share.count);
+        };
+      devices_[i]->search(part, lists.subspan(share.begin * search.k, share.count * search.k));
+    });
+  }
+
+  void search_rows_in_shares(const VectorSearch& search, std::span<VectorNeighbor> lists) {
+    on_each([&](std::size_t i) { devices_[i]->prepare_shared(search.method); });
+    const std::uint32_t count = search.queries.rows();
+    if (count == 0) return;
+    make_exchange();
+    SharedLists::Shape shape{count, search.k, device_count(), search.queries.dimension};
+    for (const auto& device : devices_)
+      shape.queries = std::min(shape.queries, device->shared_queries_max(search.k, device_count()));
+    AllLists all(devices_.size());
+    on_each([&](std::size_t i) { devices_[i]->make_room(all[i], shape); });
+    for (std::uint32_t begin = 0; begin < count; begin += shape.queries) {
+      const std::uint32_t piece = std::min(shape.queries, count - begin);
+      const VectorSearch part = part_of(search, begin, piece);
+      on_each([&](std::size_t i) { devices_[i]->find_lists(part, *all[i]); });
+      merge(all, piece, search.k,
+            lists.subspan(std::size_t{begin} * search.k, std::size_t{piece} * search.k));
+      if (search.on_progress) search.on_progress(std::uint64_t{begin} + piece);
+    }
+  }
+
+  /// The side of the grids by which the devices share out this search; 0: it is not the graph of
+  /// the whole corpus, or not by a method that does so, or has no room on one of them.
+  std::uint32_t prepare_graph(const VectorSearch& search) {
+    const bool is_graph = search.first_self == 0 && search.queries.rows() == rows_ && rows_ > 0;
+    if (!is_graph || search.method != SearchMethod::kato || devices_.size() == 1) return 0;
+    on_each([&](std::size_t i) { devices_[i]->prepare_shared(search.method); });
+    std::uint32_t side = std::numeric_limits<std::uint32_t>::max();
+    for (const auto& device : devices_)
+      side = std::min(side, device->graph_side(search.k, device_count()));
+    return side;
+  }
+
+  /// Kato & Hosino, section IV: each device has lists of all rows, from its rows of grids.
+  void search_graph(const VectorSearch& search, std::uint32_t side,
+                    std::span<VectorNeighbor> lists) {
+    make_exchange();
+    AllLists all(devices_.size());
+    on_each([&](std::size_t i) {
+      devices_[i]->make_room(all[i], {rows_, search.k, device_count(), 0});
+      devices_[i]->find_graph(search.k, {static_cast<std::uint32_t>(i), device_count(), side},
+                              *all[i]);
+    });
+    merge(all, rows_, search.k, lists);
+    if (search.on_progress) search.on_progress(rows_);
+  }
+
+  void make_exchange() {
+    if (exchange_) return;
+    std::vector<int> numbers;
+    numbers.reserve(devices_.size());
+    for (const auto& device : devices_) numbers.push_back(device->device());
+    exchange_ = make_list_exchange(numbers, options_.transport);
+  }
+
+  /// Of all devices' lists for the same queries the nearest, each device's share of the queries by
+  /// itself. After a failure the lists' memory may only go when nothing waits for it any more.
+  void merge(AllLists& all, std::uint32_t queries, std::uint32_t k,
+             std::span<VectorNeighbor> merged) {
+    try {
+      merge_or_throw(all, queries, k, merged);
+    } catch (...) {
+      exchange_->abandon();
+      exchange_.reset();
+      for (const auto& device : devices_) device->drain();
+      throw;
+    }
+  }
+
+  void merge_or_throw(AllLists& all, std::uint32_t queries, std::uint32_t k,
+                      std::span<VectorNeighbor> merged) {
+    std::vector<ExchangeEnd> ends;
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+      devices_[i]->begin_exchange();
+      ends.push_back(all[i]->end());
+    }
+    exchange_->exchange_async(ends, queries, k);
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+      const auto share = static_cast<std::uint32_t>(share_of(queries, i, devices_.size()).count);
+      devices_[i]->merge_async(*all[i], share, k, device_count());
+    }
+    // One after the other would wait for ever for those that wait for one that failed.
+    while (is_any_busy()) std::this_thread::yield();
+    on_each([&](std::size_t i) {
+      const DeviceShare share = share_of(queries, i, devices_.size());
+      devices_[i]->end_exchange(*all[i], merged.subspan(share.begin * k, share.count * k));
+    });
+  }
+
+  bool is_any_busy() const {
+    bool is_any = false;
+    for (const auto& device : devices_) is_any = device->is_busy() || is_any;
+    return is_any;
+  }
+
+  /// On a thread each, the first on the caller's; throws what the first that failed threw.
+  void on_each(const std::function<void(std::size_t)>& work) {
+    std::vector<std::exception_ptr> errors(devices_.size());
+    const auto run = [&](std::size_t i) {
+      try {
+        work(i);
+      } catch (...) {
+        errors[i] = std::current_exception();
+      }
+    };
+    {
+      std::vector<std::jthread> threads;
+      for (std::size_t i = 1; i < devices_.size(); ++i) threads.emplace_back(run, i);
+      run(0);
+    }
+    for (const std::exception_ptr& error : errors)
+      if (error) std::rethrow_exception(error);
+  }
+
+  SplitOptions options_;
+  std::vector<std::unique_ptr<DeviceSearcher>> devices_;
+  std::unique_ptr<ListExchange> exchange_;  ///< null: not wanted so far, or it failed
+  bool is_sharded_ = false;
+  std::uint32_t rows_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<VectorSearcher> make_vector_searcher(std::span<const VectorSearcherOptions> devices,
+                                                     const SplitOptions& options) {
+  if (devices.size() == 1 && options.placement == RowPlacement::automatic)
+    return make_vector_searcher(devices.front());
+  return std::make_unique<SplitSearcher>(devices, options);
+}
+
+std::unique_ptr<VectorSearcher> make_vector_searcher(std::span<const int> devices) {
+  std::vector<VectorSearcherOptions> options(devices.size());
+  for (std::size_t i = 0; i < devices.size(); ++i) options[i].device = devices[i];
+  return make_vector_searcher(options);
+}
+
+}  // namespace starling::gpu

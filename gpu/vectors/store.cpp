@@ -1,0 +1,345 @@
+// Queries, lists and matches pass through pinned memory. Lists are found by VectorWorkspace;
+// matches are scanned for once more where they found no room: see vector_store.hpp.
+#include "gpu/vectors/store.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "gpu/device/memory.hpp"
+#include "gpu/device/stream.hpp"
+#include "gpu/vectors/corpus/device_vectors.hpp"
+#include "gpu/vectors/corpus/pack_launch.hpp"
+#include "gpu/vectors/store_launch.hpp"
+
+namespace starling::gpu {
+namespace {
+
+/// More workspace makes batches larger than the device needs to be busy.
+constexpr std::uint64_t workspace_bytes_max = std::uint64_t{2} << 30;
+/// Queries that go to the device at a time, by the bytes of their components.
+constexpr std::size_t query_bytes_max = std::size_t{64} << 20;
+/// Room for matches at first; it grows where there are more.
+constexpr std::size_t matches_min = std::size_t{1} << 16;
+
+/// Host memory that copies leave from and arrive at.
+template <class T>
+struct Mirror {
+  explicit Mirror(DeviceMemory& memory) : device(memory) {}
+  PinnedBuffer<T> host;
+  DeviceBuffer<T> device;
+
+  void reserve(std::size_t count) {
+    host.reserve(count);
+    device.reserve(count);
+  }
+  void copy_to_device_async(std::size_t count, const Stream& stream) {
+    gpu::copy_to_device_async(std::span<const T>(host.data(), count), device, stream);
+  }
+};
+
+class CudaVectorStore final : public VectorStore {
+ public:
+  explicit CudaVectorStore(const VectorStoreOptions& options)
+      : dimension_(options.dimension),
+        is_dot_(options.metric == Metric::inner_product),
+        device_(use(options.device)),
+        memory_(options.memory_bytes_max) {}
+
+  std::string_view name() const override { return "cuda"; }
+  std::uint64_t bytes_used() const override { return memory_.bytes_used(); }
+
+  void apply(const VectorRows& rows) override;
+  void nearest(std::span<const VectorQuery> queries, const VectorMasks& masks, std::uint32_t k,
+               std::span<VectorNeighbor> lists) override;
+  void near_applied(const VectorRows& applied, std::span<const VectorQuery> queries,
+                    const VectorMasks& masks, std::vector<VectorMatch>& matches) override;
+  void near_any(std::span<const VectorQuery> queries, const VectorMasks& masks,
+                std::vector<VectorMatch>& matches) override;
+  std::pmr::memory_resource* staging_memory() override { return &pinned_memory(); }
+  bool is_lost() const override { return is_lost_; }
+  double take_device_ms() override { return std::exchange(device_ms_, 0.0); }
+  void read(std::span<const Slot> slots, std::span<float> components) const override;
+
+ private:
+  /// Before anything is made on it.
+  static int use(int device) {
+    check(cudaSetDevice(device));
+    return device;
+  }
+
+  std::uint32_t group_count() const { return group_count_of(dimension_); }
+  /// Runs what a caller asked: on the device, its time taken, and done when this returns.
+  template <class Act>
+  void run(const Act& act) {
+    try {
+      check(cudaSetDevice(device_));
+      const DrainAtEnd drain(stream_);
+      started_.record(stream_);
+      act();
+      finished_.record(stream_);
+      stream_.wait();
+      device_ms_ += finished_.ms_since(started_);
+    } catch (const DeviceError& error) {
+      is_lost_ = is_lost_ || error.is_final();
+      throw;
+    }
+  }
+
+  PanelsView panels() const { return {groups_.data(), group_count(), panel_rows}; }
+  std::size_t queries_at_once() const {
+    return std::clamp<std::size_t>(query_bytes_max / (dimension_ * sizeof(float)), 1,
+                                   near_queries_max);
+  }
+  void grow(std::size_t slots);
+  void apply_async(const VectorRows& rows);
+  void copy_masks_async(const VectorMasks& masks);
+  void copy_queries_async(std::span<const VectorQuery> queries);
+  void search(std::span<const VectorQuery> queries, const VectorMasks& masks, std::uint32_t k,
+              std::span<VectorNeighbor> lists);
+  void append_near(NearScan scan, std::span<const VectorQuery> queries, const VectorMasks& masks,
+                   std::vector<VectorMatch>& matches);
+
+  const std::uint32_t dimension_;
+  const bool is_dot_;
+  const int device_;
+  DeviceMemory memory_;
+  Stream stream_;
+  Event started_;
+  Event finished_;
+  double device_ms_ = 0;  ///< not yet taken
+  bool is_lost_ = false;
+  std::uint32_t slots_ = 0;  ///< one more than the last that came
+  DeviceBuffer<float4> groups_{memory_};
+
+  // Of the last apply:
+  Mirror<Slot> applied_slots_{memory_};
+  Mirror<std::uint64_t> applied_alive_{memory_};
+  DeviceBuffer<float> applied_components_{memory_};
+  DeviceBuffer<float4> applied_groups_{memory_};
+
+  // Of queries at hand:
+  Mirror<float> query_components_{memory_};
+  Mirror<Slot> query_slots_{memory_};
+  Mirror<RowFilter> filters_{memory_};
+  Mirror<float> scores_max_{memory_};
+  Mirror<std::uint64_t> mask_words_{memory_};
+  DeviceBuffer<float4> query_groups_{memory_};
+  Mirror<VectorNeighbor> lists_{memory_};
+  Mirror<VectorMatch> matches_{memory_};
+  Mirror<unsigned long long> match_count_{memory_};
+  VectorWorkspace workspace_{memory_, workspace_bytes_max};
+};
+
+// Rows that never came are what is no number: all bits set.
+void CudaVectorStore::grow(std::size_t slots) {
+  const std::size_t panels_now = (std::size_t{slots_} + panel_rows - 1) / panel_rows;
+  const std::size_t panels_wanted = (slots + panel_rows - 1) / panel_rows;
+  const std::size_t panel_groups = std::size_t{group_count()} * panel_rows;
+  groups_.reserve(panels_wanted * panel_groups, panels_now * panel_groups, stream_);
+  if (panels_wanted > panels_now)
+    check(cudaMemsetAsync(groups_.data() + panels_now * panel_groups, 0xff,
+                          (panels_wanted - panels_now) * panel_groups * sizeof(float4),
+                          stream_.get()));
+  slots_ = static_cast<std::uint32_t>(std::max<std::size_t>(slots_, slots));
+}
+
+void CudaVectorStore::apply(const VectorRows& rows) {
+  if (rows.slots.empty()) return;
+  run([&] { apply_async(rows); });
+}
+
+void CudaVectorStore::apply_async(const VectorRows& rows) {
+  const std::size_t count = rows.slots.size();
+  grow(std::max<std::size_t>(slots_, *std::ranges::max_element(rows.slots) + std::size_t{1}));
+  applied_slots_.reserve(count);
+  applied_alive_.reserve(rows.alive.size());
+  applied_components_.reserve(count * dimension_);
+  std::ranges::copy(rows.slots, applied_slots_.host.data());
+  std::ranges::copy(rows.alive, applied_alive_.host.data());
+  applied_slots_.copy_to_device_async(count, stream_);
+  applied_alive_.copy_to_device_async(rows.alive.size(), stream_);
+  copy_to_device_async(rows.components.components, applied_components_, stream_);
+  AppliedRows applied;
+  applied.components = applied_components_.data();
+  applied.slots = applied_slots_.device.data();
+  applied.alive = applied_alive_.device.data();
+  applied.count = static_cast<std::uint32_t>(count);
+  applied.dimension = dimension_;
+  write_rows_async(applied, groups_.data(), stream_);
+}
+
+void CudaVectorStore::copy_masks_async(const VectorMasks& masks) {
+  mask_words_.reserve(masks.words.size());
+  std::ranges::copy(masks.words, mask_words_.host.data());
+  mask_words_.copy_to_device_async(masks.words.size(), stream_);
+}
+
+// Components from the host, or from the rows that ask for themselves.
+void CudaVectorStore::copy_queries_async(std::span<const VectorQuery> queries) {
+  static_assert(no_mask == RowFilter::no_mask && no_slot == no_row);
+  query_components_.reserve(queries.size() * dimension_);
+  query_slots_.reserve(queries.size());
+  filters_.reserve(queries.size());
+  scores_max_.reserve(queries.size());
+  float* to = query_components_.host.data();
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    const VectorQuery& query = queries[i];
+    if (query.components != nullptr) std::copy_n(query.components, dimension_, to + i * dimension_);
+    query_slots_.host[i] = query.components == nullptr ? query.self : no_slot;
+    filters_.host[i] = {query.self, query.mask};
+    scores_max_.host[i] = query.score_max;
+  }
+  query_components_.copy_to_device_async(queries.size() * dimension_, stream_);
+  query_slots_.copy_to_device_async(queries.size(), stream_);
+  filters_.copy_to_device_async(queries.size(), stream_);
+  scores_max_.copy_to_device_async(queries.size(), stream_);
+  gather_rows_async(panels(), query_slots_.device.data(),
+                    static_cast<std::uint32_t>(queries.size()), dimension_,
+                    query_components_.device.data(), stream_);
+}
+
+void CudaVectorStore::nearest(std::span<const VectorQuery> queries, const VectorMasks& masks,
+                              std::uint32_t k, std::span<VectorNeighbor> lists) {
+  if (slots_ == 0) {
+    std::ranges::fill(lists, VectorNeighbor{std::numeric_limits<float>::infinity(), no_row});
+    return;
+  }
+  run([&] { search(queries, masks, k, lists); });
+}
+
+void CudaVectorStore::search(std::span<const VectorQuery> queries, const VectorMasks& masks,
+                             std::uint32_t k, std::span<VectorNeighbor> lists) {
+  copy_masks_async(masks);
+  CorpusView corpus;
+  corpus.is_dot = is_dot_;
+  corpus.rows = slots_;
+  corpus.dimension = dimension_;
+  corpus.panels = corpus.single_rows = panels();
+  while (!queries.empty()) {
+    const auto some = queries.first(std::min(queries.size(), queries_at_once()));
+    const std::size_t entries = some.size() * k;
+    copy_queries_async(some);
+    lists_.reserve(entries);
+    DeviceSearch search;
+    search.queries = query_components_.device.data();
+    search.count = static_cast<std::uint32_t>(some.size());
+    search.k = k;
+    search.lists = lists_.device.data();
+    search.filters = filters_.device.data();
+    search.masks = {mask_words_.device.data(), masks.words_each};
+    workspace_.search_async(corpus, search, stream_);
+    copy_to_host_async(static_cast<const VectorNeighbor*>(lists_.device.data()),
+                       std::span(lists_.host.data(), entries), stream_);
+    stream_.wait();
+    std::copy_n(lists_.host.data(), entries, lists.begin());
+    lists = lists.subspan(entries);
+    queries = queries.subspan(some.size());
+  }
+}
+
+void CudaVectorStore::near_applied(const VectorRows& applied, std::span<const VectorQuery> queries,
+                                   const VectorMasks& masks, std::vector<VectorMatch>& matches) {
+  if (applied.slots.empty()) return;
+  run([&] {
+    AppliedRows rows;
+    rows.components = applied_components_.data();
+    rows.alive = applied_alive_.device.data();
+    rows.count = static_cast<std::uint32_t>(applied.slots.size());
+    rows.dimension = dimension_;
+    applied_groups_.reserve(packed_groups(rows.count, panel_rows, dimension_));
+    write_rows_async(rows, applied_groups_.data(), stream_);
+    NearScan scan;
+    scan.rows = {applied_groups_.data(), group_count(), panel_rows};
+    scan.row_count = rows.count;
+    scan.slots = applied_slots_.device.data();
+    append_near(scan, queries, masks, matches);
+  });
+}
+
+void CudaVectorStore::near_any(std::span<const VectorQuery> queries, const VectorMasks& masks,
+                               std::vector<VectorMatch>& matches) {
+  if (slots_ == 0) return;
+  run([&] {
+    NearScan scan;
+    scan.rows = panels();
+    scan.row_count = slots_;
+    append_near(scan, queries, masks, matches);
+  });
+}
+
+void CudaVectorStore::append_near(NearScan scan, std::span<const VectorQuery> queries,
+                                  const VectorMasks& masks, std::vector<VectorMatch>& matches) {
+  copy_masks_async(masks);
+  scan.is_dot = is_dot_;
+  matches_.reserve(matches_min);
+  match_count_.reserve(1);
+  std::uint32_t first_query = 0;
+  while (!queries.empty()) {
+    const auto some = queries.first(std::min(queries.size(), queries_at_once()));
+    copy_queries_async(some);
+    const auto count = static_cast<std::uint32_t>(some.size());
+    query_groups_.reserve(packed_groups(count, query_tile_rows, dimension_));
+    pack_async(query_components_.device.data(), count, dimension_, query_tile_rows,
+               query_groups_.data(), stream_);
+    scan.queries = {query_groups_.data(), group_count(), query_tile_rows};
+    scan.query_count = count;
+    scan.filters = filters_.device.data();
+    scan.masks = {mask_words_.device.data(), masks.words_each};
+    scan.scores_max = scores_max_.device.data();
+    for (;;) {
+      scan.matches = matches_.device.data();
+      scan.room = matches_.device.room();
+      scan.match_count = match_count_.device.data();
+      check(cudaMemsetAsync(match_count_.device.data(), 0, sizeof(unsigned long long),
+                            stream_.get()));
+      near_scan_async(scan, stream_);
+      copy_to_host_async(static_cast<const unsigned long long*>(match_count_.device.data()),
+                         std::span(match_count_.host.data(), 1), stream_);
+      stream_.wait();
+      if (match_count_.host[0] <= scan.room) break;
+      matches_.reserve(match_count_.host[0]);  // and once more, with room for all
+    }
+    const std::size_t found = match_count_.host[0];
+    copy_to_host_async(static_cast<const VectorMatch*>(matches_.device.data()),
+                       std::span(matches_.host.data(), found), stream_);
+    stream_.wait();
+    for (std::size_t i = 0; i < found; ++i) {
+      matches.push_back(matches_.host[i]);
+      matches.back().query += first_query;
+    }
+    first_query += count;
+    queries = queries.subspan(some.size());
+  }
+}
+
+void CudaVectorStore::read(std::span<const Slot> slots, std::span<float> components) const {
+  check(cudaSetDevice(device_));
+  DeviceMemory memory(std::numeric_limits<std::uint64_t>::max());
+  const Stream stream;
+  const std::size_t piece = std::min(queries_at_once(), std::max<std::size_t>(slots.size(), 1));
+  DeviceBuffer<Slot> wanted(memory, piece);
+  DeviceBuffer<float> gathered(memory, piece * dimension_);
+  const DrainAtEnd drain(stream);
+  while (!slots.empty()) {
+    const auto some = slots.first(std::min(slots.size(), piece));
+    copy_to_device_async(some, wanted, stream);
+    gather_rows_async(panels(), wanted.data(), static_cast<std::uint32_t>(some.size()), dimension_,
+                      gathered.data(), stream);
+    copy_to_host_async(static_cast<const float*>(gathered.data()),
+                       components.first(some.size() * dimension_), stream);
+    stream.wait();
+    components = components.subspan(some.size() * dimension_);
+    slots = slots.subspan(some.size());
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<VectorStore> make_vector_store(const VectorStoreOptions& options) {
+  return std::make_unique<CudaVectorStore>(options);
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,27 @@
+// The calls of Linux, and nothing elsewhere: see affinity.hpp. ThreadPool and CpuEngine call it on
+// the threads that are to be bound.
+#include "knn/base/affinity.hpp"
+
+#ifdef __linux__
+#include <pthread.h>
+#include <sched.h>
+#endif
+
+namespace starling {
+
+void pin_this_thread([[maybe_unused]] unsigned nth) {
+#ifdef __linux__
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  for (unsigned core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &allowed) || nth-- > 0) continue;
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET(core, &only);
+    pthread_setaffinity_np(pthread_self(), sizeof only, &only);
+    return;
+  }
+#endif
+}
+
+}  // namespace starling

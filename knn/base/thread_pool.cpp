@@ -1,0 +1,151 @@
+// Rounds that threads look out for, spinning a while before they sleep, and shares of chunks that
+// whoever has done its own helps with: see thread_pool.hpp.
+#include "knn/base/thread_pool.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <hwy/cache_control.h>
+
+#include "knn/base/affinity.hpp"
+
+namespace starling {
+namespace {
+
+constexpr std::size_t ranges_per_thread = 8;  // evens out ranges of unequal work
+
+// The rounds of a tick follow one another in microseconds, and waking a thread takes tens of them:
+// both sides look for so long before they sleep.
+constexpr std::chrono::microseconds spin_time{100};
+
+template <class Condition>
+bool spin_until(const Condition& holds) {
+  const auto give_up = std::chrono::steady_clock::now() + spin_time;
+  do {
+    for (int i = 0; i < 64; ++i) {
+      if (holds()) return true;
+      hwy::Pause();
+    }
+  } while (std::chrono::steady_clock::now() < give_up);
+  return false;
+}
+
+}  // namespace
+
+ThreadPool::ThreadPool(unsigned threads, bool pin) : shares_(threads) {
+  workers_.reserve(threads - 1);
+  try {
+    for (unsigned thread = 1; thread < threads; ++thread)
+      workers_.emplace_back([this, thread, pin] {
+        if (pin) pin_this_thread(thread);
+        work(thread);
+      });
+  } catch (const std::system_error& error) {
+    const std::size_t started = this->threads();
+    end_workers();
+    throw std::runtime_error("the system gives this program " + std::to_string(started) + " of " +
+                             std::to_string(threads) + " threads (" + error.code().message() +
+                             "); ask for fewer with --threads");
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  end_workers();
+}
+
+void ThreadPool::end_workers() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  start_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void ThreadPool::wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    ++wakes_;
+  }
+  start_.notify_all();
+}
+
+void ThreadPool::run(std::size_t chunks, const std::function<void(std::size_t, unsigned)>& task) {
+  if (chunks <= 1 || workers_.empty()) {
+    for (std::size_t chunk = 0; chunk < chunks; ++chunk) task(chunk, 0);
+    return;
+  }
+  task_ = &task;
+  for (std::size_t thread = 0; thread < shares_.size(); ++thread) {
+    shares_[thread].next = chunks * thread / shares_.size();
+    shares_[thread].end = chunks * (thread + 1) / shares_.size();
+  }
+  open_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    ++round_;
+  }
+  start_.notify_all();
+  take_chunks(0);
+  open_ = false;
+  const auto all_done = [this] { return inside_ == 0; };
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (!spin_until(all_done)) {
+    lock.lock();
+    done_.wait(lock, all_done);
+  } else {
+    lock.lock();
+  }
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+void ThreadPool::for_ranges(std::size_t count, std::size_t grain,
+                            const std::function<void(std::size_t, std::size_t, unsigned)>& task) {
+  if (count == 0) return;
+  const std::size_t ranges =
+      std::clamp<std::size_t>(count / grain, 1, threads() * ranges_per_thread);
+  run(ranges, [&](std::size_t range, unsigned thread) {
+    task(count * range / ranges, count * (range + 1) / ranges, thread);
+  });
+}
+
+// A thread that wakes late finds the round closed, or another one, which it may as well help with.
+void ThreadPool::work(unsigned thread) {
+  for (std::uint64_t seen = 0; wait_for_round(seen);) {
+    seen = round_;
+    ++inside_;
+    if (open_) take_chunks(thread);
+    if (--inside_ > 0) continue;
+    const std::lock_guard lock(mutex_);
+    done_.notify_one();
+  }
+}
+
+// False when the pool stops.
+bool ThreadPool::wait_for_round(std::uint64_t seen) {
+  const auto has_come = [&] { return stop_ || round_ != seen; };
+  while (!spin_until(has_come)) {
+    std::unique_lock lock(mutex_);
+    start_.wait(lock, [&, wakes = wakes_] { return has_come() || wakes_ != wakes; });
+  }
+  return !stop_;
+}
+
+void ThreadPool::take_chunks(unsigned thread) {
+  try {
+    for (std::size_t i = 0; i < shares_.size(); ++i) {
+      Share& share = shares_[(thread + i) % shares_.size()];
+      for (std::size_t chunk; (chunk = share.next.fetch_add(1)) < share.end;)
+        (*task_)(chunk, thread);
+    }
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::current_exception();
+  }
+}
+
+}  // namespace starling

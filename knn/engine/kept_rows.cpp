@@ -1,0 +1,92 @@
+// Merges newer rows into the kept ones by slot, in place, and without sorting them where vectors
+// and labels lie beside them: see kept_rows.hpp. Called by the engines.
+#include "knn/engine/kept_rows.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory_resource>
+#include <utility>
+#include <vector>
+
+namespace starling {
+namespace {
+
+// In place: memory is short when this is needed.
+template <class Row>
+void keep_newest(std::pmr::vector<Row>& newer, std::pmr::vector<Row>& kept) {
+  if (kept.empty()) return kept.swap(newer);
+  std::ranges::sort(kept, {}, &Row::slot);
+  std::ranges::sort(newer, {}, &Row::slot);
+  const std::size_t kept_before = kept.size();
+  std::size_t place = 0;
+  for (const Row& row : newer) {
+    while (place < kept_before && kept[place].slot < row.slot) ++place;
+    if (place < kept_before && kept[place].slot == row.slot)
+      kept[place] = row;
+    else
+      kept.push_back(row);
+  }
+}
+
+/// Some numbers for each of `rows` rows.
+template <class Number>
+struct Column {
+  std::pmr::vector<Number>& newer;
+  std::pmr::vector<Number>& kept;
+
+  void keep(std::size_t newer_row, std::size_t newer_rows, std::size_t kept_row) {
+    const std::size_t width = newer.size() / newer_rows;
+    if (kept.size() < (kept_row + 1) * width) kept.resize((kept_row + 1) * width);
+    std::copy_n(newer.begin() + static_cast<std::ptrdiff_t>(newer_row * width), width,
+                kept.begin() + static_cast<std::ptrdiff_t>(kept_row * width));
+  }
+};
+
+// Rows that have columns beside them stay where they are; what finds them by slot is small beside
+// those.
+template <class Row, class... Numbers>
+void keep_newest(std::pmr::vector<Row>& newer, std::pmr::vector<Row>& kept,
+                 Column<Numbers>... columns) {
+  if (kept.empty()) {
+    kept.swap(newer);
+    (columns.kept.swap(columns.newer), ...);
+    return;
+  }
+  std::vector<std::pair<Slot, std::size_t>> places;
+  places.reserve(kept.size());
+  for (std::size_t i = 0; i < kept.size(); ++i) places.emplace_back(kept[i].slot, i);
+  std::ranges::sort(places);
+  for (std::size_t i = 0; i < newer.size(); ++i) {
+    const auto known = std::ranges::lower_bound(places, newer[i].slot, {},
+                                                [](const auto& place) { return place.first; });
+    const bool is_known = known != places.end() && known->first == newer[i].slot;
+    const std::size_t row = is_known ? known->second : kept.size();
+    if (is_known)
+      kept[row] = newer[i];
+    else
+      kept.push_back(newer[i]);
+    (columns.keep(i, newer.size(), row), ...);
+  }
+}
+
+}  // namespace
+
+void keep_rows(Staging& newer, Staging& kept) noexcept {
+  keep_newest(newer.births, kept.births);
+  const auto has_vectors = [](const Staging& half) {
+    return !half.object_components.empty() || !half.query_components.empty();
+  };
+  if (has_vectors(newer) || has_vectors(kept)) {
+    keep_newest(newer.objects, kept.objects,
+                Column<float>{newer.object_components, kept.object_components},
+                Column<Label>{newer.object_labels, kept.object_labels});
+    keep_newest(newer.queries, kept.queries,
+                Column<float>{newer.query_components, kept.query_components});
+  } else {
+    keep_newest(newer.objects, kept.objects);
+    keep_newest(newer.queries, kept.queries);
+  }
+  newer.clear();
+}
+
+}  // namespace starling

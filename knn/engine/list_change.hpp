@@ -1,0 +1,32 @@
+// Whether a list has changed in the way that its stream listens for: every CPU-side engine's
+// comparison of a tick's lists with the last tick's.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "knn/words/query.hpp"
+#include "knn/words/types.hpp"
+
+namespace starling {
+
+inline bool has_same_members(std::span<const Neighbor> a, std::span<const Neighbor> b) {
+  std::vector<ObjectId> a_ids;
+  std::vector<ObjectId> b_ids;
+  for (const Neighbor& neighbor : a) a_ids.push_back(neighbor.object);
+  for (const Neighbor& neighbor : b) b_ids.push_back(neighbor.object);
+  std::ranges::sort(a_ids);
+  std::ranges::sort(b_ids);
+  return a_ids == b_ids;
+}
+
+inline bool has_changed(std::span<const Neighbor> last, std::span<const Neighbor> now,
+                        ReportOn on) {
+  if (last.size() != now.size()) return true;
+  if (on == ReportOn::distance) return !std::ranges::equal(last, now);
+  if (std::ranges::equal(last, now, {}, &Neighbor::object, &Neighbor::object)) return false;
+  return on == ReportOn::order || !has_same_members(last, now);
+}
+
+}  // namespace starling

@@ -1,0 +1,109 @@
+// One walk through the lists of both ticks, which lie in the same order, tells what went on and
+// what is gone: see list_directory.hpp. Called by every Engine.
+#include "knn/engine/list_directory.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <utility>
+
+namespace starling {
+namespace {
+
+auto key_of(const ListDirectory::List& list) {
+  // A list without a subject comes before those with one: no_slot + 1 is 0.
+  return std::tuple(list.query, static_cast<Slot>(list.subject + 1));
+}
+
+ReportedList removal(const ListDirectory::List& list) {
+  ReportedList report;
+  report.query = list.query;
+  report.event = ListEvent::removed;
+  report.has_subject = list.subject != no_slot;
+  report.subject = list.subject_id;
+  return report;
+}
+
+class Matcher {
+ public:
+  Matcher(const ListDirectory& last, const ListDirectory& now) : last_(last), now_(now) {}
+
+  ListMatching run(std::size_t searches) {
+    matching_.last_search.resize(searches, ListMatching::none);
+    auto query = now_.queries.begin();
+    for (const ListDirectory::Query& before : last_.queries) {
+      while (query != now_.queries.end() && query->slot < before.slot) ++query;
+      if (query == now_.queries.end() || query->slot != before.slot)
+        report_gone(before.slot);
+      else
+        match_query(before.slot, query->generation == before.generation);
+    }
+    return std::move(matching_);
+  }
+
+ private:
+  static auto lists_of(const ListDirectory& directory, Slot query) {
+    return std::ranges::equal_range(directory.lists, query, {}, &ListDirectory::List::query);
+  }
+
+  void match_query(Slot query, bool is_same_query) {
+    const auto before = lists_of(last_, query);
+    auto last = before.begin();
+    for (const ListDirectory::List& list : lists_of(now_, query)) {
+      for (; last != before.end() && key_of(*last) < key_of(list); ++last)
+        matching_.removals.push_back(removal(*last));
+      if (last == before.end() || key_of(*last) != key_of(list)) continue;
+      if (last->subject_id != list.subject_id)
+        matching_.removals.push_back(removal(*last));  // another object in the same slot
+      else if (is_same_query)
+        matching_.last_search[list.search] = last->search;
+      ++last;
+    }
+    for (; last != before.end(); ++last) matching_.removals.push_back(removal(*last));
+  }
+
+  void report_gone(Slot query) {
+    ReportedList& report = matching_.removals.emplace_back();
+    report.query = query;
+    report.event = ListEvent::removed;
+  }
+
+  const ListDirectory& last_;
+  const ListDirectory& now_;
+  ListMatching matching_;
+};
+
+}  // namespace
+
+ListMatching match_lists(const ListDirectory& last, const ListDirectory& now,
+                         std::size_t searches) {
+  return Matcher(last, now).run(searches);
+}
+
+// From the back, so that no update is written over before it has moved.
+void merge_removals(std::span<const ReportedList> removals, std::span<ReportedList> lists) {
+  std::size_t updates = lists.size() - removals.size();
+  for (std::size_t end = lists.size(); !removals.empty(); --end) {
+    if (updates > 0 && lists[updates - 1].query >= removals.back().query) {
+      lists[end - 1] = lists[--updates];
+    } else {
+      lists[end - 1] = removals.back();
+      removals = removals.first(removals.size() - 1);
+    }
+  }
+}
+
+ListDirectory directory_of(const EngineState& state) {
+  ListDirectory directory;
+  for (const EngineState::Query& query : state.queries_known)
+    directory.queries.push_back({query.slot, query.generation});
+  for (const EngineState::List& list : state.lists) {
+    const auto search = static_cast<std::uint32_t>(directory.lists.size());
+    directory.lists.push_back(
+        {list.query, list.generation, list.subject, list.subject_id, search, list.with_state});
+  }
+  return directory;
+}
+
+}  // namespace starling

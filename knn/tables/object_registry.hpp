@@ -1,0 +1,122 @@
+// From object id to slot. Open addressing over 4-byte cells: 5 to 8 bytes an object beside the
+// records. ObjectTable is its only user.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "knn/base/prefetch.hpp"
+#include "knn/words/types.hpp"
+
+namespace starling {
+
+/// `Records` is indexed by slot and yields something with a member `id`.
+///
+/// A cell holds a slot in its lower bits, as many as slots need, and some of its id's hash in the
+/// others: a search that meets another object's cell passes by without a look at its record.
+template <class Records>
+class ObjectRegistry {
+ public:
+  explicit ObjectRegistry(std::uint64_t seed) : seed_(seed), cells_(cells_min, empty) {}
+
+  /// The finalizer of MurmurHash3 (Appleby); a seed that nobody knows keeps crafted ids from
+  /// sharing a cell.
+  std::uint64_t hash(ObjectId id) const {
+    std::uint64_t hash = to_number(id) ^ seed_;
+    hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccdULL;
+    hash = (hash ^ (hash >> 33)) * 0xc4ceb9fe1a85ec53ULL;
+    return hash ^ (hash >> 33);
+  }
+
+  /// Many finds at once: take all hashes, prefetch all cells, then prefetch the records of all
+  /// likely slots. Only where a record turns out to have another id, find.
+  void prefetch(std::uint64_t hash) const { starling::prefetch(&cells_[home(hash)]); }
+  /// What find would return, were there no other id with the same bits of its hash.
+  Slot likely_slot(std::uint64_t hash) const {
+    for (std::size_t cell = home(hash);; cell = next(cell)) {
+      if (cells_[cell] == empty) return no_slot;
+      if (has_mark_of(cells_[cell], hash)) return slot_of(cells_[cell]);
+    }
+  }
+
+  /// The slot of `id`, or no_slot.
+  Slot find(ObjectId id, const Records& records) const {
+    const std::uint64_t hash = this->hash(id);
+    for (std::size_t cell = home(hash);; cell = next(cell)) {
+      if (cells_[cell] == empty) return no_slot;
+      const Slot slot = slot_of(cells_[cell]);
+      if (has_mark_of(cells_[cell], hash) && records[slot].id == id) return slot;
+    }
+  }
+
+  /// `id` must be absent and records[slot].id already be `id`. Memory goes by the largest slot.
+  void insert(ObjectId id, Slot slot, const Records& records) {
+    slots_ = std::max(slots_, std::size_t{slot} + 1);
+    while (slots_ * 5 > cells_.size() * 4) grow(records);
+    place(hash(id), slot);
+  }
+
+  /// `id` must be present. Closes the gap by shifting back, so that no mark of it is left.
+  void erase(ObjectId id, const Records& records) {
+    std::size_t gap = home(hash(id));
+    while (records[slot_of(cells_[gap])].id != id) gap = next(gap);
+    for (std::size_t cell = next(gap); cells_[cell] != empty; cell = next(cell)) {
+      const std::size_t wanted = home(hash(records[slot_of(cells_[cell])].id));
+      if (distance(wanted, cell) < distance(gap, cell)) continue;
+      cells_[gap] = cells_[cell];
+      gap = cell;
+    }
+    cells_[gap] = empty;
+  }
+
+  std::uint64_t bytes_used() const { return cells_.capacity() * sizeof(std::uint32_t); }
+
+ private:
+  static constexpr std::size_t cells_min = 64;
+  static constexpr std::uint32_t empty = ~std::uint32_t{0};  // no slot has all its bits set
+
+  std::size_t home(std::uint64_t hash) const { return (hash & 0xffffffff) * cells_.size() >> 32; }
+  std::size_t next(std::size_t cell) const { return cell + 1 == cells_.size() ? 0 : cell + 1; }
+  std::size_t distance(std::size_t from, std::size_t to) const {
+    return to >= from ? to - from : to + cells_.size() - from;
+  }
+
+  Slot slot_of(std::uint32_t cell) const { return cell & slot_mask_; }
+  std::uint32_t mark_of(std::uint64_t hash) const {
+    return static_cast<std::uint32_t>(hash >> 32) & ~slot_mask_;
+  }
+  bool has_mark_of(std::uint32_t cell, std::uint64_t hash) const {
+    return ((cell ^ static_cast<std::uint32_t>(hash >> 32)) & ~slot_mask_) == 0;
+  }
+
+  void place(std::uint64_t hash, Slot slot) {
+    std::size_t cell = home(hash);
+    while (cells_[cell] != empty) cell = next(cell);
+    cells_[cell] = mark_of(hash) | slot;
+  }
+
+  void grow(const Records& records) {
+    constexpr std::size_t prefetch_cells = 16;
+    const std::uint32_t old_mask = slot_mask_;
+    const std::size_t cells = cells_.size();  // 2^b, or half as many again
+    std::vector<std::uint32_t> old(std::has_single_bit(cells) ? cells / 2 * 3 : cells / 3 * 4,
+                                   empty);
+    old.swap(cells_);
+    slot_mask_ = static_cast<std::uint32_t>(std::bit_ceil(cells_.size()) - 1);
+    for (std::size_t i = 0; i < old.size(); ++i) {
+      if (i + prefetch_cells < old.size() && old[i + prefetch_cells] != empty)
+        starling::prefetch(&records[old[i + prefetch_cells] & old_mask]);
+      if (old[i] != empty) place(hash(records[old[i] & old_mask].id), old[i] & old_mask);
+    }
+  }
+
+  std::uint64_t seed_;
+  std::size_t slots_ = 0;  ///< one more than the largest slot so far
+  std::vector<std::uint32_t> cells_;
+  std::uint32_t slot_mask_ = cells_min - 1;
+};
+
+}  // namespace starling

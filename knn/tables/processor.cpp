@@ -1,0 +1,223 @@
+// Passes rows to the tables, begins and finishes ticks, and sorts what the engine reports by
+// stream; LockStep waits for each result: see processor.hpp.
+#include "knn/tables/processor.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+#include "knn/base/assert.hpp"
+
+namespace starling {
+namespace {
+
+constexpr std::size_t spare_streams_max = 2;  // one tick is published while the next is computed
+
+// The tables are told the dimension of the space.
+ProcessorOptions with_dimension(ProcessorOptions options) {
+  const SpaceOptions& space = options.space;
+  if (space.is_vector() && (space.dimension < 1 || space.dimension > dimension_max))
+    throw std::invalid_argument("vectors have 1 to " + std::to_string(dimension_max) +
+                                " components");
+  options.objects.dimension = options.queries.dimension = space.is_vector() ? space.dimension : 0;
+  return options;
+}
+
+}  // namespace
+
+Processor::Processor(const ProcessorOptions& options, std::unique_ptr<Engine> engine)
+    : options_(with_dimension(options)),
+      engine_(std::move(engine)),
+      objects_(options_.objects),
+      queries_(options_.queries) {
+  if (!options_.space.is_vector()) lattice_.emplace(options_.space);
+  const EngineLimits& limits = engine_->limits();
+  if (options_.objects.objects_max > limits.objects_max)
+    throw std::invalid_argument("the engine holds at most " + std::to_string(limits.objects_max) +
+                                " objects; lower the limit on objects");
+  if (options_.queries.queries_max > limits.queries_max)
+    throw std::invalid_argument("the engine holds at most " + std::to_string(limits.queries_max) +
+                                " queries; lower the limit on queries");
+  if (options_.queries.k_max > limits.k_max)
+    throw std::invalid_argument("the engine answers k up to " + std::to_string(limits.k_max) +
+                                "; lower the limit on k");
+  if (options_.queries.neighbors_max > limits.neighbors_max)
+    throw std::invalid_argument("the engine's lists hold at most " +
+                                std::to_string(limits.neighbors_max) +
+                                " neighbours; lower the limit on neighbours");
+}
+
+UpdateCounts Processor::update(std::span<const ObjectUpdate> rows, std::int64_t time_us_max,
+                               std::span<UpdateStatus> statuses) {
+  return objects_.update(rows, time_us_max, statuses, engine_->staging());
+}
+
+UpdateCounts Processor::update_vectors(std::span<const VectorUpdate> rows, VectorsView components,
+                                       std::int64_t time_us_max, std::span<UpdateStatus> statuses) {
+  return objects_.update_vectors(rows, components, time_us_max, statuses, engine_->staging());
+}
+
+UpdateCounts Processor::update_tags(std::span<const TagUpdate> rows, std::int64_t time_us_max,
+                                    std::span<UpdateStatus> statuses) {
+  return objects_.update_tags(rows, time_us_max, statuses, engine_->staging());
+}
+
+UpdateCounts Processor::remove_objects(std::span<const ObjectRemoval> rows,
+                                       std::int64_t time_us_max, std::span<UpdateStatus> statuses) {
+  return objects_.remove(rows, time_us_max, statuses, engine_->staging());
+}
+
+StreamStatus Processor::put_stream(const StreamDefinition& definition) {
+  return queries_.put_stream(definition, engine_->staging());
+}
+
+void Processor::put_queries(StreamId stream, std::span<const QueryDefinition> queries,
+                            std::span<QueryStatus> statuses) {
+  check_invariant(statuses.size() == queries.size(), "one status a query");
+  for (std::size_t i = 0; i < queries.size(); ++i)
+    statuses[i] = queries_.put(stream, queries[i], objects_, engine_->staging());
+}
+
+void Processor::remove_queries(StreamId stream, std::span<const QueryId> ids,
+                               std::span<QueryStatus> statuses) {
+  check_invariant(statuses.size() == ids.size(), "one status a query");
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    statuses[i] = queries_.remove(stream, ids[i], objects_, engine_->staging());
+}
+
+const Lattice& Processor::lattice() const {
+  check_invariant(lattice_.has_value(), "a vector space has no lattice");
+  return *lattice_;
+}
+
+double Processor::to_distance(std::uint64_t distance_sq) const {
+  if (lattice_) return lattice_->to_metres(distance_sq);
+  return distance_of(options_.space.metric,
+                     score_of_ordered(static_cast<std::uint32_t>(distance_sq)));
+}
+
+std::uint64_t Processor::to_distance_sq_max(double distance) const {
+  if (lattice_) return lattice_->to_distance_sq(distance);
+  return ordered_within(options_.space.metric, distance);
+}
+
+bool Processor::begin_tick(std::int64_t tau_us) {
+  check_invariant(!last_tau_us_ || tau_us >= *last_tau_us_, "tau never decreases");
+  if (under_way_) return false;
+  queries_.prepare_tick(tau_us, objects_, engine_->staging());
+  objects_.prepare_tick(tau_us, engine_->staging());
+  remove_outgrown();
+  newest_time_us_ = objects_.newest_time_us();
+  last_begun_ = Tick{to_number(last_begun_) + 1};
+  last_tau_us_ = tau_us;
+  under_way_ = true;
+  check_invariant(engine_->begin_tick(last_begun_, tau_us),
+                  "an engine that delivered its result takes the next tick");
+  queries_.tick_begun();
+  return true;
+}
+
+void Processor::remove_outgrown() {
+  warning_.clear();
+  const std::uint64_t removed = queries_.remove_outgrown(objects_, engine_->staging());
+  if (removed == 0) return;
+  warning_ = std::to_string(removed) + " every-object queries were removed: with " +
+             std::to_string(objects_.alive_count()) +
+             " objects all lists would hold more than neighbors_max (" +
+             std::to_string(options_.queries.neighbors_max) +
+             ") neighbours; put them again with a smaller k, or raise the limit";
+}
+
+TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
+  check_invariant(under_way_ && result->tick == last_begun_, "results come in tick order");
+  under_way_ = false;
+  last_finished_ = result->tick;
+
+  TickReport report;
+  report.tick = result->tick;
+  report.tau_us = result->tau_us;
+  report.newest_time_us = newest_time_us_;
+  report.objects = result->objects;
+  report.times = result->times;
+  report.error = result->error;
+  report.warning = std::exchange(warning_, {});
+  if (!spare_streams_.empty()) {
+    report.streams = std::move(spare_streams_.back());
+    spare_streams_.pop_back();
+  }
+  report.streams.resize(queries_.stream_count());
+  for (std::size_t i = 0; i < report.streams.size(); ++i)
+    report.streams[i].stream = static_cast<StreamId>(i);
+  for (std::size_t i = 0; i < result->lists.size(); ++i) {
+    const ReportedList& list = result->lists[i];
+    QueryReport query{.query = queries_.id_of(list.query),
+                      .has_subject = list.has_subject,
+                      .subject = list.subject,
+                      .event = list.event,
+                      .neighbors = {},
+                      .states = {}};
+    query.neighbors = result->neighbors.subspan(list.first, list.count);
+    if (list.first_state != ReportedList::no_state)
+      query.states = result->states.subspan(list.first_state, list.count);
+    if (!result->votes.empty()) query.vote = result->votes[i];
+    const StreamId stream = queries_.stream_of(list.query);
+    report.streams[static_cast<std::size_t>(stream)].queries.push_back(query);
+  }
+  // A failed tick's removals are reported by the next one, which takes its rows again.
+  if (report.error.empty())
+    queries_.tick_finished();
+  else
+    queries_.tick_failed();
+  report.result = std::move(result);
+  return report;
+}
+
+void Processor::recycle(TickReport report) {
+  report.result.reset();  // its lists go back to the engine
+  if (spare_streams_.size() >= spare_streams_max) return;
+  for (StreamReport& stream : report.streams) stream.queries.clear();
+  spare_streams_.push_back(std::move(report.streams));
+}
+
+ProcessorState Processor::export_state() {
+  check_invariant(!under_way_, "state is exported between ticks");
+  return {options_.space,          last_finished_,          last_tau_us_,
+          objects_.export_state(), queries_.export_state(), engine_->export_state()};
+}
+
+void Processor::import_state(const ProcessorState& state) {
+  if (!(state.space == options_.space))
+    throw std::invalid_argument("the state was exported from another space");
+  engine_->import_state(state.engine);
+  objects_.import_state(state.objects, engine_->staging());
+  queries_.import_state(state.queries, engine_->staging());
+  last_begun_ = last_finished_ = state.last_tick;
+  last_tau_us_ = state.last_tau_us;
+}
+
+struct LockStep::Mailbox {
+  std::mutex mutex;
+  std::condition_variable arrived;
+  std::unique_ptr<TickResult> result;
+};
+
+LockStep::LockStep(Processor& processor)
+    : processor_(processor), mailbox_(std::make_shared<Mailbox>()) {
+  processor_.engine().set_result_handler([mailbox = mailbox_](std::unique_ptr<TickResult> result) {
+    {
+      const std::lock_guard lock(mailbox->mutex);
+      mailbox->result = std::move(result);
+    }
+    mailbox->arrived.notify_one();
+  });
+}
+
+TickReport LockStep::advance(std::int64_t tau_us) {
+  check_invariant(processor_.begin_tick(tau_us), "a lock-step tick is alone");
+  std::unique_lock lock(mailbox_->mutex);
+  mailbox_->arrived.wait(lock, [this] { return mailbox_->result != nullptr; });
+  return processor_.finish_tick(std::move(mailbox_->result));
+}
+
+}  // namespace starling

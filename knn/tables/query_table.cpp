@@ -1,0 +1,307 @@
+// What is checked and counted of a query; the slot of a removed one is free again only when a
+// finished tick has reported the removal. See query_table.hpp.
+#include "knn/tables/query_table.hpp"
+
+#include <algorithm>
+
+#include "knn/base/assert.hpp"
+
+namespace starling {
+
+std::string_view to_string(StreamStatus status) {
+  switch (status) {
+    case StreamStatus::accepted:
+      return "accepted";
+    case StreamStatus::bad_name:
+      return "bad stream name";
+    case StreamStatus::too_many_streams:
+      return "too many streams";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(QueryStatus status) {
+  switch (status) {
+    case QueryStatus::accepted:
+      return "accepted";
+    case QueryStatus::unknown_query:
+      return "unknown query";
+    case QueryStatus::k_zero:
+      return "k is 0";
+    case QueryStatus::k_too_large:
+      return "k is too large";
+    case QueryStatus::too_many_queries:
+      return "too many queries";
+    case QueryStatus::too_many_queries_of_owner:
+      return "too many queries of one owner";
+    case QueryStatus::too_many_objects:
+      return "too many objects";
+    case QueryStatus::too_many_neighbors:
+      return "too many neighbours";
+    case QueryStatus::wrong_dimension:
+      return "wrong number of components";
+    case QueryStatus::no_labels:
+      return "votes are for vector spaces";
+  }
+  return "unknown";
+}
+
+StreamStatus QueryTable::put_stream(const StreamDefinition& definition, Staging& staging) {
+  const std::string& name = definition.name;
+  if (name.empty() || name.size() > stream_name_bytes_max || name.find('\0') != std::string::npos)
+    return StreamStatus::bad_name;
+  if (const auto it = streams_by_name_.find(name); it != streams_by_name_.end()) {
+    Stream& stream = streams_[static_cast<std::size_t>(it->second)];
+    stream.definition = definition;
+    for (const Slot slot : slots_of(it->second)) stage(slot, staging);
+    return StreamStatus::accepted;
+  }
+  if (streams_.size() >= options_.streams_max) return StreamStatus::too_many_streams;
+  streams_by_name_.emplace(name, static_cast<StreamId>(streams_.size()));
+  streams_.push_back({definition, {}});
+  return StreamStatus::accepted;
+}
+
+std::optional<StreamId> QueryTable::find_stream(std::string_view name) const {
+  const auto it = streams_by_name_.find(std::string(name));
+  if (it == streams_by_name_.end()) return std::nullopt;
+  return it->second;
+}
+
+QueryStatus QueryTable::check(const QueryDefinition& definition) const {
+  if (definition.k == 0) return QueryStatus::k_zero;
+  if (definition.k > options_.k_max) return QueryStatus::k_too_large;
+  if (definition.vote && options_.dimension == 0) return QueryStatus::no_labels;
+  if (definition.anchor.kind == AnchorKind::fixed &&
+      definition.components.size() != options_.dimension)
+    return QueryStatus::wrong_dimension;
+  return QueryStatus::accepted;
+}
+
+bool QueryTable::fits(const Room& room, const ObjectTable& objects) const {
+  if (room.neighbors > options_.neighbors_max) return false;
+  const std::uint64_t rest = options_.neighbors_max - room.neighbors;
+  const std::uint64_t alive = objects.alive_count();
+  return alive == 0 || room.neighbors_per_object <= rest / alive;
+}
+
+bool QueryTable::may_own(std::uint64_t owner, Slot slot) const {
+  if (slot != no_slot && entries_[slot].definition.owner == owner) return true;
+  const auto count = owner_query_counts_.find(owner);
+  return (count == owner_query_counts_.end() ? 0 : count->second) < options_.owner_queries_max;
+}
+
+std::uint64_t QueryTable::owner_query_count_most() const {
+  std::uint64_t most = 0;
+  for (const auto& [owner, count] : owner_query_counts_) most = std::max(most, count);
+  return most;
+}
+
+std::uint64_t QueryTable::neighbor_count(const ObjectTable& objects) const {
+  return room_.neighbors + room_.neighbors_per_object * objects.alive_count();
+}
+
+// What is kept of a live query beside its entry; leave undoes enter.
+void QueryTable::enter(Slot slot) {
+  const QueryDefinition& definition = entries_[slot].definition;
+  room_.of(definition) += definition.k;
+  ++owner_query_counts_[definition.owner];
+  if (definition.anchor.kind == AnchorKind::every_object) every_object_.emplace(definition.k, slot);
+  if (definition.lease_end_us != QueryDefinition::no_lease)
+    leases_.emplace(definition.lease_end_us, slot);
+}
+
+void QueryTable::leave(Slot slot) {
+  const QueryDefinition& definition = entries_[slot].definition;
+  room_.of(definition) -= definition.k;
+  if (const auto count = owner_query_counts_.find(definition.owner); --count->second == 0)
+    owner_query_counts_.erase(count);
+  every_object_.erase({definition.k, slot});
+  leases_.erase({definition.lease_end_us, slot});
+}
+
+QueryStatus QueryTable::put(StreamId stream, const QueryDefinition& definition,
+                            ObjectTable& objects, Staging& staging) {
+  if (const QueryStatus status = check(definition); status != QueryStatus::accepted) return status;
+  Slot slot = find(stream, definition.id);
+  if (!may_own(definition.owner, slot)) return QueryStatus::too_many_queries_of_owner;
+  Room room = room_;
+  if (slot != no_slot) room.of(entries_[slot].definition) -= entries_[slot].definition.k;
+  room.of(definition) += definition.k;
+  if (!fits(room, objects)) return QueryStatus::too_many_neighbors;
+  Slot object = no_slot;
+  if (definition.anchor.kind == AnchorKind::follow) {
+    object = objects.follow(definition.anchor.object, staging);
+    if (object == no_slot) return QueryStatus::too_many_objects;
+  }
+  if (slot == no_slot)
+    slot = allocate(stream, definition.id);
+  else
+    leave(slot);
+  if (slot == no_slot) {
+    if (object != no_slot) objects.unfollow(object);
+    return QueryStatus::too_many_queries;
+  }
+  Entry& entry = entries_[slot];
+  if (entry.object != no_slot) objects.unfollow(entry.object);
+  entry.object = object;
+  entry.definition = definition;
+  enter(slot);
+  stage(slot, staging);
+  return QueryStatus::accepted;
+}
+
+QueryStatus QueryTable::remove(StreamId stream, QueryId id, ObjectTable& objects,
+                               Staging& staging) {
+  const Slot slot = find(stream, id);
+  if (slot == no_slot) return QueryStatus::unknown_query;
+  drop(slot, objects, staging);
+  return QueryStatus::accepted;
+}
+
+void QueryTable::prepare_tick(std::int64_t tau_us, ObjectTable& objects, Staging& staging) {
+  while (!leases_.empty() && leases_.begin()->first < tau_us)
+    drop(leases_.begin()->second, objects, staging);
+}
+
+std::uint64_t QueryTable::remove_outgrown(ObjectTable& objects, Staging& staging) {
+  std::uint64_t removed = 0;
+  for (; !every_object_.empty() && !fits(room_, objects); ++removed)
+    drop(every_object_.rbegin()->second, objects, staging);
+  return removed;
+}
+
+void QueryTable::tick_begun() {
+  check_invariant(removed_begun_.empty(), "the tick before has finished or failed");
+  removed_begun_.swap(removed_staged_);
+}
+
+void QueryTable::tick_finished() {
+  for (const auto& [owner, slot] : removed_begun_) free_slots_.push_back(slot);
+  removed_begun_.clear();
+}
+
+void QueryTable::tick_failed() {
+  removed_staged_.merge(removed_begun_);
+  check_invariant(removed_begun_.empty(), "a query has one slot until its removal is reported");
+}
+
+Slot QueryTable::find(StreamId stream, QueryId id) const {
+  const auto& slots = streams_[static_cast<std::size_t>(stream)].slots;
+  const auto it = slots.find(to_number(id));
+  return it == slots.end() ? no_slot : it->second;
+}
+
+std::vector<Slot> QueryTable::slots_of(StreamId stream) const {
+  std::vector<Slot> slots;
+  for (const auto& [id, slot] : streams_[static_cast<std::size_t>(stream)].slots)
+    slots.push_back(slot);
+  std::ranges::sort(slots, {}, [this](Slot slot) { return id_of(slot); });
+  return slots;
+}
+
+// A query that is put again before its removal was reported keeps its slot: the new generation
+// tells the engine that it is another query. If no tick reported the removal in between, none needs
+// to.
+Slot QueryTable::allocate(StreamId stream, QueryId id) {
+  if (count_ >= options_.queries_max) return no_slot;
+  Slot slot = no_slot;
+  if (auto staged = removed_staged_.extract({stream, id})) {
+    slot = staged.mapped();
+  } else if (auto begun = removed_begun_.extract({stream, id})) {
+    slot = begun.mapped();
+  } else if (!free_slots_.empty()) {
+    slot = free_slots_.back();
+    free_slots_.pop_back();
+  } else {
+    // Slots whose removal no tick has reported yet are not free: a few more than live queries.
+    if (entries_.size() >= 2 * options_.queries_max) return no_slot;
+    slot = static_cast<Slot>(entries_.size());
+    entries_.emplace_back();
+  }
+  Entry& entry = entries_[slot];
+  entry.stream = stream;
+  entry.object = no_slot;
+  ++entry.generation;
+  stream_at(stream).slots.emplace(to_number(id), slot);
+  ++count_;
+  return slot;
+}
+
+void QueryTable::drop(Slot slot, ObjectTable& objects, Staging& staging) {
+  Entry& entry = entries_[slot];
+  leave(slot);
+  stream_at(entry.stream).slots.erase(to_number(entry.definition.id));
+  if (entry.object != no_slot) objects.unfollow(entry.object);
+  entry.object = no_slot;
+  ++entry.generation;
+  --count_;
+  removed_staged_.emplace(std::pair(entry.stream, entry.definition.id), slot);
+  stage(slot, staging);
+}
+
+void QueryTable::stage(Slot slot, Staging& staging) {
+  Entry& entry = entries_[slot];
+  const QueryDefinition& definition = entry.definition;
+  const StreamDefinition& stream = streams_[static_cast<std::size_t>(entry.stream)].definition;
+  const QueryRow row{.slot = slot,
+                     .generation = entry.generation,
+                     .k = definition.k,
+                     .anchor = definition.anchor.kind,
+                     .on = stream.on,
+                     .with_state = stream.with.position || stream.with.tags,
+                     .vote = definition.vote,
+                     .position = definition.anchor.position,
+                     .object = entry.object,
+                     .filter = definition.filter,
+                     .subject = definition.subject};
+  const bool is_staged =
+      entry.staged_row < staging.queries.size() && staging.queries[entry.staged_row].slot == slot;
+  if (!is_staged) {
+    const std::size_t rows = staging.queries.size() + 1;
+    staging.query_components.resize(rows * options_.dimension);
+    staging.queries.emplace_back();
+    entry.staged_row = static_cast<std::uint32_t>(rows - 1);
+  }
+  staging.queries[entry.staged_row] = row;
+  if (definition.anchor.kind == AnchorKind::fixed && options_.dimension > 0)
+    std::ranges::copy(
+        definition.components,
+        staging.query_components.data() + std::size_t{entry.staged_row} * options_.dimension);
+}
+
+QueryTableState QueryTable::export_state() const {
+  check_invariant(removed_begun_.empty(), "state is exported between ticks");
+  QueryTableState state;
+  for (const Stream& stream : streams_) state.streams.push_back(stream.definition);
+  for (const Entry& entry : entries_) state.entries.push_back(entry);
+  state.free_slots = free_slots_;
+  for (const auto& [owner, slot] : removed_staged_) state.removed.push_back(slot);
+  return state;
+}
+
+void QueryTable::import_state(const QueryTableState& state, Staging& staging) {
+  check_invariant(streams_.empty(), "state is imported into an empty table");
+  for (const StreamDefinition& definition : state.streams) {
+    streams_by_name_.emplace(definition.name, static_cast<StreamId>(streams_.size()));
+    streams_.push_back({definition, {}});
+  }
+  free_slots_ = state.free_slots;
+  for (Slot slot = 0; slot < state.entries.size(); ++slot) {
+    const QueryTableState::Entry& entry = state.entries[slot];
+    entries_.push_back({entry, 0});
+    if (is_alive(entry.generation)) {
+      const std::uint64_t id = to_number(entry.definition.id);
+      streams_[static_cast<std::size_t>(entry.stream)].slots.emplace(id, slot);
+      enter(slot);
+      ++count_;
+      stage(slot, staging);
+    }
+  }
+  for (const Slot slot : state.removed) {
+    removed_staged_.emplace(std::pair(stream_of(slot), id_of(slot)), slot);
+    stage(slot, staging);
+  }
+}
+
+}  // namespace starling

@@ -1,0 +1,44 @@
+// Where the horizon comes to lie when entries are cut to their room, and when a scan was answered:
+// see kept_nearest.hpp.
+#include "knn/vectors/ticks/kept_nearest.hpp"
+
+#include <algorithm>
+
+namespace starling {
+
+void KeptNearest::ask(std::uint32_t k, const Filter& filter) {
+  k_ = k;
+  limit_ = filter.distance_sq_max == Filter::any_distance
+               ? infinity
+               : Neighbor{filter.distance_sq_max + 1, ObjectId{0}};
+  forget();
+}
+
+void KeptNearest::settle() {
+  const std::size_t room = room_of(k_);
+  if (entries_.size() > room) {
+    const auto first_out = entries_.begin() + static_cast<std::ptrdiff_t>(room);
+    std::ranges::nth_element(entries_, first_out, {}, &Entry::neighbor);
+    horizon_ = first_out->neighbor;
+    entries_.erase(first_out, entries_.end());
+    // Equal scores may have brought in everybody.
+    if (entries_.capacity() > 4 * room) entries_.shrink_to_fit();
+  }
+  std::ranges::sort(entries_, {}, &Entry::neighbor);
+}
+
+void KeptNearest::take_scan(std::span<const Entry> entries, bool is_all) {
+  const Neighbor first_unknown =
+      is_all ? infinity : Neighbor{entries.back().neighbor.distance_sq, ObjectId{0}};
+  know_nobody_before(std::min(first_unknown, limit_));
+  for (const Entry& entry : entries) add(entry);
+  settle();
+}
+
+void KeptNearest::take_within(std::span<const Entry> entries, std::uint64_t distance_sq) {
+  know_nobody_before(std::min(Neighbor{distance_sq + 1, ObjectId{0}}, limit_));
+  for (const Entry& entry : entries) add(entry);
+  settle();
+}
+
+}  // namespace starling

@@ -1,0 +1,65 @@
+// Births may fail and come first, rows cannot; masks are made word by word from the bits of the
+// living: see vector_objects.hpp.
+#include "knn/vectors/ticks/objects.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "knn/base/headroom.hpp"
+
+namespace starling {
+
+// After 2^32 ticks a number comes again: nobody may still have it by then.
+void VectorObjects::begin_changes() {
+  membership_changed_ = false;
+  if (++changes_ != 0) return;
+  for (Object& object : objects_) object.touched_in = 0;
+  changes_ = 1;
+}
+
+void VectorObjects::add(std::span<const ObjectBirth> births) {
+  std::size_t slots = objects_.size();
+  for (const ObjectBirth& birth : births) slots = std::max<std::size_t>(slots, birth.slot + 1);
+  resize_with_headroom(alive_, (slots + 63) / 64, std::uint64_t{0});
+  resize_with_headroom(labels_, slots, no_label);
+  resize_with_headroom(objects_, slots);
+  for (const ObjectBirth& birth : births) objects_[birth.slot].id = birth.id;
+}
+
+void VectorObjects::apply(std::span<const ObjectRow> rows, std::span<const Label> labels) noexcept {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const ObjectRow& row = rows[i];
+    const bool alive = starling::is_alive(row.generation);
+    const bool was_alive = is_alive(row.slot);
+    Object& object = objects_[row.slot];
+    if (alive != was_alive || (alive && object.tags != row.tags)) membership_changed_ = true;
+    if (alive != was_alive) {
+      alive_[row.slot / 64] ^= std::uint64_t{1} << row.slot % 64;
+      alive_count_ += alive ? 1 : std::uint64_t{0} - 1;
+    }
+    object.time_us = row.time_us;
+    object.tags = row.tags;
+    object.touched_in = changes_;
+    labels_[row.slot] = labels[i];
+  }
+}
+
+void VectorObjects::append_mask(const TagFilter& filter, std::int64_t time_us_min,
+                                std::vector<std::uint64_t>& words) const {
+  for (std::size_t word = 0; word < alive_.size(); ++word) {
+    std::uint64_t mask = 0;
+    for (std::uint64_t rest = alive_[word]; rest != 0; rest &= rest - 1) {
+      const auto bit = static_cast<unsigned>(std::countr_zero(rest));
+      const Slot slot = static_cast<Slot>(word * 64 + bit);
+      if (passes(slot, filter, time_us_min)) mask |= std::uint64_t{1} << bit;
+    }
+    words.push_back(mask);
+  }
+}
+
+std::uint64_t VectorObjects::bytes_used() const {
+  return objects_.capacity() * sizeof(Object) + labels_.capacity() * sizeof(Label) +
+         alive_.capacity() * sizeof(std::uint64_t);
+}
+
+}  // namespace starling

@@ -1,0 +1,64 @@
+// The objects of a vector space as of a tick, by slot, without their components, which the
+// VectorStore holds: what filters, reports and votes read. VectorEngine owns it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "knn/engine/engine.hpp"
+#include "knn/words/filter.hpp"
+
+namespace starling {
+
+class VectorObjects {
+ public:
+  /// From here on, is_touched and membership_changed speak of what is applied.
+  void begin_changes();
+  /// Makes room for the born and notes their ids. May throw; apply does not.
+  void add(std::span<const ObjectBirth> births);
+  /// Each slot at most once, and born before; a label a row.
+  void apply(std::span<const ObjectRow> rows, std::span<const Label> labels) noexcept;
+
+  std::size_t slot_count() const { return objects_.size(); }
+  std::uint64_t alive_count() const { return alive_count_; }
+  /// An object came, went or changed its tags.
+  bool membership_changed() const { return membership_changed_; }
+
+  bool is_alive(Slot slot) const { return (alive_[slot / 64] >> slot % 64 & 1) != 0; }
+  bool is_known_alive(Slot slot) const { return slot < objects_.size() && is_alive(slot); }
+  bool is_touched(Slot slot) const { return objects_[slot].touched_in == changes_; }
+  ObjectId id(Slot slot) const { return objects_[slot].id; }
+  std::uint32_t tags(Slot slot) const { return objects_[slot].tags; }
+  std::int64_t time_us(Slot slot) const { return objects_[slot].time_us; }
+  Label label(Slot slot) const { return labels_[slot]; }
+
+  /// Not asked of the dead.
+  bool passes(Slot slot, const TagFilter& filter, std::int64_t time_us_min) const {
+    return filter.passes(tags(slot)) && time_us(slot) >= time_us_min;
+  }
+  /// Appends a mask by slot (knn/vectors/store.hpp) of the living who pass.
+  void append_mask(const TagFilter& filter, std::int64_t time_us_min,
+                   std::vector<std::uint64_t>& words) const;
+  std::size_t mask_words() const { return alive_.size(); }
+
+  std::uint64_t bytes_used() const;
+
+ private:
+  struct Object {
+    ObjectId id{};
+    std::int64_t time_us = 0;
+    std::uint32_t tags = 0;
+    std::uint32_t touched_in = 0;  ///< the changes that it was last part of
+  };
+
+  std::vector<Object> objects_;
+  std::vector<Label> labels_;
+  std::vector<std::uint64_t> alive_;  ///< bits
+  std::uint64_t alive_count_ = 0;
+  std::uint32_t changes_ = 1;
+  bool membership_changed_ = false;
+};
+
+}  // namespace starling

@@ -1,0 +1,248 @@
+// Sorts lists into those that touched rows are scored against and those that need a scan, asks the
+// store for some at a time, and settles ties by id: see vector_searches.hpp.
+#include "knn/vectors/ticks/searches.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <utility>
+
+#include "knn/base/assert.hpp"
+
+namespace starling {
+namespace {
+
+constexpr std::uint32_t masks_at_once_max = 16;  // each as long as there are slots
+constexpr std::size_t entries_at_once_max = std::size_t{1} << 20;
+constexpr std::size_t matches_at_once_max = std::size_t{1} << 24;  // where all scores are equal
+// Where so large a share of the objects was touched, scoring these and mending the lists costs as
+// much as a scan of all.
+constexpr std::uint64_t touched_share_max = 2;  // one in so many
+
+/// The score that a bound on ordered scores stands for, rounded to the far side: what is let pass
+/// is held against the bound itself again.
+float score_within(std::uint64_t ordered) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  if (ordered >= ordered_of(infinity)) return infinity;
+  if (ordered <= ordered_of(-infinity)) return -infinity;
+  return score_of_ordered(static_cast<std::uint32_t>(ordered));
+}
+
+std::uint64_t living(const VectorRows& rows) {
+  std::uint64_t count = 0;
+  for (const std::uint64_t word : rows.alive)
+    count += static_cast<std::uint64_t>(std::popcount(word));
+  return count;
+}
+
+}  // namespace
+
+VectorSearches::MaskKey VectorSearches::key_of(const Filter& filter, std::int64_t tau_us) {
+  return {filter.tags.required, filter.tags.forbidden, oldest_time_us(tau_us, filter.age_us_max)};
+}
+
+bool VectorSearches::is_for_all(const MaskKey& key) {
+  return key == MaskKey{0, 0, std::numeric_limits<std::int64_t>::min()};
+}
+
+bool VectorSearches::passes(Slot slot, const MaskKey& key) const {
+  const auto& [required, forbidden, time_us_min] = key;
+  return objects_.passes(slot, {required, forbidden}, time_us_min);
+}
+
+KeptNearest::Entry VectorSearches::entry_of(const VectorNeighbor& row) const {
+  return {{ordered_of(row.score), objects_.id(row.row)}, row.row};
+}
+
+VectorSearches::Ask VectorSearches::ask_for(const VectorPlan::Search& search, KeptNearest& kept,
+                                            std::int64_t tau_us) const {
+  const QueryRow& row = queries_.row(search.query);
+  Ask ask{.kept = &kept,
+          .query = {},
+          .room = KeptNearest::room_of(row.k),
+          .key = key_of(row.filter, tau_us)};
+  ask.query.self = search.anchor;
+  if (search.anchor == no_slot) ask.query.components = queries_.components(search.query);
+  return ask;
+}
+
+// Lists that go on keep what is known of them; of the others nothing is known.
+void VectorSearches::take_over(const VectorPlan& plan, const ListMatching* matching) {
+  if (matching == nullptr && kept_.size() == plan.searches.size()) return;
+  std::vector<KeptNearest> last = std::move(kept_);
+  kept_ = std::vector<KeptNearest>(plan.searches.size());
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    const Slot query = plan.searches[i].query;
+    const std::uint32_t before =
+        matching == nullptr ? ListMatching::none : matching->last_search[i];
+    if (before < last.size() && !queries_.is_other_search(query))
+      kept_[i] = std::move(last[before]);
+    else
+      kept_[i].ask(queries_.row(query).k, queries_.row(query).filter);
+  }
+}
+
+void VectorSearches::update(const VectorPlan& plan, const ListMatching* matching,
+                            const VectorRows& applied, std::int64_t tau_us) {
+  take_over(plan, matching);
+  const std::uint64_t touched = living(applied);
+  const bool scans_all = touched * touched_share_max >= objects_.alive_count();
+  near_.clear();
+  scan_.clear();
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    KeptNearest& kept = kept_[i];
+    const Slot anchor = plan.searches[i].anchor;
+    if (anchor != no_slot && !objects_.is_known_alive(anchor)) {
+      kept.know_nobody();  // it is touched when it comes back
+      continue;
+    }
+    const Ask ask = ask_for(plan.searches[i], kept, tau_us);
+    const bool has_moved = anchor != no_slot && objects_.is_touched(anchor);
+    if ((scans_all && touched > 0) || has_moved || kept.is_unknown()) {
+      scan_.push_back(ask);
+      continue;
+    }
+    kept.drop_if([&](Slot slot) { return objects_.is_touched(slot) || !passes(slot, ask.key); });
+    near_.push_back(ask);
+  }
+  if (touched > 0 && !near_.empty()) add_applied(applied);
+  for (const Ask& ask : near_)
+    if (!ask.kept->is_certain()) scan_.push_back(ask);
+  scan();
+}
+
+// Whoever was touched is out of the lists; here those come in who are near enough now. Some lists
+// at a time, so that neither matches nor masks are without limit.
+void VectorSearches::add_applied(const VectorRows& applied) {
+  const std::size_t most = std::max<std::size_t>(1, matches_at_once_max / applied.slots.size());
+  for (std::span<Ask> rest = near_; !rest.empty();) {
+    mask_numbers_.clear();
+    mask_words_.clear();
+    asked_.clear();
+    while (asked_.size() < std::min(most, rest.size())) {
+      Ask& ask = rest[asked_.size()];
+      if (mask_numbers_.size() == masks_at_once_max && !is_for_all(ask.key) &&
+          !mask_numbers_.contains(ask.key))
+        break;
+      ask.query.mask = mask_of_applied(ask.key, applied);
+      ask.query.score_max = score_within(ask.kept->horizon().distance_sq);
+      asked_.push_back(ask.query);
+    }
+    add_matches(rest.first(asked_.size()), applied);
+    rest = rest.subspan(asked_.size());
+  }
+}
+
+void VectorSearches::add_matches(std::span<const Ask> some, const VectorRows& applied) {
+  matches_.clear();
+  store_.near_applied(applied, asked_, {mask_words_, applied.alive.size()}, matches_);
+  std::ranges::sort(matches_, {}, &VectorMatch::query);
+  for (auto match = matches_.begin(); match != matches_.end();) {
+    const std::uint32_t query = match->query;
+    KeptNearest& kept = *some[query].kept;
+    for (; match != matches_.end() && match->query == query; ++match)
+      kept.add(entry_of(match->row));
+    kept.settle();
+  }
+}
+
+std::uint32_t VectorSearches::mask_of_applied(const MaskKey& key, const VectorRows& applied) {
+  if (is_for_all(key)) return no_mask;
+  const auto [known, is_new] =
+      mask_numbers_.try_emplace(key, static_cast<std::uint32_t>(mask_numbers_.size()));
+  if (!is_new) return known->second;
+  const std::size_t first = mask_words_.size();
+  mask_words_.resize(first + applied.alive.size());
+  for (std::size_t i = 0; i < applied.slots.size(); ++i)
+    if (applied.is_alive(i) && passes(applied.slots[i], key))
+      mask_words_[first + i / 64] |= std::uint64_t{1} << i % 64;
+  return known->second;
+}
+
+// Lists of one length and one filter together, as many as there is room for; in order of slots, so
+// that their own rows are read in order.
+void VectorSearches::scan() {
+  std::ranges::sort(scan_, {},
+                    [](const Ask& ask) { return std::tuple(ask.room, ask.key, ask.query.self); });
+  for (std::span<Ask> rest = scan_; !rest.empty();) {
+    const std::size_t most = std::max<std::size_t>(1, entries_at_once_max / rest[0].room);
+    std::size_t count = 0;
+    std::uint32_t masks = 0;
+    for (; count < std::min(most, rest.size()) && rest[count].room == rest[0].room; ++count) {
+      if (count > 0 && rest[count].key == rest[count - 1].key) continue;
+      if (masks == masks_at_once_max) break;
+      ++masks;
+    }
+    scan_some(rest.first(count));
+    rest = rest.subspan(count);
+  }
+}
+
+void VectorSearches::scan_some(std::span<Ask> some) {
+  mask_words_.clear();
+  asked_.clear();
+  std::uint32_t masks = 0;
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    const bool is_same = i > 0 && some[i].key == some[i - 1].key;
+    if (is_same) {
+      some[i].query.mask = some[i - 1].query.mask;
+    } else if (is_for_all(some[i].key)) {
+      some[i].query.mask = no_mask;
+    } else {
+      const auto& [required, forbidden, time_us_min] = some[i].key;
+      objects_.append_mask({required, forbidden}, time_us_min, mask_words_);
+      some[i].query.mask = masks++;
+    }
+    asked_.push_back(some[i].query);
+  }
+  const std::uint32_t room = some[0].room;
+  found_.resize(some.size() * room);
+  store_.nearest(asked_, {mask_words_, objects_.mask_words()}, room, found_);
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    entries_.clear();
+    for (const VectorNeighbor& row : std::span(found_).subspan(i * room, room))
+      if (row.row != no_row) entries_.push_back(entry_of(row));
+    some[i].kept->take_scan(entries_, entries_.size() < room);
+    if (!some[i].kept->is_certain()) settle_ties(some[i], found_[(i + 1) * room - 1].score);
+  }
+}
+
+// So many are as far away as the last that was found that their ids must be compared.
+void VectorSearches::settle_ties(const Ask& ask, float score) {
+  VectorQuery query = ask.query;
+  query.score_max = score;
+  matches_.clear();
+  store_.near_any({&query, 1}, {mask_words_, objects_.mask_words()}, matches_);
+  entries_.clear();
+  for (const VectorMatch& match : matches_) entries_.push_back(entry_of(match.row));
+  ask.kept->take_within(entries_, ordered_of(score));
+  check_invariant(ask.kept->is_certain(), "all who may be in the list were found");
+}
+
+std::vector<KeptNearest> VectorSearches::answer(std::span<const OneShotQuery> questions,
+                                                std::int64_t tau_us) {
+  std::vector<KeptNearest> answers(questions.size());
+  scan_.clear();
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    const OneShotQuery& question = questions[i];
+    answers[i].ask(question.k, question.filter);
+    const bool follows = question.anchor == AnchorKind::follow;
+    if (follows && !objects_.is_known_alive(question.object)) {
+      answers[i].know_nobody();
+      continue;
+    }
+    Ask ask{.kept = &answers[i],
+            .query = {},
+            .room = KeptNearest::room_of(question.k),
+            .key = key_of(question.filter, tau_us)};
+    if (follows)
+      ask.query.self = question.object;
+    else
+      ask.query.components = question.components.data();
+    scan_.push_back(ask);
+  }
+  scan();
+  return answers;
+}
+
+}  // namespace starling

@@ -1,0 +1,53 @@
+// Sorts the ballots by label and counts run by run, each sum in one order: see vote.hpp.
+#include "knn/vectors/vote.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+#include "knn/base/assert.hpp"
+
+namespace starling {
+namespace {
+
+/// A label and what speaks for it.
+struct Candidate {
+  std::size_t votes = 0;
+  double distance_sum = 0;
+  Label label = no_label;
+
+  bool is_better_than(const Candidate& other) const {
+    if (votes != other.votes) return votes > other.votes;
+    return std::tie(distance_sum, label) < std::tie(other.distance_sum, other.label);
+  }
+};
+
+}  // namespace
+
+Label vote(std::span<Ballot> ballots) {
+  // Of one label the nearest stays first, so that its sum has one order.
+  std::ranges::stable_sort(ballots, {}, &Ballot::label);
+  Candidate best;
+  for (auto ballot = ballots.begin(); ballot != ballots.end();) {
+    Candidate candidate{.label = ballot->label};
+    for (; ballot != ballots.end() && ballot->label == candidate.label; ++ballot) {
+      ++candidate.votes;
+      candidate.distance_sum += ballot->distance;
+    }
+    if (candidate.label != no_label && candidate.is_better_than(best)) best = candidate;
+  }
+  return best.label;
+}
+
+Label vote(Metric metric, std::span<const VectorNeighbor> list, std::span<const Label> labels) {
+  std::vector<Ballot> ballots;
+  ballots.reserve(list.size());
+  for (const VectorNeighbor& neighbor : list) {
+    if (neighbor.row == no_row) break;
+    check_invariant(neighbor.row < labels.size(), "every row that may be near has a label");
+    ballots.push_back({labels[neighbor.row], distance_of(metric, neighbor.score)});
+  }
+  return vote(ballots);
+}
+
+}  // namespace starling

@@ -1,0 +1,172 @@
+// Names, faults, rows prepared in float64, and distances told from scores and back: see
+// vectors.hpp.
+#include "knn/words/metric.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "knn/base/assert.hpp"
+#include "knn/words/filter.hpp"
+
+namespace starling {
+namespace {
+
+constexpr std::array<std::pair<Metric, std::string_view>, 5> metric_names{{
+    {Metric::l2, "l2"},
+    {Metric::cosine, "cosine"},
+    {Metric::pearson, "pearson"},
+    {Metric::hellinger, "hellinger"},
+    {Metric::inner_product, "inner-product"},
+}};
+
+std::optional<VectorFault::Reason> fault_of(Metric metric, float component) {
+  using Reason = VectorFault::Reason;
+  if (std::isnan(component)) return Reason::not_a_number;
+  if (std::isinf(component)) return Reason::infinite;
+  if (std::fabs(component) > component_max) return Reason::too_large;
+  if (metric == Metric::hellinger && component < 0) return Reason::negative;
+  return std::nullopt;
+}
+
+/// `less` from every component, then to length 1; a row of nothing else becomes zeros.
+void normalize(std::span<const float> raw, double less, std::span<float> prepared) {
+  double square_sum = 0;
+  for (const float component : raw) {
+    const double part = component - less;
+    square_sum += part * part;
+  }
+  const double length = std::sqrt(square_sum);
+  for (std::size_t j = 0; j < raw.size(); ++j)
+    prepared[j] = length > 0 ? static_cast<float>((raw[j] - less) / length) : 0.0f;
+}
+
+double mean_of(std::span<const float> row) {
+  // Rounding must not make a direction out of a row that has none.
+  if (std::all_of(row.begin(), row.end(), [&](float other) { return other == row[0]; }))
+    return row[0];
+  double sum = 0;
+  for (const float component : row) sum += component;
+  return sum / static_cast<double>(row.size());
+}
+
+void prepare_row(Metric metric, std::span<const float> raw, std::span<float> prepared) {
+  switch (metric) {
+    case Metric::cosine:
+      return normalize(raw, 0, prepared);
+    case Metric::pearson:
+      return normalize(raw, mean_of(raw), prepared);
+    case Metric::hellinger:
+      for (std::size_t j = 0; j < raw.size(); ++j)
+        prepared[j] = static_cast<float>(std::sqrt(static_cast<double>(raw[j])));
+      return;
+    case Metric::l2:
+    case Metric::inner_product:
+      std::copy(raw.begin(), raw.end(), prepared.begin());
+      return;
+  }
+}
+
+std::optional<VectorFault> prepare_one(Metric metric, VectorsView raw, VectorRow number,
+                                       std::span<float> prepared) {
+  const std::span<const float> row = raw.row(number);
+  for (std::uint32_t column = 0; column < raw.dimension; ++column)
+    if (const auto reason = fault_of(metric, row[column]))
+      return VectorFault{number, column, *reason};
+  prepare_row(metric, row, prepared.subspan(std::size_t{number} * raw.dimension, raw.dimension));
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view name_of(Metric metric) {
+  for (const auto& [named, name] : metric_names)
+    if (named == metric) return name;
+  return "";
+}
+
+std::optional<Metric> metric_named(std::string_view name) {
+  for (const auto& [metric, named] : metric_names)
+    if (named == name) return metric;
+  return std::nullopt;
+}
+
+std::string_view sentence_of(VectorFault::Reason reason) {
+  switch (reason) {
+    case VectorFault::Reason::not_a_number:
+      return "is not a number";
+    case VectorFault::Reason::infinite:
+      return "is infinite";
+    case VectorFault::Reason::too_large:
+      return "is beyond 2^56, the most that sums can bear";
+    case VectorFault::Reason::negative:
+      return "is negative, which the Hellinger distance does not know";
+  }
+  return "";
+}
+
+std::string sentence_of(const VectorFault& fault) {
+  return "component " + std::to_string(fault.column + 1) + " " +
+         std::string(sentence_of(fault.reason));
+}
+
+std::optional<VectorFault> prepare_vectors(Metric metric, VectorsView raw,
+                                           std::span<float> prepared) {
+  check_invariant(raw.dimension >= 1 && prepared.size() == raw.components.size(),
+                  "prepared rows have no other size than raw ones");
+  for (VectorRow number = 0; number < raw.rows(); ++number)
+    if (const auto fault = prepare_one(metric, raw, number, prepared)) return fault;
+  return std::nullopt;
+}
+
+std::size_t prepare_each(Metric metric, VectorsView raw, std::span<float> prepared,
+                         std::span<std::optional<VectorFault>> faults) {
+  check_invariant(
+      raw.dimension >= 1 && prepared.size() == raw.components.size() && faults.size() == raw.rows(),
+      "prepared rows have no other size than raw ones, and each its fault");
+  std::size_t faulty = 0;
+  for (VectorRow number = 0; number < raw.rows(); ++number) {
+    faults[number] = prepare_one(metric, raw, number, prepared);
+    if (faults[number]) ++faulty;
+  }
+  return faulty;
+}
+
+double distance_of(Metric metric, float score) {
+  const auto exact = static_cast<double>(score);
+  switch (metric) {
+    case Metric::l2:
+      return std::sqrt(exact);
+    case Metric::hellinger:
+      return std::sqrt(exact / 2);
+    case Metric::cosine:
+    case Metric::pearson:
+      return exact / 2;
+    case Metric::inner_product:
+      return exact;
+  }
+  return exact;
+}
+
+// distance_of never falls as the score rises, rounding included, so halving finds the last score
+// that is within.
+std::uint64_t ordered_within(Metric metric, double distance) {
+  if (std::isnan(distance)) throw std::invalid_argument("a distance must be a number");
+  if (distance == std::numeric_limits<double>::infinity()) return Filter::any_distance;
+  const float least = metric == Metric::inner_product ? -std::numeric_limits<float>::max() : 0.0f;
+  std::uint64_t low = ordered_of(least);  // what is below is within
+  std::uint64_t high = std::uint64_t{ordered_of(std::numeric_limits<float>::max())} + 1;
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    if (distance_of(metric, score_of_ordered(static_cast<std::uint32_t>(middle))) <= distance)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low - 1;
+}
+
+}  // namespace starling

@@ -1,0 +1,125 @@
+// Numbers, credit and resends: see client_session.hpp.
+#include "protocol/client/client_session.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "knn/base/assert.hpp"
+#include "protocol/wire/check.hpp"
+#include "protocol/wire/request_codec.hpp"
+
+namespace starling::protocol {
+namespace {
+
+Problem too_long(std::size_t bytes, const ReachedLimit& bytes_max, const RequestBody& body) {
+  std::string sentence = "The request has " + std::to_string(bytes) + " bytes; allowed are " +
+                         to_string(bytes_max) + ", so split it";
+  if (const auto* batch = std::get_if<UpdateBatch>(&body); batch && batch->dimension != 0)
+    sentence += ": some " +
+                std::to_string(bytes_max.value * batch->ids.size() / (bytes + bytes / 64)) +
+                " rows of dimension " + std::to_string(batch->dimension) + " fit";
+  return {ErrorCode::frame_too_large, std::move(sentence) + ".", bytes_max};
+}
+
+}  // namespace
+
+Frame ClientSession::hello() const {
+  Hello hello{.client = client_, .key = key_};
+  if (server_) hello.resume_session = server_->session;
+  hello.first_sequence = oldest_sequence();
+  return encode_request({}, hello);
+}
+
+std::uint64_t ClientSession::oldest_sequence() const {
+  const auto oldest = std::ranges::find_if(
+      unanswered_, [](const Outgoing& outgoing) { return outgoing.sequence != 0; });
+  return oldest == unanswered_.end() ? next_sequence_ : oldest->sequence;
+}
+
+void ClientSession::on_hello(const HelloReply& reply) {
+  server_name_ = reply.server;
+  server_ = reply;
+  server_->server = server_name_;
+  for (Outgoing& outgoing : unanswered_) set_session(outgoing.frame, reply.session);
+}
+
+std::variant<Outgoing, Problem> ClientSession::prepare(const RequestBody& body) {
+  check_invariant(server_.has_value(), "requests follow hello");
+  const Limits& limits = server_->limits;
+  const ReachedLimit rows_max =
+      std::ranges::min(ReachedLimit{"rows-max", limits.rows_max},
+                       ReachedLimit{"credit-rows", limits.credit_rows}, {}, &ReachedLimit::value);
+  if (auto problem = check_row_count("rows", credit_rows(body), rows_max)) return *problem;
+  const ReachedLimit bytes_max =
+      std::ranges::min(ReachedLimit{"frame-bytes-max", limits.frame_bytes_max},
+                       ReachedLimit{"credit-bytes", limits.credit_bytes}, {}, &ReachedLimit::value);
+  // Before it is encoded, too: vectors may be longer than any FlatBuffer.
+  if (array_bytes(body) > bytes_max.value) return too_long(array_bytes(body), bytes_max, body);
+  RequestHead head{.request_id = next_request_id_, .session = server_->session};
+  if (is_sequenced(body)) head.sequence = next_sequence_;
+  Outgoing outgoing;
+  outgoing.request_id = head.request_id;
+  outgoing.sequence = head.sequence;
+  outgoing.frame = encode_request(head, body);
+  if (outgoing.frame.size() > bytes_max.value)
+    return too_long(outgoing.frame.size(), bytes_max, body);
+  if (is_batch(body)) {
+    outgoing.credit_rows = credit_rows(body);
+    outgoing.credit_bytes = outgoing.frame.size();
+  }
+  return outgoing;
+}
+
+bool ClientSession::has_credit_for(const Outgoing& outgoing) const {
+  const Limits& limits = server_->limits;
+  // Where one reply stays away and later ones come, the server still has to remember it.
+  const bool is_remembered =
+      outgoing.sequence == 0 || outgoing.sequence - oldest_sequence() < limits.unanswered_max;
+  return unanswered_.size() < limits.unanswered_max && is_remembered &&
+         credit_rows_held_ + outgoing.credit_rows <= limits.credit_rows &&
+         credit_bytes_held_ + outgoing.credit_bytes <= limits.credit_bytes;
+}
+
+const Outgoing& ClientSession::admit(Outgoing outgoing) {
+  check_invariant(outgoing.request_id == next_request_id_, "requests are sent as prepared");
+  ++next_request_id_;
+  if (outgoing.sequence != 0) ++next_sequence_;
+  credit_rows_held_ += outgoing.credit_rows;
+  credit_bytes_held_ += outgoing.credit_bytes;
+  set_session(outgoing.frame, server_->session);
+  return unanswered_.emplace_back(std::move(outgoing));
+}
+
+ClientSession::Verdict ClientSession::on_reply(const ReplyHead& head, ErrorCode refusal) {
+  const auto answered = std::ranges::find(unanswered_, head.request_id, &Outgoing::request_id);
+  if (answered == unanswered_.end()) return Verdict::unexpected;
+  switch (refusal) {
+    case ErrorCode::unknown_session:
+    case ErrorCode::sequence_gap:
+    case ErrorCode::out_of_credit:
+    case ErrorCode::shutting_down:
+      return Verdict::start_again;
+    case ErrorCode::busy:
+      return answered->sequence == 0 ? Verdict::try_again : Verdict::start_again;
+    default:
+      break;
+  }
+  credit_rows_held_ -= answered->credit_rows;
+  credit_bytes_held_ -= answered->credit_bytes;
+  unanswered_.erase(answered);
+  return Verdict::answered;
+}
+
+void ClientSession::abandon(std::uint64_t request_id) {
+  std::erase_if(unanswered_, [&](const Outgoing& each) {
+    return each.request_id == request_id && each.sequence == 0;
+  });
+}
+
+const Outgoing* ClientSession::find(std::uint64_t request_id) const {
+  const auto found = std::ranges::find(unanswered_, request_id, &Outgoing::request_id);
+  return found == unanswered_.end() ? nullptr : &*found;
+}
+
+}  // namespace starling::protocol

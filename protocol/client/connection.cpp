@@ -1,0 +1,197 @@
+// The client's socket: see connection.hpp.
+#include "protocol/client/connection.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <variant>
+
+#include "knn/base/assert.hpp"
+#include "protocol/wire/zmq_frames.hpp"
+
+namespace starling::protocol {
+namespace {
+
+constexpr std::int64_t back_off_ms_first = 10;
+constexpr std::int64_t back_off_ms_max = 500;
+
+}  // namespace
+
+const Problem* ReceivedReply::problem() const {
+  if (decoded.problem) return &*decoded.problem;
+  const auto* error = std::get_if<ErrorReply>(&decoded.body);
+  return error == nullptr ? nullptr : &error->problem;
+}
+
+Client::Connection::Connection(zmq::context_t& context, ClientOptions options)
+    : context_(context), options_(std::move(options)), session_(options_.name, options_.key) {
+  open_socket();
+  say_hello(deadline());
+  is_connected_ = true;
+}
+
+void Client::Connection::open_socket() {
+  socket_ = zmq::socket_t(context_, zmq::socket_type::dealer);
+  socket_.set(zmq::sockopt::linger, 0);
+  // The session bounds what is unanswered, and so both queues; sends never block.
+  socket_.set(zmq::sockopt::sndhwm, 0);
+  socket_.set(zmq::sockopt::rcvhwm, 0);
+  socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(server_frame_bytes_max));
+  socket_.set(zmq::sockopt::reconnect_ivl, 20);
+  socket_.set(zmq::sockopt::reconnect_ivl_max, 500);
+  connect_to(socket_, options_.commands);
+}
+
+void Client::Connection::send(const Frame& frame) {
+  // Copied: the frame stays here for a resend, which may have to change its session.
+  const auto bytes = frame.bytes();
+  uninterrupted(
+      [&] { return socket_.send(zmq::buffer(bytes.data(), bytes.size()), zmq::send_flags::none); });
+}
+
+std::optional<ReceivedReply> Client::Connection::receive(Clock::time_point until) {
+  ReceivedReply reply;
+  reply.message = std::make_unique<zmq::message_t>();
+  if (!wait_until_readable(socket_, until)) return std::nullopt;
+  if (!receive_now(socket_, *reply.message)) return std::nullopt;
+  reply.frame = to_aligned(*reply.message);
+  reply.decoded = decode_reply(reply.frame);
+  return reply;
+}
+
+void Client::Connection::say_hello(Clock::time_point deadline) {
+  while (true) {
+    send(session_.hello());
+    const auto reply = receive(std::min(deadline, Clock::now() + patience()));
+    if (!reply) {
+      check_deadline(deadline);
+      open_socket();
+      continue;
+    }
+    if (const auto* terms = std::get_if<HelloReply>(&reply->decoded.body)) {
+      session_.on_hello(*terms);
+      return;
+    }
+    const Problem* problem = reply->problem();
+    if (problem == nullptr) continue;
+    if (consumes_sequence(problem->code)) throw RefusedError(*problem);
+    last_obstacle_ = problem->sentence;
+    back_off(deadline);
+  }
+}
+
+void Client::Connection::start_again(Clock::time_point deadline) {
+  open_socket();
+  say_hello(deadline);
+  for (const Outgoing& outgoing : session_.unanswered()) send(outgoing.frame);
+}
+
+void Client::Connection::check_deadline(Clock::time_point deadline) const {
+  if (Clock::now() < deadline) return;
+  std::string sentence = "The server at " + options_.commands + " did not answer within " +
+                         std::to_string(wait_ms()) + " ms";
+  if (!last_obstacle_.empty()) throw TimeoutError(sentence + "; last it said: " + last_obstacle_);
+  if (!is_connected_)
+    sentence += "; start one with starling serve, or give the commands endpoint of one that runs";
+  throw TimeoutError(sentence + ".");
+}
+
+void Client::Connection::back_off(Clock::time_point deadline) {
+  check_deadline(deadline);
+  back_off_ms_ = std::clamp(2 * back_off_ms_, back_off_ms_first, back_off_ms_max);
+  std::this_thread::sleep_for(std::chrono::milliseconds(back_off_ms_));
+}
+
+ReceivedReply Client::Connection::next_answer() {
+  const auto give_up = deadline();
+  while (true) {
+    auto reply = receive(std::min(give_up, Clock::now() + patience()));
+    if (!reply) {
+      check_deadline(give_up);
+      start_again(give_up);
+      continue;
+    }
+    const Problem* problem = reply->problem();
+    const auto refusal = problem == nullptr ? ErrorCode::none : problem->code;
+    switch (session_.on_reply(reply->decoded.head, refusal)) {
+      case ClientSession::Verdict::answered:
+        back_off_ms_ = 0;
+        return std::move(*reply);
+      case ClientSession::Verdict::unexpected:
+        break;
+      case ClientSession::Verdict::try_again:
+        last_obstacle_ = problem->sentence;
+        back_off(give_up);
+        send(session_.find(reply->decoded.head.request_id)->frame);
+        break;
+      case ClientSession::Verdict::start_again:
+        last_obstacle_ = problem->sentence;
+        back_off(give_up);
+        start_again(give_up);
+        break;
+    }
+  }
+}
+
+void Client::Connection::count(const ReceivedReply& reply) {
+  if (const Problem* problem = reply.problem()) {
+    if (!totals_.first_refusal) totals_.first_refusal = *problem;
+    return;
+  }
+  const auto* batch = std::get_if<BatchReply>(&reply.decoded.body);
+  if (batch == nullptr) return;
+  totals_.accepted += batch->accepted;
+  totals_.late += batch->late;
+  totals_.rejected += batch->rejected;
+  for (const ReasonCount& each : batch->reasons) {
+    if (each.reason > last_row_reason) continue;
+    const auto reason = static_cast<std::size_t>(each.reason);
+    totals_.rejected_by_reason[reason] += each.count;
+    totals_.limit_by_reason[reason] = each.limit;
+  }
+}
+
+std::optional<Problem> Client::Connection::post(const RequestBody& batch) {
+  check_invariant(is_batch(batch), "only batches are posted");
+  auto prepared = session_.prepare(batch);
+  if (auto* problem = std::get_if<Problem>(&prepared)) return std::move(*problem);
+  auto& outgoing = std::get<Outgoing>(prepared);
+  while (!session_.has_credit_for(outgoing)) count(next_answer());
+  send(session_.admit(std::move(outgoing)).frame);
+  return std::nullopt;
+}
+
+BatchTotals Client::Connection::flush() {
+  while (!session_.unanswered().empty()) count(next_answer());
+  return std::exchange(totals_, {});
+}
+
+ReceivedReply Client::Connection::answer_or_abandon(std::uint64_t request_id) {
+  try {
+    return next_answer();
+  } catch (const TimeoutError&) {
+    session_.abandon(request_id);
+    throw;
+  }
+}
+
+Result<ReceivedReply> Client::Connection::call(const RequestBody& body) {
+  auto prepared = session_.prepare(body);
+  if (auto* problem = std::get_if<Problem>(&prepared)) return std::move(*problem);
+  auto& outgoing = std::get<Outgoing>(prepared);
+  while (!session_.has_credit_for(outgoing)) count(next_answer());
+  const std::uint64_t request_id = outgoing.request_id;
+  send(session_.admit(std::move(outgoing)).frame);
+  while (true) {
+    ReceivedReply reply = answer_or_abandon(request_id);
+    if (reply.decoded.head.request_id != request_id) {
+      count(reply);
+      continue;
+    }
+    if (const Problem* problem = reply.problem()) return *problem;
+    return reply;
+  }
+}
+
+}  // namespace starling::protocol

@@ -1,0 +1,75 @@
+// The socket of a Client: sends requests, receives replies, connects anew when they stay away.
+// Private to client.cpp.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <zmq.hpp>
+
+#include "protocol/client/client.hpp"
+#include "protocol/client/client_session.hpp"
+#include "protocol/wire/frame.hpp"
+#include "protocol/wire/reply_codec.hpp"
+
+namespace starling::protocol {
+
+/// A decoded reply with the frame it shows.
+struct ReceivedReply {
+  std::unique_ptr<zmq::message_t> message{};
+  AlignedBytes frame{};
+  DecodedReply decoded{};
+
+  /// The refusal that the reply says, or that its frame deserves.
+  const Problem* problem() const;
+};
+
+class Client::Connection {
+ public:
+  Connection(zmq::context_t& context, ClientOptions options);
+
+  const HelloReply& server() const { return session_.server(); }
+
+  std::optional<Problem> post(const RequestBody& batch);
+  BatchTotals flush();
+  /// Waits for the reply to this one request; replies to posted batches go into the totals.
+  Result<ReceivedReply> call(const RequestBody& body);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void open_socket();
+  void say_hello(Clock::time_point deadline);
+  void start_again(Clock::time_point deadline);
+  void send(const Frame& frame);
+  std::optional<ReceivedReply> receive(Clock::time_point until);
+  /// The next answer to an unanswered request, whatever has to be done to get it.
+  ReceivedReply next_answer();
+  void count(const ReceivedReply& reply);
+  ReceivedReply answer_or_abandon(std::uint64_t request_id);
+  void back_off(Clock::time_point deadline);
+  void check_deadline(Clock::time_point deadline) const;  ///< throws TimeoutError
+  Clock::time_point deadline() const { return Clock::now() + std::chrono::milliseconds(wait_ms()); }
+  std::int64_t wait_ms() const {
+    return is_connected_ ? options_.timeout_ms
+                         : std::min(options_.timeout_ms, options_.connect_timeout_ms);
+  }
+  std::chrono::milliseconds patience() const {
+    return std::chrono::milliseconds(options_.reconnect_after_ms);
+  }
+
+  zmq::context_t& context_;
+  ClientOptions options_;
+  ClientSession session_;
+  bool is_connected_ = false;  ///< the server has said hello once
+  zmq::socket_t socket_;
+  BatchTotals totals_;
+  std::int64_t back_off_ms_ = 0;
+  std::string last_obstacle_;  ///< for the sentence of a timeout
+};
+
+}  // namespace starling::protocol

@@ -1,0 +1,54 @@
+// From a chunk's arrays to lists of their own: see list_store.hpp.
+#include "protocol/client/list_store.hpp"
+
+#include <functional>
+#include <unordered_set>
+
+namespace starling::protocol {
+
+std::size_t ListKeyHash::operator()(const ListKey& key) const {
+  const std::hash<std::uint64_t> hash;
+  // The golden ratio keeps (a, b) and (b, a) apart.
+  return hash(to_number(key.query) * 0x9e3779b97f4a7c15ULL + to_number(key.subject) +
+              (key.has_subject ? 1 : 0));
+}
+
+ListKey key_of(const ListChunk& chunk, std::size_t list) {
+  ListKey key{.query = QueryId{chunk.query_ids[list]}};
+  if (chunk.subject_of(list)) {
+    key.has_subject = true;
+    key.subject = ObjectId{chunk.subject_ids[list]};
+  }
+  return key;
+}
+
+HeldList list_of(const ListChunk& chunk, std::size_t list) {
+  HeldList held;
+  held.vote = chunk.vote_of(list);
+  const std::size_t count = chunk.neighbor_count(list);
+  const bool has_states = !chunk.positions.empty() || !chunk.tags.empty();
+  held.neighbors.resize(count);
+  if (has_states) held.states.resize(count);
+  for (std::size_t rank = 0; rank < count; ++rank) {
+    const std::size_t at = chunk.offsets[list] + rank;
+    held.neighbors[rank].object = ObjectId{chunk.object_ids[at]};
+    if (!chunk.distances_m.empty()) held.neighbors[rank].distance_m = chunk.distances_m[at];
+    if (!chunk.positions.empty())
+      for (std::size_t axis = 0; axis < 3; ++axis)
+        held.states[rank].position[axis] = chunk.positions[3 * at + axis];
+    if (!chunk.tags.empty()) held.states[rank].tags = chunk.tags[at];
+  }
+  return held;
+}
+
+void remove_lists(ListStore& lists, std::span<const ListKey> keys) {
+  // A query has one list without a subject, or one for each subject: those are looked for once.
+  std::unordered_set<std::uint64_t> queries;
+  for (const ListKey& key : keys)
+    if (lists.erase(key) == 0 && !key.has_subject) queries.insert(to_number(key.query));
+  if (queries.empty()) return;
+  std::erase_if(lists,
+                [&](const auto& entry) { return queries.contains(to_number(entry.first.query)); });
+}
+
+}  // namespace starling::protocol

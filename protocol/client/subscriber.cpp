@@ -1,0 +1,155 @@
+// The sockets of a subscription: see subscriber.hpp.
+#include "protocol/client/subscriber.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include <zmq.hpp>
+
+#include "protocol/wire/zmq_frames.hpp"
+
+namespace starling::protocol {
+
+class Subscriber::Sockets {
+ public:
+  Sockets(zmq::context_t& context, SubscriberOptions options, SubscriptionHandlers handlers)
+      : options_(std::move(options)),
+        state_(options_.subscription, std::move(handlers)),
+        results_(subscribed_socket(context, options_)),
+        client_(context, options_.client),
+        report_due_(Clock::now() + report_interval()) {}
+
+  bool poll(std::int64_t timeout_ms) {
+    take_snapshot();
+    const bool any = wait_for_tick(timeout_ms);
+    if (any) drain();
+    take_snapshot();
+    report();
+    return any;
+  }
+
+  void miss_tick() { state_.on_tick_missed(); }
+
+  const SubscriptionState& state() const { return state_; }
+  const HelloReply& server() const { return client_.server(); }
+  const std::string& obstacle() const { return obstacle_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::chrono::milliseconds report_interval() const {
+    return std::chrono::milliseconds(options_.report_interval_ms);
+  }
+
+  static zmq::socket_t subscribed_socket(zmq::context_t& context,
+                                         const SubscriberOptions& options) {
+    zmq::socket_t socket(context, zmq::socket_type::sub);
+    socket.set(zmq::sockopt::linger, 0);
+    socket.set(zmq::sockopt::rcvhwm, options.receive_hwm);
+    socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(server_frame_bytes_max));
+    socket.set(zmq::sockopt::subscribe, topic_of(options.subscription.stream));
+    connect_to(socket, options.results);
+    return socket;
+  }
+
+  /// Wakes early for what is due at a time of its own.
+  bool wait_for_tick(std::int64_t timeout_ms) {
+    auto until = std::min(Clock::now() + std::chrono::milliseconds(timeout_ms), report_due_);
+    if (state_.wanted_page()) until = std::min(until, retry_at_);
+    return wait_until_readable(results_, until);
+  }
+
+  /// Everything that waits, so that the socket's own queue stays short.
+  void drain() {
+    while (auto frames = receive_message()) state_.on_tick(to_tick(std::move(*frames)));
+  }
+
+  std::optional<std::vector<zmq::message_t>> receive_message() {
+    std::vector<zmq::message_t> frames;
+    do {
+      zmq::message_t frame;
+      if (!receive_now(results_, frame)) return std::nullopt;
+      frames.push_back(std::move(frame));
+    } while (frames.back().more());
+    return frames;
+  }
+
+  static ReceivedTick to_tick(std::vector<zmq::message_t> messages) {
+    const auto owner = std::make_shared<std::vector<zmq::message_t>>(std::move(messages));
+    std::vector<AlignedBytes> frames;
+    for (std::size_t at = 1; at < owner->size(); ++at) frames.push_back(to_aligned((*owner)[at]));
+    return receive_tick(std::move(frames), owner);
+  }
+
+  /// Page by page, reading ticks in between. A server that does not answer is asked again later.
+  void take_snapshot() {
+    while (Clock::now() >= retry_at_) {
+      const auto request = state_.wanted_page();
+      if (!request) return;
+      const auto page = ask([&] {
+        return client_.get_snapshot_page(*request, [&](const auto& p) { state_.on_page(p); });
+      });
+      if (!page) state_.on_page_refused();
+      if (!page || *page == 0)
+        retry_at_ = Clock::now() + std::chrono::milliseconds(options_.retry_interval_ms);
+      drain();
+    }
+  }
+
+  void report() {
+    if (Clock::now() < report_due_) return;
+    report_due_ = Clock::now() + report_interval();
+    if (const auto report = state_.report())
+      static_cast<void>(ask([&] { return client_.report_received(*report); }));
+  }
+
+  /// A refusal or a silent server is remembered as the obstacle.
+  template <class Request>
+  auto ask(const Request& request) -> decltype(request()) {
+    try {
+      auto answer = request();
+      obstacle_ = answer ? "" : answer.problem().sentence;
+      return answer;
+    } catch (const TimeoutError& error) {
+      obstacle_ = error.what();
+      return Problem{ErrorCode::busy, obstacle_};
+    }
+  }
+
+  SubscriberOptions options_;
+  SubscriptionState state_;
+  zmq::socket_t results_;
+  Client client_;
+  Clock::time_point report_due_;
+  Clock::time_point retry_at_ = Clock::time_point::min();
+  std::string obstacle_;
+};
+
+Subscriber::Subscriber(zmq::context_t& context, SubscriberOptions options,
+                       SubscriptionHandlers handlers)
+    : sockets_(std::make_unique<Sockets>(context, std::move(options), std::move(handlers))) {}
+Subscriber::~Subscriber() = default;
+
+bool Subscriber::poll(std::int64_t timeout_ms) {
+  return sockets_->poll(timeout_ms);
+}
+
+void Subscriber::miss_tick() {
+  sockets_->miss_tick();
+}
+
+const SubscriptionState& Subscriber::state() const {
+  return sockets_->state();
+}
+
+const HelloReply& Subscriber::server() const {
+  return sockets_->server();
+}
+
+const std::string& Subscriber::obstacle() const {
+  return sockets_->obstacle();
+}
+
+}  // namespace starling::protocol

@@ -1,0 +1,185 @@
+// The subscriber's algorithm, as README.md tells it: see subscription.hpp.
+#include "protocol/client/subscription.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace starling::protocol {
+namespace {
+
+constexpr std::size_t epochs_remembered_max = 16;
+
+}  // namespace
+
+ReceivedTick receive_tick(std::vector<AlignedBytes> frames, std::shared_ptr<const void> owner) {
+  ReceivedTick received;
+  received.frames = std::move(frames);
+  received.owner = std::move(owner);
+  received.tick = decode_tick(received.frames);
+  for (const AlignedBytes& frame : received.frames) received.bytes += frame.bytes().size();
+  return received;
+}
+
+void apply_lists(const DecodedTick& tick, const std::function<bool(std::uint64_t)>& is_wanted,
+                 ListStore& lists) {
+  const auto for_each = [&](ListEvent event, const auto& take) {
+    for (const ListChunk& chunk : tick.chunks)
+      for (std::size_t list = 0; list < chunk.list_count(); ++list)
+        if (chunk.event_of(list) == event && is_wanted(chunk.query_ids[list])) take(chunk, list);
+  };
+  if (tick.header.removal_count > 0) {
+    std::vector<ListKey> removed;
+    for_each(ListEvent::removed, [&](const ListChunk& chunk, std::size_t list) {
+      removed.push_back(key_of(chunk, list));
+    });
+    remove_lists(lists, removed);
+  }
+  for_each(ListEvent::updated, [&](const ListChunk& chunk, std::size_t list) {
+    lists.insert_or_assign(key_of(chunk, list), list_of(chunk, list));
+  });
+}
+
+SubscriptionState::SubscriptionState(SubscriptionOptions options, SubscriptionHandlers handlers)
+    : options_(std::move(options)), handlers_(std::move(handlers)) {
+  std::ranges::sort(options_.query_ids);
+}
+
+void SubscriptionState::on_tick(ReceivedTick received) {
+  if (received.tick.problem) {
+    ++counters_.ticks_malformed;  // Its sequence number is missed when the next one comes.
+    return;
+  }
+  const TickHeader& header = received.tick.header;
+  enter_epoch(header.epoch);
+  if (received_sequence_ && header.sequence <= *received_sequence_) return;
+  note_received(header.sequence);
+  if (held_at_ && held_at_->epoch == header.epoch && header.sequence <= held_at_->sequence) return;
+  if (is_live() && header.sequence == held_at_->sequence + 1) {
+    apply(received.tick);
+    return;
+  }
+  needs_snapshot_ = true;
+  buffer(std::move(received));
+}
+
+/// Ticks and pages come by two ways, so a former server's tick may follow its successor's page.
+/// Which epoch is the newer nobody can tell: each change asks for a snapshot, and the last one has
+/// the last word. A restart is told once.
+void SubscriptionState::enter_epoch(std::uint64_t epoch) {
+  if (epoch_ == epoch) return;
+  const bool is_first = !epoch_;
+  epoch_ = epoch;
+  needs_snapshot_ = true;
+  incoming_.reset();
+  buffered_.clear();
+  buffered_bytes_ = 0;
+  received_sequence_.reset();
+  lost_in_epoch_ = 0;
+  if (std::ranges::find(epochs_seen_, epoch) != epochs_seen_.end()) return;
+  epochs_seen_.push_back(epoch);
+  if (epochs_seen_.size() > epochs_remembered_max) epochs_seen_.pop_front();
+  if (is_first) return;
+  ++counters_.restarts;
+  if (handlers_.restarted) handlers_.restarted();
+}
+
+void SubscriptionState::note_received(std::uint64_t sequence) {
+  const auto before = std::exchange(received_sequence_, sequence);
+  if (!before || sequence == *before + 1) return;
+  const std::uint64_t lost = sequence - *before - 1;
+  counters_.ticks_lost += lost;
+  lost_in_epoch_ += lost;
+  if (handlers_.lost) handlers_.lost(lost);
+}
+
+void SubscriptionState::buffer(ReceivedTick received) {
+  buffered_bytes_ += received.bytes;
+  buffered_.push_back(std::move(received));
+  while (buffered_bytes_ > options_.buffer_bytes_max) {
+    buffered_bytes_ -= buffered_.front().bytes;
+    buffered_.pop_front();
+  }
+}
+
+std::optional<GetSnapshot> SubscriptionState::wanted_page() const {
+  if (!needs_snapshot_) return std::nullopt;
+  return GetSnapshot{.stream = options_.stream,
+                     .query_ids = options_.query_ids,
+                     .page = incoming_ ? incoming_->next_page : 0};
+}
+
+void SubscriptionState::on_page_refused() {
+  incoming_.reset();
+}
+
+void SubscriptionState::on_page(const SnapshotPage& page) {
+  const SnapshotHead& head = page.head;
+  if (!needs_snapshot_) return;
+  enter_epoch(head.epoch);
+  const HeldAt at{head.epoch, head.tick, head.tau_us, head.sequence, head.with};
+  if (!incoming_) incoming_ = Incoming{.at = at, .lists = {}};
+  if (incoming_->at != at) {
+    incoming_.reset();
+    return;
+  }
+  for (std::size_t list = 0; list < page.lists.list_count(); ++list)
+    incoming_->lists.insert_or_assign(key_of(page.lists, list), list_of(page.lists, list));
+  incoming_->next_page = head.next_page;
+  incoming_->has_votes |= !page.lists.votes.empty();
+  if (head.next_page != 0) return;
+  if (incoming_->lists.size() == head.list_count) finish_snapshot();
+  incoming_.reset();
+}
+
+void SubscriptionState::finish_snapshot() {
+  lists_ = std::move(incoming_->lists);
+  has_votes_ = incoming_->has_votes;
+  held_at_ = incoming_->at;
+  needs_snapshot_ = false;
+  received_sequence_ = std::max(received_sequence_.value_or(0), held_at_->sequence);
+  ++counters_.snapshots;
+  if (handlers_.replaced) handlers_.replaced(*held_at_);
+  apply_buffered();
+}
+
+void SubscriptionState::apply_buffered() {
+  while (!buffered_.empty()) {
+    const ReceivedTick& next = buffered_.front();
+    const std::uint64_t sequence = next.tick.header.sequence;
+    if (sequence > held_at_->sequence + 1) {
+      needs_snapshot_ = true;
+      return;
+    }
+    if (sequence == held_at_->sequence + 1) apply(next.tick);
+    buffered_bytes_ -= next.bytes;
+    buffered_.pop_front();
+  }
+}
+
+void SubscriptionState::apply(const DecodedTick& tick) {
+  apply_lists(
+      tick, [this](std::uint64_t query_id) { return is_wanted(query_id); }, lists_);
+  for (const ListChunk& chunk : tick.chunks) has_votes_ |= !chunk.votes.empty();
+  held_at_->sequence = tick.header.sequence;
+  held_at_->with = tick.header.with;
+  if (!tick.header.failed) {
+    held_at_->tick = tick.header.tick;
+    held_at_->tau_us = tick.header.tau_us;
+  }
+  ++counters_.ticks_applied;
+  if (handlers_.applied) handlers_.applied(tick);
+}
+
+bool SubscriptionState::is_wanted(std::uint64_t query_id) const {
+  return options_.query_ids.empty() || std::ranges::binary_search(options_.query_ids, query_id);
+}
+
+std::optional<ReportReceived> SubscriptionState::report() const {
+  if (!epoch_ || !received_sequence_) return std::nullopt;
+  return ReportReceived{.stream = options_.stream,
+                        .epoch = *epoch_,
+                        .sequence = *received_sequence_,
+                        .lost = lost_in_epoch_};
+}
+
+}  // namespace starling::protocol

@@ -1,0 +1,113 @@
+// Checks of single values: see check.hpp.
+#include "protocol/wire/check.hpp"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "knn/tables/query_table.hpp"
+
+namespace starling::protocol {
+namespace {
+
+/// The length of the well-formed sequence at the start of `text`, 0 if there is none (Unicode 15,
+/// table 3-7).
+std::size_t utf8_sequence_length(std::string_view text) {
+  const auto octet = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+  const unsigned char first = octet(0);
+  if (first < 0x80) return 1;
+  std::size_t length = 0;
+  unsigned char second_min = 0x80;
+  unsigned char second_max = 0xBF;
+  if (first >= 0xC2 && first <= 0xDF) {
+    length = 2;
+  } else if (first >= 0xE0 && first <= 0xEF) {
+    length = 3;
+    if (first == 0xE0) second_min = 0xA0;
+    if (first == 0xED) second_max = 0x9F;
+  } else if (first >= 0xF0 && first <= 0xF4) {
+    length = 4;
+    if (first == 0xF0) second_min = 0x90;
+    if (first == 0xF4) second_max = 0x8F;
+  }
+  if (length == 0 || text.size() < length) return 0;
+  if (octet(1) < second_min || octet(1) > second_max) return 0;
+  for (std::size_t at = 2; at < length; ++at)
+    if ((octet(at) & 0xC0) != 0x80) return 0;
+  return length;
+}
+
+Problem bad_value(std::string sentence) {
+  return {ErrorCode::bad_value, std::move(sentence)};
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_sequence_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+std::optional<Problem> check_text(std::string_view what, std::string_view text,
+                                  const ReachedLimit& limit) {
+  const auto refuse = [&](const std::string& why) {
+    return Problem{ErrorCode::bad_text, std::string(what) + " " + why + "; allowed are 1 to " +
+                                            to_string(limit) + " bytes of UTF-8 without NUL."};
+  };
+  if (text.empty()) return refuse("is empty");
+  if (text.size() > limit.value) {
+    Problem problem = refuse("has " + std::to_string(text.size()) + " bytes");
+    problem.limit = limit;
+    return problem;
+  }
+  if (text.find('\0') != std::string_view::npos) return refuse("has a NUL");
+  if (!is_utf8(text)) return refuse("is not UTF-8");
+  return std::nullopt;
+}
+
+std::optional<Problem> check_stream_name(std::string_view name) {
+  return check_text("The stream's name", name, {"stream-name-bytes-max", stream_name_bytes_max});
+}
+
+std::optional<Problem> check_query(const QuerySpec& query, const Limits& limits) {
+  if (query.k < 1 || query.k > limits.k_max) {
+    const ReachedLimit limit{"k-max", limits.k_max};
+    return Problem{
+        ErrorCode::k_out_of_range,
+        "k is " + std::to_string(query.k) + "; allowed are 1 to " + to_string(limit) + ".",
+        query.k < 1 ? ReachedLimit{} : limit};
+  }
+  const bool may_be_negative =
+      limits.space == Space::vector && limits.metric == Metric::inner_product;
+  if (may_be_negative && std::isnan(query.distance_max_m))
+    return bad_value("distance_max_m is not a number; leave the field out for no limit.");
+  if (!may_be_negative && !(query.distance_max_m >= 0))
+    return bad_value(
+        "distance_max_m is negative or not a number; leave the field out for no limit.");
+  if (query.age_max_us < 0)
+    return bad_value("age_max_us is " + std::to_string(query.age_max_us) +
+                     ", which is negative; leave the field out for no limit.");
+  return std::nullopt;
+}
+
+std::optional<Problem> in_row(std::string_view what, std::size_t row,
+                              std::optional<Problem> refusal) {
+  if (refusal)
+    refusal->sentence = std::string(what) + " " + std::to_string(row) + ": " + refusal->sentence;
+  return refusal;
+}
+
+std::optional<Problem> check_row_count(std::string_view what, std::uint64_t count,
+                                       const ReachedLimit& limit) {
+  if (count <= limit.value) return std::nullopt;
+  return Problem{ErrorCode::too_many_rows,
+                 "The request has " + std::to_string(count) + " " + std::string(what) +
+                     "; allowed are " + to_string(limit) + ", so split it.",
+                 limit};
+}
+
+}  // namespace starling::protocol

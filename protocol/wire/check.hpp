@@ -1,0 +1,35 @@
+// Checks of single values in requests, each with the sentence that tells the client's author what
+// is allowed. Used by decode_request, and by programs that check names before they send them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "protocol/wire/errors.hpp"
+#include "protocol/wire/limits.hpp"
+#include "protocol/wire/messages.hpp"
+
+namespace starling::protocol {
+
+/// Well-formed UTF-8: no overlong forms, no surrogates, nothing beyond U+10FFFF.
+bool is_utf8(std::string_view text);
+
+/// 1 to as many bytes as the limit allows, of UTF-8 without NUL. `what` starts the sentence.
+std::optional<Problem> check_text(std::string_view what, std::string_view text,
+                                  const ReachedLimit& limit);
+
+std::optional<Problem> check_stream_name(std::string_view name);
+
+/// k, distances and ages of a query.
+std::optional<Problem> check_query(const QuerySpec& query, const Limits& limits);
+
+/// Says in a refusal's sentence where it was: "Query 3: ...".
+std::optional<Problem> in_row(std::string_view what, std::size_t row,
+                              std::optional<Problem> refusal);
+
+std::optional<Problem> check_row_count(std::string_view what, std::uint64_t count,
+                                       const ReachedLimit& limit);
+
+}  // namespace starling::protocol

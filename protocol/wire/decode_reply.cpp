@@ -1,0 +1,194 @@
+// Bytes to replies: see reply_codec.hpp. Clients trust a server no more than it trusts them.
+#include <string>
+
+#include "protocol/wire/check.hpp"
+#include "protocol/wire/reply_codec.hpp"
+#include "protocol/wire/wire.hpp"
+
+namespace starling::protocol {
+namespace {
+
+using Refusal = std::optional<Problem>;
+
+// Stats and reasons are the only replies with many tables.
+constexpr std::size_t tables_max = 65'536;
+
+template <class Table>
+ReachedLimit limit_of(const Table& table) {
+  return {std::string(to_view(table.limit())), table.limit_value()};
+}
+
+Refusal read(const wire::Error& table, ErrorReply& reply) {
+  reply = {.problem = {static_cast<ErrorCode>(table.code()), std::string(to_view(table.sentence())),
+                       limit_of(table)},
+           .sequence_expected = table.sequence_expected()};
+  return std::nullopt;
+}
+
+Refusal read(const wire::HelloReply& table, HelloReply& reply) {
+  if (table.space() > wire::Space::MAX)
+    return malformed("The server's space is not one of protocol version 1.");
+  if (table.metric() > wire::Metric::MAX)
+    return malformed("The server's metric is not one of protocol version 1.");
+  if (table.space() == wire::Space::vector &&
+      (table.dimension() < 1 || table.dimension() > dimension_max))
+    return malformed("The dimension of the server's vectors is " +
+                     std::to_string(table.dimension()) + ", which is not 1 to 4096.");
+  reply = {.session = table.session(),
+           .resumed = table.resumed(),
+           .last_sequence = table.last_sequence(),
+           .epoch = table.epoch(),
+           .server = to_view(table.server()),
+           .space = {.space = static_cast<Space>(table.space()),
+                     .resolution_m = table.resolution_m(),
+                     .dimension = table.dimension(),
+                     .metric = static_cast<Metric>(table.metric())},
+           .manual_ticks = table.manual_ticks(),
+           .limits = {.space = static_cast<Space>(table.space()),
+                      .dimension = table.dimension(),
+                      .metric = static_cast<Metric>(table.metric()),
+                      .frame_bytes_max = table.frame_bytes_max(),
+                      .rows_max = table.rows_max(),
+                      .credit_rows = table.credit_rows(),
+                      .credit_bytes = table.credit_bytes(),
+                      .unanswered_max = table.unanswered_max(),
+                      .k_max = table.k_max(),
+                      .questions_max = table.questions_max(),
+                      .text_bytes_max = table.text_bytes_max(),
+                      .names_asked_max = table.names_asked_max()},
+           .session_idle_ms = table.session_idle_ms()};
+  if (const wire::Vec3* origin = table.origin())
+    reply.space.origin = {origin->x(), origin->y(), origin->z()};
+  return std::nullopt;
+}
+
+Refusal read(const wire::BatchReply& table, BatchReply& reply) {
+  reply.accepted = table.accepted();
+  reply.late = table.late();
+  reply.rejected = table.rejected();
+  if (table.reasons() != nullptr)
+    for (const wire::ReasonCount* each : *table.reasons())
+      reply.reasons.push_back(
+          {static_cast<RowReason>(each->reason()), each->count(), limit_of(*each)});
+  if (table.first_rejected() != nullptr)
+    for (const wire::RejectedRow* row : *table.first_rejected())
+      reply.first_rejected.push_back({row->index(), static_cast<RowReason>(row->reason())});
+  const auto columns = to_span(table.rejected_columns());
+  if (columns.empty()) return std::nullopt;
+  if (columns.size() != reply.first_rejected.size())
+    return malformed("A reply's rejected columns are not one for each row listed.");
+  for (std::size_t row = 0; row < columns.size(); ++row)
+    reply.first_rejected[row].column = columns[row];
+  return std::nullopt;
+}
+
+Refusal read(const wire::Done&, Done&) {
+  return std::nullopt;
+}
+
+Refusal read(const wire::SnapshotPage& table, SnapshotPage& reply) {
+  reply.head = {.stream = to_view(table.stream()),
+                .epoch = table.epoch(),
+                .tick = Tick{table.tick()},
+                .tau_us = table.tau_us(),
+                .sequence = table.sequence(),
+                .next_page = table.next_page(),
+                .list_count = table.list_count(),
+                .with = {.distance = table.with_distance(),
+                         .position = table.with_position(),
+                         .tags = table.with_tags()}};
+  return read_lists(table.lists(), reply.lists);
+}
+
+Refusal read(const wire::Neighbors& table, Neighbors& reply) {
+  reply.head = {.epoch = table.epoch(), .tick = Tick{table.tick()}, .tau_us = table.tau_us()};
+  return read_lists(table.lists(), reply.lists);
+}
+
+Refusal read(const wire::Stats& table, Stats& reply) {
+  if (table.counters() != nullptr)
+    for (const wire::Counter* counter : *table.counters())
+      reply.counters.push_back({to_view(counter->name()), counter->value()});
+  return std::nullopt;
+}
+
+Refusal read(const wire::TickDone& table, TickDone& reply) {
+  reply = {.tick = Tick{table.tick()},
+           .tau_us = table.tau_us(),
+           .object_count = table.object_count(),
+           .list_count = table.list_count(),
+           .removal_count = table.removal_count(),
+           .build_ms = table.build_ms(),
+           .search_ms = table.search_ms(),
+           .diff_ms = table.diff_ms()};
+  return std::nullopt;
+}
+
+Refusal read(const wire::Names& table, Names& reply) {
+  reply.epoch = table.epoch();
+  reply.name_count = table.name_count();
+  if (table.texts() == nullptr) return std::nullopt;
+  reply.texts.reserve(table.texts()->size());
+  for (const flatbuffers::String* each : *table.texts()) {
+    const std::string_view text = to_view(each);
+    if (!is_utf8(text) || text.find('\0') != std::string_view::npos)
+      return malformed("A name from the server is not UTF-8 without NUL.");
+    reply.texts.push_back(text);
+  }
+  return std::nullopt;
+}
+
+template <class Body, class Table>
+Refusal read_as(const Table* table, ReplyBody& body) {
+  if (table == nullptr) return malformed("The reply has a body type but no body.");
+  return read(*table, body.emplace<Body>());
+}
+
+Refusal read_body(const wire::Reply& root, ReplyBody& body) {
+  switch (root.body_type()) {
+    case wire::ReplyBody::Error:
+      return read_as<ErrorReply>(root.body_as_Error(), body);
+    case wire::ReplyBody::HelloReply:
+      return read_as<HelloReply>(root.body_as_HelloReply(), body);
+    case wire::ReplyBody::BatchReply:
+      return read_as<BatchReply>(root.body_as_BatchReply(), body);
+    case wire::ReplyBody::Done:
+      return read_as<Done>(root.body_as_Done(), body);
+    case wire::ReplyBody::SnapshotPage:
+      return read_as<SnapshotPage>(root.body_as_SnapshotPage(), body);
+    case wire::ReplyBody::Neighbors:
+      return read_as<Neighbors>(root.body_as_Neighbors(), body);
+    case wire::ReplyBody::Stats:
+      return read_as<Stats>(root.body_as_Stats(), body);
+    case wire::ReplyBody::TickDone:
+      return read_as<TickDone>(root.body_as_TickDone(), body);
+    case wire::ReplyBody::Names:
+      return read_as<Names>(root.body_as_Names(), body);
+    case wire::ReplyBody::NONE:
+      break;
+  }
+  return malformed("The reply's body type is not one of protocol version 1.");
+}
+
+}  // namespace
+
+DecodedReply decode_reply(const AlignedBytes& frame) {
+  DecodedReply reply;
+  const auto* root = verified_root<wire::Reply>(frame.bytes(), reply_identifier, tables_max);
+  if (root == nullptr) {
+    reply.problem = malformed(
+        "The frame is not a FlatBuffer of the table Reply with the file identifier STRP.");
+    return reply;
+  }
+  if (root->version() != protocol_version) {
+    reply.problem = {ErrorCode::wrong_version,
+                     "The reply is of protocol version " + std::to_string(root->version()) +
+                         "; this client speaks version " + std::to_string(protocol_version) + "."};
+    return reply;
+  }
+  reply.head = {root->request_id(), root->sequence()};
+  reply.problem = read_body(*root, reply.body);
+  return reply;
+}
+
+}  // namespace starling::protocol

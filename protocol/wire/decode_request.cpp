@@ -1,0 +1,382 @@
+// Bytes to requests: see request_codec.hpp. The server's only way in for what clients send.
+#include <new>
+#include <string>
+#include <utility>
+
+#include "protocol/wire/check.hpp"
+#include "protocol/wire/request_codec.hpp"
+#include "protocol/wire/wire.hpp"
+
+namespace starling::protocol {
+namespace {
+
+using Refusal = std::optional<Problem>;
+
+// A wire enum's value is its product enum's; the highest is the last valid one.
+static_assert(static_cast<int>(wire::Space::MAX) == static_cast<int>(Space::vector));
+static_assert(static_cast<int>(wire::Metric::MAX) == static_cast<int>(Metric::inner_product));
+static_assert(static_cast<int>(wire::ReportOn::MAX) == static_cast<int>(ReportOn::distance));
+static_assert(static_cast<int>(wire::AnchorKind::MAX) ==
+              static_cast<int>(AnchorKind::every_object));
+static_assert(static_cast<int>(wire::ListEvent::MAX) == static_cast<int>(ListEvent::removed));
+static_assert(static_cast<int>(wire::ErrorCode::MAX) == static_cast<int>(last_error_code));
+static_assert(static_cast<int>(wire::RowReason::MAX) == static_cast<int>(last_row_reason));
+
+Problem bad_value(std::string sentence) {
+  return {ErrorCode::bad_value, std::move(sentence)};
+}
+
+ReachedLimit rows_max(const Limits& limits) {
+  return {"rows-max", limits.rows_max};
+}
+
+ReachedLimit text_bytes_max(const Limits& limits) {
+  return {"text-bytes-max", limits.text_bytes_max};
+}
+
+Refusal check_same_length(std::string_view name, std::size_t size, std::size_t rows) {
+  if (size == rows) return std::nullopt;
+  return Problem{ErrorCode::array_mismatch, "The request has " + std::to_string(rows) +
+                                                " ids but " + std::to_string(size) + " " +
+                                                std::string(name) + "; each id needs one."};
+}
+
+Refusal check_none_or_same_length(std::string_view name, std::size_t size, std::size_t rows) {
+  return size == 0 ? std::nullopt : check_same_length(name, size, rows);
+}
+
+Refusal check_dimension(std::uint32_t dimension, const Limits& limits) {
+  if (dimension == limits.dimension) return std::nullopt;
+  return bad_value("The batch has rows of dimension " + std::to_string(dimension) +
+                   "; this server's vectors are of dimension " + std::to_string(limits.dimension) +
+                   ".");
+}
+
+/// What only vectors have.
+Refusal check_no_vectors(const UpdateBatch& batch, Space space) {
+  if (batch.dimension != 0)
+    return bad_value("The batch has rows of dimension " + std::to_string(batch.dimension) +
+                     ", which only a server of vectors takes; this server's space is " +
+                     std::string(to_string(space)) + ".");
+  if (!batch.labels.empty())
+    return bad_value("The batch has labels, which only vectors have; this server's space is " +
+                     std::string(to_string(space)) + ".");
+  return std::nullopt;
+}
+
+/// One component count a space; wgs84 may leave out the altitude.
+Refusal check_components(const UpdateBatch& batch, const Limits& limits) {
+  const Space space = limits.space;
+  if (space == Space::vector) return check_dimension(batch.dimension, limits);
+  if (auto refusal = check_no_vectors(batch, space)) return refusal;
+  const int components = batch.components;
+  const bool fits = components == dimensions(space) || (space == Space::wgs84 && components == 2);
+  if (fits) return std::nullopt;
+  return bad_value("The batch has " + std::to_string(components) +
+                   " components a row; this server's space is " + std::string(to_string(space)) +
+                   ", which takes " + (space == Space::wgs84 ? "2 or " : "") +
+                   std::to_string(dimensions(space)) + ".");
+}
+
+Refusal check_coordinates(const UpdateBatch& batch) {
+  if (!batch.coordinates.empty() && !batch.coordinates_f32.empty())
+    return Problem{ErrorCode::array_mismatch,
+                   "The batch has coordinates and coordinates_f32; send one of them."};
+  const std::size_t size = batch.coordinates.size() + batch.coordinates_f32.size();
+  const std::size_t needed = batch.ids.size() * batch.components_a_row();
+  if (size == needed) return std::nullopt;
+  return Problem{ErrorCode::array_mismatch, "The batch has " + std::to_string(size) +
+                                                " coordinates; " +
+                                                std::to_string(batch.ids.size()) + " ids of " +
+                                                std::to_string(batch.components_a_row()) +
+                                                " components need " + std::to_string(needed) + "."};
+}
+
+Refusal read(const wire::Hello& table, const Limits& limits, Hello& hello) {
+  hello = {.client = to_view(table.client()),
+           .key = to_view(table.key()),
+           .resume_session = table.resume_session(),
+           .first_sequence = table.first_sequence()};
+  if (hello.first_sequence == 0) return bad_value("first_sequence is 0; numbers start at 1.");
+  if (auto refusal = check_text("The client's name", hello.client, text_bytes_max(limits)))
+    return refusal;
+  if (hello.key.empty()) return std::nullopt;
+  return check_text("The key", hello.key, text_bytes_max(limits));
+}
+
+Refusal read(const wire::UpdateBatch& table, const Limits& limits, UpdateBatch& batch) {
+  if (auto refusal =
+          check_alignment(table.ids(), table.times_us(), table.coordinates(), table.labels()))
+    return refusal;
+  batch = {.ids = to_span(table.ids()),
+           .times_us = to_span(table.times_us()),
+           .components = table.components(),
+           .coordinates = to_span(table.coordinates()),
+           .coordinates_f32 = to_span(table.coordinates_f32()),
+           .tags = to_span(table.tags()),
+           .dimension = table.dimension(),
+           .labels = to_span(table.labels())};
+  const std::size_t rows = batch.ids.size();
+  if (auto refusal = check_row_count("ids", rows, rows_max(limits))) return refusal;
+  if (auto refusal = check_same_length("times_us", batch.times_us.size(), rows)) return refusal;
+  if (auto refusal = check_components(batch, limits)) return refusal;
+  if (auto refusal = check_coordinates(batch)) return refusal;
+  if (auto refusal = check_none_or_same_length("tags", batch.tags.size(), rows)) return refusal;
+  return check_none_or_same_length("labels", batch.labels.size(), rows);
+}
+
+Refusal read(const wire::UpdateTags& table, const Limits& limits, UpdateTags& batch) {
+  if (auto refusal = check_alignment(table.ids(), table.times_us())) return refusal;
+  batch = {.ids = to_span(table.ids()),
+           .times_us = to_span(table.times_us()),
+           .set = to_span(table.set()),
+           .clear = to_span(table.clear())};
+  const std::size_t rows = batch.ids.size();
+  if (auto refusal = check_row_count("ids", rows, rows_max(limits))) return refusal;
+  if (auto refusal = check_same_length("times_us", batch.times_us.size(), rows)) return refusal;
+  if (auto refusal = check_same_length("set", batch.set.size(), rows)) return refusal;
+  return check_same_length("clear", batch.clear.size(), rows);
+}
+
+Refusal read(const wire::RemoveObjects& table, const Limits& limits, RemoveObjects& batch) {
+  if (auto refusal = check_alignment(table.ids(), table.times_us())) return refusal;
+  batch = {.ids = to_span(table.ids()), .times_us = to_span(table.times_us())};
+  if (auto refusal = check_row_count("ids", batch.ids.size(), rows_max(limits))) return refusal;
+  return check_same_length("times_us", batch.times_us.size(), batch.ids.size());
+}
+
+Refusal read(const wire::PutNames& table, const Limits& limits, PutNames& batch) {
+  if (auto refusal = check_alignment(table.ids())) return refusal;
+  batch.ids = to_span(table.ids());
+  const std::size_t text_count = table.texts() == nullptr ? 0 : table.texts()->size();
+  if (auto refusal = check_row_count("ids", batch.ids.size(), rows_max(limits))) return refusal;
+  if (auto refusal = check_same_length("texts", text_count, batch.ids.size())) return refusal;
+  batch.texts.reserve(text_count);
+  for (std::size_t row = 0; row < text_count; ++row) {
+    const std::string_view text =
+        to_view(table.texts()->Get(static_cast<flatbuffers::uoffset_t>(row)));
+    if (auto refusal = check_text("The text", text, text_bytes_max(limits)))
+      return in_row("Row", row, std::move(refusal));
+    batch.texts.push_back(text);
+  }
+  return std::nullopt;
+}
+
+Refusal read(const wire::PutStream& table, const Limits& limits, PutStream& stream) {
+  stream = {.name = to_view(table.name()),
+            .on = static_cast<ReportOn>(table.on()),
+            .with = {.distance = table.with_distance(),
+                     .position = table.with_position(),
+                     .tags = table.with_tags()}};
+  if (table.on() > wire::ReportOn::MAX)
+    return bad_value("on is neither membership (0), order (1) nor distance (2).");
+  if (stream.with.position && limits.space == Space::vector)
+    return bad_value("Vectors are not carried back with lists; leave with_position out.");
+  return check_stream_name(stream.name);
+}
+
+/// Where a fixed anchor is: a vector of the server's dimension there, a position elsewhere.
+Refusal check_place(const wire::Query& table, const Limits& limits) {
+  const bool is_fixed = table.anchor() == wire::AnchorKind::fixed;
+  const std::size_t components = to_span(table.vector()).size();
+  if (limits.space == Space::vector) {
+    if (!is_fixed || components == limits.dimension) return std::nullopt;
+    return Problem{ErrorCode::array_mismatch,
+                   "a fixed anchor's vector has " + std::to_string(components) +
+                       " components; this server's vectors are of dimension " +
+                       std::to_string(limits.dimension) + "."};
+  }
+  const std::string elsewhere =
+      "; this server's space is " + std::string(to_string(limits.space)) + ".";
+  if (components > 0) return bad_value("only a server of vectors takes a vector" + elsewhere);
+  if (table.vote()) return bad_value("only a server of vectors has labels that vote" + elsewhere);
+  if (is_fixed && table.position() == nullptr) return bad_value("a fixed anchor needs a position.");
+  return std::nullopt;
+}
+
+Refusal read(const wire::Query& table, const Limits& limits, QuerySpec& query) {
+  if (table.anchor() > wire::AnchorKind::MAX)
+    return bad_value("anchor is neither fixed (0), follow (1) nor every_object (2).");
+  if (auto refusal = check_place(table, limits)) return refusal;
+  query = {.id = QueryId{table.id()},
+           .k = table.k(),
+           .anchor = static_cast<AnchorKind>(table.anchor()),
+           .object = ObjectId{table.object()},
+           .tags = {table.tags_required(), table.tags_forbidden()},
+           .distance_max_m = table.distance_max_m(),
+           .age_max_us = table.age_max_us(),
+           .subject = {table.subject_tags_required(), table.subject_tags_forbidden()},
+           .lease_ms = table.lease_ms(),
+           .vote = table.vote()};
+  if (const wire::Vec3* position = table.position(); position && limits.space != Space::vector)
+    query.position = {position->x(), position->y(), position->z()};
+  if (const auto vector = to_span(table.vector()); query.anchor == AnchorKind::fixed)
+    query.vector.assign(vector.begin(), vector.end());
+  return check_query(query, limits);
+}
+
+using QueryTables = flatbuffers::Vector<flatbuffers::Offset<wire::Query>>;
+
+Refusal read(const QueryTables* tables, std::string_view what, const ReachedLimit& count_max,
+             const Limits& limits, std::vector<QuerySpec>& queries) {
+  if (tables == nullptr) return std::nullopt;
+  if (auto refusal = check_row_count("queries", tables->size(), count_max)) return refusal;
+  // Tables may share an array that the frame holds once, and each gets a copy.
+  std::uint64_t components = 0;
+  for (const wire::Query* table : *tables)
+    components += table->vector() == nullptr ? 0 : table->vector()->size();
+  if (components > limits.frame_bytes_max / sizeof(float))
+    return bad_value("The vectors of all queries have " + std::to_string(components) +
+                     " components, more than a frame of " + std::to_string(limits.frame_bytes_max) +
+                     " bytes (frame-bytes-max) holds; send fewer queries at a time, each with an "
+                     "array of its own.");
+  queries.resize(tables->size());
+  for (flatbuffers::uoffset_t row = 0; row < tables->size(); ++row) {
+    if (auto refusal = read(*tables->Get(row), limits, queries[row]))
+      return in_row(what, row, std::move(refusal));
+  }
+  return std::nullopt;
+}
+
+Refusal read(const wire::PutQueries& table, const Limits& limits, PutQueries& batch) {
+  batch.stream = to_view(table.stream());
+  if (auto refusal = check_stream_name(batch.stream)) return refusal;
+  return read(table.queries(), "Query", rows_max(limits), limits, batch.queries);
+}
+
+Refusal read(const wire::RemoveQueries& table, const Limits& limits, RemoveQueries& batch) {
+  if (auto refusal = check_alignment(table.ids())) return refusal;
+  batch = {.stream = to_view(table.stream()), .ids = to_span(table.ids())};
+  if (auto refusal = check_stream_name(batch.stream)) return refusal;
+  return check_row_count("ids", batch.ids.size(), rows_max(limits));
+}
+
+Refusal read(const wire::GetSnapshot& table, const Limits& limits, GetSnapshot& request) {
+  if (auto refusal = check_alignment(table.query_ids())) return refusal;
+  request = {.stream = to_view(table.stream()),
+             .query_ids = to_span(table.query_ids()),
+             .page = table.page()};
+  if (auto refusal = check_stream_name(request.stream)) return refusal;
+  return check_row_count("query_ids", request.query_ids.size(), rows_max(limits));
+}
+
+Refusal read(const wire::GetNeighbors& table, const Limits& limits, GetNeighbors& request) {
+  if (auto refusal = read(table.questions(), "Question", {"questions-max", limits.questions_max},
+                          limits, request.questions))
+    return refusal;
+  for (const QuerySpec& question : request.questions)
+    if (question.anchor == AnchorKind::every_object)
+      return bad_value("A one-shot question can't ask for every object; put a query instead.");
+  return std::nullopt;
+}
+
+Refusal read(const wire::GetStats&, const Limits&, GetStats&) {
+  return std::nullopt;
+}
+
+Refusal read(const wire::AdvanceTick& table, const Limits&, AdvanceTick& request) {
+  request.tau_us = table.tau_us();
+  return std::nullopt;
+}
+
+Refusal read(const wire::ReportReceived& table, const Limits&, ReportReceived& report) {
+  report = {.stream = to_view(table.stream()),
+            .epoch = table.epoch(),
+            .sequence = table.sequence(),
+            .lost = table.lost()};
+  return check_stream_name(report.stream);
+}
+
+Refusal read(const wire::GetNames& table, const Limits& limits, GetNames& request) {
+  if (auto refusal = check_alignment(table.object_ids())) return refusal;
+  request.object_ids = to_span(table.object_ids());
+  return check_row_count("object_ids", request.object_ids.size(),
+                         {"names-asked-max", limits.names_asked_max});
+}
+
+template <class Body, class Table>
+Refusal read_as(const Table* table, const Limits& limits, DecodedRequest& request) {
+  if (table == nullptr) return malformed("The request has a body type but no body.");
+  auto& body = request.body.emplace<Body>();
+  request.sequenced = is_sequenced(request.body);
+  return read(*table, limits, body);
+}
+
+Refusal read_body(const wire::Request& root, const Limits& limits, DecodedRequest& request) {
+  switch (root.body_type()) {
+    case wire::RequestBody::Hello:
+      return read_as<Hello>(root.body_as_Hello(), limits, request);
+    case wire::RequestBody::UpdateBatch:
+      return read_as<UpdateBatch>(root.body_as_UpdateBatch(), limits, request);
+    case wire::RequestBody::UpdateTags:
+      return read_as<UpdateTags>(root.body_as_UpdateTags(), limits, request);
+    case wire::RequestBody::RemoveObjects:
+      return read_as<RemoveObjects>(root.body_as_RemoveObjects(), limits, request);
+    case wire::RequestBody::PutNames:
+      return read_as<PutNames>(root.body_as_PutNames(), limits, request);
+    case wire::RequestBody::PutStream:
+      return read_as<PutStream>(root.body_as_PutStream(), limits, request);
+    case wire::RequestBody::PutQueries:
+      return read_as<PutQueries>(root.body_as_PutQueries(), limits, request);
+    case wire::RequestBody::RemoveQueries:
+      return read_as<RemoveQueries>(root.body_as_RemoveQueries(), limits, request);
+    case wire::RequestBody::GetSnapshot:
+      return read_as<GetSnapshot>(root.body_as_GetSnapshot(), limits, request);
+    case wire::RequestBody::GetNeighbors:
+      return read_as<GetNeighbors>(root.body_as_GetNeighbors(), limits, request);
+    case wire::RequestBody::GetStats:
+      return read_as<GetStats>(root.body_as_GetStats(), limits, request);
+    case wire::RequestBody::AdvanceTick:
+      return read_as<AdvanceTick>(root.body_as_AdvanceTick(), limits, request);
+    case wire::RequestBody::ReportReceived:
+      return read_as<ReportReceived>(root.body_as_ReportReceived(), limits, request);
+    case wire::RequestBody::GetNames:
+      return read_as<GetNames>(root.body_as_GetNames(), limits, request);
+    case wire::RequestBody::NONE:
+      break;
+  }
+  return Problem{ErrorCode::unknown_request,
+                 "The request's body type " + std::to_string(static_cast<int>(root.body_type())) +
+                     " is not one of protocol version " + std::to_string(protocol_version) + "."};
+}
+
+}  // namespace
+
+DecodedRequest decode_request(const AlignedBytes& frame, const Limits& limits) {
+  DecodedRequest request;
+  const auto bytes = frame.bytes();
+  if (bytes.size() > limits.frame_bytes_max) {
+    const ReachedLimit limit{"frame-bytes-max", limits.frame_bytes_max};
+    request.problem = {ErrorCode::frame_too_large,
+                       "The frame has " + std::to_string(bytes.size()) + " bytes; allowed are " +
+                           to_string(limit) + ", so split it.",
+                       limit};
+    return request;
+  }
+  // Every table that is no query is counted on one hand.
+  const std::size_t tables_max = std::size_t{limits.rows_max} + limits.questions_max + 8;
+  const auto* root = verified_root<wire::Request>(bytes, request_identifier, tables_max);
+  if (root == nullptr) {
+    request.problem = malformed(
+        "The frame is not a FlatBuffer of the table Request with the file identifier STRQ, or it "
+        "has far more queries than " +
+        to_string(rows_max(limits)) + " allows.");
+    return request;
+  }
+  if (root->version() != protocol_version) {
+    request.problem = {ErrorCode::wrong_version, "The request is of protocol version " +
+                                                     std::to_string(root->version()) +
+                                                     "; this server speaks version " +
+                                                     std::to_string(protocol_version) + "."};
+    return request;
+  }
+  request.head = {root->request_id(), root->session(), root->sequence()};
+  try {
+    request.problem = read_body(*root, limits, request);
+  } catch (const std::bad_alloc&) {
+    request.problem = out_of_memory();  // here the head is known, and the client gets its answer
+  }
+  return request;
+}
+
+}  // namespace starling::protocol

@@ -1,0 +1,139 @@
+// Replies to bytes: see reply_codec.hpp.
+#include <algorithm>
+#include <vector>
+
+#include "knn/base/assert.hpp"
+#include "protocol/wire/reply_codec.hpp"
+#include "protocol/wire/wire.hpp"
+
+namespace starling::protocol {
+namespace {
+
+using flatbuffers::FlatBufferBuilder;
+using flatbuffers::Offset;
+
+// What a page or answer takes beside its chunk: the reply, the head, a stream's name.
+constexpr std::size_t head_bytes = 1024;
+
+template <class Table>
+Frame finish(FlatBufferBuilder& builder, const ReplyHead& head, Offset<Table> body) {
+  builder.Finish(wire::CreateReply(builder, protocol_version, head.request_id, head.sequence,
+                                   wire::ReplyBodyTraits<Table>::enum_value, body.Union()),
+                 reply_identifier);
+  return Frame(builder.Release());
+}
+
+}  // namespace
+
+Frame encode_error(const ReplyHead& head, const ErrorReply& reply) {
+  FlatBufferBuilder builder;
+  const auto sentence = add_text(builder, reply.problem.sentence);
+  const auto limit = add_text(builder, reply.problem.limit.name);
+  return finish(
+      builder, head,
+      wire::CreateError(builder, static_cast<wire::ErrorCode>(reply.problem.code), sentence,
+                        reply.sequence_expected, limit, reply.problem.limit.value));
+}
+
+Frame encode_hello_reply(const ReplyHead& head, const HelloReply& reply) {
+  FlatBufferBuilder builder;
+  const auto server = add_text(builder, reply.server);
+  const Position& origin = reply.space.origin;
+  const wire::Vec3 origin_wire(origin[0], origin[1], origin[2]);
+  const Limits& limits = reply.limits;
+  return finish(
+      builder, head,
+      wire::CreateHelloReply(
+          builder, reply.session, reply.resumed, reply.last_sequence, reply.epoch, server,
+          static_cast<wire::Space>(reply.space.space), reply.space.resolution_m, &origin_wire,
+          reply.manual_ticks, limits.frame_bytes_max, limits.rows_max, limits.credit_rows,
+          limits.credit_bytes, limits.k_max, limits.questions_max, limits.text_bytes_max,
+          reply.session_idle_ms, limits.unanswered_max, limits.names_asked_max, limits.dimension,
+          static_cast<wire::Metric>(limits.metric)));
+}
+
+Frame encode_batch_reply(const ReplyHead& head, const BatchReply& reply) {
+  check_invariant(reply.first_rejected.size() <= rejected_rows_listed_max,
+                  "a reply lists a bounded number of rejected rows");
+  FlatBufferBuilder builder;
+  std::vector<Offset<wire::ReasonCount>> reasons;
+  reasons.reserve(reply.reasons.size());
+  for (const ReasonCount& each : reply.reasons) {
+    const auto limit = add_text(builder, each.limit.name);
+    reasons.push_back(wire::CreateReasonCount(builder, static_cast<wire::RowReason>(each.reason),
+                                              each.count, limit, each.limit.value));
+  }
+  std::vector<wire::RejectedRow> rows;
+  rows.reserve(reply.first_rejected.size());
+  for (const RejectedRow& row : reply.first_rejected)
+    rows.emplace_back(row.index, static_cast<wire::RowReason>(row.reason));
+  std::vector<std::uint32_t> columns;
+  if (std::ranges::any_of(reply.first_rejected, [](const RejectedRow& row) {
+        return row.column != RejectedRow::no_column;
+      }))
+    for (const RejectedRow& row : reply.first_rejected) columns.push_back(row.column);
+  const auto reasons_at = builder.CreateVector(reasons);
+  const auto rows_at = builder.CreateVectorOfStructs(rows);
+  const auto columns_at = add_array(builder, std::span<const std::uint32_t>(columns));
+  return finish(builder, head,
+                wire::CreateBatchReply(builder, reply.accepted, reply.late, reply.rejected,
+                                       reasons_at, rows_at, columns_at));
+}
+
+Frame encode_done(const ReplyHead& head) {
+  FlatBufferBuilder builder;
+  return finish(builder, head, wire::CreateDone(builder));
+}
+
+Frame encode_stats(const ReplyHead& head, const Stats& reply) {
+  FlatBufferBuilder builder;
+  std::vector<Offset<wire::Counter>> counters;
+  for (const Counter& counter : reply.counters) {
+    const auto name = add_text(builder, counter.name);
+    counters.push_back(wire::CreateCounter(builder, name, counter.value));
+  }
+  return finish(builder, head, wire::CreateStats(builder, builder.CreateVector(counters)));
+}
+
+Frame encode_tick_done(const ReplyHead& head, const TickDone& reply) {
+  FlatBufferBuilder builder;
+  return finish(builder, head,
+                wire::CreateTickDone(builder, to_number(reply.tick), reply.tau_us,
+                                     reply.object_count, reply.list_count, reply.removal_count,
+                                     reply.build_ms, reply.search_ms, reply.diff_ms));
+}
+
+Frame encode_names(const ReplyHead& head, const Names& reply) {
+  FlatBufferBuilder builder;
+  std::vector<Offset<flatbuffers::String>> texts;
+  texts.reserve(reply.texts.size());
+  const auto no_name = builder.CreateString("");  // one for all ids without
+  for (const std::string_view text : reply.texts)
+    texts.push_back(text.empty() ? no_name : builder.CreateString(text.data(), text.size()));
+  const auto texts_at = builder.CreateVector(texts);
+  return finish(builder, head, wire::CreateNames(builder, reply.epoch, reply.name_count, texts_at));
+}
+
+Frame encode_snapshot_page(const ReplyHead& head, const SnapshotHead& page,
+                           const ListSource& lists) {
+  FlatBufferBuilder builder(chunk_bytes(lists) + head_bytes);
+  const ReportWith with = carried_columns(lists);
+  const auto chunk = add_lists(builder, lists);
+  const auto stream = add_text(builder, page.stream);
+  return finish(
+      builder, head,
+      wire::CreateSnapshotPage(builder, stream, page.epoch, to_number(page.tick), page.tau_us,
+                               page.sequence, page.next_page, page.list_count, chunk, with.distance,
+                               with.position, with.tags));
+}
+
+Frame encode_neighbors(const ReplyHead& head, const NeighborsHead& answer,
+                       const ListSource& lists) {
+  FlatBufferBuilder builder(chunk_bytes(lists) + head_bytes);
+  const auto chunk = add_lists(builder, lists);
+  return finish(
+      builder, head,
+      wire::CreateNeighbors(builder, answer.epoch, to_number(answer.tick), answer.tau_us, chunk));
+}
+
+}  // namespace starling::protocol

@@ -1,0 +1,152 @@
+// Requests to bytes: see request_codec.hpp.
+#include <cstddef>
+#include <type_traits>
+#include <variant>
+
+#include "knn/base/assert.hpp"
+#include "protocol/wire/request_codec.hpp"
+#include "protocol/wire/wire.hpp"
+
+namespace starling::protocol {
+namespace {
+
+using flatbuffers::FlatBufferBuilder;
+using flatbuffers::Offset;
+
+Offset<wire::Hello> add(FlatBufferBuilder& builder, const Hello& hello) {
+  const auto client = add_text(builder, hello.client);
+  const auto key = add_text(builder, hello.key);
+  return wire::CreateHello(builder, client, key, hello.resume_session, hello.first_sequence);
+}
+
+Offset<wire::UpdateBatch> add(FlatBufferBuilder& builder, const UpdateBatch& batch) {
+  const auto ids = add_array(builder, batch.ids);
+  const auto times = add_array(builder, batch.times_us);
+  const auto coordinates = add_array(builder, batch.coordinates);
+  const auto coordinates_f32 = add_array(builder, batch.coordinates_f32);
+  const auto tags = add_array(builder, batch.tags);
+  const auto labels = add_array(builder, batch.labels);
+  return wire::CreateUpdateBatch(builder, ids, times, batch.components, coordinates,
+                                 coordinates_f32, tags, batch.dimension, labels);
+}
+
+Offset<wire::UpdateTags> add(FlatBufferBuilder& builder, const UpdateTags& batch) {
+  const auto ids = add_array(builder, batch.ids);
+  const auto times = add_array(builder, batch.times_us);
+  const auto set = add_array(builder, batch.set);
+  const auto clear = add_array(builder, batch.clear);
+  return wire::CreateUpdateTags(builder, ids, times, set, clear);
+}
+
+Offset<wire::RemoveObjects> add(FlatBufferBuilder& builder, const RemoveObjects& batch) {
+  const auto ids = add_array(builder, batch.ids);
+  const auto times = add_array(builder, batch.times_us);
+  return wire::CreateRemoveObjects(builder, ids, times);
+}
+
+Offset<wire::PutNames> add(FlatBufferBuilder& builder, const PutNames& batch) {
+  std::vector<Offset<flatbuffers::String>> texts;
+  texts.reserve(batch.texts.size());
+  for (const std::string_view text : batch.texts)
+    texts.push_back(builder.CreateString(text.data(), text.size()));
+  const auto ids = add_array(builder, batch.ids);
+  return wire::CreatePutNames(builder, ids, builder.CreateVector(texts));
+}
+
+Offset<wire::PutStream> add(FlatBufferBuilder& builder, const PutStream& stream) {
+  const auto name = add_text(builder, stream.name);
+  return wire::CreatePutStream(builder, name, static_cast<wire::ReportOn>(stream.on),
+                               stream.with.distance, stream.with.position, stream.with.tags);
+}
+
+Offset<flatbuffers::Vector<Offset<wire::Query>>> add(FlatBufferBuilder& builder,
+                                                     const std::vector<QuerySpec>& queries) {
+  std::vector<Offset<wire::Query>> tables;
+  tables.reserve(queries.size());
+  for (const QuerySpec& query : queries) {
+    const wire::Vec3 position(query.position[0], query.position[1], query.position[2]);
+    const bool has_position = query.anchor == AnchorKind::fixed && query.vector.empty();
+    const auto vector = add_array(builder, std::span(query.vector));
+    tables.push_back(wire::CreateQuery(
+        builder, to_number(query.id), query.k, static_cast<wire::AnchorKind>(query.anchor),
+        has_position ? &position : nullptr, to_number(query.object), query.tags.required,
+        query.tags.forbidden, query.distance_max_m, query.age_max_us, query.subject.required,
+        query.subject.forbidden, query.lease_ms, vector, query.vote));
+  }
+  return builder.CreateVector(tables);
+}
+
+Offset<wire::PutQueries> add(FlatBufferBuilder& builder, const PutQueries& batch) {
+  const auto stream = add_text(builder, batch.stream);
+  return wire::CreatePutQueries(builder, stream, add(builder, batch.queries));
+}
+
+Offset<wire::RemoveQueries> add(FlatBufferBuilder& builder, const RemoveQueries& batch) {
+  const auto stream = add_text(builder, batch.stream);
+  return wire::CreateRemoveQueries(builder, stream, add_array(builder, batch.ids));
+}
+
+Offset<wire::GetSnapshot> add(FlatBufferBuilder& builder, const GetSnapshot& request) {
+  const auto stream = add_text(builder, request.stream);
+  return wire::CreateGetSnapshot(builder, stream, add_array(builder, request.query_ids),
+                                 request.page);
+}
+
+Offset<wire::GetNeighbors> add(FlatBufferBuilder& builder, const GetNeighbors& request) {
+  return wire::CreateGetNeighbors(builder, add(builder, request.questions));
+}
+
+Offset<wire::GetStats> add(FlatBufferBuilder& builder, const GetStats&) {
+  return wire::CreateGetStats(builder);
+}
+
+Offset<wire::AdvanceTick> add(FlatBufferBuilder& builder, const AdvanceTick& request) {
+  return wire::CreateAdvanceTick(builder, request.tau_us);
+}
+
+Offset<wire::ReportReceived> add(FlatBufferBuilder& builder, const ReportReceived& report) {
+  const auto stream = add_text(builder, report.stream);
+  return wire::CreateReportReceived(builder, stream, report.epoch, report.sequence, report.lost);
+}
+
+Offset<wire::GetNames> add(FlatBufferBuilder& builder, const GetNames& request) {
+  return wire::CreateGetNames(builder, add_array(builder, request.object_ids));
+}
+
+/// So that the buffer of a long batch need not grow, and then be half empty, while it waits for its
+/// reply.
+template <class Body>
+std::size_t bytes_expected(const Body& body) {
+  constexpr std::size_t bytes_besides = 512;
+  if constexpr (std::is_same_v<Body, UpdateBatch>) return bytes_besides + array_bytes(body);
+  return bytes_besides;
+}
+
+template <class Table>
+constexpr auto body_type_of(Offset<Table>) {
+  return wire::RequestBodyTraits<Table>::enum_value;
+}
+
+}  // namespace
+
+Frame encode_request(const RequestHead& head, const RequestBody& body) {
+  return std::visit(
+      [&](const auto& each) {
+        FlatBufferBuilder builder(bytes_expected(each));
+        const auto table = add(builder, each);
+        builder.Finish(wire::CreateRequest(builder, protocol_version, head.request_id, head.session,
+                                           head.sequence, body_type_of(table), table.Union()),
+                       request_identifier);
+        return Frame(builder.Release());
+      },
+      body);
+}
+
+void set_session(Frame& frame, std::uint64_t session) {
+  auto* octets = reinterpret_cast<std::uint8_t*>(frame.mutable_bytes().data());
+  auto* root = flatbuffers::GetMutableRoot<flatbuffers::Table>(octets);
+  const bool is_set = root->SetField<std::uint64_t>(wire::Request::VT_SESSION, session, 0);
+  check_invariant(is_set, "a request to resend has a session");
+}
+
+}  // namespace starling::protocol

@@ -1,0 +1,262 @@
+// Every request and reply of the commands socket as plain C++: encoders read these structs,
+// decoders yield them. Spans and string views of a decoded message show its frame's bytes,
+// uncopied.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "knn/words/filter.hpp"
+#include "knn/words/lattice.hpp"
+#include "knn/words/query.hpp"
+#include "knn/words/types.hpp"
+#include "protocol/wire/errors.hpp"
+#include "protocol/wire/limits.hpp"
+#include "protocol/wire/list_chunk.hpp"
+
+namespace starling::protocol {
+
+struct RequestHead {
+  std::uint64_t request_id = 0;  ///< the client's choice, echoed in the reply
+  std::uint64_t session = 0;     ///< from HelloReply; 0 in Hello
+  std::uint64_t sequence = 0;    ///< of a sequenced request, from 1 without gaps; else 0
+  bool operator==(const RequestHead&) const = default;
+};
+
+struct Hello {
+  std::string_view client{};         ///< a name for logs
+  std::string_view key{};            ///< reserved for access rights; empty
+  std::uint64_t resume_session = 0;  ///< the session to continue, or 0
+  std::uint64_t first_sequence = 1;  ///< the next number, should the session be a new one
+};
+
+/// Positions or vectors at times. Coordinates are interleaved, `components_a_row()` of them,
+/// in one of the two arrays.
+struct UpdateBatch {
+  std::span<const std::uint64_t> ids{};
+  std::span<const std::int64_t> times_us{};
+  std::uint8_t components = 2;  ///< not in a vector space
+  std::span<const double> coordinates{};
+  std::span<const float> coordinates_f32{};
+  std::span<const std::uint32_t> tags{};  ///< empty: this batch says nothing about tags
+  std::uint32_t dimension = 0;            ///< of a vector space; else 0
+  std::span<const Label> labels{};        ///< empty: says nothing; no_label takes one away
+
+  std::size_t components_a_row() const { return dimension != 0 ? dimension : components; }
+};
+
+struct UpdateTags {
+  std::span<const std::uint64_t> ids{};
+  std::span<const std::int64_t> times_us{};
+  std::span<const std::uint32_t> set{};
+  std::span<const std::uint32_t> clear{};
+};
+
+struct RemoveObjects {
+  std::span<const std::uint64_t> ids{};
+  std::span<const std::int64_t> times_us{};
+};
+
+struct PutNames {
+  std::span<const std::uint64_t> ids{};
+  std::vector<std::string_view> texts{};
+};
+
+struct PutStream {
+  std::string_view name{};
+  ReportOn on = ReportOn::order;
+  ReportWith with{};
+};
+
+/// A standing query, or with GetNeighbors a one-shot question, as the wire has it.
+struct QuerySpec {
+  static constexpr double any_distance_m = std::numeric_limits<double>::infinity();
+
+  QueryId id{};
+  std::uint32_t k = 1;
+  AnchorKind anchor = AnchorKind::fixed;
+  Position position{};          ///< fixed, where there are positions
+  std::vector<float> vector{};  ///< fixed, in a vector space
+  ObjectId object{};            ///< follow
+  TagFilter tags{};
+  double distance_max_m = any_distance_m;  ///< not NaN; negative only for an inner product
+  std::int64_t age_max_us = Filter::any_age;
+  TagFilter subject{};         ///< every_object
+  std::uint64_t lease_ms = 0;  ///< 0: until removed
+  bool vote = false;           ///< in a vector space: lists carry what their labels vote for
+  bool operator==(const QuerySpec&) const = default;
+};
+
+struct PutQueries {
+  std::string_view stream{};
+  std::vector<QuerySpec> queries{};
+};
+
+struct RemoveQueries {
+  std::string_view stream{};
+  std::span<const std::uint64_t> ids{};
+};
+
+struct GetSnapshot {
+  std::string_view stream{};
+  std::span<const std::uint64_t> query_ids{};  ///< empty: all of the stream
+  std::uint64_t page = 0;                      ///< 0: the first; else a page's next_page
+};
+
+/// One-shot questions against the last finished tick: anchors fixed or follow; id and lease unread.
+struct GetNeighbors {
+  std::vector<QuerySpec> questions{};
+};
+
+struct GetStats {};
+
+struct AdvanceTick {
+  std::int64_t tau_us = 0;
+};
+
+struct ReportReceived {
+  std::string_view stream{};
+  std::uint64_t epoch = 0;
+  std::uint64_t sequence = 0;  ///< newest received
+  std::uint64_t lost = 0;      ///< ticks of this epoch that never came, since subscribing
+};
+
+/// The texts that PutNames has told of these ids.
+struct GetNames {
+  std::span<const std::uint64_t> object_ids{};
+};
+
+using RequestBody = std::variant<Hello, UpdateBatch, UpdateTags, RemoveObjects, PutNames, PutStream,
+                                 PutQueries, RemoveQueries, GetSnapshot, GetNeighbors, GetStats,
+                                 AdvanceTick, ReportReceived, GetNames>;
+
+/// Whether the request changes state and so carries a sequence number: the batches, PutStream and
+/// AdvanceTick.
+bool is_sequenced(const RequestBody& body);
+
+/// Bytes of the request's numbers alone, which is nearly all of a long one, before it is encoded.
+std::size_t array_bytes(const RequestBody& body);
+
+/// Rows the request holds of its session's credit until it is answered: those of a batch; 0 for
+/// control requests, which are always read. A batch also holds its frame's bytes.
+std::uint64_t credit_rows(const RequestBody& body);
+bool is_batch(const RequestBody& body);
+
+struct ReplyHead {
+  std::uint64_t request_id = 0;
+  std::uint64_t sequence = 0;  ///< echoes the request's
+  bool operator==(const ReplyHead&) const = default;
+};
+
+struct ErrorReply {
+  Problem problem{};
+  std::uint64_t sequence_expected = 0;  ///< the session's next number, where a session is known
+};
+
+struct HelloReply {
+  std::uint64_t session = 0;
+  bool resumed = false;             ///< false: a new session, with nothing of the one asked for
+  std::uint64_t last_sequence = 0;  ///< everything up to it is applied
+  std::uint64_t epoch = 0;          ///< random at each start of the server
+  std::string_view server{};        ///< program and version, for logs
+  SpaceOptions space{};
+  bool manual_ticks = false;
+  Limits limits{};                    ///< its space is space.space
+  std::uint64_t session_idle_ms = 0;  ///< a session unheard for so long is forgotten
+};
+
+struct ReasonCount {
+  RowReason reason = RowReason::none;
+  std::uint64_t count = 0;
+  ReachedLimit limit{};  ///< for which the rows were rejected, if it was one
+  bool operator==(const ReasonCount&) const = default;
+};
+
+struct RejectedRow {
+  static constexpr std::uint32_t no_column = std::numeric_limits<std::uint32_t>::max();
+
+  std::uint32_t index = 0;
+  RowReason reason = RowReason::none;
+  std::uint32_t column = no_column;  ///< of a vector: the component at fault, from 0
+  bool operator==(const RejectedRow&) const = default;
+};
+
+/// accepted + late + rejected is the number of rows. Accepted means staged for the next tick.
+struct BatchReply {
+  std::uint64_t accepted = 0;
+  std::uint64_t late = 0;
+  std::uint64_t rejected = 0;
+  std::vector<ReasonCount> reasons{};         ///< of the rejected rows
+  std::vector<RejectedRow> first_rejected{};  ///< at most rejected_rows_listed_max
+  bool operator==(const BatchReply&) const = default;
+};
+
+/// PutStream and ReportReceived are done.
+struct Done {};
+
+/// What a page says beside its lists; all pages of a snapshot are from one tick.
+struct SnapshotHead {
+  std::string_view stream{};
+  std::uint64_t epoch = 0;
+  Tick tick{};
+  std::int64_t tau_us = 0;
+  std::uint64_t sequence = 0;    ///< of the stream's message of that tick; 0: none yet
+  std::uint64_t next_page = 0;   ///< 0: this was the last
+  std::uint64_t list_count = 0;  ///< in all pages
+  ReportWith with{};             ///< what the lists carry; set by encode_snapshot_page
+};
+
+struct SnapshotPage {
+  SnapshotHead head{};
+  ListChunk lists{};
+};
+
+struct NeighborsHead {
+  std::uint64_t epoch = 0;
+  Tick tick{};
+  std::int64_t tau_us = 0;
+};
+
+/// The lists' query ids are the questions' indices.
+struct Neighbors {
+  NeighborsHead head{};
+  ListChunk lists{};
+};
+
+struct Counter {
+  std::string_view name{};
+  double value = 0;
+};
+
+struct Stats {
+  std::vector<Counter> counters{};
+};
+
+struct TickDone {
+  Tick tick{};
+  std::int64_t tau_us = 0;
+  std::uint64_t object_count = 0;   ///< alive in the snapshot
+  std::uint64_t list_count = 0;     ///< reported, all streams together, removals not counted
+  std::uint64_t removal_count = 0;  ///< lists reported as removed
+  double build_ms = 0;
+  double search_ms = 0;
+  double diff_ms = 0;
+};
+
+/// Names are only ever added: an id without one is worth asking for again when `epoch` or
+/// `name_count` has changed.
+struct Names {
+  std::uint64_t epoch = 0;
+  std::uint64_t name_count = 0;           ///< that the server knows in all
+  std::vector<std::string_view> texts{};  ///< one an id asked for, in their order; empty: no name
+};
+
+using ReplyBody = std::variant<ErrorReply, HelloReply, BatchReply, Done, SnapshotPage, Neighbors,
+                               Stats, TickDone, Names>;
+
+}  // namespace starling::protocol

@@ -1,0 +1,33 @@
+// Replies to bytes and back. The server encodes, the client decodes.
+#pragma once
+
+#include <optional>
+
+#include "protocol/wire/frame.hpp"
+#include "protocol/wire/list_chunk.hpp"
+#include "protocol/wire/messages.hpp"
+
+namespace starling::protocol {
+
+Frame encode_error(const ReplyHead& head, const ErrorReply& reply);
+Frame encode_hello_reply(const ReplyHead& head, const HelloReply& reply);
+Frame encode_batch_reply(const ReplyHead& head, const BatchReply& reply);
+Frame encode_done(const ReplyHead& head);
+Frame encode_stats(const ReplyHead& head, const Stats& reply);
+Frame encode_tick_done(const ReplyHead& head, const TickDone& reply);
+Frame encode_names(const ReplyHead& head, const Names& reply);
+
+/// `lists` must fit one chunk: see lists_that_fit.
+Frame encode_snapshot_page(const ReplyHead& head, const SnapshotHead& page,
+                           const ListSource& lists);
+Frame encode_neighbors(const ReplyHead& head, const NeighborsHead& answer, const ListSource& lists);
+
+struct DecodedReply {
+  ReplyHead head{};
+  std::optional<Problem> problem{};
+  ReplyBody body{};  ///< views into the frame; unread if there is a problem
+};
+
+DecodedReply decode_reply(const AlignedBytes& frame);
+
+}  // namespace starling::protocol

@@ -1,0 +1,89 @@
+// A stream's multipart message of one tick on the results socket: topic, header, chunks. The server
+// encodes it, the subscriber decodes it; ZeroMQ delivers all of its frames or none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "knn/tables/processor.hpp"
+#include "protocol/wire/errors.hpp"
+#include "protocol/wire/frame.hpp"
+#include "protocol/wire/list_chunk.hpp"
+
+namespace starling::protocol {
+
+struct TickHeader {
+  static constexpr std::int64_t no_time = std::numeric_limits<std::int64_t>::min();
+
+  std::uint64_t epoch = 0;  ///< random at each start of the server
+  Tick tick{};
+  std::int64_t tau_us = 0;
+  std::int64_t newest_time_us = no_time;  ///< newest event time in the snapshot
+  std::uint64_t sequence = 0;             ///< of this stream, from 1, one a tick
+  bool failed = false;                    ///< the tick failed: the lists of the one before stand
+  std::uint64_t object_count = 0;
+  std::uint32_t chunk_count = 0;    ///< set by encoding, as the two counts that follow
+  std::uint64_t list_count = 0;     ///< updated lists
+  std::uint64_t removal_count = 0;  ///< removed lists
+  Space space = Space::planar2;
+  ReportOn on = ReportOn::order;
+  ReportWith with{};
+  bool operator==(const TickHeader&) const = default;
+};
+
+/// The first frame, and what a subscriber subscribes to: the name and a NUL, so that "rider" does
+/// not receive "riders".
+std::string topic_of(std::string_view stream);
+
+struct TickMessage {
+  std::string topic{};
+  Frame header{};
+  std::vector<Frame> chunks{};
+
+  std::size_t bytes() const;
+};
+
+/// A tick's message in parts, a few thousand lists each, that several threads may encode at a time.
+class TickEncoding {
+ public:
+  /// What `lists` shows must live until all parts are encoded.
+  TickEncoding(std::string_view stream, const TickHeader& header, const ListSource& lists);
+
+  std::size_t part_count() const { return parts_.size(); }
+  /// Any thread; each part once.
+  void encode_part(std::size_t number);
+  /// After all parts.
+  TickMessage finish();
+
+ private:
+  struct Part {
+    std::vector<Frame> chunks{};
+    std::uint64_t removal_count = 0;
+  };
+
+  std::string topic_;
+  TickHeader header_;
+  ListSource lists_;
+  std::vector<Part> parts_;
+};
+
+/// All parts, on the caller's thread. Time and memory are linear in what is reported.
+TickMessage encode_tick(std::string_view stream, const TickHeader& header, const ListSource& lists);
+
+/// A tick's message with all frames verified and the header's counts compared with the chunks.
+struct DecodedTick {
+  std::optional<Problem> problem{};
+  TickHeader header{};
+  std::vector<ListChunk> chunks{};  ///< views into the frames
+};
+
+/// `frames`: header and chunks, without the topic.
+DecodedTick decode_tick(std::span<const AlignedBytes> frames);
+
+}  // namespace starling::protocol

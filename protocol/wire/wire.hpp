@@ -1,0 +1,92 @@
+// The generated FlatBuffers code and what this folder's encoders and decoders share around it.
+// Private: included by protocol/*.cpp only, so that no user of the library sees FlatBuffers.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "protocol/starling_generated.h"
+#include "protocol/wire/errors.hpp"
+#include "protocol/wire/list_chunk.hpp"
+
+namespace starling::protocol {
+
+// The bytes of arrays are used in place.
+static_assert(std::endian::native == std::endian::little, "the wire is little-endian");
+
+inline constexpr const char* request_identifier = "STRQ";
+inline constexpr const char* reply_identifier = "STRP";
+inline constexpr const char* tick_header_identifier = "STTH";
+inline constexpr const char* list_chunk_identifier = "STLC";
+
+template <class T>
+std::span<const T> to_span(const flatbuffers::Vector<T>* vector) {
+  if (vector == nullptr) return {};
+  return {vector->data(), vector->size()};
+}
+
+inline std::string_view to_view(const flatbuffers::String* text) {
+  if (text == nullptr) return {};
+  return {text->c_str(), text->size()};
+}
+
+inline const std::uint8_t* to_octets(std::span<const std::byte> bytes) {
+  return reinterpret_cast<const std::uint8_t*>(bytes.data());
+}
+
+/// An empty span becomes an absent field.
+template <class T>
+flatbuffers::Offset<flatbuffers::Vector<T>> add_array(flatbuffers::FlatBufferBuilder& builder,
+                                                      std::span<const T> values) {
+  if (values.empty()) return 0;
+  return builder.CreateVector(values.data(), values.size());
+}
+
+inline flatbuffers::Offset<flatbuffers::String> add_text(flatbuffers::FlatBufferBuilder& builder,
+                                                         std::string_view text) {
+  if (text.empty()) return 0;
+  return builder.CreateString(text.data(), text.size());
+}
+
+inline Problem malformed(std::string sentence) {
+  return {ErrorCode::malformed, std::move(sentence)};
+}
+
+/// FlatBuffers' verifier looks at where an array's length lies, not at its elements.
+template <class... T>
+std::optional<Problem> check_alignment(const flatbuffers::Vector<T>*... vectors) {
+  const auto lies_well = []<class Element>(const flatbuffers::Vector<Element>* vector) {
+    return vector == nullptr || vector->size() == 0 ||
+           std::bit_cast<std::uintptr_t>(vector->Data()) % alignof(Element) == 0;
+  };
+  if ((lies_well(vectors) && ...)) return std::nullopt;
+  return malformed("An array of 8-byte numbers does not begin at a multiple of 8 in the frame.");
+}
+
+/// The root table T of a frame, if every offset and length in it holds and the identifier is right.
+template <class T>
+const T* verified_root(std::span<const std::byte> bytes, const char* identifier,
+                       std::size_t tables_max) {
+  constexpr flatbuffers::uoffset_t depth_max = 8;
+  flatbuffers::Verifier verifier(to_octets(bytes), bytes.size(), depth_max,
+                                 static_cast<flatbuffers::uoffset_t>(tables_max));
+  if (!verifier.VerifyBuffer<T>(identifier)) return nullptr;
+  return flatbuffers::GetRoot<T>(to_octets(bytes));
+}
+
+/// Upper bound of the bytes that a chunk with these lists takes.
+std::size_t chunk_bytes(const ListSource& source);
+
+flatbuffers::Offset<wire::ListChunk> add_lists(flatbuffers::FlatBufferBuilder& builder,
+                                               const ListSource& source);
+
+/// Views of a verified table's arrays, or the sentence that says which lengths disagree.
+std::optional<Problem> read_lists(const wire::ListChunk* table, ListChunk& lists);
+
+}  // namespace starling::protocol

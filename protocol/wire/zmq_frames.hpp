@@ -1,0 +1,61 @@
+// ZeroMQ messages as frames, and waiting for them: signals cut ZeroMQ's calls short, which
+// is no reason to fail. Included by .cpp files that own sockets.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+#include <zmq.hpp>
+
+#include "protocol/client/client.hpp"
+#include "protocol/wire/frame.hpp"
+
+namespace starling::protocol {
+
+/// The message must outlive what is returned.
+inline AlignedBytes to_aligned(const zmq::message_t& message) {
+  return AlignedBytes({static_cast<const std::byte*>(message.data()), message.size()});
+}
+
+/// Repeats a call of ZeroMQ's that a signal cuts short.
+template <class Call>
+auto uninterrupted(const Call& call) {
+  while (true) {
+    try {
+      return call();
+    } catch (const zmq::error_t& error) {
+      if (error.num() != EINTR) throw;
+    }
+  }
+}
+
+/// Throws EndpointError, or zmq::error_t if the context was shut down.
+inline void connect_to(zmq::socket_t& socket, const std::string& endpoint) {
+  try {
+    socket.connect(endpoint);
+  } catch (const zmq::error_t& error) {
+    if (error.num() == ETERM) throw;
+    throw EndpointError(endpoint, error.what());
+  }
+}
+
+/// True once a message is there to be received, false if none comes until then.
+inline bool wait_until_readable(zmq::socket_t& socket,
+                                std::chrono::steady_clock::time_point until) {
+  return uninterrupted([&] {
+    using std::chrono::milliseconds;
+    const auto left = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now());
+    zmq::pollitem_t item{socket.handle(), 0, ZMQ_POLLIN, 0};
+    return zmq::poll(&item, 1, std::max(left, milliseconds(0))) > 0;
+  });
+}
+
+/// The next frame of what waits; false if nothing does.
+inline bool receive_now(zmq::socket_t& socket, zmq::message_t& frame) {
+  return uninterrupted([&] { return socket.recv(frame, zmq::recv_flags::dontwait).has_value(); });
+}
+
+}  // namespace starling::protocol

@@ -1,0 +1,50 @@
+// Plots as SVG text: lines over time, bars, and a map of squares. No more than the reports need.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/city/roads/plane.hpp"
+
+namespace starling::sim::city {
+
+struct PlotSeries {
+  std::string name;
+  std::vector<Point> points;  ///< x and y in the plot's units
+};
+
+struct LinePlot {
+  std::string title;
+  std::string x_title;
+  std::string y_title;
+  std::vector<PlotSeries> series;  ///< at most four
+};
+
+std::string draw_lines(const LinePlot& plot);
+
+struct BarPlot {
+  std::string title;
+  std::string x_title;
+  std::string y_title;
+  double bar_width = 1;  ///< in units of x; the first bar begins at 0
+  std::vector<double> heights;
+};
+
+std::string draw_bars(const BarPlot& plot);
+
+struct MapPlot {
+  std::string title;
+  std::string note;
+  std::size_t columns = 0;
+  std::size_t rows = 0;
+  Area area;
+  std::vector<double> cells;  ///< by row from below, then column; 0 is left blank
+};
+
+std::string draw_map(const MapPlot& plot);
+
+/// For text between tags.
+std::string escape_html(std::string_view text);
+
+}  // namespace starling::sim::city

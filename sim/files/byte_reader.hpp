@@ -1,0 +1,65 @@
+// The bytes of a text one by one, with their place: what the readers that look at every byte stand
+// on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "sim/files/text_input.hpp"
+
+namespace starling::sim {
+
+class ByteReader {
+ public:
+  static constexpr int end_of_file = -1;
+
+  /// Passes over a byte order mark.
+  explicit ByteReader(TextInput& input) : input_(input), buffer_(read_bytes) {
+    peek();
+    position_ = buffered().size() - without_byte_order_mark(buffered()).size();
+  }
+
+  const std::string& path() const { return input_.path(); }
+
+  /// Of the next byte, counted from 1; the column counts bytes.
+  std::uint64_t line() const { return line_; }
+  std::uint64_t column() const { return column_; }
+
+  /// The next byte, or end_of_file.
+  int peek() {
+    if (position_ == filled_ && !at_end_) {
+      filled_ = input_.read(buffer_);
+      position_ = 0;
+      at_end_ = filled_ < buffer_.size();
+    }
+    return position_ == filled_ ? end_of_file : static_cast<unsigned char>(buffer_[position_]);
+  }
+
+  /// Passes over the byte that was peeked at.
+  void take() {
+    if (buffer_[position_++] == '\n') {
+      ++line_;
+      column_ = 1;
+    } else {
+      ++column_;
+    }
+  }
+
+  /// What is at hand of the bytes that follow.
+  std::string_view buffered() const {
+    return std::string_view(buffer_.data(), filled_).substr(position_);
+  }
+
+ private:
+  TextInput& input_;
+  std::vector<char> buffer_;
+  std::size_t position_ = 0;
+  std::size_t filled_ = 0;
+  bool at_end_ = false;
+  std::uint64_t line_ = 1;
+  std::uint64_t column_ = 1;
+};
+
+}  // namespace starling::sim

@@ -1,0 +1,104 @@
+// Quotes and escapes: see text_append.hpp.
+#include "sim/files/text_append.hpp"
+
+#include <chrono>
+#include <cstdio>
+
+#include <simdjson.h>
+
+namespace starling::sim {
+namespace {
+
+std::string to_utf8(std::string_view text) {
+  if (simdjson::validate_utf8(text.data(), text.size())) return std::string(text);
+  std::string utf8;
+  for (const char byte : text) {
+    const auto code = static_cast<unsigned char>(byte);
+    if (code < 0x80) {
+      utf8 += byte;
+      continue;
+    }
+    utf8 += static_cast<char>(0xC0 | code >> 6);
+    utf8 += static_cast<char>(0x80 | (code & 0x3F));
+  }
+  return utf8;
+}
+
+bool is_control(char byte) {
+  return static_cast<unsigned char>(byte) < 0x20;
+}
+
+}  // namespace
+
+void append_csv(std::string& text, std::string_view value) {
+  if (value.find_first_of(",\"\r\n") == std::string_view::npos) {
+    text += value;
+    return;
+  }
+  text += '"';
+  for (const char byte : value) {
+    if (byte == '"') text += '"';
+    text += byte;
+  }
+  text += '"';
+}
+
+void append_xml(std::string& text, std::string_view value) {
+  for (const char byte : to_utf8(value)) {
+    if (byte == '&') {
+      text += "&amp;";
+    } else if (byte == '<') {
+      text += "&lt;";
+    } else if (byte == '>') {
+      text += "&gt;";
+    } else if (byte == '"') {
+      text += "&quot;";
+    } else if (byte == '\t' || byte == '\n' || byte == '\r') {
+      text += "&#" + std::to_string(static_cast<int>(byte)) + ";";
+    } else if (is_control(byte)) {
+      text += "\uFFFD";
+    } else {
+      text += byte;
+      // Of the other characters two are none of XML's: U+FFFE and U+FFFF.
+      if (text.ends_with("\xEF\xBF\xBE") || text.ends_with("\xEF\xBF\xBF"))
+        text.replace(text.size() - 3, 3, "\uFFFD");
+    }
+  }
+}
+
+void append_json(std::string& text, std::string_view value) {
+  text += '"';
+  for (const char byte : to_utf8(value)) {
+    if (is_control(byte)) {
+      char escape[8];
+      std::snprintf(escape, sizeof(escape), "\\u%04x", static_cast<unsigned>(byte));
+      text += escape;
+      continue;
+    }
+    if (byte == '"' || byte == '\\') text += '\\';
+    text += byte;
+  }
+  text += '"';
+}
+
+void append_iso_time(std::string& text, std::int64_t time_us) {
+  using std::chrono::floor;
+  const std::chrono::sys_time<std::chrono::microseconds> time{std::chrono::microseconds(time_us)};
+  const auto day = floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(time - day);
+  char buffer[64];
+  std::snprintf(buffer, sizeof(buffer), "%04d-%02u-%02uT%02d:%02d:%02d",
+                static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                static_cast<unsigned>(date.day()), static_cast<int>(clock.hours().count()),
+                static_cast<int>(clock.minutes().count()),
+                static_cast<int>(clock.seconds().count()));
+  text += buffer;
+  if (const auto fraction_us = clock.subseconds().count(); fraction_us != 0) {
+    std::snprintf(buffer, sizeof(buffer), ".%06d", static_cast<int>(fraction_us));
+    text += buffer;
+  }
+  text += 'Z';
+}
+
+}  // namespace starling::sim

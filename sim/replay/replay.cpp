@@ -1,0 +1,82 @@
+// The loop from rows to ticks: see replay.hpp.
+#include "sim/replay/replay.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace starling::sim {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void check_tick_count(std::int64_t newest_us, std::int64_t first_us, std::int64_t tick_us) {
+  const auto span_us = static_cast<std::uint64_t>(newest_us) - static_cast<std::uint64_t>(first_us);
+  if (newest_us > first_us &&
+      span_us / static_cast<std::uint64_t>(tick_us) > ReplayOptions::ticks_max)
+    throw UsageError("the trace spans more than " + std::to_string(ReplayOptions::ticks_max) +
+                     " ticks; choose a longer --tick, or a part of the trace with --from and --to");
+}
+
+/// Takes the rows in front of the first one later than a time, as they are needed.
+class DueRows {
+ public:
+  explicit DueRows(RowStream& rows) : rows_(rows), block_(rows.next_block()) {}
+
+  bool at_end() const { return block_.empty(); }
+  std::int64_t next_us() const { return block_.front().time_us; }
+
+  /// Some of those rows; none if there are no more.
+  std::span<const TraceRow> take(std::int64_t tau_us) {
+    if (begin_ == block_.size()) {
+      block_ = rows_.next_block();
+      begin_ = 0;
+    }
+    const auto rest = block_.subspan(begin_);
+    const auto due =
+        std::ranges::find_if(rest, [&](const TraceRow& row) { return row.time_us > tau_us; });
+    const auto count = static_cast<std::size_t>(due - rest.begin());
+    begin_ += count;
+    return rest.first(count);
+  }
+
+ private:
+  RowStream& rows_;
+  std::span<const TraceRow> block_;
+  std::size_t begin_ = 0;
+};
+
+}  // namespace
+
+std::int64_t first_tick_us(std::int64_t time_us, std::int64_t tick_us) {
+  const std::int64_t whole = time_us / tick_us * tick_us;
+  return whole < time_us ? whole + tick_us : whole;
+}
+
+ReplayResult replay(RowStream& rows, const ReplayOptions& options, ReplayTarget& target,
+                    protocol::ListStore* lists, const TickHandler& on_tick) {
+  ReplayResult result;
+  DueRows due(rows);
+  if (due.at_end()) return result;
+  const std::int64_t first_us = first_tick_us(due.next_us(), options.tick_us);
+  check_tick_count(rows.newest_us(), first_us, options.tick_us);
+  for (std::int64_t tau_us = first_us; !due.at_end(); tau_us += options.tick_us) {
+    if (options.wait) options.wait(tau_us - first_us);
+    for (auto block = due.take(tau_us); !block.empty(); block = due.take(tau_us)) {
+      const auto start = std::chrono::steady_clock::now();
+      const StagedRows staged = target.stage(block);
+      result.stage_s += seconds_since(start);
+      result.rows += block.size();
+      result.late += staged.late;
+      result.rejected += staged.rejected;
+    }
+    const auto tick_start = std::chrono::steady_clock::now();
+    const FinishedTick tick = target.advance(tau_us, lists);
+    result.tick_ms.push_back(seconds_since(tick_start) * 1e3);
+    if (on_tick) on_tick(tick, result.rows);
+  }
+  return result;
+}
+
+}  // namespace starling::sim

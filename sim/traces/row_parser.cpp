@@ -1,0 +1,135 @@
+// What makes a row a good one, for every layout: see row_parser.hpp.
+#include "sim/traces/row_parser.hpp"
+
+#include <array>
+#include <charconv>
+
+#include "sim/files/quoted_text.hpp"
+
+namespace starling::sim {
+namespace {
+
+std::string sentence(SkipReason reason, std::string_view what, std::string_view text) {
+  switch (reason) {
+    case SkipReason::missing_field:
+      return "the " + std::string(what) + " is missing";
+    case SkipReason::unparsable:
+      return "the " + std::string(what) + " " + quoted_text(text) + " cannot be understood";
+    case SkipReason::out_of_range:
+      return "the " + std::string(what) + " " + quoted_text(text) + " is out of range";
+    case SkipReason::null_island:
+      return "the position is exactly 0, 0, which --keep-null-island would keep";
+    case SkipReason::too_fast:
+      return "the position is farther from the object's last than --max-speed-mps allows";
+  }
+  return "";
+}
+
+std::optional<std::uint32_t> parse_tags(std::string_view text) {
+  std::uint32_t tags = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), tags);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return tags;
+}
+
+}  // namespace
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view spaces = " \t";
+  const std::size_t begin = text.find_first_not_of(spaces);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(spaces) - begin + 1);
+}
+
+std::optional<double> parse_number(std::string_view text) {
+  text = trim(text);
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<TraceRow> RowParser::parse(const RowText& text, std::string_view path) {
+  TraceRow row;
+  if (const std::optional<Fault> fault = parse_values(text, row)) {
+    skip(*fault, path);
+    return std::nullopt;
+  }
+  const std::string_view id = trim(text.id.text);
+  const NameTable::Interned interned = names_.intern(id);
+  if (interned.collides) {
+    NameTable::NumberText buffer;
+    throw TraceError(path, text.id.line, text.id.column,
+                     "the ids " + quoted_text(id) + " and " +
+                         quoted_text(names_.text_of(interned.id, buffer)) +
+                         " have the same 64-bit hash; rename one of them");
+  }
+  row.id = ObjectId{interned.id};
+  if (speed_limit_ && !speed_limit_->keeps(row)) {
+    skip({SkipReason::too_fast, &text.x, ""}, path);
+    return std::nullopt;
+  }
+  ++counts_.rows;
+  return row;
+}
+
+std::optional<RowParser::Fault> RowParser::parse_values(const RowText& text, TraceRow& row) const {
+  if (trim(text.id.text).empty()) return Fault{SkipReason::missing_field, &text.id, "id"};
+  const std::string_view time = trim(text.time.text);
+  if (time.empty()) return Fault{SkipReason::missing_field, &text.time, "time"};
+  const std::optional<std::int64_t> time_us = parse_time_us(time, rules_.time);
+  if (!time_us) return Fault{SkipReason::unparsable, &text.time, "time"};
+  row.time_us = *time_us;
+  if (const std::optional<Fault> fault = parse_position(text, row)) return fault;
+  const std::string_view tags_text = trim(text.tags.text);
+  if (tags_text.empty()) return std::nullopt;
+  const std::optional<std::uint32_t> tags = parse_tags(tags_text);
+  if (!tags) return Fault{SkipReason::unparsable, &text.tags, "tag number"};
+  row.tags = *tags;
+  row.has_tags = true;
+  return std::nullopt;
+}
+
+std::optional<RowParser::Fault> RowParser::parse_position(const RowText& text,
+                                                          TraceRow& row) const {
+  const std::array<const Field*, 3> fields{&text.x, &text.y, &text.z};
+  const std::array<std::string_view, 3> words =
+      rules_.geographic ? std::array<std::string_view, 3>{"longitude", "latitude", "altitude"}
+                        : std::array<std::string_view, 3>{"x", "y", "z"};
+  for (std::size_t axis = 0; axis < (rules_.needs_z ? 3 : 2); ++axis) {
+    const std::string_view value_text = trim(fields[axis]->text);
+    if (value_text.empty()) return Fault{SkipReason::missing_field, fields[axis], words[axis]};
+    const std::optional<double> value = parse_number(value_text);
+    if (!value) return Fault{SkipReason::unparsable, fields[axis], words[axis]};
+    if (rules_.ais_positions && *value == (axis == 0 ? 181 : 91))
+      return Fault{SkipReason::missing_field, fields[axis], words[axis]};
+    row.position[axis] = *value;
+  }
+  row.position[2] *= rules_.z_unit_m;
+  LatticePoint point;
+  switch (lattice_.to_lattice(row.position, point)) {
+    case PositionError::none:
+      break;
+    case PositionError::latitude_out_of_range:
+      return Fault{SkipReason::out_of_range, fields[1], words[1]};
+    case PositionError::longitude_out_of_range:
+      return Fault{SkipReason::out_of_range, fields[0], words[0]};
+    case PositionError::not_finite:
+    case PositionError::out_of_range:
+      return Fault{SkipReason::out_of_range, fields[0], "position at"};
+  }
+  if (rules_.geographic && !rules_.keep_null_island && row.position[0] == 0 && row.position[1] == 0)
+    return Fault{SkipReason::null_island, fields[0], ""};
+  return std::nullopt;
+}
+
+void RowParser::skip(const Fault& fault, std::string_view path) {
+  if (rules_.strict)
+    throw TraceError(
+        path, fault.field->line, fault.field->column,
+        sentence(fault.reason, fault.what, trim(fault.field->text)) + " (--strict stops here)");
+  ++counts_[fault.reason];
+}
+
+}  // namespace starling::sim

@@ -1,0 +1,204 @@
+// From paths and options to layouts, space and rows: see trace_files.hpp.
+#include "sim/traces/trace_files.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "sim/files/quoted_text.hpp"
+
+namespace starling::sim {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct FoundFile {
+  std::string path;
+  bool in_directory = false;  ///< found there, and not named by the user
+};
+
+std::vector<FoundFile> list_files(std::span<const std::string> paths) {
+  std::vector<FoundFile> files;
+  for (const std::string& path : paths) {
+    if (!fs::is_directory(path)) {
+      files.push_back({path});
+      continue;
+    }
+    const auto first = static_cast<std::ptrdiff_t>(files.size());
+    for (const fs::directory_entry& entry : fs::directory_iterator(path))
+      if (entry.is_regular_file() && !entry.path().filename().string().starts_with('.'))
+        files.push_back({entry.path().string(), true});
+    std::sort(files.begin() + first, files.end(),
+              [](const FoundFile& a, const FoundFile& b) { return a.path < b.path; });
+  }
+  if (files.empty()) throw TraceError("the trace holds no file");
+  return files;
+}
+
+std::string layout_names() {
+  std::string names;
+  for (const Layout& layout : layouts())
+    names.append(names.empty() ? "" : ", ").append(layout.name);
+  return names;
+}
+
+std::string more_files(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " more file" : " more files");
+}
+
+std::string ways_to_tell() {
+  return "name it with --format (" + layout_names() +
+         "), or give a CSV file's columns with --columns id=...,time=...,lat=...,lon=...";
+}
+
+}  // namespace
+
+Trace::Trace(std::span<const std::string> paths, const TraceOptions& options) : options_(options) {
+  const bool guess = options_.format == "auto" && options_.columns.empty();
+  for (const FoundFile& found : list_files(paths)) {
+    std::optional<File> file = guess ? recognise(found.path, found.in_directory)
+                                     : std::optional<File>(as_told(found.path));
+    if (!file) continue;
+    if (options_.altitude && (!file->columns.geographic || file->columns.z().empty()))
+      throw UsageError("--altitude: there is no altitude in " + found.path);
+    files_.push_back(std::move(*file));
+    agree_on_space(files_.back());
+    if (guess) note_layout(files_.back());
+  }
+  if (files_.empty())
+    throw TraceError("no file of the trace is of a layout that is recognised; " + ways_to_tell());
+  refuse_some_altitudes();
+}
+
+// Those without would be at sea level, far below their neighbours.
+void Trace::refuse_some_altitudes() const {
+  const auto needs = [this](const File& file) { return needs_z(file); };
+  const auto with = std::ranges::find_if(files_, needs);
+  const auto without = std::ranges::find_if_not(files_, needs);
+  if (with == files_.end() || without == files_.end()) return;
+  throw UsageError(with->path + " has altitudes and " + without->path +
+                   " has none; take them one by one, or leave altitudes out by --columns");
+}
+
+std::vector<std::string> Trace::paths() const {
+  std::vector<std::string> paths;
+  for (const File& file : files_) paths.push_back(file.path);
+  return paths;
+}
+
+std::optional<Trace::File> Trace::recognise(const std::string& path, bool in_directory) {
+  const FileHead head = read_head(path);
+  if (const Layout* const layout = recognise_layout(head))
+    return File{path, layout, columns_in(*layout, head)};
+  const bool empty = head.text.find_first_not_of(" \t\r\n") == std::string::npos;
+  if (!empty && !in_directory)
+    throw TraceError(path + ": its layout is not recognised; " + ways_to_tell());
+  left_out_.push_back(path + (empty ? ": left out, for it is empty"
+                                    : ": left out, for its layout is not recognised"));
+  return std::nullopt;
+}
+
+Trace::File Trace::as_told(const std::string& path) const {
+  const Layout* const layout = find_layout(options_.format == "auto" ? "csv" : options_.format);
+  if (!layout)
+    throw UsageError("--format " + quoted_text(options_.format) + " is not one of auto, " +
+                     layout_names());
+  if (!layout->columns.empty() && !options_.columns.empty())
+    throw UsageError("--columns belongs to --format csv; " + std::string(layout->title) +
+                     " has its own");
+  if (!layout->columns.empty())
+    return {path, layout,
+            columns_in(*layout, may_lack_columns(*layout) ? read_head(path) : FileHead())};
+  if (options_.columns.empty())
+    throw UsageError("--format csv needs --columns, such as id=...,time=...,lat=...,lon=...");
+  return {path, layout, parse_columns(options_.columns)};
+}
+
+void Trace::note_layout(const File& file) {
+  const auto same = std::ranges::find(sightings_, file.layout, &Sighting::layout);
+  if (same != sightings_.end()) {
+    ++same->count;
+    return;
+  }
+  sightings_.push_back({file.layout, file.path + ": " + std::string(file.layout->title) + ", " +
+                                         std::string(to_string(space_)) + " (" +
+                                         mark_of(*file.layout) + ")"});
+}
+
+std::vector<std::string> Trace::notes() const {
+  constexpr std::size_t left_out_lines_max = 3;
+  std::vector<std::string> lines;
+  lines.reserve(sightings_.size() + left_out_lines_max + 1);
+  for (const Sighting& seen : sightings_)
+    lines.push_back(seen.text + (seen.count > 1 ? ", and " + more_files(seen.count - 1) : ""));
+  const std::size_t shown = std::min(left_out_.size(), left_out_lines_max);
+  for (std::size_t i = 0; i < shown; ++i) lines.push_back(left_out_[i]);
+  if (left_out_.size() > shown) lines.push_back(more_files(left_out_.size() - shown) + " left out");
+  return lines;
+}
+
+void Trace::agree_on_space(const File& file) {
+  const Space file_space = file.layout->either_space ? Space::planar2 : default_space(file.columns);
+  const Space space = options_.space.value_or(file_space);
+  if (!file.layout->either_space && (space == Space::wgs84) != file.columns.geographic)
+    throw UsageError("--space " + std::string(to_string(space)) + " does not fit " + file.path +
+                     ", whose positions are " +
+                     (file.columns.geographic ? "latitudes and longitudes" : "metres"));
+  if (&file != &files_.front() && space != space_)
+    throw UsageError(file.path + " is of space " + std::string(to_string(space)) + ", but " +
+                     files_.front().path + " of " + std::string(to_string(space_)) +
+                     "; a trace has one space");
+  space_ = space;
+}
+
+bool Trace::is_geographic(const File& file) const {
+  return file.columns.geographic || (file.layout->either_space && space_ == Space::wgs84);
+}
+
+bool Trace::needs_z(const File& file) const {
+  if (file.columns.z().empty()) return false;
+  if (is_geographic(file)) return options_.altitude || file.layout->altitude_counts;
+  return space_ == Space::planar3;
+}
+
+bool Trace::has_z() const {
+  return std::ranges::any_of(files_, [&](const File& file) { return needs_z(file); });
+}
+
+bool Trace::has_tags() const {
+  return std::ranges::any_of(files_, [](const File& file) { return !file.columns.tags().empty(); });
+}
+
+RowRules Trace::rules_for(const File& file) const {
+  RowRules rules;
+  rules.time = {options_.time_unit.value_or(file.layout->time_unit), options_.utc_offset_us,
+                file.layout->day_first};
+  rules.geographic = is_geographic(file);
+  rules.needs_z = needs_z(file);
+  rules.z_unit_m = file.layout->z_unit_m;
+  rules.ais_positions = file.layout->ais_positions;
+  rules.keep_null_island = options_.keep_null_island;
+  rules.strict = options_.strict;
+  return rules;
+}
+
+void Trace::read(const Lattice& lattice, NameTable& names, TraceCounts& counts,
+                 const RowHandler& handler) const {
+  std::optional<SpeedLimit> speed_limit;
+  if (options_.max_speed_mps) speed_limit.emplace(*options_.max_speed_mps, lattice);
+  for (const File& file : files_) {
+    TextInput input(file.path);
+    RowParser parser(rules_for(file), lattice, names, counts,
+                     speed_limit ? &*speed_limit : nullptr);
+    const RecordOptions record_options{file.columns, options_.persons,
+                                       file.layout->file_name_prefix};
+    file.layout->read(input, record_options, [&](const RowText& text) {
+      const std::optional<TraceRow> row = parser.parse(text, file.path);
+      if (!row) return;
+      if (row->time_us >= options_.from_us && row->time_us <= options_.to_us) return handler(*row);
+      ++counts.outside;
+    });
+  }
+}
+
+}  // namespace starling::sim

@@ -1,0 +1,156 @@
+// Vectors in a mapped file: in place if they lie as float32 one behind the other, else copied and
+// converted as they are asked for.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <vector>
+
+#include "sim/files/mapped_file.hpp"
+#include "sim/files/npy_header.hpp"
+#include "sim/traces/trace.hpp"
+#include "sim/vectors/vector_formats.hpp"
+
+namespace starling::sim {
+namespace {
+
+constexpr std::size_t vecs_dimension_bytes = 4;
+
+/// Where component j of row i stands: first_byte + i * row_stride + j * column_stride.
+struct Layout {
+  NumberType type;
+  std::size_t first_byte = 0;
+  std::size_t row_stride_bytes = 0;
+  std::size_t column_stride_bytes = 0;
+  std::uint32_t rows = 0;
+  std::uint32_t dimension = 1;
+};
+
+std::int64_t read_int32(const std::byte* at) {
+  return *read_integer(number_type_of(ArrayFormat::ivecs), at);
+}
+
+class MappedVectors : public VectorFile {
+ public:
+  MappedVectors(std::unique_ptr<MappedFile> file, const Layout& layout)
+      : VectorFile(file->path()), file_(std::move(file)), layout_(layout) {
+    set_dimension(layout.dimension);
+  }
+
+  std::optional<std::uint32_t> row_count() const override { return layout_.rows; }
+
+  VectorsView next(std::uint32_t rows_max) override {
+    first_row_ = next_row_;
+    const std::uint32_t rows = std::min(rows_max, layout_.rows - next_row_);
+    next_row_ += rows;
+    if (const auto all = in_place())
+      return {all->components.subspan(std::size_t{first_row_} * dimension(),
+                                      std::size_t{rows} * dimension()),
+              dimension()};
+    components_.resize(std::size_t{rows} * dimension());
+    for (std::uint32_t row = 0; row < rows; ++row)
+      read_row(first_row_ + row,
+               std::span(components_).subspan(std::size_t{row} * dimension(), dimension()));
+    return {components_, dimension()};
+  }
+
+  std::optional<VectorsView> in_place() const override {
+    const std::byte* const first = file_->bytes().data() + layout_.first_byte;
+    const bool is_aligned = std::bit_cast<std::uintptr_t>(first) % alignof(float) == 0;
+    const bool is_float32 = layout_.type == NumberType{NumberType::Kind::floating, 4,
+                                                       std::endian::native == std::endian::big};
+    const bool is_dense = layout_.column_stride_bytes == sizeof(float) &&
+                          layout_.row_stride_bytes == sizeof(float) * dimension();
+    if (!is_aligned || !is_float32 || !is_dense) return std::nullopt;
+    const std::size_t count = std::size_t{layout_.rows} * dimension();
+    const void* const components = first;
+    return VectorsView{{static_cast<const float*>(components), count}, dimension()};
+  }
+
+  std::string place_of(VectorRow row, std::uint32_t column) const override {
+    return path() + ": row " + std::to_string(first_row_ + row) + ", column " +
+           std::to_string(column) + " (counted from 0)";
+  }
+
+ protected:
+  virtual void read_row(std::uint32_t row, std::span<float> components) const {
+    read_components(layout_.type, row_bytes(row), layout_.column_stride_bytes, components);
+  }
+
+  const std::byte* row_bytes(std::uint32_t row) const {
+    return file_->bytes().data() + layout_.first_byte + row * layout_.row_stride_bytes;
+  }
+
+ private:
+  std::unique_ptr<MappedFile> file_;
+  Layout layout_;
+  std::uint32_t first_row_ = 0;
+  std::uint32_t next_row_ = 0;
+  std::vector<float> components_;
+};
+
+/// Each row tells its dimension again.
+class VecsVectors : public MappedVectors {
+ public:
+  using MappedVectors::MappedVectors;
+
+ protected:
+  void read_row(std::uint32_t row, std::span<float> components) const override {
+    const std::int64_t told = read_int32(row_bytes(row) - vecs_dimension_bytes);
+    if (told != dimension())
+      throw TraceError(path() + ": row " + std::to_string(row) +
+                       " (counted from 0) says that it has " + std::to_string(told) +
+                       " components, and row 0 has " + std::to_string(dimension()) +
+                       "; all must have as many");
+    MappedVectors::read_row(row, components);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<VectorFile> open_npy_vectors(const std::string& path) {
+  auto file = std::make_unique<MappedFile>(path);
+  const NpyHeader header = parse_npy_header(file->bytes(), path);
+  if (header.shape.size() != 2)
+    throw TraceError(path + ": its array has " + std::to_string(header.shape.size()) +
+                     (header.shape.size() == 1 ? " axis" : " axes") +
+                     "; vectors need two, (rows, components), which NumPy's reshape makes: (-1, 1) "
+                     "of each number a row, (1, -1) of all of them one");
+  Layout layout;
+  layout.type = header.type;
+  layout.first_byte = header.size_bytes;
+  layout.dimension = checked_dimension(header.shape[1], path + ": has");
+  layout.rows = checked_rows(header.shape[0], path);
+  const std::size_t number_bytes = header.type.bytes;
+  // Of a single row or column both orders are the same.
+  const bool goes_by_columns = header.is_fortran_order && layout.rows > 1 && layout.dimension > 1;
+  layout.row_stride_bytes = number_bytes * (goes_by_columns ? 1 : layout.dimension);
+  layout.column_stride_bytes = number_bytes * (goes_by_columns ? layout.rows : 1);
+  return std::make_unique<MappedVectors>(std::move(file), layout);
+}
+
+std::unique_ptr<VectorFile> open_vecs_vectors(const std::string& path, ArrayFormat format) {
+  auto file = std::make_unique<MappedFile>(path);
+  const std::size_t size = file->bytes().size();
+  if (size == 0) throw TraceError(path + ": is empty, so that its vectors' dimension is unknown");
+  if (size < vecs_dimension_bytes)
+    throw TraceError(path + ": is truncated: its first row's dimension takes 4 bytes");
+  const std::int64_t dimension = read_int32(file->bytes().data());
+  if (dimension < 0)
+    throw TraceError(path + ": its first row says that it has " + std::to_string(dimension) +
+                     " components; is the file of another format?");
+  Layout layout;
+  layout.type = number_type_of(format);
+  layout.first_byte = vecs_dimension_bytes;
+  layout.dimension = checked_dimension(static_cast<std::uint64_t>(dimension), path + ": has");
+  layout.column_stride_bytes = layout.type.bytes;
+  layout.row_stride_bytes =
+      vecs_dimension_bytes + std::size_t{layout.type.bytes} * layout.dimension;
+  if (size % layout.row_stride_bytes != 0)
+    throw TraceError(path + ": is truncated, or its rows differ in dimension: it has " +
+                     std::to_string(size) + " bytes, which is no multiple of the first row's " +
+                     std::to_string(layout.row_stride_bytes));
+  layout.rows = checked_rows(size / layout.row_stride_bytes, path);
+  return std::make_unique<VecsVectors>(std::move(file), layout);
+}
+
+}  // namespace starling::sim

@@ -1,0 +1,190 @@
+// A small writer for each kind of result: see vector_results.hpp.
+#include "sim/vectors/vector_results.hpp"
+
+#include <string_view>
+#include <vector>
+
+#include "sim/files/array_writer.hpp"
+#include "sim/files/text_append.hpp"
+#include "sim/files/text_output.hpp"
+#include "sim/traces/trace.hpp"
+
+namespace starling::sim {
+namespace {
+
+/// Lines of text; what they say of each list is its children's.
+class CsvLists : public ListWriter {
+ public:
+  CsvLists(const std::string& path, const ListShape& shape, std::string_view header)
+      : shape_(shape), output_(path, TextOutput::Appears::when_closed), buffer_(header) {}
+
+  void write(std::span<const VectorNeighbor> lists) override {
+    for (; !lists.empty(); lists = lists.subspan(shape_.k)) {
+      append_list(buffer_, next_query_++, lists.first(shape_.k));
+      if (buffer_.size() >= buffer_bytes) hand_over();
+    }
+  }
+
+  void finish() override {
+    hand_over();
+    output_.finish();
+  }
+
+  void close() override {
+    finish();
+    output_.close();
+  }
+
+ protected:
+  Metric metric() const { return shape_.metric; }
+  virtual void append_list(std::string& text, std::uint64_t query,
+                           std::span<const VectorNeighbor> list) = 0;
+
+ private:
+  static constexpr std::size_t buffer_bytes = 1 << 20;
+
+  void hand_over() {
+    output_.write(buffer_);
+    buffer_.clear();
+  }
+
+  ListShape shape_;
+  TextOutput output_;
+  std::string buffer_;
+  std::uint64_t next_query_ = 0;
+};
+
+class NeighborCsv : public CsvLists {
+ public:
+  NeighborCsv(const std::string& path, const ListShape& shape)
+      : CsvLists(path, shape, "query_id,rank,object_id,distance\n") {}
+
+ protected:
+  void append_list(std::string& text, std::uint64_t query,
+                   std::span<const VectorNeighbor> list) override {
+    std::uint32_t rank = 0;
+    for (const VectorNeighbor& neighbor : list) {
+      if (neighbor.row == no_row) return;
+      append_number(text, query);
+      text += ',';
+      append_number(text, ++rank);
+      text += ',';
+      append_number(text, neighbor.row);
+      text += ',';
+      append_number(text, distance_of(metric(), neighbor.score));
+      text += '\n';
+    }
+  }
+};
+
+class VoteCsv : public CsvLists {
+ public:
+  VoteCsv(const std::string& path, const ListShape& shape, std::span<const Label> labels)
+      : CsvLists(path, shape, "query_id,label\n"), labels_(labels) {}
+
+ protected:
+  void append_list(std::string& text, std::uint64_t query,
+                   std::span<const VectorNeighbor> list) override {
+    append_number(text, query);
+    text += ',';
+    if (const Label label = vote(metric(), list, labels_); label != no_label)
+      append_number(text, label);
+    text += '\n';
+  }
+
+ private:
+  std::span<const Label> labels_;
+};
+
+/// An array with `columns` numbers a query, or without a second axis one.
+template <class Number>
+class ArrayLists : public ListWriter {
+ public:
+  ArrayLists(const std::string& path, const ListShape& shape, std::optional<std::uint32_t> columns)
+      : shape_(shape), writer_(path, {shape.queries, columns}) {}
+
+  void write(std::span<const VectorNeighbor> lists) override {
+    numbers_.clear();
+    append(numbers_, lists);
+    writer_.write(numbers_);
+  }
+  void finish() override { writer_.finish(); }
+  void close() override { writer_.close(); }
+
+ protected:
+  const ListShape& shape() const { return shape_; }
+  virtual void append(std::vector<Number>& numbers, std::span<const VectorNeighbor> lists) = 0;
+
+ private:
+  ListShape shape_;
+  ArrayWriter<Number> writer_;
+  std::vector<Number> numbers_;
+};
+
+class IdArray : public ArrayLists<std::int64_t> {
+ public:
+  IdArray(const std::string& path, const ListShape& shape) : ArrayLists(path, shape, shape.k) {}
+
+ protected:
+  void append(std::vector<std::int64_t>& ids, std::span<const VectorNeighbor> lists) override {
+    for (const VectorNeighbor& neighbor : lists)
+      ids.push_back(neighbor.row == no_row ? -1 : std::int64_t{neighbor.row});
+  }
+};
+
+class DistanceArray : public ArrayLists<double> {
+ public:
+  DistanceArray(const std::string& path, const ListShape& shape)
+      : ArrayLists(path, shape, shape.k) {}
+
+ protected:
+  void append(std::vector<double>& distances, std::span<const VectorNeighbor> lists) override {
+    for (const VectorNeighbor& neighbor : lists)
+      distances.push_back(distance_of(shape().metric, neighbor.score));
+  }
+};
+
+class VoteArray : public ArrayLists<std::int64_t> {
+ public:
+  VoteArray(const std::string& path, const ListShape& shape, std::span<const Label> labels)
+      : ArrayLists(path, shape, std::nullopt), labels_(labels) {}
+
+ protected:
+  void append(std::vector<std::int64_t>& votes, std::span<const VectorNeighbor> lists) override {
+    for (; !lists.empty(); lists = lists.subspan(shape().k))
+      votes.push_back(vote(shape().metric, lists.first(shape().k), labels_));
+  }
+
+ private:
+  std::span<const Label> labels_;
+};
+
+}  // namespace
+
+std::unique_ptr<ListWriter> make_list_csv(const std::string& path, const ListShape& shape) {
+  return std::make_unique<NeighborCsv>(path, shape);
+}
+
+std::unique_ptr<ListWriter> make_id_array(const std::string& path, const ListShape& shape) {
+  return std::make_unique<IdArray>(path, shape);
+}
+
+std::unique_ptr<ListWriter> make_distance_array(const std::string& path, const ListShape& shape) {
+  return std::make_unique<DistanceArray>(path, shape);
+}
+
+std::unique_ptr<ListWriter> make_vote_csv(const std::string& path, const ListShape& shape,
+                                          std::span<const Label> labels) {
+  return std::make_unique<VoteCsv>(path, shape, labels);
+}
+
+std::unique_ptr<ListWriter> make_vote_file(const std::string& path, const ListShape& shape,
+                                           std::span<const Label> labels) {
+  for (const std::string_view ending : {".csv", ".csv.gz", ".csv.zst"})
+    if (path == "-" || path.ends_with(ending)) return make_vote_csv(path, shape, labels);
+  if (!path.ends_with(".npy"))
+    throw UsageError(path + ": its name tells no format; .npy and .csv are written");
+  return std::make_unique<VoteArray>(path, shape, labels);
+}
+
+}  // namespace starling::sim

@@ -1,0 +1,78 @@
+// Numbers by from_chars, headers and refusals: see vector_text.hpp.
+#include "sim/vectors/vector_text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <limits>
+#include <utility>
+
+#include "sim/files/quoted_text.hpp"
+#include "sim/traces/row_parser.hpp"
+
+namespace starling::sim {
+namespace {
+
+/// What overflows float32 or vanishes in it, which from_chars does not tell apart. The program
+/// never leaves the "C" locale, whose notation strtof reads.
+float round_extreme(std::string_view text) {
+  const std::string terminated(text);
+  const float nearest = std::strtof(terminated.c_str(), nullptr);
+  constexpr float largest = std::numeric_limits<float>::max();
+  return std::clamp(nearest, -largest, largest);
+}
+
+}  // namespace
+
+std::string_view without_plus(std::string_view number) {
+  if (number.starts_with('+') && !number.starts_with("+-")) number.remove_prefix(1);
+  return number;
+}
+
+std::optional<float> parse_component(std::string_view text) {
+  text = without_plus(trim(text));
+  float component = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, component);
+  if (end != last || error == std::errc::invalid_argument) return std::nullopt;
+  return error == std::errc::result_out_of_range ? round_extreme(text) : component;
+}
+
+bool NumberRecords::next(std::vector<Field>& fields) {
+  for (;;) {
+    if (!reader_.next(fields)) return false;
+    if (fields.front().text.starts_with('#')) continue;
+    const bool may_be_header = !std::exchange(is_past_header_, true);
+    if (may_be_header && is_header(fields)) continue;
+    return true;
+  }
+}
+
+bool NumberRecords::is_header(const std::vector<Field>& fields) {
+  const auto is_number = [](const Field& field) { return parse_component(field.text).has_value(); };
+  const auto is_empty = [](const Field& field) { return trim(field.text).empty(); };
+  return std::ranges::none_of(fields, is_number) && !std::ranges::all_of(fields, is_empty);
+}
+
+void check_field_count(const std::string& path, const std::vector<Field>& fields,
+                       std::size_t count) {
+  if (fields.size() == count) return;
+  const Field& last = fields.back();
+  const Field missing{{}, last.line, last.column + last.text.size()};
+  const Field& place = fields.size() < count ? missing : fields[count];
+  throw TraceError(path, place.line, place.column,
+                   "the row has " + std::to_string(fields.size()) +
+                       (fields.size() == 1 ? " field" : " fields") + ", and the first one " +
+                       std::to_string(count));
+}
+
+void refuse_number(const std::string& path, const Field& field, std::string_view wanted) {
+  const std::string_view text = trim(field.text);
+  if (text.empty())
+    throw TraceError(path, field.line, field.column,
+                     "there is nothing where " + std::string(wanted) + " must be");
+  throw TraceError(path, field.line, field.column,
+                   quoted_text(text) + " is not " + std::string(wanted));
+}
+
+}  // namespace starling::sim

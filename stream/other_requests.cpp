@@ -1,0 +1,231 @@
+// RequestHandler, second half: requests that change no object and no query.
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <spdlog/spdlog.h>
+
+#include "knn/base/clocks.hpp"
+#include "protocol/wire/reply_codec.hpp"
+#include "stream/limit_table.hpp"
+#include "stream/request_handler.hpp"
+
+namespace starling::stream {
+
+namespace asio = boost::asio;
+using protocol::ErrorCode;
+
+namespace {
+
+// A page is named by its snapshot's number and its index therein; 0 names none.
+constexpr unsigned page_index_bits = 24;
+
+constexpr std::uint64_t page_name(std::uint64_t snapshot_number, std::size_t page) {
+  return snapshot_number << page_index_bits | page;
+}
+
+constexpr ReportWith neighbors_carry{.distance = true, .position = false, .tags = false};
+
+std::vector<QueryReport> to_reports(const Answers& answers) {
+  std::vector<QueryReport> reports;
+  reports.reserve(answers.lists.size());
+  for (const Answers::List& list : answers.lists)
+    reports.push_back({.query = QueryId{list.query},
+                       .neighbors = std::span(answers.neighbors).subspan(list.first, list.count),
+                       .states = {},
+                       .vote = list.vote});
+  return reports;
+}
+
+}  // namespace
+
+void RequestHandler::hello(const Caller& caller, const protocol::Hello& request) {
+  const auto opened =
+      sessions_.open(request.resume_session, request.first_sequence, steady_now_us());
+  if (!opened) {
+    auto limit = reached("sessions-max", options_);
+    return refuse(caller, {ErrorCode::too_many_sessions,
+                           "As many sessions as " + to_string(limit) +
+                               " allows are taken and in use; say Hello again later (a session "
+                               "ends when it was silent for " +
+                               std::to_string(options_.sessions.idle_us / 1'000'000) +
+                               " s), or continue one of yours with resume_session, or start the "
+                               "server with a greater --sessions-max.",
+                           std::move(limit)});
+  }
+  if (opened->replaced) {
+    spdlog::debug("session {} was never used and makes room", *opened->replaced);
+    forget_session(*opened->replaced);
+  }
+  parts_.credit.open(opened->session);
+  spdlog::info("session {} {} by \"{}\"", opened->session, opened->resumed ? "resumed" : "opened",
+               request.client);
+  const protocol::HelloReply reply{
+      .session = opened->session,
+      .resumed = opened->resumed,
+      .last_sequence = opened->last_sequence,
+      .epoch = parts_.publisher.epoch(),
+      .server = options_.server_name,
+      .space = parts_.processor.options().space,
+      .manual_ticks = parts_.ticker.is_manual(),
+      .limits = options_.limits,
+      .session_idle_ms = static_cast<std::uint64_t>(options_.sessions.idle_us / 1000)};
+  parts_.send(caller.peer, protocol::encode_hello_reply(caller.reply_head(), reply));
+}
+
+void RequestHandler::get_snapshot(const Caller& caller, const protocol::GetSnapshot& request) {
+  if (request.page == 0) return copy_snapshot(caller, request);
+  const std::uint64_t number = request.page >> page_index_bits;
+  const std::size_t page = request.page & ((std::size_t{1} << page_index_bits) - 1);
+  const Snapshot* snapshot = snapshots_.find(caller.head.session, number, steady_now_us());
+  if (snapshot == nullptr || page >= snapshot->page_count())
+    return refuse(caller, ErrorCode::page_expired,
+                  "The snapshot behind this page is no longer held; start again with page 0.");
+  send_page(caller, number, page);
+}
+
+void RequestHandler::copy_snapshot(const Caller& caller, const protocol::GetSnapshot& request) {
+  const QueryTable& queries = parts_.processor.queries();
+  const auto stream = queries.find_stream(request.stream);
+  if (!stream) {
+    const auto error = unknown_stream(request.stream);
+    return refuse(caller, error.problem.code, error.problem.sentence);
+  }
+  const std::uint64_t session = caller.head.session;
+  const auto reservation = snapshots_.reserve(session, steady_now_us());
+  if (!reservation.granted) {
+    auto limit = reached(reservation.limit, options_);
+    return refuse(caller,
+                  {ErrorCode::busy,
+                   "There are as many snapshots as " + to_string(limit) + " allows; ask again in " +
+                       std::to_string(reservation.retry_after_us / 1000 + 1) + " ms.",
+                   std::move(limit)});
+  }
+
+  std::vector<Slot> slots;
+  if (request.query_ids.empty()) slots = queries.slots_of(*stream);
+  for (const std::uint64_t id : request.query_ids)
+    if (const Slot slot = queries.find(*stream, QueryId{id}); slot != no_slot)
+      slots.push_back(slot);
+  std::unordered_map<Slot, QueryId> ids;
+  for (const Slot slot : slots) ids.emplace(slot, queries.id_of(slot));
+  std::erase_if(slots, [seen = std::unordered_map<Slot, bool>()](Slot slot) mutable {
+    return std::exchange(seen[slot], true);
+  });
+
+  parts_.processor.engine().read_lists(
+      std::move(slots),
+      [this, &loop = parts_.loop, caller, stream = *stream, ids = std::move(ids)](Answers answers) {
+        asio::post(loop, [this, caller, stream, ids, answers = std::move(answers)]() mutable {
+          if (!answers.error.empty()) {
+            snapshots_.cancel(caller.head.session);
+            return refuse_unanswered(caller, answers);
+          }
+          const StreamDefinition& definition = parts_.processor.queries().stream(stream);
+          const std::uint64_t sequence = parts_.publisher.sequence(stream, answers.tick);
+          const std::uint64_t number =
+              snapshots_.pin(caller.head.session,
+                             std::make_unique<Snapshot>(definition.name, definition.with, sequence,
+                                                        std::move(answers), ids),
+                             steady_now_us());
+          send_page(caller, number, 0);
+        });
+      });
+}
+
+void RequestHandler::send_page(const Caller& caller, std::uint64_t number, std::size_t page) {
+  const Snapshot& snapshot = *snapshots_.find(caller.head.session, number, steady_now_us());
+  const bool is_last = page + 1 == snapshot.page_count();
+  const protocol::SnapshotHead head{.stream = snapshot.stream,
+                                    .epoch = parts_.publisher.epoch(),
+                                    .tick = snapshot.answers.tick,
+                                    .tau_us = snapshot.answers.tau_us,
+                                    .sequence = snapshot.sequence,
+                                    .next_page = is_last ? 0 : page_name(number, page + 1),
+                                    .list_count = snapshot.reports.size()};
+  parts_.send(caller.peer, protocol::encode_snapshot_page(
+                               caller.reply_head(), head,
+                               parts_.space.source_of(snapshot.page(page), snapshot.with)));
+  if (is_last) snapshots_.release(number);
+}
+
+void RequestHandler::get_neighbors(const Caller& caller, const protocol::GetNeighbors& request,
+                                   std::vector<OneShotQuery> questions) {
+  if (searches_ >= options_.searches_max) {
+    auto limit = reached("searches-max", options_);
+    return refuse(caller, {ErrorCode::busy,
+                           "The engine is answering as many requests as " + to_string(limit) +
+                               " allows; ask again in 10 ms.",
+                           std::move(limit)});
+  }
+  for (std::size_t i = 0; i < questions.size(); ++i)
+    if (questions[i].anchor == AnchorKind::follow)
+      questions[i].object = parts_.processor.find_object(request.questions[i].object);
+  last_question_us_ = steady_now_us();
+  if (const auto answers = parts_.processor.engine().answer_at_once(questions))
+    return send_neighbors(caller, *answers);
+  ++searches_;
+  parts_.processor.engine().search_finished(
+      std::move(questions), [this, &loop = parts_.loop, caller](Answers answers) {
+        asio::post(loop, [this, caller, answers = std::move(answers)] {
+          --searches_;
+          last_question_us_ = steady_now_us();
+          if (!answers.error.empty()) return refuse_unanswered(caller, answers);
+          send_neighbors(caller, answers);
+        });
+      });
+}
+
+void RequestHandler::send_neighbors(const Caller& caller, const Answers& answers) {
+  const auto reports = to_reports(answers);
+  if (protocol::lists_that_fit(reports, neighbors_carry) < reports.size()) {
+    auto limit = reached("chunk-bytes-max", options_);
+    return refuse(
+        caller, {ErrorCode::too_many_rows,
+                 "The answer is longer than " + to_string(limit) + " allows; ask in smaller parts.",
+                 std::move(limit)});
+  }
+  const protocol::NeighborsHead head{
+      .epoch = parts_.publisher.epoch(), .tick = answers.tick, .tau_us = answers.tau_us};
+  parts_.send(caller.peer,
+              protocol::encode_neighbors(caller.reply_head(), head,
+                                         parts_.space.source_of(reports, neighbors_carry)));
+}
+
+void RequestHandler::refuse_unanswered(const Caller& caller, const Answers& answers) {
+  refuse(caller, ErrorCode::answer_failed, "The engine could not answer: " + answers.error + '.');
+}
+
+void RequestHandler::get_names(const Caller& caller, const protocol::GetNames& request) {
+  protocol::Names names{
+      .epoch = parts_.publisher.epoch(), .name_count = names_.count(), .texts = {}};
+  names.texts.reserve(request.object_ids.size());
+  for (const std::uint64_t id : request.object_ids)
+    names.texts.push_back(names_.find(ObjectId{id}));
+  parts_.send(caller.peer, protocol::encode_names(caller.reply_head(), names));
+}
+
+void RequestHandler::get_stats(const Caller& caller) {
+  const auto samples = parts_.metrics.samples(parts_.gauges());
+  protocol::Stats stats;
+  for (const Sample& sample : samples) stats.counters.push_back({sample.name, sample.value});
+  parts_.send(caller.peer, protocol::encode_stats(caller.reply_head(), stats));
+}
+
+void RequestHandler::report_received(const Caller& caller,
+                                     const protocol::ReportReceived& request) {
+  const auto stream = parts_.processor.queries().find_stream(request.stream);
+  if (!stream) {
+    const auto error = unknown_stream(request.stream);
+    return refuse(caller, error.problem.code, error.problem.sentence);
+  }
+  if (request.epoch == parts_.publisher.epoch())
+    parts_.metrics.lost_by_subscribers(
+        losses_.report(caller.head.session, *stream, request.lost,
+                       parts_.publisher.sequence(*stream, parts_.processor.last_tick())));
+  parts_.send(caller.peer, protocol::encode_done(caller.reply_head()));
+}
+
+}  // namespace starling::stream

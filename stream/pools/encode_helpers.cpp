@@ -1,0 +1,69 @@
+// Pieces are taken from a counter that the caller and its helpers share: see helpers.hpp.
+#include "stream/pools/encode_helpers.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <new>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+namespace starling::stream {
+
+namespace asio = boost::asio;
+
+namespace {
+
+/// One run's. A helper that wakes when it is over finds no piece left, and looks at `work` no more.
+struct Pieces {
+  Pieces(std::size_t the_count, const std::function<void(std::size_t)>& the_work)
+      : count(the_count), work(the_work) {}
+
+  void take_all() {
+    for (std::size_t piece = next++; piece < count; piece = next++) {
+      try {
+        work(piece);
+      } catch (...) {
+        if (!failed.exchange(true)) error = std::current_exception();
+      }
+      if (++done == count) done.notify_one();
+    }
+  }
+  void wait() const {
+    for (std::size_t so_far = done; so_far < count; so_far = done) done.wait(so_far);
+  }
+
+  const std::size_t count;
+  const std::function<void(std::size_t)>& work;
+  std::atomic<std::size_t> next{0};
+  std::atomic<std::size_t> done{0};
+  std::atomic<bool> failed{false};
+  std::exception_ptr error;  ///< of the first that failed; read when all are done
+};
+
+}  // namespace
+
+Helpers::Helpers(unsigned thread_count)
+    : thread_count_(thread_count),
+      threads_(thread_count > 0 ? std::make_unique<asio::thread_pool>(thread_count) : nullptr) {}
+
+Helpers::~Helpers() {
+  if (threads_) threads_->join();
+}
+
+void Helpers::run(std::size_t count, const std::function<void(std::size_t)>& work) {
+  const auto pieces = std::make_shared<Pieces>(count, work);
+  const std::size_t helping = std::min<std::size_t>(count, thread_count_ + 1);
+  try {
+    for (std::size_t i = 1; i < helping; ++i)
+      asio::post(*threads_, [pieces] { pieces->take_all(); });
+  } catch (const std::bad_alloc&) {
+    // With fewer helpers, or none, it is done too.
+  }
+  pieces->take_all();
+  pieces->wait();
+  if (pieces->error) std::rethrow_exception(pieces->error);
+}
+
+}  // namespace starling::stream

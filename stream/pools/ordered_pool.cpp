@@ -1,0 +1,58 @@
+// Numbers the work as it comes and holds back results until theirs is next: see ordered_pool.hpp.
+#include "stream/pools/ordered_pool.hpp"
+
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+namespace starling::stream {
+
+namespace asio = boost::asio;
+
+OrderedPool::OrderedPool(asio::io_context& loop, unsigned thread_count)
+    : loop_(loop), workers_(std::make_unique<asio::thread_pool>(thread_count)) {}
+
+OrderedPool::~OrderedPool() {
+  workers_->stop();
+  workers_->join();
+}
+
+void OrderedPool::submit(Work work) {
+  const std::size_t number = first_number_ + slots_.size();
+  slots_.emplace_back();
+  asio::post(*workers_, [this, number, work = std::move(work)] {
+    asio::post(loop_, [this, number, completion = work()]() mutable {
+      finished(number, std::move(completion));
+    });
+  });
+}
+
+void OrderedPool::submit_done(Completion completion) {
+  slots_.emplace_back(std::move(completion));
+  if (slots_.size() == 1) complete_soon();
+}
+
+void OrderedPool::finished(std::size_t number, Completion completion) {
+  slots_[number - first_number_] = std::move(completion);
+  if (!completing_) complete_next();
+}
+
+void OrderedPool::complete_soon() {
+  if (std::exchange(completing_, true)) return;
+  asio::post(loop_, [this] { complete_next(); });
+}
+
+// One a turn, so that a backlog that comes free at once does not hold up a tick.
+void OrderedPool::complete_next() {
+  completing_ = false;
+  if (slots_.empty() || !slots_.front()) return;
+  const Completion completion = std::move(*slots_.front());
+  slots_.pop_front();
+  ++first_number_;
+  completion();
+  if (!slots_.empty() && slots_.front()) complete_soon();
+}
+
+}  // namespace starling::stream

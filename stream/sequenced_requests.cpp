@@ -1,0 +1,258 @@
+// RequestHandler, first half: requests that change something, in sequence and each applied once.
+#include <utility>
+#include <variant>
+
+#include <spdlog/spdlog.h>
+
+#include "knn/base/assert.hpp"
+#include "knn/base/clocks.hpp"
+#include "protocol/wire/reply_codec.hpp"
+#include "stream/limit_table.hpp"
+#include "stream/request_handler.hpp"
+#include "stream/row_outcomes.hpp"
+
+namespace starling::stream {
+
+using protocol::ErrorCode;
+using protocol::RowReason;
+
+namespace {
+
+SequencedReply error_reply(ErrorCode code, std::string sentence,
+                           protocol::ReachedLimit limit = {}) {
+  return protocol::ErrorReply{{code, std::move(sentence), std::move(limit)}, 0};
+}
+
+constexpr std::int64_t us_per_ms = 1000;
+
+std::int64_t lease_end_us(std::int64_t base_us, std::uint64_t lease_ms) {
+  constexpr auto limit_ms = static_cast<std::uint64_t>(QueryDefinition::no_lease / us_per_ms / 2);
+  if (lease_ms >= limit_ms) return QueryDefinition::no_lease;
+  return base_us + static_cast<std::int64_t>(lease_ms) * us_per_ms;
+}
+
+}  // namespace
+
+void RequestHandler::handle_sequenced(const Caller& caller, PreparedRequest& request) {
+  using Kind = SessionTable::Admission::Kind;
+  const auto& head = caller.head;
+  const auto admission = sessions_.admit(head.session, head.sequence);
+  switch (admission.kind) {
+    case Kind::fresh:
+      return execute(caller, request);
+    case Kind::resend:
+      return send_reply(caller, *admission.reply);
+    case Kind::unanswered:
+      if (advancing_) advancing_ = caller;
+      return;
+    case Kind::gap:
+      return refuse(caller, ErrorCode::sequence_gap,
+                    "Sequence number " + std::to_string(head.sequence) +
+                        " leaves a gap; the next one is " + std::to_string(admission.expected) +
+                        ": send that request and all after it again.");
+    case Kind::forgotten: {
+      auto limit = reached("unanswered-max", options_);
+      return refuse(caller, {ErrorCode::sequence_forgotten,
+                             "Sequence number " + std::to_string(head.sequence) +
+                                 " was applied, but its reply is no longer one of the last " +
+                                 to_string(limit) + "; go on with " +
+                                 std::to_string(admission.expected) + ".",
+                             std::move(limit)});
+    }
+  }
+}
+
+void RequestHandler::execute(const Caller& caller, PreparedRequest& request) {
+  const auto& problem = request.request.problem;
+  if (problem && !protocol::consumes_sequence(problem->code)) return refuse(caller, *problem);
+  if (problem) {
+    sessions_.begin(caller.head.session, caller.head.sequence);
+    return answer(caller, protocol::ErrorReply{*problem, 0});
+  }
+  if (const auto* advance = std::get_if<protocol::AdvanceTick>(&request.request.body))
+    return advance_tick(caller, advance->tau_us);
+  sessions_.begin(caller.head.session, caller.head.sequence);
+  answer(caller, apply(request));
+}
+
+SequencedReply RequestHandler::apply(PreparedRequest& request) {
+  const auto& body = request.request.body;
+  const std::uint64_t session = request.request.head.session;
+  Processor& processor = parts_.processor;
+  const std::int64_t time_us_max = parts_.ticker.event_time_max_us();
+  if (auto* updates = std::get_if<RowSet<ObjectUpdate>>(&request.rows))
+    return apply_rows(*updates, [&](auto rows, std::span<UpdateStatus> statuses) {
+      processor.update(rows, time_us_max, statuses);
+    });
+  if (auto* vectors = std::get_if<VectorRowSet>(&request.rows))
+    return apply_rows(*vectors, [&](auto rows, std::span<UpdateStatus> statuses) {
+      processor.update_vectors(rows, {vectors->components, parts_.space.options().dimension},
+                               time_us_max, statuses);
+    });
+  if (auto* tags = std::get_if<RowSet<TagUpdate>>(&request.rows))
+    return apply_rows(*tags, [&](auto rows, std::span<UpdateStatus> statuses) {
+      processor.update_tags(rows, time_us_max, statuses);
+    });
+  if (auto* removals = std::get_if<RowSet<ObjectRemoval>>(&request.rows))
+    return apply_rows(*removals, [&](auto rows, std::span<UpdateStatus> statuses) {
+      processor.remove_objects(rows, time_us_max, statuses);
+    });
+  if (auto* queries = std::get_if<RowSet<QueryDefinition>>(&request.rows))
+    return put_queries(session, std::get<protocol::PutQueries>(body), *queries);
+  if (const auto* removal = std::get_if<protocol::RemoveQueries>(&body))
+    return remove_queries(*removal);
+  if (const auto* names = std::get_if<protocol::PutNames>(&body)) return put_names(session, *names);
+  if (const auto* stream = std::get_if<protocol::PutStream>(&body))
+    return put_stream(session, *stream);
+  assertion_failed("every sequenced request is applied");
+}
+
+template <class Row, class Apply>
+protocol::BatchReply RequestHandler::apply_rows(RowSet<Row>& set, Apply apply) {
+  const std::int64_t since_us = steady_now_us();
+  std::vector<UpdateStatus> statuses(set.rows.size());
+  apply(std::span<const Row>(set.rows), std::span<UpdateStatus>(statuses));
+  merge_statuses<UpdateStatus>(statuses, set.reasons);
+  protocol::BatchReply reply = summarize(set.reasons, set.columns);
+  parts_.metrics.applied(ms_since(since_us));
+  return reply;
+}
+
+SequencedReply RequestHandler::put_stream(std::uint64_t session,
+                                          const protocol::PutStream& request) {
+  std::uint64_t& taken = sessions_.taken(session).streams;
+  const bool is_new = !parts_.processor.queries().find_stream(request.name);
+  const auto too_many = [](protocol::ReachedLimit limit) {
+    std::string sentence = "There are as many streams as " + to_string(limit) +
+                           " allows; they are never removed, so report to one that exists, or "
+                           "start the server with a greater --" +
+                           limit.name + ".";
+    return error_reply(ErrorCode::too_many_streams, std::move(sentence), std::move(limit));
+  };
+  if (is_new && taken >= options_.sessions.streams_max)
+    return too_many(reached("session-streams-max", options_));
+  const StreamStatus status = parts_.processor.put_stream(
+      {.name = std::string(request.name), .on = request.on, .with = request.with});
+  switch (status) {
+    case StreamStatus::accepted:
+      if (is_new) ++taken;
+      return protocol::Done{};
+    case StreamStatus::bad_name:
+      return error_reply(ErrorCode::bad_text, "A stream's name has 1 to 255 bytes and no NUL.");
+    case StreamStatus::too_many_streams:
+      return too_many(reached("streams-max", options_));
+  }
+  assertion_failed("every stream status is answered");
+}
+
+SequencedReply RequestHandler::put_queries(std::uint64_t session,
+                                           const protocol::PutQueries& request,
+                                           RowSet<QueryDefinition>& set) {
+  const auto stream = parts_.processor.queries().find_stream(request.stream);
+  if (!stream) return unknown_stream(request.stream);
+  for (QueryDefinition& row : set.rows) row.owner = session;
+  const auto base_us = parts_.ticker.base_time_us();
+  auto definition = set.rows.begin();
+  for (std::size_t row = 0; row < request.queries.size(); ++row) {
+    if (set.reasons[row] != RowReason::none) continue;
+    const std::uint64_t lease_ms = request.queries[row].lease_ms;
+    if (lease_ms > 0 && !base_us)
+      return error_reply(ErrorCode::bad_value,
+                         "A lease counts from the last tick's time, and there was no tick yet; "
+                         "advance one first, or put the query without a lease.");
+    if (lease_ms > 0) definition->lease_end_us = lease_end_us(*base_us, lease_ms);
+    ++definition;
+  }
+  std::vector<QueryStatus> statuses(set.rows.size());
+  parts_.processor.put_queries(*stream, set.rows, statuses);
+  merge_statuses<QueryStatus>(statuses, set.reasons);
+  return summarize(set.reasons, set.columns);
+}
+
+SequencedReply RequestHandler::remove_queries(const protocol::RemoveQueries& request) {
+  const auto stream = parts_.processor.queries().find_stream(request.stream);
+  if (!stream) return unknown_stream(request.stream);
+  std::vector<QueryId> ids;
+  ids.reserve(request.ids.size());
+  for (const std::uint64_t id : request.ids) ids.push_back(QueryId{id});
+  std::vector<QueryStatus> statuses(ids.size());
+  parts_.processor.remove_queries(*stream, ids, statuses);
+  std::vector<RowReason> reasons(ids.size());
+  merge_statuses<QueryStatus>(statuses, reasons);
+  return summarize(reasons);
+}
+
+protocol::BatchReply RequestHandler::put_names(std::uint64_t session,
+                                               const protocol::PutNames& request) {
+  const NameTable::Teller teller{sessions_.taken(session).names, options_.sessions.names_max};
+  std::vector<RowReason> reasons;
+  reasons.reserve(request.ids.size());
+  for (std::size_t row = 0; row < request.ids.size(); ++row)
+    reasons.push_back(names_.put(ObjectId{request.ids[row]}, request.texts[row], teller));
+  return summarize(reasons);
+}
+
+void RequestHandler::advance_tick(const Caller& caller, std::int64_t tau_us) {
+  const auto use_up = [&] { sessions_.begin(caller.head.session, caller.head.sequence); };
+  if (!parts_.ticker.is_manual()) {
+    use_up();
+    return answer(caller, error_reply(ErrorCode::not_manual,
+                                      "Ticks follow the wall clock here; to advance them yourself, "
+                                      "start the server with --tick manual."));
+  }
+  const auto finished = [this](const TickOutcome& outcome) {
+    const Caller to = *std::exchange(advancing_, {});
+    if (outcome.error.empty()) return answer(to, outcome.done);
+    answer(to, error_reply(ErrorCode::tick_failed,
+                           "The tick failed and the lists before it stand: " + outcome.error));
+  };
+  switch (parts_.ticker.advance(tau_us, finished)) {
+    case Ticker::Begun::begun:
+      use_up();
+      advancing_ = caller;
+      return;
+    case Ticker::Begun::busy:
+      return refuse(caller, ErrorCode::busy,
+                    "A tick is under way; wait for its TickDone, then send this again.");
+    case Ticker::Begun::tau_too_early:
+      use_up();
+      return answer(caller,
+                    error_reply(ErrorCode::tau_too_early,
+                                "A tick's time is never less than the last one's, which is " +
+                                    std::to_string(*parts_.processor.last_tau_us()) + " us."));
+  }
+}
+
+void RequestHandler::answer(const Caller& caller, SequencedReply reply) {
+  if (auto* batch = std::get_if<protocol::BatchReply>(&reply)) {
+    parts_.metrics.rows(RowReason::none, batch->accepted);
+    parts_.metrics.rows(RowReason::late, batch->late);
+    for (protocol::ReasonCount& each : batch->reasons) {
+      parts_.metrics.rows(each.reason, each.count);
+      each.limit = reached(each.reason, options_);
+    }
+  }
+  if (const auto* error = std::get_if<protocol::ErrorReply>(&reply)) {
+    parts_.metrics.refused(error->problem.code);
+    spdlog::debug("session {} sequence {}: {}", caller.head.session, caller.head.sequence,
+                  error->problem.sentence);
+  }
+  send_reply(caller, reply);
+  sessions_.answered(caller.head.session, caller.head.sequence, std::move(reply));
+}
+
+void RequestHandler::send_reply(const Caller& caller, const SequencedReply& reply) {
+  const protocol::ReplyHead head = caller.reply_head();
+  if (const auto* batch = std::get_if<protocol::BatchReply>(&reply))
+    return parts_.send(caller.peer, protocol::encode_batch_reply(head, *batch));
+  if (const auto* done = std::get_if<protocol::TickDone>(&reply))
+    return parts_.send(caller.peer, protocol::encode_tick_done(head, *done));
+  if (const auto* error = std::get_if<protocol::ErrorReply>(&reply)) {
+    protocol::ErrorReply with_expected = *error;
+    with_expected.sequence_expected = sessions_.next_sequence(caller.head.session);
+    return parts_.send(caller.peer, protocol::encode_error(head, with_expected));
+  }
+  parts_.send(caller.peer, protocol::encode_done(head));
+}
+
+}  // namespace starling::stream

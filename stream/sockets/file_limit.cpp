@@ -1,0 +1,15 @@
+// RLIMIT_NOFILE, from soft to hard: see file_limit.hpp.
+#include "stream/sockets/file_limit.hpp"
+
+#include <sys/resource.h>
+
+namespace starling::stream {
+
+void raise_file_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);  // what is refused shows when a file is opened
+}
+
+}  // namespace starling::stream

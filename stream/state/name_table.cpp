@@ -1,0 +1,33 @@
+// Which texts are kept and which collide: see name_table.hpp. RequestHandler puts
+// what PutNames carries.
+#include "stream/state/name_table.hpp"
+
+#include "protocol/wire/text_id.hpp"
+
+namespace starling::stream {
+
+using protocol::RowReason;
+
+RowReason NameTable::put(ObjectId id, std::string_view text, const Teller& teller) {
+  if (protocol::id_of_text(text) != id) return RowReason::text_is_not_its_id;
+  const auto found = texts_.find(to_number(id));
+  // Decimal text is its number, so it collides with a hashed text of that number alone.
+  if (protocol::is_decimal_id(text))
+    return found == texts_.end() ? RowReason::none : RowReason::name_collision;
+  if (found != texts_.end())
+    return found->second == text ? RowReason::none : RowReason::name_collision;
+  if (teller.names >= teller.names_max) return RowReason::too_many_names_of_session;
+  if (texts_.size() >= limits_.names_max) return RowReason::too_many_names;
+  if (bytes_ + text.size() > limits_.bytes_max) return RowReason::too_many_name_bytes;
+  texts_.emplace(to_number(id), text);
+  bytes_ += text.size();
+  ++teller.names;
+  return RowReason::none;
+}
+
+std::string_view NameTable::find(ObjectId id) const {
+  const auto found = texts_.find(to_number(id));
+  return found == texts_.end() ? std::string_view{} : found->second;
+}
+
+}  // namespace starling::stream

@@ -1,0 +1,131 @@
+// Cuts a copy of lists into pages, and decides who may pin one now: see snapshot_store.hpp.
+#include "stream/state/snapshot_store.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "protocol/wire/list_chunk.hpp"
+
+namespace starling::stream {
+
+namespace {
+
+// When all places are taken, one comes free with the next last page, soon.
+constexpr std::int64_t place_retry_us = 200'000;
+
+}  // namespace
+
+Snapshot::Snapshot(std::string stream_name, ReportWith report_with, std::uint64_t of_sequence,
+                   Answers copied, const std::unordered_map<Slot, QueryId>& queries)
+    : stream(std::move(stream_name)),
+      with(report_with),
+      sequence(of_sequence),
+      answers(std::move(copied)) {
+  reports.reserve(answers.lists.size());
+  for (const Answers::List& list : answers.lists) {
+    const std::span neighbors = std::span(answers.neighbors).subspan(list.first, list.count);
+    const bool has_states = list.first_state != ReportedList::no_state;
+    const std::span states = has_states
+                                 ? std::span(answers.states).subspan(list.first_state, list.count)
+                                 : std::span<NeighborState>();
+    reports.push_back({.query = queries.at(list.query),
+                       .has_subject = list.has_subject,
+                       .subject = list.subject,
+                       .event = ListEvent::updated,
+                       .neighbors = neighbors,
+                       .states = states,
+                       .vote = list.vote});
+  }
+  page_starts.push_back(0);
+  do {
+    const std::span rest = std::span(reports).subspan(page_starts.back());
+    page_starts.push_back(page_starts.back() + protocol::lists_that_fit(rest, with));
+  } while (page_starts.back() < reports.size());
+}
+
+std::span<const QueryReport> Snapshot::page(std::size_t index) const {
+  return std::span(reports).subspan(page_starts[index],
+                                    page_starts[index + 1] - page_starts[index]);
+}
+
+std::size_t SnapshotStore::most_held() const {
+  std::size_t most = 0;
+  for (const auto& [session, account] : accounts_) most = std::max(most, account.held);
+  return most;
+}
+
+SnapshotStore::Reservation SnapshotStore::reserve(std::uint64_t session, std::int64_t now_us) {
+  Account& account = accounts_[session];
+  // A client that asks anew, after a lost reply say, will not page through its older snapshots.
+  if (account.held >= limits_.session_snapshots_max) release_oldest(session);
+  const auto refused = [](std::string_view limit, std::int64_t retry_after_us) {
+    return Reservation{.granted = false, .retry_after_us = retry_after_us, .limit = limit};
+  };
+  if (account.held >= limits_.session_snapshots_max)
+    return refused("session-snapshots-max", place_retry_us);
+  if (total_ >= limits_.snapshots_max) return refused("snapshots-max", place_retry_us);
+  // The generic cell rate algorithm: a steady rate, of which `burst` may be used in advance.
+  const std::int64_t early_us = account.due_us - now_us;
+  const std::int64_t early_us_max = limits_.burst * limits_.interval_us;
+  if (early_us > early_us_max) return refused("session-snapshots-burst", early_us - early_us_max);
+  account.due_us = std::max(account.due_us, now_us) + limits_.interval_us;
+  ++account.held;
+  ++total_;
+  return {.granted = true};
+}
+
+std::uint64_t SnapshotStore::pin(std::uint64_t session, std::unique_ptr<Snapshot> snapshot,
+                                 std::int64_t now_us) {
+  const std::uint64_t number = next_number_++;
+  pinned_.emplace(number, Pinned{session, now_us, std::move(snapshot)});
+  return number;
+}
+
+void SnapshotStore::cancel(std::uint64_t session) {
+  --accounts_[session].held;
+  --total_;
+}
+
+const Snapshot* SnapshotStore::find(std::uint64_t session, std::uint64_t number,
+                                    std::int64_t now_us) {
+  const auto found = pinned_.find(number);
+  if (found == pinned_.end() || found->second.session != session) return nullptr;
+  found->second.used_us = now_us;
+  return found->second.snapshot.get();
+}
+
+void SnapshotStore::release(std::uint64_t number) {
+  const auto found = pinned_.find(number);
+  cancel(found->second.session);
+  pinned_.erase(found);
+}
+
+void SnapshotStore::release_oldest(std::uint64_t session) {
+  auto oldest = pinned_.end();
+  for (auto entry = pinned_.begin(); entry != pinned_.end(); ++entry) {
+    if (entry->second.session != session) continue;
+    if (oldest == pinned_.end() || entry->first < oldest->first) oldest = entry;
+  }
+  if (oldest != pinned_.end()) release(oldest->first);
+}
+
+void SnapshotStore::drop_session(std::uint64_t session) {
+  std::erase_if(pinned_, [&](const auto& entry) {
+    const bool is_its = entry.second.session == session;
+    if (is_its) cancel(session);
+    return is_its;
+  });
+}
+
+void SnapshotStore::expire(std::int64_t now_us) {
+  std::erase_if(pinned_, [&](const auto& entry) {
+    const bool is_idle = now_us - entry.second.used_us > limits_.idle_us;
+    if (is_idle) cancel(entry.second.session);
+    return is_idle;
+  });
+  std::erase_if(accounts_, [&](const auto& entry) {
+    return entry.second.held == 0 && entry.second.due_us <= now_us;
+  });
+}
+
+}  // namespace starling::stream

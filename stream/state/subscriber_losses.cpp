@@ -1,0 +1,27 @@
+// From running totals to what is new in them: see subscriber_losses.hpp. Called by RequestHandler
+// for ReportReceived.
+#include "stream/state/subscriber_losses.hpp"
+
+#include <algorithm>
+
+namespace starling::stream {
+
+std::uint64_t SubscriberLosses::report(std::uint64_t session, StreamId stream, std::uint64_t lost,
+                                       std::uint64_t published) {
+  Lost& known = lost_[{session, stream}];
+  // Less than before: the session has subscribed anew and counts from zero.
+  const std::uint64_t said = lost >= known.reported ? lost - known.reported : lost;
+  const std::uint64_t news = std::min(said, published - std::min(published, known.believed));
+  known.reported = lost;
+  known.believed += news;
+  return news;
+}
+
+void SubscriberLosses::drop_session(std::uint64_t session) {
+  const auto first = lost_.lower_bound({session, StreamId{0}});
+  auto last = first;
+  while (last != lost_.end() && last->first.first == session) ++last;
+  lost_.erase(first, last);
+}
+
+}  // namespace starling::stream

@@ -1,0 +1,128 @@
+// What is the CPU searcher's own: threads, instruction sets, and what it refuses. The lists
+// themselves are held to the oracle in tests/vectors.
+#include "cpu/vectors/searcher.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <stdexcept>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include "tests/support/failing_new.hpp"
+#include "tests/vectors/trial.hpp"
+
+namespace starling::test {
+namespace {
+
+// While it lives, everything runs on this instruction set.
+class OnTarget {
+ public:
+  explicit OnTarget(std::int64_t target) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  }
+  ~OnTarget() {
+    hwy::SetSupportedTargetsForTest(0);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  }
+  OnTarget(const OnTarget&) = delete;
+  OnTarget& operator=(const OnTarget&) = delete;
+};
+
+TEST(CpuVectorSearcher, GivesTheSameBitsOnEveryInstructionSet) {
+  const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
+  ASSERT_GE(targets.size(), 2u);
+  for (const std::int64_t target : targets) {
+    SCOPED_TRACE(hwy::TargetName(target));
+    const OnTarget on_target(target);
+    const auto searcher = cpu::make_vector_searcher(2);
+    for (const RowShape shape : row_shapes())
+      for (const Metric metric : {Metric::l2, Metric::inner_product})
+        for (const std::uint32_t dimension : {1u, 19u, 128u}) {
+          expect_exact(*searcher, {.metric = metric,
+                                   .shape = shape,
+                                   .rows = 333,
+                                   .dimension = dimension,
+                                   .queries = 11,
+                                   .k = 20});
+          if (HasFailure()) return;
+        }
+  }
+}
+
+TEST(CpuVectorSearcher, GivesTheSameBitsOnEveryNumberOfThreads) {
+  for (const unsigned threads : {0u, 1u, 2u, 5u, 16u}) {
+    SCOPED_TRACE(threads);
+    const auto searcher = cpu::make_vector_searcher(threads);
+    for (const RowShape shape : {RowShape::uniform, RowShape::small_integers}) {
+      // Parts of the corpus for each thread, then blocks of queries.
+      expect_exact(*searcher,
+                   {.shape = shape, .rows = 250'000, .dimension = 3, .queries = 2, .k = 40});
+      expect_exact(*searcher,
+                   {.shape = shape, .rows = 2000, .dimension = 30, .queries = 150, .k = 200});
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST(CpuVectorSearcher, SaysWhatToAskForWhereItLacksAMethod) {
+  const auto searcher = cpu::make_vector_searcher(1);
+  EXPECT_FALSE(searcher->supports(SearchMethod::kato));
+  const std::vector<float> row{1, 2};
+  searcher->set_corpus(Metric::l2, {row, 2});
+  VectorSearch search;
+  search.queries = {row, 2};
+  search.method = SearchMethod::sbq;
+  std::vector<VectorNeighbor> list(1);
+  try {
+    searcher->search(search, list);
+    FAIL() << "it should throw";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("automatic"));
+  }
+}
+
+TEST(CpuVectorSearcher, TellsProgressToTheEnd) {
+  const auto searcher = cpu::make_vector_searcher(2);
+  for (const std::uint32_t rows : {50u, 1'000'000u}) {
+    const std::vector<float> corpus(std::size_t{rows} * 2);
+    const std::vector<float> queries(std::size_t{300} * 2);
+    searcher->set_corpus(Metric::l2, {corpus, 2});
+    std::vector<VectorNeighbor> lists(300);
+    VectorSearch search;
+    search.queries = {queries, 2};
+    std::uint64_t last = 0;
+    search.on_progress = [&](std::uint64_t queries_done) { last = queries_done; };
+    searcher->search(search, lists);
+    EXPECT_EQ(last, 300u);
+  }
+}
+
+TEST(CpuVectorSearcher, ThrowsWhereMemoryRunsOutAndSearchesLater) {
+  Random random(1);
+  const Question question =
+      draw_question({.rows = 3000, .dimension = 4, .queries = 128, .k = vector_k_max}, random);
+  const auto expected = [&] {
+    const auto searcher = cpu::make_vector_searcher(1);
+    searcher->set_corpus(question.metric, question.corpus_view());
+    return search_all(*searcher, question);
+  }();
+  const auto searcher = cpu::make_vector_searcher(2);
+  searcher->set_corpus(question.metric, question.corpus_view());
+  VectorSearch search;
+  search.queries = question.queries_view();
+  search.k = question.k;
+  std::vector<VectorNeighbor> lists(expected.size());
+  {
+    const FailingNew failing(std::size_t{1} << 18);
+    EXPECT_THROW(searcher->search(search, lists), std::bad_alloc);
+  }
+  expect_same_lists(search_all(*searcher, question), expected, question.k);
+}
+
+}  // namespace
+}  // namespace starling::test

@@ -1,0 +1,241 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "gpu/device/launch_trace.hpp"
+#include "tests/gpu/vectors/vector_case.hpp"
+
+namespace starling::gpu {
+namespace {
+
+constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
+
+struct Method {
+  const char* name;  ///< its kernels begin with it
+  SearchMethod method;
+  MakeMethod make;
+  const char* shared;             ///< kernels that other methods have, too
+  std::uint64_t bytes_least = 0;  ///< that it takes in any case
+};
+void PrintTo(const Method& method, std::ostream* out) {
+  *out << method.name;
+}
+
+constexpr Method methods[] = {
+    {"kato", SearchMethod::kato, &make_kato, "kato_"},
+    {"cuknn", SearchMethod::cuknn, &make_cuknn, "cuknn_"},
+    {"iterative", SearchMethod::iterative, &make_iterative, "matrix_", 4 * mebibyte},
+    {"insertion", SearchMethod::insertion, &make_insertion, "matrix_", 4 * mebibyte},
+    {"multiselect", SearchMethod::multiselect, &make_multiselect, "matrix_", 4 * mebibyte},
+    {"sbq", SearchMethod::sbq, &make_sbq, "sbq_"},
+};
+
+class VectorMethods : public testing::TestWithParam<Method> {
+ protected:
+  void SetUp() override {
+    std::string why_none;
+    if (find_devices(why_none).empty()) GTEST_SKIP() << why_none;
+  }
+
+  void search_exactly(const Case& c, std::uint32_t checked = 8) {
+    expect_lists(c, lists_of(GetParam().make, c, GetParam().bytes_least), checked);
+  }
+};
+
+TEST_P(VectorMethods, ListsAreExactForEveryShape) {
+  for (const std::uint64_t seed : test::seeds(1)) {
+    test::Random random(seed);
+    constexpr std::uint32_t ks[] = {1, 7, 16, 64, 100, 128, 256, 257, 512, 2048};
+    constexpr std::uint32_t row_counts[] = {1, 31, 32, 33, 127, 255, 256, 257, 1000, 4100};
+    for (const std::uint32_t dimension : {1u, 2u, 5u, 16u, 31u, 32u, 33u, 65u, 128u, 300u, 784u})
+      for (const std::uint32_t query_count : {1u, 2u, 15u, 17u, 33u, 64u, 65u, 129u, 300u, 900u}) {
+        Case c;
+        c.dimension = dimension;
+        c.metric = metric_of(random.chance(0.5));
+        c.k = random.pick(std::span<const std::uint32_t>(ks));
+        c.first_row = random.chance(0.5) ? 0 : 777;
+        c.rows = uniform(random, std::size_t{dimension} *
+                                     random.pick(std::span<const std::uint32_t>(row_counts)));
+        c.queries = uniform(random, std::size_t{dimension} * query_count);
+        search_exactly(c, 6);
+        if (HasFatalFailure()) FAIL() << test::replay_hint(seed);
+      }
+  }
+}
+
+TEST_P(VectorMethods, LongVectorsOfManyQueries) {
+  test::Random random(3);
+  for (const std::uint32_t query_count : {1u, 20u, 200u, 600u})
+    for (const std::uint32_t k : {33u, 2048u}) {
+      Case c;
+      c.dimension = dimension_max;
+      c.k = k;
+      c.rows = uniform(random, std::size_t{500} * c.dimension);
+      c.queries = uniform(random, std::size_t{query_count} * c.dimension);
+      search_exactly(c, 4);
+    }
+}
+
+TEST_P(VectorMethods, TiesAreBrokenByRow) {
+  test::Random random(4);
+  for (const std::uint32_t query_count : {1u, 16u, 100u})
+    for (const std::uint32_t k : {1u, 64u, 128u, 2048u}) {
+      Case c;
+      c.dimension = 3;
+      c.k = k;
+      c.rows = integers(random, std::size_t{20'000} * 3, 3);
+      c.queries = integers(random, std::size_t{query_count} * 3, 3);
+      search_exactly(c, 5);
+      c.metric = metric_of(true);
+      search_exactly(c, 5);
+    }
+}
+
+TEST_P(VectorMethods, AllRowsMayBeEqual) {
+  for (const std::uint32_t query_count : {1u, 7u, 50u})
+    for (const std::uint32_t k : {1u, 100u, 2048u}) {
+      Case c;
+      c.dimension = 5;
+      c.k = k;
+      c.rows.assign(std::size_t{30'000} * 5, 1.5f);
+      c.queries.assign(std::size_t{query_count} * 5, 0.25f);
+      search_exactly(c, 3);
+    }
+}
+
+TEST_P(VectorMethods, RowsMayComeFarthestFirst) {
+  for (const std::uint32_t query_count : {1u, 40u, 600u})
+    for (const std::uint32_t k : {10u, 512u}) {
+      Case c;
+      c.dimension = 2;
+      c.k = k;
+      for (int row = 0; row < 20'000; ++row)
+        c.rows.insert(c.rows.end(), {static_cast<float>(20'000 - row), 1.0f});
+      c.queries.assign(std::size_t{query_count} * 2, 0.5f);
+      search_exactly(c, 2);
+    }
+}
+
+TEST_P(VectorMethods, AGraphIsExact) {
+  test::Random random(5);
+  for (const std::uint32_t rows : {1u, 2u, 40u, 64u, 65u, 3000u, 8193u, 17'000u})
+    for (const std::uint32_t k : {1u, 16u, 200u}) {
+      Case c;
+      c.dimension = 9;
+      c.k = k;
+      c.metric = metric_of(k == 16);
+      c.first_row = k == 1 ? 0 : 5;
+      c.first_self = c.first_row;
+      c.rows = rows % 2 == 0 ? integers(random, std::size_t{rows} * 9, 2)
+                             : uniform(random, std::size_t{rows} * 9);
+      c.queries = c.rows;
+      search_exactly(c);
+      c.bytes_max = 24 * mebibyte;
+      search_exactly(c);
+      const std::uint32_t begin = rows / 2;
+      c.first_self = c.first_row + begin;
+      c.queries.assign(c.rows.begin() + begin * 9, c.rows.begin() + std::min(rows, begin + 7) * 9);
+      search_exactly(c);
+    }
+}
+
+TEST_P(VectorMethods, SubnormalsAndTheLargestComponents) {
+  test::Random random(7);
+  for (const bool is_dot : {false, true})
+    for (const float scale : {0x1p-75f, 0x1p-140f, component_max})
+      for (const std::uint32_t query_count : {2u, 70u}) {
+        Case c;
+        c.metric = metric_of(is_dot);
+        c.dimension = 37;
+        c.k = 20;
+        c.rows = uniform(random, std::size_t{700} * 37);
+        c.queries = uniform(random, std::size_t{query_count} * 37);
+        for (float& value : c.rows) value *= scale;
+        for (float& value : c.queries) value *= scale;
+        search_exactly(c);
+      }
+}
+
+TEST_P(VectorMethods, WhatDoesNotFitGoesInBatches) {
+  test::Random random(8);
+  for (const std::uint32_t k : {20u, 2048u})
+    for (const std::uint32_t query_count : {3u, 500u}) {
+      Case c;
+      c.dimension = 4;
+      c.k = k;
+      c.rows = integers(random, std::size_t{40'000} * c.dimension, 50);
+      c.queries.assign(c.rows.begin() + 15'000 * 4, c.rows.begin() + (15'000 + query_count) * 4);
+      c.first_self = 15'000;
+      c.bytes_max = 3 * mebibyte;
+      search_exactly(c, 4);
+    }
+  Case c;  // not even one query with all rows
+  c.dimension = 2;
+  c.k = 30;
+  c.rows = integers(random, std::size_t{2'000'000} * 2, 500);
+  c.queries = integers(random, std::size_t{20} * 2, 500);
+  c.bytes_max = 3 * mebibyte;
+  search_exactly(c, 3);
+}
+
+TEST_P(VectorMethods, ASearcherIsToldWhichOne) {
+  test::Random random(9);
+  Case c;
+  c.dimension = 100;
+  c.k = 20;
+  c.rows = uniform(random, std::size_t{300'000} * c.dimension);  // 120 MB
+  c.queries.assign(c.rows.begin() + 150'000 * 100, c.rows.begin() + 150'040 * 100);
+  c.first_self = 150'000;
+  for (const std::uint64_t bytes_max : {64 * mebibyte, 200 * mebibyte, 2000 * mebibyte}) {
+    VectorSearcherOptions options;
+    options.memory_bytes_max = bytes_max;
+    const auto searcher = make_vector_searcher(options);
+    ASSERT_TRUE(searcher->supports(GetParam().method));
+    searcher->set_corpus(c.metric, c.rows_view());
+    const auto lists = lists_of(*searcher, c, GetParam().method);
+    expect_lists(c, lists, 2);
+    EXPECT_EQ(lists, lists_of(*searcher, c));
+    EXPECT_EQ(lists, lists_of(*searcher, c, GetParam().method));
+    EXPECT_EQ(lists, lists_of(*searcher, c, GetParam().method));
+  }
+}
+
+TEST_P(VectorMethods, OfNoRowsListsAreEmpty) {
+  Case c;
+  c.dimension = 4;
+  c.k = 3;
+  c.queries.assign(8, 1);
+  search_exactly(c);
+}
+
+TEST_P(VectorMethods, OnlyItsOwnKernelsRun) {
+  test::Random random(10);
+  Case c;
+  c.dimension = 20;
+  c.k = 5;
+  c.rows = uniform(random, std::size_t{3000} * c.dimension);
+  const auto searcher = make_vector_searcher(0);
+  searcher->set_corpus(c.metric, c.rows_view());
+  const auto is_own = [](const std::string& kernel) {
+    return kernel.find(std::string(GetParam().name) + "_") != std::string::npos;
+  };
+  for (const std::uint32_t query_count : {1u, 50u, 1000u}) {
+    c.queries = uniform(random, std::size_t{query_count} * c.dimension);
+    const LaunchTrace trace;
+    const auto lists = lists_of(*searcher, c, GetParam().method);
+    EXPECT_GE(trace.kernels().size(), 2u);
+    for (const std::string& kernel : trace.kernels())
+      EXPECT_TRUE(is_own(kernel) || kernel.find(GetParam().shared) != std::string::npos) << kernel;
+    EXPECT_TRUE(std::any_of(trace.kernels().begin(), trace.kernels().end(), is_own));
+  }
+  const LaunchTrace trace;
+  const auto lists = lists_of(*searcher, c);
+  EXPECT_GE(trace.kernels().size(), 2u);
+  EXPECT_FALSE(std::any_of(trace.kernels().begin(), trace.kernels().end(), is_own));
+}
+
+INSTANTIATE_TEST_SUITE_P(Published, VectorMethods, testing::ValuesIn(methods),
+                         [](const auto& method) { return std::string(method.param.name); });
+
+}  // namespace
+}  // namespace starling::gpu

@@ -1,0 +1,148 @@
+// Searches on the device against an oracle that sorts everything, bit for bit.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/points/engine.hpp"
+#include "gpu/vectors/methods/method.hpp"
+#include "gpu/vectors/searcher.hpp"
+#include "tests/support/random.hpp"
+#include "tests/support/vector_oracle.hpp"
+
+namespace starling::gpu {
+
+struct Case {
+  Metric metric = Metric::l2;
+  std::uint32_t dimension = 1;
+  std::vector<float> rows;
+  std::vector<float> queries;
+  std::uint32_t k = 1;
+  VectorRow first_self = no_row;
+  VectorRow first_row = 0;                           ///< of a method: what row 0 is called
+  std::uint64_t bytes_max = std::uint64_t{1} << 30;  ///< of a method
+
+  VectorsView rows_view() const { return {rows, dimension}; }
+  VectorsView queries_view() const { return {queries, dimension}; }
+};
+
+inline Metric metric_of(bool is_dot) {
+  return is_dot ? Metric::inner_product : Metric::l2;
+}
+
+inline std::vector<VectorNeighbor> expected_list(const Case& c, std::uint32_t query) {
+  const VectorRow self = c.first_self == no_row ? no_row : c.first_self + query - c.first_row;
+  auto list = test::vector_oracle(c.metric, c.rows_view(),
+                                  {c.queries_view().row(query), c.dimension}, c.k, self);
+  for (VectorNeighbor& neighbor : list)
+    if (neighbor.row != no_row) neighbor.row += c.first_row;
+  return list;
+}
+
+/// Compares bits of up to `checked` queries, spread over all.
+inline void expect_lists(const Case& c, std::span<const VectorNeighbor> lists,
+                         std::uint32_t checked) {
+  const std::uint32_t count = c.queries_view().rows();
+  const std::uint32_t step = std::max(count / checked, 1u);
+  for (std::uint32_t query = 0; query < count; query += step) {
+    // The last ones are as telling as the first.
+    const std::uint32_t asked = query + step < count ? query : count - 1;
+    const auto expected = expected_list(c, asked);
+    for (std::uint32_t rank = 0; rank < c.k; ++rank) {
+      const VectorNeighbor& found = lists[std::size_t{asked} * c.k + rank];
+      ASSERT_TRUE(found == expected[rank] &&
+                  std::signbit(found.score) == std::signbit(expected[rank].score))
+          << "query " << asked << " of " << count << ", rank " << rank << ": row " << found.row
+          << " at " << found.score << ", not " << expected[rank].row << " at "
+          << expected[rank].score << "; rows " << c.rows_view().rows() << ", dimension "
+          << c.dimension << ", k " << c.k << ", " << name_of(c.metric);
+    }
+  }
+}
+
+inline std::vector<float> uniform(test::Random& random, std::size_t count) {
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(random.unit() * 2 - 1);
+  return values;
+}
+
+inline std::vector<float> normal(test::Random& random, std::size_t count, double mean) {
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(random.normal() + mean);
+  return values;
+}
+
+inline std::vector<float> integers(test::Random& random, std::size_t count, std::uint64_t below) {
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(random.below(below));
+  return values;
+}
+
+/// By a searcher, over lists that hold something else before.
+inline std::vector<VectorNeighbor> lists_of(VectorSearcher& searcher, const Case& c,
+                                            SearchMethod method = SearchMethod::automatic) {
+  VectorSearch search;
+  search.queries = c.queries_view();
+  search.k = c.k;
+  search.first_self = c.first_self;
+  search.method = method;
+  std::vector<VectorNeighbor> lists(std::size_t{search.queries.rows()} * c.k, {-1, 12345});
+  searcher.search(search, lists);
+  return lists;
+}
+
+using MakeMethod = std::unique_ptr<VectorMethod> (*)(DeviceMemory& memory, std::uint64_t bytes_max);
+
+/// By a method itself, likewise; it takes no more than it may, or than `bytes_least`.
+inline std::vector<VectorNeighbor> lists_of(MakeMethod make, const Case& c,
+                                            std::uint64_t bytes_least) {
+  DeviceMemory memory(~std::uint64_t{0});
+  const Stream stream;
+  DeviceBuffer<float> rows(memory, std::max<std::size_t>(c.rows.size(), 1));
+  DeviceBuffer<float> queries(memory, std::max<std::size_t>(c.queries.size(), 1));
+  std::vector<VectorNeighbor> lists(std::size_t{c.queries_view().rows()} * c.k, {-1, 12345});
+  DeviceBuffer<VectorNeighbor> found(memory, std::max<std::size_t>(lists.size(), 1));
+  const std::uint64_t bytes_others = memory.bytes_used();
+  const auto method = make(memory, c.bytes_max);
+  const DrainAtEnd drain(stream);
+  copy_to_device_async(std::span<const float>(c.rows), rows, stream);
+  copy_to_device_async(std::span<const float>(c.queries), queries, stream);
+  copy_to_device_async(std::span<const VectorNeighbor>(lists), found, stream);
+  method->search_async({rows.data(), c.rows_view().rows(), c.dimension, c.first_row,
+                        c.metric == Metric::inner_product},
+                       {queries.data(), c.queries_view().rows(), c.k, c.first_self, found.data()},
+                       stream);
+  copy_to_host_async(static_cast<const VectorNeighbor*>(found.data()),
+                     std::span<VectorNeighbor>(lists), stream);
+  stream.wait();
+  EXPECT_LE(memory.bytes_used() - bytes_others, std::max(c.bytes_max, bytes_least));
+  return lists;
+}
+
+class CudaVectorCase : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string why_none;
+    if (find_devices(why_none).empty()) GTEST_SKIP() << why_none;
+  }
+
+  /// Compares bits of up to `checked` queries, spread over all.
+  static void expect_exact(const Case& c, std::uint64_t memory_bytes_max = ~std::uint64_t{0},
+                           std::uint32_t checked = 40, bool may_filter = false) {
+    VectorSearcherOptions options;
+    options.may_filter = may_filter;
+    options.memory_bytes_max = memory_bytes_max;
+    const auto searcher = make_vector_searcher(options);
+    ASSERT_EQ(searcher->name(), "cuda");
+    searcher->set_corpus(c.metric, c.rows_view());
+    expect_lists(c, lists_of(*searcher, c), checked);
+  }
+};
+
+}  // namespace starling::gpu

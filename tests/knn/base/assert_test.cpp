@@ -1,0 +1,20 @@
+// Assertions stay on in release and say what they saw.
+#include "knn/base/assert.hpp"
+
+#include <gtest/gtest.h>
+
+namespace starling {
+namespace {
+
+TEST(AssertDeathTest, AFailedInvariantPrintsItsSentenceAndPlaceAndAborts) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(check_invariant(false, "slots 3 and 4 overlap"), "slots 3 and 4 overlap");
+  EXPECT_DEATH(check_invariant(false, "anything"), "assert_test");
+}
+
+TEST(Assert, AnInvariantThatHoldsIsSilent) {
+  check_invariant(true, "never printed");
+}
+
+}  // namespace
+}  // namespace starling

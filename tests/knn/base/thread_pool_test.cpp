@@ -1,0 +1,53 @@
+#include "knn/base/thread_pool.hpp"
+
+#include <atomic>
+#include <stdexcept>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace starling {
+namespace {
+
+TEST(ThreadPool, RunsEveryChunkOnceInEveryRound) {
+  for (const unsigned threads : {1u, 2u, 3u, 8u}) {
+    ThreadPool pool(threads);
+    for (int round = 0; round < 2000; ++round) {
+      const std::size_t chunks = static_cast<std::size_t>(round % 40);
+      std::vector<std::atomic<int>> runs(chunks);
+      pool.run(chunks, [&](std::size_t chunk, unsigned thread) {
+        ASSERT_LT(thread, threads);
+        ++runs[chunk];
+      });
+      for (const std::atomic<int>& count : runs) ASSERT_EQ(count, 1) << "round " << round;
+    }
+  }
+}
+
+TEST(ThreadPool, ThrowsWhatATaskThrewAndRunsTheNextRound) {
+  ThreadPool pool(3);
+  for (int round = 0; round < 200; ++round) {
+    EXPECT_THROW(pool.run(20,
+                          [](std::size_t chunk, unsigned) {
+                            if (chunk == 13) throw std::runtime_error("unlucky");
+                          }),
+                 std::runtime_error);
+    std::atomic<int> runs = 0;
+    pool.run(20, [&](std::size_t, unsigned) { ++runs; });
+    EXPECT_EQ(runs, 20);
+  }
+}
+
+TEST(ThreadPool, SplitsARangeWithoutGapOrOverlap) {
+  ThreadPool pool(2);
+  for (const std::size_t count : {0u, 1u, 7u, 512u, 513u, 100'000u}) {
+    std::vector<std::atomic<int>> touched(count);
+    pool.for_ranges(count, 512, [&](std::size_t begin, std::size_t end, unsigned) {
+      for (std::size_t i = begin; i < end; ++i) ++touched[i];
+    });
+    for (const std::atomic<int>& times : touched) ASSERT_EQ(times, 1);
+  }
+}
+
+}  // namespace
+}  // namespace starling

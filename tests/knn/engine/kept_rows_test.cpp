@@ -1,0 +1,61 @@
+// That of rows kept from failed ticks the newest of each slot stays, with all that is beside it.
+#include "knn/engine/kept_rows.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace starling {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+/// Rows of two components: the slot and what `mark` says.
+Staging half_of(std::initializer_list<Slot> slots, std::uint32_t mark) {
+  Staging half;
+  for (const Slot slot : slots) {
+    half.objects.push_back({slot, 1, mark, {}, 0});
+    half.queries.emplace_back().slot = slot;
+    half.queries.back().k = mark;
+    for (auto* const components : {&half.object_components, &half.query_components}) {
+      components->push_back(static_cast<float>(slot));
+      components->push_back(static_cast<float>(mark));
+    }
+    half.object_labels.push_back(mark);
+  }
+  return half;
+}
+
+TEST(KeptRows, OfASlotTheNewestStaysWithItsComponentsAndItsLabel) {
+  Staging kept;
+  Staging first = half_of({5, 1, 3}, 10);
+  keep_rows(first, kept);
+  Staging second = half_of({3, 7, 5}, 20);
+  keep_rows(second, kept);
+  EXPECT_TRUE(second.is_empty());
+  EXPECT_THAT(second.object_components, IsEmpty());
+  ASSERT_EQ(kept.objects.size(), 4u);
+  EXPECT_THAT(kept.object_components, ElementsAre(5, 20, 1, 10, 3, 20, 7, 20));
+  EXPECT_THAT(kept.query_components, ElementsAre(5, 20, 1, 10, 3, 20, 7, 20));
+  EXPECT_THAT(kept.object_labels, ElementsAre(20, 10, 20, 20));
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(static_cast<float>(kept.objects[i].slot), kept.object_components[2 * i]);
+    EXPECT_EQ(static_cast<float>(kept.objects[i].tags), kept.object_components[2 * i + 1]);
+    EXPECT_EQ(static_cast<float>(kept.queries[i].k), kept.query_components[2 * i + 1]);
+  }
+}
+
+TEST(KeptRows, RowsWithoutComponentsJoinThoseThatHaveThem) {
+  Staging kept;
+  Staging first = half_of({5, 1}, 10);
+  keep_rows(first, kept);
+  Staging second;
+  second.births.push_back({9, ObjectId{9}});
+  keep_rows(second, kept);
+  EXPECT_EQ(kept.births.size(), 1u);
+  EXPECT_THAT(kept.object_components, ElementsAre(5, 10, 1, 10));
+  EXPECT_EQ(kept.objects[0].slot, Slot{5});
+}
+
+}  // namespace
+}  // namespace starling

@@ -1,0 +1,121 @@
+// The registry against std::unordered_map under random inserts and erasures, and crafted ids.
+#include "knn/tables/object_registry.hpp"
+
+#include <unordered_map>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/random.hpp"
+
+namespace starling {
+namespace {
+
+struct Record {
+  ObjectId id{};
+};
+using Records = std::vector<Record>;
+
+/// Inserts and erases like ObjectTable: a freed slot is used again.
+class Fleet {
+ public:
+  explicit Fleet(std::uint64_t seed) : registry_(seed) {}
+
+  void insert(ObjectId id) {
+    if (free_.empty()) {
+      free_.push_back(static_cast<Slot>(records_.size()));
+      records_.emplace_back();
+    }
+    const Slot slot = free_.back();
+    free_.pop_back();
+    records_[slot].id = id;
+    registry_.insert(id, slot, records_);
+  }
+  void erase(ObjectId id) {
+    free_.push_back(find(id));
+    registry_.erase(id, records_);
+    records_[free_.back()].id = ObjectId{};
+  }
+  Slot find(ObjectId id) const { return registry_.find(id, records_); }
+  std::uint64_t bytes_used() const { return registry_.bytes_used(); }
+
+ private:
+  ObjectRegistry<Records> registry_;
+  Records records_;
+  std::vector<Slot> free_;
+};
+
+TEST(ObjectRegistry, KnowsNothingAtFirst) {
+  const Fleet fleet(0);
+  EXPECT_EQ(fleet.find(ObjectId{0}), no_slot);
+  EXPECT_EQ(fleet.find(ObjectId{~std::uint64_t{0}}), no_slot);
+}
+
+TEST(ObjectRegistry, EqualsAMapUnderRandomInsertsAndErasures) {
+  for (const std::uint64_t seed : test::seeds(20)) {
+    SCOPED_TRACE(test::replay_hint(seed));
+    test::Random random(seed);
+    Fleet fleet(random.next());
+    std::unordered_map<std::uint64_t, Slot> expected;
+    const std::uint64_t universe = std::uint64_t{1} << random.between(1, 12);
+    for (int step = 0; step < 20'000; ++step) {
+      const ObjectId id{random.below(universe)};
+      const auto known = expected.find(to_number(id));
+      ASSERT_EQ(fleet.find(id), known == expected.end() ? no_slot : known->second);
+      if (known != expected.end()) {
+        fleet.erase(id);
+        expected.erase(known);
+      } else {
+        fleet.insert(id);
+        expected[to_number(id)] = fleet.find(id);
+      }
+    }
+    for (std::uint64_t id = 0; id < universe; ++id)
+      ASSERT_EQ(fleet.find(ObjectId{id}) != no_slot, expected.contains(id));
+  }
+}
+
+TEST(ObjectRegistry, KeepsEverySlotThroughGrowth) {
+  Fleet fleet(1);
+  constexpr std::uint64_t count = 100'000;
+  for (std::uint64_t i = 0; i < count; ++i) fleet.insert(ObjectId{i * 0x1'0000'0000});
+  for (std::uint64_t i = 0; i < count; ++i) ASSERT_EQ(fleet.find(ObjectId{i << 32}), i);
+  EXPECT_EQ(fleet.find(ObjectId{1}), no_slot);
+}
+
+TEST(ObjectRegistry, TakesAtMostEightBytesAnObject) {
+  for (const std::uint64_t count : {10'000u, 52'500u, 100'000u}) {
+    Fleet fleet(1);
+    for (std::uint64_t i = 0; i < count; ++i) fleet.insert(ObjectId{i});
+    EXPECT_LE(fleet.bytes_used(), count * 8) << count;
+  }
+}
+
+TEST(ObjectRegistry, ASlotFarBeyondTheNumberOfIdsIsKeptWhole) {
+  constexpr Slot far = 1'000'000;
+  Records records(far + 1);
+  ObjectRegistry<Records> registry(3);
+  records[far].id = ObjectId{7};
+  records[2].id = ObjectId{8};
+  registry.insert(ObjectId{7}, far, records);
+  registry.insert(ObjectId{8}, 2, records);
+  EXPECT_EQ(registry.find(ObjectId{7}, records), far);
+  EXPECT_EQ(registry.find(ObjectId{8}, records), 2u);
+}
+
+TEST(ObjectRegistry, NearlyAlwaysGuessesTheSlotOfAKnownIdFromItsHash) {
+  constexpr std::uint64_t count = 100'000;
+  Records records(count);
+  ObjectRegistry<Records> registry(5);
+  for (Slot slot = 0; slot < count; ++slot) {
+    records[slot].id = ObjectId{std::uint64_t{slot} * 977};
+    registry.insert(records[slot].id, slot, records);
+  }
+  std::size_t wrong = 0;
+  for (Slot slot = 0; slot < count; ++slot)
+    wrong += registry.likely_slot(registry.hash(records[slot].id)) != slot;
+  EXPECT_LE(wrong, count / 1000);
+}
+
+}  // namespace
+}  // namespace starling

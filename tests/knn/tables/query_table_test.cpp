@@ -1,0 +1,336 @@
+// Streams and queries: names, limits, leases, slots, and the rows staged for the engine.
+#include "knn/tables/query_table.hpp"
+
+#include <memory>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/words.hpp"
+
+namespace starling {
+namespace {
+
+using test::every_object;
+using test::fixed_at;
+using test::follow;
+using test::query;
+using test::stream;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr StreamId first_stream{0};
+
+class QueryTableTest : public ::testing::Test {
+ protected:
+  void start(const QueryTableOptions& options, const ObjectTableOptions& objects = {}) {
+    half_.clear();
+    table_ = std::make_unique<QueryTable>(options);
+    objects_ = std::make_unique<ObjectTable>(objects);
+    table_->put_stream(stream("s"), half_);
+  }
+  void SetUp() override { start({}); }
+
+  QueryStatus put(const QueryDefinition& definition, StreamId stream = first_stream) {
+    return table_->put(stream, definition, *objects_, half_);
+  }
+  QueryStatus remove(std::uint64_t id) {
+    return table_->remove(first_stream, QueryId{id}, *objects_, half_);
+  }
+  void add_objects(std::uint64_t first, std::uint64_t end) {
+    for (std::uint64_t id = first; id < end; ++id) {
+      const ObjectUpdate row = test::fix(ObjectId{id}, 0, 0);
+      UpdateStatus status{};
+      objects_->update(std::span(&row, 1), 0, std::span(&status, 1), half_);
+    }
+  }
+  Slot find(std::uint64_t id) const { return table_->find(first_stream, QueryId{id}); }
+  Staging tick(std::int64_t tau_us) {
+    table_->prepare_tick(tau_us, *objects_, half_);
+    Staging taken = half_;
+    half_.clear();
+    table_->tick_begun();
+    table_->tick_finished();
+    return taken;
+  }
+
+  std::unique_ptr<ObjectTable> objects_;
+  std::unique_ptr<QueryTable> table_;
+  Staging half_;
+};
+
+TEST_F(QueryTableTest, NumbersStreamsInTheOrderOfTheirFirstPut) {
+  EXPECT_EQ(table_->put_stream(stream("t", ReportOn::distance), half_), StreamStatus::accepted);
+  EXPECT_EQ(table_->put_stream(stream("s", ReportOn::membership), half_), StreamStatus::accepted);
+  EXPECT_EQ(table_->stream_count(), 2u);
+  EXPECT_EQ(table_->find_stream("s"), StreamId{0});
+  EXPECT_EQ(table_->find_stream("t"), StreamId{1});
+  EXPECT_EQ(table_->find_stream("u"), std::nullopt);
+  EXPECT_EQ(table_->stream(StreamId{0}).on, ReportOn::membership);
+}
+
+TEST_F(QueryTableTest, RefusesNamesThatATopicCannotCarry) {
+  const auto put_named = [&](std::string name) {
+    return table_->put_stream(stream(std::move(name)), half_);
+  };
+  EXPECT_EQ(put_named(""), StreamStatus::bad_name);
+  EXPECT_EQ(put_named(std::string("a\0b", 3)), StreamStatus::bad_name);
+  EXPECT_EQ(put_named(std::string(stream_name_bytes_max + 1, 'x')), StreamStatus::bad_name);
+  EXPECT_EQ(put_named(std::string(stream_name_bytes_max, 'x')), StreamStatus::accepted);
+}
+
+TEST_F(QueryTableTest, RefusesStreamsAndQueriesBeyondItsLimits) {
+  start({.queries_max = 2, .streams_max = 1, .k_max = 8});
+  EXPECT_EQ(table_->put_stream(stream("t"), half_), StreamStatus::too_many_streams);
+  EXPECT_EQ(table_->put_stream(stream("s"), half_), StreamStatus::accepted) << "known already";
+  EXPECT_EQ(put(query(1, 0, fixed_at(0))), QueryStatus::k_zero);
+  EXPECT_EQ(put(query(1, 9, fixed_at(0))), QueryStatus::k_too_large);
+  EXPECT_EQ(put(query(1, 8, fixed_at(0))), QueryStatus::accepted);
+  EXPECT_EQ(put(query(2, 1, fixed_at(0))), QueryStatus::accepted);
+  EXPECT_EQ(put(query(3, 1, fixed_at(0))), QueryStatus::too_many_queries);
+  EXPECT_EQ(put(query(2, 3, fixed_at(0))), QueryStatus::accepted) << "known already";
+  EXPECT_EQ(table_->query_count(), 2u);
+}
+
+TEST_F(QueryTableTest, AQueryCountsForTheOwnerWhoPutItLast) {
+  start({.owner_queries_max = 1});
+  const auto put_by = [&](std::uint64_t owner, std::uint64_t id) {
+    QueryDefinition definition = query(id, 1, fixed_at(0));
+    definition.owner = owner;
+    return put(definition);
+  };
+  EXPECT_EQ(put_by(1, 1), QueryStatus::accepted);
+  EXPECT_EQ(put_by(1, 2), QueryStatus::too_many_queries_of_owner);
+  EXPECT_EQ(put_by(1, 1), QueryStatus::accepted) << "its own, again";
+  EXPECT_EQ(put_by(2, 2), QueryStatus::accepted);
+  EXPECT_EQ(put_by(2, 1), QueryStatus::too_many_queries_of_owner) << "it has one";
+  EXPECT_EQ(put_by(3, 1), QueryStatus::accepted) << "owner 1 has none now";
+  EXPECT_EQ(put_by(1, 3), QueryStatus::accepted);
+  remove(3);
+  EXPECT_EQ(put_by(1, 4), QueryStatus::accepted) << "what is removed counts no more";
+  EXPECT_EQ(table_->owner_query_count_most(), 1u);
+}
+
+TEST_F(QueryTableTest, RefusesQueriesWhoseListsWouldPassTheLimitOnNeighbors) {
+  start({.neighbors_max = 20});
+  add_objects(0, 3);
+  EXPECT_EQ(put(query(1, 5, fixed_at(0))), QueryStatus::accepted);
+  EXPECT_EQ(put(query(2, 5, follow(ObjectId{1}))), QueryStatus::accepted);
+  EXPECT_EQ(put(query(3, 4, every_object())), QueryStatus::too_many_neighbors) << "3 lists of 4";
+  EXPECT_EQ(put(query(3, 3, every_object())), QueryStatus::accepted);
+  EXPECT_EQ(put(query(4, 2, fixed_at(0))), QueryStatus::too_many_neighbors);
+  EXPECT_EQ(put(query(1, 7, fixed_at(0))), QueryStatus::too_many_neighbors);
+  EXPECT_EQ(table_->definition_of(find(1)).k, 5u) << "the old definition stands";
+  EXPECT_EQ(put(query(1, 6, fixed_at(0))), QueryStatus::accepted) << "in place of its 5";
+  EXPECT_EQ(find(4), no_slot);
+  remove(3);
+  EXPECT_EQ(put(query(4, 9, fixed_at(0))), QueryStatus::accepted);
+}
+
+TEST_F(QueryTableTest, RemovesTheLargestEveryObjectQueriesThatObjectsHaveOutgrown) {
+  start({.neighbors_max = 100});
+  put(query(1, 10, fixed_at(0)));
+  put(query(2, 3, every_object()));
+  put(query(3, 6, every_object()));
+  put(query(4, 1, every_object()));
+  add_objects(0, 9);
+  EXPECT_EQ(table_->remove_outgrown(*objects_, half_), 0u) << "10 and 9 times 10";
+  add_objects(9, 23);
+  EXPECT_EQ(table_->remove_outgrown(*objects_, half_), 2u);
+  EXPECT_EQ(find(2), no_slot);
+  EXPECT_EQ(find(3), no_slot);
+  EXPECT_NE(find(4), no_slot);
+}
+
+TEST_F(QueryTableTest, RefusesAFollowQueryWhoseObjectCannotBeRemembered) {
+  start({}, {.objects_max = 1});
+  EXPECT_EQ(put(query(1, 1, follow(ObjectId{1}))), QueryStatus::accepted);
+  EXPECT_EQ(put(query(2, 1, follow(ObjectId{2}))), QueryStatus::too_many_objects);
+  EXPECT_EQ(find(2), no_slot);
+  EXPECT_EQ(table_->query_count(), 1u);
+}
+
+TEST_F(QueryTableTest, StagesADefinitionOnceAndInFull) {
+  table_->put_stream(stream("s", ReportOn::distance, {.position = true}), half_);
+  put(query(7, 1, fixed_at(5)));
+  QueryDefinition definition = query(7, 3, follow(ObjectId{9}), test::within(4));
+  definition.subject = {1, 2};
+  put(definition);
+  const Staging taken = tick(0);
+  ASSERT_THAT(taken.queries, SizeIs(1));
+  const QueryRow& row = taken.queries[0];
+  EXPECT_EQ(row.slot, find(7));
+  EXPECT_TRUE(is_alive(row.generation));
+  EXPECT_EQ(row.k, 3u);
+  EXPECT_EQ(row.anchor, AnchorKind::follow);
+  EXPECT_EQ(row.object, objects_->find(ObjectId{9}));
+  EXPECT_EQ(row.on, ReportOn::distance);
+  EXPECT_TRUE(row.with_state);
+  EXPECT_EQ(row.filter, test::within(4));
+  EXPECT_EQ(row.subject, (TagFilter{1, 2}));
+}
+
+TEST_F(QueryTableTest, KeepsTheSlotAndGenerationOfARedefinedQuery) {
+  put(query(7, 1, fixed_at(5)));
+  const QueryRow before = tick(0).queries[0];
+  put(query(7, 2, fixed_at(6)));
+  const QueryRow after = tick(1).queries[0];
+  EXPECT_EQ(after.slot, before.slot);
+  EXPECT_EQ(after.generation, before.generation);
+}
+
+TEST_F(QueryTableTest, StagesEveryQueryAnewWhenItsStreamChanges) {
+  put(query(7, 1, fixed_at(5)));
+  put(query(8, 1, fixed_at(5)));
+  tick(0);
+  table_->put_stream(stream("s", ReportOn::membership), half_);
+  const Staging taken = tick(1);
+  ASSERT_THAT(taken.queries, SizeIs(2));
+  EXPECT_EQ(taken.queries[0].on, ReportOn::membership);
+}
+
+TEST_F(QueryTableTest, HoldsASlotUntilTheTickThatReportsItsRemovalHasFinished) {
+  put(query(7, 1, fixed_at(5)));
+  tick(0);
+  const Slot slot = find(7);
+  EXPECT_EQ(remove(7), QueryStatus::accepted);
+  EXPECT_EQ(remove(7), QueryStatus::unknown_query);
+  EXPECT_EQ(find(7), no_slot);
+  EXPECT_EQ(table_->query_count(), 0u);
+  put(query(8, 1, fixed_at(5)));
+  EXPECT_NE(find(8), slot);
+  EXPECT_EQ(table_->id_of(slot), QueryId{7});
+  EXPECT_EQ(table_->stream_of(slot), first_stream);
+  tick(1);
+  put(query(9, 1, fixed_at(5)));
+  EXPECT_EQ(find(9), slot) << "used again";
+}
+
+TEST_F(QueryTableTest, GivesAQueryPutAgainBeforeTheTickItsSlotUnderANewGeneration) {
+  put(query(7, 1, fixed_at(5)));
+  const QueryRow before = tick(0).queries[0];
+  remove(7);
+  put(query(7, 1, fixed_at(5)));
+  const Staging taken = tick(1);
+  ASSERT_THAT(taken.queries, SizeIs(1));
+  EXPECT_EQ(taken.queries[0].slot, before.slot);
+  EXPECT_TRUE(is_alive(taken.queries[0].generation));
+  EXPECT_GT(taken.queries[0].generation, before.generation);
+}
+
+TEST_F(QueryTableTest, AQueryPutAgainWhileItsRemovalIsUnderWayKeepsItsSlot) {
+  put(query(7, 1, fixed_at(5)));
+  tick(0);
+  const Slot slot = find(7);
+  remove(7);
+  half_.clear();
+  table_->tick_begun();
+  put(query(7, 2, fixed_at(5)));
+  EXPECT_EQ(find(7), slot);
+  table_->tick_finished();
+  put(query(8, 1, fixed_at(5)));
+  EXPECT_NE(find(8), slot);
+}
+
+TEST_F(QueryTableTest, HoldsASlotWhileTheTicksThatWouldReportItsRemovalFail) {
+  put(query(7, 1, fixed_at(5)));
+  tick(0);
+  const Slot slot = find(7);
+  remove(7);
+  for (int failed = 0; failed < 2; ++failed) {
+    table_->tick_begun();
+    table_->tick_failed();
+    EXPECT_THAT(table_->export_state().removed, ElementsAre(slot));
+  }
+  put(query(8, 1, fixed_at(5)));
+  EXPECT_NE(find(8), slot);
+  tick(1);
+  put(query(9, 1, fixed_at(5)));
+  EXPECT_EQ(find(9), slot) << "used again";
+}
+
+TEST_F(QueryTableTest, AQueryPutAndRemovedManyTimesIsRememberedOnce) {
+  for (int again = 0; again < 5; ++again) {
+    put(query(7, 1, fixed_at(5)));
+    remove(7);
+  }
+  EXPECT_THAT(table_->export_state().removed, SizeIs(1));
+  EXPECT_THAT(tick(0).queries, SizeIs(1));
+  EXPECT_THAT(table_->export_state().free_slots, SizeIs(1));
+}
+
+TEST_F(QueryTableTest, ARedefinitionReplacesTheLease) {
+  QueryDefinition leased = query(7, 1, fixed_at(0));
+  leased.lease_end_us = 10;
+  put(leased);
+  put(query(7, 1, fixed_at(0)));
+  tick(11);
+  EXPECT_NE(find(7), no_slot);
+  leased.lease_end_us = 15;
+  put(leased);
+  tick(16);
+  EXPECT_EQ(find(7), no_slot);
+}
+
+TEST_F(QueryTableTest, RemovesQueriesAtTheFirstTickBeyondTheirLease) {
+  QueryDefinition leased = query(7, 1, fixed_at(0));
+  leased.lease_end_us = 10;
+  put(leased);
+  put(query(8, 1, fixed_at(0)));
+  tick(10);
+  EXPECT_NE(find(7), no_slot);
+  const Staging taken = tick(11);
+  EXPECT_EQ(find(7), no_slot);
+  ASSERT_THAT(taken.queries, SizeIs(1));
+  EXPECT_FALSE(is_alive(taken.queries[0].generation));
+  EXPECT_NE(find(8), no_slot);
+}
+
+TEST_F(QueryTableTest, ListsTheSlotsOfAStreamByQueryId) {
+  table_->put_stream(stream("t"), half_);
+  for (const std::uint64_t id : {5u, 1u, 3u}) put(query(id, 1, fixed_at(0)));
+  put(query(2, 1, fixed_at(0)), StreamId{1});
+  EXPECT_THAT(table_->slots_of(first_stream), ElementsAre(find(1), find(3), find(5)));
+  EXPECT_THAT(table_->slots_of(StreamId{1}), SizeIs(1));
+}
+
+TEST_F(QueryTableTest, LetsGoOfAFollowedObjectWithItsQuery) {
+  start({}, {.tombstone_ttl_us = 10});
+  put(query(7, 1, follow(ObjectId{9})));
+  put(query(8, 1, follow(ObjectId{9})));
+  put(query(8, 1, fixed_at(0)));
+  EXPECT_NE(objects_->find(ObjectId{9}), no_slot);
+  remove(7);
+  for (const std::int64_t tau_us : {0, 20, 40}) {
+    objects_->prepare_tick(tau_us, half_);
+    tick(tau_us);
+  }
+  EXPECT_EQ(objects_->find(ObjectId{9}), no_slot);
+}
+
+TEST_F(QueryTableTest, ContinuesFromItsExportedState) {
+  QueryDefinition leased = query(7, 3, fixed_at(1));
+  leased.lease_end_us = 10;
+  put(leased);
+  put(query(8, 1, fixed_at(2)));
+  put(query(9, 1, fixed_at(3)));
+  tick(0);
+  remove(9);
+  const QueryTableState state = table_->export_state();
+  const Slot slot = find(8);
+
+  half_.clear();
+  table_ = std::make_unique<QueryTable>(QueryTableOptions{});
+  table_->import_state(state, half_);
+  EXPECT_EQ(table_->find_stream("s"), first_stream);
+  EXPECT_EQ(table_->query_count(), 2u);
+  EXPECT_EQ(find(8), slot);
+  EXPECT_EQ(find(9), no_slot);
+  tick(11);
+  EXPECT_EQ(find(7), no_slot) << "its lease went on";
+}
+
+}  // namespace
+}  // namespace starling

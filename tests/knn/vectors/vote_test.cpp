@@ -1,0 +1,68 @@
+// Votes worked out by hand: the majority, its ties, and lists that are short or empty.
+#include "knn/vectors/vote.hpp"
+
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace starling {
+namespace {
+
+using List = std::vector<VectorNeighbor>;
+using Labels = std::vector<Label>;
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+TEST(Vote, IsForTheLabelThatMostRowsHave) {
+  const Labels labels{7, 5, 5, 7, 5};
+  EXPECT_EQ(vote(Metric::l2, List{{0, 0}, {1, 3}, {2, 1}, {3, 2}, {4, 4}}, labels), 5);
+  EXPECT_EQ(vote(Metric::l2, List{{0, 0}}, labels), 7);
+}
+
+TEST(Vote, TiesAreForTheLeastSumOfDistances) {
+  const Labels labels{1, 2, 2, 1};
+  // 0 + 4 against 1 + 2, of scores 0, 1, 4 and 16.
+  EXPECT_EQ(vote(Metric::l2, List{{0, 0}, {1, 1}, {4, 2}, {16, 3}}, labels), 2);
+  // A half of 0 + 5 against a half of 1 + 4.5.
+  EXPECT_EQ(vote(Metric::cosine, List{{0, 0}, {1, 1}, {4.5, 2}, {5, 3}}, labels), 1);
+}
+
+TEST(Vote, DistancesDecideAndNotTheirSquares) {
+  const Labels labels{1, 2, 2, 1};
+  // Distances 0 + 3 against 1.5 + 2; squares 9 against 6.25.
+  EXPECT_EQ(vote(Metric::l2, List{{0, 0}, {2.25f, 1}, {4, 2}, {9, 3}}, labels), 1);
+}
+
+TEST(Vote, LargeInnerProductsAreNear) {
+  EXPECT_EQ(vote(Metric::inner_product, List{{-9, 0}, {-1, 1}}, Labels{2, 1}), 2);
+  EXPECT_EQ(vote(Metric::inner_product, List{{-9, 0}, {3, 1}, {5, 2}, {7, 3}}, Labels{2, 1, 1, 2}),
+            2);
+}
+
+TEST(Vote, FullTiesAreForTheSmallestLabel) {
+  EXPECT_EQ(vote(Metric::l2, List{{4, 0}, {4, 1}, {4, 2}}, Labels{3, -8, 0}), -8);
+  EXPECT_EQ(vote(Metric::l2, List{{4, 0}, {4, 1}},
+                 Labels{std::numeric_limits<Label>::max(), std::numeric_limits<Label>::max() - 1}),
+            std::numeric_limits<Label>::max() - 1);
+}
+
+TEST(Vote, AShortListEndsWhereItsRowsDo) {
+  EXPECT_EQ(vote(Metric::l2, List{{4, 0}, {infinity, no_row}, {infinity, no_row}}, Labels{3}), 3);
+}
+
+TEST(Vote, NobodyVotesForNothing) {
+  EXPECT_EQ(vote(Metric::l2, List{}, Labels{1}), no_label);
+  EXPECT_EQ(vote(Metric::l2, List{{infinity, no_row}}, Labels{}), no_label);
+}
+
+TEST(Vote, BallotsWithoutALabelDoNotCount) {
+  std::vector<Ballot> ballots{{no_label, 0}, {no_label, 1}, {3, 2}};
+  EXPECT_EQ(vote(ballots), 3);
+  ballots = {{no_label, 0}};
+  EXPECT_EQ(vote(ballots), no_label);
+  EXPECT_EQ(vote({}), no_label);
+}
+
+}  // namespace
+}  // namespace starling

@@ -1,0 +1,298 @@
+// The metrics' definitions, by sums of their own, and what no metric accepts.
+#include "knn/words/metric.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "knn/words/filter.hpp"
+#include "tests/support/random.hpp"
+
+namespace starling {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Reason = VectorFault::Reason;
+
+constexpr Metric metrics[] = {Metric::l2, Metric::cosine, Metric::pearson, Metric::hellinger,
+                              Metric::inner_product};
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
+constexpr float subnormal = 0x1p-149f;
+
+std::vector<float> prepared(Metric metric, std::vector<float> raw, std::uint32_t dimension) {
+  std::vector<float> rows(raw.size(), not_a_number);
+  const auto fault = prepare_vectors(metric, {raw, dimension}, rows);
+  EXPECT_FALSE(fault.has_value());
+  return rows;
+}
+
+// Of prepared rows, as VectorNeighbor has it but in float64.
+double score_of(Metric metric, std::span<const float> x, std::span<const float> y) {
+  double sum = 0;
+  for (std::size_t j = 0; j < x.size(); ++j)
+    sum += metric == Metric::inner_product
+               ? -double{x[j]} * double{y[j]}
+               : (double{x[j]} - double{y[j]}) * (double{x[j]} - double{y[j]});
+  return sum;
+}
+
+double dot(std::span<const double> x, std::span<const double> y) {
+  double sum = 0;
+  for (std::size_t j = 0; j < x.size(); ++j) sum += x[j] * y[j];
+  return sum;
+}
+
+double one_less_cosine(std::span<const double> x, std::span<const double> y) {
+  return 1 - dot(x, y) / std::sqrt(dot(x, x) * dot(y, y));
+}
+
+std::vector<double> less_mean(std::vector<double> row) {
+  double sum = 0;
+  for (const double component : row) sum += component;
+  for (double& component : row) component -= sum / static_cast<double>(row.size());
+  return row;
+}
+
+// By the textbook, of raw rows.
+double distance_by_definition(Metric metric, const std::vector<double>& x,
+                              const std::vector<double>& y) {
+  double sum = 0;
+  switch (metric) {
+    case Metric::l2:
+      for (std::size_t j = 0; j < x.size(); ++j) sum += (x[j] - y[j]) * (x[j] - y[j]);
+      return std::sqrt(sum);
+    case Metric::cosine:
+      return one_less_cosine(x, y);
+    case Metric::pearson:
+      return one_less_cosine(less_mean(x), less_mean(y));
+    case Metric::hellinger:
+      for (std::size_t j = 0; j < x.size(); ++j)
+        sum += (std::sqrt(x[j]) - std::sqrt(y[j])) * (std::sqrt(x[j]) - std::sqrt(y[j]));
+      return std::sqrt(sum) / std::sqrt(2.0);
+    case Metric::inner_product:
+      return -dot(x, y);
+  }
+  return sum;
+}
+
+TEST(Metrics, AreKnownByTheirNames) {
+  for (const Metric metric : metrics) EXPECT_EQ(metric_named(name_of(metric)), metric);
+  EXPECT_EQ(name_of(Metric::inner_product), "inner-product");
+  for (const char* other : {"", "L2", "euclid", "inner_product", "l2 "})
+    EXPECT_EQ(metric_named(other), std::nullopt);
+}
+
+TEST(Metrics, AreWhatTheirDefinitionsSay) {
+  for (const std::uint64_t seed : test::seeds(20)) {
+    SCOPED_TRACE(test::replay_hint(seed));
+    test::Random random(seed);
+    const auto dimension = static_cast<std::uint32_t>(random.between(2, 200));
+    std::vector<float> raw(std::size_t{dimension} * 2);
+    for (const Metric metric : metrics) {
+      for (float& component : raw)
+        component = static_cast<float>(random.normal() * 3 + (random.chance(0.5) ? 1 : -1));
+      if (metric == Metric::hellinger)
+        for (float& component : raw) component = std::fabs(component);
+      const std::vector<double> x(raw.begin(), raw.begin() + dimension);
+      const std::vector<double> y(raw.begin() + dimension, raw.end());
+      const std::vector<float> rows = prepared(metric, raw, dimension);
+      const double score =
+          score_of(metric, std::span(rows).first(dimension), std::span(rows).last(dimension));
+      const double expected = distance_by_definition(metric, x, y);
+      EXPECT_NEAR(distance_of(metric, static_cast<float>(score)), expected,
+                  1e-5 * std::max(1.0, std::fabs(expected)))
+          << name_of(metric) << ", dimension " << dimension;
+    }
+  }
+}
+
+TEST(Metrics, OfOppositeDirectionsAreTwoApart) {
+  for (const Metric metric : {Metric::cosine, Metric::pearson}) {
+    const std::vector<float> rows = prepared(metric, {3, -4, -30, 40}, 2);
+    const double score = score_of(metric, std::span(rows).first(2), std::span(rows).last(2));
+    EXPECT_NEAR(distance_of(metric, static_cast<float>(score)), 2, 1e-6);
+  }
+}
+
+TEST(DistanceOf, IsWhatEachMetricMakesOfAScore) {
+  EXPECT_EQ(distance_of(Metric::l2, 2.25f), 1.5);
+  EXPECT_EQ(distance_of(Metric::l2, 2.0f), std::sqrt(2.0)) << "in float64";
+  EXPECT_EQ(distance_of(Metric::cosine, 0.5f), 0.25);
+  EXPECT_EQ(distance_of(Metric::pearson, 4.0f), 2);
+  EXPECT_EQ(distance_of(Metric::hellinger, 0.5f), 0.5);
+  EXPECT_EQ(distance_of(Metric::inner_product, -7.5f), -7.5);
+  for (const Metric metric : metrics) EXPECT_EQ(distance_of(metric, infinity), infinity);
+}
+
+TEST(PrepareVectors, LeavesRowsOfL2AndInnerProductAsTheyAre) {
+  const std::vector<float> raw{1, -2, 0, -0.0f, subnormal, -component_max};
+  for (const Metric metric : {Metric::l2, Metric::inner_product})
+    EXPECT_EQ(prepared(metric, raw, 2), raw);
+}
+
+TEST(PrepareVectors, GivesDirectionsTheLengthOne) {
+  EXPECT_THAT(prepared(Metric::cosine, {3, 4, 0, -5}, 2), ElementsAre(0.6f, 0.8f, 0, -1));
+  EXPECT_THAT(prepared(Metric::pearson, {1, 2, 3}, 3),
+              ElementsAre(-std::sqrt(0.5f), 0, std::sqrt(0.5f)));
+  EXPECT_THAT(prepared(Metric::hellinger, {4, 2, 0}, 3), ElementsAre(2, std::sqrt(2.0f), 0));
+}
+
+TEST(PrepareVectors, KeepsTheDirectionOfTheLargestAndTheSmallest) {
+  for (const float size : {component_max / 4, 1.0f, subnormal})
+    EXPECT_THAT(prepared(Metric::cosine, {3 * size, 4 * size}, 2), ElementsAre(0.6f, 0.8f)) << size;
+}
+
+TEST(PrepareVectors, LeavesZeroRowsZero) {
+  for (const Metric metric : metrics) {
+    const std::vector<float> rows = prepared(metric, {0, 0, 0, 1, 2, 4}, 3);
+    EXPECT_THAT(std::span(rows).first(3), Each(0)) << name_of(metric);
+  }
+}
+
+TEST(PrepareVectors, MakesZerosOfConstantRowsInPearson) {
+  // Means of these round, were they computed.
+  for (const float constant : {0.1f, -1e7f / 3, component_max, subnormal})
+    for (const std::uint32_t dimension : {1u, 3u, 7u, dimension_max})
+      EXPECT_THAT(prepared(Metric::pearson, std::vector<float>(dimension, constant), dimension),
+                  Each(0))
+          << constant << ", dimension " << dimension;
+}
+
+TEST(PrepareVectors, TakesTheRowsOwnMemory) {
+  for (const Metric metric : metrics) {
+    test::Random random(1);
+    std::vector<float> rows(300);
+    for (float& component : rows) component = static_cast<float>(random.unit());
+    const std::vector<float> expected = prepared(metric, rows, 30);
+    EXPECT_FALSE(prepare_vectors(metric, {rows, 30}, rows).has_value());
+    EXPECT_EQ(rows, expected) << name_of(metric);
+  }
+}
+
+TEST(PrepareVectors, TakesNoRows) {
+  for (const Metric metric : metrics) EXPECT_TRUE(prepared(metric, {}, 5).empty());
+}
+
+void expect_fault(Metric metric, float component, Reason reason) {
+  std::vector<float> rows(35, 1.0f);
+  rows[3 * 7 + 4] = component;
+  rows[3 * 7 + 5] = infinity;  // only the first fault is told
+  rows[4 * 7 + 1] = not_a_number;
+  const auto fault = prepare_vectors(metric, {rows, 7}, rows);
+  ASSERT_TRUE(fault.has_value()) << component;
+  EXPECT_EQ(fault->row, 3u);
+  EXPECT_EQ(fault->column, 4u);
+  EXPECT_EQ(fault->reason, reason);
+}
+
+TEST(PrepareVectors, TellsTheFirstFaultByRowAndColumn) {
+  for (const Metric metric : metrics) {
+    SCOPED_TRACE(name_of(metric));
+    expect_fault(metric, not_a_number, Reason::not_a_number);
+    expect_fault(metric, -not_a_number, Reason::not_a_number);
+    expect_fault(metric, infinity, Reason::infinite);
+    expect_fault(metric, -infinity, Reason::infinite);
+    expect_fault(metric, std::numeric_limits<float>::max(), Reason::too_large);
+  }
+}
+
+TEST(PrepareVectors, AcceptsTheLargestComponentAndNotItsSuccessor) {
+  const float successor = std::nextafter(component_max, infinity);
+  for (const Metric metric : metrics) {
+    SCOPED_TRACE(name_of(metric));
+    const float other = metric == Metric::hellinger ? 1 : -component_max;
+    for (const float component : prepared(metric, {component_max, other}, 2))
+      EXPECT_TRUE(std::isfinite(component));
+    expect_fault(metric, successor, Reason::too_large);
+    expect_fault(metric, -successor, Reason::too_large);
+  }
+}
+
+TEST(PrepareVectors, AcceptsNothingNegativeInHellingerButZero) {
+  expect_fault(Metric::hellinger, -1, Reason::negative);
+  expect_fault(Metric::hellinger, -subnormal, Reason::negative);
+  EXPECT_THAT(prepared(Metric::hellinger, {-0.0f, 1}, 2), ElementsAre(0, 1));
+}
+
+TEST(VectorFaults, HaveASentenceEach) {
+  EXPECT_THAT(std::string(sentence_of(Reason::not_a_number)), HasSubstr("not a number"));
+  EXPECT_THAT(std::string(sentence_of(Reason::infinite)), HasSubstr("infinite"));
+  EXPECT_THAT(std::string(sentence_of(Reason::too_large)), HasSubstr("2^56"));
+  EXPECT_THAT(std::string(sentence_of(Reason::negative)), HasSubstr("negative"));
+}
+
+TEST(VectorNeighbors, OrderByScoreAndThenByRow) {
+  EXPECT_LT((VectorNeighbor{1, 9}), (VectorNeighbor{2, 3}));
+  EXPECT_LT((VectorNeighbor{2, 3}), (VectorNeighbor{2, 4}));
+  EXPECT_LT((VectorNeighbor{-1, 5}), (VectorNeighbor{0, 1}));
+  EXPECT_LT((VectorNeighbor{1, 0xfffffffe}), (VectorNeighbor{infinity, no_row}));
+}
+
+TEST(OrderedScores, AreInTheOrderOfTheScoresAndLeadBackToThem) {
+  const float scores[] = {-std::numeric_limits<float>::max(),
+                          -2,
+                          -0x1p-149f,
+                          0,
+                          0x1p-149f,
+                          1,
+                          std::nextafter(1.0f, 2.0f),
+                          std::numeric_limits<float>::max()};
+  for (std::size_t i = 0; i < std::size(scores); ++i) {
+    EXPECT_EQ(score_of_ordered(ordered_of(scores[i])), scores[i]);
+    EXPECT_TRUE(i == 0 || ordered_of(scores[i - 1]) < ordered_of(scores[i]));
+  }
+}
+
+TEST(OrderedScores, WithinADistanceEndWithTheLastWhoseDistanceIsNotLarger) {
+  test::Random random(1);
+  for (const Metric metric : metrics) {
+    for (int i = 0; i < 1000; ++i) {
+      const double sign = metric == Metric::inner_product && i % 2 == 0 ? -1 : 1;
+      const double distance = sign * std::exp(random.normal() * 20);
+      const auto last = static_cast<std::uint32_t>(ordered_within(metric, distance));
+      EXPECT_LE(distance_of(metric, score_of_ordered(last)), distance);
+      EXPECT_GT(distance_of(metric, score_of_ordered(last + 1)), distance);
+    }
+  }
+}
+
+TEST(OrderedScores, WithinADistanceAreAllOrNoneAtTheEnds) {
+  for (const Metric metric : metrics) {
+    EXPECT_EQ(ordered_within(metric, std::numeric_limits<double>::infinity()),
+              Filter::any_distance);
+    EXPECT_LT(ordered_within(metric, -1e300),
+              ordered_of(-std::numeric_limits<float>::max()) +
+                  (metric == Metric::inner_product ? 0u : 1u << 31));
+    EXPECT_THROW(ordered_within(metric, std::nan("")), std::invalid_argument);
+  }
+  EXPECT_EQ(ordered_within(Metric::l2, 0), ordered_of(0.0f));
+  EXPECT_LT(ordered_within(Metric::l2, -1), ordered_of(0.0f));
+}
+
+TEST(PrepareEach, RefusesBadRowsByThemselvesAndNamesTheComponent) {
+  const std::vector<float> raw{3, 4, 1, not_a_number, infinity, 0, 0, 2};
+  std::vector<float> rows(raw.size());
+  std::vector<std::optional<VectorFault>> faults(4);
+  EXPECT_EQ(prepare_each(Metric::cosine, {raw, 2}, rows, faults), 2u);
+  EXPECT_FALSE(faults[0].has_value());
+  EXPECT_EQ(sentence_of(faults[1].value()), "component 2 is not a number");
+  EXPECT_EQ(sentence_of(faults[2].value()), "component 1 is infinite");
+  EXPECT_FALSE(faults[3].has_value());
+  EXPECT_THAT(std::span(rows).first(2), ElementsAre(0.6f, 0.8f));
+  EXPECT_THAT(std::span(rows).last(2), ElementsAre(0, 1));
+}
+
+}  // namespace
+}  // namespace starling

@@ -1,0 +1,221 @@
+// The blocking client against a scripted server: pipelining within credit, resends after silence
+// and after a server that has forgotten the session, and refusals as values.
+#include "protocol/client/client.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "tests/protocol/client/fake_server.hpp"
+
+namespace starling::protocol {
+namespace {
+
+using test::FakeServer;
+using test::hello_reply;
+
+constexpr std::uint64_t ids[] = {1, 2, 3};
+constexpr std::int64_t times_us[] = {4, 5, 6};
+constexpr RemoveObjects batch{ids, times_us};
+
+ReplyHead head_of(const DecodedRequest& request) {
+  return {request.head.request_id, request.head.sequence};
+}
+
+Frame accept_all(const DecodedRequest& request) {
+  return encode_batch_reply(head_of(request), {.accepted = credit_rows(request.body)});
+}
+
+bool is_hello(const DecodedRequest& request) {
+  return std::holds_alternative<Hello>(request.body);
+}
+
+struct ClientTest : ::testing::Test {
+  ClientOptions options(const FakeServer& server) const {
+    return {.commands = server.endpoint(), .timeout_ms = 10'000, .reconnect_after_ms = 10'000};
+  }
+  zmq::context_t context;
+};
+
+TEST_F(ClientTest, PostedBatchesAreTotalled) {
+  FakeServer server(context, [](const DecodedRequest& request) -> std::optional<Frame> {
+    if (is_hello(request)) return hello_reply(7, 1);
+    return encode_batch_reply(
+        head_of(request),
+        {.accepted = 1, .late = 1, .rejected = 1, .reasons = {{RowReason::future, 1}}});
+  });
+  Client client(context, options(server));
+  for (int time = 0; time < 100; ++time) EXPECT_FALSE(client.post(batch));
+  const BatchTotals totals = client.flush();
+  EXPECT_EQ(totals.accepted, 100u);
+  EXPECT_EQ(totals.late, 100u);
+  EXPECT_EQ(totals.rejected_by_reason[static_cast<std::size_t>(RowReason::future)], 100u);
+  EXPECT_FALSE(totals.first_refusal);
+  EXPECT_EQ(client.flush().accepted, 0u);
+}
+
+TEST_F(ClientTest, NoMoreRowsAreUnderWayThanTheCreditAllows) {
+  std::atomic<int> answered = 0;
+  FakeServer server(context, [&](const DecodedRequest& request) -> std::optional<Frame> {
+    if (is_hello(request)) return hello_reply(7, 1, {.credit_rows = 6});
+    // With room for two batches, the third can only come after the first was answered.
+    EXPECT_LE(request.head.sequence, static_cast<std::uint64_t>(answered + 2));
+    ++answered;
+    return accept_all(request);
+  });
+  Client client(context, options(server));
+  for (int time = 0; time < 20; ++time) EXPECT_FALSE(client.post(batch));
+  EXPECT_EQ(client.flush().accepted, 60u);
+}
+
+TEST_F(ClientTest, ALostReplyIsAskedForAgainUnderTheSameNumber) {
+  std::set<std::uint64_t> seen;
+  FakeServer server(context, [&](const DecodedRequest& request) -> std::optional<Frame> {
+    if (is_hello(request)) return hello_reply(7, 1);
+    if (seen.insert(request.head.sequence).second) return std::nullopt;
+    return accept_all(request);
+  });
+  ClientOptions quick = options(server);
+  quick.reconnect_after_ms = 100;
+  Client client(context, quick);
+  EXPECT_FALSE(client.post(batch));
+  EXPECT_FALSE(client.post(batch));
+  EXPECT_EQ(client.flush().accepted, 6u);
+  // On a busy machine the patience may end more than once.
+  const std::vector<RequestHead> expected{{1, 7, 1}, {2, 7, 2}, {1, 7, 1}, {2, 7, 2}};
+  std::vector<RequestHead> received = server.received();
+  received.resize(expected.size());
+  EXPECT_EQ(received, expected);
+}
+
+TEST_F(ClientTest, AForgottenSessionIsReplacedAndTheBatchResent) {
+  std::uint64_t sessions = 0;
+  FakeServer server(context, [&](const DecodedRequest& request) -> std::optional<Frame> {
+    if (is_hello(request)) {
+      ++sessions;
+      return hello_reply(sessions, 10 + sessions);
+    }
+    if (request.head.session == 1)
+      return encode_error(head_of(request), {{ErrorCode::unknown_session, "Say hello."}, 0});
+    return accept_all(request);
+  });
+  Client client(context, options(server));
+  EXPECT_EQ(client.epoch(), 11u);
+  const auto reply = client.remove_objects(batch);
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->accepted, 3u);
+  EXPECT_EQ(client.epoch(), 12u);
+}
+
+TEST_F(ClientTest, ARefusalIsAValueWithItsSentence) {
+  FakeServer server(context, [](const DecodedRequest& request) -> std::optional<Frame> {
+    if (is_hello(request)) return hello_reply(7, 1);
+    return encode_error(head_of(request), {{ErrorCode::not_manual, "Ticks follow the clock."}, 2});
+  });
+  Client client(context, options(server));
+  const auto tick = client.advance_tick(5);
+  ASSERT_FALSE(tick);
+  EXPECT_EQ(tick.problem().code, ErrorCode::not_manual);
+  EXPECT_THROW(static_cast<void>(client.advance_tick(5).value()), RefusedError);
+  EXPECT_FALSE(client.post(batch));
+  EXPECT_EQ(client.flush().first_refusal->code, ErrorCode::not_manual);
+}
+
+TEST_F(ClientTest, ABusyServerIsAskedAgain) {
+  std::atomic<int> asked = 0;
+  FakeServer server(context, [&](const DecodedRequest& request) -> std::optional<Frame> {
+    if (is_hello(request)) return hello_reply(7, 1);
+    if (++asked < 4) return encode_error(head_of(request), {{ErrorCode::busy, "Later."}, 0});
+    return encode_stats(head_of(request), {{{"ticks_total", 3}}});
+  });
+  Client client(context, options(server));
+  const auto stats = client.get_stats();
+  ASSERT_TRUE(stats);
+  EXPECT_EQ(stats->front().first, "ticks_total");
+  EXPECT_EQ(asked, 4);
+}
+
+TEST_F(ClientTest, ASilentServerEndsInATimeoutThatNamesIt) {
+  FakeServer server(context, [](const DecodedRequest&) { return std::nullopt; });
+  ClientOptions impatient = options(server);
+  impatient.timeout_ms = 50;
+  try {
+    Client client(context, impatient);
+    FAIL() << "It said hello to nobody.";
+  } catch (const TimeoutError& error) {
+    EXPECT_NE(std::string(error.what()).find(server.endpoint()), std::string::npos);
+  }
+}
+
+TEST_F(ClientTest, AServerThatIsNotThereIsGivenUpAfterTheTimeToConnect) {
+  ClientOptions nobody{.commands = "tcp://127.0.0.1:1", .connect_timeout_ms = 60};
+  try {
+    Client client(context, nobody);
+    FAIL() << "It said hello to nobody.";
+  } catch (const TimeoutError& error) {
+    const std::string sentence = error.what();
+    EXPECT_NE(sentence.find("did not answer within 60 ms"), std::string::npos) << sentence;
+    EXPECT_NE(sentence.find("starling serve"), std::string::npos) << sentence;
+  }
+}
+
+TEST_F(ClientTest, NamesAreAnsweredInTheOrderAsked) {
+  FakeServer server(context, [](const DecodedRequest& request) -> std::optional<Frame> {
+    if (is_hello(request)) return hello_reply(7, 1);
+    EXPECT_TRUE(std::ranges::equal(std::get<GetNames>(request.body).object_ids, ids));
+    return encode_names(head_of(request), {5, 6, {"a", "", "c"}});
+  });
+  Client client(context, options(server));
+  const auto names = client.get_names(ids);
+  ASSERT_TRUE(names);
+  EXPECT_EQ(names->epoch, 5u);
+  EXPECT_EQ(names->name_count, 6u);
+  EXPECT_EQ(names->texts, (std::vector<std::string>{"a", "", "c"}));
+}
+
+TEST_F(ClientTest, AnAnswerWithTooFewNamesIsRefused) {
+  FakeServer server(context, [](const DecodedRequest& request) -> std::optional<Frame> {
+    if (is_hello(request)) return hello_reply(7, 1);
+    return encode_names(head_of(request), {5, 6, {"a"}});
+  });
+  Client client(context, options(server));
+  const auto names = client.get_names(ids);
+  ASSERT_FALSE(names);
+  EXPECT_EQ(names.problem().code, ErrorCode::malformed);
+}
+
+TEST_F(ClientTest, ATextThatIsNoEndpointIsNamed) {
+  try {
+    Client client(context, {.commands = "nonsense"});
+    FAIL() << "connected to nonsense";
+  } catch (const EndpointError& error) {
+    EXPECT_STREQ(error.what(),
+                 "cannot connect to 'nonsense': Invalid argument; an endpoint is such as "
+                 "tcp://127.0.0.1:7411");
+  }
+}
+
+TEST_F(ClientTest, TheLimitThatRowsAreRejectedForIsTotalled) {
+  FakeServer server(context, [](const DecodedRequest& request) -> std::optional<Frame> {
+    if (is_hello(request)) return hello_reply(7, 1);
+    return encode_batch_reply(
+        head_of(request),
+        {.rejected = 1, .reasons = {{RowReason::too_many_objects, 1, {"objects-max", 3}}}});
+  });
+  Client client(context, options(server));
+  EXPECT_FALSE(client.post(batch));
+  EXPECT_EQ(client.flush().limit_by_reason[std::size_t(RowReason::too_many_objects)],
+            (ReachedLimit{"objects-max", 3}));
+}
+
+TEST_F(ClientTest, AHelloThatIsRefusedForGoodThrows) {
+  FakeServer server(context, [](const DecodedRequest& request) -> std::optional<Frame> {
+    return encode_error(head_of(request), {{ErrorCode::wrong_version, "Too old."}, 0});
+  });
+  EXPECT_THROW(Client(context, options(server)), RefusedError);
+}
+
+}  // namespace
+}  // namespace starling::protocol

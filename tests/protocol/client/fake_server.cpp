@@ -1,0 +1,50 @@
+// A scripted server: see fake_server.hpp.
+#include "tests/protocol/client/fake_server.hpp"
+
+#include "protocol/wire/zmq_frames.hpp"
+
+namespace starling::protocol::test {
+
+FakeServer::FakeServer(zmq::context_t& context, Answer answer)
+    : socket_(context, zmq::socket_type::router), answer_(std::move(answer)) {
+  socket_.set(zmq::sockopt::linger, 0);
+  socket_.set(zmq::sockopt::rcvtimeo, 20);
+  socket_.bind("tcp://127.0.0.1:*");
+  endpoint_ = socket_.get(zmq::sockopt::last_endpoint);
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+FakeServer::~FakeServer() {
+  thread_.request_stop();
+  thread_.join();
+}
+
+std::vector<RequestHead> FakeServer::received() const {
+  const std::scoped_lock lock(mutex_);
+  return received_;
+}
+
+void FakeServer::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    zmq::message_t peer;
+    zmq::message_t body;
+    if (!socket_.recv(peer)) continue;
+    static_cast<void>(socket_.recv(body));
+    const AlignedBytes frame = to_aligned(body);
+    const DecodedRequest request = decode_request(frame, Limits{});
+    if (!std::holds_alternative<Hello>(request.body)) {
+      const std::scoped_lock lock(mutex_);
+      received_.push_back(request.head);
+    }
+    auto reply = answer_(request);
+    if (!reply) continue;
+    socket_.send(peer, zmq::send_flags::sndmore);
+    socket_.send(zmq::const_buffer(reply->bytes().data(), reply->bytes().size()));
+  }
+}
+
+Frame hello_reply(std::uint64_t session, std::uint64_t epoch, const Limits& limits) {
+  return encode_hello_reply({}, {.session = session, .epoch = epoch, .limits = limits});
+}
+
+}  // namespace starling::protocol::test

@@ -1,0 +1,45 @@
+// A ROUTER on a loopback port whose answers a test writes: what Client does when a server is slow,
+// forgetful, or gone. Runs on a thread of its own until destroyed.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <zmq.hpp>
+
+#include "protocol/wire/reply_codec.hpp"
+#include "protocol/wire/request_codec.hpp"
+
+namespace starling::protocol::test {
+
+class FakeServer {
+ public:
+  /// Called on the server's thread; no frame: silence.
+  using Answer = std::function<std::optional<Frame>(const DecodedRequest&)>;
+
+  FakeServer(zmq::context_t& context, Answer answer);
+  ~FakeServer();
+
+  std::string endpoint() const { return endpoint_; }
+  /// Heads of all requests so far but Hello's.
+  std::vector<RequestHead> received() const;
+
+ private:
+  void run(const std::stop_token& stop);
+
+  zmq::socket_t socket_;
+  std::string endpoint_;
+  Answer answer_;
+  mutable std::mutex mutex_;
+  std::vector<RequestHead> received_;
+  std::jthread thread_;
+};
+
+Frame hello_reply(std::uint64_t session, std::uint64_t epoch, const Limits& limits = {});
+
+}  // namespace starling::protocol::test

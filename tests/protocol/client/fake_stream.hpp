@@ -1,0 +1,81 @@
+// A server's stream without a server: random lists that change tick by tick, their messages and
+// snapshots as bytes, and the truth for each tick. For the subscription tests.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "protocol/client/list_store.hpp"
+#include "protocol/client/subscription.hpp"
+#include "protocol/wire/reply_codec.hpp"
+#include "protocol/wire/tick_message.hpp"
+#include "tests/support/random.hpp"
+
+namespace starling::protocol::test {
+
+using Bytes = std::vector<std::byte>;
+
+/// A tick's frames after the topic.
+using TickFrames = std::vector<Bytes>;
+
+ReceivedTick receive(const TickFrames& frames);
+
+class FakeStream {
+ public:
+  FakeStream(std::uint64_t epoch, std::uint64_t seed);
+
+  /// Changes some lists and publishes the changes; a failed tick changes none.
+  TickFrames tick(bool failed = false);
+
+  /// The current lists in pages of at most `lists_max`, as reply frames. With `query_ids`, theirs.
+  std::vector<Bytes> snapshot(std::size_t lists_max,
+                              const std::vector<std::uint64_t>& query_ids = {}) const;
+
+  /// The current lists in one page.
+  Frame snapshot_reply(const ReplyHead& head) const;
+
+  std::uint64_t epoch() const { return epoch_; }
+  HeldAt now() const;
+  /// What a subscriber who holds that tick must hold.
+  const ListStore& truth(Tick tick) const { return truths_.at(tick); }
+
+ private:
+  struct List {
+    std::vector<Neighbor> neighbors;
+    std::vector<NeighborState> states;
+    std::optional<Label> vote;
+  };
+  using Lists = std::map<ListKey, List>;
+
+  void change_one(std::map<ListKey, ListEvent>& changed);
+  /// All its lists at once, as of an every-object query.
+  void remove_query(QueryId query, std::map<ListKey, ListEvent>& changed);
+  ListStore to_store() const;
+  std::vector<QueryReport> current_lists(const std::vector<std::uint64_t>& query_ids) const;
+  SnapshotHead snapshot_head() const;
+
+  std::uint64_t epoch_;
+  starling::test::Random random_;
+  Lattice lattice_{SpaceOptions{}};
+  Lists lists_;
+  std::map<Tick, ListStore> truths_;
+  std::uint64_t sequence_ = 0;
+  Tick tick_{};      ///< newest, failed or not
+  Tick finished_{};  ///< newest that did not fail
+};
+
+/// A decoded page with the bytes it shows.
+struct PageReply {
+  explicit PageReply(const Bytes& encoded)
+      : bytes(encoded), frame(bytes), reply(decode_reply(frame)) {}
+  const SnapshotPage& page() const { return std::get<SnapshotPage>(reply.body); }
+
+  Bytes bytes;
+  AlignedBytes frame;
+  DecodedReply reply;
+};
+
+}  // namespace starling::protocol::test

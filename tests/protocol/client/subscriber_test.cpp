@@ -1,0 +1,154 @@
+// The subscriber's sockets against a real XPUB and a scripted commands socket: it joins, loses
+// ticks while it does not read, notices, and is right again; and it outlives its server.
+#include "protocol/client/subscriber.hpp"
+
+#include <memory>
+#include <mutex>
+
+#include <gtest/gtest.h>
+#include <zmq.hpp>
+
+#include "tests/protocol/client/fake_server.hpp"
+#include "tests/protocol/client/fake_stream.hpp"
+
+namespace starling::protocol {
+namespace {
+
+using test::FakeServer;
+using test::FakeStream;
+
+constexpr int polls_max = 1000;
+
+/// An XPUB with a high-water mark, and a stream behind it.
+class Publisher {
+ public:
+  Publisher(zmq::context_t& context, int hwm) : socket_(context, zmq::socket_type::xpub) {
+    socket_.set(zmq::sockopt::linger, 0);
+    socket_.set(zmq::sockopt::sndhwm, hwm);
+    socket_.set(zmq::sockopt::rcvtimeo, 10'000);
+    socket_.bind("inproc://results");  // Nothing waits in a kernel's buffers.
+    start(1);
+  }
+
+  void start(std::uint64_t epoch) {
+    const std::scoped_lock lock(mutex_);
+    stream_ = std::make_unique<FakeStream>(epoch, epoch + 100);
+    stream_->tick();
+  }
+
+  void await_subscription() {
+    zmq::message_t subscription;
+    ASSERT_TRUE(socket_.recv(subscription));
+    EXPECT_EQ(subscription.to_string(), std::string("\x01").append(topic_of("riders")));
+  }
+
+  void publish(int ticks = 1) {
+    for (int count = 0; count < ticks; ++count) {
+      const std::scoped_lock lock(mutex_);
+      const auto frames = stream_->tick();
+      socket_.send(zmq::buffer(topic_of("riders")), zmq::send_flags::sndmore);
+      for (std::size_t at = 0; at < frames.size(); ++at)
+        socket_.send(zmq::buffer(frames[at]),
+                     at + 1 < frames.size() ? zmq::send_flags::sndmore : zmq::send_flags::none);
+    }
+  }
+
+  /// From the commands socket's thread.
+  std::optional<Frame> answer(const DecodedRequest& request) {
+    const ReplyHead head{request.head.request_id, request.head.sequence};
+    const std::scoped_lock lock(mutex_);
+    if (std::holds_alternative<Hello>(request.body)) return test::hello_reply(7, stream_->epoch());
+    if (std::holds_alternative<GetSnapshot>(request.body)) return stream_->snapshot_reply(head);
+    if (const auto* report = std::get_if<ReportReceived>(&request.body)) lost_ = report->lost;
+    return encode_done(head);
+  }
+
+  HeldAt now() const { return stream_->now(); }
+  const ListStore& truth() const { return stream_->truth(stream_->now().tick); }
+  std::uint64_t lost_as_reported() {
+    const std::scoped_lock lock(mutex_);
+    return lost_;
+  }
+
+ private:
+  zmq::socket_t socket_;
+  std::mutex mutex_;
+  std::unique_ptr<FakeStream> stream_;
+  std::uint64_t lost_ = 0;
+};
+
+/// A publisher that keeps `hwm` ticks for a slow reader, and one reader, who keeps as many.
+struct Pair {
+  explicit Pair(int hwm)
+      : publisher(context, hwm),
+        server(context,
+               [this](const DecodedRequest& request) { return publisher.answer(request); }),
+        subscriber(context, {.results = "inproc://results",
+                             .client = {.commands = server.endpoint(), .timeout_ms = 10'000},
+                             .subscription = {.stream = "riders"},
+                             .receive_hwm = hwm,
+                             .report_interval_ms = 1,
+                             .retry_interval_ms = 1}) {
+    publisher.await_subscription();
+  }
+
+  bool is_up_to_date() const {
+    const SubscriptionState& state = subscriber.state();
+    return state.is_live() && *state.held_at() == publisher.now() &&
+           state.lists() == publisher.truth();
+  }
+
+  bool catches_up(int polls = polls_max) {
+    for (int count = 0; count < polls && !is_up_to_date(); ++count) subscriber.poll(1);
+    return is_up_to_date();
+  }
+
+  zmq::context_t context;
+  Publisher publisher;
+  FakeServer server;
+  Subscriber subscriber;
+};
+
+TEST(Subscriber, JoinsWithASnapshotAndFollowsTickByTick) {
+  Pair pair(1000);
+  EXPECT_TRUE(pair.catches_up());
+  for (int tick = 0; tick < 20; ++tick) {
+    pair.publisher.publish();
+    EXPECT_TRUE(pair.catches_up());
+  }
+  EXPECT_EQ(pair.subscriber.state().counters().ticks_applied, 20u);
+  EXPECT_EQ(pair.subscriber.state().counters().ticks_lost, 0u);
+}
+
+TEST(Subscriber, AStoppedReaderLosesTicksNoticesAndIsRightAgain) {
+  Pair pair(2);
+  EXPECT_TRUE(pair.catches_up());
+  for (int round = 0; round < 5; ++round) {
+    pair.publisher.publish(50);  // Nobody reads.
+    // The newest tick may be among the lost, which only the next one tells.
+    for (int tick = 0; tick < polls_max && !pair.catches_up(20); ++tick) pair.publisher.publish();
+    EXPECT_TRUE(pair.is_up_to_date());
+  }
+  const std::uint64_t lost = pair.subscriber.state().counters().ticks_lost;
+  EXPECT_GT(lost, 5u * 30u);
+  for (int count = 0; count < polls_max && pair.publisher.lost_as_reported() < lost; ++count)
+    pair.subscriber.poll(1);
+  EXPECT_EQ(pair.publisher.lost_as_reported(), lost);
+}
+
+TEST(Subscriber, OutlivesItsServerAndSaysSo) {
+  Pair pair(1000);
+  EXPECT_TRUE(pair.catches_up());
+  pair.publisher.start(2);
+  pair.publisher.publish();
+  EXPECT_TRUE(pair.catches_up());
+  EXPECT_EQ(pair.subscriber.state().counters().restarts, 1u);
+}
+
+TEST(SubscriberEndpoint, ATextThatIsNoEndpointIsNamed) {
+  zmq::context_t context;
+  EXPECT_THROW(Subscriber(context, {.results = "nonsense"}, {}), EndpointError);
+}
+
+}  // namespace
+}  // namespace starling::protocol

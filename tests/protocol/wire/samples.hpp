@@ -1,0 +1,64 @@
+// One of each request and reply, filled with values that no field has by default, and reports to
+// encode as lists. Shared by the codec tests.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "knn/tables/processor.hpp"
+#include "knn/words/lattice.hpp"
+#include "protocol/wire/frame.hpp"
+#include "protocol/wire/limits.hpp"
+#include "protocol/wire/messages.hpp"
+
+namespace starling::protocol::test {
+
+struct NamedRequest {
+  std::string name;
+  RequestHead head;
+  RequestBody body;
+  Limits limits{};  ///< of a server that takes it
+};
+
+struct NamedFrame {
+  std::string name;
+  std::vector<std::byte> bytes;
+  Limits limits{};
+};
+
+/// Of a server of vectors of dimension 3.
+Limits vector_limits(Metric metric = Metric::l2);
+
+/// One of each kind, all valid in a planar2 server with default limits, then those that differ in a
+/// server of vectors.
+std::vector<NamedRequest> sample_requests();
+std::vector<NamedFrame> sample_request_frames();
+std::vector<NamedFrame> sample_reply_frames();
+
+/// Three lists of a stream with everything: one of two neighbours, one empty, one removed; the
+/// first has a subject.
+struct SampleLists {
+  SampleLists();
+  ListSource source() const {
+    return {reports, {.position = true, .tags = true}, &lattice, Metric::l2};
+  }
+
+  Lattice lattice{SpaceOptions{}};
+  std::vector<Neighbor> neighbors;
+  std::vector<NeighborState> states;
+  std::vector<QueryReport> reports;
+};
+
+/// The same of vectors, with cosine: the first votes for a label, the second for none.
+struct SampleVectorLists {
+  SampleVectorLists();
+  ListSource source() const { return {reports, {.tags = true}, nullptr, Metric::cosine}; }
+
+  std::vector<Neighbor> neighbors;
+  std::vector<NeighborState> states;
+  std::vector<QueryReport> reports;
+};
+
+std::vector<std::byte> copy_of(const Frame& frame);
+
+}  // namespace starling::protocol::test

@@ -1,0 +1,31 @@
+// Text ids are part of the wire: a client in another language must come to the same numbers.
+#include "protocol/wire/text_id.hpp"
+
+#include <gtest/gtest.h>
+
+namespace starling::protocol {
+namespace {
+
+TEST(TextId, DecimalTextIsItsNumber) {
+  EXPECT_EQ(to_number(id_of_text("0")), 0u);
+  EXPECT_EQ(to_number(id_of_text("42")), 42u);
+  EXPECT_EQ(to_number(id_of_text("007")), 7u);
+  EXPECT_EQ(to_number(id_of_text("18446744073709551615")), 18446744073709551615u);
+  EXPECT_TRUE(is_decimal_id("18446744073709551615"));
+}
+
+// Expected values: XXH64 of the reference implementation's command, `xxhsum -H64`.
+TEST(TextId, OtherTextIsItsXxh64WithSeed0) {
+  EXPECT_EQ(to_number(id_of_text("")), 0xef46db3751d8e999u);
+  EXPECT_EQ(to_number(id_of_text("a")), 0xd24ec4f1a98c6e5bu);
+  EXPECT_EQ(to_number(id_of_text("abc")), 0x44bc2cf5ad770999u);
+}
+
+TEST(TextId, TextThatIsNotPlainDigitsIsNoNumber) {
+  for (const auto* text :
+       {"", "-1", "+1", " 1", "1 ", "1.0", "0x10", "18446744073709551616", "1e3"})
+    EXPECT_FALSE(is_decimal_id(text)) << text;
+}
+
+}  // namespace
+}  // namespace starling::protocol

@@ -1,0 +1,158 @@
+// What a server of vectors refuses of a request, and what any other server refuses of vectors: each
+// with a sentence that has both numbers.
+#include <array>
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "protocol/starling_generated.h"
+#include "protocol/wire/request_codec.hpp"
+#include "tests/protocol/wire/samples.hpp"
+
+namespace starling::protocol {
+namespace {
+
+using test::vector_limits;
+using ::testing::HasSubstr;
+
+constexpr std::array<std::uint64_t, 2> ids{1, 2};
+constexpr std::array<std::int64_t, 2> times_us{1, 2};
+constexpr std::array<float, 6> components{1, 2, 3, 4, 5, 6};
+constexpr std::array<std::int64_t, 2> labels{1, 2};
+
+UpdateBatch batch() {
+  return {.ids = ids, .times_us = times_us, .coordinates_f32 = components, .dimension = 3};
+}
+
+std::optional<Problem> refusal_of(const RequestBody& body, const Limits& limits) {
+  const Frame frame = encode_request({1, 2, 3}, body);
+  return decode_request(AlignedBytes(frame.bytes()), limits).problem;
+}
+
+void expect_refused(const RequestBody& body, const Limits& limits, ErrorCode code,
+                    const std::string& sentence) {
+  const auto problem = refusal_of(body, limits);
+  ASSERT_TRUE(problem) << sentence;
+  EXPECT_EQ(problem->code, code);
+  EXPECT_EQ(problem->sentence, sentence);
+}
+
+TEST(VectorRequests, ABatchOfAnotherDimensionIsRefused) {
+  UpdateBatch other = batch();
+  other.dimension = 2;
+  expect_refused(other, vector_limits(), ErrorCode::bad_value,
+                 "The batch has rows of dimension 2; this server's vectors are of dimension 3.");
+  other.dimension = 0;
+  expect_refused(other, vector_limits(), ErrorCode::bad_value,
+                 "The batch has rows of dimension 0; this server's vectors are of dimension 3.");
+  other.dimension = std::numeric_limits<std::uint32_t>::max();
+  EXPECT_THAT(refusal_of(other, vector_limits())->sentence, HasSubstr("4294967295"));
+}
+
+TEST(VectorRequests, RowsThatAreCutShortAreRefused) {
+  UpdateBatch cut = batch();
+  cut.coordinates_f32 = std::span(components).first(5);
+  expect_refused(cut, vector_limits(), ErrorCode::array_mismatch,
+                 "The batch has 5 coordinates; 2 ids of 3 components need 6.");
+  cut.coordinates_f32 = {};
+  expect_refused(cut, vector_limits(), ErrorCode::array_mismatch,
+                 "The batch has 0 coordinates; 2 ids of 3 components need 6.");
+}
+
+TEST(VectorRequests, LabelsAreOneARowOrNone) {
+  UpdateBatch labelled = batch();
+  labelled.labels = std::span(labels).first(1);
+  expect_refused(labelled, vector_limits(), ErrorCode::array_mismatch,
+                 "The request has 2 ids but 1 labels; each id needs one.");
+  labelled.labels = labels;
+  EXPECT_FALSE(refusal_of(labelled, vector_limits()));
+}
+
+TEST(VectorRequests, OtherSpacesTakeNoVectorsNoLabelsAndNoVotes) {
+  const Limits planar3{.space = Space::planar3};
+  expect_refused(batch(), planar3, ErrorCode::bad_value,
+                 "The batch has rows of dimension 3, which only a server of vectors takes; this "
+                 "server's space is planar3.");
+  UpdateBatch labelled = batch();
+  labelled.dimension = 0;
+  labelled.components = 3;
+  labelled.labels = labels;
+  expect_refused(labelled, planar3, ErrorCode::bad_value,
+                 "The batch has labels, which only vectors have; this server's space is planar3.");
+  expect_refused(PutQueries{"riders", {{.vector = {1, 2, 3}}}}, planar3, ErrorCode::bad_value,
+                 "Query 0: only a server of vectors takes a vector; this server's space is "
+                 "planar3.");
+  expect_refused(GetNeighbors{{{.vote = true}}}, planar3, ErrorCode::bad_value,
+                 "Question 0: only a server of vectors has labels that vote; this server's space "
+                 "is planar3.");
+}
+
+TEST(VectorRequests, AFixedAnchorIsAVectorOfTheServersDimension) {
+  const QuerySpec fine{.vector = {1, 2, 3}};
+  expect_refused(PutQueries{"riders", {fine, {.vector = {1, 2, 3, 4}}}}, vector_limits(),
+                 ErrorCode::array_mismatch,
+                 "Query 1: a fixed anchor's vector has 4 components; this server's vectors are of "
+                 "dimension 3.");
+  expect_refused(GetNeighbors{{QuerySpec{}}}, vector_limits(), ErrorCode::array_mismatch,
+                 "Question 0: a fixed anchor's vector has 0 components; this server's vectors are "
+                 "of dimension 3.");
+  EXPECT_FALSE(refusal_of(PutQueries{"riders", {{.anchor = AnchorKind::follow}}}, vector_limits()));
+}
+
+// FlatBuffers lets tables share an array: a frame of a megabyte could ask for gigabytes.
+TEST(VectorRequests, QueriesThatShareAnArrayTakeNoMoreThanAFrameHolds) {
+  Limits limits = vector_limits();
+  limits.dimension = 4096;
+  limits.frame_bytes_max = 1 << 20;
+  flatbuffers::FlatBufferBuilder builder;
+  const auto vector = builder.CreateVector(std::vector<float>(4096, 1.0f));
+  wire::QueryBuilder query(builder);
+  query.add_k(1);
+  query.add_vector(vector);
+  const std::vector<flatbuffers::Offset<wire::Query>> queries(1000, query.Finish());
+  const auto body = wire::CreatePutQueriesDirect(builder, "riders", &queries);
+  builder.Finish(
+      wire::CreateRequest(builder, 1, 1, 1, 1, wire::RequestBody::PutQueries, body.Union()),
+      "STRQ");
+  const std::span bytes(reinterpret_cast<const std::byte*>(builder.GetBufferPointer()),
+                        builder.GetSize());
+  const auto problem = decode_request(AlignedBytes(bytes), limits).problem;
+  ASSERT_TRUE(problem);
+  EXPECT_THAT(problem->sentence, HasSubstr("have 4096000 components, more than a frame"));
+}
+
+TEST(VectorRequests, PositionsAreNotCarriedBack) {
+  expect_refused(PutStream{.name = "riders", .with = {.position = true}}, vector_limits(),
+                 ErrorCode::bad_value,
+                 "Vectors are not carried back with lists; leave with_position out.");
+  EXPECT_FALSE(refusal_of(PutStream{.name = "riders", .with = {.tags = true}}, vector_limits()));
+}
+
+TEST(VectorRequests, OnlyDistancesOfInnerProductsMayBeNegative) {
+  const PutQueries negative{"riders", {{.vector = {1, 2, 3}, .distance_max_m = -1}}};
+  for (const Metric metric : {Metric::l2, Metric::cosine, Metric::pearson, Metric::hellinger})
+    EXPECT_TRUE(refusal_of(negative, vector_limits(metric)));
+  EXPECT_FALSE(refusal_of(negative, vector_limits(Metric::inner_product)));
+  const PutQueries nan{
+      "riders",
+      {{.vector = {1, 2, 3}, .distance_max_m = std::numeric_limits<double>::quiet_NaN()}}};
+  expect_refused(nan, vector_limits(Metric::inner_product), ErrorCode::bad_value,
+                 "Query 0: distance_max_m is not a number; leave the field out for no limit.");
+}
+
+TEST(VectorRequests, AnEmptyBatchOfTheServersDimensionIsAllowed) {
+  EXPECT_FALSE(refusal_of(UpdateBatch{.dimension = 3}, vector_limits()));
+}
+
+TEST(VectorRequests, AFrameLongerThanTheLimitNamesIt) {
+  Limits limits = vector_limits();
+  limits.frame_bytes_max = 100;
+  const auto problem = refusal_of(batch(), limits);
+  ASSERT_TRUE(problem);
+  EXPECT_EQ(problem->code, ErrorCode::frame_too_large);
+  EXPECT_THAT(problem->sentence, HasSubstr("allowed are frame-bytes-max (100), so split it"));
+}
+
+}  // namespace
+}  // namespace starling::protocol

@@ -1,0 +1,100 @@
+// CsvReader against RFC 4180 and what real files do beyond it.
+#include "sim/files/csv_reader.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/sim/traces/trace_fixture.hpp"
+
+namespace starling::sim {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Records = std::vector<std::vector<std::string>>;
+
+Records read_records(std::string_view text) {
+  const TemporaryDirectory directory;
+  TextInput input(directory.write("table.csv", text));
+  CsvReader reader(input);
+  Records records;
+  for (std::vector<Field> fields; reader.next(fields);) {
+    records.emplace_back();
+    for (const Field& field : fields) records.back().emplace_back(field.text);
+  }
+  return records;
+}
+
+TEST(CsvReader, LinesEndInLfOrCrlfOrTheFilesEnd) {
+  const Records expected{{"a", "b"}, {"c", "d"}};
+  EXPECT_EQ(read_records("a,b\nc,d\n"), expected);
+  EXPECT_EQ(read_records("a,b\r\nc,d\r\n"), expected);
+  EXPECT_EQ(read_records("a,b\nc,d"), expected);
+  EXPECT_EQ(read_records("a,b\r\nc,d\r"), (Records{{"a", "b"}, {"c", "d\r"}}));
+}
+
+TEST(CsvReader, QuotesHoldCommasLineBreaksAndDoubledQuotes) {
+  EXPECT_EQ(read_records("\"a,b\",\"c\nd\"\n\"say \"\"hi\"\"\",\n"),
+            (Records{{"a,b", "c\nd"}, {"say \"hi\"", ""}}));
+}
+
+TEST(CsvReader, AQuoteWithinAnUnquotedFieldStandsForItself) {
+  EXPECT_EQ(read_records("5\" pipe,b\n"), (Records{{"5\" pipe", "b"}}));
+  EXPECT_EQ(read_records("\"a\"b,c\n"), (Records{{"ab", "c"}}));
+}
+
+TEST(CsvReader, AQuoteInACommentOpensNothing) {
+  EXPECT_EQ(read_records("1,2\n#,\"5\n5,6\n# see \"fig. 3\n\"7\",8\n"),
+            (Records{{"1", "2"}, {"#", "\"5"}, {"5", "6"}, {"# see \"fig. 3"}, {"7", "8"}}));
+}
+
+TEST(CsvReader, AnEmptyQuotedFieldIsNoBlankLine) {
+  EXPECT_EQ(read_records("1\n\"\"\n\n3\n"), (Records{{"1"}, {""}, {"3"}}));
+}
+
+TEST(CsvReader, EmptyFieldsCountAndBlankLinesDoNot) {
+  EXPECT_EQ(read_records(",\n\n\r\na,,\n"), (Records{{"", ""}, {"a", "", ""}}));
+  EXPECT_EQ(read_records(""), Records{});
+  EXPECT_EQ(read_records("\n\n"), Records{});
+}
+
+TEST(CsvReader, AByteOrderMarkIsNotPartOfTheFirstName) {
+  EXPECT_EQ(read_records("\xEF\xBB\xBFid,x\n"), (Records{{"id", "x"}}));
+}
+
+TEST(CsvReader, PlacesCountLinesAndBytesFromOne) {
+  const TemporaryDirectory directory;
+  TextInput input(directory.write("table.csv", "ab,c\n\"x\ny\",z\n"));
+  CsvReader reader(input);
+  std::vector<Field> fields;
+  ASSERT_TRUE(reader.next(fields));
+  EXPECT_EQ(fields[1].line, 1u);
+  EXPECT_EQ(fields[1].column, 4u);
+  ASSERT_TRUE(reader.next(fields));
+  EXPECT_EQ(fields[0].line, 2u);
+  EXPECT_EQ(fields[0].column, 1u);
+  EXPECT_EQ(fields[1].line, 3u);
+  EXPECT_EQ(fields[1].column, 4u);
+}
+
+TEST(CsvReader, RecordsCrossBufferBoundaries) {
+  std::string text;
+  for (int row = 0; row < 60'000; ++row) text += std::to_string(row) + ",\"a\"\"b\"\r\n";
+  const Records records = read_records(text);
+  ASSERT_EQ(records.size(), 60'000u);
+  for (std::size_t row = 0; row < records.size(); ++row)
+    ASSERT_THAT(records[row], ElementsAre(std::to_string(row), "a\"b"));
+}
+
+TEST(CsvReader, AQuoteLeftOpenIsAnErrorWhereItOpened) {
+  EXPECT_THAT([] { read_records("a,b\nc,\"d\n"); },
+              testing::ThrowsMessage<TraceError>(HasSubstr("table.csv:2:3: the quote")));
+}
+
+TEST(CsvReader, ARecordHasALimit) {
+  const std::string text = "a,\"" + std::string(CsvReader::record_bytes_max + 1, 'x');
+  EXPECT_THAT([&] { read_records(text); },
+              testing::ThrowsMessage<TraceError>(HasSubstr("longer than 1048576 bytes")));
+}
+
+}  // namespace
+}  // namespace starling::sim

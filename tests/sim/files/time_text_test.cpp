@@ -1,0 +1,117 @@
+// Times, zone offsets and durations as people write them.
+#include "sim/files/time_text.hpp"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace starling::sim {
+namespace {
+
+struct TimeCase {
+  std::string text;
+  std::int64_t time_us;
+};
+
+constexpr std::int64_t hour_us = 3'600'000'000;
+
+TEST(ParseTime, ReadsEveryDocumentedForm) {
+  for (const auto& [text, time_us] :
+       std::initializer_list<TimeCase>{{"0", 0},
+                                       {"0.00", 0},
+                                       {"12.5", 12'500'000},
+                                       {"-3", -3'000'000},
+                                       {"-0.5", -500'000},
+                                       {".25", 250'000},
+                                       {"1533099600", 1'533'099'600'000'000},
+                                       {"1533099600.123456", 1'533'099'600'123'456},
+                                       {"1533099600.1234569", 1'533'099'600'123'456},
+                                       {"1533099600123", 1'533'099'600'123'000},
+                                       {"1533099600123.4567", 1'533'099'600'123'456},
+                                       {"1533099600123456", 1'533'099'600'123'456},
+                                       {"99999999999", 99'999'999'999'000'000},
+                                       {"100000000000", 100'000'000'000'000},
+                                       {"1970-01-01", 0},
+                                       {"1970-01-02", 24 * hour_us},
+                                       {"1969-12-31T23:59:59", -1'000'000},
+                                       {"2022-01-03T00:00:03", 1'641'168'003'000'000},
+                                       {"2022-01-03 00:00:03", 1'641'168'003'000'000},
+                                       {"2022-01-03T00:00", 1'641'168'000'000'000},
+                                       {"2022-01-03T00:00:03.5", 1'641'168'003'500'000},
+                                       {"2022-01-03T00:00:03,5Z", 1'641'168'003'500'000},
+                                       {"2022-01-03T00:00:03.123456789Z", 1'641'168'003'123'456},
+                                       {"2016-03-22T19:26:01-05:00", 1'458'692'761'000'000},
+                                       {"2016-03-22T19:26:01-0500", 1'458'692'761'000'000},
+                                       {"2016-03-22T19:26:01-05", 1'458'692'761'000'000},
+                                       {"2016-03-23T05:56:01+05:30", 1'458'692'761'000'000},
+                                       {"2020-02-29T00:00:00Z", 1'582'934'400'000'000},
+                                       {"2016-12-31T23:59:60Z", 1'483'228'800'000'000}}) {
+    const auto parsed = parse_time_us(text, {});
+    ASSERT_TRUE(parsed) << text;
+    EXPECT_EQ(*parsed, time_us) << text;
+  }
+}
+
+TEST(ParseTime, RefusesWhatIsNoTime) {
+  for (const std::string text : {"",
+                                 "-",
+                                 ".",
+                                 "noon",
+                                 "12x",
+                                 "1e9",
+                                 "2022-13-01",
+                                 "2022-02-29",
+                                 "2021-00-10",
+                                 "2022-1-3",
+                                 "2022-01-03T24:00:00",
+                                 "2022-01-03T12:60",
+                                 "2022-01-03T12",
+                                 "2022-01-03T12:00:61",
+                                 "2022-01-03T12:00:00.",
+                                 "2022-01-03T12:00:00+5",
+                                 "2022-01-03T12:00:00+05:3",
+                                 "2022-01-03T12:00:00+05:30x",
+                                 "2022-01-03T12:00:00 UTC",
+                                 "03/01/2022 00:00:00",
+                                 "99999999999999999999",
+                                 "9223372036854775807"})
+    EXPECT_FALSE(parse_time_us(text, {})) << text;
+}
+
+TEST(ParseTime, AnExplicitUnitOverridesTheMagnitude) {
+  EXPECT_EQ(parse_time_us("5000", {.unit = TimeUnit::milliseconds}), 5'000'000);
+  EXPECT_EQ(parse_time_us("5000", {.unit = TimeUnit::microseconds}), 5000);
+  EXPECT_EQ(parse_time_us("200000000000", {.unit = TimeUnit::seconds}), 200'000'000'000'000'000);
+}
+
+TEST(ParseTime, TheUtcOffsetAppliesToZonelessTimesOnly) {
+  const TimeRules rules{.utc_offset_us = -5 * hour_us};
+  EXPECT_EQ(parse_time_us("1970-01-01T00:00:00", rules), 5 * hour_us);
+  EXPECT_EQ(parse_time_us("1970-01-01T00:00:00Z", rules), 0);
+  EXPECT_EQ(parse_time_us("1970-01-01T00:00:00+01:00", rules), -hour_us);
+  EXPECT_EQ(parse_time_us("0", rules), 0);
+}
+
+TEST(ParseUtcOffset, ReadsItsFormsAndNoOther) {
+  EXPECT_EQ(parse_utc_offset_us("Z"), 0);
+  EXPECT_EQ(parse_utc_offset_us("+01:00"), hour_us);
+  EXPECT_EQ(parse_utc_offset_us("-0530"), -5 * hour_us - hour_us / 2);
+  EXPECT_EQ(parse_utc_offset_us("+14"), 14 * hour_us);
+  for (const std::string text : {"", "01:00", "+1", "+01:60", "+24:00", "+01:00:00", "CET"})
+    EXPECT_FALSE(parse_utc_offset_us(text)) << text;
+}
+
+TEST(ParseDuration, NeedsANumberAndAUnit) {
+  EXPECT_EQ(parse_duration_us("1s"), 1'000'000);
+  EXPECT_EQ(parse_duration_us("100ms"), 100'000);
+  EXPECT_EQ(parse_duration_us("250us"), 250);
+  EXPECT_EQ(parse_duration_us("0.5s"), 500'000);
+  EXPECT_EQ(parse_duration_us("2m"), 120'000'000);
+  EXPECT_EQ(parse_duration_us("1h"), hour_us);
+  EXPECT_EQ(parse_duration_us("1d"), 24 * hour_us);
+  for (const std::string text : {"", "1", "s", "-1s", "1 s", "1sec", "1e300d", "nans", "infs"})
+    EXPECT_FALSE(parse_duration_us(text)) << text;
+}
+
+}  // namespace
+}  // namespace starling::sim

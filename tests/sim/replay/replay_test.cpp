@@ -1,0 +1,110 @@
+// The replay clock against a target that records what it is given.
+#include "sim/replay/replay.hpp"
+
+#include <random>
+
+#include <gmock/gmock.h>
+
+#include "tests/sim/traces/sorted_rows.hpp"
+
+namespace starling::sim {
+namespace {
+
+using testing::ElementsAre;
+
+TraceRow row(std::uint64_t id, std::int64_t time_us) {
+  return {ObjectId{id}, time_us, {}, 0, false};
+}
+
+/// Keeps every snapshot's rows as the engine would see them.
+class RecordingTarget : public ReplayTarget {
+ public:
+  struct Snapshot {
+    std::int64_t tau_us = 0;
+    std::vector<std::int64_t> times_us;  ///< of all rows staged so far
+  };
+  std::vector<Snapshot> snapshots;
+
+  StagedRows stage(std::span<const TraceRow> rows) override {
+    for (const TraceRow& staged : rows) times_us_.push_back(staged.time_us);
+    return {rows.size(), 0, 0};
+  }
+
+  FinishedTick advance(std::int64_t tau_us, protocol::ListStore*) override {
+    snapshots.push_back({tau_us, times_us_});
+    return {Tick{snapshots.size()}, tau_us, 0, {}};
+  }
+
+ private:
+  std::vector<std::int64_t> times_us_;
+};
+
+RecordingTarget replay_rows(const std::vector<TraceRow>& rows, std::int64_t tick_us) {
+  RecordingTarget target;
+  replay(*stream_of(rows, RowOrder::file), {.tick_us = tick_us, .wait = {}}, target, nullptr, {});
+  return target;
+}
+
+TEST(ReplayClock, TheFirstTickIsTheFirstMultipleAtOrAfterTheFirstEvent) {
+  EXPECT_EQ(first_tick_us(0, 10), 0);
+  EXPECT_EQ(first_tick_us(1, 10), 10);
+  EXPECT_EQ(first_tick_us(10, 10), 10);
+  EXPECT_EQ(first_tick_us(-1, 10), 0);
+  EXPECT_EQ(first_tick_us(-10, 10), -10);
+  EXPECT_EQ(first_tick_us(-11, 10), -10);
+}
+
+TEST(ReplayClock, EachSnapshotHoldsExactlyTheRowsUpToTau) {
+  constexpr unsigned seed = 20220103;
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  for (const std::int64_t tick_us : {1, 7, 100, 1000}) {
+    std::vector<TraceRow> rows;
+    for (std::uint64_t id = 0; id < 500; ++id)
+      rows.push_back(row(id, static_cast<std::int64_t>(random() % 5000) - 2500));
+    rows = sorted(rows);
+    const RecordingTarget target = replay_rows(rows, tick_us);
+    std::int64_t expected_us = first_tick_us(rows.front().time_us, tick_us);
+    for (const RecordingTarget::Snapshot& snapshot : target.snapshots) {
+      ASSERT_EQ(snapshot.tau_us, expected_us) << "ticks run through empty stretches";
+      expected_us += tick_us;
+      const auto due = std::ranges::count_if(
+          rows, [&](const TraceRow& each) { return each.time_us <= snapshot.tau_us; });
+      ASSERT_EQ(static_cast<std::ptrdiff_t>(snapshot.times_us.size()), due);
+      for (const std::int64_t time_us : snapshot.times_us) ASSERT_LE(time_us, snapshot.tau_us);
+    }
+    EXPECT_EQ(target.snapshots.back().tau_us, first_tick_us(rows.back().time_us, tick_us));
+  }
+}
+
+TEST(ReplayClock, InFileOrderTheClockFollowsTheNewestTimeSeen) {
+  const std::vector<TraceRow> rows{row(1, 10), row(2, 25), row(3, 5), row(4, 31), row(5, 30)};
+  const RecordingTarget target = replay_rows(rows, 10);
+  ASSERT_EQ(target.snapshots.size(), 4u);
+  EXPECT_THAT(target.snapshots[0].times_us, ElementsAre(10));
+  EXPECT_THAT(target.snapshots[1].times_us, ElementsAre(10));
+  EXPECT_THAT(target.snapshots[2].times_us, ElementsAre(10, 25, 5));
+  EXPECT_THAT(target.snapshots[3].times_us, ElementsAre(10, 25, 5, 31, 30));
+  EXPECT_EQ(target.snapshots[3].tau_us, 40);
+}
+
+TEST(ReplayClock, WaitsForEachTickByItsDistanceFromTheFirst) {
+  std::vector<std::int64_t> waits;
+  RecordingTarget target;
+  const std::vector<TraceRow> rows{row(1, 15), row(1, 45)};
+  replay(*stream_of(rows), {.tick_us = 10, .wait = [&](std::int64_t us) { waits.push_back(us); }},
+         target, nullptr, {});
+  EXPECT_THAT(waits, ElementsAre(0, 10, 20, 30));
+}
+
+TEST(ReplayClock, ATraceWithoutRowsHasNoTicks) {
+  EXPECT_TRUE(replay_rows({}, 10).snapshots.empty());
+}
+
+TEST(ReplayClock, RefusesASpanOfMoreTicksThanItsLimit) {
+  const std::vector<TraceRow> rows{row(1, 0), row(1, 1'600'000'000'000'000)};
+  EXPECT_THROW(replay_rows(rows, 1000), UsageError);
+}
+
+}  // namespace
+}  // namespace starling::sim

@@ -1,0 +1,134 @@
+// The result file: order, original ids, numbers; plain and compressed.
+#include "sim/replay/result_csv.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/sim/traces/trace_fixture.hpp"
+
+namespace starling::sim {
+namespace {
+
+using Neighbors = std::vector<protocol::HeldNeighbor>;
+
+protocol::ListKey of_query(std::uint64_t id) {
+  return {QueryId{id}, false, {}};
+}
+protocol::ListKey of_subject(std::uint64_t id) {
+  return {QueryId{0}, true, ObjectId{id}};
+}
+
+protocol::ListStore lists_of(
+    std::initializer_list<std::pair<protocol::ListKey, Neighbors>> entries) {
+  protocol::ListStore lists;
+  for (const auto& [key, neighbors] : entries) lists[key].neighbors = neighbors;
+  return lists;
+}
+
+TEST(ResultCsv, SortsByQueryAndRanksFromOne) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path("results.csv");
+  const Neighbors two{{ObjectId{5}, 0}, {ObjectId{4}, 1234.5678}};
+  const Neighbors one{{ObjectId{18446744073709551615u}, 0.0005}};
+  NameTable names;
+  ResultCsv csv(path, names, names);
+  csv.write_tick(Tick{1}, -1'000'000,
+                 lists_of({{of_query(10), one}, {of_query(9), two}, {of_query(8), {}}}));
+  csv.write_tick(Tick{2}, 0, {});
+  csv.write_tick(Tick{3}, 1'000'000, lists_of({{of_query(9), one}}));
+  csv.close();
+  EXPECT_EQ(TemporaryDirectory::read(path),
+            "tick,time_us,query_id,rank,object_id,distance_m\n"
+            "1,-1000000,9,1,5,0.000\n"
+            "1,-1000000,9,2,4,1234.568\n"
+            "1,-1000000,10,1,18446744073709551615,0.001\n"
+            "3,1000000,9,1,18446744073709551615,0.001\n");
+}
+
+TEST(ResultCsv, WritesOriginalIdsNumbersBeforeTexts) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path("results.csv");
+  NameTable queries;
+  NameTable objects;
+  const std::uint64_t car = objects.intern("car_10").id;
+  const std::uint64_t bus = objects.intern("bus, \"late\"").id;
+  const std::uint64_t padded = objects.intern("0030").id;
+  const Neighbors to_car{{ObjectId{car}, 1}};
+  const Neighbors to_bus{{ObjectId{bus}, 2}};
+  ResultCsv csv(path, queries, objects);
+  csv.write_tick(Tick{1}, 0,
+                 lists_of({{of_subject(car), to_bus},
+                           {of_subject(bus), to_car},
+                           {of_subject(padded), to_car},
+                           {of_subject(4), to_bus}}));
+  csv.close();
+  EXPECT_EQ(TemporaryDirectory::read(path),
+            "tick,time_us,query_id,rank,object_id,distance_m\n"
+            "1,0,4,1,\"bus, \"\"late\"\"\",2.000\n"
+            "1,0,0030,1,car_10,1.000\n"
+            "1,0,\"bus, \"\"late\"\"\",1,car_10,1.000\n"
+            "1,0,car_10,1,\"bus, \"\"late\"\"\",2.000\n");
+}
+
+TEST(ResultCsv, SubjectsHaveAColumnWhereTheyAreAskedFor) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path("results.csv");
+  NameTable names;
+  names.put(7, "bus");
+  const Neighbors one{{ObjectId{7}, 1}};
+  ResultCsv csv(path, names, names, {.subjects = true});
+  csv.write_tick(Tick{1}, 0,
+                 lists_of({{{QueryId{4}, true, ObjectId{1}}, one},
+                           {{QueryId{3}, true, ObjectId{7}}, one},
+                           {{QueryId{3}, true, ObjectId{1}}, one},
+                           {of_query(1), one}}));
+  csv.close();
+  EXPECT_EQ(TemporaryDirectory::read(path),
+            "tick,time_us,query_id,rank,object_id,distance_m,subject\n"
+            "1,0,1,1,bus,1.000,\n"
+            "1,0,3,1,bus,1.000,1\n"
+            "1,0,3,1,bus,1.000,bus\n"
+            "1,0,4,1,bus,1.000,1\n");
+}
+
+TEST(ResultCsv, EmptyListsHaveARowWhereTheyAreAskedFor) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path("results.csv");
+  NameTable names;
+  ResultCsv csv(path, names, names, {.votes = true, .subjects = true, .empty_lists = true});
+  csv.write_tick(Tick{1}, 5, lists_of({{of_query(9), {}}, {{QueryId{3}, true, ObjectId{1}}, {}}}));
+  csv.close();
+  EXPECT_EQ(TemporaryDirectory::read(path),
+            "tick,time_us,query_id,rank,object_id,distance_m,vote,subject\n"
+            "1,5,3,,,,,1\n"
+            "1,5,9,,,,,\n");
+}
+
+TEST(ResultCsv, CompressesByTheFilesName) {
+  const TemporaryDirectory directory;
+  NameTable names;
+  Neighbors neighbors;
+  for (std::uint64_t id = 0; id < 1000; ++id) neighbors.push_back({ObjectId{id}, 0.25});
+  for (const std::string name : {"results.csv", "results.csv.gz"}) {
+    ResultCsv csv(directory.path(name), names, names);
+    for (std::uint64_t tick = 1; tick <= 200; ++tick)
+      csv.write_tick(Tick{tick}, 0, lists_of({{of_query(1), neighbors}}));
+    csv.close();
+  }
+  EXPECT_LT(std::filesystem::file_size(directory.path("results.csv.gz")),
+            std::filesystem::file_size(directory.path("results.csv")) / 4);
+  EXPECT_EQ(TemporaryDirectory::read(directory.path("results.csv.gz")),
+            TemporaryDirectory::read(directory.path("results.csv")));
+}
+
+TEST(ResultCsv, AFileThatCannotBeWrittenIsAnError) {
+  NameTable names;
+  EXPECT_THAT([&] { ResultCsv("/nonexistent/results.csv", names, names); },
+              testing::ThrowsMessage<std::runtime_error>(
+                  "/nonexistent/results.csv cannot be opened: No such file or directory"));
+  ResultCsv csv("/dev/full", names, names);
+  EXPECT_THAT([&] { csv.close(); },
+              testing::ThrowsMessage<std::runtime_error>(testing::HasSubstr("No space left")));
+}
+
+}  // namespace
+}  // namespace starling::sim

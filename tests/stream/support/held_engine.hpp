@@ -1,0 +1,84 @@
+// An Engine that finishes a tick when it is told to: for what happens while one is under way.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "knn/engine/engine.hpp"
+
+namespace starling::stream {
+
+class HeldEngine final : public Engine {
+ public:
+  /// Outlives the engine, which belongs to a server.
+  struct Control {
+    std::mutex mutex;
+    std::function<void()> finish_now;  ///< empty while no tick is under way
+    std::string error;                 ///< what the next tick fails of
+    bool is_engine_lost = false;       ///< with that error
+    std::string answers_error;         ///< what questions and reads of lists fail of
+    std::atomic<int> begun{0};
+
+    /// False if no tick is under way.
+    bool finish() {
+      std::function<void()> now;
+      {
+        const std::lock_guard lock(mutex);
+        now = std::exchange(finish_now, {});
+      }
+      if (now) now();
+      return static_cast<bool>(now);
+    }
+  };
+
+  explicit HeldEngine(std::shared_ptr<Control> control) : control_(std::move(control)) {}
+  ~HeldEngine() override {
+    const std::lock_guard lock(control_->mutex);
+    control_->finish_now = {};
+  }
+
+  std::string_view name() const override { return "held"; }
+  const EngineLimits& limits() const override { return limits_; }
+  EngineBytes bytes_used() const override { return {}; }
+  void set_result_handler(ResultHandler handler) override { handler_ = std::move(handler); }
+  Staging& staging() override { return staging_; }
+
+  bool begin_tick(Tick tick, std::int64_t tau_us) override {
+    staging_.clear();
+    const std::lock_guard lock(control_->mutex);
+    control_->finish_now = [this, tick, tau_us] {
+      auto result = std::make_unique<TickResult>();
+      result->tick = tick;
+      result->tau_us = tau_us;
+      result->error = control_->error;
+      result->is_engine_lost = control_->is_engine_lost;
+      handler_(std::move(result));
+    };
+    ++control_->begun;
+    return true;
+  }
+
+  void search_finished(std::vector<OneShotQuery>, AnswersHandler handler) override {
+    handler(answers());
+  }
+  void read_lists(std::vector<Slot>, AnswersHandler handler) override { handler(answers()); }
+  EngineState export_state() override { return {}; }
+  void import_state(const EngineState&) override {}
+
+ private:
+  Answers answers() const {
+    Answers answers;
+    answers.error = control_->answers_error;
+    return answers;
+  }
+
+  std::shared_ptr<Control> control_;
+  EngineLimits limits_{.objects_max = 1u << 30, .queries_max = 1u << 30, .neighbors_max = 1u << 30};
+  ResultHandler handler_;
+  Staging staging_;
+};
+
+}  // namespace starling::stream

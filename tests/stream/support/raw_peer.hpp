@@ -1,0 +1,45 @@
+// A DEALER that sends whatever bytes a test likes and decodes what comes back.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <zmq.hpp>
+
+#include "protocol/wire/reply_codec.hpp"
+#include "protocol/wire/request_codec.hpp"
+
+namespace starling::stream {
+
+/// A reply with the bytes it shows.
+struct RawReply {
+  zmq::message_t message;
+  protocol::AlignedBytes frame;
+  protocol::DecodedReply decoded;
+
+  protocol::ErrorCode error() const {
+    const auto* refused = std::get_if<protocol::ErrorReply>(&decoded.body);
+    return refused == nullptr ? protocol::ErrorCode::none : refused->problem.code;
+  }
+};
+
+class RawPeer {
+ public:
+  RawPeer(zmq::context_t& context, const std::string& endpoint);
+
+  void send(const std::string& bytes);
+  void send_parts(const std::vector<std::string>& parts);
+  /// Nothing within patience.
+  std::unique_ptr<RawReply> receive();
+  std::unique_ptr<RawReply> ask(const std::string& bytes);
+
+  /// Opens a session and returns its number.
+  std::uint64_t hello();
+
+ private:
+  zmq::socket_t socket_;
+};
+
+std::string encoded(const protocol::RequestHead& head, const protocol::RequestBody& body);
+
+}  // namespace starling::stream

@@ -1,0 +1,93 @@
+// A server of vectors that random producers feed, and what it must answer by a model of its own:
+// objects, removals, expiry, labels, filters, votes, every list by scoring and sorting all. For
+// vectors_test.cpp. Of the product it shares declarations and no code.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "tests/stream/support/running_server.hpp"
+#include "tests/support/random.hpp"
+
+namespace starling::stream {
+
+/// What a subscriber must hold.
+using VectorLists = std::map<protocol::ListKey, protocol::HeldList>;
+
+/// The model alone. Vectors are as users send them.
+class VectorModel {
+ public:
+  VectorModel(Metric metric, std::int64_t object_ttl_us)
+      : metric_(metric), object_ttl_us_(object_ttl_us) {}
+
+  /// No label: it stays as it is.
+  void update(std::uint64_t id, std::int64_t time_us, const std::vector<float>& vector,
+              std::uint32_t tags, std::optional<Label> label);
+  void remove(std::uint64_t id, std::int64_t time_us);
+  void put(const protocol::QuerySpec& query) { queries_[to_number(query.id)] = query; }
+  void remove_query(std::uint64_t id) { queries_.erase(id); }
+  void tick(std::int64_t tau_us);
+
+  const VectorLists& lists() const { return lists_; }
+  /// A direct answer from the last tick.
+  protocol::HeldList answer(const protocol::QuerySpec& question) const;
+
+ private:
+  struct Object {
+    std::int64_t time_us = 0;
+    bool alive = false;
+    std::vector<float> prepared;
+    std::uint32_t tags = 0;
+    Label label = no_label;
+  };
+  using Objects = std::map<std::uint64_t, Object>;
+
+  protocol::HeldList list(const protocol::QuerySpec& query, const std::vector<float>& from,
+                          std::optional<std::uint64_t> excluded) const;
+  std::vector<float> prepared(const std::vector<float>& raw) const;
+  double distance(const std::vector<float>& x, const std::vector<float>& y) const;
+
+  Metric metric_;
+  std::int64_t object_ttl_us_;
+  Objects objects_;
+  Objects snapshot_;  ///< the living, as of the last tick
+  std::int64_t tau_us_ = 0;
+  std::map<std::uint64_t, protocol::QuerySpec> queries_;
+  VectorLists lists_;
+};
+
+/// The server, its producers and the model of both.
+class VectorWorld {
+ public:
+  VectorWorld(const SpaceOptions& space, test::Random& random);
+
+  const RunningServer& server() const { return server_; }
+  protocol::Client& client() { return client_; }
+  const VectorModel& model() const { return model_; }
+  /// Things happen, then a tick.
+  void go_on();
+  std::int64_t now_us() const { return tau_us_; }
+  const VectorLists& lists_at(std::int64_t tau_us) const { return history_.at(tau_us); }
+  /// Questions at places and about objects, with and without votes.
+  std::vector<protocol::QuerySpec> questions();
+
+ private:
+  protocol::QuerySpec random_query(std::uint64_t id);
+  std::vector<float> random_vector();
+  void put(const protocol::QuerySpec& query);
+  void send_batch(protocol::Client& producer, std::uint64_t first_id);
+  void remove_some();
+
+  test::Random& random_;
+  SpaceOptions space_;
+  RunningServer server_;
+  protocol::Client client_;
+  std::vector<protocol::Client> producers_;
+  VectorModel model_;
+  std::int64_t tau_us_ = 0;
+  std::map<std::int64_t, VectorLists> history_{{0, {}}};
+};
+
+}  // namespace starling::stream
