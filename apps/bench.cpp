@@ -1,6 +1,6 @@
-// The flags of `starling bench tick`, `pipeline`, `server`, `dense`, `selection` and `vectors`, and
-// the engine that is measured: see bench.hpp.
-#include "apps/bench.hpp"
+// The flags of `starling bench tick`, `pipeline`, `server`, `knn`, `selection` and `vector-ticks`,
+// and the engine that is measured: see bench.hpp.
+#include "starling/apps/bench.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -14,17 +14,15 @@
 
 #include <CLI/CLI.hpp>
 
-#include "apps/shared/engine_choice.hpp"
-#include "apps/shared/searcher_choice.hpp"
-#include "apps/shared/selection_timer.hpp"
-#include "bench/server/server_bench.hpp"
-#include "bench/ticks/pipeline_table.hpp"
-#include "bench/ticks/tick_table.hpp"
-#include "bench/vectors/knn_table.hpp"
-#include "bench/vectors/paper_tables.hpp"
-#include "bench/vectors/selection_table.hpp"
-#include "bench/vectors/vector_tick_bench.hpp"
-#include "sim/files/time_text.hpp"
+#include "starling/apps/shared/engines.hpp"
+#include "starling/bench/server/server_bench.hpp"
+#include "starling/bench/ticks/pipeline_table.hpp"
+#include "starling/bench/ticks/tick_table.hpp"
+#include "starling/bench/vectors/knn_table.hpp"
+#include "starling/bench/vectors/paper_tables.hpp"
+#include "starling/bench/vectors/selection_table.hpp"
+#include "starling/bench/vectors/vector_tick_bench.hpp"
+#include "starling/sim/files/time_text.hpp"
 
 namespace starling::apps {
 namespace {
@@ -40,8 +38,8 @@ struct PipelineOptions {
   EngineFlags engine;
 };
 
-struct DenseOptions {
-  bench::DenseTableOptions table;
+struct KnnOptions {
+  bench::KnnTableOptions table;
   SearcherFlags searcher;
 };
 
@@ -73,13 +71,13 @@ void set_engine(EngineFlags flags, Options& options) {
   options.make_engine = [make = engine.make](Space space) { return make({.space = space}); };
 }
 
-int run_dense(DenseOptions& options) {
+int run_knn_bench(KnnOptions& options) {
   SearcherFlags flags = options.searcher;
   if (flags.threads == 0) flags.threads = std::max(1u, std::thread::hardware_concurrency());
   const SearcherChoice choice = choose_searcher(flags);
   const std::string name(choice.searcher->name());
   options.table.engine_name = heading_of(name, choice.why, flags.threads);
-  bench::write_dense_table(options.table, *choice.searcher, std::cout);
+  bench::write_knn_table(options.table, *choice.searcher, std::cout);
   return 0;
 }
 
@@ -111,7 +109,7 @@ std::function<int()> add_tick(CLI::App& command) {
   std::ranges::copy(names_of(bench::large_workloads()), std::back_inserter(names));
   tick->add_option("workloads", options->bench.workloads, "which to run (W1 to W1-one-cell)")
       ->check(CLI::IsMember(names));
-  add_engine_choice(*tick, options->engine);
+  add_engine_flags(*tick, options->engine);
   add_ticks(*tick, options->bench.ticks);
   tick->add_option("--peer", options->peer, "another index on one thread, interleaved tick by tick")
       ->check(CLI::IsMember({"none", "nanoflann"}));
@@ -127,7 +125,7 @@ std::function<int()> add_pipeline(CLI::App& command) {
   const auto options = std::make_shared<PipelineOptions>();
   pipeline->add_option("workloads", options->table.workloads, "which to run (all)")
       ->check(CLI::IsMember(names_of(bench::pipeline_workloads())));
-  add_engine_choice(*pipeline, options->engine);
+  add_engine_flags(*pipeline, options->engine);
   add_ticks(*pipeline, options->table.ticks);
   pipeline->add_flag("--json", options->table.json, "one JSON object per workload");
   return [options] {
@@ -137,37 +135,36 @@ std::function<int()> add_pipeline(CLI::App& command) {
   };
 }
 
-std::function<int()> add_dense(CLI::App& command) {
-  CLI::App* dense = command.add_subcommand(
-      "dense", "exact k-NN over vectors at the shapes of published methods, beside their figures:" +
-                   list_of(bench::dense_tables()));
-  dense->footer(bench::dense_figures_help());
-  const auto options = std::make_shared<DenseOptions>();
-  bench::DenseTableOptions& table = options->table;
-  dense->add_option("--table", table.table, "which to run")
+std::function<int()> add_knn(CLI::App& command, const std::string& name) {
+  CLI::App* knn = command.add_subcommand(
+      name, "exact k-NN over vectors at the shapes of published methods, beside their figures:" +
+                list_of(bench::paper_tables()));
+  knn->footer(bench::knn_figures_help());
+  const auto options = std::make_shared<KnnOptions>();
+  bench::KnnTableOptions& table = options->table;
+  knn->add_option("--table", table.table, "which to run")
       ->required()
-      ->check(CLI::IsMember(names_of(bench::dense_tables())));
-  add_searcher_engine(*dense, options->searcher);
-  dense->add_option("--shapes", table.shapes, "which of its rows, by number (1,2,5) [all]")
+      ->check(CLI::IsMember(names_of(bench::paper_tables())));
+  add_searcher_flags(*knn, options->searcher);
+  knn->add_option("--shapes", table.shapes, "which of its rows, by number (1,2,5) [all]")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NUMBER");
-  dense->add_option("--scale", table.scale, "of rows and queries")
+  knn->add_option("--scale", table.scale, "of rows and queries")
       ->check(CLI::Range(1e-4, 1e2))
       ->capture_default_str();
-  dense
-      ->add_option("--repeats", table.runs,
-                   "runs of each measurement; 0: 20, and 3 where one takes more than a second")
+  knn->add_option("--repeats", table.runs,
+                  "runs of each measurement; 0: 20, and 3 where one takes more than a second")
       ->check(CLI::Range(0, 100'000))
       ->capture_default_str();
-  dense->add_option("--seed", table.seed, "of the random rows")->capture_default_str();
-  dense->add_flag("--json", table.json, "one JSON object");
-  return [options] { return run_dense(*options); };
+  knn->add_option("--seed", table.seed, "of the random rows")->capture_default_str();
+  knn->add_flag("--json", table.json, "one JSON object");
+  return [options] { return run_knn_bench(*options); };
 }
 
 struct SelectionOptions {
   bench::SelectionTableOptions table;
-  int device = 0;
+  EngineFlags engine;
 };
 
 std::function<int()> add_selection(CLI::App& command) {
@@ -175,15 +172,16 @@ std::function<int()> add_selection(CLI::App& command) {
       "selection", "the k least of each row of a matrix, by quick multi-select on a GPU");
   selection->footer(bench::selection_figures_help());
   const auto options = std::make_shared<SelectionOptions>();
-  selection->add_option("--device", options->device, "Number of the GPU")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 1023));
+  add_device_flag(*selection, options->engine);
   selection->add_option("--repeats", options->table.runs, "runs of each measurement")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
   selection->add_flag("--json", options->table.json, "one JSON object per row");
   return [options] {
-    set_selection_timer(options->device, options->table);
+    const SelectionTimer timer = choose_selection_timer(options->engine);
+    options->table.engine_name = timer.engine_name;
+    options->table.read_gb_per_s = timer.read_gb_per_s;
+    options->table.time_ms = timer.time_ms;
     bench::write_selection_table(options->table, std::cout);
     return 0;
   };
@@ -238,41 +236,41 @@ std::function<int()> add_server(CLI::App& command) {
   };
 }
 
-std::function<int()> add_vectors(CLI::App& command) {
-  CLI::App* vectors = command.add_subcommand(
-      "vectors",
+std::function<int()> add_vector_ticks(CLI::App& command, const std::string& name) {
+  CLI::App* ticks = command.add_subcommand(
+      name,
       "ticks of a vector space: some objects get other vectors, standing queries are answered "
       "anew");
-  vectors->footer(bench::vector_tick_figures_help());
+  ticks->footer(bench::vector_tick_figures_help());
   const auto options = std::make_shared<bench::VectorTickOptions>();
   const auto engine = std::make_shared<EngineFlags>();
-  vectors->add_option("--objects", options->objects, "how many")
+  ticks->add_option("--objects", options->objects, "how many")
       ->check(CLI::Range(1u, 100'000'000u))
       ->capture_default_str();
-  vectors->add_option("--dimension", options->dimension, "components of a vector")
+  ticks->add_option("--dimension", options->dimension, "components of a vector")
       ->check(CLI::Range(1u, dimension_max))
       ->capture_default_str();
-  vectors
+  ticks
       ->add_option_function<std::string>(
           "--metric",
-          [options](const std::string& name) { options->metric = metric_named(name).value(); },
+          [options](const std::string& metric) { options->metric = metric_named(metric).value(); },
           "what makes vectors near [l2]")
       ->check(CLI::IsMember({"l2", "cosine", "pearson", "hellinger", "inner-product"}));
-  vectors->add_option("--moving", options->moving, "share of the objects that change in a tick")
+  ticks->add_option("--moving", options->moving, "share of the objects that change in a tick")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  vectors->add_option("--queries", options->queries, "standing queries at fixed vectors")
+  ticks->add_option("--queries", options->queries, "standing queries at fixed vectors")
       ->check(CLI::Range(0u, 1'000'000u))
       ->capture_default_str();
-  vectors->add_option("-k", options->k, "neighbours of each")
+  ticks->add_option("-k", options->k, "neighbours of each")
       ->check(CLI::Range(1u, k_max))
       ->capture_default_str();
-  vectors->add_option("--ticks", options->ticks, "to measure")
+  ticks->add_option("--ticks", options->ticks, "to measure")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  add_engine_choice(*vectors, *engine);
-  vectors->add_option("--seed", options->seed, "of the random vectors")->capture_default_str();
-  vectors->add_flag("--json", options->json, "one JSON object");
+  add_engine_flags(*ticks, *engine);
+  ticks->add_option("--seed", options->seed, "of the random vectors")->capture_default_str();
+  ticks->add_flag("--json", options->json, "one JSON object");
   return [options, engine] {
     if (engine->threads == 0) engine->threads = std::max(1u, std::thread::hardware_concurrency());
     const EngineChoice choice = choose_engine(*engine);
@@ -283,15 +281,37 @@ std::function<int()> add_vectors(CLI::App& command) {
   };
 }
 
+struct OldName {
+  std::string name;
+  std::string name_now;
+  std::function<int()> (*add)(CLI::App& command, const std::string& name);
+};
+
+/// The old name is in no help and goes on working with a word on stderr.
+void add_old_name(CLI::App& command, std::map<std::string, std::function<int()>>& runs,
+                  const OldName& old) {
+  const std::function<int()> run = old.add(command, old.name);
+  command.get_subcommand(old.name)->group("");
+  runs[old.name] = [old, run] {
+    std::cerr << "bench: `" << old.name << "` is now called `" << old.name_now << "`\n";
+    return run();
+  };
+}
+
 }  // namespace
 
 std::function<int()> add_bench(CLI::App& program) {
   CLI::App* command = program.add_subcommand("bench", "measure the canonical workloads");
   command->require_subcommand(1);
-  const std::map<std::string, std::function<int()>> runs = {
-      {"tick", add_tick(*command)},           {"pipeline", add_pipeline(*command)},
-      {"server", add_server(*command)},       {"dense", add_dense(*command)},
-      {"selection", add_selection(*command)}, {"vectors", add_vectors(*command)}};
+  std::map<std::string, std::function<int()>> runs = {
+      {"tick", add_tick(*command)},
+      {"pipeline", add_pipeline(*command)},
+      {"server", add_server(*command)},
+      {"knn", add_knn(*command, "knn")},
+      {"selection", add_selection(*command)},
+      {"vector-ticks", add_vector_ticks(*command, "vector-ticks")}};
+  add_old_name(*command, runs, {"dense", "knn", add_knn});
+  add_old_name(*command, runs, {"vectors", "vector-ticks", add_vector_ticks});
   return [command, runs] { return runs.at(command->get_subcommands().front()->get_name())(); };
 }
 

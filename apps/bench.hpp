@@ -1,4 +1,4 @@
-// `starling bench`: the canonical workloads, as a table or JSON. Called by main.
+// `starling bench`: measures the canonical workloads and prints a table or JSON. Called by main.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@ class App;
 
 namespace starling::apps {
 
-/// Adds the command; what it returns runs it, if the command line chose it, and gives the exit
-/// status.
+/// Adds the command. The returned function runs it and returns the exit status; main calls it if the
+/// command line chose this command.
 std::function<int()> add_bench(CLI::App& program);
 
 }  // namespace starling::apps

@@ -1,5 +1,5 @@
-// Reads a trace, sorts it if the format needs that, and writes it: see convert.hpp.
-#include "apps/convert.hpp"
+// Reads a trace, sorts it if the output format needs sorted rows, and writes it: see convert.hpp.
+#include "starling/apps/convert.hpp"
 
 #include <cstdio>
 #include <memory>
@@ -8,10 +8,11 @@
 
 #include <CLI/CLI.hpp>
 
-#include "apps/replay/replay_report.hpp"
-#include "apps/shared/own_input.hpp"
-#include "apps/shared/trace_flags.hpp"
-#include "sim/traces/trace_writer.hpp"
+#include "starling/apps/shared/own_input.hpp"
+#include "starling/apps/shared/progress_line.hpp"
+#include "starling/apps/shared/trace_flags.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/traces/trace_writer.hpp"
 
 namespace starling::apps {
 namespace {
@@ -32,8 +33,7 @@ class Conversion {
     plan_.sort.order = sim::order_needed(format).value_or(plan_.sort.order);
     if (sim::needs_wgs84(format) && trace_.space() != Space::wgs84)
       throw sim::UsageError(
-          "--to: geojson and gpx hold latitudes and longitudes, but the trace is "
-          "of space " +
+          "--to: geojson and gpx hold latitudes and longitudes, but the trace is of space " +
           std::string(to_string(trace_.space())) + "; csv and sumo hold metres");
   }
 
@@ -54,12 +54,11 @@ class Conversion {
     }
     progress_.clear();
     if (rows_written_ == 0)
-      throw sim::TraceError("there is nothing to convert: of the rows, " +
-                            describe_skipped(counts_) + " were skipped and " +
-                            std::to_string(counts_.outside) + " are outside --from and --until");
+      throw sim::InputError("there is nothing to convert; " + describe_left_out(counts_));
     writer_->close();
-    std::fprintf(stderr, "convert: %llu rows written; skipped %s\n",
-                 static_cast<unsigned long long>(rows_written_), describe_skipped(counts_).c_str());
+    std::fprintf(stderr, "convert: %llu rows written; skipped %s%s\n",
+                 static_cast<unsigned long long>(rows_written_), describe_skipped(counts_).c_str(),
+                 skipped_hint(counts_));
   }
 
  private:
@@ -93,20 +92,20 @@ std::function<int()> add_convert(CLI::App& program) {
   auto flags = std::make_shared<ConvertFlags>();
   flags->order = "file";
   CLI::App* const command =
-      program.add_subcommand("convert", "Write a trace as another kind of file");
+      program.add_subcommand("convert", "Write a trace in another file format");
   add_trace_flags(*command, *flags);
   command
       ->add_option("--to", flags->to,
-                   "csv: Starling's own, id,time_us,x,y[,z][,tags] or id,time_us,lon,lat[,alt]"
-                   "[,tags], which loses nothing and is recognised; sumo: FCD, in order of time, "
-                   "without tags (of degrees: read it with --space wgs84); geojson: a point a row; "
-                   "gpx: a track an object, without tags")
+                   "The output format. csv: Starling's own, id,time_us,x,y[,z][,tags] or "
+                   "id,time_us,lon,lat[,alt][,tags]; it keeps all data, and --format auto recognises "
+                   "it. sumo: FCD, sorted by time, without tags (to read degrees again: --space "
+                   "wgs84). geojson: one point per row. gpx: one track per object, without tags")
       ->check(CLI::IsMember({"csv", "sumo", "geojson", "gpx"}))
       ->required();
   command
       ->add_option("--out", flags->out,
-                   "The file to write, compressed if it ends in .gz or .zst; it appears once it is "
-                   "whole; - is stdout")
+                   "The file to write, compressed if its name ends in .gz or .zst; it appears when it "
+                   "is complete. - is the standard output")
       ->required();
   return [flags] {
     try {

@@ -1,5 +1,5 @@
-// `starling convert TRACE... --to FORMAT --out FILE`: any trace as Starling's own CSV, which loses
-// nothing and is recognised, or as a file for other tools.
+// `starling convert TRACE... --to FORMAT --out FILE`: writes a trace as Starling's own CSV, which keeps
+// all data, or as a file for other tools. Called by main.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,9 @@ class App;
 
 namespace starling::apps {
 
-/// Adds the command; what it returns runs it, if the command line chose it, and gives the exit
-/// status. Wrong usage is thrown as CLI::ValidationError, what else fails as std::exception.
+/// Adds the command. The returned function runs it and returns the exit status; main calls it if the
+/// command line chose this command. It throws CLI::ValidationError for wrong usage, and another
+/// std::exception for any other failure.
 std::function<int()> add_convert(CLI::App& program);
 
 }  // namespace starling::apps

@@ -1,6 +1,6 @@
-// What `starling info` prints, asked of the engine, the limits' defaults and the libraries
-// themselves rather than written down: see info.hpp.
-#include "apps/info.hpp"
+// Prints what `starling info` shows. The values come from the engine, from the defaults of the
+// limits and from the libraries themselves; none is written here a second time. See info.hpp.
+#include "starling/apps/info.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -17,14 +17,11 @@
 #include <hwy/highway.h>
 #include <zmq.hpp>
 
-#include "apps/shared/engine_choice.hpp"
-#include "apps/shared/searcher_choice.hpp"
-#include "apps/shared/space_flags.hpp"
-#include "cpu/points/engine.hpp"
-#include "knn/engine/engine.hpp"
-#include "protocol/client/client.hpp"
-#include "protocol/wire/limits.hpp"
-#include "stream/limit_table.hpp"
+#include "starling/apps/shared/engines.hpp"
+#include "starling/apps/shared/space_flags.hpp"
+#include "starling/protocol/client/client.hpp"
+#include "starling/protocol/wire/limits.hpp"
+#include "starling/stream/limit_table.hpp"
 
 namespace starling::apps {
 namespace {
@@ -47,7 +44,7 @@ void limit_line(std::string_view name, std::string_view value, std::string_view 
 }
 
 void show_default_limits() {
-  std::cout << "\nlimits of a server, unless its flags say otherwise\n";
+  std::cout << "\nlimits of a server, if its flags do not change them\n";
   limit_line("name", "default", "", "of each", "bounds");
   const stream::ServerOptions defaults;
   for (const stream::Limit& limit : stream::limit_table())
@@ -55,7 +52,8 @@ void show_default_limits() {
                limit.bounds);
 }
 
-/// As it says itself; a server of another version may know other limits.
+/// Shows the values that the server reports. A server of another version may lack some limits; the
+/// values of these are left blank.
 void show_limits_of(const std::string& endpoint) {
   zmq::context_t context;
   protocol::Client client(
@@ -81,16 +79,17 @@ void show_info() {
   line("starling", STARLING_VERSION);
   line("wire protocol", protocol::protocol_version);
 
-  const auto engine = cpu::make_engine({.space = Space::planar2, .threads = 1});
-  std::cout << "\nengine " << engine->name() << '\n';
+  const CpuFacts cpu = describe_cpu();
+  std::cout << "\nengine " << cpu.name << '\n';
   line("  cores", std::thread::hardware_concurrency());
-  line("  SIMD target", cpu::simd_target());
-  line("  objects at most", engine->limits().objects_max);
-  line("  queries at most", engine->limits().queries_max);
-  line("  k at most", engine->limits().k_max);
-  line("  neighbours at most", engine->limits().neighbors_max);
+  line("  SIMD target", cpu.simd_target);
+  line("  objects at most", cpu.limits.objects_max);
+  line("  queries at most", cpu.limits.queries_max);
+  line("  k at most", cpu.limits.k_max);
+  line("  neighbours at most", cpu.limits.neighbors_max);
   const EngineChoice chosen = choose_engine({});
   line("--engine auto", chosen.name + ", " + chosen.why);
+  if (!chosen.why_no_gpu.empty()) line("GPU", chosen.why_no_gpu);
   line("several GPUs", describe_exchange());
 
   show_default_limits();
@@ -111,12 +110,13 @@ void show_info() {
 
 std::function<int()> add_info(CLI::App& program) {
   CLI::App& command =
-      *program.add_subcommand("info", "Show version, engines, limits and libraries");
+      *program.add_subcommand("info", "Show the version, the engines, the limits and the libraries");
   const auto connect = std::make_shared<std::string>();
   command
       .add_option(
           "--connect", *connect,
-          "Show the space and limits of the server at this commands endpoint, and what is used")
+          "Show the space of the server at this commands endpoint, its limits and how much of each "
+          "is used")
       ->type_name("ENDPOINT");
   return [connect] {
     if (connect->empty())

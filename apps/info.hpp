@@ -1,4 +1,4 @@
-// `starling info`: version, engines, limits, libraries. Called by main.
+// `starling info`: prints the version, the engines, the limits and the libraries. Called by main.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@ class App;
 
 namespace starling::apps {
 
-/// Adds the command; what it returns runs it, if the command line chose it, and gives the exit
-/// status. Errors of the environment are thrown.
+/// Adds the command. The returned function runs it and returns the exit status; main calls it if the
+/// command line chose this command. It throws errors of the environment.
 std::function<int()> add_info(CLI::App& program);
 
 }  // namespace starling::apps

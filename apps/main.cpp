@@ -1,4 +1,5 @@
-// The `starling` program: wires its subcommands. Exit status 0 done, 1 failed, 2 wrong usage.
+// The `starling` program: registers the commands, parses the command line and runs one of them. Exit
+// status: 0 done, 1 failed, 2 wrong usage.
 #include <exception>
 #include <filesystem>
 #include <functional>
@@ -8,22 +9,24 @@
 
 #include <CLI/CLI.hpp>
 
-#include "apps/bench.hpp"
-#include "apps/convert.hpp"
-#include "apps/info.hpp"
-#include "apps/knn/knn.hpp"
-#include "apps/replay/replay.hpp"
-#include "apps/serve.hpp"
-#include "apps/shared/config_file.hpp"
-#include "apps/shared/standard_streams.hpp"
-#include "apps/shared/strict_numbers.hpp"
-#include "apps/simulate/simulate.hpp"
-#include "apps/subscribe/subscribe.hpp"
+#include "starling/apps/bench.hpp"
+#include "starling/apps/convert.hpp"
+#include "starling/apps/info.hpp"
+#include "starling/apps/knn/knn.hpp"
+#include "starling/apps/replay/replay.hpp"
+#include "starling/apps/serve.hpp"
+#include "starling/apps/shared/config_file.hpp"
+#include "starling/apps/shared/standard_streams.hpp"
+#include "starling/apps/shared/strict_numbers.hpp"
+#include "starling/apps/shared/unknown_command.hpp"
+#include "starling/apps/simulate/simulate.hpp"
+#include "starling/apps/subscribe/subscribe.hpp"
 
 namespace {
 
 int run(int argument_count, char** arguments) {
-  CLI::App program("Exact k nearest neighbours of moving objects, tick by tick.", "starling");
+  CLI::App program("Finds the exact k nearest neighbours of moving objects and of vectors.",
+                   "starling");
   program.set_version_flag("--version", "starling " STARLING_VERSION);
   program.require_subcommand(1);
   const std::map<std::string, std::function<int()>> commands{
@@ -39,13 +42,20 @@ int run(int argument_count, char** arguments) {
   starling::apps::add_config_file(program);
   starling::apps::make_numbers_strict(program);
   program.footer(
-      "Flags may stand in the environment, as STARLING_COMMAND_FLAG (STARLING_SERVE_TICK=manual),\n"
-      "or in the file of --config, under [COMMAND]: flags over environment over file.");
+      "`starling COMMAND --help` shows the flags of a command. A flag can also be set by an\n"
+      "environment variable, STARLING_COMMAND_FLAG (STARLING_SERVE_TICK=manual), or in the file of\n"
+      "--config, under [COMMAND]. The command line overrides the environment, and the environment\n"
+      "overrides the file.");
   try {
     program.parse(argument_count, arguments);
+    starling::apps::check_environment(program);
     return commands.at(program.get_subcommands().front()->get_name())();
   } catch (const CLI::ParseError& error) {
-    return program.exit(error) == 0 ? 0 : 2;
+    const bool is_failure = error.get_exit_code() != 0;
+    const std::string unknown = is_failure ? starling::apps::describe_unknown_command(program) : "";
+    if (unknown.empty()) return program.exit(error) == 0 ? 0 : 2;
+    std::cerr << unknown << '\n';
+    return 2;
   }
 }
 

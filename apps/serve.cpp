@@ -1,6 +1,6 @@
 // The flags of `starling serve`, and the run itself: engine, server, endpoints file, log. See
 // serve.hpp.
-#include "apps/serve.hpp"
+#include "starling/apps/serve.hpp"
 
 #include <functional>
 #include <memory>
@@ -11,13 +11,13 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include "apps/shared/engine_choice.hpp"
-#include "apps/shared/space_flags.hpp"
-#include "sim/files/text_output.hpp"
-#include "sim/files/time_text.hpp"
-#include "stream/limit_table.hpp"
-#include "stream/server.hpp"
-#include "stream/sockets/file_limit.hpp"
+#include "starling/apps/shared/engines.hpp"
+#include "starling/apps/shared/space_flags.hpp"
+#include "starling/sim/files/text_output.hpp"
+#include "starling/sim/files/time_text.hpp"
+#include "starling/stream/limit_table.hpp"
+#include "starling/stream/server.hpp"
+#include "starling/stream/sockets/file_limit.hpp"
 
 namespace starling::apps {
 
@@ -85,16 +85,18 @@ void add_time_flags(CLI::App& app, ServeFlags& flags) {
       ->type_name("DURATION|manual");
   add_duration(app, "--future-max", "How far ahead of tau an event time may be [10s; manual: any]",
                [&server](std::int64_t us) { server.future_max_us = us; });
-  add_duration(app, "--object-ttl", "Objects unheard for so long leave [never]",
+  add_duration(app, "--object-ttl", "Objects without an update for this long leave [never]",
                [&server](std::int64_t us) { server.processor.objects.object_ttl_us = us; });
-  add_duration(app, "--tombstone-ttl", "How long a leaver's time bars older fixes [1h]",
+  add_duration(app, "--tombstone-ttl",
+               "After an object leaves, how long older updates are dropped as late [1h]",
                [&server](std::int64_t us) { server.processor.objects.tombstone_ttl_us = us; });
-  add_duration(app, "--session-idle", "Sessions unheard for so long are closed [10min]",
+  add_duration(app, "--session-idle", "Sessions without a request for this long are closed [10m]",
                [&server](std::int64_t us) { server.sessions.idle_us = us; });
   add_duration(app, "--question-spin",
                "After a question, how long to look for more work before sleeping [500us]",
                [&server](std::int64_t us) { server.question_spin_us = us; });
-  add_duration(app, "--linger", "At the end, how long to wait for peers to take what is sent [2s]",
+  add_duration(app, "--linger",
+               "When stopped, how long to wait for clients to take what is sent [2s]",
                [&server](std::int64_t us) { server.linger_ms = static_cast<int>(us / 1000); });
 }
 
@@ -152,7 +154,7 @@ std::function<int()> add_serve(CLI::App& program) {
   add_space_flags(command, flags->space);
   add_time_flags(command, *flags);
   add_limit_flags(command, *flags);
-  add_engine_choice(command, flags->engine);
+  add_engine_flags(command, flags->engine);
   command.add_option("--decode-threads", flags->server.decode_threads, "Threads that decode")
       ->capture_default_str()
       ->check(CLI::Range(1, 64));

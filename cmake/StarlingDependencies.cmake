@@ -13,7 +13,12 @@ find_package(EXPAT REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(hwy REQUIRED)
 find_package(CLI11 REQUIRED)
+# libzmq.pc lists flags of libzmq's own dependencies. CMake writes them in another order when it runs
+# again, which would compile everything twice; users of the shared library do not need them.
 pkg_check_modules(zmq REQUIRED IMPORTED_TARGET libzmq)
+find_path(STARLING_ZMQ_INCLUDE zmq.hpp HINTS ${zmq_INCLUDEDIR} REQUIRED)
+set_target_properties(PkgConfig::zmq PROPERTIES
+  INTERFACE_INCLUDE_DIRECTORIES "${STARLING_ZMQ_INCLUDE}" INTERFACE_COMPILE_OPTIONS "")
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(lemon REQUIRED IMPORTED_TARGET lemon)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)

@@ -1,31 +1,36 @@
-# `cmake --install`: the program, and the libraries a user links: starling::cpu with starling::knn
-# to embed the engine, starling::protocol to talk to a server. tests/house/embedding uses it so.
+# `cmake --install`: the program and what users link. starling::starling is the engine on the CPU,
+# starling::cuda the engine on NVIDIA GPUs (where it was built), starling::client the client of a
+# server. Installed headers are the HEADERS of each folder's CMakeLists.txt; examples/ uses them so.
 
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/starling)
 
-# Users write <starling/knn/processor.hpp>; the headers themselves write "knn/tables/processor.hpp", so
-# both include/ and include/starling/ are on the search path. Only what users may include goes out.
-set(installed_headers_knn "*.hpp")
-set(installed_headers_cpu "cpu_engine.hpp")
-set(installed_headers_protocol "*.hpp")
-foreach(folder knn cpu protocol)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}/
-          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/starling/${folder}
-          FILES_MATCHING PATTERN "${installed_headers_${folder}}"
-          PATTERN "wire.hpp" EXCLUDE PATTERN "check.hpp" EXCLUDE PATTERN "connection.hpp" EXCLUDE)
-endforeach()
+# One name for users; the folders behind it may change.
+add_library(starling_starling INTERFACE)
+add_library(starling::starling ALIAS starling_starling)
+target_link_libraries(starling_starling INTERFACE starling_knn starling_cpu)
+set_target_properties(starling_starling PROPERTIES EXPORT_NAME starling)
+set_target_properties(starling_knn PROPERTIES EXPORT_NAME internal_knn)
+set_target_properties(starling_cpu PROPERTIES EXPORT_NAME internal_cpu)
+set_target_properties(starling_protocol PROPERTIES EXPORT_NAME client)
+add_library(starling::client ALIAS starling_protocol)
 
-install(TARGETS starling_knn starling_cpu EXPORT starling_embedding
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(TARGETS starling_protocol EXPORT starling_protocol
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(EXPORT starling_embedding FILE starlingEmbeddingTargets.cmake NAMESPACE starling::
-        DESTINATION ${package_dir})
-install(EXPORT starling_protocol FILE starlingProtocolTargets.cmake NAMESPACE starling::
-        DESTINATION ${package_dir})
+# starling_install(<export> targets...): libraries, headers and the package's file of targets.
+function(starling_install export)
+  install(TARGETS ${ARGN} EXPORT starling_${export}
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+          FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+          INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(EXPORT starling_${export} FILE starling_${export}.cmake NAMESPACE starling::
+          DESTINATION ${package_dir})
+endfunction()
+starling_install(engine starling_starling starling_knn starling_cpu)
+starling_install(client starling_protocol)
+if(STARLING_CUDA)
+  set_target_properties(starling_gpu PROPERTIES EXPORT_NAME cuda)
+  add_library(starling::cuda ALIAS starling_gpu)
+  starling_install(cuda starling_gpu)
+endif()
 
 configure_package_config_file(
   ${PROJECT_SOURCE_DIR}/cmake/starlingConfig.cmake.in
@@ -41,3 +46,7 @@ install(FILES ${PROJECT_BINARY_DIR}/starlingConfig.cmake
 install(TARGETS starling RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# A client in any language is written from these two.
+install(FILES ${PROJECT_SOURCE_DIR}/protocol/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/wire)
+install(FILES ${PROJECT_SOURCE_DIR}/protocol/wire/starling.fbs
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/starling)

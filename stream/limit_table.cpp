@@ -1,5 +1,5 @@
 // The rows of the table: see limit_table.hpp. docs/limits.md shows them to users.
-#include "stream/limit_table.hpp"
+#include "starling/stream/limit_table.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,9 +8,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "knn/base/assert.hpp"
-#include "knn/tables/query_table.hpp"
-#include "protocol/wire/limits.hpp"
+#include "starling/knn/base/assert.hpp"
+#include "starling/knn/words/query.hpp"
+#include "starling/knn/words/types.hpp"
+#include "starling/protocol/wire/limits.hpp"
 
 namespace starling::stream {
 
@@ -18,16 +19,19 @@ using protocol::RowReason;
 
 namespace {
 
+template <class Path>
+using ValueAt = std::remove_reference_t<decltype(Path{}(std::declval<ServerOptions&>()))>;
+
 /// `Path` takes options to the member.
 template <class Path>
-constexpr Limit::Field field(Path) {
-  using Value = std::remove_reference_t<decltype(Path{}(std::declval<ServerOptions&>()))>;
+constexpr Limit::Field field(Path, std::uint64_t value_max = static_cast<std::uint64_t>(
+                                       std::numeric_limits<ValueAt<Path>>::max())) {
   return {.get = [](const ServerOptions& options) -> std::uint64_t {
             return static_cast<std::uint64_t>(Path{}(options));
           },
           .set = [](ServerOptions& options,
-                    std::uint64_t value) { Path{}(options) = static_cast<Value>(value); },
-          .value_max = static_cast<std::uint64_t>(std::numeric_limits<Value>::max())};
+                    std::uint64_t value) { Path{}(options) = static_cast<ValueAt<Path>>(value); },
+          .value_max = value_max};
 }
 
 template <std::uint64_t value>
@@ -61,7 +65,8 @@ constexpr auto table = std::to_array<Limit>({
      .of = LimitOf::request,
      .bounds = "Longest list a query may ask for",
      .reached = "Error k_out_of_range",
-     .field = field([](auto& options) -> auto& { return options.limits.k_max; })},
+     .field = field(
+         [](auto& options) -> auto& { return options.limits.k_max; }, k_max)},
     {.name = "text-bytes-max",
      .of = LimitOf::request,
      .bounds = "Longest name of a client or an object",
@@ -81,20 +86,20 @@ constexpr auto table = std::to_array<Limit>({
     // One session
     {.name = "credit-rows",
      .of = LimitOf::session,
-     .bounds = "Rows a session may have unanswered",
+     .bounds = "Rows of a session's requests that are not answered yet",
      .reached = "Error out_of_credit",
      .field = field([](auto& options) -> auto& { return options.limits.credit_rows; }),
      .used = &Gauges::session_credit_rows},
     {.name = "credit-bytes",
      .of = LimitOf::session,
-     .bounds = "Bytes a session may have unanswered",
+     .bounds = "Bytes of a session's requests that are not answered yet",
      .reached = "Error out_of_credit",
      .field = field([](auto& options) -> auto& { return options.limits.credit_bytes; }),
      .used = &Gauges::session_credit_bytes},
     {.name = "unanswered-max",
      .of = LimitOf::session,
-     .bounds = "Changing requests a session may have unanswered; so many replies are kept",
-     .reached = "Error sequence_forgotten to a resend from before",
+     .bounds = "Changing requests of a session that are not answered yet, and replies kept for it",
+     .reached = "Error sequence_forgotten to a resend of an older one",
      .field = field([](auto& options) -> auto& { return options.limits.unanswered_max; })},
     {.name = "session-queries-max",
      .of = LimitOf::session,
@@ -156,8 +161,8 @@ constexpr auto table = std::to_array<Limit>({
      .used = &Gauges::queries,
      .reason = RowReason::too_many_queries},
     {.name = "vector-bytes-max",
-     .bounds = "Bytes of all objects' vectors, and as many of all queries'",
-     .reached = "objects-max and queries-max are no more than as many as these hold",
+     .bounds = "Bytes of all objects' vectors, and as many again for those of all queries",
+     .reached = "objects-max and queries-max are lowered to the number of vectors that fit",
      .field = field([](auto& options) -> auto& { return options.vector_bytes_max; })},
     {.name = "neighbors-max",
      .bounds = "Neighbours in all lists; an every-object query counts k for each object",

@@ -7,9 +7,9 @@
 #include <span>
 #include <string_view>
 
-#include "protocol/wire/errors.hpp"
-#include "stream/metrics.hpp"
-#include "stream/options.hpp"
+#include "starling/protocol/wire/errors.hpp"
+#include "starling/stream/metrics.hpp"
+#include "starling/stream/options.hpp"
 
 namespace starling::stream {
 
@@ -23,7 +23,8 @@ enum class LimitOf : std::uint8_t {
 std::string_view to_string(LimitOf of);
 
 struct Limit {
-  /// Where the value stands; none to set: the protocol fixes it, and it is no flag.
+  /// Where the value stands, and the largest that any engine and type allow. Without `set` the
+  /// protocol fixes it, and it is no flag.
   struct Field {
     std::uint64_t (*get)(const ServerOptions&) = nullptr;
     void (*set)(ServerOptions&, std::uint64_t) = nullptr;

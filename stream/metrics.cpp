@@ -1,5 +1,5 @@
 // Names, help texts and buckets of every counter, gauge and histogram: see metrics.hpp.
-#include "stream/metrics.hpp"
+#include "starling/stream/metrics.hpp"
 
 #include <array>
 #include <sstream>
@@ -11,7 +11,7 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
-#include "stream/limit_table.hpp"
+#include "starling/stream/limit_table.hpp"
 
 namespace starling::stream {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "knn/engine/engine.hpp"
-#include "protocol/wire/errors.hpp"
+#include "starling/knn/engine/tick_result.hpp"
+#include "starling/protocol/wire/errors.hpp"
 
 namespace starling::stream {
 

@@ -8,12 +8,12 @@
 #include <optional>
 #include <string>
 
-#include "knn/base/clocks.hpp"
-#include "knn/tables/processor.hpp"
-#include "protocol/wire/limits.hpp"
-#include "stream/state/name_table.hpp"
-#include "stream/state/session_table.hpp"
-#include "stream/state/snapshot_store.hpp"
+#include "starling/knn/base/clocks.hpp"
+#include "starling/knn/tables/processor.hpp"
+#include "starling/protocol/wire/limits.hpp"
+#include "starling/stream/state/name_table.hpp"
+#include "starling/stream/state/session_table.hpp"
+#include "starling/stream/state/snapshot_store.hpp"
 
 namespace starling::stream {
 
@@ -55,9 +55,9 @@ struct ServerOptions {
                                  << 20;  ///< read and not yet applied, all sessions
   std::size_t decode_requests_max = 8192;
 
-  /// Of the vectors of all objects, and as much of all queries': in a vector space objects_max and
-  /// queries_max are no more than as many as that holds. In memory an object's stands up to four
-  /// times.
+  /// For the vectors of all objects, and as much again for those of all queries: in a vector space
+  /// objects_max and queries_max are lowered to the number of vectors that fit. Memory holds up to
+  /// four copies of an object's vector.
   std::uint64_t vector_bytes_max = std::uint64_t{4} << 30;
 
   std::size_t subscriber_bytes_max = std::size_t{64} << 20;  ///< waiting for one slow subscriber

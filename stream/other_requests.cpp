@@ -1,16 +1,20 @@
-// RequestHandler, second half: requests that change no object and no query.
+// RequestHandler, second half: requests that change no object, query, stream or tick, and so have
+// no sequence number.
 #include <memory>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <spdlog/spdlog.h>
 
-#include "knn/base/clocks.hpp"
-#include "protocol/wire/reply_codec.hpp"
-#include "stream/limit_table.hpp"
-#include "stream/request_handler.hpp"
+#include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/clocks.hpp"
+#include "starling/protocol/wire/reply_codec.hpp"
+#include "starling/stream/limit_table.hpp"
+#include "starling/stream/overloaded.hpp"
+#include "starling/stream/request_handler.hpp"
 
 namespace starling::stream {
 
@@ -40,6 +44,23 @@ std::vector<QueryReport> to_reports(const Answers& answers) {
 }
 
 }  // namespace
+
+void RequestHandler::handle_other(const Caller& caller, PreparedRequest& request) {
+  std::visit(Overloaded{
+                 [&](const protocol::Hello& body) { hello(caller, body); },
+                 [&](const protocol::GetSnapshot& body) { get_snapshot(caller, body); },
+                 [&](const protocol::GetNeighbors& body) {
+                   get_neighbors(caller, body, std::move(request.questions));
+                 },
+                 [&](const protocol::GetNames& body) { get_names(caller, body); },
+                 [&](const protocol::GetStats&) { get_stats(caller); },
+                 [&](const protocol::ReportReceived& body) { report_received(caller, body); },
+                 [](const auto&) {
+                   assertion_failed("a request without a sequence number is one of the above");
+                 },
+             },
+             request.request.body);
+}
 
 void RequestHandler::hello(const Caller& caller, const protocol::Hello& request) {
   const auto opened =

@@ -1,118 +1,20 @@
 // From a received frame to rows in the space, without the loop: see prepare.hpp. Called by Server
 // on its decode workers.
-#include "stream/prepare.hpp"
+#include "starling/stream/prepare.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstddef>
-#include <limits>
 #include <new>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
+#include <variant>
+
+#include "starling/protocol/wire/messages.hpp"
+#include "starling/stream/overloaded.hpp"
 
 namespace starling::stream {
 
-using protocol::RowReason;
-
 namespace {
-
-constexpr std::size_t rows_at_once = 256;  // their points stay in the first-level cache
-
-/// Rows from `first` on, as many as there are points.
-void to_lattice(const protocol::UpdateBatch& batch, std::size_t first, const Lattice& lattice,
-                std::span<LatticePoint> points, std::span<PositionError> errors) {
-  const std::size_t begin = first * batch.components;
-  const std::size_t count = points.size() * batch.components;
-  if (batch.coordinates.empty())
-    lattice.to_lattice(batch.coordinates_f32.subspan(begin, count), batch.components, points,
-                       errors);
-  else
-    lattice.to_lattice(batch.coordinates.subspan(begin, count), batch.components, points, errors);
-}
-
-RowSet<ObjectUpdate> convert(const protocol::UpdateBatch& batch, const Lattice& lattice) {
-  const std::size_t row_count = batch.ids.size();
-  const bool has_tags = !batch.tags.empty();
-  RowSet<ObjectUpdate> set;
-  set.rows.reserve(row_count);
-  set.reasons.resize(row_count);
-  std::array<LatticePoint, rows_at_once> points;
-  std::array<PositionError, rows_at_once> errors;
-  for (std::size_t first = 0; first < row_count; first += rows_at_once) {
-    const std::size_t count = std::min(rows_at_once, row_count - first);
-    to_lattice(batch, first, lattice, std::span(points).first(count),
-               std::span(errors).first(count));
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t row = first + i;
-      if (errors[i] != PositionError::none) {
-        set.reasons[row] = to_reason(errors[i]);
-        continue;
-      }
-      // In place: a copy of the row would read back wider than it was written, which stalls.
-      ObjectUpdate& update = set.rows.emplace_back();
-      update.id = ObjectId{batch.ids[row]};
-      update.time_us = batch.times_us[row];
-      update.position = points[i];
-      update.tags = has_tags ? batch.tags[row] : 0;
-      update.has_tags = has_tags;
-    }
-  }
-  return set;
-}
-
-template <class Row>
-void reject(RowSet<Row>& set, std::size_t row, RowReason reason, std::uint32_t column) {
-  set.reasons[row] = reason;
-  if (column == protocol::RejectedRow::no_column) return;
-  set.columns.resize(set.reasons.size(), protocol::RejectedRow::no_column);
-  set.columns[row] = column;
-}
-
-/// What is finite and beyond float32 stays finite: it is too large, not infinite.
-float to_float32(double value) {
-  constexpr double largest = std::numeric_limits<float>::max();
-  if (std::isfinite(value)) value = std::clamp(value, -largest, largest);
-  return static_cast<float>(value);
-}
-
-std::vector<float> components_of(const protocol::UpdateBatch& batch) {
-  if (batch.coordinates.empty())
-    return {batch.coordinates_f32.begin(), batch.coordinates_f32.end()};
-  std::vector<float> components(batch.coordinates.size());
-  std::ranges::transform(batch.coordinates, components.begin(), to_float32);
-  return components;
-}
-
-VectorRowSet convert_vectors(const protocol::UpdateBatch& batch, const SpaceOptions& space) {
-  const std::size_t row_count = batch.ids.size();
-  VectorRowSet set;
-  set.reasons.resize(row_count);
-  set.rows.reserve(row_count);
-  set.components = components_of(batch);
-  std::vector<std::optional<VectorFault>> faults(row_count);
-  prepare_each(space.metric, {set.components, space.dimension}, set.components, faults);
-  for (std::size_t row = 0; row < row_count; ++row) {
-    if (faults[row]) {
-      reject(set, row, to_reason(faults[row]->reason), faults[row]->column);
-      continue;
-    }
-    // The rows before it that were at fault leave their room.
-    if (set.rows.size() < row)
-      std::copy_n(set.components.data() + row * space.dimension, space.dimension,
-                  set.components.data() + set.rows.size() * space.dimension);
-    set.rows.push_back({.id = ObjectId{batch.ids[row]},
-                        .time_us = batch.times_us[row],
-                        .label = batch.labels.empty() ? no_label : batch.labels[row],
-                        .tags = batch.tags.empty() ? 0 : batch.tags[row],
-                        .has_tags = !batch.tags.empty(),
-                        .has_label = !batch.labels.empty()});
-  }
-  set.components.resize(set.rows.size() * space.dimension);
-  return set;
-}
 
 RowSet<TagUpdate> convert(const protocol::UpdateTags& batch) {
   RowSet<TagUpdate> set;
@@ -150,7 +52,7 @@ RowSet<QueryDefinition> convert(const protocol::PutQueries& batch, const ServedS
     if (query.anchor == AnchorKind::fixed)
       if (const auto fault =
               space.place(query, definition.anchor.position, definition.components)) {
-        reject(set, row, fault->reason, fault->column);
+        set.reject(row, fault->reason, fault->column);
         continue;
       }
     set.rows.push_back(std::move(definition));
@@ -159,15 +61,15 @@ RowSet<QueryDefinition> convert(const protocol::PutQueries& batch, const ServedS
 }
 
 PreparedRows convert_rows(const protocol::RequestBody& body, const ServedSpace& space) {
-  if (const auto* updates = std::get_if<protocol::UpdateBatch>(&body)) {
-    if (space.is_vector()) return convert_vectors(*updates, space.options());
-    return convert(*updates, space.lattice());
-  }
-  if (const auto* tags = std::get_if<protocol::UpdateTags>(&body)) return convert(*tags);
-  if (const auto* removals = std::get_if<protocol::RemoveObjects>(&body)) return convert(*removals);
-  if (const auto* queries = std::get_if<protocol::PutQueries>(&body))
-    return convert(*queries, space);
-  return {};
+  return std::visit<PreparedRows>(
+      Overloaded{
+          [&](const protocol::UpdateBatch& batch) { return space.place(batch); },
+          [](const protocol::UpdateTags& batch) { return convert(batch); },
+          [](const protocol::RemoveObjects& batch) { return convert(batch); },
+          [&](const protocol::PutQueries& batch) { return convert(batch, space); },
+          [](const auto&) { return std::monostate(); },
+      },
+      body);
 }
 
 /// All of them in the space, or why the request is refused.
@@ -221,11 +123,20 @@ void prepare(PreparedRequest& prepared, const protocol::Limits& limits, const Se
       request.problem = out_of_credit({"credit-bytes", ledger.granted().bytes});
       break;
     case CreditLedger::Taken::unknown_session:
-      break;  // refused as such, in its turn
+      // Its rows are not prepared, so it must not be applied if the session is opened before its
+      // turn comes.
+      request.problem = unknown_session();
+      break;
   }
 }
 
 }  // namespace
+
+protocol::Problem unknown_session() {
+  return {protocol::ErrorCode::unknown_session,
+          "The server does not know this session: it was idle for too long, or the server was "
+          "started again since. Send Hello to open a session."};
+}
 
 PreparedRequest prepare_request(ReceivedBytes received, const protocol::Limits& limits,
                                 const ServedSpace& space, CreditLedger& ledger) {

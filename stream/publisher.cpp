@@ -1,5 +1,5 @@
 // Sequence numbers and headers, then the encoded messages: see publisher.hpp. Called by Ticker.
-#include "stream/publisher.hpp"
+#include "starling/stream/publisher.hpp"
 
 namespace starling::stream {
 
@@ -35,7 +35,7 @@ std::uint64_t Publisher::sequence(StreamId stream, Tick tick) const {
 
 std::vector<protocol::TickMessage> encode_report(const std::vector<StreamPlan>& plans,
                                                  const TickReport& report, const ServedSpace& space,
-                                                 Helpers& helpers) {
+                                                 EncodeHelpers& helpers) {
   struct Piece {
     std::size_t stream;
     std::size_t part;
@@ -53,7 +53,7 @@ std::vector<protocol::TickMessage> encode_report(const std::vector<StreamPlan>& 
   const auto encode = [&](std::size_t piece) {
     encodings[pieces[piece].stream].encode_part(pieces[piece].part);
   };
-  // Waking others for streams of one part each takes longer than encoding them.
+  // Waking helpers takes longer than encoding streams of one part each.
   if (pieces.size() > plans.size())
     helpers.run(pieces.size(), encode);
   else

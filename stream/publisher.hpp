@@ -1,17 +1,17 @@
 // Turns a tick's report into each stream's message: epoch, sequence numbers, header, chunks. Plans
-// on the loop, where the streams are known; encodes on a worker and its helpers, where time does
-// not matter to others. Sans-IO; Ticker is its user.
+// on the loop, where the streams are known; encodes on a worker and its helpers, where it delays no
+// request. Sans-IO; Ticker is its user.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "knn/tables/processor.hpp"
-#include "knn/words/lattice.hpp"
-#include "protocol/wire/tick_message.hpp"
-#include "stream/pools/encode_helpers.hpp"
-#include "stream/served_space.hpp"
+#include "starling/knn/tables/processor.hpp"
+#include "starling/knn/words/space.hpp"
+#include "starling/protocol/wire/tick_message.hpp"
+#include "starling/stream/pools/encode_helpers.hpp"
+#include "starling/stream/served_space.hpp"
 
 namespace starling::stream {
 
@@ -44,6 +44,6 @@ class Publisher {
 /// Any thread; the report must live until it returns.
 std::vector<protocol::TickMessage> encode_report(const std::vector<StreamPlan>& plans,
                                                  const TickReport& report, const ServedSpace& space,
-                                                 Helpers& helpers);
+                                                 EncodeHelpers& helpers);
 
 }  // namespace starling::stream

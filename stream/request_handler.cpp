@@ -1,13 +1,14 @@
-// RequestHandler, the frame: who may ask, what is refused at once, and what is forgotten in time.
-#include "stream/request_handler.hpp"
+// RequestHandler, the frame: which half handles a request, what is refused at once, and what is
+// forgotten in time.
+#include "starling/stream/request_handler.hpp"
 
 #include <utility>
 #include <variant>
 
 #include <spdlog/spdlog.h>
 
-#include "knn/base/clocks.hpp"
-#include "protocol/wire/reply_codec.hpp"
+#include "starling/knn/base/clocks.hpp"
+#include "starling/protocol/wire/reply_codec.hpp"
 
 namespace starling::stream {
 
@@ -35,21 +36,10 @@ void RequestHandler::handle(const Peer& peer, PreparedRequest request) {
     handle_sequenced(caller, request);
   } else if (decoded.problem) {
     refuse(caller, *decoded.problem);
-  } else if (const auto* greeting = std::get_if<protocol::Hello>(&decoded.body)) {
-    hello(caller, *greeting);
-  } else if (!is_known) {
-    refuse(caller, ErrorCode::unknown_session,
-           "The session is not known, or was idle for too long; send Hello for one.");
-  } else if (const auto* snapshot = std::get_if<protocol::GetSnapshot>(&decoded.body)) {
-    get_snapshot(caller, *snapshot);
-  } else if (const auto* neighbors = std::get_if<protocol::GetNeighbors>(&decoded.body)) {
-    get_neighbors(caller, *neighbors, std::move(request.questions));
-  } else if (const auto* names = std::get_if<protocol::GetNames>(&decoded.body)) {
-    get_names(caller, *names);
-  } else if (const auto* report = std::get_if<protocol::ReportReceived>(&decoded.body)) {
-    report_received(caller, *report);
+  } else if (is_known || std::holds_alternative<protocol::Hello>(decoded.body)) {
+    handle_other(caller, request);
   } else {
-    get_stats(caller);
+    refuse(caller, unknown_session());
   }
   parts_.credit.give_back(session, request.credit);
 }
@@ -86,9 +76,12 @@ void RequestHandler::refuse(const Caller& caller, protocol::Problem problem) {
 }
 
 protocol::ErrorReply RequestHandler::unknown_stream(std::string_view stream) const {
-  return {{ErrorCode::unknown_stream,
-           "There is no stream \"" + std::string(stream) + "\"; name it with PutStream first."},
-          0};
+  return {
+      {ErrorCode::unknown_stream,
+       "This server has no stream \"" + std::string(stream) +
+           "\". Check the name, or make the stream first: with PutStream, or with a command that "
+           "does so, such as starling replay --connect ENDPOINT --stream NAME."},
+      0};
 }
 
 }  // namespace starling::stream

@@ -10,21 +10,22 @@
 #include <string>
 #include <string_view>
 
-#include "knn/tables/processor.hpp"
-#include "protocol/wire/frame.hpp"
-#include "protocol/wire/messages.hpp"
-#include "stream/metrics.hpp"
-#include "stream/options.hpp"
-#include "stream/prepare.hpp"
-#include "stream/publisher.hpp"
-#include "stream/served_space.hpp"
-#include "stream/sockets/command_socket.hpp"
-#include "stream/state/credit_ledger.hpp"
-#include "stream/state/name_table.hpp"
-#include "stream/state/session_table.hpp"
-#include "stream/state/snapshot_store.hpp"
-#include "stream/state/subscriber_losses.hpp"
-#include "stream/ticker.hpp"
+#include "starling/knn/tables/processor.hpp"
+#include "starling/protocol/wire/frame.hpp"
+#include "starling/protocol/wire/messages.hpp"
+#include "starling/stream/metrics.hpp"
+#include "starling/stream/options.hpp"
+#include "starling/stream/prepare.hpp"
+#include "starling/stream/prepared_rows.hpp"
+#include "starling/stream/publisher.hpp"
+#include "starling/stream/served_space.hpp"
+#include "starling/stream/sockets/command_socket.hpp"
+#include "starling/stream/state/credit_ledger.hpp"
+#include "starling/stream/state/name_table.hpp"
+#include "starling/stream/state/session_table.hpp"
+#include "starling/stream/state/snapshot_store.hpp"
+#include "starling/stream/state/subscriber_losses.hpp"
+#include "starling/stream/ticker.hpp"
 
 namespace boost::asio {
 class io_context;
@@ -70,14 +71,14 @@ class RequestHandler {
   const NameTable& names() const { return names_; }
 
  private:
-  /// Whom a reply goes to, and how it names the request.
+  /// The peer that a reply goes to, and how the reply names the request.
   struct Caller {
     Peer peer;
     protocol::RequestHead head;
     protocol::ReplyHead reply_head() const { return {head.request_id, head.sequence}; }
   };
 
-  // Sequenced requests (commands.cpp)
+  // Sequenced requests (sequenced_requests.cpp)
   void handle_sequenced(const Caller& caller, PreparedRequest& request);
   void execute(const Caller& caller, PreparedRequest& request);
   SequencedReply apply(PreparedRequest& request);
@@ -90,9 +91,11 @@ class RequestHandler {
   protocol::BatchReply put_names(std::uint64_t session, const protocol::PutNames& request);
   void advance_tick(const Caller& caller, std::int64_t tau_us);
   void answer(const Caller& caller, SequencedReply reply);
+  void count(const Caller& caller, SequencedReply& reply);
   void send_reply(const Caller& caller, const SequencedReply& reply);
 
-  // The others (questions.cpp)
+  // All other requests (other_requests.cpp)
+  void handle_other(const Caller& caller, PreparedRequest& request);
   void hello(const Caller& caller, const protocol::Hello& request);
   void get_snapshot(const Caller& caller, const protocol::GetSnapshot& request);
   void copy_snapshot(const Caller& caller, const protocol::GetSnapshot& request);
@@ -119,7 +122,7 @@ class RequestHandler {
   SubscriberLosses losses_;
   std::size_t searches_ = 0;
   std::int64_t last_question_us_ = std::numeric_limits<std::int64_t>::min() / 2;
-  std::optional<Caller> advancing_;  ///< who gets the tick's TickDone; changes with a resend
+  std::optional<Caller> advancing_;  ///< gets the tick's TickDone; changes with a resend
 };
 
 }  // namespace starling::stream

@@ -1,9 +1,9 @@
 // One reason for each status of the tables, and their counts: see row_outcomes.hpp.
-#include "stream/row_outcomes.hpp"
+#include "starling/stream/row_outcomes.hpp"
 
 #include <array>
 
-#include "knn/base/assert.hpp"
+#include "starling/knn/base/assert.hpp"
 
 namespace starling::stream {
 

@@ -5,10 +5,9 @@
 #include <cstdint>
 #include <span>
 
-#include "knn/tables/object_table.hpp"
-#include "knn/tables/query_table.hpp"
-#include "protocol/wire/messages.hpp"
-#include "stream/prepare.hpp"
+#include "starling/knn/tables/object_table.hpp"
+#include "starling/knn/tables/query_table.hpp"
+#include "starling/protocol/wire/messages.hpp"
 
 namespace starling::stream {
 

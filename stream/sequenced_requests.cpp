@@ -1,15 +1,18 @@
 // RequestHandler, first half: requests that change something, in sequence and each applied once.
+#include <chrono>
+#include <ctime>
 #include <utility>
 #include <variant>
 
 #include <spdlog/spdlog.h>
 
-#include "knn/base/assert.hpp"
-#include "knn/base/clocks.hpp"
-#include "protocol/wire/reply_codec.hpp"
-#include "stream/limit_table.hpp"
-#include "stream/request_handler.hpp"
-#include "stream/row_outcomes.hpp"
+#include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/clocks.hpp"
+#include "starling/protocol/wire/reply_codec.hpp"
+#include "starling/stream/limit_table.hpp"
+#include "starling/stream/overloaded.hpp"
+#include "starling/stream/request_handler.hpp"
+#include "starling/stream/row_outcomes.hpp"
 
 namespace starling::stream {
 
@@ -29,6 +32,20 @@ std::int64_t lease_end_us(std::int64_t base_us, std::uint64_t lease_ms) {
   constexpr auto limit_ms = static_cast<std::uint64_t>(QueryDefinition::no_lease / us_per_ms / 2);
   if (lease_ms >= limit_ms) return QueryDefinition::no_lease;
   return base_us + static_cast<std::int64_t>(lease_ms) * us_per_ms;
+}
+
+/// "1467331199250000 us (2016-06-30T23:59:59Z)".
+std::string time_text(std::int64_t time_us) {
+  using namespace std::chrono;
+  const sys_time<microseconds> time{microseconds(time_us)};
+  const std::time_t seconds_since_1970 = floor<seconds>(time).time_since_epoch().count();
+  std::string text = std::to_string(time_us) + " us";
+  std::tm utc{};
+  char iso[40];
+  if (gmtime_r(&seconds_since_1970, &utc) != nullptr &&
+      std::strftime(iso, sizeof(iso), "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
+    text.append(" (").append(iso).append(")");
+  return text;
 }
 
 }  // namespace
@@ -76,35 +93,45 @@ void RequestHandler::execute(const Caller& caller, PreparedRequest& request) {
 }
 
 SequencedReply RequestHandler::apply(PreparedRequest& request) {
-  const auto& body = request.request.body;
+  using Statuses = std::span<UpdateStatus>;
   const std::uint64_t session = request.request.head.session;
-  Processor& processor = parts_.processor;
   const std::int64_t time_us_max = parts_.ticker.event_time_max_us();
-  if (auto* updates = std::get_if<RowSet<ObjectUpdate>>(&request.rows))
-    return apply_rows(*updates, [&](auto rows, std::span<UpdateStatus> statuses) {
-      processor.update(rows, time_us_max, statuses);
-    });
-  if (auto* vectors = std::get_if<VectorRowSet>(&request.rows))
-    return apply_rows(*vectors, [&](auto rows, std::span<UpdateStatus> statuses) {
-      processor.update_vectors(rows, {vectors->components, parts_.space.options().dimension},
-                               time_us_max, statuses);
-    });
-  if (auto* tags = std::get_if<RowSet<TagUpdate>>(&request.rows))
-    return apply_rows(*tags, [&](auto rows, std::span<UpdateStatus> statuses) {
-      processor.update_tags(rows, time_us_max, statuses);
-    });
-  if (auto* removals = std::get_if<RowSet<ObjectRemoval>>(&request.rows))
-    return apply_rows(*removals, [&](auto rows, std::span<UpdateStatus> statuses) {
-      processor.remove_objects(rows, time_us_max, statuses);
-    });
-  if (auto* queries = std::get_if<RowSet<QueryDefinition>>(&request.rows))
-    return put_queries(session, std::get<protocol::PutQueries>(body), *queries);
-  if (const auto* removal = std::get_if<protocol::RemoveQueries>(&body))
-    return remove_queries(*removal);
-  if (const auto* names = std::get_if<protocol::PutNames>(&body)) return put_names(session, *names);
-  if (const auto* stream = std::get_if<protocol::PutStream>(&body))
-    return put_stream(session, *stream);
-  assertion_failed("every sequenced request is applied");
+  Processor& processor = parts_.processor;
+  return std::visit<SequencedReply>(
+      Overloaded{
+          [&](const protocol::UpdateBatch&, RowSet<ObjectUpdate>& set) {
+            return apply_rows(set, [&](auto rows, Statuses statuses) {
+              processor.update(rows, time_us_max, statuses);
+            });
+          },
+          [&](const protocol::UpdateBatch&, VectorRowSet& set) {
+            return apply_rows(set, [&](auto rows, Statuses statuses) {
+              processor.update_vectors(rows, set.vectors(), time_us_max, statuses);
+            });
+          },
+          [&](const protocol::UpdateTags&, RowSet<TagUpdate>& set) {
+            return apply_rows(set, [&](auto rows, Statuses statuses) {
+              processor.update_tags(rows, time_us_max, statuses);
+            });
+          },
+          [&](const protocol::RemoveObjects&, RowSet<ObjectRemoval>& set) {
+            return apply_rows(set, [&](auto rows, Statuses statuses) {
+              processor.remove_objects(rows, time_us_max, statuses);
+            });
+          },
+          [&](const protocol::PutQueries& body, RowSet<QueryDefinition>& set) {
+            return put_queries(session, body, set);
+          },
+          [&](const protocol::RemoveQueries& body, std::monostate) { return remove_queries(body); },
+          [&](const protocol::PutNames& body, std::monostate) { return put_names(session, body); },
+          [&](const protocol::PutStream& body, std::monostate) {
+            return put_stream(session, body);
+          },
+          [](const auto&, const auto&) -> SequencedReply {
+            assertion_failed("a sequenced request and its rows are one of the pairs above");
+          },
+      },
+      request.request.body, request.rows);
 }
 
 template <class Row, class Apply>
@@ -218,41 +245,58 @@ void RequestHandler::advance_tick(const Caller& caller, std::int64_t tau_us) {
       use_up();
       return answer(caller,
                     error_reply(ErrorCode::tau_too_early,
-                                "A tick's time is never less than the last one's, which is " +
-                                    std::to_string(*parts_.processor.last_tau_us()) + " us."));
+                                "This server has already been taken to " +
+                                    time_text(*parts_.processor.last_tau_us()) +
+                                    ", and its ticks never go back. Advance it to that time or "
+                                    "later, or start the server again to begin earlier."));
   }
 }
 
 void RequestHandler::answer(const Caller& caller, SequencedReply reply) {
-  if (auto* batch = std::get_if<protocol::BatchReply>(&reply)) {
-    parts_.metrics.rows(RowReason::none, batch->accepted);
-    parts_.metrics.rows(RowReason::late, batch->late);
-    for (protocol::ReasonCount& each : batch->reasons) {
-      parts_.metrics.rows(each.reason, each.count);
-      each.limit = reached(each.reason, options_);
-    }
-  }
-  if (const auto* error = std::get_if<protocol::ErrorReply>(&reply)) {
-    parts_.metrics.refused(error->problem.code);
-    spdlog::debug("session {} sequence {}: {}", caller.head.session, caller.head.sequence,
-                  error->problem.sentence);
-  }
+  count(caller, reply);
   send_reply(caller, reply);
   sessions_.answered(caller.head.session, caller.head.sequence, std::move(reply));
 }
 
+/// Also names the limits that rows were rejected for.
+void RequestHandler::count(const Caller& caller, SequencedReply& reply) {
+  std::visit(Overloaded{
+                 [&](protocol::BatchReply& batch) {
+                   parts_.metrics.rows(RowReason::none, batch.accepted);
+                   parts_.metrics.rows(RowReason::late, batch.late);
+                   for (protocol::ReasonCount& each : batch.reasons) {
+                     parts_.metrics.rows(each.reason, each.count);
+                     each.limit = reached(each.reason, options_);
+                   }
+                 },
+                 [&](const protocol::ErrorReply& error) {
+                   parts_.metrics.refused(error.problem.code);
+                   spdlog::debug("session {} sequence {}: {}", caller.head.session,
+                                 caller.head.sequence, error.problem.sentence);
+                 },
+                 [](const protocol::Done&) {},
+                 [](const protocol::TickDone&) {},
+             },
+             reply);
+}
+
 void RequestHandler::send_reply(const Caller& caller, const SequencedReply& reply) {
   const protocol::ReplyHead head = caller.reply_head();
-  if (const auto* batch = std::get_if<protocol::BatchReply>(&reply))
-    return parts_.send(caller.peer, protocol::encode_batch_reply(head, *batch));
-  if (const auto* done = std::get_if<protocol::TickDone>(&reply))
-    return parts_.send(caller.peer, protocol::encode_tick_done(head, *done));
-  if (const auto* error = std::get_if<protocol::ErrorReply>(&reply)) {
-    protocol::ErrorReply with_expected = *error;
-    with_expected.sequence_expected = sessions_.next_sequence(caller.head.session);
-    return parts_.send(caller.peer, protocol::encode_error(head, with_expected));
-  }
-  parts_.send(caller.peer, protocol::encode_done(head));
+  const auto encoded = std::visit(
+      Overloaded{
+          [&](const protocol::ErrorReply& error) {
+            protocol::ErrorReply with_expected = error;
+            with_expected.sequence_expected = sessions_.next_sequence(caller.head.session);
+            return protocol::encode_error(head, with_expected);
+          },
+          [&](const protocol::BatchReply& batch) {
+            return protocol::encode_batch_reply(head, batch);
+          },
+          [&](const protocol::Done&) { return protocol::encode_done(head); },
+          [&](const protocol::TickDone& done) { return protocol::encode_tick_done(head, done); },
+      },
+      reply);
+  parts_.send(caller.peer, encoded);
 }
 
 }  // namespace starling::stream

@@ -1,22 +1,132 @@
 // One branch for vectors in each way between wire and tables: see served_space.hpp.
-#include "stream/served_space.hpp"
+#include "starling/stream/served_space.hpp"
 
-#include <string>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <limits>
 
-#include "knn/base/assert.hpp"
+#include "starling/knn/base/assert.hpp"
 
 namespace starling::stream {
 
 using protocol::RowReason;
 
+namespace {
+
+constexpr std::size_t rows_at_once = 256;  // their points stay in the first-level cache
+
+/// Rows from `first` on, as many as there are points.
+void to_lattice(const protocol::UpdateBatch& batch, std::size_t first, const Lattice& lattice,
+                std::span<LatticePoint> points, std::span<PositionError> errors) {
+  const std::size_t begin = first * batch.components;
+  const std::size_t count = points.size() * batch.components;
+  if (batch.coordinates.empty())
+    lattice.to_lattice(batch.coordinates_f32.subspan(begin, count), batch.components, points,
+                       errors);
+  else
+    lattice.to_lattice(batch.coordinates.subspan(begin, count), batch.components, points, errors);
+}
+
+RowSet<ObjectUpdate> place_positions(const protocol::UpdateBatch& batch, const Lattice& lattice) {
+  const std::size_t row_count = batch.ids.size();
+  const bool has_tags = !batch.tags.empty();
+  RowSet<ObjectUpdate> set;
+  set.rows.reserve(row_count);
+  set.reasons.resize(row_count);
+  std::array<LatticePoint, rows_at_once> points;
+  std::array<PositionError, rows_at_once> errors;
+  for (std::size_t first = 0; first < row_count; first += rows_at_once) {
+    const std::size_t count = std::min(rows_at_once, row_count - first);
+    to_lattice(batch, first, lattice, std::span(points).first(count),
+               std::span(errors).first(count));
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t row = first + i;
+      if (errors[i] != PositionError::none) {
+        set.reject(row, to_reason(errors[i]));
+        continue;
+      }
+      // In place: a copy of the row would read back wider than it was written, which stalls.
+      ObjectUpdate& update = set.rows.emplace_back();
+      update.id = ObjectId{batch.ids[row]};
+      update.time_us = batch.times_us[row];
+      update.position = points[i];
+      update.tags = has_tags ? batch.tags[row] : 0;
+      update.has_tags = has_tags;
+    }
+  }
+  return set;
+}
+
+/// A finite number beyond float32 stays finite: its row is refused as too large, not as infinite.
+float to_float32(double value) {
+  constexpr double largest = std::numeric_limits<float>::max();
+  if (std::isfinite(value)) value = std::clamp(value, -largest, largest);
+  return static_cast<float>(value);
+}
+
+std::vector<float> components_of(const protocol::UpdateBatch& batch) {
+  if (batch.coordinates.empty())
+    return {batch.coordinates_f32.begin(), batch.coordinates_f32.end()};
+  std::vector<float> components(batch.coordinates.size());
+  std::ranges::transform(batch.coordinates, components.begin(), to_float32);
+  return components;
+}
+
+VectorRowSet place_vectors(const protocol::UpdateBatch& batch, const SpaceOptions& space) {
+  const std::size_t row_count = batch.ids.size();
+  VectorRowSet set;
+  set.dimension = space.dimension;
+  set.reasons.resize(row_count);
+  set.rows.reserve(row_count);
+  set.components = components_of(batch);
+  std::vector<std::optional<VectorFault>> faults(row_count);
+  prepare_each(space.metric, {set.components, space.dimension}, set.components, faults);
+  for (std::size_t row = 0; row < row_count; ++row) {
+    if (faults[row]) {
+      set.reject(row, to_reason(faults[row]->reason), faults[row]->column);
+      continue;
+    }
+    // Close the gap that refused rows before this one have left.
+    if (set.rows.size() < row)
+      std::copy_n(set.components.data() + row * space.dimension, space.dimension,
+                  set.components.data() + set.rows.size() * space.dimension);
+    set.rows.push_back({.id = ObjectId{batch.ids[row]},
+                        .time_us = batch.times_us[row],
+                        .label = batch.labels.empty() ? no_label : batch.labels[row],
+                        .tags = batch.tags.empty() ? 0 : batch.tags[row],
+                        .has_tags = !batch.tags.empty(),
+                        .has_label = !batch.labels.empty()});
+  }
+  set.components.resize(set.rows.size() * space.dimension);
+  return set;
+}
+
+}  // namespace
+
 ServedSpace::ServedSpace(const SpaceOptions& options) : options_(options) {
   if (!is_vector()) lattice_.emplace(options);
 }
 
+std::string ServedSpace::row_text() const {
+  return is_vector() ? "a vector of dimension " + std::to_string(options_.dimension) : "a row";
+}
+
+std::uint64_t ServedSpace::rows_that_fit(std::uint64_t bytes) const {
+  if (vector_bytes() == 0) return std::numeric_limits<std::uint64_t>::max();
+  return bytes / vector_bytes();
+}
+
+PreparedRows ServedSpace::place(const protocol::UpdateBatch& batch) const {
+  if (is_vector()) return place_vectors(batch, options_);
+  return place_positions(batch, *lattice_);
+}
+
 Filter ServedSpace::to_filter(const protocol::QuerySpec& query) const {
   return {.tags = query.tags,
-          .distance_sq_max = is_vector() ? ordered_within(options_.metric, query.distance_max_m)
-                                         : lattice_->to_distance_sq(query.distance_max_m),
+          .key_max = is_vector() ? key_within(options_.metric, query.distance_max_m)
+                                 : RankKey{lattice_->to_distance_sq(query.distance_max_m)},
           .age_us_max = query.age_max_us};
 }
 

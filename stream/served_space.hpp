@@ -1,6 +1,7 @@
 // The space that a server serves, between the wire's numbers and the tables': positions go onto its
-// lattice, vectors are prepared for its metric, and lists go back. Decode workers, the encoder and
-// the loop share one; it never changes.
+// lattice, vectors are prepared for its metric, and lists go back. Nothing else in stream/ knows
+// whether the space is one of positions or of vectors. Decode workers, the encoder and the loop
+// share one; it never changes.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +10,17 @@
 #include <string>
 #include <vector>
 
-#include "knn/tables/processor.hpp"
-#include "knn/words/filter.hpp"
-#include "knn/words/lattice.hpp"
-#include "knn/words/metric.hpp"
-#include "knn/words/query.hpp"
-#include "protocol/wire/errors.hpp"
-#include "protocol/wire/list_chunk.hpp"
-#include "protocol/wire/messages.hpp"
+#include "starling/knn/words/filter.hpp"
+#include "starling/knn/words/lattice.hpp"
+#include "starling/knn/words/metric.hpp"
+#include "starling/knn/words/query.hpp"
+#include "starling/knn/words/report.hpp"
+#include "starling/knn/words/space.hpp"
+#include "starling/knn/words/types.hpp"
+#include "starling/protocol/wire/errors.hpp"
+#include "starling/protocol/wire/list_chunk.hpp"
+#include "starling/protocol/wire/messages.hpp"
+#include "starling/stream/prepared_rows.hpp"
 
 namespace starling::stream {
 
@@ -34,9 +38,18 @@ class ServedSpace {
   explicit ServedSpace(const SpaceOptions& options);
 
   const SpaceOptions& options() const { return options_; }
-  bool is_vector() const { return options_.is_vector(); }
-  /// Not of vectors.
-  const Lattice& lattice() const { return *lattice_; }
+
+  /// "a row", or "a vector of dimension 128".
+  std::string row_text() const;
+  /// What a row's vector takes on the wire and in the tables; 0 where rows have positions.
+  std::uint64_t vector_bytes() const {
+    return is_vector() ? options_.dimension * sizeof(float) : 0;
+  }
+  /// The number of vectors that fit `bytes`; where rows have positions, as many as can be counted.
+  std::uint64_t rows_that_fit(std::uint64_t bytes) const;
+
+  /// Sets of ObjectUpdate on the lattice, or of prepared VectorUpdate.
+  PreparedRows place(const protocol::UpdateBatch& batch) const;
 
   Filter to_filter(const protocol::QuerySpec& query) const;
 
@@ -49,6 +62,8 @@ class ServedSpace {
                                  const ReportWith& with) const;
 
  private:
+  bool is_vector() const { return options_.is_vector(); }
+
   SpaceOptions options_;
   std::optional<Lattice> lattice_;
 };

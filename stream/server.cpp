@@ -1,6 +1,6 @@
 // Wires sockets, decode workers, tables, ticks and http on one loop, and stops them in an order
 // that answers what has been read: see server.hpp.
-#include "stream/server.hpp"
+#include "starling/stream/server.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -17,16 +17,17 @@
 #include <spdlog/spdlog.h>
 #include <zmq.hpp>
 
-#include "knn/base/clocks.hpp"
-#include "stream/metrics.hpp"
-#include "stream/pools/ordered_pool.hpp"
-#include "stream/publisher.hpp"
-#include "stream/request_handler.hpp"
-#include "stream/sockets/command_socket.hpp"
-#include "stream/sockets/http_server.hpp"
-#include "stream/sockets/results_socket.hpp"
-#include "stream/state/credit_ledger.hpp"
-#include "stream/ticker.hpp"
+#include "starling/knn/base/clocks.hpp"
+#include "starling/stream/metrics.hpp"
+#include "starling/stream/pools/ordered_pool.hpp"
+#include "starling/stream/publisher.hpp"
+#include "starling/stream/request_handler.hpp"
+#include "starling/stream/served_space.hpp"
+#include "starling/stream/sockets/command_socket.hpp"
+#include "starling/stream/sockets/http_server.hpp"
+#include "starling/stream/sockets/results_socket.hpp"
+#include "starling/stream/state/credit_ledger.hpp"
+#include "starling/stream/ticker.hpp"
 
 namespace starling::stream {
 
@@ -52,19 +53,19 @@ std::string at_least(std::uint64_t least, const char* unit) {
   return ", so at least " + std::to_string(least) + " " + unit;
 }
 
-/// Objects and queries whose vectors take more are too many.
-void hold_vectors_to(std::uint64_t bytes_max, ProcessorOptions& processor) {
-  const std::uint64_t vector_bytes = processor.space.dimension * sizeof(float);
-  const std::uint64_t vectors_max = bytes_max / vector_bytes;
-  if (vectors_max == 0)
+/// Lowers the limits on objects and on queries to as many as their vectors may take bytes.
+void hold_vectors_to(std::uint64_t bytes_max, const ServedSpace& space,
+                     ProcessorOptions& processor) {
+  const std::uint64_t rows_max = space.rows_that_fit(bytes_max);
+  if (rows_max == 0)
     refuse("vector-bytes-max",
            "the bytes of all vectors must hold one of dimension " +
-               std::to_string(processor.space.dimension) + at_least(vector_bytes, "bytes"),
+               std::to_string(space.options().dimension) + at_least(space.vector_bytes(), "bytes"),
            bytes_max);
   auto& objects_max = processor.objects.objects_max;
   auto& queries_max = processor.queries.queries_max;
-  objects_max = std::min(objects_max, vectors_max);
-  queries_max = std::min(queries_max, vectors_max);
+  objects_max = std::min(objects_max, rows_max);
+  queries_max = std::min(queries_max, rows_max);
 }
 
 void check_names_asked(const protocol::Limits& limits) {
@@ -79,34 +80,35 @@ void check_names_asked(const protocol::Limits& limits) {
 }
 
 ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
-  const SpaceOptions& space = options.processor.space;
-  options.limits.space = space.space;
-  options.limits.dimension = space.dimension;
-  options.limits.metric = space.metric;
-  options.limits.k_max = std::min(options.limits.k_max, engine.k_max);
+  const ServedSpace space(options.processor.space);
+  options.limits.space = space.options().space;
+  options.limits.dimension = space.options().dimension;
+  options.limits.metric = space.options().metric;
+  if (options.limits.k_max > engine.k_max)
+    refuse("k-max",
+           "the engine's lists have at most " + std::to_string(engine.k_max) + " neighbours",
+           options.limits.k_max);
   options.processor.queries.k_max = options.limits.k_max;
   options.processor.queries.owner_queries_max = options.sessions.queries_max;
-  if (space.space == Space::vector) hold_vectors_to(options.vector_bytes_max, options.processor);
+  hold_vectors_to(options.vector_bytes_max, space, options.processor);
   options.sessions.replies_max = options.limits.unanswered_max;
-  // Ids come from the network: nobody out there may know which of them share a cell.
+  // Ids come from the network: a random seed keeps clients from choosing ids that share a cell.
   options.processor.objects.hash_seed = random_number();
   constexpr unsigned io_threads_max = 64;  // as many as their mask has bits
   if (options.io_threads == 0 || options.io_threads > io_threads_max)
-    throw std::invalid_argument("the sockets' threads must be 1 to 64");
+    refuse("io-threads", "there must be 1 to " + std::to_string(io_threads_max),
+           options.io_threads);
   if (options.tick_period_us && *options.tick_period_us <= 0)
-    throw std::invalid_argument("a tick's period must be longer than nothing");
+    throw std::invalid_argument("tick: the time between two ticks must be longer than 0");
   if (options.encode_threads == 0)
     options.encode_threads = std::clamp(std::thread::hardware_concurrency() / 4, 1u, 4u);
   if (options.tick_period_us && !options.future_max_us) options.future_max_us = wall_future_max_us;
   constexpr std::size_t row_bytes_besides = 1024;  // the request, its id, time, tags and label
-  const std::size_t frame_bytes_least = row_bytes_besides + space.dimension * sizeof(float);
+  const std::size_t frame_bytes_least = row_bytes_besides + space.vector_bytes();
   const protocol::Limits& limits = options.limits;
   if (limits.frame_bytes_max < frame_bytes_least)
     refuse("frame-bytes-max",
-           (space.space == Space::vector
-                ? "a request must hold a vector of dimension " + std::to_string(space.dimension)
-                : std::string("a request must hold a row")) +
-               at_least(frame_bytes_least, "bytes"),
+           "a request must hold " + space.row_text() + at_least(frame_bytes_least, "bytes"),
            limits.frame_bytes_max);
   if (limits.credit_bytes < limits.frame_bytes_max)
     refuse("credit-bytes",
@@ -137,7 +139,7 @@ int requests_waiting_max(const ServerOptions& options) {
       std::clamp<std::size_t>(options.decode_bytes_max / frame_bytes_max, 1, most));
 }
 
-/// What cannot be bound is an endpoint with a name, not an errno.
+/// Adds the endpoint to what a socket throws that cannot be bound.
 template <class Socket, class... Arguments>
 std::unique_ptr<Socket> bound(const std::string& endpoint, Arguments&&... arguments) {
   try {
@@ -228,8 +230,8 @@ struct Server::State {
     return !reading_paused;
   }
 
-  // A short request costs less to decode than to hand over. One that changes nothing need not wait
-  // for the batches before it, whoever sent them.
+  // A short request costs less to decode than to hand over. One that changes nothing does not wait
+  // for earlier batches, not even for those of its own session.
   void receive(Peer peer, ReceivedBytes received) {
     if (received.bytes.size() > decode_on_loop_bytes_max)
       return decode(std::move(peer), std::move(received));

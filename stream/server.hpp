@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "knn/engine/engine.hpp"
-#include "stream/options.hpp"
+#include "starling/knn/engine/engine.hpp"
+#include "starling/stream/options.hpp"
 
 namespace starling::stream {
 

@@ -1,9 +1,9 @@
 // Due times on the steady clock, tau on the wall clock: see tick_clock.hpp. Called by Ticker.
-#include "stream/tick_clock.hpp"
+#include "starling/stream/tick_clock.hpp"
 
 #include <algorithm>
 
-#include "knn/base/assert.hpp"
+#include "starling/knn/base/assert.hpp"
 
 namespace starling::stream {
 

@@ -20,7 +20,7 @@ class TickClock {
   };
 
   /// What to do at `now_us`. While the last tick is `busy`, one that falls due is skipped, never
-  /// queued; so are those that fell due while nobody asked, all but the last. tau is the wall
+  /// queued. Of several ticks that fell due since the last call only one begins. tau is the wall
   /// clock, held where that goes back.
   Decision poll(std::int64_t now_us, std::int64_t wall_us, bool busy);
 

@@ -1,6 +1,6 @@
 // A tick's way from its begin, through the engine's result, to the results socket: see ticker.hpp.
 // All on the loop but the encoding, which has a worker of its own, and helpers where it is much.
-#include "stream/ticker.hpp"
+#include "starling/stream/ticker.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -13,11 +13,11 @@
 #include <boost/asio/steady_timer.hpp>
 #include <spdlog/spdlog.h>
 
-#include "knn/base/assert.hpp"
-#include "knn/base/clocks.hpp"
-#include "stream/pools/encode_helpers.hpp"
-#include "stream/pools/ordered_pool.hpp"
-#include "stream/tick_clock.hpp"
+#include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/clocks.hpp"
+#include "starling/stream/pools/encode_helpers.hpp"
+#include "starling/stream/pools/ordered_pool.hpp"
+#include "starling/stream/tick_clock.hpp"
 
 namespace starling::stream {
 
@@ -113,7 +113,7 @@ struct Ticker::State {
         results.send(std::move(*messages));
         metrics.tick_published(encode_ms, ms_since(since_us), bytes);
         const TickOutcome outcome = finished ? outcome_of(*report) : TickOutcome{};
-        processor.recycle(std::move(*report));
+        *report = {};  // its memory serves the next tick, which `finished` may begin
         if (finished) finished(outcome);
         if (stopping) tell_if_idle();
       };
@@ -140,7 +140,7 @@ struct Ticker::State {
   std::uint64_t engine_bytes = 0;
   bool stopping = false;
   std::function<void()> on_idle;
-  Helpers helpers;
+  EncodeHelpers helpers;
   OrderedPool encoder;
 };
 

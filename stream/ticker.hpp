@@ -10,11 +10,11 @@
 #include <optional>
 #include <string>
 
-#include "knn/tables/processor.hpp"
-#include "protocol/wire/messages.hpp"
-#include "stream/metrics.hpp"
-#include "stream/publisher.hpp"
-#include "stream/sockets/results_socket.hpp"
+#include "starling/knn/tables/processor.hpp"
+#include "starling/protocol/wire/messages.hpp"
+#include "starling/stream/metrics.hpp"
+#include "starling/stream/publisher.hpp"
+#include "starling/stream/sockets/results_socket.hpp"
 
 namespace boost::asio {
 class io_context;

@@ -1,5 +1,5 @@
-// The flags of `starling knn`: see knn.hpp.
-#include "apps/knn/knn.hpp"
+// Adds and checks the flags of `starling knn`: see knn.hpp.
+#include "starling/apps/knn/knn.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -9,9 +9,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "apps/knn/knn_run.hpp"
-#include "apps/shared/own_input.hpp"
-#include "sim/traces/trace.hpp"
+#include "starling/apps/knn/knn_run.hpp"
+#include "starling/apps/shared/own_input.hpp"
+#include "starling/sim/files/errors.hpp"
 
 namespace starling::apps {
 namespace {
@@ -22,52 +22,52 @@ struct KnnFlags : KnnPlan {
 };
 
 constexpr const char* examples =
-    "Rows are numbered from 0; what is read, written and refused: docs/vectors.md.\n"
+    "Rows are numbered from 0. docs/vectors.md says which files are read, written and refused.\n"
     "\n"
-    "Ten nearest of each query, as NumPy arrays:\n"
+    "The ten nearest points of each query, as NumPy arrays:\n"
     "  starling knn --points base.fvecs --queries query.fvecs -k 10 \\\n"
     "      --out-ids ids.npy --out-distances distances.npy\n"
-    "The graph of all points by correlation, as a table:\n"
+    "The k-NN graph of all points by correlation, as a table:\n"
     "  starling knn --points genes.csv --graph -k 8 --metric pearson --out graph.csv\n"
-    "Classes of new images, from those of known ones:\n"
+    "The classes of new images, from the classes of known ones:\n"
     "  starling knn --points known.npy --labels classes.npy --queries new.npy -k 7 \\\n"
     "      --vote --out classes.csv";
 
 void add_input_flags(CLI::App& command, KnnFlags& flags) {
   command
       .add_option("--points", flags.points,
-                  "The vectors among which neighbours are sought: .npy, .fvecs, .bvecs, .ivecs or "
-                  ".csv[.gz|.zst]")
+                  "The vectors to search: .npy, .fvecs, .bvecs, .ivecs or .csv[.gz|.zst]")
       ->required();
-  command.add_option("--queries", flags.queries, "The vectors whose neighbours are sought");
+  command.add_option("--queries", flags.queries, "The vectors whose nearest points are wanted, in one of the same formats");
   command.add_flag("--graph", flags.graph,
-                   "Seek every point's neighbours among the others, instead of queries': the k-NN "
+                   "Find the nearest other points of every point, instead of --queries: the k-NN "
                    "graph");
   command.add_option("--labels", flags.labels,
-                     "A class for each point, an integer: .npy, .ivecs or .csv[.gz|.zst]");
-  command.add_option("-k,--k", flags.k, "Neighbours of a query")
+                     "One integer for each point, its class: .npy, .ivecs or .csv[.gz|.zst]");
+  command.add_option("-k,--k", flags.k, "The number of neighbours of each query")
       ->check(CLI::Range(std::uint32_t{1}, vector_k_max))
       ->capture_default_str();
-  command.add_option("--metric", flags.metric_name, "What makes vectors near")
+  command.add_option("--metric", flags.metric_name, "The metric that ranks neighbours")
       ->check(CLI::IsMember({"l2", "cosine", "pearson", "hellinger", "inner-product"}))
       ->capture_default_str();
 }
 
 void add_output_flags(CLI::App& command, KnnFlags& flags) {
   command.add_option("--out", flags.out,
-                     "Write query_id,rank,object_id,distance to this CSV file[.gz|.zst]; - is "
-                     "stdout");
+                     "Write query_id,rank,object_id,distance to this CSV file[.gz|.zst]; - is the "
+                     "standard output");
   command.add_flag("--vote", flags.out_holds_votes,
-                   "Write query_id,label there instead: the label that most neighbours have; of "
-                   "several the nearest by summed distance, then the smallest");
+                   "Let --out write query_id,label instead: the label that most neighbours have. Ties "
+                   "go to the smaller sum of distances, then to the smaller label");
   command.add_option("--out-ids", flags.out_ids,
-                     "Write the neighbours' row numbers, a row a query: .npy of int64 or .ivecs");
+                     "Write the row numbers of the neighbours, one row per query: .npy of int64 or "
+                     ".ivecs");
   command.add_option("--out-distances", flags.out_distances,
-                     "Write their distances: .npy of float64 or .fvecs");
-  command.add_option("--out-votes", flags.out_votes, "Write the votes: .npy of int64, or .csv");
+                     "Write the distances of the neighbours: .npy of float64 or .fvecs");
+  command.add_option("--out-votes", flags.out_votes, "Write the label of each query: .npy of int64 or .csv[.gz|.zst]");
 }
 
-/// Where a file stands, whatever it is called.
+/// Returns one path for all names of a file.
 std::filesystem::path place_of(const std::string& name) {
   return std::filesystem::weakly_canonical(std::filesystem::absolute(name));
 }
@@ -84,30 +84,32 @@ void check_outputs(const KnnPlan& plan) {
   refuse_own_input({"--out-votes", plan.out_votes, "run"}, inputs);
   if (names.empty())
     throw sim::UsageError(
-        "nothing is to be written: add --out, --out-ids, --out-distances or --out-votes");
+        "no output is named: add --out, --out-ids, --out-distances or --out-votes");
   for (const char* ending : {".npy", ".ivecs", ".fvecs"})
     if (plan.out.ends_with(ending))
       throw sim::UsageError("--out: " + plan.out +
-                            ": this is written as CSV; --out-ids, --out-distances and --out-votes "
-                            "write arrays");
+                            ": --out writes CSV; --out-ids, --out-distances and --out-votes write "
+                            "arrays");
 }
 
 KnnPlan plan_knn(const KnnFlags& flags) {
   KnnPlan plan = flags;
   plan.metric = *metric_named(flags.metric_name);
   if (plan.queries.empty() && !flags.graph)
-    throw sim::UsageError("whose neighbours? Add --queries FILE, or --graph for all points'");
-  // Not by CLI11, for which --graph=false is there as well.
+    throw sim::UsageError(
+        "nothing is asked: add --queries FILE, or --graph for the neighbours of all points");
+  // CLI11's excludes() would refuse --graph=false too.
   if (!plan.queries.empty() && flags.graph)
-    throw sim::UsageError("--graph excludes --queries: all points are asked for, or these");
+    throw sim::UsageError(
+        "--graph and --queries do not go together: the queries are all points, or those of a file");
   check_outputs(plan);
   if (plan.out_holds_votes && plan.out.empty())
-    throw sim::UsageError("--vote: say with --out where the votes go, or use --out-votes");
+    throw sim::UsageError("--vote: add --out FILE for the labels, or use --out-votes instead");
   const bool votes = plan.out_holds_votes || !plan.out_votes.empty();
   if (votes && plan.labels.empty())
     throw sim::UsageError("votes need a label for each point: add --labels FILE");
   if (!votes && !plan.labels.empty())
-    throw sim::UsageError("--labels: nothing votes; add --vote or --out-votes FILE");
+    throw sim::UsageError("--labels: no output needs them; add --vote or --out-votes FILE");
   return plan;
 }
 
@@ -116,9 +118,10 @@ KnnPlan plan_knn(const KnnFlags& flags) {
 std::function<int()> add_knn(CLI::App& program) {
   auto flags = std::make_shared<KnnFlags>();
   CLI::App* const command = program.add_subcommand(
-      "knn", "Exact nearest vectors in batch, k-NN graphs and votes over files");
+      "knn", "Find the exact nearest vectors of files, k-NN graphs and labels by vote");
   add_input_flags(*command, *flags);
-  add_searcher_choice(*command, flags->searcher);
+  add_method_flag(*command, flags->searcher);
+  add_searcher_flags(*command, flags->searcher);
   add_output_flags(*command, *flags);
   command->footer(examples);
   return [flags] {

@@ -1,5 +1,5 @@
-// `starling knn --points FILE --queries FILE --out FILE`: exact nearest vectors in batch, the graph
-// of all points, and what neighbours' labels vote for.
+// `starling knn --points FILE --queries FILE --out FILE`: finds the exact nearest vectors, the k-NN graph
+// of all points, and labels by the vote of the neighbours. Called by main.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,9 @@ class App;
 
 namespace starling::apps {
 
-/// Adds the command; what it returns runs it, if the command line chose it, and gives the exit
-/// status. Wrong usage is thrown as CLI::ValidationError, what else fails as std::exception.
+/// Adds the command. The returned function runs it and returns the exit status; main calls it if the
+/// command line chose this command. It throws CLI::ValidationError for wrong usage, and another
+/// std::exception for any other failure.
 std::function<int()> add_knn(CLI::App& program);
 
 }  // namespace starling::apps

@@ -1,6 +1,6 @@
-// Queries pass through in batches, so that besides the points memory holds a bounded part of
-// anything: see knn_run.hpp.
-#include "apps/knn/knn_run.hpp"
+// Queries pass through in batches, so that memory holds the points and a bounded part of everything
+// else: see knn_run.hpp.
+#include "starling/apps/knn/knn_run.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -12,22 +12,22 @@
 #include <stdexcept>
 #include <vector>
 
-#include "apps/replay/replay_report.hpp"
-#include "sim/traces/trace.hpp"
-#include "sim/vectors/label_file.hpp"
-#include "sim/vectors/vector_file.hpp"
-#include "sim/vectors/vector_results.hpp"
+#include "starling/apps/shared/progress_line.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/vectors/label_file.hpp"
+#include "starling/sim/vectors/vector_file.hpp"
+#include "starling/sim/vectors/vector_results.hpp"
 
 namespace starling::apps {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Batches are as large as these allow: many queries at a time keep a GPU busy.
+// Batches are as large as these limits allow, because many queries at a time keep a GPU busy.
 constexpr std::size_t batch_components_max = std::size_t{1} << 23;  // 32 MiB
 constexpr std::size_t batch_neighbors_max = std::size_t{1} << 22;   // 32 MiB
 constexpr std::uint32_t batch_rows_max = 1 << 16;
-// Of a graph that is asked whole, which takes no copy of its queries.
+// For a graph whose points are one batch of queries. It needs no copy of them.
 constexpr std::size_t graph_neighbors_max = std::size_t{1} << 26;  // 512 MiB
 
 std::uint32_t batch_rows(std::size_t per_row, std::size_t limit) {
@@ -41,7 +41,7 @@ double seconds_since(Clock::time_point start) {
 void prepare(const sim::VectorFile& file, Metric metric, VectorsView raw,
              std::span<float> prepared) {
   if (const auto fault = prepare_vectors(metric, raw, prepared))
-    throw sim::TraceError(file.place_of(fault->row, fault->column) + " " +
+    throw sim::InputError(file.place_of(fault->row, fault->column) + " " +
                           std::string(sentence_of(fault->reason)));
 }
 
@@ -82,16 +82,16 @@ class KnnRun {
   void open_queries() {
     queries_ = sim::open_vectors(plan_.queries);
     if (queries_->dimension() != dimension_)
-      throw sim::TraceError(plan_.queries + ": its vectors have " +
+      throw sim::InputError(plan_.queries + ": its vectors have " +
                             std::to_string(queries_->dimension()) + " components, and those of " +
-                            plan_.points + " " + std::to_string(dimension_));
+                            plan_.points + " have " + std::to_string(dimension_));
   }
 
   void check_labels(std::uint32_t rows) const {
     if (plan_.labels.empty() || labels_.size() == rows) return;
-    throw sim::TraceError(plan_.labels + ": has " + std::to_string(labels_.size()) +
-                          " labels, and " + plan_.points + " " + std::to_string(rows) +
-                          " rows; each row has one");
+    throw sim::InputError(plan_.labels + ": has " + std::to_string(labels_.size()) +
+                          " labels, and " + plan_.points + " has " + std::to_string(rows) +
+                          " rows; each row needs one label");
   }
 
   void open_outputs() {
@@ -133,7 +133,7 @@ class KnnRun {
   }
 
   VectorsView prepared_points() {
-    // These two metrics rank rows as they are: those that lie in place are only looked through.
+    // These two metrics do not change rows. Rows that can be used in place are only checked.
     const bool is_raw = plan_.metric == Metric::l2 || plan_.metric == Metric::inner_product;
     const auto in_place = is_raw ? points_->in_place() : std::nullopt;
     const auto rows = points_->row_count();
@@ -172,7 +172,7 @@ class KnnRun {
   }
 
   void answer_points() {
-    // This method computes half of the distances of a graph that is asked whole.
+    // This method computes only half of the distances if the whole graph is one search.
     const bool is_whole = choice_.method == SearchMethod::kato &&
                           std::size_t{point_count_} * plan_.k <= graph_neighbors_max;
     const std::uint32_t rows_max = is_whole ? point_count_ : query_batch_rows();
@@ -199,14 +199,14 @@ class KnnRun {
 
   const KnnPlan& plan_;
   std::unique_ptr<sim::VectorFile> points_;
-  std::unique_ptr<sim::VectorFile> queries_;  ///< null: the points themselves
+  std::unique_ptr<sim::VectorFile> queries_;  ///< null: the points are the queries
   std::vector<Label> labels_;
   SearcherChoice choice_;
   std::vector<std::unique_ptr<sim::ListWriter>> outputs_;
   std::uint32_t dimension_ = 1;
   std::uint32_t point_count_ = 0;
-  std::vector<float> prepared_;  ///< the points, while they are needed and not in place
-  VectorsView corpus_;           ///< of points that are queries, too
+  std::vector<float> prepared_;  ///< the points, while they are needed and not used in place
+  VectorsView corpus_;           ///< the points, if they are the queries too
   std::vector<VectorNeighbor> lists_;
   std::uint64_t queries_done_ = 0;
   ProgressLine progress_;
@@ -218,7 +218,7 @@ void run_knn(const KnnPlan& plan) {
   try {
     KnnRun(plan).run();
   } catch (const std::bad_alloc&) {
-    throw std::runtime_error("there is too little memory for lists of " + std::to_string(plan.k) +
+    throw std::runtime_error("there is not enough memory for lists of " + std::to_string(plan.k) +
                              " neighbours; ask for fewer with -k, or use fewer --threads");
   }
 }

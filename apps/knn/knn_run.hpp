@@ -1,18 +1,18 @@
-// The batch that `starling knn` runs: points into a searcher, queries through it, lists out.
+// The run of `starling knn`: loads the points into a searcher, answers the queries and writes the lists.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "apps/shared/searcher_choice.hpp"
-#include "knn/words/metric.hpp"
+#include "starling/apps/shared/engines.hpp"
+#include "starling/knn/words/metric.hpp"
 
 namespace starling::apps {
 
-/// An empty name stands for what was not asked for.
+/// The flags, checked. A file name is empty if its flag was not given.
 struct KnnPlan {
   std::string points;
-  std::string queries;  ///< empty: every point asks for the others, the k-NN graph
+  std::string queries;  ///< empty: the k-NN graph; every point is a query among the others
   std::string labels;
   std::uint32_t k = 10;
   Metric metric = Metric::l2;
@@ -24,8 +24,8 @@ struct KnnPlan {
   std::string out_votes;
 };
 
-/// Writes the results and says what was done on stderr. Files appear when all of them are whole.
-/// Throws std::exception with a sentence, sim::UsageError where a flag is at fault.
+/// Writes the results, and a summary to stderr. The files appear when all of them are complete. Throws
+/// std::exception with a sentence; sim::UsageError if a flag is wrong.
 void run_knn(const KnnPlan& plan);
 
 }  // namespace starling::apps

@@ -1,54 +1,71 @@
-// The flags of `starling replay`: see replay.hpp.
-#include "apps/replay/replay.hpp"
+// Adds the flags of `starling replay`: see replay.hpp.
+#include "starling/apps/replay/replay.hpp"
 
+#include <cstdio>
 #include <memory>
+#include <string>
 
 #include <CLI/CLI.hpp>
 
-#include "apps/replay/replay_options.hpp"
-#include "apps/replay/replay_report.hpp"
-#include "apps/replay/replay_run.hpp"
+#include "starling/apps/replay/replay_options.hpp"
+#include "starling/apps/replay/replay_report.hpp"
+#include "starling/apps/replay/replay_run.hpp"
+#include "starling/sim/files/errors.hpp"
 
 namespace starling::apps {
 namespace {
 
+/// Adds --to, the old name of --until, which no help shows.
+void add_old_until_flag(CLI::App& command, ReplayFlags& flags) {
+  command
+      .add_option_function<std::string>("--to",
+                                        [&flags](const std::string& text) {
+                                          std::fputs("replay: `--to` is now called `--until`\n",
+                                                     stderr);
+                                          flags.until = text;
+                                        })
+      ->excludes("--until")
+      ->group("");
+}
+
 void add_engine_flags(CLI::App& command, ReplayFlags& flags) {
-  command.add_option("--resolution", flags.resolution_m, "Metres in a step of the lattice")
+  command.add_option("--resolution", flags.resolution_m, "Coordinates are rounded to multiples of this many metres")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command.add_option("--origin", flags.origin, "Middle of a planar space: x,y[,z] in metres");
-  command.add_option("--object-ttl", flags.object_ttl, "Objects unheard for so long leave");
-  add_engine_choice(command, flags.engine);
+  command.add_option("--origin", flags.origin, "The origin of a planar space: x,y or x,y,z in metres [0,0,0]");
+  command.add_option("--object-ttl", flags.object_ttl, "Remove an object that has had no row for this long [never]");
+  add_engine_flags(command, flags.engine);
   command.add_option(
       "--connect", flags.commands,
-      "Replay into the server at this commands endpoint, started with --tick manual");
-  command.add_option("--results", flags.results, "That server's results endpoint")
+      "Replay into the server at this commands endpoint. It must be started with --tick manual and "
+      "with the space of the trace");
+  command.add_option("--results", flags.results, "The results endpoint of that server")
       ->capture_default_str();
   command
       .add_option("--connect-timeout", flags.connect_timeout,
-                  "How long to wait for that server to answer")
+                  "How long to wait for the first answer of that server")
       ->capture_default_str();
-  command.add_option("--stream", flags.stream, "The name of the stream that reports the lists")
+  command.add_option("--stream", flags.stream, "The name of the stream that reports the lists on that server")
       ->capture_default_str();
 }
 
 void add_result_flags(CLI::App& command, ReplayFlags& flags) {
-  command.add_option("-k,--k", flags.k, "Neighbours of a query")
+  command.add_option("-k,--k", flags.k, "The number of neighbours of each query")
       ->check(CLI::Range(std::uint32_t{1}, k_max))
       ->capture_default_str();
   command
       .add_option("--queries", flags.queries,
-                  "all: every object; or a CSV file: query_id,lat,lon or query_id,x,y or "
-                  "query_id,follow")
+                  "all: every object is a query. Else a CSV file with the columns query_id,lat,lon "
+                  "or query_id,x,y or query_id,follow")
       ->capture_default_str();
-  command.add_option("--max-age", flags.max_age, "Only neighbours heard of within this time");
-  command.add_option("--tick", flags.tick, "Time from tick to tick: 100ms, 1s, 10s")
+  command.add_option("--max-age", flags.max_age, "Leave out neighbours whose last row is older than this [any age]");
+  command.add_option("--tick", flags.tick, "The time from tick to tick, such as 100ms, 1s or 10s")
       ->capture_default_str();
-  command.add_option("--speed", flags.speed, "Times real time, or max")->capture_default_str();
-  command.add_option("--out", flags.out, "Write the lists to this CSV file[.gz|.zst]; - is stdout");
+  command.add_option("--speed", flags.speed, "A multiple of real time, such as 1 or 2.5; max: as fast as possible")->capture_default_str();
+  command.add_option("--out", flags.out, "Write the lists to this CSV file[.gz|.zst]; - is the standard output");
   command.add_flag("--changes", flags.changes,
-                   "Write only lists that changed, not all at each tick");
-  command.add_option("--on", flags.on, "What counts as a change")
+                   "Write only the lists that changed, instead of all lists at each tick");
+  command.add_option("--on", flags.on, "For --changes: what counts as a change of a list")
       ->check(CLI::IsMember({"membership", "order", "distance"}))
       ->capture_default_str();
 }
@@ -58,8 +75,9 @@ void add_result_flags(CLI::App& command, ReplayFlags& flags) {
 std::function<int()> add_replay(CLI::App& program) {
   auto flags = std::make_shared<ReplayFlags>();
   CLI::App* const command = program.add_subcommand(
-      "replay", "Run recorded movement through an embedded engine or into a server");
-  add_trace_flags(*command, *flags, "--to,--until");
+      "replay", "Run a recorded trace through an embedded engine or into a server");
+  add_trace_flags(*command, *flags);
+  add_old_until_flag(*command, *flags);
   add_result_flags(*command, *flags);
   add_engine_flags(*command, *flags);
   return [flags] {

@@ -1,5 +1,5 @@
-// `starling replay TRACE...`: runs recorded movement through an embedded engine or into a server,
-// and writes every neighbour list as CSV.
+// `starling replay TRACE...`: runs a recorded trace through an embedded engine or into a server, and
+// writes every neighbour list as CSV. Called by main.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,9 @@ class App;
 
 namespace starling::apps {
 
-/// Adds the command; what it returns runs it, if the command line chose it, and gives the exit
-/// status. Wrong usage is thrown as CLI::ValidationError, what else fails as std::exception.
+/// Adds the command. The returned function runs it and returns the exit status; main calls it if the
+/// command line chose this command. It throws CLI::ValidationError for wrong usage, and another
+/// std::exception for any other failure.
 std::function<int()> add_replay(CLI::App& program);
 
 }  // namespace starling::apps

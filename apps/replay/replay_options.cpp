@@ -1,11 +1,13 @@
-// Flags to a plan, or a sentence naming the flag: see replay_options.hpp.
-#include "apps/replay/replay_options.hpp"
+// Converts the flags into a plan, or throws a sentence that names the wrong flag: see
+// replay_options.hpp.
+#include "starling/apps/replay/replay_options.hpp"
 
 #include <algorithm>
 
-#include "knn/tables/object_table.hpp"
-#include "sim/files/time_text.hpp"
-#include "sim/traces/row_parser.hpp"
+#include "starling/knn/tables/object_table.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/number_text.hpp"
+#include "starling/sim/files/time_text.hpp"
 
 namespace starling::apps {
 namespace {
@@ -49,10 +51,10 @@ void refuse_flags_of_the_other_side(const ReplayFlags& flags) {
                           flags.resolution_m != ReplayFlags().resolution_m;
   if (!flags.commands.empty() && sets_space)
     throw sim::UsageError(
-        "--connect: --object-ttl, --origin and --resolution are the server's to choose; "
-        "give them to starling serve");
+        "--connect: --object-ttl, --origin and --resolution are flags of the server; give them to "
+        "starling serve");
   if (flags.out.empty() && flags.changes)
-    throw sim::UsageError("--changes says what --out writes, and there is no --out");
+    throw sim::UsageError("--changes says what --out writes; add --out FILE");
 }
 
 }  // namespace

@@ -1,15 +1,15 @@
-// What the flags of `starling replay` come to, checked and in the units of the program.
+// The flags of `starling replay`, checked and converted to the units of the program.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "apps/shared/engine_choice.hpp"
-#include "apps/shared/trace_flags.hpp"
-#include "knn/words/lattice.hpp"
-#include "knn/words/query.hpp"
-#include "sim/replay/replay.hpp"
+#include "starling/apps/shared/engines.hpp"
+#include "starling/apps/shared/trace_flags.hpp"
+#include "starling/knn/words/lattice.hpp"
+#include "starling/knn/words/query.hpp"
+#include "starling/sim/replay/replay.hpp"
 
 namespace starling::apps {
 
@@ -37,7 +37,7 @@ struct ReplayPlan : TracePlan {
   double resolution_m = 0;
   Position origin{};
   std::int64_t tick_us = 0;
-  std::optional<double> speed;  ///< seconds of the trace in a second; nothing: as fast as it goes
+  std::optional<double> speed;  ///< seconds of the trace per second; std::nullopt: as fast as possible
   std::uint32_t k = 0;
   std::string query_file;  ///< empty: every object is a query
   std::int64_t age_max_us = Filter::any_age;
@@ -46,13 +46,13 @@ struct ReplayPlan : TracePlan {
   ReportOn on = ReportOn::distance;
   EngineFlags engine;
   std::string out;       ///< empty: no lists are written
-  std::string commands;  ///< empty: an embedded engine
+  std::string commands;  ///< empty: an embedded engine, no server
   std::string results;
   std::int64_t connect_timeout_ms = 0;
   std::string stream;
 };
 
-/// Throws sim::UsageError, naming the flag.
+/// Throws sim::UsageError that names the wrong flag.
 ReplayPlan plan_replay(const ReplayFlags& flags);
 
 }  // namespace starling::apps

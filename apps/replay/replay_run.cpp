@@ -1,5 +1,5 @@
-// The parts of a replay, wired: see replay_run.hpp.
-#include "apps/replay/replay_run.hpp"
+// Connects the parts of a replay: see replay_run.hpp.
+#include "starling/apps/replay/replay_run.hpp"
 
 #include <chrono>
 #include <memory>
@@ -12,12 +12,14 @@
 
 #include <zmq.hpp>
 
-#include "apps/shared/own_input.hpp"
-#include "sim/files/text_output.hpp"
-#include "sim/replay/embedded_target.hpp"
-#include "sim/replay/query_file.hpp"
-#include "sim/replay/result_csv.hpp"
-#include "sim/replay/server_target.hpp"
+#include "starling/apps/shared/embedded_host.hpp"
+#include "starling/apps/shared/own_input.hpp"
+#include "starling/apps/shared/progress_line.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/text_output.hpp"
+#include "starling/sim/host/server_host.hpp"
+#include "starling/sim/replay/query_file.hpp"
+#include "starling/sim/replay/result_csv.hpp"
 
 namespace starling::apps {
 namespace {
@@ -36,7 +38,7 @@ class Replay {
     const SpaceOptions space = agree_on_space(trace.space());
     const Lattice lattice(space);
     read_rows(trace, lattice);
-    start_target(space, queries(lattice));
+    start_host(space, queries(lattice));
     run_clock();
     return std::move(summary_);
   }
@@ -53,7 +55,8 @@ class Replay {
            std::string(to_string(trace.space()));
   }
 
-  // Before the time for the replay is spent; an old file stays until there is a new one.
+  // Called before the long work of the replay, so that a bad --out is found at once. An old file
+  // stays until the new one is written.
   void check_output(const sim::Trace& trace) const {
     if (plan_.out.empty()) return;
     std::vector<std::string> inputs = trace.paths();
@@ -62,22 +65,35 @@ class Replay {
     sim::TextOutput::check(plan_.out);
   }
 
+  static std::string start_with(Space trace_space) {
+    return "start the server with --tick manual --space " + std::string(to_string(trace_space));
+  }
+
+  std::unique_ptr<sim::ServerHost> connect(Space trace_space) {
+    zmq_.emplace();
+    try {
+      return std::make_unique<sim::ServerHost>(
+          *zmq_,
+          protocol::ManualServerOptions{.commands = plan_.commands,
+                                        .results = plan_.results,
+                                        .connect_timeout_ms = plan_.connect_timeout_ms},
+          "replay");
+    } catch (const sim::UsageError& error) {
+      // A server that ticks by itself: says also which space the replay needs.
+      throw sim::UsageError(std::string(error.what()) + "; " + start_with(trace_space));
+    }
+  }
+
   SpaceOptions agree_on_space(Space trace_space) {
     if (plan_.commands.empty()) return {trace_space, plan_.resolution_m, plan_.origin};
-    zmq_.emplace();
-    auto server = std::make_unique<sim::ServerTarget>(
-        *zmq_,
-        sim::ManualServerOptions{.commands = plan_.commands,
-                                 .results = plan_.results,
-                                 .connect_timeout_ms = plan_.connect_timeout_ms},
-        plan_.out.empty() ? sim::ServerTarget::Lists::unwanted : sim::ServerTarget::Lists::wanted);
+    std::unique_ptr<sim::ServerHost> server = connect(trace_space);
     const SpaceOptions space = server->space();
     if (space.space != trace_space)
       throw sim::UsageError("--connect: the server's space is " +
                             std::string(to_string(space.space)) + ", the trace's " +
-                            std::string(to_string(trace_space)));
+                            std::string(to_string(trace_space)) + "; " + start_with(trace_space));
     server_ = server.get();
-    target_ = std::move(server);
+    host_ = std::move(server);
     return space;
   }
 
@@ -91,10 +107,7 @@ class Replay {
       if (sorter.row_count() % 4096 == 0) progress.show("reading", sorter.row_count(), 0);
     });
     if (sorter.row_count() == 0)
-      throw sim::TraceError("there is nothing to replay: of the rows, " +
-                            describe_skipped(summary_.counts) + " were skipped and " +
-                            std::to_string(summary_.counts.outside) +
-                            " are outside --from and --to");
+      throw sim::InputError("there is nothing to replay; " + describe_left_out(summary_.counts));
     rows_ = sorter.finish();
     summary_.objects = ids.size();
   }
@@ -108,21 +121,19 @@ class Replay {
     return sim::read_query_file(plan_.query_file, common, lattice, query_names_, object_names_);
   }
 
-  void start_target(const SpaceOptions& space, std::vector<protocol::QuerySpec> queries) {
-    const sim::ReplaySetup setup{plan_.stream, plan_.on, std::move(queries)};
+  void start_host(const SpaceOptions& space, std::vector<protocol::QuerySpec> queries) {
     if (server_ != nullptr) {
-      server_->start(setup, object_names_, query_names_);
-      summary_.answerer = "the server at " + plan_.commands;
-      return;
+      server_->put_names(object_names_, "objects' names");
+      server_->put_names(query_names_, "queries' names");
+    } else {
+      ProcessorOptions options;
+      options.space = space;
+      options.objects.object_ttl_us = plan_.object_ttl_us;
+      host_ = make_embedded_host(plan_.engine, options);
     }
-    ProcessorOptions options;
-    options.space = space;
-    options.objects.object_ttl_us = plan_.object_ttl_us;
-    const EngineChoice choice = choose_engine(plan_.engine);
-    std::unique_ptr<Engine> engine = choice.make(space);
-    options.queries.neighbors_max = engine->limits().neighbors_max;  // nobody else's memory
-    summary_.answerer = "the embedded engine " + choice.name + " (" + choice.why + ")";
-    target_ = std::make_unique<sim::EmbeddedTarget>(options, std::move(engine), setup);
+    summary_.answerer = host_->describe();
+    held_before_ =
+        sim::start_replay(*host_, {plan_.stream, plan_.on, std::move(queries)}, !plan_.out.empty());
   }
 
   void run_clock() {
@@ -131,11 +142,12 @@ class Replay {
     const auto open_csv = [&] {
       if (writes && !csv) csv.emplace(plan_.out, query_names_, object_names_);
     };
-    // Who reads a pipe is waited for before the clock runs; an old file stays until the first tick.
+    // A pipe is opened before the clock starts, because opening waits for its reader. A file is
+    // opened at the first tick, so that an old file stays until then.
     if (!sim::TextOutput::is_ordinary(plan_.out)) open_csv();
     ProgressLine progress;
     protocol::ListStore lists;
-    if (server_ != nullptr && writes && !plan_.changes_only) lists = server_->held_before();
+    if (!plan_.changes_only) lists = std::move(held_before_);
     const auto on_tick = [&](const sim::FinishedTick& tick, std::uint64_t rows_done) {
       open_csv();
       if (csv && server_ != nullptr) server_->learn_names(lists, object_names_);
@@ -144,8 +156,8 @@ class Replay {
       progress.show("replaying", rows_done, rows_->row_count());
     };
     const auto start = Clock::now();
-    summary_.result = sim::replay(*rows_, {plan_.tick_us, pacing()}, *target_,
-                                  writes ? &lists : nullptr, on_tick);
+    summary_.result =
+        sim::replay(*rows_, {plan_.tick_us, pacing()}, *host_, writes ? &lists : nullptr, on_tick);
     open_csv();
     if (csv) csv->close();
     summary_.elapsed_s = std::chrono::duration<double>(Clock::now() - start).count();
@@ -166,8 +178,9 @@ class Replay {
   sim::NameTable object_names_;
   sim::NameTable query_names_;
   std::optional<zmq::context_t> zmq_;
-  std::unique_ptr<sim::ReplayTarget> target_;
-  sim::ServerTarget* server_ = nullptr;  ///< the target, if it is one
+  std::unique_ptr<sim::LockStepHost> host_;
+  sim::ServerHost* server_ = nullptr;  ///< the same as host_ if there is a server, else null
+  protocol::ListStore held_before_;    ///< the queries' lists before the first row
 };
 
 }  // namespace

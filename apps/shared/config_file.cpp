@@ -1,21 +1,24 @@
 // Gives every subcommand's flag a STARLING_* variable and a place in the file: see config_file.hpp.
-#include "apps/shared/config_file.hpp"
+#include "starling/apps/shared/config_file.hpp"
 
 #include <cctype>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <unistd.h>
 
-#include "sim/files/quoted_text.hpp"
+#include "starling/sim/files/quoted_text.hpp"
 
 namespace starling::apps {
 
 namespace {
 
-// Per command, since one flag means different things: --tick of serve takes "manual".
+// Each command has variables of its own, because a flag differs from command to command: --tick of
+// serve takes "manual".
 std::string environment_name(const std::string& command, const std::string& flag) {
   std::string name = "STARLING_";
   name.append(command).append("_").append(flag);
@@ -31,8 +34,8 @@ const CLI::Option* find_option(const CLI::App& command, const std::string& name)
   return option != nullptr ? option : command.get_option_no_throw(name);
 }
 
-// CLI11 looks at the file before the environment and keeps what it saw first; what the environment
-// says is therefore left out here.
+// CLI11 reads the file before the environment and keeps the first value. This reader therefore
+// drops the keys of the file that the environment sets too.
 class FileBelowEnvironment : public CLI::ConfigTOML {
  public:
   explicit FileBelowEnvironment(const CLI::App& program) : program_(program) {}
@@ -48,7 +51,7 @@ class FileBelowEnvironment : public CLI::ConfigTOML {
   }
 
  private:
-  /// CLI11's own check would not say which file.
+  /// Refuses unknown keys. CLI11's own check would not name the file.
   void check(const CLI::ConfigItem& item) const {
     const CLI::App* command = &program_;
     for (const std::string& section : item.parents) {
@@ -62,7 +65,7 @@ class FileBelowEnvironment : public CLI::ConfigTOML {
     if (is_section_mark || find_option(*command, item.name) != nullptr) return;
     if (command == &program_)
       refuse("the key " + sim::quoted_text(item.name) +
-             " stands under no command; flags stand under theirs, such as [serve]");
+             " stands under no command; write it under its command's name, such as [serve]");
     refuse("[" + command->get_name() + "] has the unknown key " + sim::quoted_text(item.name));
   }
 
@@ -86,6 +89,23 @@ void add_config_file(CLI::App& program) {
       if (is_flag && option->get_lnames().front() != "help")
         option->envname(environment_name(command->get_name(), option->get_lnames().front()));
     }
+  }
+}
+
+void check_environment(const CLI::App& program) {
+  const CLI::App& command = *program.get_subcommands().front();
+  const std::string prefix = environment_name(command.get_name(), "");
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text(*variable);
+    const std::string_view name = text.substr(0, text.find('='));
+    if (!name.starts_with(prefix)) continue;
+    const auto found = command.get_options(
+        [name](const CLI::Option* option) { return option->get_envname() == name; });
+    if (found.empty())
+      throw CLI::ConfigError(std::string(name) + ": starling " + command.get_name() +
+                                 " has no such environment variable; unset it, or see starling " +
+                                 command.get_name() + " --help",
+                             CLI::ExitCodes::ConfigError);
   }
 }
 

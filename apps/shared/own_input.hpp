@@ -1,4 +1,5 @@
-// Outputs that would replace what the same command reads. Called by the commands that write files.
+// Refuses outputs that would replace a file that the same command reads. Called by the commands that
+// write files.
 #pragma once
 
 #include <span>
@@ -8,13 +9,13 @@ namespace starling::apps {
 
 /// An output as the user named it.
 struct NamedOutput {
-  std::string flag;    ///< "--out"
-  std::string path;    ///< empty: not asked for
-  std::string reader;  ///< what the command is to the user: "replay"
+  std::string flag;    ///< such as "--out"
+  std::string path;    ///< empty if the user named none
+  std::string reader;  ///< the user's word for the run, such as "replay"
 };
 
-/// Throws sim::UsageError if the output is one of these files, by whatever name. Names of no file
-/// are none of it.
+/// Throws sim::UsageError if the output is the same file as one of `inputs`, also under another name
+/// or through a link. Paths that name no file are allowed.
 void refuse_own_input(const NamedOutput& output, std::span<const std::string> inputs);
 
 }  // namespace starling::apps

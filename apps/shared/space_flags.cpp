@@ -1,5 +1,6 @@
-// The space's flags, and which of them go together: see space_flags.hpp. Called by serve.cpp.
-#include "apps/shared/space_flags.hpp"
+// Adds the flags of the space, and checks which of them fit together: see space_flags.hpp. Called by
+// serve.cpp.
+#include "starling/apps/shared/space_flags.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -48,17 +49,17 @@ void add_space_flags(CLI::App& command, SpaceFlags& flags) {
   command
       .add_option_function<std::string>(
           "--space", [&space](const std::string& text) { set_space(text, space); },
-          "planar2, planar3 (metres), wgs84 (longitude, latitude, altitude) or vector:DIMENSION "
-          "(1 to 4096 components) [planar2]")
+          "The space of the objects: planar2 or planar3 (metres), wgs84 (longitude, latitude, "
+          "altitude), or vector:DIMENSION with 1 to 4096 components [planar2]")
       ->type_name("SPACE");
   flags.metric =
       command
           .add_option_function<std::string>(
               "--metric", [&space](const std::string& text) { space.metric = *metric_named(text); },
-              "What makes vectors near, for --space vector:DIMENSION [l2]")
+              "For --space vector:DIMENSION: the metric that ranks neighbours [l2]")
           ->check(CLI::IsMember({"l2", "cosine", "pearson", "hellinger", "inner-product"}));
   flags.resolution =
-      command.add_option("--resolution", space.resolution_m, "Lattice unit in metres")
+      command.add_option("--resolution", space.resolution_m, "Positions are rounded to multiples of this many metres")
           ->capture_default_str();
   flags.origin = command
                      .add_option_function<std::vector<double>>(
@@ -66,7 +67,7 @@ void add_space_flags(CLI::App& command, SpaceFlags& flags) {
                          [&space](const std::vector<double>& origin) {
                            std::copy(origin.begin(), origin.end(), space.origin.begin());
                          },
-                         "Planar position that becomes 0,0,0: X,Y or X,Y,Z in metres")
+                         "The origin of a planar space: X,Y or X,Y,Z in metres [0,0,0]")
                      ->delimiter(',')
                      ->expected(2, 3);
 }

@@ -1,16 +1,16 @@
-// --space, --metric, --resolution and --origin of `starling serve`: where objects live, checked as
-// a whole once all flags, the environment and the file are read.
+// --space, --metric, --resolution and --origin of `starling serve`: the space of the objects. The flags
+// are checked together after the command line, the environment and the file are read.
 #pragma once
 
 #include <string>
 
 #include <CLI/CLI.hpp>
 
-#include "knn/words/lattice.hpp"
+#include "starling/knn/words/lattice.hpp"
 
 namespace starling::apps {
 
-/// Where the flags of one command go. It outlives the parsing.
+/// The values of the flags. It must outlive the parsing.
 struct SpaceFlags {
   SpaceOptions space;
   CLI::Option* metric = nullptr;
@@ -20,10 +20,10 @@ struct SpaceFlags {
 
 void add_space_flags(CLI::App& command, SpaceFlags& flags);
 
-/// "planar2", "vector:128 cosine".
+/// Returns "planar2" or "vector:128 cosine", for example.
 std::string name_of(const SpaceOptions& space);
 
-/// Throws CLI::ValidationError with one sentence where a flag does not go with the space.
+/// Throws CLI::ValidationError with one sentence if a flag does not fit the space.
 void check_space_flags(const SpaceFlags& flags);
 
 }  // namespace starling::apps

@@ -1,5 +1,5 @@
-// Descriptors, a signal and a last flush: see standard_streams.hpp.
-#include "apps/shared/standard_streams.hpp"
+// Opens descriptors, ignores a signal and flushes at the end: see standard_streams.hpp.
+#include "starling/apps/shared/standard_streams.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -14,7 +14,7 @@
 
 namespace starling::apps {
 
-// open() takes the lowest number that is free.
+// open() returns the lowest free number, which is the closed descriptor's.
 void open_standard_streams() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0)
@@ -30,7 +30,7 @@ void flush_standard_output() {
   std::cout.flush();
   const bool is_flushed = std::fflush(stdout) == 0;
   if (is_flushed && std::cout && std::ferror(stdout) == 0) return;
-  // The reason why an earlier write failed is gone.
+  // If an earlier write failed, its errno is lost: EIO stands for it.
   throw std::runtime_error("the standard output cannot be written: " +
                            std::string(std::strerror(errno != 0 ? errno : EIO)));
 }

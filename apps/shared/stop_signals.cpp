@@ -1,5 +1,5 @@
 // Blocks SIGINT and SIGTERM and polls for them with sigtimedwait: see stop_signals.hpp.
-#include "apps/shared/stop_signals.hpp"
+#include "starling/apps/shared/stop_signals.hpp"
 
 #include <chrono>
 #include <condition_variable>

@@ -1,5 +1,5 @@
-// SIGINT and SIGTERM as a question a loop asks, so that no call is ever interrupted. Used by
-// commands that run until they are told to stop.
+// Blocks SIGINT and SIGTERM and lets a loop ask for them, so that no system call is interrupted. Used by
+// commands that run until a signal stops them.
 #pragma once
 
 #include <csignal>
@@ -10,10 +10,10 @@ namespace starling::apps {
 
 class StopSignals {
  public:
-  /// Create before any thread: threads inherit that the signals wait to be asked for.
+  /// Blocks the signals. Create it before any thread, because threads inherit the signal mask.
   StopSignals();
 
-  /// True from the first time one of the signals has come.
+  /// True once one of the signals has come.
   bool asked_to_stop();
 
  private:
@@ -21,11 +21,11 @@ class StopSignals {
   bool asked_ = false;
 };
 
-/// While it lives, one of the signals ends the program at once, with exit status 1: for times in
-/// which nobody asks.
+/// While this object exists, each of the signals ends the program at once, with exit status 1. For
+/// phases in which no loop calls asked_to_stop().
 class EndAtSignal {
  public:
-  /// `clean_up` is called before that, on another thread.
+  /// `clean_up` is called before the program ends, on another thread.
   EndAtSignal(StopSignals& signals, std::function<void()> clean_up);
 
  private:

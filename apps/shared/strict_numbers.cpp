@@ -1,5 +1,6 @@
-// A check before all others for each option whose type is a number's: see strict_numbers.hpp.
-#include "apps/shared/strict_numbers.hpp"
+// Adds a check to each option with a number type. It runs before all other checks: see
+// strict_numbers.hpp.
+#include "starling/apps/shared/strict_numbers.hpp"
 
 #include <cctype>
 #include <cmath>
@@ -13,7 +14,7 @@ bool is_digit(char byte) {
   return std::isdigit(static_cast<unsigned char>(byte)) != 0;
 }
 
-/// Empty if it is fine.
+/// Returns a sentence, or an empty text if the number is fine.
 std::string fault_of_integer(std::string_view text, bool is_signed) {
   if (text.starts_with('-') && !is_signed) return std::string(text) + " is less than 0";
   if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
@@ -23,11 +24,12 @@ std::string fault_of_integer(std::string_view text, bool is_signed) {
   return std::string(text) + " begins with 0; write a decimal number without it";
 }
 
-/// The same of a number with a point. Validators may change their text; this one does not.
+/// As above, for a number with a decimal point. CLI11 passes a mutable text; this function does not
+/// change it.
 std::string fault_of_float(std::string& text) {
   double number = 0;
   if (!CLI::detail::lexical_cast(text, number) || std::isfinite(number)) return {};
-  return text + " is no finite number";
+  return text + " is not a finite number";
 }
 
 }  // namespace

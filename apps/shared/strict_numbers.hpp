@@ -1,13 +1,13 @@
-// Numbers of the command line as people write them. Called by main.cpp once all flags are there.
+// Makes flags accept only plain decimal numbers. Called by main.cpp after all flags are added.
 #pragma once
 
 #include <CLI/CLI.hpp>
 
 namespace starling::apps {
 
-/// Has all options of `app` and of its subcommands that take numbers refuse what CLI11 would read
-/// otherwise than it is written, or let pass every check of a range: 010 (octal), 0x10, -1 where a
-/// number has no sign, nan and inf.
+/// Makes all number options of `app` and of its subcommands refuse 010 (CLI11 reads octal), 0x10, -1 for
+/// unsigned numbers, nan and inf. CLI11 would read some of them as other numbers, and would let others
+/// pass every range check.
 void make_numbers_strict(CLI::App& app);
 
 }  // namespace starling::apps

@@ -1,12 +1,14 @@
-// Trace flags to options, or a sentence naming the flag: see trace_flags.hpp.
-#include "apps/shared/trace_flags.hpp"
+// Converts the trace flags into options, or throws a sentence that names the wrong flag: see
+// trace_flags.hpp.
+#include "starling/apps/shared/trace_flags.hpp"
 
 #include <cstdio>
 
 #include <CLI/CLI.hpp>
 
-#include "sim/files/time_text.hpp"
-#include "sim/traces/layout.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/time_text.hpp"
+#include "starling/sim/traces/layout.hpp"
 
 namespace starling::apps {
 namespace {
@@ -21,7 +23,8 @@ std::int64_t time_us(const std::string& flag, const std::string& text, const sim
 }
 
 std::string format_help() {
-  std::string text = "auto looks at the files and says what it saw; or ";
+  std::string text =
+      "The layout of the files. auto recognises it and prints what it recognised; the others are ";
   for (const sim::Layout& layout : sim::layouts())
     text += std::string(layout.name) + (layout.name == sim::layouts().back().name ? "" : ", ");
   return text;
@@ -29,50 +32,55 @@ std::string format_help() {
 
 }  // namespace
 
-void add_trace_flags(CLI::App& command, TraceFlags& flags, const std::string& until_flag) {
+void add_trace_flags(CLI::App& command, TraceFlags& flags) {
   command
       .add_option("trace", flags.paths,
-                  "Files and directories, .gz and .zst too; together they are one trace")
+                  "Files and directories; the files may end in .gz or .zst. All files together are "
+                  "one trace")
       ->required();
   command.add_option("--format", flags.trace.format, format_help())->capture_default_str();
   command.add_option(
       "--columns", flags.trace.columns,
-      "CSV: id=,time=,lat=,lon=[,alt=] or id=,time=,x=,y=[,z=], and [,tags=]; header "
-      "names, or numbers from 1 where there is no header; id=@file is the file's name");
-  command.add_option("--space", flags.space, "Where objects live (default: by the layout)")
+      "The columns of a CSV file: id=,time=,lat=,lon=[,alt=] or id=,time=,x=,y=[,z=], and "
+      "[,tags=]. Name a column by its header or, in a file without a header, by its number from 1. "
+      "id=@file takes the name of the file as the id");
+  command.add_option("--space", flags.space, "The space of the objects [from the layout]")
       ->check(CLI::IsMember({"planar2", "planar3", "wgs84"}));
   command
       .add_option(
           "--time-unit", flags.time_unit,
-          "Of times that are numbers (default: told by their magnitude; below 1e11 s, below "
-          "1e14 ms, else us)")
+          "The unit of times that are numbers. auto goes by the magnitude: below 1e11 they are "
+          "seconds, below 1e14 milliseconds, else microseconds [auto]")
       ->check(CLI::IsMember({"auto", "s", "ms", "us"}));
-  command.add_option("--utc-offset", flags.utc_offset, "Of times without a zone, such as +01:00")
+  command.add_option("--utc-offset", flags.utc_offset, "The offset of times that have no zone, such as +01:00")
       ->capture_default_str();
-  command.add_flag("--altitude", flags.trace.altitude, "Altitudes count; rows without are skipped");
-  command.add_flag("--persons", flags.trace.persons, "SUMO: persons too");
+  command.add_flag("--altitude", flags.trace.altitude, "Use altitudes; skip rows that have none");
+  command.add_flag("--persons", flags.trace.persons, "Read the persons of a SUMO file too");
   command.add_flag("--keep-null-island", flags.trace.keep_null_island,
-                   "Keep rows at latitude and longitude 0");
+                   "Keep rows whose latitude and longitude are both 0");
   command
       .add_option("--max-speed-mps", flags.trace.max_speed_mps,
-                  "Skip rows that their object could only have reached faster from its last kept "
-                  "row, in a straight line, in metres a second; three such rows in succession "
-                  "that agree with one another are believed, so that a wrong first fix costs two "
-                  "rows (times less than 1 s apart count as 1 s)")
+                  "Skip a row if its object must have been faster than this since its last kept "
+                  "row, in metres per second and in a straight line. Times less than 1 s apart count "
+                  "as 1 s. Three such rows in succession that fit one another are kept, so a wrong "
+                  "first row costs two rows")
       ->check(CLI::PositiveNumber);
   command.add_flag("--strict", flags.trace.strict, "Stop at the first row that would be skipped");
-  command.add_option("--from", flags.from, "Leave earlier rows out");
-  command.add_option(until_flag, flags.until, "Leave later rows out");
-  command.add_option("--order", flags.order, "Event time, or the file's order")
+  command.add_option("--from", flags.from,
+                     "Leave out rows before this time: 2022-01-03T00:10:00Z, or a number in "
+                     "--time-unit since 1970");
+  command.add_option("--until", flags.until, "Leave out rows after this time");
+  command.add_option("--order", flags.order, "Sort the rows by time, or keep the order of the file")
       ->check(CLI::IsMember({"time", "file"}))
       ->capture_default_str();
   command
       .add_option("--sort-memory", flags.sort.memory_bytes,
-                  "For rows while they are sorted, such as 64MiB or 2GB; what doesn't fit waits in "
-                  "a temporary file (default: 256MiB)")
+                  "Memory for sorting rows, such as 64MiB or 2GB. Rows that do not fit go to a "
+                  "temporary file [256MiB]")
       ->transform(CLI::AsSizeValue(false));
   command.add_option("--temp-dir", flags.sort.temp_dir,
-                     "Where that file is made, and unlinked at once (default: $TMPDIR, or /tmp)");
+                     "The folder of that temporary file, which is unlinked at once [$TMPDIR, else "
+                     "/tmp]");
 }
 
 TracePlan plan_trace(const TraceFlags& flags) {

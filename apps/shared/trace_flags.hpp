@@ -1,13 +1,13 @@
-// The flags by which a trace is named, read and put into order; the same for every command that
-// takes one.
+// The flags that name a trace and say how it is read and sorted. Every command that reads a trace has
+// the same ones.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "sim/traces/row_sorter.hpp"
-#include "sim/traces/trace_files.hpp"
+#include "starling/sim/traces/row_sorter.hpp"
+#include "starling/sim/traces/trace_files.hpp"
 
 namespace CLI {
 class App;
@@ -18,36 +18,35 @@ namespace starling::apps {
 /// As typed; CLI11 fills it.
 struct TraceFlags {
   std::vector<std::string> paths;
-  sim::TraceOptions trace;  ///< those of its members that are plain flags
+  sim::TraceOptions trace;  ///< only the members that a flag sets directly
   std::string space;
   std::string time_unit;
   std::string utc_offset = "Z";
   std::string from;
   std::string until;
   std::string order = "time";
-  sim::SortOptions sort;  ///< those of its members that are plain flags
+  sim::SortOptions sort;  ///< only the members that a flag sets directly
 };
 
-/// What they come to.
+/// The flags, checked and converted.
 struct TracePlan {
   std::vector<std::string> paths;
   sim::TraceOptions trace;
   sim::SortOptions sort;
 };
 
-/// Adds them to a command. The flags must outlive it; what they hold is the default. `until_flag`
-/// is what the command calls --until.
-void add_trace_flags(CLI::App& command, TraceFlags& flags,
-                     const std::string& until_flag = "--until");
+/// Adds the flags to a command. `flags` holds the defaults and must outlive the command.
+void add_trace_flags(CLI::App& command, TraceFlags& flags);
 
-/// Throws sim::UsageError, naming the flag.
+/// Throws sim::UsageError that names the wrong flag.
 TracePlan plan_trace(const TraceFlags& flags);
 
-/// "FLAG: 'TEXT' is not WANTED", as a sim::UsageError.
+/// Throws sim::UsageError "FLAG: 'TEXT' is not WANTED".
 [[noreturn]] void refuse_flag(const std::string& flag, const std::string& text,
                               const std::string& wanted);
 
-/// What a command tells of the files that it was left to judge; each line begins with its name.
+/// Prints to stderr the layout that was recognised, for files whose layout no flag gives. Each line
+/// begins with the name of the command.
 void print_notes(const char* command, const sim::Trace& trace);
 
 }  // namespace starling::apps

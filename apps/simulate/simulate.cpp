@@ -1,119 +1,126 @@
-// The flags of `starling simulate`: see simulate.hpp.
-#include "apps/simulate/simulate.hpp"
+// Adds the flags of `starling simulate`: see simulate.hpp.
+#include "starling/apps/simulate/simulate.hpp"
 
 #include <memory>
 
 #include <CLI/CLI.hpp>
 
-#include "apps/simulate/simulate_options.hpp"
-#include "apps/simulate/simulate_run.hpp"
-#include "sim/traces/trace.hpp"
+#include "starling/apps/simulate/simulate_options.hpp"
+#include "starling/apps/simulate/simulate_run.hpp"
+#include "starling/sim/files/errors.hpp"
 
 namespace starling::apps {
 namespace {
 
 void add_demand_flags(CLI::App& command, SimulateFlags& flags) {
   command.add_option("--requests", flags.requests,
-                     "CSV of requests[.gz|.zst]: New York's taxi trips, or see --request-columns; "
-                     "without it they are drawn");
+                     "A CSV file[.gz|.zst] of requests: New York's taxi trips, or any columns with "
+                     "--request-columns [random requests]");
   command.add_option("--request-columns", flags.request_columns,
-                     "time=...,pick_lon=...,pick_lat=...,drop_lon=...,drop_lat=... or pick_x=..., "
-                     "names or numbers");
+                     "The columns of that file, by header or by number from 1: "
+                     "time=...,pick_lon=...,pick_lat=...,drop_lon=...,drop_lat=..., or with pick_x, "
+                     "pick_y, drop_x and drop_y in metres");
   command.add_option("--area", flags.area,
-                     "Rows outside are skipped: low x,low y,high x,high y in the file's units; "
-                     "without it 40 km around the median pick-up");
+                     "Skip rows outside this area: LOW_X,LOW_Y,HIGH_X,HIGH_Y in the units of the "
+                     "file, longitude as x [40 km around the median pick-up]");
   command.add_flag(
       "--whole-minutes", flags.whole_minutes,
-      "Leave times that are whole minutes as they are; without it, where many are, they "
-      "are spread over their minute");
-  command.add_option("--rate", flags.rate, "Drawn requests an hour, on average over a day")
+      "Keep request times that are whole minutes. Without this flag, if many times are whole minutes, "
+      "they are spread evenly over their minute");
+  command.add_option("--rate", flags.rate, "Random requests per hour, as the average of a day")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command.add_option("--side-km", flags.side_km, "Side of the square they lie in")
+  command.add_option("--side-km", flags.side_km, "Random requests: the side of the square in which they lie")
       ->check(CLI::Range(0.1, 1000.0))
       ->capture_default_str();
-  command.add_option("--hot-spots", flags.hot_spots, "Where most of them begin; 0: evenly spread")
+  command.add_option("--hot-spots", flags.hot_spots, "Random requests: the number of places where most of them begin. 0: evenly spread")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
-  command.add_flag("--flat", flags.flat, "The same demand all day, without the daily curve");
-  command.add_option("--start", flags.start, "Time of the day at which drawn requests begin")
+  command.add_flag("--flat", flags.flat, "Random requests: the same rate all day, instead of a daily curve");
+  command.add_option("--start", flags.start, "Random requests: the time of day at which they begin")
       ->capture_default_str();
   command.add_option("--for", flags.length,
-                     "How long riders ask: 1h; of a file by default all of it");
+                     "The length of the demand: requests after it are left out [1h; with --requests "
+                     "the whole file]");
 }
 
 void add_world_flags(CLI::App& command, SimulateFlags& flags) {
   command
       .add_option("--world", flags.world,
-                  "straight (lines), grid (a city of blocks) or a SUMO network, FILE.net.xml")
+                  "How drivers move: straight (in straight lines), grid (on the streets of square "
+                  "blocks), or on the roads of a SUMO network, FILE.net.xml")
       ->capture_default_str();
-  command.add_option("--speed-kmh", flags.speed_kmh, "In straight lines; the grid has its own")
+  command.add_option("--speed-kmh", flags.speed_kmh, "The speed for --world straight; roads have their own speeds")
       ->check(CLI::Range(1.0, 500.0))
       ->capture_default_str();
-  command.add_option("--block-m", flags.block_m, "Side of the grid's blocks")
+  command.add_option("--block-m", flags.block_m, "The side of a block, for --world grid")
       ->check(CLI::Range(20.0, 5000.0))
       ->capture_default_str();
   command.add_flag("--largest-part", flags.largest_part,
-                   "Of a network that falls apart, keep the largest part");
+                   "If the network has parts that no road connects, keep the largest part");
 }
 
 void add_dispatch_flags(CLI::App& command, SimulateFlags& flags) {
-  command.add_option("--drivers", flags.drivers, "How many")
+  command.add_option("--drivers", flags.drivers, "The number of drivers")
       ->check(CLI::Range(1u, 10'000'000u))
       ->capture_default_str();
   command
-      .add_option("--idle", flags.idle, "Drivers without a fare: park, cruise, or head for demand")
+      .add_option("--idle", flags.idle, "What drivers without a rider do: park, cruise at random, or head for demand")
       ->check(CLI::IsMember({"park", "cruise", "head"}))
       ->capture_default_str();
   command
       .add_option("--policy", flags.policy,
-                  "nearest: first come, nearest free driver; batch: least sum of distances; "
-                  "batch-time: least sum of pick-up times")
+                  "nearest: riders in order of arrival, each gets the nearest free driver. batch: "
+                  "the smallest sum of distances. batch-time: the smallest sum of pick-up times")
       ->check(CLI::IsMember({"nearest", "batch", "batch-time"}))
       ->capture_default_str();
-  command.add_option("--period", flags.period, "Time from dispatch to dispatch")
+  command.add_option("--period", flags.period, "The time from dispatch to dispatch")
       ->capture_default_str();
-  command.add_option("-k,--k", flags.k, "Drivers in a rider's list, to begin with")
+  command.add_option("-k,--k", flags.k, "The number of drivers in a rider's first list")
       ->check(CLI::Range(std::uint32_t{1}, k_max))
       ->capture_default_str();
-  command.add_option("--k-max", flags.k_max, "Lists too short to be sure are widened up to this")
+  command.add_option("--k-max", flags.k_max, "The most drivers in a list; a list that may be too short for the policy is widened")
       ->check(CLI::Range(std::uint32_t{1}, k_max))
       ->capture_default_str();
-  command.add_option("--patience", flags.patience, "A rider without a driver gives up after")
+  command.add_option("--patience", flags.patience, "The time after which a rider without a driver gives up")
       ->capture_default_str();
-  command.add_option("--pickup-max-km", flags.pickup_max_km, "No driver further off is asked")
+  command.add_option("--pickup-max-km", flags.pickup_max_km, "Ask no driver who is farther away than this, in a straight line")
       ->check(CLI::Range(0.01, 10000.0))
       ->capture_default_str();
   command
       .add_option("--decline-per-km", flags.decline_per_km,
-                  "Probability that a driver declines, for each km to the rider")
+                  "The probability per kilometre to the rider that a driver declines")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  command.add_option("--answer-time", flags.answer_time, "From an offer to the driver's answer")
+  command.add_option("--answer-time", flags.answer_time, "The time from an offer to the driver's answer")
       ->capture_default_str();
-  command.add_option("--seed", flags.seed, "The same seed, the same bytes")->capture_default_str();
+  command.add_option("--seed", flags.seed, "The seed of all random numbers; the same seed gives the same bytes")->capture_default_str();
 }
 
 void add_run_flags(CLI::App& command, SimulateFlags& flags) {
   command.add_option("--out", flags.out,
-                     "Folder for rides.csv, periods.csv, summary.json, report.html and timings");
+                     "The folder for rides.csv, periods.csv, summary.json, report.html and the "
+                     "timings; a run needs it");
   command.add_option("--trace-out", flags.trace_out,
-                     "Write the drivers' movement as CSV[.gz|.zst] that starling replay reads");
+                     "Write the drivers' movement to this CSV file[.gz|.zst], which starling replay "
+                     "reads");
   command
       .add_option("--compare", flags.compare,
-                  "Set two runs' folders side by side; with --out, as compare.html there")
+                  "Instead of a run: print the results of two folders side by side. With --out, "
+                  "write compare.html there too")
       ->expected(2);
-  add_engine_choice(command, flags.engine);
+  add_engine_flags(command, flags.engine);
   command.add_option(
       "--connect", flags.commands,
-      "Ask the server at this commands endpoint, started with --tick manual, and no engine here");
-  command.add_option("--results", flags.results, "That server's results endpoint")
+      "Use the server at this commands endpoint instead of an embedded engine. It must be started "
+      "with --tick manual");
+  command.add_option("--results", flags.results, "The results endpoint of that server")
       ->capture_default_str();
   command
       .add_option("--connect-timeout", flags.connect_timeout,
-                  "How long to wait for that server to answer")
+                  "How long to wait for the first answer of that server")
       ->capture_default_str();
-  command.add_option("--stream", flags.stream, "The name of the stream of riders' lists")
+  command.add_option("--stream", flags.stream, "The name of the stream with the riders' lists on that server")
       ->capture_default_str();
 }
 
@@ -122,7 +129,7 @@ void add_run_flags(CLI::App& command, SimulateFlags& flags) {
 std::function<int()> add_simulate(CLI::App& program) {
   auto flags = std::make_shared<SimulateFlags>();
   CLI::App* const command =
-      program.add_subcommand("simulate", "Ride hailing: drivers, riders and a dispatcher");
+      program.add_subcommand("simulate", "Simulate ride hailing: drivers, riders and a dispatcher");
   add_run_flags(*command, *flags);
   add_demand_flags(*command, *flags);
   add_world_flags(*command, *flags);

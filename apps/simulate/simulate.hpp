@@ -1,5 +1,5 @@
-// `starling simulate`: a city in which drivers move, riders ask, and a dispatcher matches them by
-// the engine's neighbour lists.
+// `starling simulate`: simulates a city in which drivers move, riders send requests, and a dispatcher
+// matches them with the engine's neighbour lists. Called by main.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,9 @@ class App;
 
 namespace starling::apps {
 
-/// Adds the command; what it returns runs it, if the command line chose it, and gives the exit
-/// status. Wrong usage is thrown as CLI::ValidationError, what else fails as std::exception.
+/// Adds the command. The returned function runs it and returns the exit status; main calls it if the
+/// command line chose this command. It throws CLI::ValidationError for wrong usage, and another
+/// std::exception for any other failure.
 std::function<int()> add_simulate(CLI::App& program);
 
 }  // namespace starling::apps

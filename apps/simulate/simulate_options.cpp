@@ -1,12 +1,14 @@
-// Flags to a plan, or a sentence naming the flag: see simulate_options.hpp.
-#include "apps/simulate/simulate_options.hpp"
+// Converts the flags into a plan, or throws a sentence that names the wrong flag: see
+// simulate_options.hpp.
+#include "starling/apps/simulate/simulate_options.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "apps/shared/trace_flags.hpp"
-#include "sim/files/time_text.hpp"
-#include "sim/traces/row_parser.hpp"
+#include "starling/apps/shared/trace_flags.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/number_text.hpp"
+#include "starling/sim/files/time_text.hpp"
 
 namespace starling::apps {
 namespace {
@@ -35,7 +37,7 @@ std::optional<std::array<double, 4>> area(const std::string& text) {
     rest.remove_prefix(std::min(rest.size(), part.size() + 1));
   }
   if (count != numbers.size() || !(numbers[0] < numbers[2]) || !(numbers[1] < numbers[3]))
-    refuse_flag("--area", text, "low x, low y, high x, high y (longitudes are x)");
+    refuse_flag("--area", text, "LOW_X,LOW_Y,HIGH_X,HIGH_Y (a longitude is x)");
   return numbers;
 }
 
@@ -46,17 +48,17 @@ sim::city::Idling idling(const std::string& text) {
 
 void refuse_contradictions(const SimulateFlags& flags) {
   if (flags.compare.empty() && flags.out.empty())
-    throw sim::UsageError("--out: a folder is needed for the run's files");
+    throw sim::UsageError("--out: a folder is needed for the files of the run; add --out FOLDER");
   for (const auto& [flag, is_given] :
        {std::pair{"--request-columns", !flags.request_columns.empty()},
         std::pair{"--area", !flags.area.empty()},
         std::pair{"--whole-minutes", flags.whole_minutes}})
     if (is_given && flags.requests.empty())
-      throw sim::UsageError(std::string(flag) + " speaks of --requests, and there is no such file");
+      throw sim::UsageError(std::string(flag) + " is a flag for --requests; add --requests FILE");
   if (flags.k > flags.k_max)
-    throw sim::UsageError("--k-max: lists cannot be widened to less than --k");
+    throw sim::UsageError("--k-max: lists cannot be widened to fewer drivers than --k");
   if (flags.largest_part && (flags.world == "straight" || flags.world == "grid"))
-    throw sim::UsageError("--largest-part speaks of a road network's file");
+    throw sim::UsageError("--largest-part is a flag for --world FILE.net.xml");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the flags of `starling simulate` come to, checked and in the units of the program.
+// The flags of `starling simulate`, checked and converted to the units of the program.
 #pragma once
 
 #include <array>
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/shared/engine_choice.hpp"
-#include "sim/city/simulation.hpp"
+#include "starling/apps/shared/engines.hpp"
+#include "starling/sim/city/simulation.hpp"
 
 namespace starling::apps {
 
@@ -54,7 +54,7 @@ struct SimulateFlags {
 };
 
 struct SimulatePlan {
-  SimulateFlags flags;  ///< those that are plain values
+  SimulateFlags flags;  ///< read for the flags that need no conversion
   sim::city::SimulationOptions simulation;
   std::optional<std::array<double, 4>> area;
   std::int64_t start_us = 0;
@@ -62,7 +62,7 @@ struct SimulatePlan {
   std::int64_t connect_timeout_ms = 0;
 };
 
-/// Throws sim::UsageError, naming the flag.
+/// Throws sim::UsageError that names the wrong flag.
 SimulatePlan plan_simulate(const SimulateFlags& flags);
 
 }  // namespace starling::apps

@@ -1,5 +1,5 @@
-// The parts of a simulation, wired: see simulate_run.hpp.
-#include "apps/simulate/simulate_run.hpp"
+// Connects the parts of a simulation: see simulate_run.hpp.
+#include "starling/apps/simulate/simulate_run.hpp"
 
 #include <chrono>
 #include <cstdio>
@@ -11,20 +11,21 @@
 
 #include <zmq.hpp>
 
-#include "apps/replay/replay_report.hpp"
-#include "apps/shared/own_input.hpp"
-#include "apps/shared/stop_signals.hpp"
-#include "sim/city/embedded_fleet_index.hpp"
-#include "sim/city/report/comparison.hpp"
-#include "sim/city/report/run_files.hpp"
-#include "sim/city/report/summary.hpp"
-#include "sim/city/request_file.hpp"
-#include "sim/city/roads/road_network.hpp"
-#include "sim/city/roads/road_world.hpp"
-#include "sim/city/roads/straight_world.hpp"
-#include "sim/city/server_fleet_index.hpp"
-#include "sim/traces/trace.hpp"
-#include "sim/traces/trace_writer.hpp"
+#include "starling/apps/shared/embedded_host.hpp"
+#include "starling/apps/shared/own_input.hpp"
+#include "starling/apps/shared/progress_line.hpp"
+#include "starling/apps/shared/stop_signals.hpp"
+#include "starling/sim/city/fleet_index.hpp"
+#include "starling/sim/city/report/comparison.hpp"
+#include "starling/sim/city/report/run_files.hpp"
+#include "starling/sim/city/report/summary.hpp"
+#include "starling/sim/city/request_file.hpp"
+#include "starling/sim/city/roads/road_network.hpp"
+#include "starling/sim/city/roads/road_world.hpp"
+#include "starling/sim/city/roads/straight_world.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/host/server_host.hpp"
+#include "starling/sim/traces/trace_writer.hpp"
 
 namespace starling::apps {
 namespace {
@@ -46,7 +47,7 @@ std::string seconds_text(std::int64_t time_us) {
   return number_text(static_cast<double>(time_us) / 1e6);
 }
 
-/// The drivers' movement as Starling's own CSV, a row for each change of place or tags.
+/// Writes the drivers' movement as Starling's own CSV, one row for each change of place or tags.
 class MovementTrace {
  public:
   explicit MovementTrace(const std::string& path)
@@ -71,7 +72,7 @@ class MovementTrace {
   std::unique_ptr<sim::TraceWriter> writer_;
 };
 
-/// What cannot be opened is named by its flag, with what to do.
+/// Opens an output. If that fails, the sentence names the flag and says what to do.
 template <class Output, class... Arguments>
 void open_output(const char* flag, std::optional<Output>& output, const Arguments&... arguments) {
   try {
@@ -87,7 +88,7 @@ class SimulateRun {
   explicit SimulateRun(const SimulatePlan& plan) : plan_(plan), flags_(plan.flags) {}
 
   void run() {
-    // What is written at the end is tried before the time for it is spent.
+    // The outputs are checked before the long work of the run.
     city::RunFolder folder(flags_.out);
     folder.check_files();
     if (folder.is_run_file(flags_.trace_out))
@@ -143,13 +144,14 @@ class SimulateRun {
       if (plan_.length_us) options.length_us = *plan_.length_us;
       demand_ = city::read_request_file(options);
       if (world_ && demand_.is_geographic)
-        throw sim::UsageError("--requests: longitudes and latitudes have no place in the network " +
-                              flags_.world + ", which is in metres");
+        throw sim::UsageError("--requests: the network " + flags_.world +
+                              " is in metres, and the requests are in longitudes and latitudes");
       if (world_) drop_requests_outside();
     } else {
       const auto hours = static_cast<double>(plan_.length_us.value_or(drawn_length_us)) / 3.6e9;
       if (!(flags_.rate * hours <= drawn_requests_max))
-        throw sim::UsageError("--rate: that makes more than 100 million requests");
+        throw sim::UsageError("--rate: that makes more than 100 million requests; choose a lower "
+                              "rate or a shorter --for");
       demand_ = city::draw_poisson_demand({.seed = flags_.seed,
                                            .requests_per_hour = flags_.rate,
                                            .start_us = plan_.start_us,
@@ -163,7 +165,8 @@ class SimulateRun {
                                                     plan_.simulation.period_us);
     if (periods > plan_.simulation.periods_max)
       throw sim::UsageError("--period: the requests span more than " +
-                            std::to_string(plan_.simulation.periods_max) + " periods");
+                            std::to_string(plan_.simulation.periods_max) +
+                            " periods; choose a longer one");
     if (flags_.world == "straight") {
       world_ = std::make_unique<city::StraightWorld>(demand_.area, flags_.speed_kmh / 3.6);
     } else if (flags_.world == "grid") {
@@ -177,7 +180,8 @@ class SimulateRun {
     return network;
   }
 
-  // Whoever is far from every road would be put to the border without a word.
+  // Drops requests that lie outside the network. Without this, a request far from every road would be
+  // moved to the border of the network without a message.
   void drop_requests_outside() {
     city::Area near = world_->area();
     near.add({near.low.x_m - beside_network_m, near.low.y_m - beside_network_m});
@@ -192,12 +196,12 @@ class SimulateRun {
       demand_.area.add(request.dropoff);
     }
     if (demand_.requests.empty())
-      throw sim::UsageError("--requests: none of " + std::to_string(dropped) +
+      throw sim::UsageError("--requests: none of the " + std::to_string(dropped) +
                             " requests lies in the network " + flags_.world +
-                            "; are both in the same metres?");
+                            "; check that both have the same origin, in metres");
   }
 
-  // Before the demand, which lies where its roads do.
+  // Called before find_demand(), because drawn requests lie in the area of the network.
   void read_network() {
     if (!is_network_file()) return;
     city::RoadNetwork network = city::read_sumo_network(flags_.world);
@@ -206,7 +210,8 @@ class SimulateRun {
     world_ = std::make_unique<city::RoadWorld>(std::move(network));
   }
 
-  // The policy by time asks the simulation, which is made after it, where its drivers are.
+  // The batch-time policy asks the simulation for pick-up times. The simulation is made later, and
+  // exists when the policy runs.
   void make_policy() {
     if (flags_.policy == "nearest") {
       policy_ = city::make_nearest_policy();
@@ -228,19 +233,18 @@ class SimulateRun {
         .drivers = flags_.drivers,
         .rides = static_cast<std::uint32_t>(demand_.requests.size()),
         .pickup_max_m = flags_.pickup_max_km * 1000};
-    if (!flags_.commands.empty()) {
-      zmq_.emplace();
-      index_ = std::make_unique<city::ServerFleetIndex>(
-          *zmq_, options,
-          sim::ManualServerOptions{.commands = flags_.commands,
-                                   .results = flags_.results,
-                                   .connect_timeout_ms = plan_.connect_timeout_ms});
-      return;
-    }
-    const EngineChoice choice = choose_engine(flags_.engine);
-    index_ = std::make_unique<city::EmbeddedFleetIndex>(
-        options, choice.make(SpaceOptions{}),
-        "the embedded engine " + choice.name + " (" + choice.why + ")");
+    index_.emplace(options, make_host());
+  }
+
+  std::unique_ptr<sim::LockStepHost> make_host() {
+    if (flags_.commands.empty()) return make_embedded_host(flags_.engine, {});
+    zmq_.emplace();
+    return std::make_unique<sim::ServerHost>(
+        *zmq_,
+        protocol::ManualServerOptions{.commands = flags_.commands,
+                                      .results = flags_.results,
+                                      .connect_timeout_ms = plan_.connect_timeout_ms},
+        "simulation");
   }
 
   double run_clock(city::Simulation& simulation) {
@@ -343,18 +347,18 @@ class SimulateRun {
       if (demand_.bad_rows[reason] > 0)
         text += ", " + std::to_string(demand_.bad_rows[reason]) + " skipped " +
                 std::string(to_string(static_cast<city::BadRow>(reason)));
-    if (demand_.spread_us > 0) text += ", those at whole minutes spread over theirs";
+    if (demand_.spread_us > 0) text += ", times at whole minutes spread over their minute";
     return text;
   }
 
-  StopSignals stop_;  // before any thread
+  StopSignals stop_;  // made before any thread
   const SimulatePlan& plan_;
   const SimulateFlags& flags_;
   city::Demand demand_;
   std::unique_ptr<city::World> world_;
   std::unique_ptr<city::DispatchPolicy> policy_;
   std::optional<zmq::context_t> zmq_;
-  std::unique_ptr<city::FleetIndex> index_;
+  std::optional<city::FleetIndex> index_;
   std::optional<city::Simulation> simulation_;
 };
 

@@ -1,11 +1,11 @@
-// Runs a planned simulation, or compares two that have run.
+// Runs a planned simulation, or compares the results of two. Called by simulate.cpp.
 #pragma once
 
-#include "apps/simulate/simulate_options.hpp"
+#include "starling/apps/simulate/simulate_options.hpp"
 
 namespace starling::apps {
 
-/// Throws sim::UsageError, sim::TraceError and what a client, an engine or a file throws.
+/// Throws sim::UsageError, sim::InputError, and the errors of a client, an engine or a file.
 void run_simulate(const SimulatePlan& plan);
 
 }  // namespace starling::apps

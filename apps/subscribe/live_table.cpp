@@ -1,6 +1,6 @@
-// Renders held lists as text that fits the screen, and draws it with ANSI escapes: see
+// Renders the held lists as text that fits the screen and draws it with ANSI escape sequences: see
 // live_table.hpp. Called by apps/subscribe/subscribe.cpp.
-#include "apps/subscribe/live_table.hpp"
+#include "starling/apps/subscribe/live_table.hpp"
 
 #include <algorithm>
 #include <array>
@@ -24,19 +24,19 @@ std::string format(const char* pattern, Values... values) {
   return {text.data(), std::min(static_cast<std::size_t>(length), text.size() - 1)};
 }
 
-constexpr std::size_t id_columns = 20;  // of a name; any number fits
+constexpr std::size_t id_columns = 20;  // longer names are cut; every number fits
 constexpr std::size_t vote_columns = 20;
 
 bool continues_character(char octet) {
   return (static_cast<unsigned char>(octet) & 0xC0) == 0x80;
 }
 
-// A column a character, which is near enough for a table.
+// Counts one column per character. Wide characters take two, which a table can bear.
 std::size_t columns_of(std::string_view text) {
   return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, continues_character));
 }
 
-// Whole characters that take no more columns.
+// Returns the first `columns` characters, none of them cut in half.
 std::string_view cut(std::string_view text, std::size_t columns) {
   std::size_t end = 0;
   for (; end < text.size(); ++end)
@@ -44,7 +44,7 @@ std::string_view cut(std::string_view text, std::size_t columns) {
   return text.substr(0, end);
 }
 
-// With a gap behind it.
+// Pads to `columns` and adds a gap of two.
 std::string padded(std::string_view text, std::size_t columns) {
   std::string result(text);
   result.append(columns + 2 - columns_of(result), ' ');
@@ -60,7 +60,7 @@ std::string_view name_of(std::uint64_t id, const sim::NameTable& names,
   return cut(names.text_of(id, number), id_columns);
 }
 
-// As many whole entries as fit.
+// Writes as many whole entries as fit.
 std::string neighbors_text(const protocol::HeldList& list, std::size_t columns,
                            const char* distance_pattern, const sim::NameTable& names) {
   constexpr std::string_view more = "...";
@@ -87,17 +87,22 @@ std::vector<protocol::ListStore::const_pointer> smallest_keys(const protocol::Li
   return entries;
 }
 
-// Names and sentences come from elsewhere: nothing in them may steer the terminal.
+// Replaces control characters: names and sentences come from the server, and control characters
+// would change the terminal.
 void append_line(std::string& text, std::string line, std::size_t columns) {
   line.resize(cut(line, columns).size());
   std::ranges::replace_if(
       line, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-  // U+0080 to U+009F are control characters too, which some terminals obey.
+  // U+0080 to U+009F are control characters too, and some terminals act on them.
   for (std::size_t at = 0; at + 1 < line.size(); ++at)
     if (line[at] == '\xc2' && static_cast<unsigned char>(line[at + 1]) < 0xa0)
       line.replace(at, 2, "?");
   text += line;
   text += '\n';
+}
+
+std::string rate_text(const std::optional<double>& ticks_per_s) {
+  return ticks_per_s ? format("%.1f ticks/s, ", *ticks_per_s) : "";
 }
 
 TableSize terminal_size() {
@@ -135,10 +140,10 @@ std::string render_table(const TableStatus& status, const protocol::ListStore& l
       size.columns);
   append_line(text,
               status.obstacle.empty()
-                  ? format("%zu lists, %llu reported by this tick, %.1f ticks/s, %llu ticks lost, "
-                           "%llu restarts",
+                  ? format("%zu lists, %llu reported by this tick, %s%llu ticks lost, %llu restarts",
                            lists.size(), static_cast<Count>(status.list_count_reported),
-                           status.ticks_per_s, static_cast<Count>(status.counters.ticks_lost),
+                           rate_text(status.ticks_per_s).c_str(),
+                           static_cast<Count>(status.counters.ticks_lost),
                            static_cast<Count>(status.counters.restarts))
                   : status.obstacle,
               size.columns);
@@ -188,7 +193,7 @@ LiveTable::~LiveTable() {
 TableSize LiveTable::size() const {
   if (!in_place_) return {.rows = 12, .columns = 100};
   TableSize size = terminal_size();
-  --size.rows;  // the cursor stands on the last one
+  --size.rows;  // the cursor needs the last row
   return size;
 }
 
@@ -200,7 +205,8 @@ void LiveTable::draw(const TableStatus& status, const protocol::ListStore& lists
     out_ << table << std::endl;
     return;
   }
-  // Cursor off and home; each line clears what was to its right, the last what was below.
+  // Hides the cursor and moves it to the top left. Each line erases the rest of its row; the end
+  // erases all rows below.
   std::string frame = has_drawn_ ? "\x1b[H" : "\x1b[?25l\x1b[2J\x1b[H";
   for (const char c : table) {
     if (c == '\n') frame += "\x1b[K";

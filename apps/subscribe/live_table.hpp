@@ -1,5 +1,5 @@
-// The table of `starling subscribe`: what is held right now, drawn in place on a terminal and as a
-// frame now and then elsewhere.
+// The table of `starling subscribe`: the lists held right now. A terminal shows it in place; any other
+// output gets a new table from time to time.
 #pragma once
 
 #include <chrono>
@@ -11,22 +11,22 @@
 #include <string_view>
 #include <vector>
 
-#include "protocol/client/subscription.hpp"
-#include "sim/traces/name_table.hpp"
+#include "starling/protocol/client/subscription.hpp"
+#include "starling/sim/traces/name_table.hpp"
 
 namespace starling::apps {
 
-/// What the table's head says.
+/// The content of the table's head.
 struct TableStatus {
   std::string stream;
   protocol::HeldAt at;
-  std::optional<std::uint64_t> object_count;  ///< none: no tick has come yet, only a snapshot
+  std::optional<std::uint64_t> object_count;  ///< std::nullopt: no tick yet, only a snapshot
   std::uint64_t list_count_reported = 0;      ///< by the last tick
-  double ticks_per_s = 0;
+  std::optional<double> ticks_per_s;          ///< std::nullopt: not measured yet
   protocol::SubscriptionCounters counters;
-  std::string obstacle;    ///< why nothing comes, or empty
-  bool is_vector = false;  ///< distances are no metres
-  bool has_votes = false;  ///< a column more, as for lists that have subjects
+  std::string obstacle;    ///< why no tick comes; empty if ticks come
+  bool is_vector = false;  ///< distances are not in metres
+  bool has_votes = false;  ///< adds a column for votes, as subjects add one
 };
 
 struct TableSize {
@@ -34,29 +34,30 @@ struct TableSize {
   std::size_t columns = 80;
 };
 
-/// At most `size` large, without control characters. The lists of the smallest keys are shown; ids
-/// with a name in `names` as that, cut where it is long.
+/// Returns at most `size` rows and columns, without control characters. Shows the lists with the
+/// smallest keys. Ids that have a name in `names` are shown by that name, which is cut if it is long.
 std::string render_table(const TableStatus& status, const protocol::ListStore& lists,
                          const TableSize& size, const sim::NameTable& names = {});
 
-/// The ids that a table of this size shows, and perhaps some more.
+/// Returns the ids that a table of this size shows, and possibly a few more.
 std::vector<std::uint64_t> ids_in_table(const protocol::ListStore& lists, const TableSize& size);
 
-/// "125.000 s" below a year, else UTC.
+/// Returns "125.000 s" for times below one year, and a date in UTC for later ones.
 std::string format_time(std::int64_t time_us);
 
-/// Draws no more often than every `refresh`, on a terminal in place. `out` must outlive it.
+/// Draws the table; is_due() is true once every `refresh`. With `in_place`, each table replaces the
+/// last one on the terminal. `out` must outlive this object.
 class LiveTable {
  public:
   LiveTable(std::ostream& out, bool in_place, std::chrono::milliseconds refresh)
       : out_(out), in_place_(in_place), refresh_(refresh) {}
-  /// Leaves the last table standing and shows the cursor again.
+  /// Leaves the last table on the screen and shows the cursor again.
   ~LiveTable();
   LiveTable(const LiveTable&) = delete;
   LiveTable& operator=(const LiveTable&) = delete;
 
   bool is_due() const { return std::chrono::steady_clock::now() >= due_; }
-  /// Of the next frame.
+  /// Returns the size of the next table.
   TableSize size() const;
   void draw(const TableStatus& status, const protocol::ListStore& lists,
             const sim::NameTable& names = {});

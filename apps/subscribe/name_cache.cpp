@@ -1,7 +1,6 @@
-// A queue of ids to ask for, and sets of those asked for and of those without a name: see
-// name_cache.hpp. The nameless are forgotten when the server has other names, or when they are too
-// many.
-#include "apps/subscribe/name_cache.hpp"
+// A queue of ids to ask for, a set of the ids asked for, and a set of the ids without a name: see
+// name_cache.hpp. The last set is emptied when the server has other names, or when it is full.
+#include "starling/apps/subscribe/name_cache.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
-// The thread that asks, batch after batch, and the wait for it: see name_lookup.hpp. A server that
-// is away is asked again, one that refuses or tells no names no more. Called by
-// apps/subscribe/subscribe.cpp.
-#include "apps/subscribe/name_lookup.hpp"
+// The thread that asks for names in batches, and the wait for its answers: see name_lookup.hpp. It asks
+// a server that does not answer again. It asks a server that refuses or sends no names no more. Called
+// by apps/subscribe/subscribe.cpp.
+#include "starling/apps/subscribe/name_lookup.hpp"
 
 #include <utility>
 #include <vector>
@@ -9,7 +9,7 @@
 namespace starling::apps {
 namespace {
 
-// How often a server is asked whether it has new names, and a server that is away anew.
+// The time between two requests that ask whether the server has new names.
 constexpr std::chrono::seconds news_interval{2};
 
 }  // namespace
@@ -19,7 +19,7 @@ NameLookup::NameLookup(protocol::ClientOptions client)
 
 NameLookup::~NameLookup() {
   thread_.request_stop();
-  zmq_.shutdown();  // ends a request under way
+  zmq_.shutdown();  // ends the request that the thread waits for
 }
 
 void NameLookup::with_names(std::span<const std::uint64_t> ids, const std::function<void()>& use) {
@@ -64,7 +64,7 @@ void NameLookup::ask_on(const std::stop_token& stop, protocol::Client& client) {
     const auto answers = count_max == 0 ? protocol::Problem{} : client.get_names(ids);
     lock.lock();
     if (!answers) {
-      cache_.give_up();  // an older server
+      cache_.give_up();  // an older server, which knows no names
       changed_.notify_all();
       return;
     }

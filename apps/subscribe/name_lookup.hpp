@@ -1,5 +1,5 @@
-// Asks a server for names beside a subscription: on a thread, a socket and a session of its own, so
-// that a server that is slow or away never keeps ticks from being read.
+// Asks a server for names while a subscription runs. It has its own thread, socket and session, so a
+// slow or absent server never delays the reading of ticks.
 #pragma once
 
 #include <chrono>
@@ -12,24 +12,25 @@
 
 #include <zmq.hpp>
 
-#include "apps/subscribe/name_cache.hpp"
+#include "starling/apps/subscribe/name_cache.hpp"
 
 namespace starling::apps {
 
 class NameLookup {
  public:
-  /// Names that come within this time are shown the first time their ids are.
+  /// with_names() waits this long at most. A name that comes later is shown the next time.
   static constexpr std::chrono::milliseconds wait_max{250};
 
-  /// The thread inherits the signal mask. `client` says whom to ask, and how long for one answer.
+  /// The thread inherits the signal mask. `client` holds the server's endpoint and the time to wait
+  /// for one answer.
   explicit NameLookup(protocol::ClientOptions client);
   ~NameLookup();
 
-  /// Calls `use` while the names stand still. Before, waits for the names of `ids`, but not longer
-  /// than wait_max, and not at all while an earlier wait was in vain.
+  /// Waits for the names of `ids`, then calls `use` while no name can change. Waits at most wait_max,
+  /// and not at all if an earlier wait timed out and its answers have still not come.
   void with_names(std::span<const std::uint64_t> ids, const std::function<void()>& use);
 
-  /// To be read inside with_names.
+  /// Read it only inside `use` of with_names().
   const sim::NameTable& names() const { return cache_.names(); }
 
  private:
@@ -38,10 +39,10 @@ class NameLookup {
 
   zmq::context_t zmq_;
   protocol::ClientOptions options_;
-  std::mutex mutex_;  ///< of all that follows
+  std::mutex mutex_;  ///< guards cache_ and is_late_
   std::condition_variable_any changed_;
   NameCache cache_;
-  bool is_late_ = false;  ///< somebody waited in vain, and not all is answered yet
+  bool is_late_ = false;  ///< a wait timed out, and not all ids are answered yet
   std::jthread thread_;
 };
 

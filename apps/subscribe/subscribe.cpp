@@ -1,6 +1,6 @@
-// The flags of `starling subscribe`, and the loop that polls the subscriber and shows what it
-// applied: see subscribe.hpp.
-#include "apps/subscribe/subscribe.hpp"
+// The flags of `starling subscribe`, and the loop that polls the subscriber and shows the ticks that it
+// applies: see subscribe.hpp.
+#include "starling/apps/subscribe/subscribe.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -16,20 +17,22 @@
 #include <unistd.h>
 #include <zmq.hpp>
 
-#include "apps/shared/stop_signals.hpp"
-#include "apps/subscribe/live_table.hpp"
-#include "apps/subscribe/name_lookup.hpp"
-#include "apps/subscribe/tick_writers.hpp"
-#include "protocol/client/subscriber.hpp"
-#include "protocol/wire/text_id.hpp"
-#include "sim/files/time_text.hpp"
+#include "starling/apps/shared/stop_signals.hpp"
+#include "starling/apps/subscribe/live_table.hpp"
+#include "starling/apps/subscribe/name_lookup.hpp"
+#include "starling/apps/subscribe/tick_rate.hpp"
+#include "starling/apps/subscribe/tick_writers.hpp"
+#include "starling/protocol/client/subscriber.hpp"
+#include "starling/protocol/wire/text_id.hpp"
+#include "starling/sim/files/quoted_text.hpp"
+#include "starling/sim/files/time_text.hpp"
 
 namespace starling::apps {
 namespace {
 
-// The signals to stop are asked for between two waits.
+// The loop looks for stop signals between two waits of this length.
 constexpr std::int64_t wait_max_ms = 100;
-// A server that is away is asked again after so long; nothing else happens meanwhile.
+// The time to wait for an answer of the server. The loop does nothing else meanwhile.
 constexpr std::int64_t request_timeout_ms = 2000;
 
 struct Options {
@@ -65,7 +68,7 @@ protocol::SubscriberOptions subscriber_options(const Options& options) {
 
 std::string check_refresh(const std::string& text) {
   if (sim::parse_duration_us(text).value_or(0) >= 1000) return {};
-  return "'" + text + "' is no duration of 1ms or more; write 200ms or 5s";
+  return "'" + text + "' is not a duration of 1ms or more; write 200ms or 5s, for example";
 }
 
 std::chrono::milliseconds refresh_interval(const std::string& text, bool in_place) {
@@ -73,7 +76,7 @@ std::chrono::milliseconds refresh_interval(const std::string& text, bool in_plac
   return std::chrono::milliseconds(*sim::parse_duration_us(text) / 1000);
 }
 
-// One run of the command: a subscription and what shows it.
+// One run of the command: a subscription and the writer or table that shows it.
 class Subscription {
  public:
   explicit Subscription(const Options& options)
@@ -107,7 +110,7 @@ class Subscription {
     return options_.ticks_max > 0 && ticks_shown_ >= options_.ticks_max;
   }
 
-  // Leaves no subscriber only where the signal to stop came first.
+  // Returns without a subscriber only if a stop signal came before the server answered.
   void connect() {
     protocol::SubscriptionHandlers handlers;
     handlers.applied = [this](const protocol::DecodedTick& tick) { on_applied(tick); };
@@ -126,8 +129,9 @@ class Subscription {
   void on_replaced(const protocol::HeldAt& at) {
     if (has_held_) say("caught up at tick " + std::to_string(to_number(at.tick)));
     has_held_ = true;
+    if (at.tick != Tick{0}) say_missing_queries();
     if (has_shown_all()) return;
-    if (at.tick != Tick{0}) ++ticks_shown_;  // before the first tick there is nothing to show
+    if (at.tick != Tick{0}) ++ticks_shown_;  // there is nothing to show before the first tick
     protocol::TickHeader header;
     header.tick = at.tick;
     header.tau_us = at.tau_us;
@@ -138,6 +142,7 @@ class Subscription {
 
   void on_applied(const protocol::DecodedTick& tick) {
     last_header_ = tick.header;
+    say_missing_queries();
     if (has_shown_all()) return;
     ++ticks_shown_;
     if (writer_) write(reported(tick));
@@ -148,7 +153,7 @@ class Subscription {
     names_.with_names(ids_in(tick.lists), [&] { writer_->write(tick); });
   }
 
-  /// Everything held, as a snapshot has left it.
+  /// Returns all lists that are held after a snapshot.
   ShownTick whole(const protocol::TickHeader& header) const {
     ShownTick tick{header, true, {}, state().has_votes()};
     for (const auto& [key, list] : state().lists())
@@ -178,15 +183,13 @@ class Subscription {
   }
 
   void draw_table() {
-    const auto now = std::chrono::steady_clock::now();
-    const double elapsed_s = std::chrono::duration<double>(now - drawn_at_).count();
-    const std::uint64_t applied = state().counters().ticks_applied;
     TableStatus status{
         .stream = options_.stream,
         .at = *state().held_at(),
         .object_count = last_header_ ? std::optional(last_header_->object_count) : std::nullopt,
         .list_count_reported = last_header_ ? last_header_->list_count : 0,
-        .ticks_per_s = static_cast<double>(applied - ticks_drawn_) / elapsed_s,
+        .ticks_per_s =
+            rate_.read(state().counters().ticks_applied, std::chrono::steady_clock::now()),
         .counters = state().counters(),
         .obstacle = subscriber_->obstacle(),
         .is_vector = subscriber_->server().space.space == Space::vector,
@@ -195,8 +198,18 @@ class Subscription {
     const protocol::ListStore& lists = state().lists();
     names_.with_names(ids_in_table(lists, table_->size()),
                       [&] { table_->draw(status, lists, names_.names()); });
-    drawn_at_ = now;
-    ticks_drawn_ = applied;
+  }
+
+  /// Once, after the first tick: names the queries of --query of which the stream holds no list. They
+  /// may come later, so this is no error.
+  void say_missing_queries() {
+    if (std::exchange(has_checked_queries_, true)) return;
+    std::unordered_set<std::uint64_t> held;
+    for (const auto& [key, list] : state().lists()) held.insert(to_number(key.query));
+    for (const std::string& query : options_.queries)
+      if (!held.contains(to_number(protocol::id_of_text(query))))
+        say("the stream " + sim::quoted_text(options_.stream) + " has no list of query " +
+            sim::quoted_text(query) + "; waiting for one");
   }
 
   void say_obstacle(const std::string& obstacle) {
@@ -213,17 +226,17 @@ class Subscription {
   }
 
   const Options& options_;
-  StopSignals signals_;  // before the context, whose threads inherit the mask
+  StopSignals signals_;  // made before the context, whose threads inherit the signal mask
   zmq::context_t zmq_;
-  NameLookup names_;  // its thread inherits the mask too
+  NameLookup names_;  // its thread inherits the signal mask too
   std::unique_ptr<TickWriter> writer_;
   std::optional<LiveTable> table_;
   std::optional<protocol::Subscriber> subscriber_;
   std::optional<protocol::TickHeader> last_header_;
   bool has_held_ = false;
+  bool has_checked_queries_ = false;
   std::uint64_t ticks_shown_ = 0;
-  std::uint64_t ticks_drawn_ = 0;
-  std::chrono::steady_clock::time_point drawn_at_ = std::chrono::steady_clock::now();
+  TickRate rate_;
   std::string said_obstacle_;
 };
 
@@ -232,29 +245,30 @@ class Subscription {
 std::function<int()> add_subscribe(CLI::App& program) {
   auto options = std::make_shared<Options>();
   CLI::App& command =
-      *program.add_subcommand("subscribe", "Follow a stream as a live table, CSV or NDJSON");
-  command.add_option("stream", options->stream, "The stream's name")->required();
-  command.add_option("--connect", options->commands, "The server's commands endpoint")
+      *program.add_subcommand("subscribe", "Follow a stream and show it as a live table, CSV or NDJSON");
+  command.add_option("stream", options->stream, "The name of the stream")->required();
+  command.add_option("--connect", options->commands, "The commands endpoint of the server")
       ->capture_default_str();
-  command.add_option("--results", options->results, "The server's results endpoint")
+  command.add_option("--results", options->results, "The results endpoint of the server")
       ->capture_default_str();
   command
       .add_option("--format", options->format,
-                  "What to write to the standard output. csv: "
-                  "tick,time_us,query_id,rank,object_id,distance_m, then vote and subject where "
-                  "lists have them; a list that is left empty or goes has one row more, with an "
-                  "empty rank")
+                  "The format of the standard output. csv: "
+                  "tick,time_us,query_id,rank,object_id,distance_m, and columns vote and subject if "
+                  "the lists have them. A list that becomes empty or is removed has one more row, "
+                  "with an empty rank")
       ->check(CLI::IsMember({"table", "csv", "ndjson"}))
       ->capture_default_str();
-  command.add_option("--query", options->queries, "Only these queries of the stream")
+  command.add_option("--query", options->queries, "Show only these queries of the stream [all]")
       ->type_name("ID");
   command
       .add_option("--ticks", options->ticks_max,
-                  "Stop after so many ticks, the one held at the start included; 0: go on")
+                  "Stop after this many ticks, counting the one that is held at the start. 0: do not "
+                  "stop")
       ->capture_default_str();
   command
       .add_option("--refresh", options->refresh,
-                  "How often the table is drawn [200ms; without a terminal 5s]")
+                  "The time from table to table [200ms on a terminal, else 5s]")
       ->check(check_refresh)
       ->type_name("DURATION");
   return [options] {

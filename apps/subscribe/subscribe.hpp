@@ -1,5 +1,5 @@
-// `starling subscribe STREAM`: follows a stream and shows it as a live table, CSV or NDJSON. Called
-// by main.
+// `starling subscribe STREAM`: follows a stream and shows it as a live table, as CSV or as NDJSON.
+// Called by main.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,8 @@ class App;
 
 namespace starling::apps {
 
-/// Adds the command; what it returns runs it, if the command line chose it, and gives the exit
-/// status. Errors of the environment are thrown.
+/// Adds the command. The returned function runs it and returns the exit status; main calls it if the
+/// command line chose this command. It throws errors of the environment.
 std::function<int()> add_subscribe(CLI::App& program);
 
 }  // namespace starling::apps

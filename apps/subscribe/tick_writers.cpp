@@ -1,17 +1,16 @@
-// CSV by way of sim::ResultCsv, as a replay's, and NDJSON: see tick_writers.hpp.
+// Writes CSV through sim::ResultCsv, as a replay does, and NDJSON: see tick_writers.hpp.
 // Called by apps/subscribe/subscribe.cpp.
-#include "apps/subscribe/tick_writers.hpp"
+#include "starling/apps/subscribe/tick_writers.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 
-#include "sim/replay/result_csv.hpp"
+#include "starling/sim/files/text_append.hpp"
+#include "starling/sim/replay/result_csv.hpp"
 
 namespace starling::apps {
 namespace {
@@ -23,7 +22,7 @@ class CsvWriter final : public TickWriter {
   void write(const ShownTick& tick) override {
     if (!tick.header.with.distance)
       throw std::runtime_error(
-          "this stream carries no distances, which CSV needs; use --format ndjson");
+          "this stream carries no distances, and CSV needs them; use --format ndjson");
     lists_.clear();
     find_gone(tick);
     find_updated(tick);
@@ -33,12 +32,12 @@ class CsvWriter final : public TickWriter {
     if (!csv_) open({tick.header.space == Space::vector, tick.has_votes, subjects, true});
     if (tick.has_votes && !columns_.votes)
       throw std::runtime_error(
-          "a query of this stream votes now, and the CSV's first line has no column for it; start "
-          "again");
+          "a query of this stream votes now, but the first line of the CSV has no column for votes; "
+          "start subscribe again");
     if (subjects && !columns_.subjects)
       throw std::runtime_error(
-          "a query of this stream keeps every object's list now, and the CSV's first line has no "
-          "column for their subjects; start again");
+          "a query of this stream now keeps a list for every object, but the first line of the CSV "
+          "has no column for their subjects; start subscribe again");
     csv_->write_tick(tick.header.tick, tick.header.tau_us, lists_);
     csv_->flush();
   }
@@ -57,9 +56,9 @@ class CsvWriter final : public TickWriter {
     csv_.emplace("-", names_, names_, columns);
   }
 
-  /// Leaves them empty in lists_.
+  /// Puts each list that is gone into lists_, as an empty list.
   void find_gone(const ShownTick& tick) {
-    std::unordered_set<QueryId> queries;  // with all their lists
+    std::unordered_set<QueryId> queries;  // those that are gone with all their lists
     for (const ShownList& shown : tick.lists) {
       if (shown.event != ListEvent::removed) continue;
       if (!shown.key.has_subject)
@@ -90,8 +89,8 @@ class CsvWriter final : public TickWriter {
   const sim::NameTable& names_;
   sim::ResultCsvColumns columns_;
   std::optional<sim::ResultCsv> csv_;
-  protocol::ListStore lists_;  ///< of the tick that is written
-  Keys with_rows_;             ///< whose last rows name neighbours
+  protocol::ListStore lists_;  ///< of the tick that is being written
+  Keys with_rows_;             ///< lists whose last written rows name neighbours
 };
 
 class NdjsonWriter final : public TickWriter {
@@ -103,62 +102,36 @@ class NdjsonWriter final : public TickWriter {
     if (tick.is_whole) {
       begin(tick.header, "whole");
       append(",\"lists\":");
-      append_number(tick.lists.size());
+      sim::append_number(line_, tick.lists.size());
       append("}\n");
     }
     for (const ShownList& shown : tick.lists) append_list(tick, shown);
     out_ << line_ << std::flush;
-    if (!out_) throw std::runtime_error("the standard output cannot be written to");
+    if (!out_) throw std::runtime_error("the standard output cannot be written");
   }
 
  private:
   void append(std::string_view text) { line_ += text; }
 
-  template <class Number>
-  void append_number(Number number) {
-    std::array<char, 32> text;
-    const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
-    line_.append(text.data(), end);
-  }
-
   void append_id(std::string_view field, std::string_view name_field, std::uint64_t id) {
     append("\"");
     append(field);
     append("\":\"");
-    append_number(id);
+    sim::append_number(line_, id);
     append("\"");
     const auto name = names_.texts().find(id);
     if (name == names_.texts().end()) return;
     append(",\"");
     append(name_field);
-    append("\":\"");
-    append_escaped(name->second);
-    append("\"");
-  }
-
-  // Names are UTF-8, which JSON takes as it is, but for these.
-  void append_escaped(std::string_view text) {
-    constexpr std::string_view hex = "0123456789abcdef";
-    for (const char each : text) {
-      const auto octet = static_cast<unsigned char>(each);
-      if (each == '"' || each == '\\') {
-        line_ += '\\';
-        line_ += each;
-      } else if (octet < 0x20) {
-        append("\\u00");
-        line_ += hex[octet >> 4];
-        line_ += hex[octet & 15];
-      } else {
-        line_ += each;
-      }
-    }
+    append("\":");
+    sim::append_json(line_, name->second);
   }
 
   void begin(const protocol::TickHeader& header, std::string_view event) {
     append("{\"tick\":");
-    append_number(to_number(header.tick));
+    sim::append_number(line_, to_number(header.tick));
     append(",\"time_us\":");
-    append_number(header.tau_us);
+    sim::append_number(line_, header.tau_us);
     append(",\"event\":\"");
     append(event);
     append("\"");
@@ -181,7 +154,7 @@ class NdjsonWriter final : public TickWriter {
     append(",\"vote\":");
     if (vote == no_label) return append("null");
     append("\"");
-    append_number(vote);
+    sim::append_number(line_, vote);
     append("\"");
   }
 
@@ -192,7 +165,7 @@ class NdjsonWriter final : public TickWriter {
       append_id("object", "name", to_number(list.neighbors[i].object));
       if (with.distance) {
         append(",\"distance_m\":");
-        append_number(list.neighbors[i].distance_m);
+        sim::append_number(line_, list.neighbors[i].distance_m);
       }
       if (!list.states.empty()) append_state(with, list.states[i]);
       append("}");
@@ -205,13 +178,13 @@ class NdjsonWriter final : public TickWriter {
       append(",\"position\":[");
       for (std::size_t axis = 0; axis < state.position.size(); ++axis) {
         if (axis > 0) append(",");
-        append_number(state.position[axis]);
+        sim::append_number(line_, state.position[axis]);
       }
       append("]");
     }
     if (with.tags) {
       append(",\"tags\":");
-      append_number(state.tags);
+      sim::append_number(line_, state.tags);
     }
   }
 

@@ -1,12 +1,12 @@
 // The table of server workloads and the form of their rows: see server_bench.hpp.
-#include "bench/server/server_bench.hpp"
+#include "starling/bench/server/server_bench.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <ostream>
 #include <stdexcept>
 
-#include "bench/server/server_workloads.hpp"
+#include "starling/bench/server/server_workloads.hpp"
 
 namespace starling::bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/server/server_child.hpp"
+#include "starling/bench/server/server_child.hpp"
 
 namespace starling::bench {
 

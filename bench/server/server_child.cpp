@@ -1,6 +1,6 @@
 // Starts, watches and stops the measured server: see server_child.hpp. Called by the workloads of
 // `starling bench server`.
-#include "bench/server/server_child.hpp"
+#include "starling/bench/server/server_child.hpp"
 
 #include <chrono>
 #include <csignal>

@@ -1,5 +1,5 @@
 // Polls the subscription until it is told to stop: see server_listener.hpp.
-#include "bench/server/server_listener.hpp"
+#include "starling/bench/server/server_listener.hpp"
 
 #include <chrono>
 #include <stdexcept>

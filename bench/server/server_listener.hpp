@@ -12,10 +12,10 @@
 
 #include <zmq.hpp>
 
-#include "bench/clock.hpp"
-#include "bench/server/server_child.hpp"
-#include "knn/words/types.hpp"
-#include "protocol/client/subscriber.hpp"
+#include "starling/bench/clock.hpp"
+#include "starling/bench/server/server_child.hpp"
+#include "starling/knn/words/types.hpp"
+#include "starling/protocol/client/subscriber.hpp"
 
 namespace starling::bench {
 

@@ -1,5 +1,5 @@
 // Rows, batches and clocks of the load: see server_load.hpp.
-#include "bench/server/server_load.hpp"
+#include "starling/bench/server/server_load.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +9,8 @@
 #include <thread>
 #include <utility>
 
-#include "knn/base/clocks.hpp"
-#include "protocol/wire/zmq_frames.hpp"
+#include "starling/knn/base/clocks.hpp"
+#include "starling/protocol/wire/zmq_frames.hpp"
 
 namespace starling::bench {
 

@@ -13,11 +13,11 @@
 
 #include <zmq.hpp>
 
-#include "bench/clock.hpp"
-#include "bench/server/server_bench.hpp"
-#include "bench/ticks/workload.hpp"
-#include "protocol/client/client.hpp"
-#include "protocol/client/subscription.hpp"
+#include "starling/bench/clock.hpp"
+#include "starling/bench/server/server_bench.hpp"
+#include "starling/bench/ticks/workload.hpp"
+#include "starling/protocol/client/client.hpp"
+#include "starling/protocol/client/subscription.hpp"
 
 namespace starling::bench {
 

@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "bench/server/server_load.hpp"
-#include "bench/server/server_workloads.hpp"
-#include "knn/base/clocks.hpp"
-#include "knn/base/percentile.hpp"
-#include "protocol/wire/zmq_frames.hpp"
+#include "starling/bench/server/server_load.hpp"
+#include "starling/bench/server/server_workloads.hpp"
+#include "starling/knn/base/clocks.hpp"
+#include "starling/knn/base/percentile.hpp"
+#include "starling/protocol/wire/zmq_frames.hpp"
 
 namespace starling::bench {
 namespace {

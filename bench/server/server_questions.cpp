@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "bench/server/server_load.hpp"
-#include "bench/server/server_workloads.hpp"
-#include "knn/base/percentile.hpp"
+#include "starling/bench/server/server_load.hpp"
+#include "starling/bench/server/server_workloads.hpp"
+#include "starling/knn/base/percentile.hpp"
 
 namespace starling::bench {
 namespace {

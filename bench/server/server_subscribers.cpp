@@ -13,11 +13,11 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "bench/server/server_load.hpp"
-#include "bench/server/server_workloads.hpp"
-#include "knn/base/clocks.hpp"
-#include "knn/base/percentile.hpp"
-#include "stream/sockets/file_limit.hpp"
+#include "starling/bench/server/server_load.hpp"
+#include "starling/bench/server/server_workloads.hpp"
+#include "starling/knn/base/clocks.hpp"
+#include "starling/knn/base/percentile.hpp"
+#include "starling/stream/sockets/file_limit.hpp"
 
 namespace starling::bench {
 namespace {

@@ -3,11 +3,11 @@
 #include <utility>
 #include <vector>
 
-#include "bench/server/server_listener.hpp"
-#include "bench/server/server_load.hpp"
-#include "bench/server/server_workloads.hpp"
-#include "bench/server/timed_ticks.hpp"
-#include "knn/base/percentile.hpp"
+#include "starling/bench/server/server_listener.hpp"
+#include "starling/bench/server/server_load.hpp"
+#include "starling/bench/server/server_workloads.hpp"
+#include "starling/bench/server/timed_ticks.hpp"
+#include "starling/knn/base/percentile.hpp"
 
 namespace starling::bench {
 namespace {

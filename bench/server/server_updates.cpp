@@ -1,8 +1,8 @@
 // updates, updates-wgs84: acknowledged updates a second while ticks run by the clock.
 #include <utility>
 
-#include "bench/server/server_load.hpp"
-#include "bench/server/server_workloads.hpp"
+#include "starling/bench/server/server_load.hpp"
+#include "starling/bench/server/server_workloads.hpp"
 
 namespace starling::bench {
 namespace {

@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "bench/server/server_listener.hpp"
-#include "bench/server/server_load.hpp"
-#include "bench/server/server_workloads.hpp"
-#include "bench/server/timed_ticks.hpp"
-#include "bench/vectors/knn_data.hpp"
-#include "knn/base/percentile.hpp"
+#include "starling/bench/server/server_listener.hpp"
+#include "starling/bench/server/server_load.hpp"
+#include "starling/bench/server/server_workloads.hpp"
+#include "starling/bench/server/timed_ticks.hpp"
+#include "starling/bench/vectors/knn_data.hpp"
+#include "starling/knn/base/percentile.hpp"
 
 namespace starling::bench {
 namespace {

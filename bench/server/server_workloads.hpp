@@ -2,7 +2,7 @@
 // what they measure. Each starts a server of its own.
 #pragma once
 
-#include "bench/server/server_bench.hpp"
+#include "starling/bench/server/server_bench.hpp"
 
 namespace starling::bench {
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "bench/clock.hpp"
-#include "bench/server/server_listener.hpp"
-#include "bench/server/server_load.hpp"
+#include "starling/bench/clock.hpp"
+#include "starling/bench/server/server_listener.hpp"
+#include "starling/bench/server/server_load.hpp"
 
 namespace starling::bench {
 

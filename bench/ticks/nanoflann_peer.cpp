@@ -1,6 +1,6 @@
 // nanoflann's tree over the tick's positions, built and asked: see nanoflann_peer.hpp. Compiled
 // only with STARLING_BENCH on; called by tick_bench.cpp.
-#include "bench/ticks/nanoflann_peer.hpp"
+#include "starling/bench/ticks/nanoflann_peer.hpp"
 
 #include <chrono>
 

@@ -1,6 +1,6 @@
 // Rows made before anything is measured, swapped into the engine's halves, and results taken by a
 // thread that looks for them all the time: see pipeline_bench.hpp. Called by pipeline_table.cpp.
-#include "bench/ticks/pipeline_bench.hpp"
+#include "starling/bench/ticks/pipeline_bench.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "bench/clock.hpp"
-#include "knn/base/assert.hpp"
-#include "knn/base/percentile.hpp"
-#include "knn/words/lattice.hpp"
+#include "starling/bench/clock.hpp"
+#include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/percentile.hpp"
+#include "starling/knn/words/lattice.hpp"
 
 namespace starling::bench {
 namespace {

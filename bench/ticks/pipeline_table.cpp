@@ -1,12 +1,12 @@
 // Chooses the workloads and formats their figures: see pipeline_table.hpp.
-#include "bench/ticks/pipeline_table.hpp"
+#include "starling/bench/ticks/pipeline_table.hpp"
 
 #include <algorithm>
 #include <ostream>
 #include <stdexcept>
 #include <utility>
 
-#include "bench/format.hpp"
+#include "starling/bench/format.hpp"
 
 namespace starling::bench {
 namespace {

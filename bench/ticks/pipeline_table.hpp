@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/ticks/pipeline_bench.hpp"
+#include "starling/bench/ticks/pipeline_bench.hpp"
 
 namespace starling::bench {
 

@@ -1,6 +1,6 @@
 // Drives a Processor through a workload tick by tick, times the stages, asks the peer the same and
-// compares: see tick_bench.hpp. Called by bench.cpp.
-#include "bench/ticks/tick_bench.hpp"
+// compares: see tick_bench.hpp. Called by tick_table.cpp.
+#include "starling/bench/ticks/tick_bench.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,10 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "bench/clock.hpp"
-#include "bench/ticks/nanoflann_peer.hpp"
-#include "knn/base/percentile.hpp"
-#include "knn/tables/processor.hpp"
+#include "starling/bench/clock.hpp"
+#include "starling/bench/ticks/nanoflann_peer.hpp"
+#include "starling/knn/base/percentile.hpp"
+#include "starling/knn/tables/lock_step.hpp"
+#include "starling/knn/tables/processor.hpp"
 
 namespace starling::bench {
 namespace {
@@ -44,14 +45,14 @@ class Run {
     for (std::uint32_t i = 0; i < options_.objects; ++i) all[i] = i;
     Samples ignored;
     send(all, ignored);
-    processor_.recycle(lock_step_.advance(0));
+    lock_step_.advance(0);
   }
 
   void tick(const std::vector<std::uint32_t>& moved, Samples& samples) {
     tau_us_ += tick_us;
     const double staging_ms = send(moved, samples);
     const auto start = Clock::now();
-    TickReport report = lock_step_.advance(tau_us_);
+    const TickReport report = lock_step_.advance(tau_us_);
     samples.total_ms.push_back(staging_ms + ms_between(start, Clock::now()));
     samples.copy_in_ms.push_back(report.times.copy_in_ms);
     samples.copy_out_ms.push_back(report.times.copy_out_ms);
@@ -59,7 +60,6 @@ class Run {
     samples.search_ms.push_back(report.times.search_ms);
     samples.diff_ms.push_back(report.times.diff_ms);
     keep_probes(report);
-    processor_.recycle(std::move(report));
   }
 
   struct Bytes {
@@ -153,7 +153,7 @@ class Run {
           list.has_subject ? object_of_.at(to_number(list.subject)) : to_number(list.query);
       probe.distances_m.reserve(options_.k);
       for (const Neighbor& neighbor : list.neighbors)
-        probe.distances_m.push_back(processor_.lattice().to_metres(neighbor.distance_sq));
+        probe.distances_m.push_back(processor_.lattice().to_metres(neighbor.key));
     }
   }
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "bench/ticks/workload.hpp"
-#include "knn/engine/engine.hpp"
+#include "starling/bench/ticks/workload.hpp"
+#include "starling/knn/engine/engine.hpp"
 
 namespace starling::bench {
 

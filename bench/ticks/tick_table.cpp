@@ -1,10 +1,10 @@
-// Chooses the workloads and formats their figures: see bench.hpp. Called by apps/bench.cpp.
-#include "bench/ticks/tick_table.hpp"
+// Chooses the workloads and formats their figures: see tick_table.hpp. Called by apps/bench.cpp.
+#include "starling/bench/ticks/tick_table.hpp"
 
 #include <ostream>
 #include <stdexcept>
 
-#include "bench/format.hpp"
+#include "starling/bench/format.hpp"
 
 namespace starling::bench {
 namespace {

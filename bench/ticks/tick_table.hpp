@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/ticks/tick_bench.hpp"
+#include "starling/bench/ticks/tick_bench.hpp"
 
 namespace starling::bench {
 

@@ -1,6 +1,6 @@
 // The table of workloads, and positions drawn and moved from a fixed seed, so that every run
 // measures the same: see workload.hpp. Called by tick_bench.cpp.
-#include "bench/ticks/workload.hpp"
+#include "starling/bench/ticks/workload.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "knn/words/lattice.hpp"
+#include "starling/knn/words/lattice.hpp"
 
 namespace starling::bench {
 

@@ -1,16 +1,16 @@
 // Runs with changing queries, so that none finds its own traces in a cache, and with poisoned
-// lists, so that none finds the last one's: see dense_bench.hpp. Called by dense_table.cpp.
-#include "bench/vectors/knn_bench.hpp"
+// lists, so that none finds the last one's: see knn_bench.hpp. Called by knn_table.cpp.
+#include "starling/bench/vectors/knn_bench.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 #include <string>
 
-#include "bench/clock.hpp"
-#include "bench/format.hpp"
-#include "bench/vectors/knn_check.hpp"
-#include "bench/vectors/knn_data.hpp"
-#include "knn/base/percentile.hpp"
+#include "starling/bench/clock.hpp"
+#include "starling/bench/format.hpp"
+#include "starling/bench/vectors/knn_check.hpp"
+#include "starling/bench/vectors/knn_data.hpp"
+#include "starling/knn/base/percentile.hpp"
 
 namespace starling::bench {
 namespace {
@@ -25,7 +25,7 @@ constexpr std::size_t checked_components_max = std::size_t{1} << 31;  // a secon
 /// No row has this number, and no score is below 0 where the metric is a distance.
 constexpr VectorNeighbor poison{-1, no_row - 1};
 
-std::string sentence_of(const DenseShape& shape) {
+std::string sentence_of(const KnnShape& shape) {
   return format("%u rows of %u, %u queries, k %u, ", shape.rows, shape.dimension, shape.queries,
                 shape.k) +
          std::string(starling::name_of(shape.metric));
@@ -33,7 +33,7 @@ std::string sentence_of(const DenseShape& shape) {
 
 }  // namespace
 
-DenseFloor floor_of(const DenseShape& shape, const DeviceRates& rates) {
+KnnFloor floor_of(const KnnShape& shape, const DeviceRates& rates) {
   const double rows = shape.rows;
   const double queries = shape.queries;
   const double rows_read = shape.is_graph ? rows : rows + queries;
@@ -44,7 +44,7 @@ DenseFloor floor_of(const DenseShape& shape, const DeviceRates& rates) {
           .steps_ms = rates.steps_per_s > 0 ? steps / rates.steps_per_s * 1e3 : 0};
 }
 
-void DenseBench::set_shape(const DenseShape& shape) {
+void KnnBench::set_shape(const KnnShape& shape) {
   const bool is_corpus_there = !corpus_.empty() && shape.rows == shape_.rows &&
                                shape.dimension == shape_.dimension && shape.metric == shape_.metric;
   shape_ = shape;
@@ -65,7 +65,7 @@ void DenseBench::set_shape(const DenseShape& shape) {
   make_exact_lists();
 }
 
-void DenseBench::make_exact_lists() {
+void KnnBench::make_exact_lists() {
   exact_lists_.clear();
   const std::size_t components = std::size_t{shape_.rows} * shape_.dimension;
   const std::size_t count = std::clamp<std::size_t>(
@@ -81,7 +81,7 @@ void DenseBench::make_exact_lists() {
   }
 }
 
-double DenseBench::run(SearchMethod method, std::size_t set) {
+double KnnBench::run(SearchMethod method, std::size_t set) {
   std::ranges::fill(lists_, poison);
   VectorSearch search;
   search.queries = {sets_[set], shape_.dimension};
@@ -93,7 +93,7 @@ double DenseBench::run(SearchMethod method, std::size_t set) {
   const double host_ms = ms_between(begun, Clock::now());
   const auto left = std::ranges::find(lists_, poison);
   if (left != lists_.end())
-    throw std::runtime_error(format("bench dense: %s by %s left list %td unwritten; ",
+    throw std::runtime_error(format("bench knn: %s by %s left list %td unwritten; ",
                                     std::string(searcher_.name()).c_str(),
                                     std::string(name_of(method)).c_str(),
                                     (left - lists_.begin()) / shape_.k) +
@@ -101,24 +101,24 @@ double DenseBench::run(SearchMethod method, std::size_t set) {
   return host_ms;
 }
 
-void DenseBench::check_lists(SearchMethod method) const {
+void KnnBench::check_lists(SearchMethod method) const {
   for (const ExactList& exact : exact_lists_) {
     const auto found = difference(
         std::span(lists_).subspan(std::size_t{exact.query} * shape_.k, shape_.k), exact.list);
     if (found)
-      throw std::runtime_error(format("bench dense: %s by %s found a wrong list: of query %u, ",
+      throw std::runtime_error(format("bench knn: %s by %s found a wrong list: of query %u, ",
                                       std::string(searcher_.name()).c_str(),
                                       std::string(name_of(method)).c_str(), exact.query) +
                                *found + "; " + sentence_of(shape_));
   }
 }
 
-std::optional<DenseTime> DenseBench::measure(SearchMethod method) {
+std::optional<KnnTime> KnnBench::measure(SearchMethod method) {
   if (!searcher_.supports(method)) return {};
   const double warming_ms = run(method, 0);
   check_lists(method);
-  DenseTime time;
-  time.runs = runs_ > 0 ? runs_ : warming_ms > long_run_ms ? long_runs : dense_runs_enough;
+  KnnTime time;
+  time.runs = runs_ > 0 ? runs_ : warming_ms > long_run_ms ? long_runs : knn_runs_enough;
   std::vector<double> device_ms;
   std::vector<double> host_ms;
   for (int left = time.runs - 1; left >= 0; --left) {

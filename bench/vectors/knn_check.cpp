@@ -1,14 +1,14 @@
 // Scores of all rows, one component after the other, on all cores, and a partial sort of them: see
-// dense_check.hpp.
-#include "bench/vectors/knn_check.hpp"
+// knn_check.hpp.
+#include "starling/bench/vectors/knn_check.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 
-#include "bench/format.hpp"
-#include "bench/vectors/knn_data.hpp"
+#include "starling/bench/format.hpp"
+#include "starling/bench/vectors/knn_data.hpp"
 
 namespace starling::bench {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "knn/words/metric.hpp"
+#include "starling/knn/words/metric.hpp"
 
 namespace starling::bench {
 

@@ -1,8 +1,8 @@
 // A hash of each component's number, so that threads make ranges of rows apart from each other: see
-// dense_data.hpp.
-#include "bench/vectors/knn_data.hpp"
+// knn_data.hpp.
+#include "starling/bench/vectors/knn_data.hpp"
 
-#include "knn/base/assert.hpp"
+#include "starling/knn/base/assert.hpp"
 
 namespace starling::bench {
 namespace {

@@ -1,4 +1,4 @@
-// Random rows for `starling bench dense`, prepared for their metric: the same for the same seed,
+// Random rows for `starling bench knn`, prepared for their metric: the same for the same seed,
 // whatever the number of threads.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "knn/words/metric.hpp"
+#include "starling/knn/words/metric.hpp"
 
 namespace starling::bench {
 

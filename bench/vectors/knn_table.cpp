@@ -1,5 +1,5 @@
-// Chooses the shapes and formats their figures: see dense_table.hpp. Called by apps/bench.cpp.
-#include "bench/vectors/knn_table.hpp"
+// Chooses the shapes and formats their figures: see knn_table.hpp. Called by apps/bench.cpp.
+#include "starling/bench/vectors/knn_table.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -8,28 +8,28 @@
 #include <string_view>
 #include <utility>
 
-#include "bench/format.hpp"
-#include "bench/vectors/knn_bench.hpp"
-#include "bench/vectors/paper_tables.hpp"
+#include "starling/bench/format.hpp"
+#include "starling/bench/vectors/knn_bench.hpp"
+#include "starling/bench/vectors/paper_tables.hpp"
 
 namespace starling::bench {
 namespace {
 
 struct MethodTime {
   SearchMethod method;
-  std::optional<DenseTime> time;  ///< nothing: not supported
+  std::optional<KnnTime> time;  ///< nothing: not supported
 };
 
 struct Figures {
-  DenseShape shape;
+  KnnShape shape;
   std::string source;
   std::vector<double> published_ms;
   std::vector<MethodTime> times;  ///< the paper's methods, then automatic
-  DenseFloor floor;
+  KnnFloor floor;
 };
 
-std::vector<DenseRow> choose(const DenseTable& table, const DenseTableOptions& options) {
-  std::vector<DenseRow> chosen = table.rows;
+std::vector<PaperRow> choose(const PaperTable& table, const KnnTableOptions& options) {
+  std::vector<PaperRow> chosen = table.rows;
   if (!options.shapes.empty()) {
     chosen.clear();
     for (const std::size_t number : options.shapes) {
@@ -40,7 +40,7 @@ std::vector<DenseRow> choose(const DenseTable& table, const DenseTableOptions& o
     }
   }
   // What was published is of the full size: beside another it would mislead.
-  for (DenseRow& row : chosen) {
+  for (PaperRow& row : chosen) {
     if (options.scale == 1) continue;
     row.shape = scaled(row.shape, options.scale);
     std::ranges::fill(row.published_ms, 0.0);
@@ -48,14 +48,14 @@ std::vector<DenseRow> choose(const DenseTable& table, const DenseTableOptions& o
   return chosen;
 }
 
-std::vector<SearchMethod> methods_of(const DenseTable& table) {
+std::vector<SearchMethod> methods_of(const PaperTable& table) {
   std::vector<SearchMethod> methods = table.methods;
   methods.push_back(SearchMethod::automatic);
   return methods;
 }
 
-Figures measure(const DenseRow& row, const DenseTable& table, const DeviceRates& rates,
-                DenseBench& bench) {
+Figures measure(const PaperRow& row, const PaperTable& table, const DeviceRates& rates,
+                KnnBench& bench) {
   Figures figures{row.shape, row.source, row.published_ms, {}, floor_of(row.shape, rates)};
   bench.set_shape(row.shape);
   for (const SearchMethod method : methods_of(table))
@@ -88,7 +88,7 @@ void write_cells(const Cells& cells, const Cells& heads, std::ostream& out) {
   out << std::endl;
 }
 
-Cells heads_of(const DenseTable& table) {
+Cells heads_of(const PaperTable& table) {
   Cells heads{"rows", "d", "queries", "k", "metric", "of"};
   heads.insert(heads.end(), table.published.begin(), table.published.end());
   for (const SearchMethod method : methods_of(table)) {
@@ -100,7 +100,7 @@ Cells heads_of(const DenseTable& table) {
 }
 
 Cells cells_of(const Figures& figures) {
-  const DenseShape& shape = figures.shape;
+  const KnnShape& shape = figures.shape;
   Cells cells{format("%u", shape.rows),
               format("%u", shape.dimension),
               shape.is_graph ? "graph" : format("%u", shape.queries),
@@ -113,7 +113,7 @@ Cells cells_of(const Figures& figures) {
       cells.insert(cells.end(), {"-", "-", "-"});
       continue;
     }
-    const std::string few = time->runs < dense_runs_enough ? format("(%d)", time->runs) : "";
+    const std::string few = time->runs < knn_runs_enough ? format("(%d)", time->runs) : "";
     cells.push_back(time->device_ms > 0 ? ms_text(time->device_ms) + few : "-");
     cells.push_back(ms_text(time->host_ms) + few);
     cells.push_back(ratio_text(time->ms(), figures.floor.ms()));
@@ -140,7 +140,7 @@ std::string number_or_null(double value) {
 }
 
 void write_json(const MethodTime& of, double floor_ms, std::ostream& out) {
-  const DenseTime time = of.time.value_or(DenseTime{});
+  const KnnTime time = of.time.value_or(KnnTime{});
   out << "{\"method\":" << quoted(name_of(of.method))
       << ",\"device_ms\":" << number_or_null(time.device_ms)
       << ",\"host_ms\":" << number_or_null(time.host_ms)
@@ -148,8 +148,8 @@ void write_json(const MethodTime& of, double floor_ms, std::ostream& out) {
       << ",\"runs\":" << time.runs << '}';
 }
 
-void write_json(const Figures& figures, const DenseTable& table, std::ostream& out) {
-  const DenseShape& shape = figures.shape;
+void write_json(const Figures& figures, const PaperTable& table, std::ostream& out) {
+  const KnnShape& shape = figures.shape;
   out << format("{\"rows\":%u,\"dimension\":%u,\"queries\":%u,\"k\":%u,\"is_graph\":%s", shape.rows,
                 shape.dimension, shape.queries, shape.k, shape.is_graph ? "true" : "false")
       << ",\"metric\":" << quoted(starling::name_of(shape.metric))
@@ -168,7 +168,7 @@ void write_json(const Figures& figures, const DenseTable& table, std::ostream& o
       << ",\"floor_steps_ms\":" << number_or_null(figures.floor.steps_ms) << '}';
 }
 
-void write_json_head(const DenseTable& table, const DenseTableOptions& options,
+void write_json_head(const PaperTable& table, const KnnTableOptions& options,
                      const DeviceRates& rates, std::ostream& out) {
   out << "{\"table\":" << quoted(table.name) << ",\"source\":" << quoted(table.source)
       << ",\"engine\":" << quoted(options.engine_name)
@@ -178,7 +178,7 @@ void write_json_head(const DenseTable& table, const DenseTableOptions& options,
       << ",\"steps_per_s\":" << number_or_null(rates.steps_per_s) << ",\"shapes\":[";
 }
 
-void write_text_head(const DenseTable& table, const DenseTableOptions& options,
+void write_text_head(const PaperTable& table, const KnnTableOptions& options,
                      const DeviceRates& rates, std::ostream& out) {
   out << format("engine %s; milliseconds, medians; seed %llu\n", options.engine_name.c_str(),
                 static_cast<unsigned long long>(options.seed))
@@ -195,7 +195,7 @@ void write_text_head(const DenseTable& table, const DenseTableOptions& options,
 
 }  // namespace
 
-std::string dense_figures_help() {
+std::string knn_figures_help() {
   std::string help =
       "Random rows and queries; rows are prepared for their metric before. Columns, in "
       "milliseconds\n"
@@ -221,7 +221,7 @@ std::string dense_figures_help() {
       "Queries change from run to run, lists are poisoned before each. Of every measurement up to\n"
       "three lists are computed again by the recipe and a sort; a difference ends the run.\n"
       "Tables, the numbers of their rows for --shapes, and the columns of what was published:";
-  for (const DenseTable& table : dense_tables()) {
+  for (const PaperTable& table : paper_tables()) {
     help += format("\n  %s: 1 to %zu; ", table.name.c_str(), table.rows.size());
     for (std::size_t i = 0; i < table.published.size(); ++i) {
       help += i > 0 ? ", '" : "'";
@@ -232,19 +232,18 @@ std::string dense_figures_help() {
   return help;
 }
 
-void write_dense_table(const DenseTableOptions& options, VectorSearcher& searcher,
-                       std::ostream& out) {
-  const DenseTable* table = find_dense_table(options.table);
+void write_knn_table(const KnnTableOptions& options, VectorSearcher& searcher, std::ostream& out) {
+  const PaperTable* table = find_paper_table(options.table);
   if (table == nullptr) throw std::invalid_argument("there is no table '" + options.table + "'");
-  const std::vector<DenseRow> rows = choose(*table, options);
+  const std::vector<PaperRow> rows = choose(*table, options);
   const DeviceRates rates = searcher.rates();
-  DenseBench bench(searcher, options.seed, options.runs);
+  KnnBench bench(searcher, options.seed, options.runs);
   if (options.json)
     write_json_head(*table, options, rates, out);
   else
     write_text_head(*table, options, rates, out);
   const char* separator = "\n";
-  for (const DenseRow& row : rows) {
+  for (const PaperRow& row : rows) {
     const Figures figures = measure(row, *table, rates, bench);
     if (options.json)
       write_json(figures, *table, out << std::exchange(separator, ",\n"));

@@ -1,4 +1,4 @@
-// `starling bench dense`: a table's shapes measured, beside what was published of them; as text or
+// `starling bench knn`: a table's shapes measured, beside what was published of them; as text or
 // JSON.
 #pragma once
 
@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "knn/vectors/searcher.hpp"
+#include "starling/knn/vectors/searcher.hpp"
 
 namespace starling::bench {
 
-struct DenseTableOptions {
+struct KnnTableOptions {
   std::string table;
   std::string engine_name;            ///< for the heading only
   std::vector<std::size_t> shapes{};  ///< which of the table's rows, from 1; empty: all
@@ -23,11 +23,10 @@ struct DenseTableOptions {
 };
 
 /// What each column and JSON field says, for --help.
-std::string dense_figures_help();
+std::string knn_figures_help();
 
 /// Throws std::invalid_argument naming an unknown table or row, std::runtime_error with a sentence
 /// if a list is wrong.
-void write_dense_table(const DenseTableOptions& options, VectorSearcher& searcher,
-                       std::ostream& out);
+void write_knn_table(const KnnTableOptions& options, VectorSearcher& searcher, std::ostream& out);
 
 }  // namespace starling::bench

@@ -1,5 +1,5 @@
-// See dense_tables.hpp. Seconds of the papers stand as seconds, times 1e3.
-#include "bench/vectors/paper_tables.hpp"
+// See paper_tables.hpp. Seconds of the papers stand as seconds, times 1e3.
+#include "starling/bench/vectors/paper_tables.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,13 +10,13 @@ namespace {
 
 constexpr double not_given = 0;
 
-DenseShape graph(std::uint32_t rows, std::uint32_t dimension, std::uint32_t k, Metric metric) {
+KnnShape graph(std::uint32_t rows, std::uint32_t dimension, std::uint32_t k, Metric metric) {
   return {rows, dimension, rows, k, metric, true};
 }
 
-DenseTable kato() {
+PaperTable kato() {
   const auto row = [](std::uint32_t n, double two_s, double one_s, double core_s) {
-    return DenseRow{
+    return PaperRow{
         graph(n, 256, 100, Metric::hellinger), "Table I", {one_s * 1e3, two_s * 1e3, core_s * 1e3}};
   };
   return {"kato",
@@ -29,8 +29,8 @@ DenseTable kato() {
            row(40'000, 17.7, 34.1, 5680.7), row(80'000, 68.6, 131.8, 22756.9)}};
 }
 
-DenseTable cuknn() {
-  DenseTable table{"cuknn",
+PaperTable cuknn() {
+  PaperTable table{"cuknn",
                    "Liang et al. 2010: few components, k 7",
                    "Liang et al. 2010, sect. 5: Tesla C1060; serial code on one core of a Xeon at "
                    "2.66 GHz. Their queries in tab. 2 and fig. 6 are not stated: 1 here",
@@ -66,9 +66,9 @@ DenseTable cuknn() {
   return table;
 }
 
-DenseTable polimi() {
-  const auto row = [](const DenseShape& shape, double selection_s, double sort_s, double cpu_s) {
-    return DenseRow{shape, "tab. 1, 2", {selection_s * 1e3, sort_s * 1e3, cpu_s * 1e3}};
+PaperTable polimi() {
+  const auto row = [](const KnnShape& shape, double selection_s, double sort_s, double cpu_s) {
+    return PaperRow{shape, "tab. 1, 2", {selection_s * 1e3, sort_s * 1e3, cpu_s * 1e3}};
   };
   return {"polimi",
           "Russica & Tisato 2023: cosine; iterative selection, partial insertion sort",
@@ -82,8 +82,8 @@ DenseTable polimi() {
            row({16'384, 1'280, 4'096, 16, Metric::cosine}, 18.6475, 16.2107, 2795.54)}};
 }
 
-DenseTable komarov() {
-  DenseTable table{"komarov",
+PaperTable komarov() {
+  PaperTable table{"komarov",
                    "Komarov et al. 2014: selection from many and from long rows",
                    "Komarov et al. 2014, tab. 2: Tesla C2050, selection alone from a matrix of "
                    "random numbers, no unit stated (only ms agrees with its bandwidth). Ours is "
@@ -112,8 +112,8 @@ DenseTable komarov() {
   return table;
 }
 
-DenseTable sbq() {
-  DenseTable table{"sbq",
+PaperTable sbq() {
+  PaperTable table{"sbq",
                    "Cordeiro 2023: few queries at once",
                    "Cordeiro 2023, ch. 5: RTX A4500 for SBQ-KNN and FAISS' flat index; cluster: "
                    "64 processes on 8 Xeon E5462 at 2.80 GHz. Tab. 5.1: k by the table, 32; the "
@@ -164,16 +164,16 @@ DenseTable sbq() {
   return table;
 }
 
-DenseTable libraries() {
-  DenseTable table{"libraries",
+PaperTable libraries() {
+  PaperTable table{"libraries",
                    "what libraries of today take, and what is aimed at",
                    "the best of FAISS 1.15, cuVS 25.10 and PyTorch 2.11 measured on one H200, "
                    "November 2026, corpus and lists on the device; reach and aim: targets",
                    {"best lib.", "reach", "aim"},
                    {},
                    {}};
-  const auto row = [&](const DenseShape& shape, const char* library, double best_ms,
-                       double reach_ms, double aim_ms) {
+  const auto row = [&](const KnnShape& shape, const char* library, double best_ms, double reach_ms,
+                       double aim_ms) {
     table.rows.push_back({shape, library, {best_ms, reach_ms, aim_ms}});
   };
   row({70'000, 784, 1, 64}, "cuVS", 0.095, 0.08, 0.06);
@@ -202,18 +202,18 @@ std::uint32_t scaled(std::uint32_t count, double scale) {
 
 }  // namespace
 
-const std::vector<DenseTable>& dense_tables() {
-  static const std::vector<DenseTable> tables{kato(),    cuknn(), polimi(),
+const std::vector<PaperTable>& paper_tables() {
+  static const std::vector<PaperTable> tables{kato(),    cuknn(), polimi(),
                                               komarov(), sbq(),   libraries()};
   return tables;
 }
 
-const DenseTable* find_dense_table(std::string_view name) {
-  const auto found = std::ranges::find(dense_tables(), name, &DenseTable::name);
-  return found == dense_tables().end() ? nullptr : &*found;
+const PaperTable* find_paper_table(std::string_view name) {
+  const auto found = std::ranges::find(paper_tables(), name, &PaperTable::name);
+  return found == paper_tables().end() ? nullptr : &*found;
 }
 
-DenseShape scaled(DenseShape shape, double scale) {
+KnnShape scaled(KnnShape shape, double scale) {
   shape.rows = scaled(shape.rows, scale);
   shape.queries = scaled(shape.queries, scale);
   return shape;

@@ -1,12 +1,12 @@
 // The shapes, what was published of them, and the rows as they are printed: see
-// selection_table.hpp. Times come from the timer in its options, which
-// apps/shared/selection_timer.cpp sets.
-#include "bench/vectors/selection_table.hpp"
+// selection_table.hpp. Times come from the timer in its options, which apps/bench.cpp
+// sets.
+#include "starling/bench/vectors/selection_table.hpp"
 
 #include <ostream>
 
-#include "bench/format.hpp"
-#include "knn/base/percentile.hpp"
+#include "starling/bench/format.hpp"
+#include "starling/knn/base/percentile.hpp"
 
 namespace starling::bench {
 namespace {
@@ -31,7 +31,7 @@ constexpr SelectionRow selection_rows[] = {
     {1u << 18, 64, 0, 4.41, 3.5, 2.4}, {1u << 18, 512, 0, 19.7, 6, 3},
 };
 
-std::string ms_text(double ms) {
+std::string ms_cell(double ms) {
   return ms > 0 ? format(ms < 10 ? "%.3f" : "%.2f", ms) : "-";
 }
 
@@ -45,9 +45,9 @@ void write_json(const SelectionRow& row, double ms, double floor_ms, std::ostrea
 
 void write_text(const SelectionRow& row, double ms, double floor_ms, std::ostream& out) {
   out << format("%9u %9u %6u %9s %9s %9s %9s %9s %9s %6.2f\n", matrix_rows, row.columns, row.k,
-                ms_text(row.c2050_ms).c_str(), ms_text(row.library_ms).c_str(),
-                ms_text(row.reach_ms).c_str(), ms_text(row.aim_ms).c_str(), ms_text(ms).c_str(),
-                ms_text(floor_ms).c_str(), ms / floor_ms);
+                ms_cell(row.c2050_ms).c_str(), ms_cell(row.library_ms).c_str(),
+                ms_cell(row.reach_ms).c_str(), ms_cell(row.aim_ms).c_str(), ms_cell(ms).c_str(),
+                ms_cell(floor_ms).c_str(), ms / floor_ms);
 }
 
 }  // namespace

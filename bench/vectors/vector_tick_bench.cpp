@@ -1,6 +1,6 @@
 // Drives a Processor in lock step with random vectors, keeps a copy of all, and after each tick
 // computes one list anew from it: see vector_tick_bench.hpp.
-#include "bench/vectors/vector_tick_bench.hpp"
+#include "starling/bench/vectors/vector_tick_bench.hpp"
 
 #include <algorithm>
 #include <ostream>
@@ -8,11 +8,12 @@
 #include <stdexcept>
 #include <vector>
 
-#include "bench/clock.hpp"
-#include "bench/format.hpp"
-#include "bench/vectors/knn_check.hpp"
-#include "knn/base/percentile.hpp"
-#include "knn/tables/processor.hpp"
+#include "starling/bench/clock.hpp"
+#include "starling/bench/format.hpp"
+#include "starling/bench/vectors/knn_check.hpp"
+#include "starling/knn/base/percentile.hpp"
+#include "starling/knn/tables/lock_step.hpp"
+#include "starling/knn/tables/processor.hpp"
 
 namespace starling::bench {
 namespace {
@@ -131,16 +132,15 @@ class Run {
 
   void advance() {
     const auto start = Clock::now();
-    TickReport report = lock_step_.advance(tau_us_++);
+    const TickReport report = lock_step_.advance(tau_us_++);
     tick_ms_.push_back(ms_between(start, Clock::now()));
     if (!report.error.empty()) throw std::runtime_error("a tick failed: " + report.error);
     copy_in_ms_.push_back(report.times.copy_in_ms);
     build_ms_.push_back(report.times.build_ms);
     search_ms_.push_back(report.times.search_ms);
     diff_ms_.push_back(report.times.diff_ms);
-    for (const QueryReport& query : report.streams.at(0).queries)
+    for (const QueryReport& query : report.streams.front().queries)
       lists_[to_number(query.query)].assign(query.neighbors.begin(), query.neighbors.end());
-    processor_.recycle(std::move(report));
     if (options_.queries > 0) check_list(next_checked_++ % options_.queries);
   }
 
@@ -149,12 +149,12 @@ class Run {
         exact_list(options_.metric, {corpus_, options_.dimension},
                    VectorsView{queries_, options_.dimension}.row(query), options_.k, no_row);
     const auto is_same = [](const VectorNeighbor& row, const Neighbor& found) {
-      return ordered_of(row.score) == found.distance_sq && row.row == to_number(found.object);
+      return ordered_of(row.score) == to_number(found.key) && row.row == to_number(found.object);
     };
     const auto end = std::ranges::find(exact, no_row, &VectorNeighbor::row);
     if (!std::ranges::equal(exact.begin(), end, lists_[query].begin(), lists_[query].end(),
                             is_same))
-      throw std::runtime_error(format("bench vectors: the list of query %u is wrong", query));
+      throw std::runtime_error(format("bench vector-ticks: the list of query %u is wrong", query));
   }
 
   VectorTickOptions options_;

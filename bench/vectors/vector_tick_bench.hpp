@@ -1,5 +1,5 @@
 // Measures ticks of a vector space on one engine: some of many objects move, standing queries are
-// answered anew. Called by `starling bench vectors`.
+// answered anew. Called by `starling bench vector-ticks`.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 #include <memory>
 #include <string>
 
-#include "knn/engine/engine.hpp"
-#include "knn/words/lattice.hpp"
+#include "starling/knn/engine/engine.hpp"
+#include "starling/knn/words/lattice.hpp"
 
 namespace starling::bench {
 

@@ -1,7 +1,7 @@
 // Ticks on a thread of the engine's: rows applied, index built, lists searched in batches by all
 // threads, and compared with the last tick's. Questions run beside them where they can, else
-// between them: see cpu_engine.hpp. A space of vectors gets a VectorEngine instead.
-#include "cpu/points/engine.hpp"
+// between them: see engine.hpp.
+#include "starling/cpu/points/engine.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,27 +16,23 @@
 #include <utility>
 #include <vector>
 
-#include <hwy/highway.h>
-
-#include "cpu/points/engine_state.hpp"
-#include "cpu/points/filtered_grid.hpp"
-#include "cpu/points/finished_tick.hpp"
-#include "cpu/points/index/object_snapshot.hpp"
-#include "cpu/points/index/spatial_index.hpp"
-#include "cpu/points/list_plan.hpp"
-#include "cpu/points/search/search.hpp"
-#include "cpu/points/tick_lists.hpp"
-#include "cpu/vectors/store.hpp"
-#include "knn/base/affinity.hpp"
-#include "knn/base/assert.hpp"
-#include "knn/base/prefetch.hpp"
-#include "knn/base/return_pool.hpp"
-#include "knn/base/stopwatch.hpp"
-#include "knn/base/task_thread.hpp"
-#include "knn/base/thread_pool.hpp"
-#include "knn/engine/engine_answers.hpp"
-#include "knn/engine/kept_rows.hpp"
-#include "knn/vectors/ticks/engine.hpp"
+#include "starling/cpu/points/engine_state.hpp"
+#include "starling/cpu/points/filtered_grid.hpp"
+#include "starling/cpu/points/finished_tick.hpp"
+#include "starling/cpu/points/index/object_snapshot.hpp"
+#include "starling/cpu/points/index/spatial_index.hpp"
+#include "starling/cpu/points/list_plan.hpp"
+#include "starling/cpu/points/search/search.hpp"
+#include "starling/cpu/points/tick_lists.hpp"
+#include "starling/knn/base/affinity.hpp"
+#include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/prefetch.hpp"
+#include "starling/knn/base/return_pool.hpp"
+#include "starling/knn/base/stopwatch.hpp"
+#include "starling/knn/base/task_thread.hpp"
+#include "starling/knn/base/thread_pool.hpp"
+#include "starling/knn/engine/engine_answers.hpp"
+#include "starling/knn/engine/kept_rows.hpp"
 
 namespace starling::cpu {
 namespace {
@@ -49,7 +45,7 @@ constexpr std::uint32_t at_once_k_max = 64;
 
 class CpuEngine final : public Engine {
  public:
-  explicit CpuEngine(const EngineOptions& options)
+  explicit CpuEngine(const PointEngineOptions& options)
       : pool_(options.threads == 0 ? std::max(1u, std::thread::hardware_concurrency())
                                    : options.threads,
               options.pin_threads),
@@ -279,7 +275,7 @@ void CpuEngine::search_lists(TickLists& lists, std::int64_t tau_us) {
       request.position = search.position;
       if (search.anchor != no_slot) ask_around(search.anchor, objects_, request);
       if (last != nullptr && last->counts[i] == search.k)
-        request.expected_sq = kth_neighbor(i)->distance_sq;
+        request.expected_sq = to_number(kth_neighbor(i)->key);
       const std::uint64_t first = lists.plan->rooms[i].first;
       request.neighbors = lists.neighbors.data() + first;
       request.slots = lists.slots.data() + first;
@@ -357,19 +353,8 @@ void CpuEngine::take_state(const EngineState& state) {
 
 }  // namespace
 
-std::unique_ptr<Engine> make_engine(const EngineOptions& options) {
-  if (options.space == Space::vector)
-    return make_vector_engine({.dimension = options.dimension, .metric = options.metric},
-                              make_vector_store({.dimension = options.dimension,
-                                                 .metric = options.metric,
-                                                 .threads = options.threads,
-                                                 .pin_threads = options.pin_threads}));
+std::unique_ptr<Engine> make_point_engine(const PointEngineOptions& options) {
   return std::make_unique<CpuEngine>(options);
-}
-
-std::string_view simd_target() {
-  const std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
-  return hwy::TargetName(targets & -targets);  // the lowest bit is the best
 }
 
 }  // namespace starling::cpu

@@ -1,12 +1,12 @@
 // Objects, queries and lists as CpuEngine holds them: see engine_state.hpp. Imported lists get a
 // plan that can be reported from but not searched by; the next tick makes its own.
-#include "cpu/points/engine_state.hpp"
+#include "starling/cpu/points/engine_state.hpp"
 
 #include <cstdint>
 #include <memory>
 #include <utility>
 
-#include "knn/engine/list_directory.hpp"
+#include "starling/knn/engine/list_directory.hpp"
 
 namespace starling::cpu {
 

@@ -3,9 +3,9 @@
 
 #include <span>
 
-#include "cpu/points/index/object_snapshot.hpp"
-#include "cpu/points/tick_lists.hpp"
-#include "knn/engine/engine.hpp"
+#include "starling/cpu/points/index/object_snapshot.hpp"
+#include "starling/cpu/points/tick_lists.hpp"
+#include "starling/knn/engine/engine.hpp"
 
 namespace starling::cpu {
 

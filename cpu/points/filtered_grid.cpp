@@ -1,5 +1,5 @@
 // When it is worth while, and who passes: see filtered_grid.hpp.
-#include "cpu/points/filtered_grid.hpp"
+#include "starling/cpu/points/filtered_grid.hpp"
 
 #include <algorithm>
 

@@ -5,11 +5,11 @@
 
 #include <cstdint>
 
-#include "cpu/points/index/grid_index.hpp"
-#include "cpu/points/index/object_snapshot.hpp"
-#include "cpu/points/list_plan.hpp"
-#include "knn/base/thread_pool.hpp"
-#include "knn/words/filter.hpp"
+#include "starling/cpu/points/index/grid_index.hpp"
+#include "starling/cpu/points/index/object_snapshot.hpp"
+#include "starling/cpu/points/list_plan.hpp"
+#include "starling/knn/base/thread_pool.hpp"
+#include "starling/knn/words/filter.hpp"
 
 namespace starling::cpu {
 

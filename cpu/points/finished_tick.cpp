@@ -1,10 +1,10 @@
 // Two indexes that take turns, and a mutex that questions hold for a few searches at most, so that
 // the engine soon has its turn: see finished_tick.hpp.
-#include "cpu/points/finished_tick.hpp"
+#include "starling/cpu/points/finished_tick.hpp"
 
 #include <stdexcept>
 
-#include "knn/engine/engine_answers.hpp"
+#include "starling/knn/engine/engine_answers.hpp"
 
 namespace starling::cpu {
 

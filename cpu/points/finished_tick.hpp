@@ -11,11 +11,11 @@
 #include <span>
 #include <vector>
 
-#include "cpu/points/index/object_snapshot.hpp"
-#include "cpu/points/index/spatial_index.hpp"
-#include "cpu/points/search/search.hpp"
-#include "knn/engine/engine.hpp"
-#include "knn/words/lattice.hpp"
+#include "starling/cpu/points/index/object_snapshot.hpp"
+#include "starling/cpu/points/index/spatial_index.hpp"
+#include "starling/cpu/points/search/search.hpp"
+#include "starling/knn/engine/engine.hpp"
+#include "starling/knn/words/lattice.hpp"
 
 namespace starling::cpu {
 

@@ -1,6 +1,6 @@
 // Lists from queries, a sort of the searches by the index's cells, and the filter of the majority:
 // see list_plan.hpp. CpuEngine makes one when lists change, and now and then where anchors move.
-#include "cpu/points/list_plan.hpp"
+#include "starling/cpu/points/list_plan.hpp"
 
 #include <hwy/contrib/sort/vqsort.h>
 

@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "cpu/points/index/object_snapshot.hpp"
-#include "cpu/points/index/spatial_index.hpp"
-#include "knn/engine/engine.hpp"
-#include "knn/engine/list_directory.hpp"
+#include "starling/cpu/points/index/object_snapshot.hpp"
+#include "starling/cpu/points/index/spatial_index.hpp"
+#include "starling/knn/engine/engine.hpp"
+#include "starling/knn/engine/list_directory.hpp"
 
 namespace starling::cpu {
 

@@ -1,11 +1,11 @@
 // Compares lists in parallel, then counts the changed ones, so that each thread writes its reports
 // where those before end: see tick_lists.hpp. Called by CpuEngine.
-#include "cpu/points/tick_lists.hpp"
+#include "starling/cpu/points/tick_lists.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "knn/engine/list_change.hpp"
+#include "starling/knn/engine/list_change.hpp"
 
 namespace starling::cpu {
 namespace {

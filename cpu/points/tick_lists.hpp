@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "cpu/points/index/object_snapshot.hpp"
-#include "cpu/points/list_plan.hpp"
-#include "knn/base/thread_pool.hpp"
-#include "knn/engine/engine.hpp"
+#include "starling/cpu/points/index/object_snapshot.hpp"
+#include "starling/cpu/points/list_plan.hpp"
+#include "starling/knn/base/thread_pool.hpp"
+#include "starling/knn/engine/engine.hpp"
 
 namespace starling::cpu {
 

@@ -1,6 +1,6 @@
 // Score and row as one 64-bit key, buffers of keys with room for twice k or more, and a SIMD sort
 // that cuts them: see nearest_rows.hpp.
-#include "cpu/vectors/nearest_rows.hpp"
+#include "starling/cpu/vectors/nearest_rows.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -10,7 +10,7 @@
 
 #include <hwy/contrib/sort/vqsort.h>
 
-#include "knn/words/metric.hpp"
+#include "starling/knn/words/metric.hpp"
 
 namespace starling::cpu {
 

@@ -1,6 +1,6 @@
 // The two ways to share a search out, and sizes of blocks and parts: a part stays in the
 // second-level cache while all queries of a block pass over it. See panel_search.hpp.
-#include "cpu/vectors/panel_search.hpp"
+#include "starling/cpu/vectors/panel_search.hpp"
 
 #include <algorithm>
 #include <atomic>

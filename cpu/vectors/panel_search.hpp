@@ -10,13 +10,13 @@
 #include <span>
 #include <vector>
 
-#include "cpu/vectors/nearest_rows.hpp"
-#include "cpu/vectors/panels.hpp"
-#include "cpu/vectors/rows_within.hpp"
-#include "cpu/vectors/scan.hpp"
-#include "knn/base/thread_pool.hpp"
-#include "knn/vectors/store.hpp"
-#include "knn/words/metric.hpp"
+#include "starling/cpu/vectors/nearest_rows.hpp"
+#include "starling/cpu/vectors/panels.hpp"
+#include "starling/cpu/vectors/rows_within.hpp"
+#include "starling/cpu/vectors/scan.hpp"
+#include "starling/knn/base/thread_pool.hpp"
+#include "starling/knn/vectors/store.hpp"
+#include "starling/knn/words/metric.hpp"
 
 namespace starling::cpu {
 

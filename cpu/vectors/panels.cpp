@@ -1,6 +1,6 @@
 // Transposes: a corpus into panels by all threads, single rows in and out, queries into tiles. See
-// vector_panels.hpp.
-#include "cpu/vectors/panels.hpp"
+// panels.hpp.
+#include "starling/cpu/vectors/panels.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "knn/base/thread_pool.hpp"
-#include "knn/words/metric.hpp"
+#include "starling/knn/base/thread_pool.hpp"
+#include "starling/knn/words/metric.hpp"
 
 namespace starling::cpu {
 

@@ -1,6 +1,6 @@
 // A loop that only reads memory and one that only takes steps of sums, the fastest of a few trials
-// each: see vector_rates.hpp. Compiled once per instruction set; called by the searcher of batches.
-#include "cpu/vectors/rates.hpp"
+// each: see rates.hpp. Compiled once per instruction set; called by the searcher of batches.
+#include "starling/cpu/vectors/rates.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -13,11 +13,11 @@
 // Compiles what stands between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE once per instruction
 // set.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/vectors/rates.cpp"
+#define HWY_TARGET_INCLUDE "starling/cpu/vectors/rates.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "cpu/vectors/float_lanes-inl.hpp"
+#include "starling/cpu/vectors/float_lanes-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace starling::cpu {

@@ -1,8 +1,8 @@
 // What the processor does at most, measured: the floor that benchmarks hold searches of vectors to.
 #pragma once
 
-#include "knn/base/thread_pool.hpp"
-#include "knn/vectors/searcher.hpp"
+#include "starling/knn/base/thread_pool.hpp"
+#include "starling/knn/vectors/searcher.hpp"
 
 namespace starling::cpu {
 

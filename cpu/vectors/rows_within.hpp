@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "knn/vectors/store.hpp"
+#include "starling/knn/vectors/store.hpp"
 
 namespace starling::cpu {
 

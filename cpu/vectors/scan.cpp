@@ -1,6 +1,6 @@
 // Four queries by one panel, all their sums in registers; scores are stored only where one is below
-// its query's gate: see vector_scan.hpp. Compiled once per instruction set; called by PanelSearch.
-#include "cpu/vectors/scan.hpp"
+// its query's gate: see scan.hpp. Compiled once per instruction set; called by PanelSearch.
+#include "starling/cpu/vectors/scan.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -8,11 +8,11 @@
 // Compiles what stands between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE once per instruction
 // set.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/vectors/scan.cpp"
+#define HWY_TARGET_INCLUDE "starling/cpu/vectors/scan.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "cpu/vectors/float_lanes-inl.hpp"
+#include "starling/cpu/vectors/float_lanes-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace starling::cpu {

@@ -5,9 +5,9 @@
 
 #include <cstddef>
 
-#include "cpu/vectors/nearest_rows.hpp"
-#include "cpu/vectors/panels.hpp"
-#include "cpu/vectors/rows_within.hpp"
+#include "starling/cpu/vectors/nearest_rows.hpp"
+#include "starling/cpu/vectors/panels.hpp"
+#include "starling/cpu/vectors/rows_within.hpp"
 
 namespace starling::cpu {
 

@@ -1,17 +1,17 @@
 // The seam's side of a search: checks, the corpus, and whom PanelSearch is to pass over.
-#include "cpu/vectors/searcher.hpp"
+#include "starling/cpu/vectors/searcher.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 #include <thread>
 
-#include "cpu/vectors/panel_search.hpp"
-#include "cpu/vectors/panels.hpp"
-#include "cpu/vectors/rates.hpp"
-#include "cpu/vectors/scan.hpp"
-#include "knn/base/assert.hpp"
-#include "knn/base/thread_pool.hpp"
+#include "starling/cpu/vectors/panel_search.hpp"
+#include "starling/cpu/vectors/panels.hpp"
+#include "starling/cpu/vectors/rates.hpp"
+#include "starling/cpu/vectors/scan.hpp"
+#include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/thread_pool.hpp"
 
 namespace starling::cpu {
 namespace {
@@ -63,7 +63,7 @@ class CpuVectorSearcher final : public VectorSearcher {
 
 }  // namespace
 
-std::unique_ptr<VectorSearcher> make_vector_searcher(unsigned threads) {
+std::unique_ptr<VectorSearcher> make_panel_searcher(unsigned threads) {
   return std::make_unique<CpuVectorSearcher>(threads);
 }
 

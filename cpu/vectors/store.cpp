@@ -1,16 +1,16 @@
 // Panels by slot, and a bit for each living one. Queries are gathered some at a time and handed to
-// PanelSearch: see vector_store.hpp.
-#include "cpu/vectors/store.hpp"
+// PanelSearch: see store.hpp.
+#include "starling/cpu/vectors/store.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <thread>
 #include <vector>
 
-#include "cpu/vectors/panel_search.hpp"
-#include "cpu/vectors/panels.hpp"
-#include "cpu/vectors/scan.hpp"
-#include "knn/base/thread_pool.hpp"
+#include "starling/cpu/vectors/panel_search.hpp"
+#include "starling/cpu/vectors/panels.hpp"
+#include "starling/cpu/vectors/scan.hpp"
+#include "starling/knn/base/thread_pool.hpp"
 
 namespace starling::cpu {
 namespace {

@@ -1,11 +1,11 @@
 // The VectorStore on CPU threads and SIMD: rows in panels, written in place, every one of them
-// scored. make_engine gives one to a VectorEngine where the space is one of vectors.
+// scored. cpu/backend.cpp gives one to a VectorEngine where the space is one of vectors.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
-#include "knn/vectors/store.hpp"
+#include "starling/knn/vectors/store.hpp"
 
 namespace starling::cpu {
 

@@ -1,5 +1,5 @@
 // What a DeviceError says, and which of them are final: see check.hpp.
-#include "gpu/device/check.hpp"
+#include "starling/gpu/device/check.hpp"
 
 namespace starling::gpu {
 namespace {

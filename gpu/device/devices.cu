@@ -1,4 +1,4 @@
-// Compiled by nvcc, which alone knows what GPUs the kernels are compiled for.
+// Compiled by nvcc, which alone knows what GPUs the kernels are compiled for: see devices.hpp.
 #include <algorithm>
 #include <iterator>
 #include <string>
@@ -6,7 +6,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "gpu/points/engine.hpp"
+#include "starling/gpu/device/devices.hpp"
 
 namespace starling::gpu {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "gpu/device/check.hpp"
-#include "gpu/device/stream.hpp"
+#include "starling/gpu/device/check.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
 
 namespace starling::gpu {
 
@@ -13,9 +13,9 @@ namespace starling::gpu {
 template <class Shape>
 class Replay {
  public:
-  /// Has `enqueue` put its kernels into the stream, or a record of them.
+  /// Has `enqueue` put its kernels into the CUDA stream, or a record of them.
   template <class Enqueue>
-  void run(const Shape& shape, const Stream& stream, const Enqueue& enqueue) {
+  void run(const Shape& shape, const CudaStream& stream, const Enqueue& enqueue) {
     const bool is_again = shape == shape_;
     if (!is_again) {
       graph_.reset();
@@ -30,9 +30,9 @@ class Replay {
   }
 
  private:
-  // Where there is no memory for a graph, the kernels go into the stream one by one each time.
+  // Where there is no memory for a graph, the kernels go into the CUDA stream one by one.
   template <class Enqueue>
-  void record(const Stream& stream, const Enqueue& enqueue) {
+  void record(const CudaStream& stream, const Enqueue& enqueue) {
     try {
       graph_.emplace(stream, enqueue);
     } catch (const DeviceError& error) {
@@ -40,7 +40,7 @@ class Replay {
     }
   }
 
-  bool launch(const Stream& stream) {
+  bool launch(const CudaStream& stream) {
     if (!graph_) return false;
     try {
       graph_->launch(stream);

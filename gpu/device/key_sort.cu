@@ -2,8 +2,8 @@
 // key_sort.hpp.
 #include <cub/device/device_radix_sort.cuh>
 
-#include "gpu/device/check.hpp"
-#include "gpu/device/key_sort.hpp"
+#include "starling/gpu/device/check.hpp"
+#include "starling/gpu/device/key_sort.hpp"
 
 namespace starling::gpu {
 namespace {
@@ -28,7 +28,7 @@ void KeySort<Key>::reserve(std::uint32_t count) {
 
 template <class Key>
 typename KeySort<Key>::Sorted KeySort<Key>::sort_async(std::uint32_t count, int key_bits,
-                                                       const Stream& stream) {
+                                                       const CudaStream& stream) {
   std::size_t bytes = scratch_.room();
   check(cub::DeviceRadixSort::SortPairs(scratch_.data(), bytes,
                                         static_cast<const Key*>(keys_[0].data()), keys_[1].data(),

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "gpu/device/memory.hpp"
-#include "gpu/device/stream.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/device/memory.hpp"
 
 namespace starling::gpu {
 
@@ -30,7 +30,7 @@ class KeySort {
     const std::uint32_t* values;
   };
   /// By the lower `key_bits`. Stable; valid until the next write.
-  Sorted sort_async(std::uint32_t count, int key_bits, const Stream& stream);
+  Sorted sort_async(std::uint32_t count, int key_bits, const CudaStream& stream);
 
   std::uint64_t bytes_used() const;
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "gpu/device/check.hpp"
+#include "starling/gpu/device/check.hpp"
 
 namespace starling::gpu {
 

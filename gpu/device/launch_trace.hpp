@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/device/stream.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
 
 namespace starling::gpu {
 

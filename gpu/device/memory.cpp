@@ -1,13 +1,13 @@
 // cudaMalloc within an engine's limit, which any thread may count against, and pinned memory that
 // every device reaches: see memory.hpp.
-#include "gpu/device/memory.hpp"
+#include "starling/gpu/device/memory.hpp"
 
 #include <cstdlib>
 #include <new>
 #include <stdexcept>
 #include <string>
 
-#include "gpu/device/check.hpp"
+#include "starling/gpu/device/check.hpp"
 
 namespace starling::gpu {
 

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "gpu/device/stream.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
 
 namespace starling::gpu {
 
@@ -70,15 +70,15 @@ class DeviceBuffer {
   }
 
   /// The same, all bytes 0 when it grows: for what is copied whole, written or not.
-  void reserve_cleared(std::size_t count, const Stream& stream) {
+  void reserve_cleared(std::size_t count, const CudaStream& stream) {
     if (count <= room_) return;
     reserve(count);
     check(cudaMemsetAsync(data_, 0, room_ * sizeof(T), stream.get()));
   }
 
-  /// The same as the first, keeping the first `kept` elements; waits for the stream. If it
-  /// throws, nothing has changed.
-  void reserve(std::size_t count, std::size_t kept, const Stream& stream) {
+  /// The same as the first, keeping the first `kept` elements; waits for the CUDA stream. If
+  /// it throws, nothing has changed.
+  void reserve(std::size_t count, std::size_t kept, const CudaStream& stream) {
     if (count <= room_) return;
     DeviceBuffer larger(*memory_, grown(count));
     if (kept > 0)
@@ -147,13 +147,13 @@ class PinnedBuffer {
   std::size_t room_ = 0;
 };
 
-/// From so many bytes on a copy between host and device goes beside kernels, on a stream and over a
-/// thread of its own: it takes 10 us or more at 50 GB/s, about what waking a thread costs.
+/// Copies between host and device of at least this size run on their own CUDA stream and thread:
+/// they take 10 us or more at 50 GB/s. Smaller ones cost less inline than waking a thread.
 inline constexpr std::size_t bytes_beside_min = std::size_t{512} << 10;
 
-/// Enqueued only: both ends stay untouched until the stream has come to it.
+/// Enqueued only: both ends stay untouched until the CUDA stream has come to it.
 template <class T>
-void copy_to_device_async(std::span<const T> from, DeviceBuffer<T>& to, const Stream& stream) {
+void copy_to_device_async(std::span<const T> from, DeviceBuffer<T>& to, const CudaStream& stream) {
   if (from.empty()) return;
   check(cudaMemcpyAsync(to.data(), from.data(), from.size_bytes(), cudaMemcpyHostToDevice,
                         stream.get()));
@@ -161,14 +161,14 @@ void copy_to_device_async(std::span<const T> from, DeviceBuffer<T>& to, const St
 
 template <class T>
 void copy_on_device_async(const T* from, DeviceBuffer<T>& to, std::size_t count,
-                          const Stream& stream) {
+                          const CudaStream& stream) {
   if (count == 0) return;
   check(
       cudaMemcpyAsync(to.data(), from, count * sizeof(T), cudaMemcpyDeviceToDevice, stream.get()));
 }
 
 template <class T>
-void copy_to_host_async(const T* from, std::span<T> to, const Stream& stream) {
+void copy_to_host_async(const T* from, std::span<T> to, const CudaStream& stream) {
   if (to.empty()) return;
   check(cudaMemcpyAsync(to.data(), from, to.size_bytes(), cudaMemcpyDeviceToHost, stream.get()));
 }

@@ -4,8 +4,8 @@
 
 #include <cuda_runtime.h>
 
-#include "gpu/device/check.hpp"
-#include "gpu/device/launch_trace.hpp"
+#include "starling/gpu/device/check.hpp"
+#include "starling/gpu/device/launch_trace.hpp"
 
 namespace starling::gpu {
 
@@ -17,8 +17,8 @@ struct LaunchShape {
 
 /// Arguments are of the kernel's own types.
 template <class... Parameters>
-void traced_launch(void (*kernel)(Parameters...), const LaunchShape& shape, const Stream& stream,
-                   Parameters... parameters) {
+void traced_launch(void (*kernel)(Parameters...), const LaunchShape& shape,
+                   const CudaStream& stream, Parameters... parameters) {
   kernel<<<shape.blocks, shape.threads, shape.shared_bytes, stream.get()>>>(parameters...);
   check_launch();
   if (LaunchTrace::is_on()) {

@@ -1,7 +1,7 @@
 // Ticks on a thread of the engine's: rows applied, index built, lists searched and compared, or
 // answered without an index where all is small. TickIntake brings them, ReportDelivery takes
-// results away: see gpu_engine.hpp. A space of vectors gets a VectorEngine instead.
-#include "gpu/points/engine.hpp"
+// results away: see engine.hpp.
+#include "starling/gpu/points/engine.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,31 +10,30 @@
 #include <string>
 #include <utility>
 
-#include "gpu/device/check.hpp"
-#include "gpu/device/memory.hpp"
-#include "gpu/device/stream.hpp"
-#include "gpu/points/engine_state.hpp"
-#include "gpu/points/finished_tick.hpp"
-#include "gpu/points/lists/device_lists.hpp"
-#include "gpu/points/lists/device_plan.hpp"
-#include "gpu/points/lists/list_changes.hpp"
-#include "gpu/points/lists/list_copies.hpp"
-#include "gpu/points/lists/tell_host_launch.hpp"
-#include "gpu/points/objects/device_objects.hpp"
-#include "gpu/points/objects/device_rows.hpp"
-#include "gpu/points/outgoing_tick.hpp"
-#include "gpu/points/questions.hpp"
-#include "gpu/points/report_delivery.hpp"
-#include "gpu/points/search/flat_search_launch.hpp"
-#include "gpu/points/tick_index.hpp"
-#include "gpu/points/tick_intake.hpp"
-#include "gpu/vectors/store.hpp"
-#include "knn/base/assert.hpp"
-#include "knn/base/task_thread.hpp"
-#include "knn/engine/engine_answers.hpp"
-#include "knn/engine/kept_rows.hpp"
-#include "knn/engine/list_directory.hpp"
-#include "knn/vectors/ticks/engine.hpp"
+#include "starling/gpu/device/bound_to_device.hpp"
+#include "starling/gpu/device/check.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/points/engine_state.hpp"
+#include "starling/gpu/points/finished_tick.hpp"
+#include "starling/gpu/points/lists/device_lists.hpp"
+#include "starling/gpu/points/lists/device_plan.hpp"
+#include "starling/gpu/points/lists/list_changes.hpp"
+#include "starling/gpu/points/lists/list_copies.hpp"
+#include "starling/gpu/points/lists/tell_host_launch.hpp"
+#include "starling/gpu/points/objects/device_objects.hpp"
+#include "starling/gpu/points/objects/device_rows.hpp"
+#include "starling/gpu/points/outgoing_tick.hpp"
+#include "starling/gpu/points/questions.hpp"
+#include "starling/gpu/points/report_delivery.hpp"
+#include "starling/gpu/points/search/flat_search_launch.hpp"
+#include "starling/gpu/points/tick_index.hpp"
+#include "starling/gpu/points/tick_intake.hpp"
+#include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/task_thread.hpp"
+#include "starling/knn/engine/engine_answers.hpp"
+#include "starling/knn/engine/kept_rows.hpp"
+#include "starling/knn/engine/list_directory.hpp"
 
 namespace starling::gpu {
 namespace {
@@ -45,28 +44,13 @@ bool is_every_object(const QueryRow& query) {
   return is_alive(query.generation) && query.anchor == AnchorKind::every_object;
 }
 
-/// Binds the calling thread to a device, and so what it allocates, while it lives.
-class BoundToDevice {
- public:
-  explicit BoundToDevice(int device) {
-    check(cudaGetDevice(&device_before_));
-    check(cudaSetDevice(device));
-  }
-  BoundToDevice(const BoundToDevice&) = delete;
-  BoundToDevice& operator=(const BoundToDevice&) = delete;
-  ~BoundToDevice() { static_cast<void>(cudaSetDevice(device_before_)); }
-
- private:
-  int device_before_ = 0;
-};
-
 template <int dimensions>
 class GpuEngine final : public Engine {
  public:
   /// On a thread bound to the device.
-  explicit GpuEngine(const EngineOptions& options)
+  GpuEngine(const PointEngineOptions& options, std::shared_ptr<const FaultInjection> faults)
       : small_(options.small),
-        faults_(options.faults),
+        faults_(std::move(faults)),
         memory_(options.memory_bytes_max),
         kept_rows_(&pinned_memory()),
         objects_(memory_, stream_),
@@ -162,7 +146,7 @@ class GpuEngine final : public Engine {
   DeviceMemory memory_;
 
   // Of the engine's thread:
-  Stream stream_;
+  CudaStream stream_;
   Staging kept_rows_;              ///< of failed ticks that could not apply them
   std::vector<QueryRow> queries_;  ///< by slot
   bool queries_changed_ = false;
@@ -228,7 +212,7 @@ void GpuEngine<dimensions>::run_tick(BegunTick& begun) {
 template <int dimensions>
 void GpuEngine<dimensions>::fail(const std::exception& error, OutgoingTick& out) {
   stream_.drain();
-  delivery_.stream().drain();
+  delivery_.cuda_stream().drain();
   finished_.fail();
   queries_changed_ = true;  // the next tick makes its plan anew
   const auto* const of_device = dynamic_cast<const DeviceError*>(&error);
@@ -261,7 +245,7 @@ void GpuEngine<dimensions>::take_rows(BegunTick& begun, OutgoingTick& out) {
   }
 }
 
-/// The stream has come past them.
+/// Call once the CUDA stream has applied them.
 template <int dimensions>
 void GpuEngine<dimensions>::release_rows(BegunTick& begun) {
   objects_.applied();
@@ -354,7 +338,7 @@ void GpuEngine<dimensions>::compute(std::int64_t tau_us, OutgoingTick& out) {
   const ReportSize size = changes_.compare(last, now, matching, stream_);
   out.reserve(size, std::move(matching.removals), stream_);
   changes_.collect_async(now, objects_.view(), out.collected(), stream_);
-  out.copy_async(stream_, delivery_.stream());
+  out.copy_async(stream_, delivery_.cuda_stream());
 }
 
 /// From the rows that are being applied, with no index.
@@ -498,16 +482,13 @@ void GpuEngine<dimensions>::take_state(const EngineState& state) {
 
 }  // namespace
 
-std::unique_ptr<Engine> make_engine(const EngineOptions& options) {
+std::unique_ptr<Engine> make_point_engine(const PointEngineOptions& options,
+                                          std::shared_ptr<const FaultInjection> faults) {
+  check_invariant(options.space != Space::vector, "moving points lie in no space of vectors");
   const BoundToDevice bound(options.device);
-  if (options.space == Space::vector)
-    return make_vector_engine({.dimension = options.dimension, .metric = options.metric},
-                              make_vector_store({.dimension = options.dimension,
-                                                 .metric = options.metric,
-                                                 .device = options.device,
-                                                 .memory_bytes_max = options.memory_bytes_max}));
-  if (options.space == Space::planar2) return std::make_unique<GpuEngine<2>>(options);
-  return std::make_unique<GpuEngine<3>>(options);
+  if (options.space == Space::planar2)
+    return std::make_unique<GpuEngine<2>>(options, std::move(faults));
+  return std::make_unique<GpuEngine<3>>(options, std::move(faults));
 }
 
 }  // namespace starling::gpu

@@ -1,17 +1,17 @@
 // Objects and lists copied to the host, and imported lists to the device; GpuEngine itself applies
 // imported objects, as staged rows: see engine_state.hpp.
-#include "gpu/points/engine_state.hpp"
+#include "starling/gpu/points/engine_state.hpp"
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "knn/engine/list_directory.hpp"
+#include "starling/knn/engine/list_directory.hpp"
 
 namespace starling::gpu {
 
 EngineState export_parts(DeviceObjects& objects, std::span<const QueryRow> queries,
-                         DeviceLists& lists, const Stream& stream) {
+                         DeviceLists& lists, const CudaStream& stream) {
   const DevicePlan& plan = *lists.plan();
   objects.fetch(stream);
   std::vector<std::int64_t> times_us(objects.slot_count());
@@ -39,7 +39,7 @@ EngineState export_parts(DeviceObjects& objects, std::span<const QueryRow> queri
 }
 
 void import_lists(const EngineState& state, DeviceLists& lists, DeviceMemory& memory,
-                  const Stream& stream) {
+                  const CudaStream& stream) {
   lists.lay_out(std::make_shared<DevicePlan>(memory, state, stream), stream);
   std::vector<std::uint32_t> counts;
   counts.reserve(state.lists.size());

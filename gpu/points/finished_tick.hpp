@@ -9,11 +9,11 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "gpu/device/memory.hpp"
-#include "gpu/points/objects/device_objects.hpp"
-#include "gpu/points/tick_index.hpp"
-#include "knn/engine/engine_answers.hpp"
-#include "knn/words/types.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/points/objects/device_objects.hpp"
+#include "starling/gpu/points/tick_index.hpp"
+#include "starling/knn/engine/engine_answers.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling::gpu {
 

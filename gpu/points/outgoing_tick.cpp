@@ -1,13 +1,13 @@
-// Reports are copied, large ones on a stream beside, or stored by the device itself where they are
-// few: see outgoing_tick.hpp. GpuEngine fills it, ReportDelivery completes it.
-#include "gpu/points/outgoing_tick.hpp"
+// Reports are copied, large ones on a second CUDA stream, or stored by the device itself where they
+// are few: see outgoing_tick.hpp. GpuEngine fills it, ReportDelivery completes it.
+#include "starling/gpu/points/outgoing_tick.hpp"
 
 #include <exception>
 #include <span>
 #include <string>
 #include <utility>
 
-#include "knn/engine/list_directory.hpp"
+#include "starling/knn/engine/list_directory.hpp"
 
 namespace starling::gpu {
 
@@ -15,7 +15,7 @@ OutgoingTick::OutgoingTick(DeviceMemory& memory, ReturnPool<HostReports>& pool)
     : pool_(pool), lists_(memory), neighbors_(memory), states_(memory) {}
 
 void OutgoingTick::reserve(const ReportSize& size, std::vector<ReportedList> removals,
-                           const Stream& stream) {
+                           const CudaStream& stream) {
   size_ = size;
   removals_ = std::move(removals);
   lists_.reserve_cleared(size.lists, stream);  // gaps between members are copied too
@@ -27,11 +27,11 @@ void OutgoingTick::reserve(const ReportSize& size, std::vector<ReportedList> rem
   host_->states.reserve(size.states);
 }
 
-void OutgoingTick::copy_async(const Stream& stream, const Stream& beside) {
+void OutgoingTick::copy_async(const CudaStream& stream, const CudaStream& beside) {
   compared_.record(stream);
   is_copied_beside_ = bytes() >= bytes_beside_min;
   is_stored_by_device_ = false;
-  const Stream& way = is_copied_beside_ ? beside : stream;
+  const CudaStream& way = is_copied_beside_ ? beside : stream;
   if (is_copied_beside_) {
     way.begin_after(compared_);
     copy_begun_.record(way);
@@ -54,7 +54,7 @@ ReportsView OutgoingTick::on_host() {
   return {host_->lists.data(), host_->neighbors.data(), host_->states.data()};
 }
 
-void OutgoingTick::stored_async(const Stream& stream) {
+void OutgoingTick::stored_async(const CudaStream& stream) {
   is_copied_beside_ = false;
   is_stored_by_device_ = true;
   compared_.record(stream);

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "gpu/device/memory.hpp"
-#include "gpu/device/stream.hpp"
-#include "gpu/points/lists/lists_launch.hpp"
-#include "knn/base/return_pool.hpp"
-#include "knn/engine/engine.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/points/lists/lists_launch.hpp"
+#include "starling/knn/base/return_pool.hpp"
+#include "starling/knn/engine/engine.hpp"
 
 namespace starling::gpu {
 
@@ -29,25 +29,26 @@ class OutgoingTick {
   OutgoingTick(DeviceMemory& memory, ReturnPool<HostReports>& pool);
 
   std::unique_ptr<TickResult> result;
-  /// The ends of a tick's stages, on the stream that computes it.
+  /// The ends of a tick's stages, on the CUDA stream that computes it.
   Event started, applied, built, searched;
 
   // Of the engine's thread:
 
   /// Room for what is reported, on both sides; `removals` are merged into it in the end. Throws
   /// DeviceError, std::bad_alloc, and std::runtime_error beyond the memory's limit.
-  void reserve(const ReportSize& size, std::vector<ReportedList> removals, const Stream& stream);
+  void reserve(const ReportSize& size, std::vector<ReportedList> removals,
+               const CudaStream& stream);
   ReportsView collected() { return {lists_.data(), neighbors_.data(), states_.data()}; }
   /// Enqueues the copy to the host behind what `stream` collects: on `beside`, or if it is short on
   /// the same.
-  void copy_async(const Stream& stream, const Stream& beside);
+  void copy_async(const CudaStream& stream, const CudaStream& beside);
   bool is_copied_beside() const { return is_copied_beside_; }
   /// Instead of these three, for what the device stores to the host itself: room for at most
   /// `most`, where it goes, and that it is enqueued.
   void reserve_on_host(const ReportSize& most, std::vector<ReportedList> removals);
   ReportsView on_host();
   ReportSize* size_on_host() { return host_->size.data(); }
-  void stored_async(const Stream& stream);
+  void stored_async(const CudaStream& stream);
   /// The tick has failed, and no copy is under way.
   void fail(std::string error, bool is_engine_lost);
 

@@ -1,39 +1,14 @@
-// Searches class by class of k, copies counts and neighbours to the host and closes the gaps, which
-// list_copies.cpp has done here too: see questions.hpp.
-#include "gpu/points/questions.hpp"
+// Searches class by class of k, copies counts and neighbours to the host and closes the gaps: see
+// questions.hpp.
+#include "starling/gpu/points/questions.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
 
+#include "starling/gpu/points/lists/list_copies.hpp"
+
 namespace starling::gpu {
-
-namespace {
-
-/// `count` values from `first` on, to where those before them end.
-template <class T>
-void move_down(std::vector<T>& values, std::uint32_t count, std::uint64_t& first,
-               std::uint64_t& end) {
-  const auto from = values.begin() + static_cast<std::ptrdiff_t>(first);
-  if (first != end)
-    std::copy(from, from + count, values.begin() + static_cast<std::ptrdiff_t>(end));
-  first = end;
-  end += count;
-}
-
-}  // namespace
-
-void close_gaps(Answers& answers) {
-  std::uint64_t end = 0;
-  std::uint64_t states_end = 0;
-  for (Answers::List& list : answers.lists) {
-    move_down(answers.neighbors, list.count, list.first, end);
-    if (list.first_state != ReportedList::no_state)
-      move_down(answers.states, list.count, list.first_state, states_end);
-  }
-  answers.neighbors.resize(end);
-  answers.states.resize(states_end);
-}
 
 template <int dimensions>
 void Questions<dimensions>::answer(std::span<const OneShotQuery> queries,

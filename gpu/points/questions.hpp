@@ -1,21 +1,18 @@
-// One-shot questions against one index, on a stream of their own. GpuEngine has one asker for the
-// question thread and one for between ticks.
+// One-shot questions against one index, on a CUDA stream of their own. GpuEngine has one asker for
+// the question thread and one for between ticks.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "gpu/device/memory.hpp"
-#include "gpu/points/lists/device_plan.hpp"
-#include "gpu/points/search/search_launch.hpp"
-#include "gpu/points/tick_index.hpp"
-#include "knn/engine/engine.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/points/lists/device_plan.hpp"
+#include "starling/gpu/points/search/search_launch.hpp"
+#include "starling/gpu/points/tick_index.hpp"
+#include "starling/knn/engine/engine.hpp"
 
 namespace starling::gpu {
-
-/// Lists with room for k, of which they have fewer, and states of some of them, one after another.
-void close_gaps(Answers& answers);
 
 template <int dimensions>
 class Questions {
@@ -40,7 +37,7 @@ class Questions {
   void lay_out(std::span<const OneShotQuery> queries);
 
   const std::uint32_t few_max_;
-  Stream stream_;
+  CudaStream stream_;
   std::vector<SearchSpec> host_specs_;
   std::vector<std::uint64_t> host_rooms_;
   std::vector<std::uint32_t> host_order_;

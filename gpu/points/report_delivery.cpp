@@ -1,6 +1,6 @@
 // Two outgoing ticks, and a count of the tasks that are on the other thread: while there are any,
 // all goes that way, which keeps the order. See report_delivery.hpp.
-#include "gpu/points/report_delivery.hpp"
+#include "starling/gpu/points/report_delivery.hpp"
 
 #include <memory>
 #include <utility>

@@ -8,12 +8,12 @@
 #include <functional>
 #include <utility>
 
-#include "gpu/device/memory.hpp"
-#include "gpu/device/stream.hpp"
-#include "gpu/points/outgoing_tick.hpp"
-#include "knn/base/return_pool.hpp"
-#include "knn/base/task_thread.hpp"
-#include "knn/engine/engine.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/points/outgoing_tick.hpp"
+#include "starling/knn/base/return_pool.hpp"
+#include "starling/knn/base/task_thread.hpp"
+#include "starling/knn/engine/engine.hpp"
 
 namespace starling::gpu {
 
@@ -28,7 +28,7 @@ class ReportDelivery {
   /// For the next tick; waits until the copy of the one before the last is done.
   OutgoingTick& next();
   /// What long copies are enqueued on.
-  const Stream& stream() const { return stream_; }
+  const CudaStream& cuda_stream() const { return stream_; }
   /// Passes its result on, in its turn, when its copy is done.
   void deliver(OutgoingTick& tick);
   /// Runs `task` in its turn: behind every result so far.
@@ -45,7 +45,7 @@ class ReportDelivery {
   ReturnPool<HostReports> reports_{reports_kept_max};
   std::array<OutgoingTick, 2> ticks_;
   std::size_t last_ = 0;
-  Stream stream_;
+  CudaStream stream_;
   std::atomic<int> waiting_{0};  ///< tasks that the thread has not done
   TaskThread thread_;
 };

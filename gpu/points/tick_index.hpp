@@ -4,12 +4,12 @@
 
 #include <cstdint>
 
-#include "gpu/device/memory.hpp"
-#include "gpu/device/stream.hpp"
-#include "gpu/points/index/device_index.hpp"
-#include "gpu/points/objects/device_objects.hpp"
-#include "gpu/points/search/flat_search_launch.hpp"
-#include "gpu/points/search/search_launch.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/points/index/device_index.hpp"
+#include "starling/gpu/points/objects/device_objects.hpp"
+#include "starling/gpu/points/search/flat_search_launch.hpp"
+#include "starling/gpu/points/search/search_launch.hpp"
 
 namespace starling::gpu {
 
@@ -22,7 +22,7 @@ class TickIndex {
   explicit TickIndex(DeviceMemory& memory) : index_(memory), positions_(memory) {}
 
   /// Over the living objects. Not while a question reads; throws as DeviceBuffer does.
-  void build_async(DeviceObjects& objects, Workspace& workspace, const Stream& stream) {
+  void build_async(DeviceObjects& objects, Workspace& workspace, const CudaStream& stream) {
     index_.reserve(objects.alive_count());
     workspace.reserve(objects.slot_count());
     index_.build_async(objects.view(), objects.alive_count(), workspace, stream);
@@ -31,7 +31,7 @@ class TickIndex {
   }
 
   /// Keeps the positions instead.
-  void copy_async(const ObjectsView& objects, const Stream& stream) {
+  void copy_async(const ObjectsView& objects, const CudaStream& stream) {
     positions_.reserve(objects.slots);
     copy_on_device_async(objects.positions, positions_, objects.slots, stream);
     slots_ = objects.slots;
@@ -44,7 +44,7 @@ class TickIndex {
 
   /// Of `objects` only what does not change with every tick is read: the rest is here.
   void search_async(const ObjectsView& objects, const SearchBatch& batch,
-                    const Stream& stream) const {
+                    const CudaStream& stream) const {
     if (copied_ == nullptr) return gpu::search_async(index_.view(), objects, batch, stream);
     ObjectsView as_copied = objects;
     as_copied.positions = copied_;

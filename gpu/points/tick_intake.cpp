@@ -1,6 +1,6 @@
-// Two begun ticks: large ones are copied on a thread and a stream of their own, small ones by the
-// engine's thread, and neither overtakes the other. See tick_intake.hpp.
-#include "gpu/points/tick_intake.hpp"
+// Two begun ticks: large ones are copied on a thread and a CUDA stream of their own, small ones by
+// the engine's thread, and neither overtakes the other. See tick_intake.hpp.
+#include "starling/gpu/points/tick_intake.hpp"
 
 #include <algorithm>
 

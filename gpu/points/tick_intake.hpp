@@ -10,11 +10,11 @@
 #include <functional>
 #include <utility>
 
-#include "gpu/device/memory.hpp"
-#include "gpu/device/stream.hpp"
-#include "gpu/points/objects/device_rows.hpp"
-#include "knn/base/task_thread.hpp"
-#include "knn/engine/engine.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/points/objects/device_rows.hpp"
+#include "starling/knn/base/task_thread.hpp"
+#include "starling/knn/engine/engine.hpp"
 
 namespace starling::gpu {
 
@@ -27,7 +27,7 @@ struct BegunTick {
   std::int64_t tau_us = 0;
   Staging staged;
   DeviceRows rows;
-  bool is_copied_beside = false;  ///< on a stream of its own, between these events
+  bool is_copied_beside = false;  ///< on a CUDA stream of its own, between these events
   Event copy_begun, copied;
   std::exception_ptr copy_error;  ///< why it is not
   std::atomic<bool> is_free{true};
@@ -68,7 +68,7 @@ class TickIntake {
   Staging staging_;
   std::array<BegunTick, 2> begun_;
   std::atomic<int> passed_on_{0};  ///< tasks for the engine's thread that the other still has
-  Stream stream_;
+  CudaStream stream_;
   TaskThread engine_thread_;
   TaskThread copy_thread_;  ///< ends first, since it hands on to the engine's
 };

@@ -1,32 +1,32 @@
-// Shares the memory out to corpus, workspace and transfers, searches the corpus whole or part by
-// part with queries in pieces, and makes the published methods when they are asked for: see
+// Divides the memory between corpus, workspace and transfers, searches the corpus as a whole or
+// part by part with queries in pieces, and makes the published methods when they are asked for: see
 // device_searcher.hpp.
-#include "gpu/vectors/device_searcher.hpp"
+#include "starling/gpu/vectors/device_searcher.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
 #include <string>
 
-#include "gpu/vectors/corpus/pack_launch.hpp"
-#include "gpu/vectors/methods/matrix_launch.hpp"
-#include "gpu/vectors/rates_launch.hpp"
-#include "knn/base/assert.hpp"
+#include "starling/gpu/vectors/corpus/lists_launch.hpp"
+#include "starling/gpu/vectors/corpus/pack_launch.hpp"
+#include "starling/gpu/vectors/rates_launch.hpp"
+#include "starling/knn/base/assert.hpp"
 
 namespace starling::gpu {
 namespace {
 
-/// Left to others of what is free on the device, and to fragmentation.
+/// Free device memory that is left to other users of the device and to fragmentation.
 constexpr std::uint64_t bytes_spared = std::uint64_t{512} << 20;
-/// More workspace makes batches larger than the device needs to be busy.
+/// A larger workspace makes batches larger than the device needs to be busy.
 constexpr std::uint64_t workspace_bytes_max = std::uint64_t{4} << 30;
-/// A published method may want a thread or a block a query, and all queries at once: 163,840 rows
-/// and 40,960 queries make a matrix of 27 GB.
+/// A published method may need a thread or a block for each query, and all queries at once: 163,840
+/// rows and 40,960 queries make a matrix of 27 GB.
 constexpr std::uint64_t method_bytes_max = std::uint64_t{32} << 30;
-/// Queries and their lists go to and fro in pieces of about so many bytes.
+/// Queries and their lists are copied in pieces of at most this size.
 constexpr std::uint64_t transfer_bytes_max = std::uint64_t{256} << 20;
 
-/// The published methods there are.
+/// A published method and the function that makes it.
 struct NamedMethod {
   SearchMethod name;
   std::unique_ptr<VectorMethod> (*make)(DeviceMemory& memory, std::uint64_t bytes_max);
@@ -54,7 +54,7 @@ std::uint64_t bytes_limit(const VectorSearcherOptions& options) {
   return std::min<std::uint64_t>(wanted, free > bytes_spared ? free - bytes_spared : free / 2);
 }
 
-/// Both sorted; the k nearest of both into `list`.
+/// Writes the k nearest of both to `list`; k is its length. Both are sorted.
 void merge(std::span<VectorNeighbor> list, std::span<const VectorNeighbor> other,
            std::vector<VectorNeighbor>& merged) {
   merged.resize(list.size() + other.size());
@@ -207,17 +207,17 @@ VectorsView DeviceSearcher::kept_rows(VectorRow begin, std::uint32_t count) cons
       dimension_};
 }
 
-/// Of a query and its list, on the way.
+/// Bytes of one query and its list in a transfer.
 std::uint64_t DeviceSearcher::transfer_bytes(std::uint32_t dimension, std::uint32_t k) {
   return std::uint64_t{dimension} * sizeof(float) + std::uint64_t{k} * sizeof(VectorNeighbor);
 }
 
-/// The least that queries and their lists get.
+/// The least memory that queries and their lists get.
 std::uint64_t DeviceSearcher::transfer_bytes_min() {
   return transfer_bytes(dimension_max, vector_k_max) * query_tile_rows;
 }
 
-/// The least there is beside rows.
+/// The least memory that is needed beside the rows.
 std::uint64_t DeviceSearcher::bytes_beside_rows(std::uint32_t dimension) {
   return DeviceVectors::packing_bytes_for(dimension) + transfer_bytes_min() +
          VectorWorkspace::bytes_min(dimension);
@@ -229,7 +229,7 @@ bool DeviceSearcher::fits(VectorsView corpus) const {
          bytes_max_;
 }
 
-/// How memory is shared: the corpus, or a part of it; a workspace; queries and lists.
+/// Divides the memory: the corpus, or a part of it; a workspace; queries and lists.
 void DeviceSearcher::plan_memory(VectorsView corpus) {
   const std::uint64_t bytes = bytes_max_;
   const std::uint64_t packing = DeviceVectors::packing_bytes_for(corpus.dimension);
@@ -252,7 +252,7 @@ void DeviceSearcher::plan_memory(VectorsView corpus) {
     if (room < panel_bytes)
       throw std::runtime_error(
           "the GPU has too little memory for vectors: " + std::to_string(least + 2 * panel_bytes) +
-          " bytes are wanted, " + std::to_string(bytes) + " may be used");
+          " bytes are needed, " + std::to_string(bytes) + " may be used");
     part_rows_ = static_cast<std::uint32_t>(room / panel_bytes) * panel_rows;
     part_bytes = DeviceVectors::bytes_for(part_rows_, corpus.dimension, Shadow::none);
   }
@@ -261,10 +261,10 @@ void DeviceSearcher::plan_memory(VectorsView corpus) {
   workspace_bytes_ = std::min(left - transfer_bytes_, workspace_bytes_max);
 }
 
-/// Beside the panels, which stay, a method reads the rows as they came: a copy, unpacked at its
-/// first search. The memory of automatic searches is given to it meanwhile: three quarters to the
-/// rows if that is enough for all of them; else half of it to a part of them, and the rest is the
-/// method's. Where not even panels of all rows are resident, parts come from the host.
+/// A method reads row-major rows: a copy beside the panels, which stay, unpacked at the method's
+/// first search. The method gets the memory of the automatic searches: three quarters of it for the
+/// rows if all of them fit there, else half of it for a part of them; the rest is the method's. If
+/// the panels of all rows are not resident, parts come from the host.
 void DeviceSearcher::take_method(SearchMethod name) {
   if (method_ && method_->name == name) return;
   method_.reset();
@@ -293,7 +293,7 @@ void DeviceSearcher::read_rows_async(VectorRow begin, std::uint32_t count) {
   method_->holds_all = count == rows_;
 }
 
-/// Of the part that was read.
+/// The rows of the part that was read last.
 RowMajorView DeviceSearcher::method_rows(std::uint32_t part) const {
   const std::uint32_t begin = part * method_->part_rows;
   RowMajorView rows;

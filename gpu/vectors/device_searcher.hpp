@@ -1,5 +1,5 @@
-// One GPU as a VectorSearcher, and as one of several that answer together: split_searcher.cpp says
-// who has which rows and queries, and merges what each finds.
+// One GPU as a VectorSearcher. It also serves as one of several that answer together:
+// split_searcher.cpp gives each its rows and queries, and merges their lists.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,14 @@
 #include <optional>
 #include <vector>
 
-#include "gpu/vectors/corpus/device_vectors.hpp"
-#include "gpu/vectors/exchange/shared_lists.hpp"
-#include "gpu/vectors/methods/method.hpp"
-#include "gpu/vectors/searcher.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/vectors/corpus/device_vectors.hpp"
+#include "starling/gpu/vectors/exchange/shared_lists.hpp"
+#include "starling/gpu/vectors/methods/method.hpp"
+#include "starling/gpu/vectors/scan/workspace.hpp"
+#include "starling/gpu/vectors/searcher_options.hpp"
+#include "starling/knn/vectors/searcher.hpp"
 
 namespace starling::gpu {
 
@@ -26,53 +30,56 @@ class DeviceSearcher final : public VectorSearcher {
   DeviceRates rates() override;
 
   int device() const { return device_; }
-  /// Whether all rows find room at once.
+  /// Whether all rows fit the device at once.
   bool fits(VectorsView corpus) const;
-  /// As set_corpus, of rows that others have the rest of: row 0 is called first_row.
+  /// As set_corpus, for a part of a corpus whose other rows are on other devices: row 0 has the
+  /// number first_row.
   void set_rows(Metric metric, VectorsView rows, VectorRow first_row);
 
-  // One of several: prepare, room, find (by one thread a device), exchange. On the device when they
-  // return: what find_* found. Each throws as set_corpus.
+  // The steps of a search by several devices: prepare, make room, find (one thread for each
+  // device), exchange. When find_* returns, its lists are on the device. Each function throws as
+  // set_corpus.
 
-  /// Before all else of a search.
+  /// The first step of a search.
   void prepare_shared(SearchMethod method);
-  /// Queries that it has room for at once, at least 1.
+  /// The number of queries that it has room for at once, at least 1.
   std::uint32_t shared_queries_max(std::uint32_t k, std::uint32_t devices) const;
-  /// The grids' side by which it could share out the graph of the whole corpus, which it holds,
-  /// with the method that was prepared; 0: it could not.
+  /// The side of the grids in which this device could compute its share of the graph of the whole
+  /// corpus, by the method that was prepared. 0: it cannot, or does not hold the whole corpus.
   std::uint32_t graph_side(std::uint32_t k, std::uint32_t devices) const;
   void make_room(std::optional<SharedLists>& lists, const SharedLists::Shape& shape);
-  /// Lists of these queries among its rows.
+  /// Finds the lists of these queries among its rows.
   void find_lists(const VectorSearch& search, SharedLists& lists);
-  /// Lists of all rows, from the pairs that are its share of the graph.
+  /// Finds lists of all rows, from the pairs that are this device's share of the graph.
   void find_graph(std::uint32_t k, const GraphShare& share, SharedLists& lists);
 
-  /// Their time is the device's, too: begin, then the exchange is enqueued, then merge.
+  /// The exchange counts as device time too: call begin_exchange(), enqueue the exchange, then call
+  /// merge_async().
   void begin_exchange() { started_.record(stream_); }
   void merge_async(SharedLists& lists, std::uint32_t share, std::uint32_t k, std::uint32_t devices);
-  /// False once all that was enqueued is done. Throws what the device says.
+  /// False once all enqueued work is done. Throws what the device says.
   bool is_busy() const { return stream_.is_busy(); }
-  /// Waits for what was enqueued, whatever becomes of it.
+  /// Waits for the enqueued work and ignores its errors.
   void drain() const noexcept { stream_.drain(); }
-  /// Waits for `merged` to be written.
+  /// Copies the merged lists to `merged` and waits for them.
   void end_exchange(const SharedLists& lists, std::span<VectorNeighbor> merged);
 
  private:
-  /// Of the corpus: its lists are merged with those of the parts before.
+  /// A part of the corpus. Its lists are merged with those of the parts before it.
   struct Part {
     std::uint32_t number = 0;
     std::uint32_t count = 1;
   };
 
-  /// A method at hand, with rows of the corpus as they came. An automatic search lets go of it.
+  /// The published method in use, with row-major rows of the corpus. An automatic search frees it.
   struct MethodAtHand {
     MethodAtHand(DeviceMemory& memory, SearchMethod wanted) : name(wanted), components(memory) {}
     SearchMethod name;
     std::unique_ptr<VectorMethod> method;
-    DeviceBuffer<float> components;  ///< of part_rows at most
+    DeviceBuffer<float> components;  ///< at most part_rows rows
     std::uint32_t part_rows = 0;
-    std::uint64_t bytes_left = 0;  ///< beside them, and what the method may take
-    bool holds_all = false;        ///< the whole corpus, unpacked before
+    std::uint64_t bytes_left = 0;  ///< beside these rows and the memory of the method
+    bool holds_all = false;        ///< whether the whole corpus has been unpacked
   };
 
   static std::uint64_t transfer_bytes(std::uint32_t dimension, std::uint32_t k);
@@ -84,8 +91,8 @@ class DeviceSearcher final : public VectorSearcher {
   void read_rows_async(VectorRow begin, std::uint32_t count);
   RowMajorView method_rows(std::uint32_t part) const;
   VectorsView kept_rows(VectorRow begin, std::uint32_t count) const;
-  /// work(search_async, part) for each part of the rows in turn, by the method that was prepared;
-  /// it waits for the stream.
+  /// Calls work(search_async, part) for each part of the rows in turn, with the search of the
+  /// prepared method; `work` must wait for the CUDA stream.
   template <class Work>
   void for_each_part(const Work& work);
   template <class SearchAsync>
@@ -98,7 +105,7 @@ class DeviceSearcher final : public VectorSearcher {
   bool may_filter_;
   std::uint64_t bytes_max_;
   DeviceMemory memory_;
-  Stream stream_;
+  CudaStream stream_;
   Event started_;
   Event finished_;
   double device_ms_ = 0;  ///< of the last search
@@ -106,11 +113,11 @@ class DeviceSearcher final : public VectorSearcher {
   std::uint32_t dimension_ = 1;
   std::uint32_t rows_ = 0;
   VectorRow first_row_ = 0;
-  Shadow shadow_ = Shadow::none;  ///< of a corpus that is on the device at once
-  std::uint32_t part_rows_ = 0;   ///< of the corpus, on the device at once
+  Shadow shadow_ = Shadow::none;  ///< of a corpus that is resident as a whole
+  std::uint32_t part_rows_ = 0;   ///< rows of the corpus that are on the device at once
   std::uint64_t workspace_bytes_ = 0;
   std::uint64_t transfer_bytes_ = 0;
-  std::vector<float> kept_;  ///< the rows, where they do not fit the device
+  std::vector<float> kept_;  ///< all rows, if they do not fit the device
   std::optional<DeviceVectors> resident_;
   std::optional<VectorWorkspace> workspace_;
   std::optional<MethodAtHand> method_;

@@ -1,12 +1,13 @@
-// What the device does at most: memory read without writing, steps of a sum without memory.
+// Kernels that measure the limits of a device: memory reads without writes, and steps of a sum
+// without memory. Launched by rates_launch.cu.
 #pragma once
 
-#include "gpu/device/launch_grid.cuh"
+#include "starling/gpu/device/launch_grid.cuh"
 
 namespace starling::gpu {
 
-/// Adds up `count` groups, all threads side by side through the memory. Grid of any size. `sink` is
-/// written only if the sum is no number: of memory that is all 0 never, but the compiler does not
+/// Reads and sums groups [count]; all threads go through the memory side by side. Grid of any size.
+/// `sink` is written only if a sum is NaN. Memory that is all 0 gives none, but the compiler cannot
 /// know.
 __global__ void vector_read_rate_kernel(const float4* groups, std::uint64_t count, float* sink) {
   constexpr unsigned loads_under_way = 4;
@@ -26,8 +27,9 @@ __global__ void vector_read_rate_kernel(const float4* groups, std::uint64_t coun
   if (sum != sum) *sink = sum;
 }
 
-/// Each thread takes `rounds` times `chains` steps. A step subtracts another chain's sum, so that
-/// no step is known before its round. `start` is about 2^-20: sums stay small and normal numbers.
+/// Each thread computes `rounds` * `chains` steps (DeviceRates) in registers. Grid of any size. A
+/// step subtracts the sum of another chain, so no step can be computed before its round. `start` is
+/// about 2^-20, which keeps sums small and normal. `sink` as above.
 template <unsigned chains>
 __global__ void vector_step_rate_kernel(unsigned rounds, float start, float* sink) {
   float sums[chains];

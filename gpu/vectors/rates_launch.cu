@@ -1,26 +1,26 @@
-// The fastest of a few runs of the kernels of vector_rates_kernel.cuh, by events, and how many
-// blocks they take: see vector_rates_launch.hpp.
+// Times the kernels of rates_kernel.cuh by events and takes the fastest of a few runs: see
+// rates_launch.hpp.
 #include <algorithm>
 #include <limits>
 
-#include "gpu/vectors/rates_kernel.cuh"
-#include "gpu/vectors/rates_launch.hpp"
+#include "starling/gpu/vectors/rates_kernel.cuh"
+#include "starling/gpu/vectors/rates_launch.hpp"
 
 namespace starling::gpu {
 namespace {
 
-constexpr std::uint64_t read_bytes_max = std::uint64_t{2} << 30;  // half a millisecond
-// On an H200 within 1 % of the fastest of 2 to 16 blocks of 256 to 1024 threads with 4 loads under
-// way each; with 8 it is slower by 5 %.
+constexpr std::uint64_t read_bytes_max = std::uint64_t{2} << 30;  // takes half a millisecond
+// On an H200 these 8 blocks of 256 threads with 4 loads in flight are within 1 % of the fastest
+// of 2 to 16 blocks of 256 to 1024 threads; 8 loads are 5 % slower.
 constexpr unsigned read_blocks_per_multiprocessor = 8;
-constexpr unsigned step_blocks_per_multiprocessor = 8;  // all that reside there at once
+constexpr unsigned step_blocks_per_multiprocessor = 8;  // as many as are resident at once
 constexpr unsigned chains = 8;
 constexpr unsigned rounds = 8192;  // about a millisecond
 constexpr int trials = 12;
 
-/// Of the fastest of a few trials, by events.
+/// Seconds of the fastest of a few trials, by events.
 template <class Enqueue>
-double least_s(const Stream& stream, const Enqueue& enqueue) {
+double least_s(const CudaStream& stream, const Enqueue& enqueue) {
   Event begun;
   Event ended;
   double least_ms = std::numeric_limits<double>::infinity();
@@ -37,7 +37,7 @@ double least_s(const Stream& stream, const Enqueue& enqueue) {
 
 }  // namespace
 
-DeviceRates measure_rates(DeviceMemory& memory, std::uint64_t bytes_max, const Stream& stream) {
+DeviceRates measure_rates(DeviceMemory& memory, std::uint64_t bytes_max, const CudaStream& stream) {
   const std::uint64_t count =
       std::max<std::uint64_t>(std::min(bytes_max, read_bytes_max) / sizeof(float4), block_threads);
   DeviceBuffer<float4> groups(memory, count);

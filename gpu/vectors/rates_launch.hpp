@@ -1,16 +1,16 @@
-// What the device does at most, measured: the floor that benchmarks hold searches of vectors to.
+// Measures the limits of a device, against which benchmarks compare searches of vectors.
 #pragma once
 
 #include <cstdint>
 
-#include "gpu/device/memory.hpp"
-#include "gpu/device/stream.hpp"
-#include "knn/vectors/searcher.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/knn/vectors/searcher.hpp"
 
 namespace starling::gpu {
 
-/// Takes `bytes_max` of the memory for a moment, and 2 GiB at most; waits for the stream. With less
-/// than a few times the second-level cache it is the cache that is measured.
-DeviceRates measure_rates(DeviceMemory& memory, std::uint64_t bytes_max, const Stream& stream);
+/// Takes `bytes_max` bytes of the memory, 2 GiB at most, until it returns; waits for the CUDA
+/// stream. With less than a few times the size of the L2 cache it measures the cache.
+DeviceRates measure_rates(DeviceMemory& memory, std::uint64_t bytes_max, const CudaStream& stream);
 
 }  // namespace starling::gpu

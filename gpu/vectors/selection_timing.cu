@@ -1,25 +1,27 @@
-// Fills a matrix anew for each run, times the selection by events, and compares some of the last
-// run's rows with a sort: see selection_timing.hpp. Called by apps/shared/selection_timer.cpp.
+// Fills a matrix anew for each run, times the selection by events, and compares some rows of the
+// last run with a sort: see selection_timing.hpp.
 #include <algorithm>
 #include <limits>
 #include <span>
 #include <stdexcept>
 #include <string>
 
-#include "gpu/device/launch_grid.cuh"
-#include "gpu/device/memory.hpp"
-#include "gpu/vectors/methods/komarov_2014/quick_multiselect.hpp"
-#include "gpu/vectors/selection_timing.hpp"
-#include "gpu/device/stream.hpp"
-#include "gpu/vectors/rates_launch.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/vectors/methods/komarov_2014/quick_multiselect.hpp"
+#include "starling/gpu/vectors/rates_launch.hpp"
+#include "starling/gpu/vectors/selection_timing.hpp"
 
 namespace starling::gpu {
 namespace {
 
-/// The room that partitions take: more rows at once than the device has blocks for gain nothing.
+/// The most memory for partitions. Selecting from more rows at once than the device has blocks is
+/// not faster.
 constexpr std::uint64_t partition_bytes_max = std::uint64_t{8} << 30;
 
-/// The finalizer of MurmurHash3 (Appleby) of the place, as a number in [0, 1). Grid: any.
+/// Writes random numbers in [0, 1) to values [count]: the finalizer of MurmurHash3 (Appleby)
+/// applied to index and seed. Grid of any size.
 __global__ void random_values_kernel(float* values, std::uint64_t count, std::uint64_t seed) {
   const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
   for (std::uint64_t at = thread_index(); at < count; at += step) {
@@ -31,7 +33,7 @@ __global__ void random_values_kernel(float* values, std::uint64_t count, std::ui
 }
 
 void expect_selected(const float* row, std::span<const VectorNeighbor> list,
-                     const SelectionTiming& timing, const Stream& stream) {
+                     const SelectionTiming& timing, const CudaStream& stream) {
   std::vector<float> values(timing.columns);
   check(cudaMemcpyAsync(values.data(), row, values.size() * sizeof(float), cudaMemcpyDeviceToHost,
                         stream.get()));
@@ -42,8 +44,8 @@ void expect_selected(const float* row, std::span<const VectorNeighbor> list,
   std::ranges::sort(sorted);
   sorted.resize(timing.k, {std::numeric_limits<float>::infinity(), no_row});
   if (!std::ranges::equal(sorted, list))
-    throw std::runtime_error("the selection of " + std::to_string(timing.k) + " from a row of " +
-                             std::to_string(timing.columns) + " numbers is wrong");
+    throw std::runtime_error("selecting the " + std::to_string(timing.k) + " least of a row of " +
+                             std::to_string(timing.columns) + " numbers gave a wrong list");
 }
 
 }  // namespace
@@ -51,7 +53,7 @@ void expect_selected(const float* row, std::span<const VectorNeighbor> list,
 std::vector<double> time_selection_ms(const SelectionTiming& timing) {
   check(cudaSetDevice(timing.device));
   DeviceMemory memory(std::numeric_limits<std::uint64_t>::max());
-  const Stream stream;
+  const CudaStream stream;
   const std::uint64_t count = std::uint64_t{timing.rows} * timing.columns;
   DeviceBuffer<float> values(memory, count);
   DeviceBuffer<VectorNeighbor> lists(memory, std::size_t{timing.rows} * timing.k);
@@ -69,7 +71,7 @@ std::vector<double> time_selection_ms(const SelectionTiming& timing) {
   Event begun;
   Event ended;
   const DrainAtEnd drain(stream);
-  for (int run = -1; run < timing.runs; ++run) {  // the first takes memory
+  for (int run = -1; run < timing.runs; ++run) {  // run -1 allocates and is not timed
     random_values_kernel<<<blocks_for(count, block_threads * 64), block_threads, 0, stream.get()>>>(
         values.data(), count, static_cast<std::uint64_t>(run + 2));
     check_launch();
@@ -93,7 +95,7 @@ std::vector<double> time_selection_ms(const SelectionTiming& timing) {
 double measure_read_gb_per_s(int device) {
   check(cudaSetDevice(device));
   DeviceMemory memory(std::numeric_limits<std::uint64_t>::max());
-  return measure_rates(memory, std::uint64_t{2} << 30, Stream()).read_gb_per_s;
+  return measure_rates(memory, std::uint64_t{2} << 30, CudaStream()).read_gb_per_s;
 }
 
 }  // namespace starling::gpu

@@ -1,6 +1,6 @@
-// A DeviceSearcher for each GPU, all driven at once by a thread each; it shares queries, rows or
-// grids out, and has a ListExchange pass the lists: see split_searcher.hpp.
-#include "gpu/vectors/split_searcher.hpp"
+// Drives a DeviceSearcher for each GPU, each on its own thread; divides queries, rows or grids
+// among them, and has a ListExchange pass the lists: see split_searcher.hpp.
+#include "starling/gpu/vectors/split_searcher.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -11,14 +11,14 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/vectors/device_searcher.hpp"
-#include "gpu/vectors/exchange/device_share.hpp"
-#include "gpu/vectors/exchange/list_exchange.hpp"
+#include "starling/gpu/vectors/device_searcher.hpp"
+#include "starling/gpu/vectors/exchange/device_share.hpp"
+#include "starling/gpu/vectors/exchange/list_exchange.hpp"
 
 namespace starling::gpu {
 namespace {
 
-/// Of a search's queries.
+/// The search of `count` of the queries, from query `begin` on.
 VectorSearch part_of(const VectorSearch& search, std::uint64_t begin, std::uint64_t count) {
   const std::size_t dimension = search.queries.dimension;
   VectorSearch part = search;
@@ -45,7 +45,7 @@ class SplitSearcher final : public VectorSearcher {
     return longest_ms;
   }
 
-  /// Of all together.
+  /// The sum over all devices.
   DeviceRates rates() override {
     std::vector<DeviceRates> of_each(devices_.size());
     on_each([&](std::size_t i) { of_each[i] = devices_[i]->rates(); });
@@ -62,7 +62,7 @@ class SplitSearcher final : public VectorSearcher {
         options_.placement == RowPlacement::shares ||
         !std::ranges::all_of(devices_, [&](const auto& device) { return device->fits(corpus); });
     rows_ = corpus.rows();
-    // First, so that there is memory for it.
+    // The exchange comes first, so that there is memory for it.
     if (is_sharded_) make_exchange();
     on_each([&](std::size_t i) {
       const DeviceShare share =
@@ -82,7 +82,7 @@ class SplitSearcher final : public VectorSearcher {
   }
 
  private:
-  /// What each device holds of a search whose lists are merged.
+  /// The lists that each device holds during a search whose lists are merged.
   using AllLists = std::vector<std::optional<SharedLists>>;
 
   std::uint32_t device_count() const { return static_cast<std::uint32_t>(devices_.size()); }
@@ -92,7 +92,7 @@ class SplitSearcher final : public VectorSearcher {
     on_each([&](std::size_t i) {
       const DeviceShare share = share_of(count, i, devices_.size());
       VectorSearch part = part_of(search, share.begin, share.count);
-      // The caller's thread has the first share, and speaks for all.
+      // The caller's thread has the first share; its progress stands for that of all shares.
       if (i == 0 && search.on_progress)
         part.on_progress = [&](std::uint64_t done) {
           search.on_progress(share.count == 0 ? 0 : done * count / share.count);
@@ -121,8 +121,9 @@ class SplitSearcher final : public VectorSearcher {
     }
   }
 
-  /// The side of the grids by which the devices share out this search; 0: it is not the graph of
-  /// the whole corpus, or not by a method that does so, or has no room on one of them.
+  /// The side of the grids in which the devices divide this search. 0: it is not the graph of the
+  /// whole corpus, its method does not divide graphs, there is only one device, or one of the
+  /// devices has no room.
   std::uint32_t prepare_graph(const VectorSearch& search) {
     const bool is_graph = search.first_self == 0 && search.queries.rows() == rows_ && rows_ > 0;
     if (!is_graph || search.method != SearchMethod::kato || devices_.size() == 1) return 0;
@@ -133,7 +134,7 @@ class SplitSearcher final : public VectorSearcher {
     return side;
   }
 
-  /// Kato & Hosino, section IV: each device has lists of all rows, from its rows of grids.
+  /// Kato & Hosino, section IV: each device finds lists of all rows from its rows of grids.
   void search_graph(const VectorSearch& search, std::uint32_t side,
                     std::span<VectorNeighbor> lists) {
     make_exchange();
@@ -155,8 +156,9 @@ class SplitSearcher final : public VectorSearcher {
     exchange_ = make_list_exchange(numbers, options_.transport);
   }
 
-  /// Of all devices' lists for the same queries the nearest, each device's share of the queries by
-  /// itself. After a failure the lists' memory may only go when nothing waits for it any more.
+  /// Merges the lists that all devices have for the same queries; each device merges its share of
+  /// the queries. After a failure the memory of the lists may be freed only when no device waits
+  /// for it any more.
   void merge(AllLists& all, std::uint32_t queries, std::uint32_t k,
              std::span<VectorNeighbor> merged) {
     try {
@@ -181,7 +183,8 @@ class SplitSearcher final : public VectorSearcher {
       const auto share = static_cast<std::uint32_t>(share_of(queries, i, devices_.size()).count);
       devices_[i]->merge_async(*all[i], share, k, device_count());
     }
-    // One after the other would wait for ever for those that wait for one that failed.
+    // Waiting for one device after the other could wait for ever: a device may wait for another
+    // that failed.
     while (is_any_busy()) std::this_thread::yield();
     on_each([&](std::size_t i) {
       const DeviceShare share = share_of(queries, i, devices_.size());
@@ -195,7 +198,8 @@ class SplitSearcher final : public VectorSearcher {
     return is_any;
   }
 
-  /// On a thread each, the first on the caller's; throws what the first that failed threw.
+  /// Runs work(i) for each device, the first on the caller's thread, the others on a thread each.
+  /// Throws what the first device that failed threw.
   void on_each(const std::function<void(std::size_t)>& work) {
     std::vector<std::exception_ptr> errors(devices_.size());
     const auto run = [&](std::size_t i) {
@@ -216,24 +220,16 @@ class SplitSearcher final : public VectorSearcher {
 
   SplitOptions options_;
   std::vector<std::unique_ptr<DeviceSearcher>> devices_;
-  std::unique_ptr<ListExchange> exchange_;  ///< null: not wanted so far, or it failed
+  std::unique_ptr<ListExchange> exchange_;  ///< null: not needed so far, or it failed
   bool is_sharded_ = false;
   std::uint32_t rows_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<VectorSearcher> make_vector_searcher(std::span<const VectorSearcherOptions> devices,
-                                                     const SplitOptions& options) {
-  if (devices.size() == 1 && options.placement == RowPlacement::automatic)
-    return make_vector_searcher(devices.front());
+std::unique_ptr<VectorSearcher> make_split_searcher(std::span<const VectorSearcherOptions> devices,
+                                                    const SplitOptions& options) {
   return std::make_unique<SplitSearcher>(devices, options);
-}
-
-std::unique_ptr<VectorSearcher> make_vector_searcher(std::span<const int> devices) {
-  std::vector<VectorSearcherOptions> options(devices.size());
-  for (std::size_t i = 0; i < devices.size(); ++i) options[i].device = devices[i];
-  return make_vector_searcher(options);
 }
 
 }  // namespace starling::gpu

@@ -1,6 +1,6 @@
-// Queries, lists and matches pass through pinned memory. Lists are found by VectorWorkspace;
-// matches are scanned for once more where they found no room: see vector_store.hpp.
-#include "gpu/vectors/store.hpp"
+// Copies queries, lists and matches through pinned memory. VectorWorkspace finds lists; a scan for
+// matches that did not fit is repeated with room for all. See store.hpp.
+#include "starling/gpu/vectors/store.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -8,23 +8,25 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/device/memory.hpp"
-#include "gpu/device/stream.hpp"
-#include "gpu/vectors/corpus/device_vectors.hpp"
-#include "gpu/vectors/corpus/pack_launch.hpp"
-#include "gpu/vectors/store_launch.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/vectors/corpus/device_search.hpp"
+#include "starling/gpu/vectors/corpus/device_vectors.hpp"
+#include "starling/gpu/vectors/corpus/pack_launch.hpp"
+#include "starling/gpu/vectors/scan/workspace.hpp"
+#include "starling/gpu/vectors/store_launch.hpp"
 
 namespace starling::gpu {
 namespace {
 
-/// More workspace makes batches larger than the device needs to be busy.
+/// A larger workspace makes batches larger than the device needs to be busy.
 constexpr std::uint64_t workspace_bytes_max = std::uint64_t{2} << 30;
-/// Queries that go to the device at a time, by the bytes of their components.
+/// Queries go to the device in pieces of at most this many bytes of components.
 constexpr std::size_t query_bytes_max = std::size_t{64} << 20;
-/// Room for matches at first; it grows where there are more.
+/// Room for this many matches at first; it grows when there are more.
 constexpr std::size_t matches_min = std::size_t{1} << 16;
 
-/// Host memory that copies leave from and arrive at.
+/// A device array and the pinned host memory that is copied to and from it.
 template <class T>
 struct Mirror {
   explicit Mirror(DeviceMemory& memory) : device(memory) {}
@@ -35,7 +37,7 @@ struct Mirror {
     host.reserve(count);
     device.reserve(count);
   }
-  void copy_to_device_async(std::size_t count, const Stream& stream) {
+  void copy_to_device_async(std::size_t count, const CudaStream& stream) {
     gpu::copy_to_device_async(std::span<const T>(host.data(), count), device, stream);
   }
 };
@@ -64,14 +66,14 @@ class CudaVectorStore final : public VectorStore {
   void read(std::span<const Slot> slots, std::span<float> components) const override;
 
  private:
-  /// Before anything is made on it.
+  /// Selects the device before anything is made on it.
   static int use(int device) {
     check(cudaSetDevice(device));
     return device;
   }
 
   std::uint32_t group_count() const { return group_count_of(dimension_); }
-  /// Runs what a caller asked: on the device, its time taken, and done when this returns.
+  /// Runs a caller's request on the device, waits until it is done, and adds its device time.
   template <class Act>
   void run(const Act& act) {
     try {
@@ -106,7 +108,7 @@ class CudaVectorStore final : public VectorStore {
   const bool is_dot_;
   const int device_;
   DeviceMemory memory_;
-  Stream stream_;
+  CudaStream stream_;
   Event started_;
   Event finished_;
   double device_ms_ = 0;  ///< not yet taken
@@ -114,13 +116,13 @@ class CudaVectorStore final : public VectorStore {
   std::uint32_t slots_ = 0;  ///< one more than the last that came
   DeviceBuffer<float4> groups_{memory_};
 
-  // Of the last apply:
+  // The rows of the last apply:
   Mirror<Slot> applied_slots_{memory_};
   Mirror<std::uint64_t> applied_alive_{memory_};
   DeviceBuffer<float> applied_components_{memory_};
   DeviceBuffer<float4> applied_groups_{memory_};
 
-  // Of queries at hand:
+  // The queries of the current call:
   Mirror<float> query_components_{memory_};
   Mirror<Slot> query_slots_{memory_};
   Mirror<RowFilter> filters_{memory_};
@@ -133,7 +135,7 @@ class CudaVectorStore final : public VectorStore {
   VectorWorkspace workspace_{memory_, workspace_bytes_max};
 };
 
-// Rows that never came are what is no number: all bits set.
+// Components of rows that were never written are NaN: all bits set.
 void CudaVectorStore::grow(std::size_t slots) {
   const std::size_t panels_now = (std::size_t{slots_} + panel_rows - 1) / panel_rows;
   const std::size_t panels_wanted = (slots + panel_rows - 1) / panel_rows;
@@ -177,7 +179,7 @@ void CudaVectorStore::copy_masks_async(const VectorMasks& masks) {
   mask_words_.copy_to_device_async(masks.words.size(), stream_);
 }
 
-// Components from the host, or from the rows that ask for themselves.
+// Components come from the host, or from the row that is the query.
 void CudaVectorStore::copy_queries_async(std::span<const VectorQuery> queries) {
   static_assert(no_mask == RowFilter::no_mask && no_slot == no_row);
   query_components_.reserve(queries.size() * dimension_);
@@ -300,7 +302,7 @@ void CudaVectorStore::append_near(NearScan scan, std::span<const VectorQuery> qu
                          std::span(match_count_.host.data(), 1), stream_);
       stream_.wait();
       if (match_count_.host[0] <= scan.room) break;
-      matches_.reserve(match_count_.host[0]);  // and once more, with room for all
+      matches_.reserve(match_count_.host[0]);  // and scan again, with room for all
     }
     const std::size_t found = match_count_.host[0];
     copy_to_host_async(static_cast<const VectorMatch*>(matches_.device.data()),
@@ -318,7 +320,7 @@ void CudaVectorStore::append_near(NearScan scan, std::span<const VectorQuery> qu
 void CudaVectorStore::read(std::span<const Slot> slots, std::span<float> components) const {
   check(cudaSetDevice(device_));
   DeviceMemory memory(std::numeric_limits<std::uint64_t>::max());
-  const Stream stream;
+  const CudaStream stream;
   const std::size_t piece = std::min(queries_at_once(), std::max<std::size_t>(slots.size(), 1));
   DeviceBuffer<Slot> wanted(memory, piece);
   DeviceBuffer<float> gathered(memory, piece * dimension_);

@@ -1,17 +1,19 @@
-// Rows of a store come, go, and are matched against the bounds of queries.
+// The kernels of a store: write rows in place, read rows back, and match rows against the bounds of
+// queries. Launched by store_launch.cu.
 #pragma once
 
 #include <math_constants.h>
 
-#include "gpu/device/lane_group.cuh"
-#include "gpu/device/launch_grid.cuh"
-#include "gpu/vectors/corpus/score.cuh"
-#include "gpu/vectors/store_launch.hpp"
+#include "starling/gpu/device/lane_group.cuh"
+#include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/vectors/corpus/score.cuh"
+#include "starling/gpu/vectors/store_launch.hpp"
 
 namespace starling::gpu {
 
-/// Grid: a thread for each group of each row, neighbouring ones of neighbouring groups, since that
-/// is how rows come.
+/// Writes rows into panels; dead rows become NaN. groups: panels of panel_rows. Grid: one thread
+/// for each group of each row; neighbouring threads have neighbouring groups of a row, as the
+/// components lie.
 __global__ void vector_write_rows_kernel(const AppliedRows rows, float4* groups,
                                          std::uint32_t group_count) {
   const std::uint64_t at = thread_index();
@@ -33,7 +35,8 @@ __global__ void vector_write_rows_kernel(const AppliedRows rows, float4* groups,
       float4{packed[0], packed[1], packed[2], packed[3]};
 }
 
-/// Grid: a thread for each component of each row wanted.
+/// Copies rows of panels to components [count][dimension]; rows with no_slot are left as they are.
+/// Grid: one thread for each component.
 __global__ void vector_gather_rows_kernel(const PanelsView panels, const Slot* slots,
                                           std::uint32_t count, std::uint32_t dimension,
                                           float* components) {
@@ -55,9 +58,10 @@ struct NearShape {
   static constexpr unsigned groups = 32;  ///< of each query, in shared memory at a time
 };
 
-/// A block has a tile of queries and `warps` panels of rows: a lane has a row and sums for all
-/// queries of the tile, whose components all lanes read together from shared memory. Grid: (panels
-/// / warps, tiles of queries). Shared bytes: queries * groups * 16. NaN is within nothing.
+/// Appends every row that is within a query's score to scan.matches. Grid: (panels / warps, tiles
+/// of queries). A block has a tile of queries and `warps` panels of rows. Each lane has one row and
+/// sums it for all queries of the tile, whose components all lanes read from shared memory at once.
+/// Shared bytes: queries * groups * 16. A NaN score is within no bound.
 template <bool is_dot>
 __global__ void __launch_bounds__(NearShape::threads) vector_near_kernel(const NearScan scan) {
   constexpr unsigned queries = NearShape::queries;
@@ -74,7 +78,7 @@ __global__ void __launch_bounds__(NearShape::threads) vector_near_kernel(const N
   float sums[queries] = {};
   for (std::uint32_t begin = 0; begin < group_count; begin += NearShape::groups) {
     const std::uint32_t groups = min(NearShape::groups, group_count - begin);
-    __syncthreads();  // nobody reads the groups before any more
+    __syncthreads();  // no thread reads the previous groups any more
     for (std::uint32_t i = threadIdx.x; i < groups * queries; i += NearShape::threads)
       stage[i] = queries_from[std::size_t{begin} * queries + i];
     __syncthreads();

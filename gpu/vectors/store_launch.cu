@@ -1,11 +1,10 @@
-// Launches the kernels of vector_store_kernel.cuh: rows written, rows gathered, and tiles of
-// queries held against panels. See vector_store_launch.hpp.
-#include "gpu/vectors/store_kernel.cuh"
-#include "gpu/vectors/store_launch.hpp"
+// Launches the kernels of store_kernel.cuh: see store_launch.hpp.
+#include "starling/gpu/vectors/store_kernel.cuh"
+#include "starling/gpu/vectors/store_launch.hpp"
 
 namespace starling::gpu {
 
-void write_rows_async(const AppliedRows& rows, float4* groups, const Stream& stream) {
+void write_rows_async(const AppliedRows& rows, float4* groups, const CudaStream& stream) {
   if (rows.count == 0) return;
   const std::uint32_t group_count = group_count_of(rows.dimension);
   vector_write_rows_kernel<<<blocks_for(std::uint64_t{rows.count} * group_count), block_threads, 0,
@@ -14,14 +13,14 @@ void write_rows_async(const AppliedRows& rows, float4* groups, const Stream& str
 }
 
 void gather_rows_async(const PanelsView& panels, const Slot* slots, std::uint32_t count,
-                       std::uint32_t dimension, float* components, const Stream& stream) {
+                       std::uint32_t dimension, float* components, const CudaStream& stream) {
   if (count == 0) return;
   vector_gather_rows_kernel<<<blocks_for(std::uint64_t{count} * dimension), block_threads, 0,
                               stream.get()>>>(panels, slots, count, dimension, components);
   check_launch();
 }
 
-void near_scan_async(const NearScan& scan, const Stream& stream) {
+void near_scan_async(const NearScan& scan, const CudaStream& stream) {
   if (scan.row_count == 0 || scan.query_count == 0) return;
   const dim3 blocks(blocks_for(scan.row_count, NearShape::warps * panel_rows),
                     blocks_for(scan.query_count, NearShape::queries));

@@ -1,52 +1,53 @@
-// What a store of vectors does beside searches: rows written in place, and who among some rows is
-// near enough.
+// What a vector store does beside searches: writes rows in place, reads rows back, and finds the
+// rows within a score. store.cpp calls these functions.
 #pragma once
 
 #include <cstdint>
 
-#include "gpu/device/stream.hpp"
-#include "gpu/vectors/corpus/panels.hpp"
-#include "knn/vectors/store.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/vectors/corpus/panels.hpp"
+#include "starling/knn/vectors/store.hpp"
 
 namespace starling::gpu {
 
-/// Rows that came, one behind the other.
+/// The rows of an apply.
 struct AppliedRows {
-  const float* components = nullptr;     ///< [count][dimension]
-  const Slot* slots = nullptr;           ///< [count]; null: row i goes to place i
-  const std::uint64_t* alive = nullptr;  ///< bits by row; the dead become what is no number
+  const float* components = nullptr;  ///< [count][dimension]
+  const Slot* slots = nullptr;        ///< [count]; null: row i goes to place i
+  /// Bit i % 64 of word i / 64 says whether row i is alive. Dead rows become NaN.
+  const std::uint64_t* alive = nullptr;
   std::uint32_t count = 0;
   std::uint32_t dimension = 1;
 };
 
-/// Enqueued only. Writes rows into panels of panel_rows that have room for them.
-void write_rows_async(const AppliedRows& rows, float4* groups, const Stream& stream);
+/// Enqueued only. Writes rows into `groups`, panels of panel_rows with room for them.
+void write_rows_async(const AppliedRows& rows, float4* groups, const CudaStream& stream);
 
-/// Enqueued only. Copies rows of panels to where they are wanted: of each place the slot whose
-/// components go there, no_slot: they are there already.
+/// Enqueued only. Copies rows of panels to components [count][dimension]: row i is that of
+/// slots[i]. no_slot: row i is already there.
 void gather_rows_async(const PanelsView& panels, const Slot* slots, std::uint32_t count,
-                       std::uint32_t dimension, float* components, const Stream& stream);
+                       std::uint32_t dimension, float* components, const CudaStream& stream);
 
-/// A grid has no more tiles of queries.
+/// A grid has at most 65,535 tiles of queries.
 inline constexpr std::uint32_t near_queries_max = 65'535 * query_tile_rows;
 
-/// Which rows of panels are within a score of which queries.
+/// The arguments of a scan for the rows that are within a score of queries.
 struct NearScan {
-  PanelsView rows;  ///< width panel_rows; of the dead what is no number
+  PanelsView rows;  ///< width panel_rows; dead rows are NaN
   std::uint32_t row_count = 0;
-  const Slot* slots = nullptr;         ///< [row]: what it is called; null: by its number
+  const Slot* slots = nullptr;         ///< [row]: the slot in matches; null: the row's index
   PanelsView queries;                  ///< width query_tile_rows
-  std::uint32_t query_count = 0;       ///< near_queries_max at most
+  std::uint32_t query_count = 0;       ///< at most near_queries_max
   const RowFilter* filters = nullptr;  ///< [query]: self by slot, masks by row
   RowMasks masks;
   const float* scores_max = nullptr;  ///< [query], inclusive
   bool is_dot = false;
-  VectorMatch* matches = nullptr;  ///< [room]; those beyond are counted only
+  VectorMatch* matches = nullptr;  ///< [room]; further matches are only counted
   std::uint64_t room = 0;
-  unsigned long long* match_count = nullptr;  ///< counts on
+  unsigned long long* match_count = nullptr;  ///< the scan adds to it
 };
 
 /// Enqueued only.
-void near_scan_async(const NearScan& scan, const Stream& stream);
+void near_scan_async(const NearScan& scan, const CudaStream& stream);
 
 }  // namespace starling::gpu

@@ -1,6 +1,6 @@
 // The calls of Linux, and nothing elsewhere: see affinity.hpp. ThreadPool and CpuEngine call it on
 // the threads that are to be bound.
-#include "knn/base/affinity.hpp"
+#include "starling/knn/base/affinity.hpp"
 
 #ifdef __linux__
 #include <pthread.h>

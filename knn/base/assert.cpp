@@ -1,5 +1,5 @@
 // Says on stderr what is broken and where, and aborts: see assert.hpp.
-#include "knn/base/assert.hpp"
+#include "starling/knn/base/assert.hpp"
 
 #include <cstdio>
 #include <cstdlib>

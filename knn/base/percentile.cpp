@@ -1,5 +1,5 @@
 // Nearest rank, without interpolation: see percentile.hpp.
-#include "knn/base/percentile.hpp"
+#include "starling/knn/base/percentile.hpp"
 
 #include <algorithm>
 #include <cmath>

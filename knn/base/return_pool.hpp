@@ -1,5 +1,5 @@
-// Things to use again: their memory is large, and results show it to other threads for as long as
-// they like. Engines take a tick's lists from here.
+// Objects to use again: their memory is large, and results show it to other threads for as long as
+// they like. Engines take a tick's lists from here, Processor takes its reports.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +13,23 @@ namespace starling {
 template <class T>
 class ReturnPool {
  public:
-  /// Keeps so many that nobody holds.
+  class GiveBack;
+  /// The only owner of an object; empty by default. Its destructor returns the object to the pool,
+  /// on any thread and even after the pool is gone.
+  using Owned = std::unique_ptr<T, GiveBack>;
+
+  /// Keeps at most `kept_max` idle objects; further ones are freed.
   explicit ReturnPool(std::size_t kept_max = 2) : returned_(std::make_shared<Returned>(kept_max)) {}
 
-  /// One that nobody else holds. Whoever lets go of it last, on whatever thread and even after the
-  /// pool is gone, hands it back.
-  std::shared_ptr<T> take() {
+  /// An idle object as it was left, or a new one. Allocates nothing where there is an idle one.
+  Owned take_owned() {
     std::unique_ptr<T> thing = take_returned();
     if (!thing) thing = std::make_unique<T>();
-    return {thing.release(), [returned = returned_](T* last) {
-              std::unique_ptr<T> owned(last);
-              const std::lock_guard lock(returned->mutex);
-              if (returned->things.size() < returned->kept_max)
-                returned->things.push_back(std::move(owned));
-            }};
+    return Owned(thing.release(), GiveBack(returned_));
   }
+
+  /// The same for several owners; the last one returns it. Allocates the owners' count.
+  std::shared_ptr<T> take() { return take_owned(); }
 
  private:
   struct Returned {
@@ -46,6 +48,23 @@ class ReturnPool {
   }
 
   std::shared_ptr<Returned> returned_;
+};
+
+template <class T>
+class ReturnPool<T>::GiveBack {
+ public:
+  GiveBack() = default;
+  explicit GiveBack(std::shared_ptr<Returned> returned) : returned_(std::move(returned)) {}
+
+  void operator()(T* thing) const noexcept {
+    std::unique_ptr<T> owned(thing);
+    const std::lock_guard lock(returned_->mutex);
+    if (returned_->things.size() < returned_->kept_max)
+      returned_->things.push_back(std::move(owned));
+  }
+
+ private:
+  std::shared_ptr<Returned> returned_;  ///< null while nothing is owned
 };
 
 }  // namespace starling

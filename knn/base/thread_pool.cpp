@@ -1,6 +1,6 @@
 // Rounds that threads look out for, spinning a while before they sleep, and shares of chunks that
 // whoever has done its own helps with: see thread_pool.hpp.
-#include "knn/base/thread_pool.hpp"
+#include "starling/knn/base/thread_pool.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -9,9 +9,8 @@
 #include <system_error>
 #include <utility>
 
-#include <hwy/cache_control.h>
-
-#include "knn/base/affinity.hpp"
+#include "starling/knn/base/affinity.hpp"
+#include "starling/knn/base/spin_pause.hpp"
 
 namespace starling {
 namespace {
@@ -28,7 +27,7 @@ bool spin_until(const Condition& holds) {
   do {
     for (int i = 0; i < 64; ++i) {
       if (holds()) return true;
-      hwy::Pause();
+      spin_pause();
     }
   } while (std::chrono::steady_clock::now() < give_up);
   return false;

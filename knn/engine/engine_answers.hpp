@@ -5,7 +5,9 @@
 #include <new>
 #include <string>
 
-#include "knn/engine/engine.hpp"
+#include "starling/knn/engine/answers.hpp"
+#include "starling/knn/words/filter.hpp"
+#include "starling/knn/words/query.hpp"
 
 namespace starling {
 

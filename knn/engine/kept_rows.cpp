@@ -1,6 +1,6 @@
 // Merges newer rows into the kept ones by slot, in place, and without sorting them where vectors
 // and labels lie beside them: see kept_rows.hpp. Called by the engines.
-#include "knn/engine/kept_rows.hpp"
+#include "starling/knn/engine/kept_rows.hpp"
 
 #include <algorithm>
 #include <cstddef>

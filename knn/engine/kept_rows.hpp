@@ -1,7 +1,7 @@
 // Staged rows that a failed tick could not apply, kept for the next: an Engine's.
 #pragma once
 
-#include "knn/engine/engine.hpp"
+#include "starling/knn/engine/staging.hpp"
 
 namespace starling {
 

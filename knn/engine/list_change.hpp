@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "knn/words/query.hpp"
-#include "knn/words/types.hpp"
+#include "starling/knn/words/query.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling {
 

@@ -1,6 +1,6 @@
 // One walk through the lists of both ticks, which lie in the same order, tells what went on and
 // what is gone: see list_directory.hpp. Called by every Engine.
-#include "knn/engine/list_directory.hpp"
+#include "starling/knn/engine/list_directory.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -7,7 +7,10 @@
 #include <span>
 #include <vector>
 
-#include "knn/engine/engine.hpp"
+#include "starling/knn/engine/engine_state.hpp"
+#include "starling/knn/engine/staging.hpp"
+#include "starling/knn/engine/tick_result.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling {
 

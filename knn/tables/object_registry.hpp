@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "knn/base/prefetch.hpp"
-#include "knn/words/types.hpp"
+#include "starling/knn/base/prefetch.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling {
 

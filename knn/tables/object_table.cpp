@@ -1,14 +1,15 @@
 // Updates of positions are looked up some at a time, so that cache misses overlap; every row is
 // taken by itself, and a slot has one staged row, however often it changes. See object_table.hpp.
-#include "knn/tables/object_table.hpp"
+#include "starling/knn/tables/object_table.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 
-#include "knn/base/assert.hpp"
-#include "knn/base/headroom.hpp"
-#include "knn/base/prefetch.hpp"
+#include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/headroom.hpp"
+#include "starling/knn/base/prefetch.hpp"
+#include "starling/knn/tables/object_registry.hpp"
 
 namespace starling {
 namespace {
@@ -72,7 +73,14 @@ std::string_view to_string(UpdateStatus status) {
 }
 
 ObjectTable::ObjectTable(const ObjectTableOptions& options)
-    : options_(options), registry_(options.hash_seed) {}
+    : options_(options),
+      registry_(std::make_unique<ObjectRegistry<std::vector<Record>>>(options.hash_seed)) {}
+
+ObjectTable::~ObjectTable() = default;
+
+Slot ObjectTable::find(ObjectId id) const {
+  return registry_->find(id, records_);
+}
 
 UpdateCounts ObjectTable::update(std::span<const ObjectUpdate> rows, std::int64_t time_us_max,
                                  std::span<UpdateStatus> statuses, Staging& staging) {
@@ -106,11 +114,11 @@ void ObjectTable::look_up_ahead(std::span<const ObjectUpdate> rows, Slot next,
   for (; in_order < rows.size() && is_next(rows[in_order].id); ++next) likely[in_order++] = next;
   std::array<std::uint64_t, rows_at_once> hashes;
   for (std::size_t i = in_order; i < rows.size(); ++i) {
-    hashes[i] = registry_.hash(rows[i].id);
-    registry_.prefetch(hashes[i]);
+    hashes[i] = registry_->hash(rows[i].id);
+    registry_->prefetch(hashes[i]);
   }
   for (std::size_t i = in_order; i < rows.size(); ++i) {
-    likely[i] = registry_.likely_slot(hashes[i]);
+    likely[i] = registry_->likely_slot(hashes[i]);
     if (likely[i] == no_slot) continue;
     prefetch_to_write(&records_[likely[i]]);
     prefetch_to_write(&records_[likely[i]].staged_row);  // it may reach into a second line
@@ -177,7 +185,7 @@ UpdateStatus ObjectTable::take(const ObjectUpdate& row, Slot likely, std::int64_
   if (!is_time_in_range(row.time_us)) return UpdateStatus::time_out_of_range;
   if (row.time_us > time_us_max) return UpdateStatus::future;
   slot = likely;
-  if (slot == no_slot || records_[slot].id != row.id) slot = registry_.find(row.id, records_);
+  if (slot == no_slot || records_[slot].id != row.id) slot = registry_->find(row.id, records_);
   if (slot == no_slot) {
     slot = add(row.id, staging);
     if (slot == no_slot) return UpdateStatus::too_many_objects;
@@ -203,7 +211,7 @@ UpdateStatus ObjectTable::update_tags_one(const TagUpdate& row, std::int64_t tim
                                           Staging& staging) {
   if (!is_time_in_range(row.time_us)) return UpdateStatus::time_out_of_range;
   if (row.time_us > time_us_max) return UpdateStatus::future;
-  const Slot slot = registry_.find(row.id, records_);
+  const Slot slot = registry_->find(row.id, records_);
   if (slot == no_slot || records_[slot].time_us == never_seen_us)
     return UpdateStatus::unknown_object;
   TagClock& clock = tag_clock(slot);
@@ -220,7 +228,7 @@ UpdateStatus ObjectTable::remove_one(const ObjectRemoval& row, std::int64_t time
                                      Staging& staging) {
   if (!is_time_in_range(row.time_us)) return UpdateStatus::time_out_of_range;
   if (row.time_us > time_us_max) return UpdateStatus::future;
-  Slot slot = registry_.find(row.id, records_);
+  Slot slot = registry_->find(row.id, records_);
   if (slot == no_slot) {
     slot = add(row.id, staging);
     if (slot == no_slot) return UpdateStatus::too_many_objects;
@@ -274,7 +282,7 @@ void ObjectTable::bury_leavers(std::int64_t tau_us) {
 }
 
 Slot ObjectTable::follow(ObjectId id, Staging& staging) {
-  Slot slot = registry_.find(id, records_);
+  Slot slot = registry_->find(id, records_);
   if (slot == no_slot) slot = add(id, staging);
   if (slot != no_slot) ++followers_[slot];
   return slot;
@@ -290,7 +298,7 @@ void ObjectTable::unfollow(Slot slot) {
 }
 
 std::uint64_t ObjectTable::bytes_used() const {
-  return records_.capacity() * sizeof(Record) + registry_.bytes_used() +
+  return records_.capacity() * sizeof(Record) + registry_->bytes_used() +
          tag_clocks_.capacity() * sizeof(TagClock) + components_.capacity() * sizeof(float) +
          labels_.capacity() * sizeof(Label);
 }
@@ -320,7 +328,7 @@ Slot ObjectTable::add(ObjectId id, Staging& staging) {
             .generation = record.generation,
             .staged_row = record.staged_row};
   if (options_.dimension > 0) labels_[slot] = no_label;
-  registry_.insert(id, slot, records_);
+  registry_->insert(id, slot, records_);
   staging.births.push_back({slot, id});
   return slot;
 }
@@ -374,7 +382,7 @@ void ObjectTable::forget(Slot slot) {
   if (options_.dimension > 0) labels_[slot] = no_label;
   if (slot < tag_clocks_.size()) tag_clocks_[slot] = {};
   if (followers_.contains(slot)) return;  // it keeps its slot, and nothing else
-  registry_.erase(record.id, records_);
+  registry_->erase(record.id, records_);
   free_slots_.push_back(slot);
 }
 
@@ -428,7 +436,7 @@ void ObjectTable::import_state(const ObjectTableState& state, Staging& staging) 
     const ObjectTableState::Record& copy = state.records[i];
     const ObjectRow& row = copy.row;
     records_[row.slot] = {copy.id, row.time_us, row.position, row.tags, row.generation, 0};
-    registry_.insert(copy.id, row.slot, records_);
+    registry_->insert(copy.id, row.slot, records_);
     if (options_.dimension > 0) {
       std::ranges::copy(components.row(static_cast<VectorRow>(i)), components_of(row.slot).begin());
       labels_[row.slot] = state.labels[i];

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -11,12 +12,14 @@
 #include <unordered_map>
 #include <vector>
 
-#include "knn/engine/engine.hpp"
-#include "knn/tables/object_registry.hpp"
-#include "knn/words/metric.hpp"
-#include "knn/words/types.hpp"
+#include "starling/knn/engine/staging.hpp"
+#include "starling/knn/words/metric.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling {
+
+template <class Records>
+class ObjectRegistry;
 
 /// A position of an object at a time. `tags` counts only with `has_tags`, and only for those bits
 /// that no TagUpdate has spoken of.
@@ -111,6 +114,7 @@ struct ObjectTableState {
 class ObjectTable {
  public:
   explicit ObjectTable(const ObjectTableOptions& options);
+  ~ObjectTable();
 
   /// `statuses` has one entry a row. Rows are taken in order; at equal times the later one wins.
   UpdateCounts update(std::span<const ObjectUpdate> rows, std::int64_t time_us_max,
@@ -136,7 +140,7 @@ class ObjectTable {
   Slot follow(ObjectId id, Staging& staging);
   void unfollow(Slot slot);
 
-  Slot find(ObjectId id) const { return registry_.find(id, records_); }
+  Slot find(ObjectId id) const;
   bool is_alive(Slot slot) const { return starling::is_alive(records_[slot].generation); }
   std::uint64_t alive_count() const { return alive_count_; }
   /// What objects_max bounds: alive, tombstones and followed ids together.
@@ -186,7 +190,7 @@ class ObjectTable {
 
   ObjectTableOptions options_;
   std::vector<Record> records_;
-  ObjectRegistry<std::vector<Record>> registry_;
+  std::unique_ptr<ObjectRegistry<std::vector<Record>>> registry_;
   std::vector<TagClock> tag_clocks_;  ///< by slot; shorter where no tag update has come
   std::vector<float> components_;     ///< by slot, dimension each; none on a lattice
   std::vector<Label> labels_;         ///< by slot; none on a lattice

@@ -1,18 +1,16 @@
 // Passes rows to the tables, begins and finishes ticks, and sorts what the engine reports by
-// stream; LockStep waits for each result: see processor.hpp.
-#include "knn/tables/processor.hpp"
+// stream: see processor.hpp.
+#include "starling/knn/tables/processor.hpp"
 
-#include <condition_variable>
-#include <mutex>
 #include <stdexcept>
 #include <utility>
 
-#include "knn/base/assert.hpp"
+#include "starling/knn/base/assert.hpp"
 
 namespace starling {
 namespace {
 
-constexpr std::size_t spare_streams_max = 2;  // one tick is published while the next is computed
+constexpr std::size_t idle_reports_max = 2;  // one tick is published while the next is computed
 
 // The tables are told the dimension of the space.
 ProcessorOptions with_dimension(ProcessorOptions options) {
@@ -30,7 +28,8 @@ Processor::Processor(const ProcessorOptions& options, std::unique_ptr<Engine> en
     : options_(with_dimension(options)),
       engine_(std::move(engine)),
       objects_(options_.objects),
-      queries_(options_.queries) {
+      queries_(options_.queries),
+      stream_reports_(idle_reports_max) {
   if (!options_.space.is_vector()) lattice_.emplace(options_.space);
   const EngineLimits& limits = engine_->limits();
   if (options_.objects.objects_max > limits.objects_max)
@@ -91,15 +90,14 @@ const Lattice& Processor::lattice() const {
   return *lattice_;
 }
 
-double Processor::to_distance(std::uint64_t distance_sq) const {
-  if (lattice_) return lattice_->to_metres(distance_sq);
-  return distance_of(options_.space.metric,
-                     score_of_ordered(static_cast<std::uint32_t>(distance_sq)));
+double Processor::to_distance(RankKey key) const {
+  if (lattice_) return lattice_->to_metres(key);
+  return distance_of(options_.space.metric, score_of(key));
 }
 
-std::uint64_t Processor::to_distance_sq_max(double distance) const {
-  if (lattice_) return lattice_->to_distance_sq(distance);
-  return ordered_within(options_.space.metric, distance);
+RankKey Processor::to_key_max(double distance) const {
+  if (lattice_) return RankKey{lattice_->to_distance_sq(distance)};
+  return key_within(options_.space.metric, distance);
 }
 
 bool Processor::begin_tick(std::int64_t tau_us) {
@@ -142,13 +140,13 @@ TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
   report.times = result->times;
   report.error = result->error;
   report.warning = std::exchange(warning_, {});
-  if (!spare_streams_.empty()) {
-    report.streams = std::move(spare_streams_.back());
-    spare_streams_.pop_back();
+  report.stream_reports = stream_reports_.take_owned();
+  std::vector<StreamReport>& streams = *report.stream_reports;
+  streams.resize(queries_.stream_count());
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    streams[i].stream = static_cast<StreamId>(i);
+    streams[i].queries.clear();
   }
-  report.streams.resize(queries_.stream_count());
-  for (std::size_t i = 0; i < report.streams.size(); ++i)
-    report.streams[i].stream = static_cast<StreamId>(i);
   for (std::size_t i = 0; i < result->lists.size(); ++i) {
     const ReportedList& list = result->lists[i];
     QueryReport query{.query = queries_.id_of(list.query),
@@ -162,8 +160,9 @@ TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
       query.states = result->states.subspan(list.first_state, list.count);
     if (!result->votes.empty()) query.vote = result->votes[i];
     const StreamId stream = queries_.stream_of(list.query);
-    report.streams[static_cast<std::size_t>(stream)].queries.push_back(query);
+    streams[static_cast<std::size_t>(stream)].queries.push_back(query);
   }
+  report.streams = streams;
   // A failed tick's removals are reported by the next one, which takes its rows again.
   if (report.error.empty())
     queries_.tick_finished();
@@ -171,13 +170,6 @@ TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
     queries_.tick_failed();
   report.result = std::move(result);
   return report;
-}
-
-void Processor::recycle(TickReport report) {
-  report.result.reset();  // its lists go back to the engine
-  if (spare_streams_.size() >= spare_streams_max) return;
-  for (StreamReport& stream : report.streams) stream.queries.clear();
-  spare_streams_.push_back(std::move(report.streams));
 }
 
 ProcessorState Processor::export_state() {
@@ -194,30 +186,6 @@ void Processor::import_state(const ProcessorState& state) {
   queries_.import_state(state.queries, engine_->staging());
   last_begun_ = last_finished_ = state.last_tick;
   last_tau_us_ = state.last_tau_us;
-}
-
-struct LockStep::Mailbox {
-  std::mutex mutex;
-  std::condition_variable arrived;
-  std::unique_ptr<TickResult> result;
-};
-
-LockStep::LockStep(Processor& processor)
-    : processor_(processor), mailbox_(std::make_shared<Mailbox>()) {
-  processor_.engine().set_result_handler([mailbox = mailbox_](std::unique_ptr<TickResult> result) {
-    {
-      const std::lock_guard lock(mailbox->mutex);
-      mailbox->result = std::move(result);
-    }
-    mailbox->arrived.notify_one();
-  });
-}
-
-TickReport LockStep::advance(std::int64_t tau_us) {
-  check_invariant(processor_.begin_tick(tau_us), "a lock-step tick is alone");
-  std::unique_lock lock(mailbox_->mutex);
-  mailbox_->arrived.wait(lock, [this] { return mailbox_->result != nullptr; });
-  return processor_.finish_tick(std::move(mailbox_->result));
 }
 
 }  // namespace starling

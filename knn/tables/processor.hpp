@@ -9,11 +9,16 @@
 #include <string>
 #include <vector>
 
-#include "knn/engine/engine.hpp"
-#include "knn/tables/object_table.hpp"
-#include "knn/tables/query_table.hpp"
-#include "knn/words/lattice.hpp"
-#include "knn/words/query.hpp"
+#include "starling/knn/base/return_pool.hpp"
+#include "starling/knn/engine/engine.hpp"
+#include "starling/knn/tables/object_table.hpp"
+#include "starling/knn/tables/query_table.hpp"
+#include "starling/knn/words/lattice.hpp"
+#include "starling/knn/words/metric.hpp"
+#include "starling/knn/words/query.hpp"
+#include "starling/knn/words/report.hpp"
+#include "starling/knn/words/space.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling {
 
@@ -23,33 +28,26 @@ struct ProcessorOptions {
   QueryTableOptions queries;
 };
 
-/// One list of a tick, in the words of its stream. Spans live as long as the TickReport.
-struct QueryReport {
-  QueryId query{};
-  bool has_subject = false;  ///< from an every-object query: the list of object `subject`
-  ObjectId subject{};
-  ListEvent event = ListEvent::updated;
-  std::span<const Neighbor> neighbors;
-  std::span<const NeighborState> states;  ///< empty unless the stream asked for position or tags
-  /// Of a query that asks for it: the label that the list votes for, no_label where none has one.
-  std::optional<Label> vote{};
-};
-
 struct StreamReport {
   StreamId stream{};
   std::vector<QueryReport> queries;
 };
 
+/// A finished tick. Destroying it returns its memory, which later ticks use again; any thread may
+/// do so, even after the processor is gone.
 struct TickReport {
   Tick tick{};
   std::int64_t tau_us = 0;
   std::optional<std::int64_t> newest_time_us;  ///< newest event time in the snapshot's input
   std::uint64_t objects = 0;
   StageTimes times;
-  std::string error;                   ///< not empty: the tick failed and the old lists stand
-  std::string warning;                 ///< not empty: queries were removed because of a limit
-  std::vector<StreamReport> streams;   ///< every stream, by StreamId, silent ones too
-  std::unique_ptr<TickResult> result;  ///< owns what the spans show
+  std::string error;                      ///< not empty: the tick failed and the old lists stand
+  std::string warning;                    ///< not empty: queries were removed because of a limit
+  std::span<const StreamReport> streams;  ///< every stream, by StreamId, silent ones too
+
+  // What the spans show:
+  ReturnPool<std::vector<StreamReport>>::Owned stream_reports;
+  std::unique_ptr<TickResult> result;
 };
 
 struct ProcessorState;
@@ -96,8 +94,6 @@ class Processor {
   /// Turns the engine's result into each stream's report. Call once per result, in order, on the
   /// owner's thread.
   TickReport finish_tick(std::unique_ptr<TickResult> result);
-  /// Hands a consumed report's memory back.
-  void recycle(TickReport report);
 
   bool tick_under_way() const { return under_way_; }
   Tick last_tick() const { return last_finished_; }
@@ -106,10 +102,10 @@ class Processor {
 
   /// What users are told of Neighbor::distance_sq: metres, or in a vector space the metric's
   /// distance.
-  double to_distance(std::uint64_t distance_sq) const;
-  /// The way back, for Filter::distance_sq_max. Throws std::invalid_argument for NaN, and on a
+  double to_distance(RankKey key) const;
+  /// The way back, for Filter::key_max. Throws std::invalid_argument for NaN, and on a
   /// lattice for negative ones.
-  std::uint64_t to_distance_sq_max(double distance) const;
+  RankKey to_key_max(double distance) const;
 
   /// An id's slot for OneShotQuery::object; no_slot if unknown (the answer is then empty).
   Slot find_object(ObjectId id) const { return objects_.find(id); }
@@ -132,8 +128,7 @@ class Processor {
   std::optional<std::int64_t> last_tau_us_;
   std::optional<std::int64_t> newest_time_us_;  ///< as of the last begin_tick
   std::string warning_;                         ///< of the last begin_tick
-  /// Of recycled reports, empty but for their memory.
-  std::vector<std::vector<StreamReport>> spare_streams_;
+  ReturnPool<std::vector<StreamReport>> stream_reports_;
   bool under_way_ = false;
 };
 
@@ -144,21 +139,6 @@ struct ProcessorState {
   ObjectTableState objects;
   QueryTableState queries;
   EngineState engine;
-};
-
-/// For programs with a clock of their own: one tick, begun and waited for.
-class LockStep {
- public:
-  explicit LockStep(Processor& processor);
-  LockStep(const LockStep&) = delete;
-  LockStep& operator=(const LockStep&) = delete;
-
-  TickReport advance(std::int64_t tau_us);
-
- private:
-  struct Mailbox;
-  Processor& processor_;
-  std::shared_ptr<Mailbox> mailbox_;
 };
 
 }  // namespace starling

@@ -1,10 +1,10 @@
 // What is checked and counted of a query; the slot of a removed one is free again only when a
 // finished tick has reported the removal. See query_table.hpp.
-#include "knn/tables/query_table.hpp"
+#include "starling/knn/tables/query_table.hpp"
 
 #include <algorithm>
 
-#include "knn/base/assert.hpp"
+#include "starling/knn/base/assert.hpp"
 
 namespace starling {
 

@@ -13,9 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "knn/engine/engine.hpp"
-#include "knn/tables/object_table.hpp"
-#include "knn/words/query.hpp"
+#include "starling/knn/engine/staging.hpp"
+#include "starling/knn/tables/object_table.hpp"
+#include "starling/knn/words/query.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling {
 
@@ -39,7 +40,6 @@ enum class StreamStatus : std::uint8_t {
   bad_name,  ///< empty, longer than stream_name_bytes_max, or with a NUL
   too_many_streams,
 };
-inline constexpr std::size_t stream_name_bytes_max = 255;
 
 enum class QueryStatus : std::uint8_t {
   accepted,

@@ -1,8 +1,8 @@
 // What every searcher asserts of a search before it begins: see vector_searcher.hpp. Called by
 // those in cpu/ and gpu/.
-#include "knn/vectors/searcher.hpp"
+#include "starling/knn/vectors/searcher.hpp"
 
-#include "knn/base/assert.hpp"
+#include "starling/knn/base/assert.hpp"
 
 namespace starling {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "knn/words/metric.hpp"
+#include "starling/knn/words/metric.hpp"
 
 namespace starling {
 

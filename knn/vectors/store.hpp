@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "knn/words/metric.hpp"
-#include "knn/words/types.hpp"
+#include "starling/knn/words/metric.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling {
 

@@ -1,11 +1,11 @@
 // Sorts the ballots by label and counts run by run, each sum in one order: see vote.hpp.
-#include "knn/vectors/vote.hpp"
+#include "starling/knn/vectors/vote.hpp"
 
 #include <algorithm>
 #include <tuple>
 #include <vector>
 
-#include "knn/base/assert.hpp"
+#include "starling/knn/base/assert.hpp"
 
 namespace starling {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "knn/words/metric.hpp"
-#include "knn/words/types.hpp"
+#include "starling/knn/words/metric.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling {
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "starling/knn/words/types.hpp"
+
 namespace starling {
 
 struct TagFilter {
@@ -21,12 +23,12 @@ struct TagFilter {
 
 struct Filter {
   static constexpr std::int64_t any_age = std::numeric_limits<std::int64_t>::max();
-  static constexpr std::uint64_t any_distance = std::numeric_limits<std::uint64_t>::max();
+  static constexpr RankKey any_distance{std::numeric_limits<std::uint64_t>::max()};
 
   TagFilter tags;
-  /// Inclusive; lattice units squared, or in a vector space what ordered_within makes of a
+  /// Inclusive; lattice units squared, or in a vector space what key_within makes of a
   /// distance.
-  std::uint64_t distance_sq_max = any_distance;
+  RankKey key_max = any_distance;
   std::int64_t age_us_max = any_age;  ///< inclusive; age is tau minus event time
 
   bool operator==(const Filter&) const = default;

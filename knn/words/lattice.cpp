@@ -1,6 +1,6 @@
 // Rounds without a call of std::round, takes many planar rows in a loop of their own, and turns
 // WGS84 into earth-centred metres and back: see lattice.hpp.
-#include "knn/words/lattice.hpp"
+#include "starling/knn/words/lattice.hpp"
 
 #include <cmath>
 #include <limits>
@@ -64,26 +64,6 @@ Position geodetic(const Position& centred) {
 }
 
 }  // namespace
-
-std::string_view to_string(Space space) {
-  switch (space) {
-    case Space::planar2:
-      return "planar2";
-    case Space::planar3:
-      return "planar3";
-    case Space::wgs84:
-      return "wgs84";
-    case Space::vector:
-      return "vector";
-  }
-  return "unknown";
-}
-
-std::optional<Space> space_from_string(std::string_view text) {
-  for (const Space space : {Space::planar2, Space::planar3, Space::wgs84})
-    if (text == to_string(space)) return space;
-  return std::nullopt;
-}
 
 std::string_view to_string(PositionError error) {
   switch (error) {

@@ -1,53 +1,16 @@
-// Where objects live, and from a user's coordinates to the integer lattice, once, on arrival;
-// everything after is exact. Called by the decoders of update batches and by the trace readers.
+// From a user's coordinates to the integer lattice, once, on arrival; everything after is exact.
+// Called by the decoders of update batches and by the trace readers.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 
-#include "knn/words/metric.hpp"
-#include "knn/words/types.hpp"
+#include "starling/knn/words/space.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling {
-
-/// Where objects live; one per server.
-enum class Space : std::uint8_t {
-  planar2,  ///< x, y in metres
-  planar3,  ///< x, y, z in metres
-  wgs84,    ///< longitude, latitude in degrees, altitude in metres above the ellipsoid
-  vector,   ///< as many components as SpaceOptions::dimension says; no lattice
-};
-
-std::string_view to_string(Space space);
-/// A space with a lattice; the name of a vector space would need a dimension beside it.
-std::optional<Space> space_from_string(std::string_view text);
-
-/// Components a user's position has: 2 for planar2, 3 for planar3; wgs84 takes 2 or 3. Not of
-/// vectors.
-constexpr int dimensions(Space space) {
-  return space == Space::planar2 ? 2 : 3;
-}
-
-/// A user's position: x, y, z in metres, or longitude, latitude in degrees and altitude in metres.
-using Position = std::array<double, 3>;
-
-struct SpaceOptions {
-  Space space = Space::planar2;
-  double resolution_m = 0.01;
-  Position origin{};  ///< metres, subtracted in float64 before rounding; zero for wgs84
-
-  // Of a vector space, for which the two above mean nothing:
-  std::uint32_t dimension = 0;  ///< 1 to dimension_max; 0 in all other spaces
-  Metric metric = Metric::l2;
-
-  bool is_vector() const { return space == Space::vector; }
-  bool operator==(const SpaceOptions&) const = default;
-};
 
 /// Why a position has no place on the lattice.
 enum class PositionError : std::uint8_t {
@@ -83,6 +46,7 @@ class Lattice {
 
   /// sqrt(d^2) * resolution, the number that wire and files carry.
   double to_metres(std::uint64_t distance_sq) const;
+  double to_metres(RankKey key) const { return to_metres(to_number(key)); }
 
   /// floor((metres / resolution)^2), saturating; infinity means no limit, NaN and negatives throw
   /// std::invalid_argument.

@@ -1,6 +1,6 @@
 // Names, faults, rows prepared in float64, and distances told from scores and back: see
 // vectors.hpp.
-#include "knn/words/metric.hpp"
+#include "starling/knn/words/metric.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "knn/base/assert.hpp"
-#include "knn/words/filter.hpp"
+#include "starling/knn/base/assert.hpp"
+#include "starling/knn/words/filter.hpp"
 
 namespace starling {
 namespace {
@@ -153,7 +153,7 @@ double distance_of(Metric metric, float score) {
 
 // distance_of never falls as the score rises, rounding included, so halving finds the last score
 // that is within.
-std::uint64_t ordered_within(Metric metric, double distance) {
+RankKey key_within(Metric metric, double distance) {
   if (std::isnan(distance)) throw std::invalid_argument("a distance must be a number");
   if (distance == std::numeric_limits<double>::infinity()) return Filter::any_distance;
   const float least = metric == Metric::inner_product ? -std::numeric_limits<float>::max() : 0.0f;
@@ -166,7 +166,7 @@ std::uint64_t ordered_within(Metric metric, double distance) {
     else
       high = middle;
   }
-  return low - 1;
+  return RankKey{low - 1};
 }
 
 }  // namespace starling

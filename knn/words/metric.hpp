@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "starling/knn/words/types.hpp"
+
 namespace starling {
 
 /// What makes vectors near. Rows are prepared once, in float64 in a fixed order, and rounded to
@@ -90,7 +92,7 @@ struct VectorNeighbor {
 double distance_of(Metric metric, float score);
 
 /// Unsigned numbers in the order of their scores, so that the least is the nearest: what
-/// Neighbor::distance_sq holds in a vector space. Floats of one sign order as their bits do, and
+/// Neighbor::key holds in a vector space. Floats of one sign order as their bits do, and
 /// those below zero the other way round.
 constexpr std::uint32_t ordered_of(float score) {
   constexpr std::uint32_t sign_bit = std::uint32_t{1} << 31;
@@ -101,10 +103,17 @@ constexpr float score_of_ordered(std::uint32_t ordered) {
   constexpr std::uint32_t sign_bit = std::uint32_t{1} << 31;
   return std::bit_cast<float>((ordered & sign_bit) != 0 ? ordered & ~sign_bit : ~ordered);
 }
+constexpr RankKey rank_key_of(float score) {
+  return RankKey{ordered_of(score)};
+}
+/// Only for a neighbour's key in a vector space.
+constexpr float score_of(RankKey key) {
+  return score_of_ordered(static_cast<std::uint32_t>(to_number(key)));
+}
 
-/// The largest ordered score whose distance is at most `distance`: what Filter::distance_sq_max
+/// The largest ordered score whose distance is at most `distance`: what Filter::key_max
 /// holds in a vector space. Less than every score if there is none; Filter::any_distance for
 /// infinity. Distances of inner products may be negative. NaN throws std::invalid_argument.
-std::uint64_t ordered_within(Metric metric, double distance);
+RankKey key_within(Metric metric, double distance);
 
 }  // namespace starling

@@ -1,13 +1,14 @@
 // Standing queries and the streams they report to, as users define them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
 
-#include "knn/words/filter.hpp"
-#include "knn/words/types.hpp"
+#include "starling/knn/words/filter.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling {
 
@@ -26,6 +27,9 @@ struct ReportWith {
   bool tags = false;
   bool operator==(const ReportWith&) const = default;
 };
+
+/// The longest name a stream may have.
+inline constexpr std::size_t stream_name_bytes_max = 255;
 
 struct StreamDefinition {
   std::string name;

@@ -46,12 +46,25 @@ constexpr std::uint64_t distance_sq(const LatticePoint& a, const LatticePoint& b
          square(std::int64_t{a.z} - b.z);
 }
 
+/// What neighbours are ranked by: the least key is the nearest. It is an order and not a distance. In
+/// a space of positions it is the squared distance in lattice units; in a vector space it is the
+/// score as ordered_of (knn/words/metric.hpp) maps it. Processor::to_distance turns it into the
+/// distance that users read.
+enum class RankKey : std::uint64_t {};
+
+constexpr std::uint64_t to_number(RankKey key) {
+  return static_cast<std::uint64_t>(key);
+}
+
+/// The key that follows `key`; a key of `Filter::any_distance` has none.
+constexpr RankKey next_key(RankKey key) {
+  return RankKey{to_number(key) + 1};
+}
+
 /// One entry of a neighbour list. The order of the members is the total order of all answers:
 /// nearest first, ties by the smaller object id.
 struct Neighbor {
-  /// In lattice units squared; in a vector space the score as ordered_of (knn/words/metric.hpp) has
-  /// it.
-  std::uint64_t distance_sq = 0;
+  RankKey key{};
   ObjectId object{};
   auto operator<=>(const Neighbor&) const = default;
 };

@@ -1,10 +1,10 @@
 // The client's calls, each a request and what its reply means: see client.hpp.
-#include "protocol/client/client.hpp"
+#include "starling/protocol/client/client.hpp"
 
 #include <utility>
 #include <variant>
 
-#include "protocol/client/connection.hpp"
+#include "starling/protocol/client/connection.hpp"
 
 namespace starling::protocol {
 namespace {

@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "protocol/client/list_store.hpp"
-#include "protocol/client/result.hpp"
-#include "protocol/wire/messages.hpp"
+#include "starling/protocol/client/list_store.hpp"
+#include "starling/protocol/client/result.hpp"
+#include "starling/protocol/wire/messages.hpp"
 
 namespace zmq {
 class context_t;

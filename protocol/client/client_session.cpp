@@ -1,13 +1,13 @@
 // Numbers, credit and resends: see client_session.hpp.
-#include "protocol/client/client_session.hpp"
+#include "starling/protocol/client/client_session.hpp"
 
 #include <algorithm>
 #include <utility>
 #include <variant>
 
-#include "knn/base/assert.hpp"
-#include "protocol/wire/check.hpp"
-#include "protocol/wire/request_codec.hpp"
+#include "starling/knn/base/assert.hpp"
+#include "starling/protocol/wire/check.hpp"
+#include "starling/protocol/wire/request_codec.hpp"
 
 namespace starling::protocol {
 namespace {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <variant>
 
-#include "protocol/wire/frame.hpp"
-#include "protocol/wire/messages.hpp"
+#include "starling/protocol/wire/frame.hpp"
+#include "starling/protocol/wire/messages.hpp"
 
 namespace starling::protocol {
 

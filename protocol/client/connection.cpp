@@ -1,5 +1,5 @@
 // The client's socket: see connection.hpp.
-#include "protocol/client/connection.hpp"
+#include "starling/protocol/client/connection.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -7,8 +7,9 @@
 #include <utility>
 #include <variant>
 
-#include "knn/base/assert.hpp"
-#include "protocol/wire/zmq_frames.hpp"
+#include "starling/knn/base/assert.hpp"
+#include "starling/protocol/client/connect.hpp"
+#include "starling/protocol/wire/zmq_frames.hpp"
 
 namespace starling::protocol {
 namespace {

@@ -11,10 +11,10 @@
 
 #include <zmq.hpp>
 
-#include "protocol/client/client.hpp"
-#include "protocol/client/client_session.hpp"
-#include "protocol/wire/frame.hpp"
-#include "protocol/wire/reply_codec.hpp"
+#include "starling/protocol/client/client.hpp"
+#include "starling/protocol/client/client_session.hpp"
+#include "starling/protocol/wire/frame.hpp"
+#include "starling/protocol/wire/reply_codec.hpp"
 
 namespace starling::protocol {
 

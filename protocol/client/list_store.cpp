@@ -1,5 +1,5 @@
 // From a chunk's arrays to lists of their own: see list_store.hpp.
-#include "protocol/client/list_store.hpp"
+#include "starling/protocol/client/list_store.hpp"
 
 #include <functional>
 #include <unordered_set>

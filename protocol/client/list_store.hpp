@@ -9,9 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "knn/words/lattice.hpp"
-#include "knn/words/types.hpp"
-#include "protocol/wire/list_chunk.hpp"
+#include "starling/knn/words/space.hpp"
+#include "starling/knn/words/types.hpp"
+#include "starling/protocol/wire/list_chunk.hpp"
 
 namespace starling::protocol {
 

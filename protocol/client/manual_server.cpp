@@ -1,5 +1,5 @@
-// Client and subscriber of one server, and the waiting: see manual_server.hpp.
-#include "protocol/client/manual_server.hpp"
+// Combines a client and a subscriber of one server, and waits for them: see manual_server.hpp.
+#include "starling/protocol/client/manual_server.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -7,9 +7,7 @@
 
 #include <zmq.hpp>
 
-#include "sim/traces/trace.hpp"
-
-namespace starling::sim {
+namespace starling::protocol {
 namespace {
 
 constexpr std::int64_t patience_ms = 30'000;
@@ -27,12 +25,12 @@ ManualServer::ManualServer(zmq::context_t& context, const ManualServerOptions& o
                       .connect_timeout_ms = options.connect_timeout_ms},
       client_(context, client_options_) {
   if (!terms().manual_ticks)
-    throw UsageError("--connect: the server at " + options.commands + " ticks by itself; a " +
-                     purpose + " needs one started with --tick manual");
+    throw NotManualError("the server at " + options.commands + " ticks by itself, but a " +
+                         purpose + " needs one started with --tick manual");
 }
 
 std::size_t ManualServer::batch_rows_max(std::size_t bytes_per_row) const {
-  const protocol::Limits& limits = terms().limits;
+  const Limits& limits = terms().limits;
   const std::size_t bytes_max = std::min<std::size_t>(limits.frame_bytes_max, limits.credit_bytes);
   return std::max<std::size_t>(
       1, std::min({std::size_t{limits.rows_max}, std::size_t{limits.credit_rows},
@@ -40,31 +38,32 @@ std::size_t ManualServer::batch_rows_max(std::size_t bytes_per_row) const {
 }
 
 void ManualServer::expect_all_accepted(const std::string& what) {
-  const protocol::BatchTotals totals = client_.flush();
-  if (totals.first_refusal) throw protocol::RefusedError(*totals.first_refusal);
+  const BatchTotals totals = client_.flush();
+  if (totals.first_refusal) throw RefusedError(*totals.first_refusal);
   if (totals.rejected + totals.late == 0) return;
   const std::string server = "the server at " + options_.commands;
   if (totals.rejected == 0)
-    throw std::runtime_error(server + " finds " + std::to_string(totals.late) + " of the " + what +
-                             " late; it needs to be a new server, whose time has not begun");
+    throw std::runtime_error(server + " dropped " + std::to_string(totals.late) + " of the " +
+                             what + " as late, because it has newer ones; start a new server");
   const auto first = std::ranges::find_if(totals.rejected_by_reason,
                                           [](std::uint64_t count) { return count > 0; });
   const auto reason = static_cast<std::size_t>(first - totals.rejected_by_reason.begin());
   std::string sentence = server + " rejects " + std::to_string(totals.rejected) + " of the " + what;
-  // A server that is newer may have reasons that are not known here.
+  // A newer server may have reasons that this program does not know.
   if (first != totals.rejected_by_reason.end())
-    sentence += ": " + std::string(protocol::to_string(static_cast<protocol::RowReason>(reason)));
+    sentence += ": " + std::string(to_string(static_cast<RowReason>(reason)));
   if (first != totals.rejected_by_reason.end() && !totals.limit_by_reason[reason].name.empty())
-    sentence += "; its limit is " + protocol::to_string(totals.limit_by_reason[reason]);
+    sentence += "; its limit is " + to_string(totals.limit_by_reason[reason]);
   throw std::runtime_error(sentence);
 }
 
-// A subscription travels by itself, not with the commands; a tick before it has arrived would be
-// missed. The server counts it when it has; those who leave meanwhile do not lower that count.
-void ManualServer::follow(const protocol::SubscriptionOptions& subscription,
-                          const protocol::SubscriptionHandlers& handlers) {
+// A subscription travels on its own socket, not with the commands; a tick that runs before it
+// arrives would be missed. The server counts each subscription that arrives in a total that never
+// decreases, so this function waits until that total grows.
+void ManualServer::follow(const SubscriptionOptions& subscription,
+                          const SubscriptionHandlers& handlers) {
   const double before = joined_count();
-  protocol::SubscriberOptions options;
+  SubscriberOptions options;
   options.results = options_.results;
   options.client = client_options_;
   options.subscription = subscription;
@@ -78,11 +77,12 @@ void ManualServer::follow(const protocol::SubscriptionOptions& subscription,
 double ManualServer::joined_count() {
   for (const auto& [name, value] : client_.get_stats().value())
     if (name == "starling_subscriptions_joined_total") return value;
-  throw std::runtime_error("the server at " + options_.commands + " counts no subscriptions");
+  throw std::runtime_error("the server at " + options_.commands +
+                           " does not report starling_subscriptions_joined_total");
 }
 
-// No later tick comes in lock step to show that this one was lost on its way, beyond a high-water
-// mark or while the connection was made anew.
+// A tick can be lost at a high-water mark or during a reconnect. A subscriber usually notices this
+// when the next tick arrives; in lock step there is no next tick, so a timeout must notice it.
 void ManualServer::await_lists(Tick tick, const std::function<void()>& missed) {
   const auto missed_at =
       std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.missed_after_ms);
@@ -105,11 +105,12 @@ void ManualServer::wait_until(const std::function<bool()>& done, const std::stri
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   while (!done()) {
     if (std::chrono::steady_clock::now() > give_up)
-      throw std::runtime_error(what + " has not come within " + std::to_string(timeout_ms) + " ms" +
+      throw std::runtime_error("timed out after " + std::to_string(timeout_ms) +
+                               " ms while waiting for " + what +
                                (subscriber_->obstacle().empty() ? "; is --results right?"
                                                                 : ": " + subscriber_->obstacle()));
     subscriber_->poll(poll_ms);
   }
 }
 
-}  // namespace starling::sim
+}  // namespace starling::protocol

@@ -1,62 +1,71 @@
-// A running server whose ticks are on request, as those use it who bring objects and queries into
-// it and follow one of its streams in lock step: ServerTarget for replays, city::ServerFleetIndex
-// for simulations.
+// Connects to a server in manual-tick mode, sends it objects and queries, and follows one stream in
+// lock step. Replays and simulations use it, through sim::ServerHost.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
-#include "protocol/client/client.hpp"
-#include "protocol/client/subscriber.hpp"
+#include "starling/protocol/client/client.hpp"
+#include "starling/protocol/client/result.hpp"
+#include "starling/protocol/client/subscriber.hpp"
+#include "starling/protocol/client/subscription.hpp"
+#include "starling/protocol/wire/messages.hpp"
 
-namespace starling::sim {
+namespace starling::protocol {
 
 struct ManualServerOptions {
   std::string commands = "tcp://127.0.0.1:7411";
   std::string results = "tcp://127.0.0.1:7412";
-  std::int64_t connect_timeout_ms = 5'000;  ///< until the server answers, and until it is joined
-  std::int64_t missed_after_ms = 1'000;     ///< a finished tick's lists not here: take a snapshot
+  std::int64_t connect_timeout_ms = 5'000;  ///< for the server's answer and for the subscription
+  std::int64_t missed_after_ms = 1'000;     ///< a tick's lists that take longer count as missed
+};
+
+/// Thrown if the server ticks by itself.
+class NotManualError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 
 class ManualServer {
  public:
-  /// Bytes of a row and of a query on the wire at most, and some of the frame.
+  /// Upper bounds of the bytes that a row and a query take on the wire, with a share of the frame.
   static constexpr std::size_t row_bytes = 48;
   static constexpr std::size_t query_bytes = 192;
 
-  /// Connects for `purpose`, "replay" or "simulation". Throws UsageError if the server ticks by
-  /// itself, else as Client does.
+  /// Connects. `purpose`, "replay" or "simulation", names this program to the server and in errors.
+  /// Throws NotManualError, and whatever Client throws.
   ManualServer(zmq::context_t& context, const ManualServerOptions& options,
                const std::string& purpose);
 
-  protocol::Client& client() { return client_; }
-  const protocol::HelloReply& terms() const { return client_.server(); }
+  Client& client() { return client_; }
+  const HelloReply& terms() const { return client_.server(); }
 
-  /// Rows of so many bytes that a request may have, by all of the server's limits; one at least.
+  /// The number of rows of `bytes_per_row` bytes that one request may hold by all of the server's
+  /// limits, but at least 1.
   std::size_t batch_rows_max(std::size_t bytes_per_row) const;
 
-  /// Throws RefusedError if the request cannot be sent.
+  /// Sends a request without waiting for its answer. Throws RefusedError if it cannot be sent.
   template <class Request>
   void post(const Request& request) {
-    if (const auto problem = client_.post(request)) throw protocol::RefusedError(*problem);
+    if (const auto problem = client_.post(request)) throw RefusedError(*problem);
   }
 
-  /// Waits until what was posted is answered. Throws RefusedError, or std::runtime_error if the
-  /// server rejects rows or finds them late, which says why; `what` they are, such as "positions".
+  /// Waits until all posted requests are answered. Throws RefusedError if the server refused a
+  /// request, and std::runtime_error with the reason if it rejected rows or dropped them as late.
+  /// `what` names the rows in the message, for example "positions".
   void expect_all_accepted(const std::string& what);
 
-  /// Joins a stream; once. Its snapshot has come when this returns. Throws std::runtime_error if it
-  /// does not come.
-  void follow(const protocol::SubscriptionOptions& subscription,
-              const protocol::SubscriptionHandlers& handlers);
-  /// Of the stream that is followed.
-  const protocol::SubscriptionState& state() const { return subscriber_->state(); }
+  /// Subscribes to a stream and waits for its snapshot. Call at most once. Throws
+  /// std::runtime_error if the snapshot does not arrive in time.
+  void follow(const SubscriptionOptions& subscription, const SubscriptionHandlers& handlers);
+  /// The state of the followed stream; only after follow().
+  const SubscriptionState& state() const { return subscriber_->state(); }
 
-  /// Waits for the lists of a finished tick. If they do not come by themselves, calls `missed` and
-  /// takes a snapshot. Throws std::runtime_error if that does not help.
+  /// Waits for the lists of a finished tick. If they do not arrive within missed_after_ms, calls
+  /// `missed` and takes a snapshot. Throws std::runtime_error if the snapshot does not arrive.
   void await_lists(
       Tick tick, const std::function<void()>& missed = [] {});
 
@@ -67,9 +76,9 @@ class ManualServer {
 
   zmq::context_t& context_;
   ManualServerOptions options_;
-  protocol::ClientOptions client_options_;
-  protocol::Client client_;
-  std::optional<protocol::Subscriber> subscriber_;
+  ClientOptions client_options_;
+  Client client_;
+  std::optional<Subscriber> subscriber_;
 };
 
-}  // namespace starling::sim
+}  // namespace starling::protocol

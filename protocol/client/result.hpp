@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "protocol/wire/errors.hpp"
+#include "starling/protocol/wire/errors.hpp"
 
 namespace starling::protocol {
 

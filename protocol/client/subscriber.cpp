@@ -1,5 +1,5 @@
 // The sockets of a subscription: see subscriber.hpp.
-#include "protocol/client/subscriber.hpp"
+#include "starling/protocol/client/subscriber.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -8,7 +8,8 @@
 
 #include <zmq.hpp>
 
-#include "protocol/wire/zmq_frames.hpp"
+#include "starling/protocol/client/connect.hpp"
+#include "starling/protocol/wire/zmq_frames.hpp"
 
 namespace starling::protocol {
 

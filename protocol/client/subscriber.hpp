@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "protocol/client/client.hpp"
-#include "protocol/client/subscription.hpp"
+#include "starling/protocol/client/client.hpp"
+#include "starling/protocol/client/subscription.hpp"
 
 namespace starling::protocol {
 

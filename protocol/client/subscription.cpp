@@ -1,5 +1,5 @@
 // The subscriber's algorithm, as README.md tells it: see subscription.hpp.
-#include "protocol/client/subscription.hpp"
+#include "starling/protocol/client/subscription.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "protocol/client/list_store.hpp"
-#include "protocol/wire/messages.hpp"
-#include "protocol/wire/tick_message.hpp"
+#include "starling/protocol/client/list_store.hpp"
+#include "starling/protocol/wire/messages.hpp"
+#include "starling/protocol/wire/tick_message.hpp"
 
 namespace starling::protocol {
 

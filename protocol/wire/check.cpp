@@ -1,11 +1,13 @@
 // Checks of single values: see check.hpp.
-#include "protocol/wire/check.hpp"
+#include "starling/protocol/wire/check.hpp"
 
 #include <cmath>
 #include <string>
 #include <utility>
 
-#include "knn/tables/query_table.hpp"
+#include "starling/knn/words/metric.hpp"
+#include "starling/knn/words/query.hpp"
+#include "starling/knn/words/space.hpp"
 
 namespace starling::protocol {
 namespace {

@@ -7,9 +7,9 @@
 #include <optional>
 #include <string_view>
 
-#include "protocol/wire/errors.hpp"
-#include "protocol/wire/limits.hpp"
-#include "protocol/wire/messages.hpp"
+#include "starling/protocol/wire/errors.hpp"
+#include "starling/protocol/wire/limits.hpp"
+#include "starling/protocol/wire/messages.hpp"
 
 namespace starling::protocol {
 

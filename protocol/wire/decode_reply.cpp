@@ -1,9 +1,9 @@
 // Bytes to replies: see reply_codec.hpp. Clients trust a server no more than it trusts them.
 #include <string>
 
-#include "protocol/wire/check.hpp"
-#include "protocol/wire/reply_codec.hpp"
-#include "protocol/wire/wire.hpp"
+#include "starling/protocol/wire/check.hpp"
+#include "starling/protocol/wire/reply_codec.hpp"
+#include "starling/protocol/wire/wire.hpp"
 
 namespace starling::protocol {
 namespace {

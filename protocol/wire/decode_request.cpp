@@ -3,9 +3,9 @@
 #include <string>
 #include <utility>
 
-#include "protocol/wire/check.hpp"
-#include "protocol/wire/request_codec.hpp"
-#include "protocol/wire/wire.hpp"
+#include "starling/protocol/wire/check.hpp"
+#include "starling/protocol/wire/request_codec.hpp"
+#include "starling/protocol/wire/wire.hpp"
 
 namespace starling::protocol {
 namespace {

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "knn/base/assert.hpp"
-#include "protocol/wire/reply_codec.hpp"
-#include "protocol/wire/wire.hpp"
+#include "starling/knn/base/assert.hpp"
+#include "starling/protocol/wire/reply_codec.hpp"
+#include "starling/protocol/wire/wire.hpp"
 
 namespace starling::protocol {
 namespace {

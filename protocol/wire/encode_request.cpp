@@ -3,9 +3,9 @@
 #include <type_traits>
 #include <variant>
 
-#include "knn/base/assert.hpp"
-#include "protocol/wire/request_codec.hpp"
-#include "protocol/wire/wire.hpp"
+#include "starling/knn/base/assert.hpp"
+#include "starling/protocol/wire/request_codec.hpp"
+#include "starling/protocol/wire/wire.hpp"
 
 namespace starling::protocol {
 namespace {

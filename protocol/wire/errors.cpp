@@ -1,5 +1,5 @@
 // Names of the error codes and row reasons, and what a refusal does to a sequence number.
-#include "protocol/wire/errors.hpp"
+#include "starling/protocol/wire/errors.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Alignment of received frames: see frame.hpp.
-#include "protocol/wire/frame.hpp"
+#include "starling/protocol/wire/frame.hpp"
 
 #include <cstdint>
 #include <cstring>

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "knn/words/lattice.hpp"
-#include "knn/words/metric.hpp"
-#include "knn/words/types.hpp"
+#include "starling/knn/words/metric.hpp"
+#include "starling/knn/words/space.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling::protocol {
 

@@ -1,11 +1,11 @@
 // Neighbour lists to arrays and back: see list_chunk.hpp.
-#include "protocol/wire/list_chunk.hpp"
+#include "starling/protocol/wire/list_chunk.hpp"
 
 #include <algorithm>
 #include <string>
 
-#include "protocol/wire/limits.hpp"
-#include "protocol/wire/wire.hpp"
+#include "starling/protocol/wire/limits.hpp"
+#include "starling/protocol/wire/wire.hpp"
 
 namespace starling::protocol {
 namespace {
@@ -23,8 +23,8 @@ std::size_t report_bytes(const QueryReport& report, const ReportWith& with) {
 }
 
 double distance_of(const ListSource& source, const Neighbor& neighbor) {
-  if (source.lattice != nullptr) return source.lattice->to_metres(neighbor.distance_sq);
-  const auto ordered = static_cast<std::uint32_t>(neighbor.distance_sq);
+  if (source.lattice != nullptr) return source.lattice->to_metres(neighbor.key);
+  const auto ordered = static_cast<std::uint32_t>(to_number(neighbor.key));
   return starling::distance_of(source.metric, score_of_ordered(ordered));
 }
 

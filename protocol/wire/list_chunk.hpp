@@ -6,12 +6,11 @@
 #include <cstdint>
 #include <span>
 
-#include "knn/engine/engine.hpp"
-#include "knn/tables/processor.hpp"
-#include "knn/words/lattice.hpp"
-#include "knn/words/metric.hpp"
-#include "knn/words/query.hpp"
-#include "knn/words/types.hpp"
+#include "starling/knn/words/lattice.hpp"
+#include "starling/knn/words/metric.hpp"
+#include "starling/knn/words/query.hpp"
+#include "starling/knn/words/report.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling::protocol {
 

@@ -1,5 +1,5 @@
 // Which requests are sequenced, and what they cost of a session's credit.
-#include "protocol/wire/messages.hpp"
+#include "starling/protocol/wire/messages.hpp"
 
 #include <type_traits>
 

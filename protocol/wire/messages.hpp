@@ -11,13 +11,13 @@
 #include <variant>
 #include <vector>
 
-#include "knn/words/filter.hpp"
-#include "knn/words/lattice.hpp"
-#include "knn/words/query.hpp"
-#include "knn/words/types.hpp"
-#include "protocol/wire/errors.hpp"
-#include "protocol/wire/limits.hpp"
-#include "protocol/wire/list_chunk.hpp"
+#include "starling/knn/words/filter.hpp"
+#include "starling/knn/words/query.hpp"
+#include "starling/knn/words/space.hpp"
+#include "starling/knn/words/types.hpp"
+#include "starling/protocol/wire/errors.hpp"
+#include "starling/protocol/wire/limits.hpp"
+#include "starling/protocol/wire/list_chunk.hpp"
 
 namespace starling::protocol {
 

@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "protocol/wire/frame.hpp"
-#include "protocol/wire/list_chunk.hpp"
-#include "protocol/wire/messages.hpp"
+#include "starling/protocol/wire/frame.hpp"
+#include "starling/protocol/wire/list_chunk.hpp"
+#include "starling/protocol/wire/messages.hpp"
 
 namespace starling::protocol {
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "protocol/wire/frame.hpp"
-#include "protocol/wire/limits.hpp"
-#include "protocol/wire/messages.hpp"
+#include "starling/protocol/wire/frame.hpp"
+#include "starling/protocol/wire/limits.hpp"
+#include "starling/protocol/wire/messages.hpp"
 
 namespace starling::protocol {
 

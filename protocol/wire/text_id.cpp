@@ -1,5 +1,5 @@
 // Text ids: see text_id.hpp.
-#include "protocol/wire/text_id.hpp"
+#include "starling/protocol/wire/text_id.hpp"
 
 #include <charconv>
 #include <cstdint>

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "knn/words/types.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling::protocol {
 

@@ -1,12 +1,12 @@
 // A tick's message: see tick_message.hpp.
-#include "protocol/wire/tick_message.hpp"
+#include "starling/protocol/wire/tick_message.hpp"
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
-#include "protocol/wire/limits.hpp"
-#include "protocol/wire/wire.hpp"
+#include "starling/protocol/wire/limits.hpp"
+#include "starling/protocol/wire/wire.hpp"
 
 namespace starling::protocol {
 namespace {

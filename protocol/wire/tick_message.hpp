@@ -11,10 +11,12 @@
 #include <string_view>
 #include <vector>
 
-#include "knn/tables/processor.hpp"
-#include "protocol/wire/errors.hpp"
-#include "protocol/wire/frame.hpp"
-#include "protocol/wire/list_chunk.hpp"
+#include "starling/knn/words/query.hpp"
+#include "starling/knn/words/space.hpp"
+#include "starling/knn/words/types.hpp"
+#include "starling/protocol/wire/errors.hpp"
+#include "starling/protocol/wire/frame.hpp"
+#include "starling/protocol/wire/list_chunk.hpp"
 
 namespace starling::protocol {
 

@@ -1,5 +1,5 @@
 // The generated FlatBuffers code and what this folder's encoders and decoders share around it.
-// Private: included by protocol/*.cpp only, so that no user of the library sees FlatBuffers.
+// Private: included by protocol/wire/*.cpp only, so that no user of the library sees FlatBuffers.
 #pragma once
 
 #include <bit>
@@ -11,9 +11,9 @@
 #include <string_view>
 #include <utility>
 
-#include "protocol/starling_generated.h"
-#include "protocol/wire/errors.hpp"
-#include "protocol/wire/list_chunk.hpp"
+#include "wire/starling_generated.h"
+#include "starling/protocol/wire/errors.hpp"
+#include "starling/protocol/wire/list_chunk.hpp"
 
 namespace starling::protocol {
 

@@ -6,12 +6,10 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
-#include <string>
 
 #include <zmq.hpp>
 
-#include "protocol/client/client.hpp"
-#include "protocol/wire/frame.hpp"
+#include "starling/protocol/wire/frame.hpp"
 
 namespace starling::protocol {
 
@@ -29,16 +27,6 @@ auto uninterrupted(const Call& call) {
     } catch (const zmq::error_t& error) {
       if (error.num() != EINTR) throw;
     }
-  }
-}
-
-/// Throws EndpointError, or zmq::error_t if the context was shut down.
-inline void connect_to(zmq::socket_t& socket, const std::string& endpoint) {
-  try {
-    socket.connect(endpoint);
-  } catch (const zmq::error_t& error) {
-    if (error.num() == ETERM) throw;
-    throw EndpointError(endpoint, error.what());
   }
 }
 

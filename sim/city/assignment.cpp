@@ -8,7 +8,7 @@
 // Two flows of least cost differ by cycles of reduced cost 0 in the residual graph and by nothing
 // else (Ahuja, Magnanti, Orlin: Network Flows, 1993, sections 9.3 and 9.4). Along such cycles the
 // solver's flow is led to the one that is preferred, whichever the solver found.
-#include "sim/city/assignment.hpp"
+#include "starling/sim/city/assignment.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -17,7 +17,7 @@
 #include <lemon/network_simplex.h>
 #include <lemon/smart_graph.h>
 
-#include "knn/base/assert.hpp"
+#include "starling/knn/base/assert.hpp"
 
 namespace starling::sim::city {
 namespace {

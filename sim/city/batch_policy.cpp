@@ -3,8 +3,8 @@
 #include <cmath>
 #include <utility>
 
-#include "sim/city/assignment.hpp"
-#include "sim/city/dispatch_policy.hpp"
+#include "starling/sim/city/assignment.hpp"
+#include "starling/sim/city/dispatch_policy.hpp"
 
 namespace starling::sim::city {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/city/ride.hpp"
-#include "sim/city/roads/plane.hpp"
+#include "starling/sim/city/ride.hpp"
+#include "starling/sim/city/roads/plane.hpp"
 
 namespace starling::sim::city {
 

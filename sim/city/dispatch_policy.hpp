@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/city/fleet_index.hpp"
-#include "sim/city/ride.hpp"
+#include "starling/sim/city/fleet_index.hpp"
+#include "starling/sim/city/ride.hpp"
 
 namespace starling::sim::city {
 

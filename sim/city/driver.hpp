@@ -4,9 +4,9 @@
 #include <array>
 #include <cstdint>
 
-#include "sim/city/fleet_index.hpp"
-#include "sim/city/ride.hpp"
-#include "sim/city/roads/world.hpp"
+#include "starling/sim/city/fleet_index.hpp"
+#include "starling/sim/city/ride.hpp"
+#include "starling/sim/city/roads/world.hpp"
 
 namespace starling::sim::city {
 

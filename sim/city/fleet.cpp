@@ -1,9 +1,9 @@
 // Movement, arrivals and idling: see fleet.hpp.
-#include "sim/city/fleet.hpp"
+#include "starling/sim/city/fleet.hpp"
 
 #include <algorithm>
 
-#include "knn/base/assert.hpp"
+#include "starling/knn/base/assert.hpp"
 
 namespace starling::sim::city {
 namespace {

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "sim/city/driver.hpp"
-#include "sim/city/ride.hpp"
-#include "sim/city/roads/world.hpp"
+#include "starling/sim/city/driver.hpp"
+#include "starling/sim/city/ride.hpp"
+#include "starling/sim/city/roads/world.hpp"
 
 namespace starling::sim::city {
 

@@ -1,14 +1,17 @@
-// Who is near a waiting rider: the one question that the dispatcher asks, and the engine answers.
-// Drivers are objects whose tags say whether they are free, waiting riders are standing queries of
-// one stream. Embedded or on a server, the answers are the same.
+// Which free drivers are near a waiting rider: the one question that the dispatcher asks. Drivers
+// are objects whose tags say whether they are free, waiting riders are standing queries of one
+// stream.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
-#include "sim/city/ride.hpp"
-#include "sim/city/roads/plane.hpp"
+#include "starling/sim/city/ride.hpp"
+#include "starling/sim/city/roads/plane.hpp"
+#include "starling/sim/host/lock_step_host.hpp"
 
 namespace starling::sim::city {
 
@@ -29,7 +32,7 @@ struct DriverTags {
   std::uint32_t tags = 0;
 };
 
-/// A rider who waits: asks for the k nearest free drivers within a distance.
+/// A waiting rider: asks for the k nearest free drivers within a distance.
 struct RiderQuery {
   RideIndex ride = none;
   Point at;
@@ -60,16 +63,33 @@ struct FleetIndexOptions {
 
 class FleetIndex {
  public:
-  virtual ~FleetIndex() = default;
+  /// Opens the stream on a host of its own. Throws UsageError if the host's space is no plane,
+  /// std::runtime_error if the stream has queries already, else as LockStepHost::open.
+  FleetIndex(const FleetIndexOptions& options, std::unique_ptr<LockStepHost> host);
 
-  /// In a phrase: which engine.
-  virtual const std::string& describe() const = 0;
+  /// Which engine answers, as a phrase.
+  const std::string& describe() const { return host_->describe(); }
 
   /// One tick at `tau_us`, which may be the last one's again. Throws std::runtime_error.
-  virtual void advance(std::int64_t tau_us, const FleetNews& news) = 0;
+  void advance(std::int64_t tau_us, const FleetNews& news);
 
   /// A waiting rider's list as of the last tick, nearest first; valid until the next.
-  virtual std::span<const Candidate> list(RideIndex ride) const = 0;
+  std::span<const Candidate> list(RideIndex ride) const { return lists_[ride]; }
+
+ private:
+  void put_positions(std::int64_t tau_us, std::span<const DriverPosition> positions);
+  void put_tags(std::int64_t tau_us, std::span<const DriverTags> tags);
+  void put_riders(std::span<const RiderQuery> riders);
+  void remove_riders(std::span<const RideIndex> rides);
+  void take_list(QueryId query, ListEvent event, std::span<const protocol::HeldNeighbor> neighbors);
+
+  FleetIndexOptions options_;
+  std::unique_ptr<LockStepHost> host_;
+  std::vector<std::vector<Candidate>> lists_;  ///< by ride; empty again once the rider is gone
+  std::string problem_;                        ///< with the lists of a tick, which ends the run
+
+  std::vector<TraceRow> positions_;
+  std::vector<TagUpdate> tags_;
 };
 
 /// Ids on the engine count from 1.

@@ -1,9 +1,9 @@
 // The rules, one by one: see invariants.hpp.
-#include "sim/city/invariants.hpp"
+#include "starling/sim/city/invariants.hpp"
 
 #include <string_view>
 
-#include "sim/city/fleet.hpp"
+#include "starling/sim/city/fleet.hpp"
 
 namespace starling::sim::city {
 namespace {

@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
-#include "sim/city/driver.hpp"
-#include "sim/city/ride.hpp"
+#include "starling/sim/city/driver.hpp"
+#include "starling/sim/city/ride.hpp"
 
 namespace starling::sim::city {
 

@@ -1,7 +1,7 @@
 // First come, first served: see dispatch_policy.hpp.
 #include <algorithm>
 
-#include "sim/city/dispatch_policy.hpp"
+#include "starling/sim/city/dispatch_policy.hpp"
 
 namespace starling::sim::city {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "sim/city/demand.hpp"
-#include "sim/city/roads/random.hpp"
+#include "starling/sim/city/demand.hpp"
+#include "starling/sim/city/roads/random.hpp"
 
 namespace starling::sim::city {
 namespace {

@@ -1,5 +1,5 @@
 // Columns, bad rows, the plane and the order of time: see request_file.hpp.
-#include "sim/city/request_file.hpp"
+#include "starling/sim/city/request_file.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -8,12 +8,12 @@
 #include <numbers>
 #include <utility>
 
-#include "sim/city/roads/random.hpp"
-#include "sim/files/csv_reader.hpp"
-#include "sim/files/quoted_text.hpp"
-#include "sim/files/time_text.hpp"
-#include "sim/traces/csv_table.hpp"
-#include "sim/traces/row_parser.hpp"
+#include "starling/sim/city/roads/random.hpp"
+#include "starling/sim/files/csv_reader.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/number_text.hpp"
+#include "starling/sim/files/quoted_text.hpp"
+#include "starling/sim/files/time_text.hpp"
 
 namespace starling::sim::city {
 namespace {
@@ -78,13 +78,6 @@ RequestColumns parse_request_columns(const std::string& text) {
   return columns;
 }
 
-std::vector<std::string> texts_of(const std::vector<Field>& record) {
-  std::vector<std::string> texts;
-  texts.reserve(record.size());
-  for (const Field& field : record) texts.emplace_back(field.text);
-  return texts;
-}
-
 /// By the first record: New York's trips, or a header with the names that columns have here.
 std::optional<RequestColumns> recognise(const std::vector<Field>& record) {
   RequestColumns columns;
@@ -135,7 +128,7 @@ class RequestReader {
     std::vector<Field> record;
     bool has_record = reader.next(record);
     if (!has_record)
-      throw TraceError(options_.path, 1, 1, "the file is empty; requests are needed");
+      throw InputError(options_.path, 1, 1, "the file is empty; requests are needed");
     find_columns(record);
     if (columns_.has_header) has_record = reader.next(record);
     for (; has_record; has_record = reader.next(record)) read_row(record);
@@ -145,7 +138,7 @@ class RequestReader {
     if (options_.columns.empty()) {
       const auto recognised = recognise(record);
       if (!recognised)
-        throw TraceError(
+        throw InputError(
             options_.path, 1, 1,
             "these are neither New York's taxi trips nor columns named time, pick_lon, "
             "pick_lat, drop_lon, drop_lat; say which they are with --request-columns");
@@ -158,7 +151,7 @@ class RequestReader {
     for (std::size_t part = 0; part < part_count; ++part) {
       const auto index = find_column(header, columns_.names[part]);
       if (!index)
-        throw TraceError(options_.path, record.front().line, 1,
+        throw InputError(options_.path, record.front().line, 1,
                          "there is no column " + quoted_text(columns_.names[part]));
       columns_.indices[part] = *index;
     }
@@ -274,7 +267,7 @@ class RequestReader {
   void finish() {
     std::vector<Request>& requests = demand_.requests;
     if (requests.empty())
-      throw TraceError(options_.path + ": there is no request that makes sense; " + skipped());
+      throw InputError(options_.path + ": there is no request that makes sense; " + skipped());
     const auto is_whole = [](const Request& request) { return request.time_us % minute_us == 0; };
     const auto whole = static_cast<std::size_t>(std::ranges::count_if(requests, is_whole));
     if (options_.spreads_minutes && whole * whole_share_told > requests.size()) {
@@ -293,7 +286,7 @@ class RequestReader {
     constexpr std::int64_t day_us = 86'400'000'000;
     const std::int64_t days = (demand_.end_us - demand_.start_us) / day_us;
     if (days > days_max && options_.length_us > days * day_us)
-      throw TraceError(options_.path + ": its requests span " + std::to_string(days) +
+      throw InputError(options_.path + ": its requests span " + std::to_string(days) +
                        " days, so that one of them may have a wrong time; take it out, or say how "
                        "much is wanted by --for");
     if (options_.length_us < demand_.end_us - demand_.start_us) {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/city/demand.hpp"
+#include "starling/sim/city/demand.hpp"
 
 namespace starling::sim::city {
 
@@ -30,7 +30,7 @@ struct RequestFileOptions {
 /// Longitudes and latitudes are laid on a plane that touches the earth at the median pick-up. Where
 /// many times are whole minutes, as one of New York's recorders wrote them, those are spread over
 /// their minutes, at random by the seed, unless told not to: nobody asks on the stroke. Rows that
-/// make no sense are counted and left out. Throws TraceError, or UsageError for `columns`.
+/// make no sense are counted and left out. Throws InputError, or UsageError for `columns`.
 Demand read_request_file(const RequestFileOptions& options);
 
 }  // namespace starling::sim::city

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/city/roads/plane.hpp"
-#include "sim/city/roads/world.hpp"
+#include "starling/sim/city/roads/plane.hpp"
+#include "starling/sim/city/roads/world.hpp"
 
 namespace starling::sim::city {
 

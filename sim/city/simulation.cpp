@@ -1,5 +1,5 @@
 // A period, step by step: see simulation.hpp.
-#include "sim/city/simulation.hpp"
+#include "starling/sim/city/simulation.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "knn/base/assert.hpp"
-#include "sim/city/invariants.hpp"
+#include "starling/knn/base/assert.hpp"
+#include "starling/sim/city/invariants.hpp"
 
 namespace starling::sim::city {
 namespace {

@@ -10,13 +10,13 @@
 #include <span>
 #include <vector>
 
-#include "sim/city/demand.hpp"
-#include "sim/city/dispatch_policy.hpp"
-#include "sim/city/fleet.hpp"
-#include "sim/city/fleet_index.hpp"
-#include "sim/city/period.hpp"
-#include "sim/city/ride.hpp"
-#include "sim/city/roads/world.hpp"
+#include "starling/sim/city/demand.hpp"
+#include "starling/sim/city/dispatch_policy.hpp"
+#include "starling/sim/city/fleet.hpp"
+#include "starling/sim/city/fleet_index.hpp"
+#include "starling/sim/city/period.hpp"
+#include "starling/sim/city/ride.hpp"
+#include "starling/sim/city/roads/world.hpp"
 
 namespace starling::sim::city {
 

@@ -1,13 +1,14 @@
-// Numbers as bytes, in this machine's order, which both formats write: see array_writer.hpp.
-#include "sim/files/array_writer.hpp"
+// Writes the numbers' bytes as they lie in memory, little-endian, as both formats do: see
+// array_writer.hpp.
+#include "starling/sim/files/array_writer.hpp"
 
 #include <bit>
 #include <type_traits>
 #include <vector>
 
-#include "knn/base/assert.hpp"
-#include "sim/files/npy_header.hpp"
-#include "sim/traces/trace.hpp"
+#include "starling/knn/base/assert.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/npy_header.hpp"
 
 namespace starling::sim {
 namespace {
@@ -35,7 +36,7 @@ template <class Number>
 bool tells_npy(const std::string& path, const ArrayShape& shape) {
   if (path.ends_with(".npy")) return true;
   if (shape.columns && path.ends_with(vecs_ending<Number>)) return false;
-  throw UsageError(path + ": its name tells no format; .npy" +
+  throw UsageError(path + ": the file's ending names no known format; .npy" +
                    (shape.columns ? " and " + std::string(vecs_ending<Number>) + " are" : " is") +
                    " written");
 }

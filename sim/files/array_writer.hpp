@@ -1,5 +1,5 @@
-// Arrays of int64 or float64 numbers to .npy, or, row by row, to .ivecs or .fvecs. The writers of
-// neighbour lists and votes stand on it.
+// Writes arrays of int64 or float64 numbers to .npy, or row by row to .ivecs or .fvecs. The writers
+// of neighbour lists and votes use it.
 #pragma once
 
 #include <cstdint>
@@ -8,27 +8,28 @@
 #include <string>
 #include <string_view>
 
-#include "sim/files/text_output.hpp"
+#include "starling/sim/files/text_output.hpp"
 
 namespace starling::sim {
 
 struct ArrayShape {
-  std::optional<std::uint64_t> rows;     ///< if known beforehand
-  std::optional<std::uint32_t> columns;  ///< none: numbers without a second axis, in .npy alone
+  std::optional<std::uint64_t> rows;     ///< std::nullopt if not known yet
+  std::optional<std::uint32_t> columns;  ///< std::nullopt: a one-dimensional array, in .npy only
 };
 
-/// `Number` is std::int64_t, for .npy (int64) and .ivecs (int32), or double, for .npy (float64) and
-/// .fvecs (float32).
+/// `Number` is std::int64_t or double. std::int64_t is written as int64 to .npy and as int32 to
+/// .ivecs; double is written as float64 to .npy and as float32 to .fvecs.
 template <class Number>
 class ArrayWriter {
  public:
-  /// The file appears when it is closed. Throws UsageError if the name's ending is none of its
-  /// formats, and std::runtime_error as do the members.
+  /// The file appears under its name when it is closed. Throws UsageError if the ending of `path`
+  /// names no format that holds `Number`. The constructor and all members throw std::runtime_error
+  /// if the file cannot be written.
   ArrayWriter(const std::string& path, const ArrayShape& shape);
 
-  /// Whole rows.
+  /// Appends whole rows: the size of `numbers` is a multiple of the number of columns.
   void write(std::span<const Number> numbers);
-  /// As TextOutput's.
+  /// finish() and close() do what TextOutput's do.
   void finish();
   void close() {
     finish();

@@ -1,5 +1,4 @@
-// The bytes of a text one by one, with their place: what the readers that look at every byte stand
-// on.
+// Reads a text byte by byte and counts lines and columns. CsvReader and the JSON reader use it.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/files/text_input.hpp"
+#include "starling/sim/files/text_input.hpp"
 
 namespace starling::sim {
 
@@ -15,7 +14,7 @@ class ByteReader {
  public:
   static constexpr int end_of_file = -1;
 
-  /// Passes over a byte order mark.
+  /// Skips a UTF-8 byte order mark.
   explicit ByteReader(TextInput& input) : input_(input), buffer_(read_bytes) {
     peek();
     position_ = buffered().size() - without_byte_order_mark(buffered()).size();
@@ -23,7 +22,7 @@ class ByteReader {
 
   const std::string& path() const { return input_.path(); }
 
-  /// Of the next byte, counted from 1; the column counts bytes.
+  /// The place of the next byte. Both count from 1; the column counts bytes.
   std::uint64_t line() const { return line_; }
   std::uint64_t column() const { return column_; }
 
@@ -37,7 +36,7 @@ class ByteReader {
     return position_ == filled_ ? end_of_file : static_cast<unsigned char>(buffer_[position_]);
   }
 
-  /// Passes over the byte that was peeked at.
+  /// Moves past the byte that peek() returned.
   void take() {
     if (buffer_[position_++] == '\n') {
       ++line_;
@@ -47,7 +46,7 @@ class ByteReader {
     }
   }
 
-  /// What is at hand of the bytes that follow.
+  /// The part of the following bytes that the buffer already holds.
   std::string_view buffered() const {
     return std::string_view(buffer_.data(), filled_).substr(position_);
   }

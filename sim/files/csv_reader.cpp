@@ -1,12 +1,15 @@
-// RFC 4180 byte by byte over a buffer: see csv_reader.hpp.
-#include "sim/files/csv_reader.hpp"
+// Parses RFC 4180 byte by byte: see csv_reader.hpp.
+#include "starling/sim/files/csv_reader.hpp"
 
 #include <algorithm>
+
+#include "starling/sim/files/number_text.hpp"
 
 namespace starling::sim {
 namespace {
 
-/// The first line of data or of a header: a header that is itself a comment parts as its data does.
+/// The first line that is neither blank nor a comment; the first line of all if there is none. (A
+/// header that begins with '#' has the separator of the data below it.)
 std::string_view telling_line(std::string_view text) {
   const std::string_view first = text.substr(0, text.find('\n'));
   for (std::string_view rest = text; !rest.empty();) {
@@ -17,7 +20,7 @@ std::string_view telling_line(std::string_view text) {
   return first;
 }
 
-/// How often it parts the line's fields, if it does.
+/// The number of separators outside quotes.
 std::size_t count_unquoted(std::string_view line, char separator) {
   std::size_t count = 0;
   bool quoted = false;
@@ -40,6 +43,11 @@ char find_separator(std::string_view text) {
       count = found;
     }
   return separator;
+}
+
+std::string_view without_comment_mark(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of('#'), text.size()));
+  return trim(text);
 }
 
 }  // namespace
@@ -90,7 +98,7 @@ void CsvReader::read_quoted() {
   for (;;) {
     const int byte = bytes_.peek();
     if (byte == ByteReader::end_of_file)
-      throw TraceError(bytes_.path(), spans_.back().line, spans_.back().column,
+      throw InputError(bytes_.path(), spans_.back().line, spans_.back().column,
                        "the quote that opens here is never closed");
     bytes_.take();
     if (byte == '"') {
@@ -103,7 +111,7 @@ void CsvReader::read_quoted() {
 
 void CsvReader::append(char byte) {
   if (record_.size() == record_bytes_max)
-    throw TraceError(bytes_.path(), spans_.front().line, spans_.front().column,
+    throw InputError(bytes_.path(), spans_.front().line, spans_.front().column,
                      "the record that begins here is longer than " +
                          std::to_string(record_bytes_max) + " bytes; is a quote left open?");
   record_.push_back(byte);
@@ -115,6 +123,21 @@ void CsvReader::begin_field() {
 
 void CsvReader::end_field() {
   spans_.back().end = record_.size();
+}
+
+std::vector<std::string> texts_of(std::span<const Field> fields) {
+  std::vector<std::string> texts;
+  texts.reserve(fields.size());
+  for (const Field& field : fields) texts.emplace_back(field.text);
+  return texts;
+}
+
+std::optional<std::size_t> find_column(std::span<const std::string> header, std::string_view name) {
+  for (std::size_t index = 0; index < header.size(); ++index) {
+    const std::string_view text = trim(header[index]);
+    if (text == name || (index == 0 && without_comment_mark(text) == name)) return index;
+  }
+  return std::nullopt;
 }
 
 }  // namespace starling::sim

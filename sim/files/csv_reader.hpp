@@ -1,30 +1,33 @@
-// Records of a CSV file by RFC 4180: quotes, doubled quotes, line breaks within quotes, CRLF or LF,
-// a byte order mark, no final line break needed; and by what people call CSV: fields parted by
-// semicolons, tabs, bars or spaces. The CSV layouts and the query file read with it.
+// Reads the records of a CSV file by RFC 4180: quotes, doubled quotes, line breaks within quotes,
+// CRLF or LF, a byte order mark; the final line break may be missing. Semicolons, tabs, bars and
+// spaces may separate the fields, too. The readers of traces, queries, requests and vectors use it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "sim/files/byte_reader.hpp"
-#include "sim/traces/trace.hpp"
+#include "starling/sim/files/byte_reader.hpp"
+#include "starling/sim/files/errors.hpp"
 
 namespace starling::sim {
 
 class CsvReader {
  public:
-  /// A longer record is taken for a quote left open, and an error.
+  /// A longer record is an error: most likely a quote was left open.
   static constexpr std::size_t record_bytes_max = 1 << 20;
 
-  /// Looks for what parts the fields: whichever of `,` `;` tab `|` stands most often, outside
-  /// quotes, in the first line that doesn't begin with '#'; spaces where there is none of these.
+  /// Detects the separator: the one of `,` `;` tab `|` that stands most often outside quotes in the
+  /// first line that does not begin with '#', or a space if that line has none of them.
   explicit CsvReader(TextInput& input);
 
-  /// The next record's fields, valid until the next call; false at the end. Blank lines are passed
-  /// over. A quote within an unquoted field stands for itself, as do all in a line that begins with
-  /// '#'. Throws TraceError if a quote is left open.
+  /// Fills `fields` with the next record, valid until the next call; returns false at the end of
+  /// the file. Skips blank lines. A quote inside an unquoted field, or in a line that begins with
+  /// '#', is an ordinary character. Throws InputError if a quote is left open.
   bool next(std::vector<Field>& fields);
 
  private:
@@ -43,9 +46,16 @@ class CsvReader {
 
   ByteReader bytes_;
   char separator_;
-  std::string record_;  ///< the fields' text, quotes undone, without separators
+  std::string record_;  ///< the fields' text without enclosing quotes and separators
   bool has_quotes_ = false;
   std::vector<FieldSpan> spans_;
 };
+
+/// Copies of the fields' texts, which stay valid when the next record is read.
+std::vector<std::string> texts_of(std::span<const Field> fields);
+
+/// The index of the column `name` in `header`, or std::nullopt. A '#' at the start of the header is
+/// not part of the first column's name, unless `name` begins with '#' too.
+std::optional<std::size_t> find_column(std::span<const std::string> header, std::string_view name);
 
 }  // namespace starling::sim

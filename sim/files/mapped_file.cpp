@@ -1,6 +1,6 @@
-// Opens, refuses what is no ordinary file, and maps the rest; the descriptor is closed at once: see
+// Opens the file, refuses all but regular files, maps it and closes the descriptor: see
 // mapped_file.hpp.
-#include "sim/files/mapped_file.hpp"
+#include "starling/sim/files/mapped_file.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -11,17 +11,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sim/traces/trace.hpp"
+#include "starling/sim/files/errors.hpp"
 
 namespace starling::sim {
 namespace {
 
 class Descriptor {
  public:
-  // Of a pipe without a writer, which is to be refused, O_NONBLOCK does not wait for one.
+  // Without O_NONBLOCK, opening a pipe that has no writer would wait instead of being refused.
   explicit Descriptor(const std::string& path)
       : number_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    if (number_ < 0) throw TraceError(path + ": cannot be opened: " + std::strerror(errno));
+    if (number_ < 0) throw InputError(path + ": cannot be opened: " + std::strerror(errno));
   }
   ~Descriptor() { close(number_); }
   Descriptor(const Descriptor&) = delete;
@@ -39,14 +39,15 @@ MappedFile::MappedFile(std::string path) : path_(std::move(path)) {
   const Descriptor file(path_);
   struct stat status {};
   if (fstat(file.number(), &status) != 0)
-    throw TraceError(path_ + ": cannot be read: " + std::strerror(errno));
-  if (S_ISDIR(status.st_mode)) throw TraceError(path_ + ": is a directory");
+    throw InputError(path_ + ": cannot be read: " + std::strerror(errno));
+  if (S_ISDIR(status.st_mode)) throw InputError(path_ + ": is a directory");
   if (!S_ISREG(status.st_mode))
-    throw TraceError(path_ + ": is no ordinary file, as binary vectors and labels must be");
+    throw InputError(path_ + ": is not a regular file; binary vectors and labels are read only "
+                             "from regular files");
   if (status.st_size == 0) return;
   const auto size = static_cast<std::size_t>(status.st_size);
   void* const begin = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
-  if (begin == MAP_FAILED) throw TraceError(path_ + ": cannot be read: " + std::strerror(errno));
+  if (begin == MAP_FAILED) throw InputError(path_ + ": cannot be read: " + std::strerror(errno));
   bytes_ = {static_cast<const std::byte*>(begin), size};
 }
 

@@ -1,5 +1,5 @@
-// A file's bytes in memory without being read first: the system fetches what is looked at. The
-// readers of binary vectors and labels stand on it.
+// Maps a file into memory, so that the system loads pages as they are touched. The readers of
+// binary vectors and labels use it.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace starling::sim {
 
 class MappedFile {
  public:
-  /// Throws TraceError if the file cannot be opened or is no ordinary one.
+  /// Throws InputError if the file cannot be opened or is not a regular file.
   explicit MappedFile(std::string path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -18,12 +18,13 @@ class MappedFile {
 
   const std::string& path() const { return path_; }
 
-  /// Whoever shortens the file meanwhile ends the program.
+  /// If another process truncates the file meanwhile, reading past the new end ends this program
+  /// with SIGBUS.
   std::span<const std::byte> bytes() const { return bytes_; }
 
  private:
   std::string path_;
-  std::span<const std::byte> bytes_;  ///< none of an empty file
+  std::span<const std::byte> bytes_;  ///< empty, and not mapped, for an empty file
 };
 
 }  // namespace starling::sim

@@ -1,28 +1,28 @@
 // The header is a Python literal, {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }: see
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
-#include "sim/files/npy_header.hpp"
+#include "starling/sim/files/npy_header.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <limits>
 
-#include "knn/base/assert.hpp"
-#include "sim/files/quoted_text.hpp"
-#include "sim/traces/trace.hpp"
+#include "starling/knn/base/assert.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/quoted_text.hpp"
 
 namespace starling::sim {
 namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
-constexpr std::size_t axes_max = 32;               // as many as NumPy has
-constexpr std::size_t written_header_bytes = 128;  // a multiple of 64, as the format asks for
+constexpr std::size_t axes_max = 32;               // NumPy's limit
+constexpr std::size_t written_header_bytes = 128;  // the format requires a multiple of 64
 
-/// Throws TraceErrors that begin with the path.
+/// Throws InputError with the path in front of the sentence.
 struct Refusal {
   const std::string& path;
   [[noreturn]] void operator()(const std::string& sentence) const {
-    throw TraceError(path + ": " + sentence);
+    throw InputError(path + ": " + sentence);
   }
 };
 
@@ -33,7 +33,7 @@ std::uint64_t little_endian(std::string_view bytes) {
   return number;
 }
 
-/// The one dictionary of the header.
+/// Parses the header's dictionary.
 class Dictionary {
  public:
   Dictionary(std::string_view text, const Refusal& refuse) : rest_(text), refuse_(refuse) {}
@@ -67,7 +67,7 @@ class Dictionary {
   }
 
  private:
-  [[noreturn]] void damaged() const { refuse_("its .npy header is damaged"); }
+  [[noreturn]] void damaged() const { refuse_("the .npy header is damaged"); }
 
   void skip_spaces() {
     rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r\n"), rest_.size()));
@@ -97,7 +97,7 @@ class Dictionary {
   std::string read_type_name() {
     skip_spaces();
     if (rest_.starts_with('['))
-      refuse_("its elements are records of several fields; save the numbers alone");
+      refuse_("the elements are records of several fields; save an array of plain numbers");
     return std::string(read_text());
   }
 
@@ -131,7 +131,7 @@ class Dictionary {
     const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), count);
     if (error != std::errc()) damaged();
     rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
-    if (rest_.starts_with('L')) rest_.remove_prefix(1);  // as Python 2 wrote long integers
+    if (rest_.starts_with('L')) rest_.remove_prefix(1);  // Python 2 wrote long integers as 123L
     return count;
   }
 
@@ -139,7 +139,7 @@ class Dictionary {
   const Refusal& refuse_;
 };
 
-/// Beyond uint64: nothing.
+/// The size of the array, or std::nullopt if it exceeds uint64.
 std::optional<std::uint64_t> array_bytes(const NpyHeader& header) {
   std::uint64_t bytes = header.type.bytes;
   if (std::ranges::find(header.shape, 0u) != header.shape.end()) return 0;
@@ -154,12 +154,12 @@ void check_size(const NpyHeader& header, std::size_t file_bytes, const Refusal& 
   const std::uint64_t bytes_there = file_bytes - header.size_bytes;
   const std::optional<std::uint64_t> bytes = array_bytes(header);
   if (!bytes || bytes_there < *bytes)
-    refuse("is truncated: its header promises " +
+    refuse("the file is truncated: its header promises " +
            (bytes ? std::to_string(*bytes) : std::string("more than 2^64")) +
-           " bytes of numbers, and " + std::to_string(bytes_there) + " follow");
+           " bytes of numbers, but " + std::to_string(bytes_there) + " follow");
   if (bytes_there > *bytes)
-    refuse("goes on for " + std::to_string(bytes_there - *bytes) +
-           " bytes behind its array; one array a file is read");
+    refuse("the file has " + std::to_string(bytes_there - *bytes) +
+           " bytes after its array; a file holds one array");
 }
 
 std::string shape_text(std::span<const std::uint64_t> shape) {
@@ -176,24 +176,27 @@ NpyHeader parse_npy_header(std::span<const std::byte> file, const std::string& p
   const Refusal refuse{path};
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
   if (!text.starts_with(magic))
-    refuse(text.empty() ? "is empty" : "is no .npy file: it does not begin as one");
+    refuse(text.empty() ? "the file is empty"
+                        : "the file is not .npy: it does not begin with \\x93NUMPY");
   constexpr std::size_t version_end = magic.size() + 2;
-  if (text.size() < version_end) refuse("is truncated: it ends in its header");
+  if (text.size() < version_end) refuse("the file is truncated: it ends inside its header");
   const int version = static_cast<unsigned char>(text[magic.size()]);
   if (version < 1 || version > 3)
-    refuse("is of version " + std::to_string(version) + " of .npy; 1, 2 and 3 are read");
+    refuse("the file has .npy version " + std::to_string(version) + "; 1, 2 and 3 are read");
   const std::size_t length_bytes = version == 1 ? 2 : 4;
-  if (text.size() < version_end + length_bytes) refuse("is truncated: it ends in its header");
+  if (text.size() < version_end + length_bytes)
+    refuse("the file is truncated: it ends inside its header");
   const std::uint64_t length = little_endian(text.substr(version_end, length_bytes));
   const std::size_t begin = version_end + length_bytes;
-  if (text.size() - begin < length) refuse("is truncated: it ends in its header");
+  if (text.size() - begin < length) refuse("the file is truncated: it ends inside its header");
   NpyHeader header;
   header.size_bytes = begin + length;
   Dictionary(text.substr(begin, length), refuse).read(header);
   const std::optional<NumberType> type = number_type_from_numpy(header.type_name);
   if (!type)
-    refuse("its numbers are of NumPy's type " + quoted_text(header.type_name) +
-           "; float16, float32, float64 and integers are read, which astype makes of others");
+    refuse("the elements have NumPy's type " + quoted_text(header.type_name) +
+           "; integers, float16, float32 and float64 are read. NumPy's astype converts other "
+           "numbers; numpy.unique(labels, return_inverse=True) turns text labels into integers");
   header.type = *type;
   check_size(header, file.size(), refuse);
   return header;
@@ -205,7 +208,7 @@ std::string npy_header_text(std::string_view type_name, std::span<const std::uin
   text += {'\1', '\0', static_cast<char>(length & 0xFF), static_cast<char>(length >> 8)};
   text += "{'descr': '" + std::string(type_name) +
           "', 'fortran_order': False, 'shape': " + shape_text(shape) + ", }";
-  check_invariant(text.size() < written_header_bytes, "a header has room for its shape");
+  check_invariant(text.size() < written_header_bytes, "the .npy header has room for the shape");
   text.resize(written_header_bytes - 1, ' ');
   return text + '\n';
 }

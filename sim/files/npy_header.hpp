@@ -1,5 +1,5 @@
-// The header of NumPy's .npy, versions 1 to 3: which numbers follow, in what shape and order. The
-// readers and writers of arrays use it.
+// The header of NumPy's .npy format, versions 1 to 3: the type, shape and order of the numbers that
+// follow. The readers and writers of arrays use it.
 #pragma once
 
 #include <cstddef>
@@ -10,24 +10,25 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/files/number_type.hpp"
+#include "starling/sim/files/number_type.hpp"
 
 namespace starling::sim {
 
 struct NpyHeader {
-  std::string type_name;  ///< as the file has it
+  std::string type_name;  ///< as the file spells it
   NumberType type;
-  bool is_fortran_order = false;  ///< a column's numbers lie one behind the other, not a row's
+  bool is_fortran_order = false;  ///< column-major; false: row-major
   std::vector<std::uint64_t> shape;
-  std::size_t size_bytes = 0;  ///< of the header: where the numbers begin
+  std::size_t size_bytes = 0;  ///< size of the header, which is the offset of the first number
 };
 
-/// Reads the header that `file` begins with, and holds the file's size against it. Throws
-/// TraceError with `path` on damage and on numbers that are not read.
+/// Parses the header at the start of `file` and checks that the file's size matches it. Throws
+/// InputError, naming `path`, if the header is damaged, if the size does not match, or if the
+/// elements are of a type that Starling does not read.
 NpyHeader parse_npy_header(std::span<const std::byte> file, const std::string& path);
 
-/// A header of version 1, always of the same size, however large the shape is: a writer that learns
-/// the number of rows last can put it in place.
+/// A header of version 1. Its size does not depend on the shape, so that a writer that learns the
+/// number of rows last can overwrite the header.
 std::string npy_header_text(std::string_view type_name, std::span<const std::uint64_t> shape);
 
 }  // namespace starling::sim

@@ -1,5 +1,5 @@
-// One small function a type and byte order, chosen once for many numbers: see number_type.hpp.
-#include "sim/files/number_type.hpp"
+// One small function per type and byte order, chosen once for many numbers: see number_type.hpp.
+#include "starling/sim/files/number_type.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -11,7 +11,7 @@
 namespace starling::sim {
 namespace {
 
-/// IEEE 754 binary16, which C++20 has no type for.
+/// IEEE 754 binary16; C++20 has no type for it.
 struct Half {
   std::uint16_t bits;
 };
@@ -92,8 +92,8 @@ bool is_foreign(const NumberType& type) {
   return type.bytes > 1 && type.big_endian != (std::endian::native == std::endian::big);
 }
 
-/// `action` with a value of the C++ type that holds these numbers, and whether the order of their
-/// bytes is to be reversed.
+/// Calls `action` with a zero of the C++ type that holds these integers, and with std::true_type if
+/// their bytes must be reversed.
 template <class Action>
 auto with_integer(const NumberType& type, const Action& action) {
   const auto in_order = [&](auto number) {

@@ -1,4 +1,4 @@
-// How binary files store numbers, and what they become here: float32 components and int64 labels.
+// The number types of binary files, and their conversion to float32 components and int64 labels.
 #pragma once
 
 #include <cstddef>
@@ -19,20 +19,20 @@ struct NumberType {
   bool operator==(const NumberType&) const = default;
 };
 
-/// By its name in NumPy: '<' or '>' ('|' and '=' where bytes have no order or this machine's), then
-/// f2, f4, f8, i1 to i8 or u1 to u8.
+/// The type of a NumPy name: a byte order, then f2, f4, f8, i1 to i8 or u1 to u8. The byte order is
+/// '<', '>', '=' (this machine's) or '|' (for single bytes). std::nullopt for any other name.
 std::optional<NumberType> number_type_from_numpy(std::string_view name);
 
-/// Fills `components` with the numbers that stand `stride_bytes` apart from `first` on, each
-/// rounded once to the nearest float32; finite ones beyond float32 become its largest, so that they
-/// are told from infinities.
+/// Fills `components` with the numbers at `first`, `first + stride_bytes` and so on, each rounded
+/// once to the nearest float32. Finite numbers beyond the range of float32 become its largest
+/// number, never an infinity.
 void read_components(const NumberType& type, const std::byte* first, std::size_t stride_bytes,
                      std::span<float> components);
 
-/// Nothing if the integer is beyond int64.
+/// The integer at `at`, or std::nullopt if it is beyond int64.
 std::optional<std::int64_t> read_integer(const NumberType& type, const std::byte* at);
 
-/// The nearest float32 to a finite number, never an infinity.
+/// The float32 nearest to a finite number, never an infinity.
 float finite_float32(double number);
 
 }  // namespace starling::sim

@@ -1,6 +1,6 @@
-// Linux names an unnamed file only where there is none yet, so it takes a hidden name for the
-// moment before it replaces another: see pending_file.hpp.
-#include "sim/files/pending_file.hpp"
+// Linux can link an unnamed file only to a name that is free. To replace a file, the new one gets a
+// hidden name first and is then renamed: see pending_file.hpp.
+#include "starling/sim/files/pending_file.hpp"
 
 #include <atomic>
 #include <cerrno>
@@ -14,10 +14,10 @@
 namespace starling::sim {
 namespace {
 
-constexpr ::mode_t new_file_mode = 0666;  // less what the umask takes away
+constexpr ::mode_t new_file_mode = 0666;  // the umask is applied to it
 constexpr ::mode_t permissions = 0777;
 constexpr int names_tried_max = 1000;
-constexpr std::size_t name_bytes_max = 200;  // of 255, so that a hidden name is none too long
+constexpr std::size_t name_bytes_max = 200;  // keeps a hidden name within the system's 255 bytes
 
 std::string folder_of(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
@@ -37,7 +37,7 @@ std::unique_ptr<PendingFile> PendingFile::open(const std::string& path, Kind kin
   }
   std::unique_ptr<PendingFile> file(new PendingFile(path));
   const bool is_unnamed = kind == Kind::unnamed && file->open_unnamed();
-  // Where neither kind can be, this one knows why.
+  // If both ways fail, errno is that of open_hidden().
   if (!is_unnamed && !file->open_hidden()) return nullptr;
   file->keep_permissions();
   return file;
@@ -52,7 +52,7 @@ bool PendingFile::open_unnamed() {
   descriptor_ = ::open(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, new_file_mode);
   if (descriptor_ < 0) return false;
   if (::access(link_to(descriptor_).c_str(), F_OK) == 0) return true;
-  ::close(descriptor_);  // without /proc it could not be named
+  ::close(descriptor_);  // without /proc the file could not be linked to a name
   descriptor_ = -1;
   return false;
 }
@@ -71,7 +71,7 @@ bool PendingFile::link_hidden() {
   });
 }
 
-// A file system that refuses has none to keep.
+// Errors are ignored: a file system that refuses fchmod has no permissions to keep.
 void PendingFile::keep_permissions() {
   struct stat replaced {};
   if (::stat(path_.c_str(), &replaced) != 0) return;

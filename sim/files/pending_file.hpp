@@ -1,6 +1,6 @@
-// A file that is written first and named later. Until it is whole no folder knows it, so that two
-// programs with one output do not meet, and one that is killed leaves nothing. TextOutput stands on
-// it.
+// A file that gets its name only when it is complete. Until then it is in no directory, so that two
+// programs with the same output path do not disturb each other and a killed program leaves no
+// partial file. TextOutput uses it.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,24 @@ namespace starling::sim {
 class PendingFile {
  public:
   enum class Kind : std::uint8_t {
-    unnamed,  ///< hidden on file systems that know no unnamed files, such as NFS
-    hidden,   ///< beside its place as .NAME.PROCESS-NUMBER, which a killed program leaves
+    unnamed,  ///< falls back to `hidden` on file systems without O_TMPFILE, such as NFS
+    hidden,   ///< .NAME.PROCESS-NUMBER in the same directory; a killed program leaves it behind
   };
 
-  /// `path` is no link. Where a file is replaced, its permissions are kept. Null, with errno set,
-  /// if there can be no file.
+  /// Opens a file that will appear at `path`, which must not be a symbolic link. If a file is
+  /// already there, the new one gets its permissions. Returns null, with errno set, on failure.
   static std::unique_ptr<PendingFile> open(const std::string& path, Kind kind = Kind::unnamed);
 
-  /// One that did not appear is gone.
+  /// Deletes the file if appear() has not succeeded.
   ~PendingFile();
   PendingFile(const PendingFile&) = delete;
   PendingFile& operator=(const PendingFile&) = delete;
 
-  /// Open for reading and writing, for as long as this lives.
+  /// Open for reading and writing; valid while this object lives.
   int descriptor() const { return descriptor_; }
 
-  /// Takes its place, and that of a file that is there. False, with errno set, if it cannot.
+  /// Gives the file its name and replaces a file that already has it. Returns false, with errno
+  /// set, on failure.
   bool appear();
 
  private:
@@ -43,7 +44,7 @@ class PendingFile {
 
   std::string path_;
   int descriptor_ = -1;
-  std::string hidden_path_;  ///< empty while it has no name
+  std::string hidden_path_;  ///< empty while the file has no name
 };
 
 }  // namespace starling::sim

@@ -1,5 +1,5 @@
-// UTF-8, a character at a time: see quoted_text.hpp.
-#include "sim/files/quoted_text.hpp"
+// Walks UTF-8 one character at a time: see quoted_text.hpp.
+#include "starling/sim/files/quoted_text.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::size_t characters_max = 60;
 
-/// Bytes of the UTF-8 character that the text begins with, 0 if that is none (RFC 3629).
+/// The size in bytes of the UTF-8 character at the start of `text`; 0 if the bytes there are not
+/// valid UTF-8 (RFC 3629).
 std::size_t character_bytes(std::string_view text) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = at(0);
@@ -27,7 +28,7 @@ std::size_t character_bytes(std::string_view text) {
   return is_overlong || is_surrogate || code > 0x10FFFF ? 0 : bytes;
 }
 
-/// Those of C1, U+0080 to U+009F, are obeyed by some terminals, too.
+/// True for C0, DEL and C1 (U+0080 to U+009F), which some terminals obey too.
 bool is_control(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   if (character.size() == 1) return first < 0x20 || first == 0x7F;

@@ -1,6 +1,5 @@
-// Text of a file inside a sentence: between quotes, without a byte that steers a terminal or ends
-// the sentence, and no longer than a line bears. All readers quote with it, and the file of
-// --config.
+// Makes text from a file safe to print inside an error message: escapes control characters and
+// limits the length. All readers use it, and so does the reader of the --config file.
 #pragma once
 
 #include <string>
@@ -8,10 +7,11 @@
 
 namespace starling::sim {
 
-/// Control characters, and bytes that are no UTF-8, as \xNN; beyond 60 characters cut, with "…".
+/// Writes control characters and bytes that are not UTF-8 as \xNN. Cuts after 60 characters and
+/// appends "…".
 std::string printable_text(std::string_view text);
 
-/// The same in single quotes.
+/// printable_text() in single quotes.
 std::string quoted_text(std::string_view text);
 
 }  // namespace starling::sim

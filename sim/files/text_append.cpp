@@ -1,5 +1,5 @@
 // Quotes and escapes: see text_append.hpp.
-#include "sim/files/text_append.hpp"
+#include "starling/sim/files/text_append.hpp"
 
 #include <chrono>
 #include <cstdio>
@@ -59,7 +59,7 @@ void append_xml(std::string& text, std::string_view value) {
       text += "\uFFFD";
     } else {
       text += byte;
-      // Of the other characters two are none of XML's: U+FFFE and U+FFFF.
+      // XML also forbids U+FFFE and U+FFFF.
       if (text.ends_with("\xEF\xBF\xBE") || text.ends_with("\xEF\xBF\xBF"))
         text.replace(text.size() - 3, 3, "\uFFFD");
     }

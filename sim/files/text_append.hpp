@@ -1,4 +1,4 @@
-// Values at the end of a text, in the notations of the formats that are written.
+// Appends values to a text in the notation of the output formats: numbers, CSV, XML, JSON, times.
 #pragma once
 
 #include <charconv>
@@ -9,12 +9,12 @@
 
 namespace starling::sim {
 
-/// As std::to_chars writes it; a float64 without format and precision is the shortest text that
-/// reads back to the same number.
+/// Appends what std::to_chars writes for these arguments. A float64 without format and precision
+/// becomes the shortest text that reads back to the same number.
 template <class... Format>
 void append_number(std::string& text, Format... number) {
-  // What any float64 needs with three decimals or in its shortest form without exponent, and more
-  // than any integer does.
+  // Enough for every integer, and for every float64 with three decimals or in its shortest form
+  // without exponent.
   constexpr std::size_t number_bytes_max = 400;
   const std::size_t size = text.size();
   text.resize(size + number_bytes_max);
@@ -22,17 +22,17 @@ void append_number(std::string& text, Format... number) {
   text.resize(static_cast<std::size_t>(end - text.data()));
 }
 
-/// RFC 4180: in quotes if need be.
+/// Appends a CSV field, in quotes where RFC 4180 requires them.
 void append_csv(std::string& text, std::string_view value);
 
-/// For an attribute or an element's content; what XML 1.0 cannot hold becomes U+FFFD. Text that is
-/// not UTF-8 is taken for Latin-1, here as in append_json.
+/// Appends `value`, escaped for an attribute or for an element's content. Characters that XML 1.0
+/// does not allow become U+FFFD. Text that is not UTF-8 is read as Latin-1.
 void append_xml(std::string& text, std::string_view value);
 
-/// With the quotes.
+/// Appends a JSON string with its quotes. Text that is not UTF-8 is read as Latin-1.
 void append_json(std::string& text, std::string_view value);
 
-/// YYYY-MM-DDTHH:MM:SS[.ffffff]Z.
+/// Appends YYYY-MM-DDTHH:MM:SS[.ffffff]Z.
 void append_iso_time(std::string& text, std::int64_t time_us);
 
 }  // namespace starling::sim

@@ -1,6 +1,6 @@
-// zlib's gzread tells gzip from plain bytes by itself; a compressed file that ends too early it
-// only reports through gzerror. Zstandard files are known by their first bytes, not by their name.
-#include "sim/files/text_input.hpp"
+// zlib's gzread detects gzip and plain bytes by itself; it reports a truncated gzip file only
+// through gzerror. Zstandard files are detected by their first bytes, not by their name.
+#include "starling/sim/files/text_input.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,13 +15,13 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "sim/traces/trace.hpp"
+#include "starling/sim/files/errors.hpp"
 
 namespace starling::sim {
 namespace {
 
 [[noreturn]] void fail_to_open(const std::string& path) {
-  throw TraceError(path + ": cannot be opened: " +
+  throw InputError(path + ": cannot be opened: " +
                    std::string(errno != 0 ? std::strerror(errno) : "out of memory"));
 }
 
@@ -49,9 +49,9 @@ class GzipSource : public TextInput::Source {
     if (bytes >= 0 && static_cast<unsigned>(bytes) == bytes_wanted) return bytes_wanted;
     int code = Z_OK;
     const char* const message = gzerror(file_, &code);
-    if (code == Z_BUF_ERROR) throw TraceError(path_ + ": the gzip file is truncated");
+    if (code == Z_BUF_ERROR) throw InputError(path_ + ": the gzip file is truncated");
     if (bytes < 0 || code != Z_OK)
-      throw TraceError(
+      throw InputError(
           path_ + ": cannot be read: " +
           (code == Z_ERRNO ? std::string(std::strerror(errno)) : std::string(message)));
     return static_cast<std::size_t>(bytes);
@@ -77,14 +77,14 @@ class ZstdSource : public TextInput::Source {
       if (input_.pos == input_.size) refill();
       const std::size_t output_before = output.pos;
       const std::size_t input_before = input_.pos;
-      // At the file's end a call without input still flushes what the decoder holds back.
+      // At the end of the file, a call without input flushes the decoder's remaining output.
       const std::size_t hint =
           at_end_ && frame_done_ ? 0 : ZSTD_decompressStream(stream_.get(), &output, &input_);
       if (ZSTD_isError(hint) != 0)
-        throw TraceError(path_ + ": the Zstandard file is damaged: " + ZSTD_getErrorName(hint));
+        throw InputError(path_ + ": the Zstandard file is damaged: " + ZSTD_getErrorName(hint));
       frame_done_ = hint == 0;
       if (output.pos > output_before || input_.pos > input_before) continue;
-      if (!frame_done_) throw TraceError(path_ + ": the Zstandard file is truncated");
+      if (!frame_done_) throw InputError(path_ + ": the Zstandard file is truncated");
       break;
     }
     return output.pos;
@@ -99,7 +99,7 @@ class ZstdSource : public TextInput::Source {
     if (at_end_) return;
     const std::size_t bytes = std::fread(compressed_.data(), 1, compressed_.size(), file_.get());
     if (std::ferror(file_.get()) != 0)
-      throw TraceError(path_ + ": cannot be read: " + std::strerror(errno));
+      throw InputError(path_ + ": cannot be read: " + std::strerror(errno));
     at_end_ = bytes == 0;
     input_ = {compressed_.data(), bytes, 0};
   }
@@ -127,7 +127,8 @@ class MemorySource : public TextInput::Source {
   std::string_view rest_;
 };
 
-/// Whether a frame with data, or one to be skipped (which parallel compressors begin with), starts.
+/// True if the file begins with a Zstandard data frame, or with a skippable frame, which parallel
+/// compressors write first.
 bool is_zstd(std::FILE* file) {
   std::array<unsigned char, 4> magic{};
   if (std::fread(magic.data(), 1, magic.size(), file) != magic.size()) return false;
@@ -138,8 +139,8 @@ bool is_zstd(std::FILE* file) {
 }
 
 std::unique_ptr<TextInput::Source> open_source(const std::string& path) {
-  if (std::filesystem::is_directory(path)) throw TraceError(path + ": is a directory");
-  // A pipe's first bytes can be read only once, and zlib wants them.
+  if (std::filesystem::is_directory(path)) throw InputError(path + ": is a directory");
+  // A pipe's first bytes can be read only once, and zlib needs them.
   if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path))
     return std::make_unique<GzipSource>(path);
   errno = 0;

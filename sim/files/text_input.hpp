@@ -1,5 +1,5 @@
-// A file's bytes in order, gzip and Zstandard undone on the way; plain files pass as they are. The
-// readers' only source of input.
+// Reads a file's bytes in order and decompresses gzip and Zstandard. All readers of text files take
+// their input from it.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,19 @@
 
 namespace starling::sim {
 
-/// How much readers take from a file at a time.
+/// The number of bytes that readers ask for at a time.
 #ifdef STARLING_FUZZ
-inline constexpr std::size_t read_bytes = 64;  // short inputs are to cross its ends, too
+inline constexpr std::size_t read_bytes = 64;  // so that short inputs span several reads
 #else
 inline constexpr std::size_t read_bytes = 256 << 10;
 #endif
 
 class TextInput {
  public:
-  /// Throws TraceError if the file cannot be opened.
+  /// Throws InputError if the file cannot be opened.
   explicit TextInput(std::string path);
 
-  /// Text that is at hand already and outlives this; `path` names it in errors.
+  /// Reads from `text`, which must outlive this object. Errors name `path`.
   TextInput(std::string path, std::string_view text);
 
   ~TextInput();
@@ -31,11 +31,11 @@ class TextInput {
 
   const std::string& path() const { return path_; }
 
-  /// Fills the buffer; fewer bytes than asked for only at the end of the file. Throws TraceError on
-  /// a damaged or truncated file.
+  /// Fills the buffer and returns the number of bytes read, which is less than the buffer's size
+  /// only at the end of the file. Throws InputError if the file is damaged or truncated.
   std::size_t read(std::span<char> buffer);
 
-  /// Where the bytes come from; read() as above.
+  /// Where the bytes come from. Source::read() behaves like TextInput::read().
   class Source {
    public:
     virtual ~Source() = default;
@@ -47,7 +47,7 @@ class TextInput {
   std::unique_ptr<Source> source_;
 };
 
-/// The text without the UTF-8 byte order mark that it may begin with.
+/// `text` without a leading UTF-8 byte order mark.
 std::string_view without_byte_order_mark(std::string_view text);
 
 }  // namespace starling::sim

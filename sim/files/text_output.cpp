@@ -1,5 +1,5 @@
-// Plain, gzip and Zstandard sinks behind one face: see text_output.hpp.
-#include "sim/files/text_output.hpp"
+// The plain, gzip and Zstandard sinks, and links and special files: see text_output.hpp.
+#include "starling/sim/files/text_output.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -87,7 +87,7 @@ class ZstdSink : public TextOutput::Sink {
       ZSTD_outBuffer output{compressed_.data(), compressed_.size(), 0};
       const std::size_t rest = ZSTD_compressStream2(stream_.get(), &output, &input, directive);
       if (ZSTD_isError(rest) != 0) {
-        errno = ENOMEM;  // what else can fail of compressing bytes at hand
+        errno = ENOMEM;  // compressing bytes in memory fails only for lack of memory
         return false;
       }
       if (output.pos > 0 && !file_.write({compressed_.data(), output.pos})) return false;
@@ -100,7 +100,8 @@ class ZstdSink : public TextOutput::Sink {
   std::vector<char> compressed_;
 };
 
-/// By the name's ending. Takes the descriptor over; null, with errno set, for want of memory.
+/// Chooses the sink by the ending of `name` and takes ownership of the descriptor. Returns null,
+/// with errno set, if memory runs out.
 std::unique_ptr<TextOutput::Sink> make_sink(int descriptor, std::string_view name) {
   if (name.ends_with(".gz")) {
     if (const gzFile file = gzdopen(descriptor, "wb1")) return std::make_unique<GzipSink>(file);
@@ -113,15 +114,15 @@ std::unique_ptr<TextOutput::Sink> make_sink(int descriptor, std::string_view nam
   return nullptr;
 }
 
-/// What stands at a path, or where a link at it leads.
+/// What a path leads to after following all links.
 struct Place {
   enum class Holds : std::uint8_t { nothing, file, something_else };
 
   Holds holds = Holds::nothing;
-  std::string end;  ///< of all links
+  std::string end;  ///< the path after the last link
 };
 
-constexpr int links_max = 40;  // as many as Linux follows
+constexpr int links_max = 40;  // Linux's limit
 
 std::string end_of_links(const std::string& path) {
   std::filesystem::path end = path;
@@ -134,7 +135,7 @@ std::string end_of_links(const std::string& path) {
   return end.string();
 }
 
-/// Nothing, with errno set, if it cannot be told.
+/// Returns std::nullopt, with errno set, if the path cannot be examined.
 std::optional<Place> find_place(const std::string& path) {
   struct stat at_path {};
   if (::stat(path.c_str(), &at_path) != 0) {
@@ -142,7 +143,7 @@ std::optional<Place> find_place(const std::string& path) {
     return Place{Place::Holds::nothing, end_of_links(path)};
   }
   if (!S_ISREG(at_path.st_mode)) return Place{Place::Holds::something_else, path};
-  // Of a descriptor whose file has no name any more /proc makes one up.
+  // /proc invents a name for a descriptor whose file has been deleted; that name leads elsewhere.
   struct stat at_end {};
   const std::string end = end_of_links(path);
   const bool is_same = ::stat(end.c_str(), &at_end) == 0 && at_end.st_dev == at_path.st_dev &&
@@ -180,7 +181,7 @@ int TextOutput::open_descriptor(Appears appears) {
   if (appears == Appears::at_once || place->holds == Place::Holds::something_else)
     return ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   pending_ = PendingFile::open(place->end);
-  // What the sink closes is a second one, so that the first can still be named.
+  // The sink closes a duplicate, so that the original descriptor can still be linked to a name.
   return pending_ ? ::fcntl(pending_->descriptor(), F_DUPFD_CLOEXEC, 0) : -1;
 }
 
@@ -198,7 +199,7 @@ void TextOutput::check(const std::string& path) {
     errno = EISDIR;
     fail_at(path, "opened");
   } else if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {
-    fail_at(path, "opened");  // a pipe cannot be tried, for its reader would wait in vain
+    fail_at(path, "opened");  // a trial open of a pipe would disturb its reader
   }
 }
 

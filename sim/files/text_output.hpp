@@ -1,5 +1,5 @@
-// Text out to a file, compressed as the file's name asks for, or to the standard output. The
-// writers of results and of traces stand on it.
+// Writes text to a file, compressed if the file's name ends in .gz or .zst, or to the standard
+// output. The writers of results and traces use it.
 #pragma once
 
 #include <cstdint>
@@ -7,49 +7,51 @@
 #include <string>
 #include <string_view>
 
-#include "sim/files/pending_file.hpp"
+#include "starling/sim/files/pending_file.hpp"
 
 namespace starling::sim {
 
 class TextOutput {
  public:
   enum class Appears : std::uint8_t {
-    at_once,      ///< for readers that follow along
-    when_closed,  ///< until then without a name, so that the file is whole or not there
+    at_once,      ///< for programs that read the file while it grows
+    when_closed,  ///< has no name until then, so that a file is complete or absent
   };
 
-  /// "-" is the standard output; a name that ends in .gz or .zst is compressed; a link is followed.
-  /// What is no ordinary file, such as a pipe, is always there at once. Throws std::runtime_error
-  /// as do the members.
+  /// "-" is the standard output. A name that ends in .gz or .zst is compressed. Symbolic links are
+  /// followed. Anything but a regular file, such as a pipe, is always opened at once. The
+  /// constructor and all members throw std::runtime_error on failure.
   TextOutput(const std::string& path, Appears appears);
 
-  /// Throws what opening would, for those who open late; the file stays as it is.
+  /// Throws the error that opening `path` would throw, without changing the file. For callers that
+  /// open their output late.
   static void check(const std::string& path);
 
-  /// Whether opening it could cost someone a file: whether it is one, or not there yet.
+  /// True if `path` is a regular file or does not exist; only a regular file can lose its old
+  /// content by being written.
   static bool is_ordinary(const std::string& path);
 
-  /// Only releases the file; a closed one is there, any other that was to appear is gone.
+  /// Releases the file. A file with Appears::when_closed that was not closed is deleted.
   ~TextOutput();
   TextOutput(const TextOutput&) = delete;
   TextOutput& operator=(const TextOutput&) = delete;
 
   void write(std::string_view text);
 
-  /// Hands everything written so far to the system.
+  /// Passes everything written so far to the operating system.
   void flush();
 
-  /// Puts other bytes in place of the first ones that were written; of plain files alone.
+  /// Overwrites the first bytes of the file with `text`. Fails for compressed files.
   void rewrite_start(std::string_view text);
 
-  /// Writes all that belongs to the file. What can fail for want of room is behind it; where
-  /// several files are to appear together, each is finished before the first is closed.
+  /// Writes everything that belongs to the file; close() cannot fail for lack of space afterwards.
+  /// A caller whose files should appear together finishes all of them before it closes the first.
   void finish();
 
-  /// Finishes the file and lets it appear.
+  /// Finishes the file and gives it its name.
   void close();
 
-  /// How the bytes are stored; a member that fails returns false, with errno set.
+  /// Stores the bytes, compressed or plain. A member that fails returns false and sets errno.
   class Sink {
    public:
     virtual ~Sink() = default;
@@ -64,7 +66,7 @@ class TextOutput {
   [[noreturn]] void fail(std::string_view what) const;
 
   std::string path_;
-  std::unique_ptr<PendingFile> pending_;  ///< none if the file is there at once
+  std::unique_ptr<PendingFile> pending_;  ///< null if the file is opened at once
   std::unique_ptr<Sink> sink_;
   bool is_finished_ = false;
 };

@@ -1,5 +1,6 @@
-// Times without locale or floating point (durations alone are read as float64): see time_text.hpp.
-#include "sim/files/time_text.hpp"
+// Parses times without locale and floating point; only durations go through float64: see
+// time_text.hpp.
+#include "starling/sim/files/time_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,7 +21,7 @@ bool is_digit(char byte) {
   return byte >= '0' && byte <= '9';
 }
 
-/// Takes text apart from the left.
+/// Consumes a text from the left.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : rest_(text) {}
@@ -40,7 +41,7 @@ class Cursor {
     return true;
   }
 
-  /// Exactly `count` digits.
+  /// Consumes exactly `count` digits; std::nullopt if there are fewer.
   std::optional<int> digits(std::size_t count) {
     if (rest_.size() < count || !std::all_of(rest_.begin(), rest_.begin() + count, is_digit))
       return std::nullopt;
@@ -62,7 +63,7 @@ class Cursor {
   std::string_view rest_;
 };
 
-/// The digits after a decimal point as millionths; further digits are dropped.
+/// The digits after a decimal point as millionths; digits beyond the sixth are dropped.
 std::int64_t millionths(std::string_view digits) {
   std::int64_t value = 0;
   for (std::size_t i = 0; i < 6; ++i)
@@ -85,7 +86,7 @@ std::int64_t unit_us(TimeUnit unit, std::uint64_t magnitude) {
   return magnitude < 100'000'000'000'000 ? 1000 : 1;
 }
 
-/// Whole and fraction digits, scaled without floating point, so that no microsecond is lost.
+/// Scales whole and fraction digits to microseconds with integers, so that no microsecond is lost.
 std::optional<std::int64_t> scale(std::string_view whole, std::string_view fraction,
                                   TimeUnit unit) {
   std::uint64_t magnitude = 0;
@@ -100,7 +101,7 @@ std::optional<std::int64_t> scale(std::string_view whole, std::string_view fract
          millionths(fraction) / (second_us / unit_length_us);
 }
 
-/// [-]digits[.digits] and no more.
+/// Parses [-]digits[.digits] and nothing else.
 std::optional<std::int64_t> parse_plain_number_us(std::string_view text, TimeUnit unit) {
   Cursor cursor(text);
   const bool negative = cursor.take('-');

@@ -1,5 +1,5 @@
-// Times, durations and zone offsets as people write them, exactly to the microsecond. Used by the
-// trace readers and by the flags of `starling replay`.
+// Parses times, durations and zone offsets, exact to the microsecond. The trace readers and the
+// flags of the commands use it.
 #pragma once
 
 #include <cstdint>
@@ -8,29 +8,33 @@
 
 namespace starling::sim {
 
-/// How a bare number counts from the epoch. `by_magnitude`: below 10^11 seconds, below 10^14
-/// milliseconds, else microseconds, which tells dates from March 1973 to the year 5138 apart.
+/// The unit of a bare number since the epoch. `by_magnitude` reads numbers below 10^11 as seconds,
+/// below 10^14 as milliseconds, and others as microseconds; this is unambiguous for dates from
+/// March 1973 to the year 5138.
 enum class TimeUnit : std::uint8_t { by_magnitude, seconds, milliseconds, microseconds };
 
-/// "s", "ms", "us" or "auto".
+/// Parses "s", "ms", "us" or "auto" (by_magnitude); std::nullopt for any other text.
 std::optional<TimeUnit> time_unit_from_string(std::string_view text);
 
 struct TimeRules {
   TimeUnit unit = TimeUnit::by_magnitude;
-  std::int64_t utc_offset_us = 0;  ///< of ISO 8601 times without a zone
+  std::int64_t utc_offset_us = 0;  ///< zone of ISO 8601 times that name none; east is positive
   bool day_first = false;          ///< dates are DD/MM/YYYY instead of YYYY-MM-DD
 };
 
-/// Microseconds since the epoch, from a number in plain decimals (digits beyond the microsecond are
-/// dropped), or from ISO 8601: `YYYY-MM-DD`, with `T` or a space and `HH:MM[:SS[.fraction]]`, with
-/// `Z`, `+HH:MM`, `+HHMM` or `+HH`. A date is `DD/MM/YYYY` if the rules say so. A 60th second is
-/// the next minute's first.
+/// Parses a time into microseconds since the epoch; std::nullopt if `text` is not a time. The text
+/// is a number without exponent (digits beyond the microsecond are dropped) or an ISO 8601 time: a
+/// date `YYYY-MM-DD`, or `DD/MM/YYYY` if the rules say so; optionally `T` or a space and
+/// `HH:MM[:SS[.fraction]]`; optionally `Z`, `+HH:MM`, `+HHMM` or `+HH`. Second 60 is the first
+/// second of the next minute.
 std::optional<std::int64_t> parse_time_us(std::string_view text, const TimeRules& rules);
 
-/// "Z", "+HH:MM", "-HHMM", "+HH", in microseconds east of Greenwich.
+/// Parses "Z", "+HH:MM", "-HHMM" or "+HH" into microseconds east of Greenwich; std::nullopt for any
+/// other text.
 std::optional<std::int64_t> parse_utc_offset_us(std::string_view text);
 
-/// A whole or decimal number with unit: us, ms, s, m, h or d.
+/// Parses a whole or decimal number with a unit: us, ms, s, m, h or d; std::nullopt for any other
+/// text.
 std::optional<std::int64_t> parse_duration_us(std::string_view text);
 
 }  // namespace starling::sim

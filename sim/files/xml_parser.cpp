@@ -1,10 +1,10 @@
-// The bridge to expat, a piece of the file at a time: see xml_parser.hpp.
-#include "sim/files/xml_parser.hpp"
+// Passes the file to expat in chunks: see xml_parser.hpp.
+#include "starling/sim/files/xml_parser.hpp"
 
 #include <new>
 #include <vector>
 
-#include "sim/traces/trace.hpp"
+#include "starling/sim/files/errors.hpp"
 
 namespace starling::sim {
 
@@ -41,10 +41,10 @@ std::uint64_t XmlParser::column() const {
 }
 
 void XmlParser::fail(std::string_view sentence) const {
-  throw TraceError(path_, line(), column(), sentence);
+  throw InputError(path_, line(), column(), sentence);
 }
 
-// expat is C: an exception must not pass through it.
+// expat is C, and an exception must not unwind through it: guarded() keeps it for read().
 template <class Tell>
 void XmlParser::guarded(const Tell& tell) {
   try {

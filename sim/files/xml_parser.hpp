@@ -1,5 +1,5 @@
-// A file of XML from its start to its end, through expat: an element's start and end are told to
-// the class that derives. The readers of SUMO's files are such.
+// Parses an XML file with expat and calls the derived class at the start and end of each element.
+// The readers of SUMO's files derive from it.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 #include <expat.h>
 
-#include "sim/files/text_input.hpp"
+#include "starling/sim/files/text_input.hpp"
 
 namespace starling::sim {
 
-/// Of one element, in a handler.
+/// The attributes of one element, valid inside start().
 class XmlAttributes {
  public:
   explicit XmlAttributes(const XML_Char** pairs) : pairs_(pairs) {}
-  /// The value, or empty.
+  /// The value of attribute `key`, or an empty text.
   std::string_view operator[](std::string_view key) const;
 
  private:
@@ -32,17 +32,18 @@ class XmlParser {
   XmlParser& operator=(const XmlParser&) = delete;
   virtual ~XmlParser() = default;
 
-  /// Throws TraceError where the XML is damaged, and what the handlers throw.
+  /// Parses the whole input. Throws InputError if the XML is damaged, and whatever start() and
+  /// end() throw.
   void read(TextInput& input);
 
  protected:
-  /// `path` is what errors name, for as long as the parser lives.
+  /// Errors name `path`, which must outlive the parser.
   explicit XmlParser(const std::string& path);
 
   virtual void start(std::string_view name, const XmlAttributes& attributes) = 0;
   virtual void end(std::string_view name) = 0;
 
-  // Where the parser is:
+  // The place of the current element; fail() throws InputError with it.
   std::uint64_t line() const;
   std::uint64_t column() const;
   [[noreturn]] void fail(std::string_view sentence) const;

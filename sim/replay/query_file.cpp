@@ -1,27 +1,22 @@
-// Standing queries from CSV: see query_file.hpp.
-#include "sim/replay/query_file.hpp"
+// Finds the columns and checks each query: see query_file.hpp.
+#include "starling/sim/replay/query_file.hpp"
 
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <unordered_set>
 
-#include "sim/files/csv_reader.hpp"
-#include "sim/files/quoted_text.hpp"
-#include "sim/traces/row_parser.hpp"
+#include "starling/sim/files/csv_reader.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/number_text.hpp"
+#include "starling/sim/files/quoted_text.hpp"
 
 namespace starling::sim {
 namespace {
 
 constexpr std::size_t no_column = ~std::size_t{0};
 
-std::size_t find_column(const std::vector<Field>& header, std::string_view name) {
-  const auto found =
-      std::ranges::find(header, name, [](const Field& field) { return trim(field.text); });
-  return found == header.end() ? no_column : static_cast<std::size_t>(found - header.begin());
-}
-
-/// Where the parts of a query stand; the anchor is a followed object or a position.
+/// The columns of a query's parts. A file has either the column `follow` or position columns.
 struct QueryColumns {
   std::size_t id = no_column;
   std::size_t follow = no_column;
@@ -49,7 +44,7 @@ class QueryFile {
     while (reader.next(fields)) {
       queries.push_back(parse(fields, columns));
       if (!ids.insert(to_number(queries.back().id)).second)
-        fail(at(fields, columns.id), "this query id is there twice");
+        fail(at(fields, columns.id), "this query id occurs twice in the file");
     }
     return queries;
   }
@@ -64,15 +59,17 @@ class QueryFile {
 
   QueryColumns find_columns(const std::vector<Field>& header) const {
     const Space space = lattice_.options().space;
+    const std::vector<std::string> names = texts_of(header);
+    const auto column = [&](std::string_view name) {
+      return find_column(names, name).value_or(no_column);
+    };
     QueryColumns columns;
-    columns.id = find_column(header, "query_id");
-    columns.follow = find_column(header, "follow");
-    columns.position =
-        space == Space::wgs84
-            ? std::array{find_column(header, "lon"), find_column(header, "lat"),
-                         find_column(header, "alt")}
-            : std::array{find_column(header, "x"), find_column(header, "y"),
-                         space == Space::planar3 ? find_column(header, "z") : no_column};
+    columns.id = column("query_id");
+    columns.follow = column("follow");
+    columns.position = space == Space::wgs84
+                           ? std::array{column("lon"), column("lat"), column("alt")}
+                           : std::array{column("x"), column("y"),
+                                        space == Space::planar3 ? column("z") : no_column};
     const bool has_position = columns.position[0] != no_column && columns.position[1] != no_column;
     if (columns.id == no_column || has_position == (columns.follow != no_column))
       fail(header.front(), wanted_header());
@@ -107,7 +104,8 @@ class QueryFile {
     if (text.empty()) fail(field, "an id is missing");
     const NameTable::Interned interned = names.intern(text);
     if (interned.collides)
-      fail(field, "the id " + quoted_text(text) + " has the 64-bit hash of another; rename it");
+      fail(field,
+           "the id " + quoted_text(text) + " has the same 64-bit hash as another id; rename it");
     return interned.id;
   }
 
@@ -118,7 +116,7 @@ class QueryFile {
   }
 
   [[noreturn]] void fail(const Field& place, const std::string& sentence) const {
-    throw TraceError(path_, place.line, place.column, sentence);
+    throw InputError(path_, place.line, place.column, sentence);
   }
 
   const std::string& path_;

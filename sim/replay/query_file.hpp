@@ -1,18 +1,19 @@
-// Standing queries from a CSV file with a header: query_id and lat, lon, or x, y, or follow. Read
-// by `starling replay --queries FILE`.
+// Reads standing queries from a CSV file with the header query_id,lat,lon or query_id,x,y[,z] or
+// query_id,follow. `starling replay --queries FILE` uses it.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "knn/words/lattice.hpp"
-#include "protocol/wire/messages.hpp"
-#include "sim/traces/name_table.hpp"
+#include "starling/knn/words/lattice.hpp"
+#include "starling/protocol/wire/messages.hpp"
+#include "starling/sim/traces/name_table.hpp"
 
 namespace starling::sim {
 
-/// Each row as `common` with its id and anchor. Throws TraceError at the first row that is no query
-/// of this space: nothing is skipped, for a missing query would be a silent hole in the results.
+/// Returns one query per row: `common` with the row's id and anchor. Throws InputError at the first
+/// row that is not a query of the lattice's space. No row is skipped, because a missing query would
+/// be a silent gap in the results.
 std::vector<protocol::QuerySpec> read_query_file(const std::string& path,
                                                  const protocol::QuerySpec& common,
                                                  const Lattice& lattice, NameTable& query_names,

@@ -1,8 +1,10 @@
-// The loop from rows to ticks: see replay.hpp.
-#include "sim/replay/replay.hpp"
+// The loop over ticks: see replay.hpp.
+#include "starling/sim/replay/replay.hpp"
 
 #include <algorithm>
 #include <chrono>
+
+#include "starling/sim/files/errors.hpp"
 
 namespace starling::sim {
 namespace {
@@ -16,10 +18,11 @@ void check_tick_count(std::int64_t newest_us, std::int64_t first_us, std::int64_
   if (newest_us > first_us &&
       span_us / static_cast<std::uint64_t>(tick_us) > ReplayOptions::ticks_max)
     throw UsageError("the trace spans more than " + std::to_string(ReplayOptions::ticks_max) +
-                     " ticks; choose a longer --tick, or a part of the trace with --from and --to");
+                     " ticks; use a longer --tick, or only a part of the trace with --from and "
+                     "--to");
 }
 
-/// Takes the rows in front of the first one later than a time, as they are needed.
+/// Takes rows from a stream until the next one is later than a given time.
 class DueRows {
  public:
   explicit DueRows(RowStream& rows) : rows_(rows), block_(rows.next_block()) {}
@@ -27,7 +30,8 @@ class DueRows {
   bool at_end() const { return block_.empty(); }
   std::int64_t next_us() const { return block_.front().time_us; }
 
-  /// Some of those rows; none if there are no more.
+  /// The next rows before the first one later than tau_us; empty if there are none. Call again
+  /// until the result is empty.
   std::span<const TraceRow> take(std::int64_t tau_us) {
     if (begin_ == block_.size()) {
       block_ = rows_.next_block();
@@ -47,32 +51,56 @@ class DueRows {
   std::size_t begin_ = 0;
 };
 
+/// A handler that applies each reported list to `lists`; an empty handler if `lists` is null.
+ListHandler applied_to(protocol::ListStore* lists) {
+  if (lists == nullptr) return {};
+  return [lists](const protocol::ListKey& key, ListEvent event,
+                 std::span<const protocol::HeldNeighbor> neighbors) {
+    if (event == ListEvent::removed) {
+      remove_lists(*lists, {&key, 1});
+    } else {
+      (*lists)[key].neighbors.assign(neighbors.begin(), neighbors.end());
+    }
+  };
+}
+
 }  // namespace
+
+protocol::ListStore start_replay(LockStepHost& host, const ReplaySetup& setup, bool wants_lists) {
+  HostStream stream{.name = setup.stream, .on = setup.on, .wants_lists = wants_lists};
+  for (const protocol::QuerySpec& query : setup.queries) stream.queries.push_back(query.id);
+  protocol::ListStore held = host.open(stream);
+  host.put_queries(setup.queries);
+  host.settle_all("queries");
+  return held;
+}
 
 std::int64_t first_tick_us(std::int64_t time_us, std::int64_t tick_us) {
   const std::int64_t whole = time_us / tick_us * tick_us;
   return whole < time_us ? whole + tick_us : whole;
 }
 
-ReplayResult replay(RowStream& rows, const ReplayOptions& options, ReplayTarget& target,
+ReplayResult replay(RowStream& rows, const ReplayOptions& options, LockStepHost& host,
                     protocol::ListStore* lists, const TickHandler& on_tick) {
   ReplayResult result;
   DueRows due(rows);
   if (due.at_end()) return result;
   const std::int64_t first_us = first_tick_us(due.next_us(), options.tick_us);
   check_tick_count(rows.newest_us(), first_us, options.tick_us);
+  const ListHandler on_list = applied_to(lists);
   for (std::int64_t tau_us = first_us; !due.at_end(); tau_us += options.tick_us) {
     if (options.wait) options.wait(tau_us - first_us);
     for (auto block = due.take(tau_us); !block.empty(); block = due.take(tau_us)) {
       const auto start = std::chrono::steady_clock::now();
-      const StagedRows staged = target.stage(block);
+      host.put_objects(block);
+      const RowCounts counts = host.settle();
       result.stage_s += seconds_since(start);
       result.rows += block.size();
-      result.late += staged.late;
-      result.rejected += staged.rejected;
+      result.late += counts.late;
+      result.rejected += counts.rejected;
     }
     const auto tick_start = std::chrono::steady_clock::now();
-    const FinishedTick tick = target.advance(tau_us, lists);
+    const FinishedTick tick = host.advance(tau_us, on_list);
     result.tick_ms.push_back(seconds_since(tick_start) * 1e3);
     if (on_tick) on_tick(tick, result.rows);
   }

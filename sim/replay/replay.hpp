@@ -1,44 +1,32 @@
-// The replay clock: rows in, ticks at the multiples of a step, the same for an embedded engine and
-// for a server. `starling replay` runs it.
+// The replay loop: passes rows to a host and runs a tick at every multiple of a step, in the same
+// way for every host. `starling replay` uses it.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <span>
+#include <string>
 #include <vector>
 
-#include "knn/engine/engine.hpp"
-#include "knn/words/types.hpp"
-#include "protocol/client/list_store.hpp"
-#include "sim/traces/row_stream.hpp"
-#include "sim/traces/trace.hpp"
+#include "starling/knn/words/query.hpp"
+#include "starling/protocol/client/list_store.hpp"
+#include "starling/protocol/wire/messages.hpp"
+#include "starling/sim/host/lock_step_host.hpp"
+#include "starling/sim/traces/row_stream.hpp"
 
 namespace starling::sim {
 
-struct StagedRows {
-  std::uint64_t accepted = 0;
-  std::uint64_t late = 0;
-  std::uint64_t rejected = 0;
+/// The stream and the queries of a replay.
+struct ReplaySetup {
+  std::string stream = "replay";
+  ReportOn on = ReportOn::distance;
+  std::vector<protocol::QuerySpec> queries;
 };
 
-struct FinishedTick {
-  Tick tick{};
-  std::int64_t tau_us = 0;
-  std::uint64_t objects = 0;  ///< alive in the snapshot
-  StageTimes times;
-};
-
-/// Where a replay's rows go and its lists come from.
-class ReplayTarget {
- public:
-  virtual ~ReplayTarget() = default;
-
-  virtual StagedRows stage(std::span<const TraceRow> rows) = 0;
-
-  /// One tick, waited for. What it reports is applied to `lists`, if there is one: removed lists
-  /// leave it, others replace what is there. Throws std::runtime_error if the tick fails.
-  virtual FinishedTick advance(std::int64_t tau_us, protocol::ListStore* lists) = 0;
-};
+/// Opens the stream and puts the queries. Returns the lists that the queries already have: none,
+/// unless an earlier replay put them on the same server. Ticks report only changes to these lists.
+/// Throws std::runtime_error if a query is not accepted, and whatever LockStepHost::open() throws.
+protocol::ListStore start_replay(LockStepHost& host, const ReplaySetup& setup,
+                                 bool wants_lists = true);
 
 /// The first multiple of `tick_us` at or after `time_us`.
 std::int64_t first_tick_us(std::int64_t time_us, std::int64_t tick_us);
@@ -47,8 +35,8 @@ struct ReplayOptions {
   static constexpr std::uint64_t ticks_max = 10'000'000;
 
   std::int64_t tick_us = 1'000'000;  ///< positive
-  /// Called before the tick at so much of the trace's time after the first, to hold it back until
-  /// it is due; empty: as fast as it goes.
+  /// Called before each tick with the trace time since the first tick; returns when the tick is
+  /// due. Empty: ticks run as fast as possible.
   std::function<void(std::int64_t since_first_us)> wait;
 };
 
@@ -56,18 +44,19 @@ struct ReplayResult {
   std::uint64_t rows = 0;
   std::uint64_t late = 0;
   std::uint64_t rejected = 0;
-  std::vector<double> tick_ms;  ///< wall-clock time from asking for a tick to having its lists
-  double stage_s = 0;           ///< wall-clock time of handing rows over
+  std::vector<double> tick_ms;  ///< wall-clock time from asking for each tick to having its lists
+  double stage_s = 0;           ///< wall-clock time of passing rows to the host
 };
 
-/// Called after each tick, with how many of the rows are through.
+/// Called after each tick with the number of rows passed to the host so far.
 using TickHandler = std::function<void(const FinishedTick&, std::uint64_t rows_done)>;
 
-/// The snapshot of a tick holds all rows in front of the first one later than tau: in event-time
-/// order every row with time <= tau, in file order what a clock that follows the newest time has
-/// let through. Ticks run through empty stretches too, and end with the first that is at or after
-/// the newest row. Throws UsageError if the rows span more than ticks_max ticks.
-ReplayResult replay(RowStream& rows, const ReplayOptions& options, ReplayTarget& target,
+/// Replays all rows. Before the tick at tau, rows are taken until the next one is later than tau:
+/// in time order, these are all rows with time <= tau; in file order, an older row behind a newer
+/// one waits until the newer one is taken. Ticks also run where the trace has no rows; the last tick
+/// is the first at or after the newest row. Each tick's changes are applied to `lists` unless it is
+/// null. Throws UsageError if the rows span more than ticks_max ticks.
+ReplayResult replay(RowStream& rows, const ReplayOptions& options, LockStepHost& host,
                     protocol::ListStore* lists, const TickHandler& on_tick);
 
 }  // namespace starling::sim

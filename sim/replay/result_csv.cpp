@@ -1,12 +1,12 @@
-// Rows are formatted into one large buffer, which goes out whole: see result_csv.hpp.
-#include "sim/replay/result_csv.hpp"
+// Formats rows into one large buffer and writes it when it is full: see result_csv.hpp.
+#include "starling/sim/replay/result_csv.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <tuple>
 
-#include "protocol/wire/text_id.hpp"
-#include "sim/files/text_append.hpp"
+#include "starling/protocol/wire/text_id.hpp"
+#include "starling/sim/files/text_append.hpp"
 
 namespace starling::sim {
 namespace {

@@ -1,6 +1,6 @@
-// Results as CSV, everywhere the same: tick,time_us,query_id,rank,object_id,distance_m, sorted by
-// tick, query and rank; of lists that vote a column more, and of `starling subscribe`, which writes
-// it as `starling replay` does, one for subjects.
+// Writes results as CSV: tick,time_us,query_id,rank,object_id,distance_m, sorted by tick, query and
+// rank, with optional columns for votes and subjects. `starling replay` and `starling subscribe`
+// use it.
 #pragma once
 
 #include <compare>
@@ -9,54 +9,53 @@
 #include <string_view>
 #include <vector>
 
-#include "knn/words/types.hpp"
-#include "protocol/client/list_store.hpp"
-#include "sim/files/text_output.hpp"
-#include "sim/traces/name_table.hpp"
+#include "starling/knn/words/types.hpp"
+#include "starling/protocol/client/list_store.hpp"
+#include "starling/sim/files/text_output.hpp"
+#include "starling/sim/traces/name_table.hpp"
 
 namespace starling::sim {
 
-/// What depends on the space, the stream and the reader.
+/// Options that depend on the space, the stream and the command.
 struct ResultCsvColumns {
-  bool is_vector = false;  ///< distances as the shortest text that reads back to the same number
-  bool votes = false;      ///< a column `vote` follows: the label, or nothing where there is none
-  /// A column `subject` follows, empty for lists without one, and query_id is the query's own id.
-  /// Without it a list with a subject bears the subject's id there.
+  bool is_vector = false;  ///< distances as the shortest exact text; false: three decimals
+  bool votes = false;      ///< adds the column `vote`, empty if the list has no label
+  /// Adds the column `subject`, empty for lists without one. query_id is then always the query's
+  /// id. If false, query_id is the subject's id for lists that have a subject.
   bool subjects = false;
-  /// A list without neighbours has one row, in which rank, object and distance are empty.
+  /// An empty list gets one row with empty rank, object and distance; if false, no row.
   bool empty_lists = false;
 };
 
-/// Decimal ids come first, by number; other ids follow, by their bytes.
+/// Rows are sorted by id: decimal ids first, in numeric order, then other ids by their bytes.
 class ResultCsv {
  public:
-  /// "-" is the standard output; a name that ends in .gz or .zst is compressed. The tables give
-  /// queries and objects (also as subjects) their original ids, and must outlive the writer. Throws
-  /// std::runtime_error as do the members.
+  /// "-" is the standard output; a name that ends in .gz or .zst is compressed. The name tables
+  /// give queries, objects and subjects their original ids and must outlive the writer. The
+  /// constructor and all members throw std::runtime_error on failure.
   ResultCsv(const std::string& path, const NameTable& query_names, const NameTable& object_names,
             const ResultCsvColumns& columns = {});
 
-  /// One tick's lists; each gives as many rows as it has neighbours, but for `empty_lists`.
+  /// Writes one tick's lists, one row per neighbour.
   void write_tick(Tick tick, std::int64_t tau_us, const protocol::ListStore& lists);
 
-  /// Hands everything written so far to the system, for a reader that follows along.
+  /// Passes everything written so far to the operating system, so that other programs can read it.
   void flush();
 
-  /// Completes the file. The destructor only releases it, so that an unfinished file is known by an
-  /// exception and not by silence.
+  /// Completes the file. The destructor does not, because it could not report an error.
   void close();
 
  private:
-  /// What an id sorts by.
+  /// The sort key of an id.
   struct SortedId {
     bool is_text = false;
-    std::string_view text{};  ///< of ids that are not their number
+    std::string_view text{};  ///< empty for decimal ids
     std::uint64_t number = 0;
     auto operator<=>(const SortedId&) const = default;
   };
   struct Entry {
-    SortedId whose;    ///< what stands under query_id
-    SortedId subject;  ///< where there is a column for it
+    SortedId whose;    ///< the id in column query_id
+    SortedId subject;  ///< the id in column subject
     const protocol::ListStore::value_type* list = nullptr;
   };
 

@@ -1,11 +1,11 @@
 // The grammar of --columns: see columns.hpp.
-#include "sim/traces/columns.hpp"
+#include "starling/sim/traces/columns.hpp"
 
 #include <algorithm>
 #include <optional>
 
-#include "sim/files/quoted_text.hpp"
-#include "sim/traces/trace.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/quoted_text.hpp"
 
 namespace starling::sim {
 namespace {
@@ -32,10 +32,10 @@ bool is_number(std::string_view name) {
 
 [[noreturn]] void refuse(const std::string& what) {
   throw UsageError("--columns " + what +
-                   "; it reads id=...,time=...,lat=...,lon=...[,alt=...] or "
-                   "id=...,time=...,x=...,y=...[,z=...], each with [,tags=...], where ... is a "
-                   "header's name or, without a header, a column's number from 1, and id=@file "
-                   "is the file's name");
+                   "; write id=...,time=...,lat=...,lon=...[,alt=...][,tags=...] or "
+                   "id=...,time=...,x=...,y=...[,z=...][,tags=...], where ... is a column's name "
+                   "in the header or, if the file has no header, its number, counted from 1. "
+                   "id=@file takes the id from the file's name");
 }
 
 struct Entry {
@@ -78,7 +78,8 @@ Columns parse_columns(std::string_view text) {
   if (number_count > 0 && number_count + nowhere_count < count) refuse("mixes names and numbers");
   columns.geographic = geographic_count > 0;
   columns.by_number = number_count > 0;
-  if (columns.by_number && std::ranges::count(columns.names, "0") > 0) refuse("counts from 1");
+  if (columns.by_number && std::ranges::count(columns.names, "0") > 0)
+    refuse("has the column number 0, but counts from 1");
   return columns;
 }
 

@@ -1,21 +1,23 @@
-// Which column or key of a layout holds what: the grammar of --columns, which the built-in layouts
-// are written in too.
+// Which column or key of a file holds the id, the time, the position and the tags. Parses --columns
+// and the column lists of the built-in layouts.
 #pragma once
 
 #include <array>
 #include <string>
 #include <string_view>
 
-#include "knn/words/lattice.hpp"
+#include "starling/knn/words/lattice.hpp"
 
 namespace starling::sim {
 
-/// Stands for a column: the id is the file's name, without folders and endings.
+/// Used in place of a column name: the id is the file's name without folders and endings.
 inline constexpr std::string_view file_name_column = "@file";
 
-/// Where a row's parts come from. `x`, `y`, `z` are longitude, latitude and altitude if geographic.
+/// The columns that a row's fields come from. If `geographic`, then x, y, z are longitude, latitude
+/// and altitude.
 struct Columns {
-  /// In the order of RowText's members; empty: not there. Names, or column numbers from 1.
+  /// Column names, or column numbers from 1, in the order of RowText's members. Empty: no such
+  /// column.
   std::array<std::string, 6> names;
   bool geographic = false;
   bool by_number = false;  ///< the file has no header
@@ -27,11 +29,12 @@ struct Columns {
   const std::string& tags() const { return names[5]; }
 };
 
-/// "id=...,time=...,lat=...,lon=...[,alt=...]" or "id=...,time=...,x=...,y=...[,z=...]", each with
-/// "[,tags=...]"; id=@file is the file's name. Throws UsageError with what is wrong.
+/// Parses "id=...,time=...,lat=...,lon=...[,alt=...]" or "id=...,time=...,x=...,y=...[,z=...]",
+/// each with an optional ",tags=...". id=@file takes the id from the file's name. Throws UsageError
+/// if `text` has another form.
 Columns parse_columns(std::string_view text);
 
-/// The space that such rows live in unless told otherwise.
+/// The space of rows with these columns if the user names none.
 Space default_space(const Columns& columns);
 
 }  // namespace starling::sim

@@ -1,20 +1,20 @@
-// Tables of one position a record, and of one trip a record.
+// Reads CSV tables whose records hold one position each, or one trip each: see record_readers.hpp.
 #include <charconv>
 #include <optional>
 #include <string>
 
 #include <simdjson.h>
 
-#include "sim/traces/csv_table.hpp"
-#include "sim/traces/record_readers.hpp"
-#include "sim/traces/row_parser.hpp"
+#include "starling/sim/files/number_text.hpp"
+#include "starling/sim/traces/csv_table.hpp"
+#include "starling/sim/traces/record_readers.hpp"
 
 namespace starling::sim {
 namespace {
 
 namespace ondemand = simdjson::ondemand;
 
-constexpr std::int64_t fix_interval_s = 15;  // of the Porto taxis
+constexpr std::int64_t fix_interval_s = 15;  // of the Porto taxis' recordings
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
   std::int64_t number = 0;
@@ -23,12 +23,13 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
   return number;
 }
 
-/// One trip's positions; the parts of its record that all of them share are in the row.
+/// Splits a trip into its positions and passes each to the handler.
 class TripReader {
  public:
   explicit TripReader(const RecordHandler& handler) : handler_(handler) {}
 
-  /// A record that can't be taken apart goes on as it is, and is found wanting there.
+  /// `row` holds the fields that all positions of the trip share. A record that cannot be split is
+  /// passed on whole; the handler then finds what is wrong with it.
   void read(RowText row) {
     const std::string_view polyline = trim(row.x.text);
     const std::optional<std::int64_t> start_s = parse_integer(trim(row.time.text));

@@ -1,33 +1,20 @@
-// Comments, header and columns of a CSV file: see csv_table.hpp.
-#include "sim/traces/csv_table.hpp"
+// Finds the header and the columns of a CSV file: see csv_table.hpp.
+#include "starling/sim/traces/csv_table.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <utility>
 
-#include "sim/files/quoted_text.hpp"
-#include "sim/traces/row_parser.hpp"
+#include "starling/sim/files/quoted_text.hpp"
 
 namespace starling::sim {
 namespace {
 
-constexpr std::size_t names_shown = 50;  // of a header
+constexpr std::size_t names_shown = 50;  // column names in an error message
 constexpr std::size_t no_column = ~std::size_t{0};
 constexpr std::size_t id_part = 0;
-constexpr std::size_t z_part = 4;  // and the tags behind it
-
-std::vector<std::string> texts_of(const std::vector<Field>& fields) {
-  std::vector<std::string> texts;
-  texts.reserve(fields.size());
-  for (const Field& field : fields) texts.emplace_back(field.text);
-  return texts;
-}
-
-std::string_view without_comment_mark(std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of('#'), text.size()));
-  return trim(text);
-}
+constexpr std::size_t z_part = 4;  // this part and the next, the tags, are optional
 
 std::size_t index_of_number(const std::string& number) {
   std::size_t column = 0;
@@ -35,7 +22,7 @@ std::size_t index_of_number(const std::string& number) {
   return column - 1;
 }
 
-/// A file's name without folders, its endings, and the prefix that its layout gives it.
+/// The file's name without folders, endings and `prefix`.
 std::string id_in_file_name(const std::string& path, std::string_view prefix) {
   std::filesystem::path name = std::filesystem::path(path).filename();
   if (name.extension() == ".gz" || name.extension() == ".zst") name = name.stem();
@@ -45,14 +32,6 @@ std::string id_in_file_name(const std::string& path, std::string_view prefix) {
 }
 
 }  // namespace
-
-std::optional<std::size_t> find_column(std::span<const std::string> header, std::string_view name) {
-  for (std::size_t index = 0; index < header.size(); ++index) {
-    const std::string_view text = trim(header[index]);
-    if (text == name || (index == 0 && without_comment_mark(text) == name)) return index;
-  }
-  return std::nullopt;
-}
 
 bool has_columns(std::span<const std::string> header, const Columns& columns) {
   for (std::size_t part = 0; part < columns.names.size(); ++part) {
@@ -80,7 +59,7 @@ void CsvTable::find_header() {
     if (!is_comment || (!columns_.by_number && has_columns(header, columns_))) break;
   }
   if (columns_.by_number) return find_columns({});
-  if (!has_pending_) throw TraceError(path_, 1, 1, "the file is empty; a header is needed");
+  if (!has_pending_) throw InputError(path_, 1, 1, "the file is empty; a header is needed");
   find_columns(header);
   has_pending_ = false;
 }
@@ -102,7 +81,7 @@ void CsvTable::find_columns(std::span<const std::string> header) {
         sentence.append(std::exchange(before, ", ")).append(printable_text(text));
       if (header.size() > names_shown)
         sentence += " and " + std::to_string(header.size() - names_shown) + " more";
-      throw TraceError(path_, fields_.front().line, 1, sentence);
+      throw InputError(path_, fields_.front().line, 1, sentence);
     }
     indices_[part] = *index;
   }

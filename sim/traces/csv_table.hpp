@@ -1,6 +1,6 @@
-// A CSV file's columns by name or number: finds the header, passes over the comments in front of
-// it, and hands out each record's parts. The readers of CSV layouts stand on it; the table of
-// layouts asks it what a header has.
+// Reads a CSV file's columns by name or number: finds the header, skips the comments before it, and
+// returns each record's fields. The readers of CSV layouts use it; the table of layouts uses
+// has_columns() to recognise a header.
 #pragma once
 
 #include <array>
@@ -11,26 +11,23 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/files/csv_reader.hpp"
-#include "sim/traces/layout.hpp"
+#include "starling/sim/files/csv_reader.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/traces/layout.hpp"
 
 namespace starling::sim {
 
-/// Where the column of this name stands in a header; a '#' that the header begins with is not part
-/// of the first name, unless `name` has it too.
-std::optional<std::size_t> find_column(std::span<const std::string> header, std::string_view name);
-
-/// Whether the header has every column that has a name, but perhaps not those of altitude and tags.
+/// True if the header has every column that `columns` names; altitude and tags may be missing.
 bool has_columns(std::span<const std::string> header, const Columns& columns);
 
 class CsvTable {
  public:
-  /// Reads up to the first record. Both arguments must outlive the table. Throws TraceError if a
-  /// column is not there.
+  /// Reads the header and stops before the first record. Both arguments must outlive the table.
+  /// Throws InputError if a column is missing.
   CsvTable(TextInput& input, const RecordOptions& options);
 
-  /// The next record, valid until the next call; what it is too short for has empty text. False at
-  /// the end.
+  /// Fills `row` with the next record, valid until the next call; returns false at the end. A field
+  /// beyond the end of a short record has empty text.
   bool next(RowText& row);
 
  private:
@@ -41,7 +38,7 @@ class CsvTable {
   const Columns& columns_;
   CsvReader reader_;
   std::vector<Field> fields_;
-  bool has_pending_ = false;  ///< fields_ holds a record that next() has not handed out
+  bool has_pending_ = false;  ///< fields_ holds a record that next() has not returned yet
   std::string file_name_;
   std::array<std::size_t, 6> indices_;
 };

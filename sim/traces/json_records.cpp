@@ -1,14 +1,15 @@
-// One JSON array of flat objects. The array is taken apart here, so that a file of any length needs
-// little memory; simdjson reads each element. Values are passed on as their text, so that numbers
-// lose nothing on the way.
+// Reads one JSON array of flat objects: see record_readers.hpp. This file splits the array into
+// elements, so that a file of any length needs little memory; simdjson parses each element. Numbers
+// are passed on as text, so that no digit is lost.
 #include <algorithm>
 #include <array>
 #include <string>
 
 #include <simdjson.h>
 
-#include "sim/files/byte_reader.hpp"
-#include "sim/traces/record_readers.hpp"
+#include "starling/sim/files/byte_reader.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/traces/record_readers.hpp"
 
 namespace starling::sim {
 namespace {
@@ -21,16 +22,17 @@ bool is_space(int byte) {
   return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
 }
 
-/// The elements of an array, as text.
+/// Splits a JSON array into the texts of its elements.
 class ArrayReader {
  public:
   explicit ArrayReader(TextInput& input) : bytes_(input) {}
 
-  /// Where the element begins that next() gave.
+  /// The place where the last element returned by next() begins.
   std::uint64_t line() const { return line_; }
   std::uint64_t column() const { return column_; }
 
-  /// False at the array's end. The text has capacity for what simdjson reads beyond its end.
+  /// Fills `element`; returns false at the end of the array. The text has spare capacity, because
+  /// simdjson reads beyond its end.
   bool next(std::string& element) {
     skip_spaces();
     const int byte = bytes_.peek();
@@ -57,7 +59,7 @@ class ArrayReader {
   }
 
   [[noreturn]] void fail(const std::string& sentence) const {
-    throw TraceError(bytes_.path(), bytes_.line(), bytes_.column(),
+    throw InputError(bytes_.path(), bytes_.line(), bytes_.column(),
                      "the JSON is damaged or not an array of records: " + sentence);
   }
 
@@ -66,7 +68,8 @@ class ArrayReader {
     while (is_space(bytes_.peek())) bytes_.take();
   }
 
-  /// Up to its closing bracket, or the comma or bracket behind a scalar; strings may hold both.
+  /// Reads up to the element's closing bracket or, if the element is a scalar, up to the comma or
+  /// bracket after it. Commas and brackets inside strings do not count.
   void read_element(std::string& element) {
     line_ = bytes_.line();
     column_ = bytes_.column();
@@ -75,14 +78,14 @@ class ArrayReader {
     bool escaped = false;
     for (int depth = 0;; bytes_.take()) {
       const int byte = bytes_.peek();
-      if (byte == ByteReader::end_of_file) fail("it ends here");
+      if (byte == ByteReader::end_of_file) fail("the file ends here");
       if (!in_string && depth == 0 && (byte == ',' || byte == ']')) break;
       if (byte == '"' && !escaped) in_string = !in_string;
       escaped = byte == '\\' && !escaped;
       if (!in_string && (byte == '{' || byte == '[')) ++depth;
       if (!in_string && (byte == '}' || byte == ']')) --depth;
       if (element.size() == record_bytes_max)
-        throw TraceError(bytes_.path(), line_, column_,
+        throw InputError(bytes_.path(), line_, column_,
                          "the record that begins here is longer than " +
                              std::to_string(record_bytes_max) + " bytes");
       element.push_back(static_cast<char>(byte));
@@ -112,7 +115,7 @@ class JsonRecords {
             simdjson::padded_string_view(text_.data(), text_.size(), text_.capacity()));
         read_record(document);
       } catch (const simdjson::simdjson_error& error) {
-        throw TraceError(
+        throw InputError(
             path_, array_.line(), array_.column(),
             std::string("the JSON of the record that begins here is damaged: ") + error.what());
       }
@@ -138,7 +141,7 @@ class JsonRecords {
     handler_(row);
   }
 
-  /// A scalar's text: strings without quotes, null as nothing.
+  /// A scalar's text: strings without quotes; empty for null.
   std::string_view text_of(ondemand::value value) {
     switch (value.type().value()) {
       case ondemand::json_type::string: {
@@ -155,7 +158,7 @@ class JsonRecords {
     }
   }
 
-  /// Where a part of the record's text stands in the file.
+  /// An empty field with the place of `token`, a part of the record's text, in the file.
   Field place_of(std::string_view token) const {
     const std::string_view before(text_.data(),
                                   static_cast<std::size_t>(token.data() - text_.data()));
@@ -172,7 +175,7 @@ class JsonRecords {
   ArrayReader array_;
   ondemand::parser parser_;
   std::string text_;
-  std::array<std::string, 6> strings_;  ///< a record's unescaped strings
+  std::array<std::string, 6> strings_;  ///< the record's strings without escapes
   std::size_t strings_used_ = 0;
 };
 

@@ -1,22 +1,24 @@
-// The table of layouts, and the marks by which a file is recognised: see layout.hpp.
-#include "sim/traces/layout.hpp"
+// The table of layouts, and the functions that recognise a file's layout: see layout.hpp.
+#include "starling/sim/traces/layout.hpp"
 
 #include <algorithm>
 #include <array>
 
-#include "sim/traces/csv_table.hpp"
-#include "sim/traces/record_readers.hpp"
-#include "sim/traces/row_parser.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/number_text.hpp"
+#include "starling/sim/files/time_text.hpp"
+#include "starling/sim/traces/csv_table.hpp"
+#include "starling/sim/traces/record_readers.hpp"
 
 namespace starling::sim {
 namespace {
 
-// SUMO writes its whole configuration into a comment before the root element.
+// This large because SUMO writes its whole configuration into a comment before the root element.
 constexpr std::size_t head_bytes = 64 << 10;
 
 constexpr std::size_t required_parts = 4;  // id, time, x, y; altitude and tags may be absent
 
-/// The record that has the columns of a layout that is known by them, or null.
+/// The record that has all columns of the layout, or null.
 const std::vector<std::string>* find_header(const Layout& layout, const FileHead& head) {
   const Columns columns = parse_columns(layout.columns);
   for (const std::vector<std::string>& record : head.records)
@@ -157,10 +159,9 @@ FileHead read_head(const std::string& path) {
   try {
     for (bool comment = true; comment && reader.next(fields);) {
       comment = fields.front().text.starts_with('#');
-      head.records.emplace_back();
-      for (const Field& field : fields) head.records.back().emplace_back(field.text);
+      head.records.push_back(texts_of(fields));
     }
-  } catch (const TraceError&) {  // it is no CSV, or its header is longer than the head
+  } catch (const InputError&) {  // the file is not CSV, or its header is longer than the head
   }
   return head;
 }

@@ -1,5 +1,5 @@
-// The layouts in which traces are published: one row of a table each. Recognising a file, naming
-// its columns and reading its records are separate, so that most new layouts are a new row.
+// The layouts in which traces are published, one table row each. Recognising a file, naming its
+// columns and reading its records are separate, so that most new layouts need only a new row.
 #pragma once
 
 #include <functional>
@@ -8,70 +8,70 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/files/text_input.hpp"
-#include "sim/files/time_text.hpp"
-#include "sim/traces/columns.hpp"
-#include "sim/traces/trace.hpp"
+#include "starling/sim/files/text_input.hpp"
+#include "starling/sim/files/time_text.hpp"
+#include "starling/sim/traces/columns.hpp"
+#include "starling/sim/traces/trace.hpp"
 
 namespace starling::sim {
 
-/// Called with each record's fields, in file order.
+/// Called once per record, in file order. The fields are valid during the call.
 using RecordHandler = std::function<void(const RowText&)>;
 
 struct RecordOptions {
   Columns columns;
-  bool persons = false;                 ///< SUMO: persons too
-  std::string_view file_name_prefix{};  ///< no part of the id in the file's name
+  bool persons = false;                 ///< SUMO: read persons as well as vehicles
+  std::string_view file_name_prefix{};  ///< removed from the file's name to get the id
 };
 
-/// Streams the records of one file. Throws TraceError where the file itself is damaged.
+/// Passes the records of one file to `handler`. Throws InputError if the file itself is damaged.
 using RecordReader = void (*)(TextInput& input, const RecordOptions& options,
                               const RecordHandler& handler);
 
-/// How a file begins.
+/// The beginning of a file.
 struct FileHead {
   std::string text;  ///< at most 64 KiB, without a byte order mark
-  /// Taken for CSV: the leading records that begin with '#', and the first that doesn't.
+  /// The text read as CSV: the leading records that begin with '#', and the first other record.
   std::vector<std::vector<std::string>> records;
 };
 
 struct Layout {
   std::string_view name;     ///< for --format
   std::string_view title;    ///< for messages
-  std::string_view columns;  ///< as --columns has them; empty: the user says
+  std::string_view columns;  ///< in the grammar of --columns; empty: the user names the columns
   TimeUnit time_unit = TimeUnit::by_magnitude;
   bool day_first = false;               ///< dates are DD/MM/YYYY
-  double z_unit_m = 1;                  ///< metres in one unit of altitude
-  bool altitude_counts = false;         ///< where the file has it, also without --altitude
-  bool ais_positions = false;           ///< latitude 91 or longitude 181 stand for none
-  bool either_space = false;            ///< x and y may be longitude and latitude, as --space says
-  std::string_view file_name_prefix{};  ///< no part of the id in the file's name
+  double z_unit_m = 1;                  ///< metres per unit of altitude
+  bool altitude_counts = false;         ///< altitude is used even without --altitude
+  bool ais_positions = false;           ///< latitude 91 or longitude 181 means "no position"
+  bool either_space = false;            ///< --space says if x, y are metres or longitude, latitude
+  std::string_view file_name_prefix{};  ///< removed from the file's name to get the id
   RecordReader read = nullptr;
-  /// What a file looks like that `recognises` is true for, as the end of a sentence.
+  /// What `recognises` looks for, in words that end a sentence.
   std::string_view mark{};
-  /// Whether a file that begins like this is one of these. Null: a CSV file is if its header has
-  /// the columns (with or without altitude and tags).
+  /// True if a file with this head has this layout. Null: a CSV file has this layout if its header
+  /// has the columns; altitude and tags may be missing.
   bool (*recognises)(const FileHead& head) = nullptr;
 };
 
 std::span<const Layout> layouts();
 
-/// Null if there is none of this name.
+/// The layout with this name, or null.
 const Layout* find_layout(std::string_view name);
 
-/// Throws TraceError if the file cannot be read.
+/// Reads the beginning of a file. Throws InputError if the file cannot be read.
 FileHead read_head(const std::string& path);
 
-/// The layout that a file with this head is of, or null.
+/// The layout of a file with this head, or null.
 const Layout* recognise_layout(const FileHead& head);
 
-/// By what the layout is recognised, as the end of a sentence.
+/// What the layout is recognised by, in words that end a sentence.
 std::string mark_of(const Layout& layout);
 
-/// Whether columns_in depends on the file.
+/// True if the result of columns_in() depends on the file.
 bool may_lack_columns(const Layout& layout);
 
-/// The layout's columns, less altitude and tags where the file has none.
+/// The layout's columns; altitude and tags are empty if the file does not have them.
 Columns columns_in(const Layout& layout, const FileHead& head);
 
 }  // namespace starling::sim

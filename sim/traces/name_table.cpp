@@ -1,9 +1,9 @@
-// Ids to texts: see name_table.hpp.
-#include "sim/traces/name_table.hpp"
+// An empty text in the map stands for the plain decimal number: see name_table.hpp.
+#include "starling/sim/traces/name_table.hpp"
 
 #include <charconv>
 
-#include "protocol/wire/text_id.hpp"
+#include "starling/protocol/wire/text_id.hpp"
 
 namespace starling::sim {
 

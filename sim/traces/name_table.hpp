@@ -1,6 +1,5 @@
-// From an id back to the text it was written with, so that results carry the original ids; two
-// texts that would wrongly be one object are an error. Filled by the readers, read by the result
-// writers.
+// Maps numeric ids back to the texts of the input, so that results carry the original ids, and
+// detects two texts with the same id. The readers fill it; the result writers look texts up.
 #pragma once
 
 #include <array>
@@ -15,24 +14,25 @@ class NameTable {
  public:
   struct Interned {
     std::uint64_t id = 0;
-    bool collides = false;  ///< another text has this id already, and keeps it
+    bool collides = false;  ///< another text already has this id and keeps it
   };
 
-  /// The text's id by the protocol's rule, remembered with its text. Decimal texts that differ in
-  /// leading zeros are one object, which keeps the text that came first.
+  /// Computes the text's id by the protocol's rule (protocol/wire/text_id.hpp) and stores the text.
+  /// Decimal texts that differ only in leading zeros are one object, which keeps the first text.
   Interned intern(std::string_view text);
 
-  /// For an id whose text comes from elsewhere, such as a server; replaces what is known.
+  /// Sets the text of an id that was learnt elsewhere, for example from a server. Replaces an older
+  /// text.
   void put(std::uint64_t id, std::string_view text);
 
-  /// Backs the text of an id that is its own number.
+  /// Storage for the decimal text of an id that has no other text.
   using NumberText = std::array<char, 20>;
 
-  /// The original text; the number where no other text is known. Valid as long as both the buffer
-  /// and the table.
+  /// The original text of the id, or the id in decimal if no text is known. Valid while the table
+  /// is unchanged and `buffer` lives.
   std::string_view text_of(std::uint64_t id, NumberText& buffer) const;
 
-  /// Every id seen; an empty text stands for the plain number.
+  /// All ids seen. An empty text means that the text is the id in decimal.
   const std::unordered_map<std::uint64_t, std::string>& texts() const { return texts_; }
 
  private:

@@ -1,25 +1,28 @@
-// Readers of the families of files: tables of positions or of trips, arrays of JSON objects, and
-// SUMO's floating-car data. The table of layouts is their only caller.
+// The record readers: CSV tables of positions or trips, arrays of JSON objects, and SUMO's
+// floating-car data. Only the table of layouts (layout.cpp) uses them.
 #pragma once
 
-#include "sim/traces/layout.hpp"
+#include "starling/sim/traces/layout.hpp"
 
 namespace starling::sim {
 
-/// By header names, or by column numbers where the file has no header.
+/// Reads a CSV table with one position per record. Columns are found by name or by number.
 void read_csv_records(TextInput& input, const RecordOptions& options, const RecordHandler& handler);
 
-/// A table whose x and y are one column, `[[longitude,latitude],...]`, with a position every 15 s
-/// from the record's time on, a whole number of seconds. The column of tags says whether positions
-/// are missing (`True`): their times are then unknown, and the record has no position.
+/// Reads a CSV table with one trip per record. One column holds all positions as
+/// `[[longitude,latitude],...]`; the first was taken at the record's time, in whole seconds, and
+/// the others follow every 15 s. `True` in the column of tags says that positions are missing: the
+/// times are then unknown, and the record yields one row without a position.
 void read_trip_records(TextInput& input, const RecordOptions& options,
                        const RecordHandler& handler);
 
-/// One JSON array of objects, held in memory one at a time; the columns are their keys.
+/// Reads one JSON array of objects, with one object in memory at a time. The columns are the
+/// objects' keys.
 void read_json_records(TextInput& input, const RecordOptions& options,
                        const RecordHandler& handler);
 
-/// SUMO's `<fcd-export>`: vehicles, and persons if asked for, with their timestep's time.
+/// Reads SUMO's `<fcd-export>`: vehicles, and persons if options.persons, with the time of their
+/// timestep.
 void read_sumo_records(TextInput& input, const RecordOptions& options,
                        const RecordHandler& handler);
 

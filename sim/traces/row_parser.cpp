@@ -1,10 +1,12 @@
-// What makes a row a good one, for every layout: see row_parser.hpp.
-#include "sim/traces/row_parser.hpp"
+// Checks id, time, position and tags of a row: see row_parser.hpp.
+#include "starling/sim/traces/row_parser.hpp"
 
 #include <array>
 #include <charconv>
 
-#include "sim/files/quoted_text.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/number_text.hpp"
+#include "starling/sim/files/quoted_text.hpp"
 
 namespace starling::sim {
 namespace {
@@ -34,22 +36,6 @@ std::optional<std::uint32_t> parse_tags(std::string_view text) {
 
 }  // namespace
 
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view spaces = " \t";
-  const std::size_t begin = text.find_first_not_of(spaces);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(spaces) - begin + 1);
-}
-
-std::optional<double> parse_number(std::string_view text) {
-  text = trim(text);
-  if (text.starts_with('+')) text.remove_prefix(1);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::optional<TraceRow> RowParser::parse(const RowText& text, std::string_view path) {
   TraceRow row;
   if (const std::optional<Fault> fault = parse_values(text, row)) {
@@ -60,7 +46,7 @@ std::optional<TraceRow> RowParser::parse(const RowText& text, std::string_view p
   const NameTable::Interned interned = names_.intern(id);
   if (interned.collides) {
     NameTable::NumberText buffer;
-    throw TraceError(path, text.id.line, text.id.column,
+    throw InputError(path, text.id.line, text.id.column,
                      "the ids " + quoted_text(id) + " and " +
                          quoted_text(names_.text_of(interned.id, buffer)) +
                          " have the same 64-bit hash; rename one of them");
@@ -126,7 +112,7 @@ std::optional<RowParser::Fault> RowParser::parse_position(const RowText& text,
 
 void RowParser::skip(const Fault& fault, std::string_view path) {
   if (rules_.strict)
-    throw TraceError(
+    throw InputError(
         path, fault.field->line, fault.field->column,
         sentence(fault.reason, fault.what, trim(fault.field->text)) + " (--strict stops here)");
   ++counts_[fault.reason];

@@ -1,32 +1,33 @@
-// From a record's text to a checked row, or to a reason why it is skipped; the same rules for every
-// layout. The readers call it once a record.
+// Turns a record's text into a checked row, or counts why the record is skipped. The rules are the
+// same for all layouts. Trace::read() calls it once per record.
 #pragma once
 
 #include <optional>
 #include <string_view>
 
-#include "knn/words/lattice.hpp"
-#include "sim/files/time_text.hpp"
-#include "sim/traces/name_table.hpp"
-#include "sim/traces/speed_limit.hpp"
-#include "sim/traces/trace.hpp"
+#include "starling/knn/words/lattice.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/time_text.hpp"
+#include "starling/sim/traces/name_table.hpp"
+#include "starling/sim/traces/speed_limit.hpp"
+#include "starling/sim/traces/trace.hpp"
 
 namespace starling::sim {
 
-/// What a layout and its user say about reading a row.
+/// How to read a row: set by the layout and by the user's flags.
 struct RowRules {
   TimeRules time;
-  bool geographic = false;     ///< 0, 0 means "no position"
-  bool needs_z = false;        ///< z or altitude counts, and a row without is skipped
-  double z_unit_m = 1;         ///< metres in one of the file's units of altitude
-  bool ais_positions = false;  ///< latitude 91 or longitude 181 stand for a missing position
-  bool keep_null_island = false;
-  bool strict = false;  ///< the first row that would be skipped is a TraceError instead
+  bool geographic = false;     ///< positions are longitude, latitude; 0, 0 means "no position"
+  bool needs_z = false;        ///< z or altitude is used; a row without it is skipped
+  double z_unit_m = 1;         ///< metres per unit of altitude in the file
+  bool ais_positions = false;  ///< latitude 91 or longitude 181 means "no position"
+  bool keep_null_island = false;  ///< 0, 0 is a position like any other
+  bool strict = false;            ///< throw InputError instead of skipping a row
 };
 
 class RowParser {
  public:
-  /// What is referred to must outlive the parser. Without a speed limit, jumps are kept.
+  /// All references must outlive the parser. `speed_limit` may be null; jumps are then kept.
   RowParser(const RowRules& rules, const Lattice& lattice, NameTable& names, TraceCounts& counts,
             SpeedLimit* speed_limit)
       : rules_(rules),
@@ -35,15 +36,16 @@ class RowParser {
         counts_(counts),
         speed_limit_(speed_limit) {}
 
-  /// The row, or nothing if it was skipped and counted. `path` names the file in errors. Throws
-  /// TraceError if two texts share an id, or as `strict` says.
+  /// Returns the row, or std::nullopt if it was skipped and counted. Errors name the file `path`.
+  /// Throws InputError if two different texts have the same id, or if a row would be skipped and
+  /// `strict` is set.
   std::optional<TraceRow> parse(const RowText& text, std::string_view path);
 
  private:
   struct Fault {
     SkipReason reason;
     const Field* field;
-    std::string_view what;  ///< the field, in words
+    std::string_view what;  ///< the field's name in error messages
   };
 
   std::optional<Fault> parse_values(const RowText& text, TraceRow& row) const;
@@ -56,10 +58,5 @@ class RowParser {
   TraceCounts& counts_;
   SpeedLimit* const speed_limit_;
 };
-
-/// A decimal floating-point number and nothing else; spaces around it don't count.
-std::optional<double> parse_number(std::string_view text);
-
-std::string_view trim(std::string_view text);
 
 }  // namespace starling::sim

@@ -1,5 +1,6 @@
-// Runs are written and read whole blocks at a time; a heap of run heads merges them.
-#include "sim/traces/row_runs.hpp"
+// Writes and reads runs in large blocks and merges them with a heap of the runs' first rows: see
+// row_runs.hpp.
+#include "starling/sim/traces/row_runs.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -13,10 +14,10 @@
 namespace starling::sim {
 namespace {
 
-constexpr std::size_t buffer_bytes = 1 << 20;  // long enough that a disk is read in sequence
+constexpr std::size_t run_buffer_bytes = 1 << 20;  // large enough for sequential disk reads
 constexpr std::size_t fan_in_max = 256;
 
-/// Merges some runs of a file, through a buffer of so many rows for each and for the result.
+/// Merges some runs of a file. Each run and the result have a buffer of `buffer_rows` rows.
 class Merge {
  public:
   Merge(const RowRuns& source, std::span<const RowRuns::Run> runs, std::size_t buffer_rows)
@@ -27,7 +28,7 @@ class Merge {
     }
   }
 
-  /// The next rows, at most as many as a buffer holds; none at the end.
+  /// The next rows in order, at most `buffer_rows`; empty at the end.
   std::span<const TraceRow> next_block() {
     block_.clear();
     while (!heap_.empty() && block_.size() < buffer_rows_) {
@@ -67,7 +68,7 @@ class Merge {
   const RowRuns& source_;
   const std::size_t buffer_rows_;
   std::vector<Head> heads_;
-  std::vector<std::pair<RowKey, std::size_t>> heap_;  ///< the least key, then the earliest run
+  std::vector<std::pair<RowKey, std::size_t>> heap_;  ///< smallest key first, then earliest run
   std::vector<TraceRow> block_;
 };
 
@@ -128,7 +129,7 @@ void ScratchFile::fail(const char* what) const {
   throw std::system_error(
       errno, std::generic_category(),
       directory_ + ": the temporary file for sorting " + what +
-          " (--temp-dir names another place, --sort-memory allows to do without)");
+          " (--temp-dir names another directory; a larger --sort-memory sorts without a file)");
 }
 
 void RowRuns::append(std::span<const TraceRow> rows) {
@@ -143,9 +144,9 @@ void RowRuns::append(std::span<const TraceRow> rows) {
 }
 
 std::unique_ptr<RowStream> merge(RowRuns runs, std::size_t memory_bytes, std::int64_t newest_us) {
-  const std::size_t fan_in = std::clamp<std::size_t>(memory_bytes / buffer_bytes, 2, fan_in_max);
+  const std::size_t fan_in = std::clamp<std::size_t>(memory_bytes / run_buffer_bytes, 2, fan_in_max);
   const std::size_t buffer_rows =
-      std::min(memory_bytes / (fan_in + 1), buffer_bytes) / sizeof(TraceRow);
+      std::min(memory_bytes / (fan_in + 1), run_buffer_bytes) / sizeof(TraceRow);
   if (runs.runs().size() <= fan_in)
     return std::make_unique<MergedRows>(std::move(runs), buffer_rows, newest_us);
   RowRuns fewer(runs.order(), runs.file().directory());

@@ -1,4 +1,4 @@
-// Sorted runs of rows in a temporary file, and their merge. RowSorter's own.
+// Sorted runs of rows in a temporary file, and their merge. Used by RowSorter only.
 #pragma once
 
 #include <compare>
@@ -10,17 +10,17 @@
 #include <string>
 #include <vector>
 
-#include "sim/traces/row_stream.hpp"
+#include "starling/sim/traces/row_stream.hpp"
 
 namespace starling::sim {
 
 enum class RowOrder : std::uint8_t {
-  file,  ///< as they come
+  file,  ///< the order in which the rows are read
   time,
   object_and_time,
 };
 
-/// What rows are ordered by; equal for rows that keep the order in which they came.
+/// The sort key. Rows with equal keys keep the order in which they were added.
 struct RowKey {
   std::uint64_t object = 0;
   std::int64_t time_us = 0;
@@ -32,10 +32,11 @@ constexpr RowKey key_of(const TraceRow& row, RowOrder order) {
   return {order == RowOrder::time ? 0 : to_number(row.id), row.time_us};
 }
 
-/// A file without a name: nothing is left of it, however the program ends.
+/// A temporary file without a name, so that it vanishes however the program ends.
 class ScratchFile {
  public:
-  /// Empty: $TMPDIR, or /tmp. Throws std::system_error, as do the members.
+  /// An empty directory means $TMPDIR or, if that is not set, /tmp. The constructor and all members
+  /// throw std::system_error on failure.
   explicit ScratchFile(std::string directory);
   ~ScratchFile();
   ScratchFile(ScratchFile&& other) noexcept;
@@ -44,7 +45,7 @@ class ScratchFile {
   const std::string& directory() const { return directory_; }
 
   void append(std::span<const TraceRow> rows);
-  /// Fills `rows` from the row of this number on; the file must hold them.
+  /// Fills `rows` with the rows from number `first` on, which must be in the file.
   void read(std::uint64_t first, std::span<TraceRow> rows) const;
 
  private:
@@ -54,11 +55,11 @@ class ScratchFile {
   int descriptor_ = -1;
 };
 
-/// Runs one behind the other in one file.
+/// Sorted runs, one after another in one file.
 class RowRuns {
  public:
   struct Run {
-    std::uint64_t begin = 0;  ///< rows from the file's start
+    std::uint64_t begin = 0;  ///< row number, counted from the start of the file
     std::uint64_t end = 0;
   };
 
@@ -69,8 +70,8 @@ class RowRuns {
   std::span<const Run> runs() const { return runs_; }
   std::uint64_t row_count() const { return runs_.empty() ? 0 : runs_.back().end; }
 
-  /// What is appended from here on, in order, is a run; or goes on with the last one, if it follows
-  /// it, so that a file in order makes one run.
+  /// Rows appended from now on must be in order. They form a new run, or continue the last run if
+  /// they follow it in order, so that sorted input makes a single run.
   void begin_run() { run_begins_ = true; }
   void append(std::span<const TraceRow> rows);
 
@@ -82,8 +83,8 @@ class RowRuns {
   bool run_begins_ = true;
 };
 
-/// All rows in order, those of an earlier run first among equal ones. Merges in several passes if
-/// there are more runs than buffers in so many bytes.
+/// Returns all rows in order; among equal keys, rows of earlier runs come first. Merges in several
+/// passes if `memory_bytes` does not hold a buffer for each run.
 std::unique_ptr<RowStream> merge(RowRuns runs, std::size_t memory_bytes, std::int64_t newest_us);
 
 }  // namespace starling::sim

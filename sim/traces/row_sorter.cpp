@@ -1,12 +1,13 @@
-// Fills memory, sorts, spills: see row_sorter.hpp.
-#include "sim/traces/row_sorter.hpp"
+// Collects rows; when memory is full, sorts them and writes them out: see row_sorter.hpp.
+#include "starling/sim/traces/row_sorter.hpp"
 
 #include <algorithm>
 
 namespace starling::sim {
 namespace {
 
-// A stable sort takes half as much again, as does a vector on its last doubling.
+// The factor 3/2: a stable sort needs a buffer half the size of the rows, and a vector that grows to
+// its full size from half of it holds both.
 constexpr std::size_t bytes_per_held_row = sizeof(TraceRow) * 3 / 2;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Any number of rows into order, in bounded memory: what doesn't fit is sorted in runs, which wait
-// in a temporary file and are merged. `starling replay` and `starling convert` sort with it.
+// Sorts any number of rows in bounded memory. Rows that do not fit are sorted in runs, written to a
+// temporary file and merged at the end. `starling replay` and `starling convert` use it.
 #pragma once
 
 #include <cstddef>
@@ -10,29 +10,29 @@
 #include <string>
 #include <vector>
 
-#include "sim/traces/row_runs.hpp"
-#include "sim/traces/row_stream.hpp"
+#include "starling/sim/traces/row_runs.hpp"
+#include "starling/sim/traces/row_stream.hpp"
 
 namespace starling::sim {
 
 struct SortOptions {
   RowOrder order = RowOrder::time;
-  std::size_t memory_bytes = std::size_t{256} << 20;  ///< for rows, those being sorted included
-  std::string temp_dir{};  ///< for what doesn't fit; empty: $TMPDIR, or /tmp
+  std::size_t memory_bytes = std::size_t{256} << 20;  ///< for rows and for sorting them
+  std::string temp_dir{};  ///< for the temporary file; empty: $TMPDIR, or /tmp
 };
 
-/// Rows that are equal in the order keep the one in which they were added. What comes out does not
-/// depend on the memory or on the directory.
+/// Rows with equal keys keep the order in which they were added. The result does not depend on the
+/// memory limit.
 class RowSorter {
  public:
   explicit RowSorter(const SortOptions& options);
 
-  /// Throws std::system_error, as finish() does, if the temporary file fails.
+  /// add() and finish() throw std::system_error if the temporary file fails.
   void add(const TraceRow& row);
 
   std::uint64_t row_count() const { return row_count_; }
 
-  /// The rows in order; once, after the last of them.
+  /// Returns the rows in order. Call once, after the last add().
   std::unique_ptr<RowStream> finish();
 
  private:
@@ -44,7 +44,7 @@ class RowSorter {
   std::uint64_t row_count_ = 0;
   std::int64_t newest_us_ = std::numeric_limits<std::int64_t>::min();
   std::vector<TraceRow> rows_;
-  std::optional<RowRuns> runs_;  ///< once something didn't fit
+  std::optional<RowRuns> runs_;  ///< set when the rows first exceed the memory
 };
 
 }  // namespace starling::sim

@@ -1,4 +1,4 @@
-// A trace's rows one block after the other, so that a replay needs not hold them all.
+// Delivers a trace's rows block by block, so that a replay does not hold all of them in memory.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "sim/traces/trace.hpp"
+#include "starling/sim/traces/trace.hpp"
 
 namespace starling::sim {
 
 class RowStream {
  public:
-  /// The time of the newest row counts only if there are rows.
+  /// `newest_us` is the time of the newest row; it is meaningless if `row_count` is 0.
   RowStream(std::uint64_t row_count, std::int64_t newest_us)
       : row_count_(row_count), newest_us_(newest_us) {}
   virtual ~RowStream() = default;
@@ -22,8 +22,8 @@ class RowStream {
   std::uint64_t row_count() const { return row_count_; }
   std::int64_t newest_us() const { return newest_us_; }
 
-  /// The rows that follow, valid until the next call; none at the end. Throws std::system_error if
-  /// they cannot be read back.
+  /// The next rows, valid until the next call; empty at the end. Throws std::system_error if the
+  /// temporary file cannot be read.
   virtual std::span<const TraceRow> next_block() = 0;
 
  private:
@@ -31,7 +31,7 @@ class RowStream {
   const std::int64_t newest_us_;
 };
 
-/// Rows in memory, as one block.
+/// Rows in memory, delivered as one block.
 class HeldRows : public RowStream {
  public:
   HeldRows(std::vector<TraceRow> rows, std::int64_t newest_us)

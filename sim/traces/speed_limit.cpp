@@ -1,5 +1,5 @@
-// What is reachable, and who is believed: see speed_limit.hpp.
-#include "sim/traces/speed_limit.hpp"
+// Decides which rows are kept: see speed_limit.hpp.
+#include "starling/sim/traces/speed_limit.hpp"
 
 #include <algorithm>
 #include <cmath>

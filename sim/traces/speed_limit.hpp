@@ -1,29 +1,30 @@
-// Refuses the jumps of wrong fixes: rows that an object could only have reached faster than it can
-// move. The row parser asks it, where --max-speed-mps is given.
+// Rejects the jumps of wrong position fixes: rows that the object could reach only by moving faster
+// than a given speed. The row parser uses it if --max-speed-mps is given.
 #pragma once
 
 #include <cstdint>
 #include <unordered_map>
 
-#include "knn/words/lattice.hpp"
-#include "sim/traces/trace.hpp"
+#include "starling/knn/words/lattice.hpp"
+#include "starling/sim/traces/trace.hpp"
 
 namespace starling::sim {
 
 class SpeedLimit {
  public:
-  /// So many refused rows in succession that agree with one another are believed: it was the row
-  /// kept before them that was wrong.
+  /// If this many rows in succession are rejected but agree with one another, the row kept before
+  /// them was the wrong one, and the last of them is kept.
   static constexpr int agreeing_rows_min = 3;
-  /// Most recordings round times to the second; closer rows are taken to be so far apart.
+  /// The least time assumed between two rows, because most recordings round times to the second.
   static constexpr double elapsed_min_s = 1;
 
-  /// The lattice must outlive the limit. Metres in a second, positive.
+  /// `speed_max_mps` is in metres per second and positive. The lattice must outlive this object.
   SpeedLimit(double speed_max_mps, const Lattice& lattice)
       : speed_max_mps_(speed_max_mps), lattice_(lattice) {}
 
-  /// Whether the row can be reached, in a straight line and at no more than the limit, from the row
-  /// of its object kept last, be it earlier or later; or else is the last of enough that agree.
+  /// True if the object can move in a straight line from its last kept row to this row without
+  /// exceeding the limit, or if this row is the last of agreeing_rows_min rejected rows that agree.
+  /// The last kept row may be earlier or later in time.
   bool keeps(const TraceRow& row);
 
  private:
@@ -33,8 +34,8 @@ class SpeedLimit {
   };
   struct Object {
     Fix kept;
-    Fix refused;       ///< the last one since a row was kept
-    int agreeing = 0;  ///< refused rows in succession that agree; 0: there is none
+    Fix refused;       ///< the last rejected row; valid if agreeing > 0
+    int agreeing = 0;  ///< rejected rows in succession that agree
   };
 
   bool reachable(const Fix& from, const Fix& to) const;

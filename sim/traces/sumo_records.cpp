@@ -1,9 +1,10 @@
-// SUMO's floating-car data, streamed: a timestep's time stands in front of the vehicles and persons
-// that it holds.
+// Reads SUMO's floating-car data element by element: the vehicles and persons inside a timestep
+// element have its time. See record_readers.hpp.
 #include <string>
 
-#include "sim/files/xml_parser.hpp"
-#include "sim/traces/record_readers.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/xml_parser.hpp"
+#include "starling/sim/traces/record_readers.hpp"
 
 namespace starling::sim {
 namespace {

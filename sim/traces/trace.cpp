@@ -1,5 +1,5 @@
-// Texts for the words of a trace.
-#include "sim/traces/trace.hpp"
+// Texts of skip reasons: see trace.hpp.
+#include "starling/sim/traces/trace.hpp"
 
 #include <numeric>
 
@@ -24,10 +24,5 @@ std::string_view to_string(SkipReason reason) {
 std::uint64_t TraceCounts::skipped_total() const {
   return std::accumulate(skipped.begin(), skipped.end(), std::uint64_t{0});
 }
-
-TraceError::TraceError(std::string_view file, std::uint64_t line, std::uint64_t column,
-                       std::string_view sentence)
-    : std::runtime_error(std::string(file) + ":" + std::to_string(line) + ":" +
-                         std::to_string(column) + ": " + std::string(sentence)) {}
 
 }  // namespace starling::sim

@@ -1,11 +1,12 @@
-// From paths and options to layouts, space and rows: see trace_files.hpp.
-#include "sim/traces/trace_files.hpp"
+// Lists the files, determines layouts and space, and reads the rows: see trace_files.hpp.
+#include "starling/sim/traces/trace_files.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <utility>
 
-#include "sim/files/quoted_text.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/quoted_text.hpp"
 
 namespace starling::sim {
 namespace {
@@ -14,7 +15,7 @@ namespace fs = std::filesystem;
 
 struct FoundFile {
   std::string path;
-  bool in_directory = false;  ///< found there, and not named by the user
+  bool in_directory = false;  ///< found in a directory, not named by the user
 };
 
 std::vector<FoundFile> list_files(std::span<const std::string> paths) {
@@ -31,7 +32,8 @@ std::vector<FoundFile> list_files(std::span<const std::string> paths) {
     std::sort(files.begin() + first, files.end(),
               [](const FoundFile& a, const FoundFile& b) { return a.path < b.path; });
   }
-  if (files.empty()) throw TraceError("the trace holds no file");
+  if (files.empty())
+    throw InputError("the trace has no files: hidden files and subdirectories are not read");
   return files;
 }
 
@@ -47,8 +49,8 @@ std::string more_files(std::size_t count) {
 }
 
 std::string ways_to_tell() {
-  return "name it with --format (" + layout_names() +
-         "), or give a CSV file's columns with --columns id=...,time=...,lat=...,lon=...";
+  return "name the layout with --format (" + layout_names() +
+         "), or the columns of a CSV file with --columns id=...,time=...,lat=...,lon=...";
 }
 
 }  // namespace
@@ -66,18 +68,19 @@ Trace::Trace(std::span<const std::string> paths, const TraceOptions& options) : 
     if (guess) note_layout(files_.back());
   }
   if (files_.empty())
-    throw TraceError("no file of the trace is of a layout that is recognised; " + ways_to_tell());
+    throw InputError("no file of the trace has a layout that is recognised; " + ways_to_tell());
   refuse_some_altitudes();
 }
 
-// Those without would be at sea level, far below their neighbours.
+// Objects without altitude would be placed at sea level, far below their neighbours.
 void Trace::refuse_some_altitudes() const {
   const auto needs = [this](const File& file) { return needs_z(file); };
   const auto with = std::ranges::find_if(files_, needs);
   const auto without = std::ranges::find_if_not(files_, needs);
   if (with == files_.end() || without == files_.end()) return;
   throw UsageError(with->path + " has altitudes and " + without->path +
-                   " has none; take them one by one, or leave altitudes out by --columns");
+                   " has none; read the files one by one, or leave the altitudes out with "
+                   "--columns");
 }
 
 std::vector<std::string> Trace::paths() const {
@@ -92,9 +95,9 @@ std::optional<Trace::File> Trace::recognise(const std::string& path, bool in_dir
     return File{path, layout, columns_in(*layout, head)};
   const bool empty = head.text.find_first_not_of(" \t\r\n") == std::string::npos;
   if (!empty && !in_directory)
-    throw TraceError(path + ": its layout is not recognised; " + ways_to_tell());
-  left_out_.push_back(path + (empty ? ": left out, for it is empty"
-                                    : ": left out, for its layout is not recognised"));
+    throw InputError(path + ": its layout is not recognised; " + ways_to_tell());
+  left_out_.push_back(path + (empty ? ": left out, because it is empty"
+                                    : ": left out, because its layout is not recognised"));
   return std::nullopt;
 }
 
@@ -104,8 +107,8 @@ Trace::File Trace::as_told(const std::string& path) const {
     throw UsageError("--format " + quoted_text(options_.format) + " is not one of auto, " +
                      layout_names());
   if (!layout->columns.empty() && !options_.columns.empty())
-    throw UsageError("--columns belongs to --format csv; " + std::string(layout->title) +
-                     " has its own");
+    throw UsageError("--columns needs --format csv; " + std::string(layout->title) +
+                     " has fixed columns");
   if (!layout->columns.empty())
     return {path, layout,
             columns_in(*layout, may_lack_columns(*layout) ? read_head(path) : FileHead())};
@@ -145,8 +148,8 @@ void Trace::agree_on_space(const File& file) {
                      ", whose positions are " +
                      (file.columns.geographic ? "latitudes and longitudes" : "metres"));
   if (&file != &files_.front() && space != space_)
-    throw UsageError(file.path + " is of space " + std::string(to_string(space)) + ", but " +
-                     files_.front().path + " of " + std::string(to_string(space_)) +
+    throw UsageError(file.path + " is in space " + std::string(to_string(space)) + ", but " +
+                     files_.front().path + " is in " + std::string(to_string(space_)) +
                      "; a trace has one space");
   space_ = space;
 }

@@ -1,5 +1,5 @@
-// One trace out of several files or a directory: finds each file's layout, agrees on the space, and
-// streams the rows to a callback, so that what a caller keeps in memory is the caller's choice.
+// Reads one trace from several files or directories: finds each file's layout, determines the
+// space, and passes the rows to a callback; the caller decides what to keep in memory.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 #include <string>
 #include <vector>
 
-#include "knn/words/lattice.hpp"
-#include "sim/traces/columns.hpp"
-#include "sim/traces/layout.hpp"
-#include "sim/traces/name_table.hpp"
-#include "sim/traces/row_parser.hpp"
-#include "sim/traces/trace.hpp"
+#include "starling/knn/words/lattice.hpp"
+#include "starling/sim/traces/columns.hpp"
+#include "starling/sim/traces/layout.hpp"
+#include "starling/sim/traces/name_table.hpp"
+#include "starling/sim/traces/row_parser.hpp"
+#include "starling/sim/traces/trace.hpp"
 
 namespace starling::sim {
 
 struct TraceOptions {
   std::string format = "auto";          ///< a layout's name, or auto
-  std::string columns{};                ///< for the layout csv
+  std::string columns{};                ///< for the layout csv; see parse_columns()
   std::optional<Space> space{};         ///< default: the layout's
   std::optional<TimeUnit> time_unit{};  ///< default: the layout's
   std::int64_t utc_offset_us = 0;
@@ -31,7 +31,7 @@ struct TraceOptions {
   bool strict = false;
   std::int64_t from_us = std::numeric_limits<std::int64_t>::min();
   std::int64_t to_us = std::numeric_limits<std::int64_t>::max();  ///< inclusive
-  std::optional<double> max_speed_mps{};  ///< rows reached faster are skipped; see SpeedLimit
+  std::optional<double> max_speed_mps{};  ///< jumps faster than this are skipped; see SpeedLimit
 };
 
 class Trace {
@@ -42,28 +42,29 @@ class Trace {
     Columns columns;
   };
 
-  /// Files, and directories whose files are taken by name; hidden ones are left out. Where the
-  /// layout is to be recognised, so are empty files, and those in directories that it isn't
-  /// recognised of. Throws UsageError or TraceError.
+  /// `paths` are files and directories. A directory's files are taken in order of name, without
+  /// hidden files and subdirectories. If layouts are to be recognised, empty files are left out,
+  /// and so are files in directories whose layout is not recognised. Throws UsageError or
+  /// InputError.
   Trace(std::span<const std::string> paths, const TraceOptions& options);
 
   std::span<const File> files() const { return files_; }
   std::vector<std::string> paths() const;
   Space space() const { return space_; }
 
-  /// What was recognised and by what, a line for each layout, and what was left out: for the user,
-  /// who was not asked.
+  /// Lines for the user: one for each recognised layout, with the mark that it was recognised by,
+  /// and the files that were left out.
   std::vector<std::string> notes() const;
 
-  /// Whether rows have a third coordinate that counts.
+  /// True if the rows' third coordinate is used.
   bool has_z() const;
-  /// Whether rows may have tags.
+  /// True if rows may have tags.
   bool has_tags() const;
 
   using RowHandler = std::function<void(const TraceRow&)>;
 
-  /// Every row of the time asked for, file after file. The lattice must be of this trace's space.
-  /// Throws TraceError.
+  /// Passes every row from from_us to to_us to `handler`, file after file. The lattice must be of
+  /// this trace's space. Throws InputError.
   void read(const Lattice& lattice, NameTable& names, TraceCounts& counts,
             const RowHandler& handler) const;
 
@@ -71,7 +72,7 @@ class Trace {
   struct Sighting {
     const Layout* layout = nullptr;
     std::string text;
-    std::size_t count = 1;  ///< files
+    std::size_t count = 1;  ///< number of files with this layout
   };
 
   std::optional<File> recognise(const std::string& path, bool in_directory);

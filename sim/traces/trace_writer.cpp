@@ -1,16 +1,16 @@
-// The four formats: see trace_writer.hpp.
-#include "sim/traces/trace_writer.hpp"
+// One class per format: see trace_writer.hpp.
+#include "starling/sim/traces/trace_writer.hpp"
 
 #include <charconv>
 
-#include "sim/files/text_append.hpp"
+#include "starling/sim/files/text_append.hpp"
 
 namespace starling::sim {
 namespace {
 
 constexpr std::size_t buffer_bytes = 256 << 10;
 
-/// Shortest text without an exponent, which GPX does not allow.
+/// Appends the shortest text without an exponent; GPX allows none.
 void append_coordinate(std::string& text, double value) {
   append_number(text, value, std::chars_format::fixed);
 }
@@ -80,7 +80,7 @@ class SumoWriter : public TraceWriter {
     append_coordinate(text_, value);
   }
 
-  /// Exactly, with the two decimals that SUMO writes or as many as it takes.
+  /// Appends the exact time in seconds with two decimals, as SUMO writes, or more if needed.
   void append_seconds(std::int64_t time_us) {
     const auto magnitude_us =
         time_us < 0 ? 0 - static_cast<std::uint64_t>(time_us) : static_cast<std::uint64_t>(time_us);

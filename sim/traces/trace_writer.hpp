@@ -1,4 +1,4 @@
-// A trace's rows as a file for Starling or for other tools. Written by `starling convert`.
+// Writes a trace's rows to a file for Starling or for other tools. `starling convert` uses it.
 #pragma once
 
 #include <cstdint>
@@ -7,40 +7,40 @@
 #include <string>
 #include <string_view>
 
-#include "sim/files/text_output.hpp"
-#include "sim/traces/name_table.hpp"
-#include "sim/traces/row_runs.hpp"
-#include "sim/traces/trace.hpp"
+#include "starling/sim/files/text_output.hpp"
+#include "starling/sim/traces/name_table.hpp"
+#include "starling/sim/traces/row_runs.hpp"
+#include "starling/sim/traces/trace.hpp"
 
 namespace starling::sim {
 
 enum class TraceFormat : std::uint8_t {
-  csv,   ///< Starling's own, which loses nothing: id,time_us,x,y[,z][,tags] or ...,lon,lat[,alt]...
-  sumo,  ///< FCD XML, without tags
-  geojson,  ///< a Point feature a row
-  gpx,      ///< a track an object, without tags
+  csv,      ///< Starling's own, without loss: id,time_us,x,y[,z][,tags] or ...,lon,lat[,alt][,tags]
+  sumo,     ///< FCD XML, without tags
+  geojson,  ///< one Point feature per row
+  gpx,      ///< one track per object, without tags
 };
 
-/// "csv", "sumo", "geojson" or "gpx".
+/// Parses "csv", "sumo", "geojson" or "gpx"; std::nullopt for any other text.
 std::optional<TraceFormat> trace_format_from_string(std::string_view text);
 
-/// The order that the format needs; nothing: any.
+/// The row order that the format needs, or std::nullopt if any order will do.
 std::optional<RowOrder> order_needed(TraceFormat format);
 
-/// Whether the format can only hold latitudes and longitudes.
+/// True if the format holds only latitudes and longitudes.
 bool needs_wgs84(TraceFormat format);
 
 struct TraceShape {
   bool geographic = false;
-  bool has_z = false;     ///< the third coordinate counts
+  bool has_z = false;     ///< the third coordinate is used
   bool has_tags = false;  ///< some rows may have tags
 };
 
-/// Rows in the order that the format needs, then close() or finish(). Throws std::runtime_error if
-/// the output does.
+/// Call write() for each row, in the order that the format needs, then close() or finish(). The
+/// members throw std::runtime_error if the output fails.
 class TraceWriter {
  public:
-  /// Both references must outlive the writer; the names are asked for as rows are written.
+  /// Both references must outlive the writer. Each row's name is looked up when it is written.
   TraceWriter(const TraceShape& shape, const NameTable& names, TextOutput& output)
       : shape_(shape), names_(names), output_(output) {}
   virtual ~TraceWriter() = default;
@@ -49,22 +49,22 @@ class TraceWriter {
 
   void write(const TraceRow& row);
 
-  /// The last row is written. The output is left for the caller to close, where it is to appear
-  /// together with other files.
+  /// Ends the file after the last row. The caller closes the output itself, for example together
+  /// with other files.
   void finish();
 
-  /// Finishes, and lets the output appear.
+  /// Calls finish() and closes the output.
   void close();
 
  protected:
-  /// Append to text_.
+  /// Append one row, or the end of the file, to text_.
   virtual void append(const TraceRow& row) = 0;
   virtual void append_end() = 0;
 
   std::string_view name_of(ObjectId id);
 
   const TraceShape shape_;
-  std::string text_;  ///< not yet written
+  std::string text_;  ///< text that has not been passed to the output yet
 
  private:
   const NameTable& names_;

@@ -1,8 +1,10 @@
-// Vectors as text: a row a record, all of as many fields, behind a header or not.
+// Reads vectors from CSV: one row per record, all with the same number of fields, with or without a
+// header. open_csv_vectors() opens them.
 #include <vector>
 
-#include "sim/vectors/vector_formats.hpp"
-#include "sim/vectors/vector_text.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/vectors/vector_formats.hpp"
+#include "starling/sim/vectors/vector_text.hpp"
 
 namespace starling::sim {
 namespace {
@@ -10,9 +12,10 @@ namespace {
 class CsvVectors : public VectorFile {
  public:
   explicit CsvVectors(const std::string& path) : VectorFile(path), input_(path), records_(input_) {
-    if (!records_.next(fields_)) throw TraceError(path + ": has no rows");
-    set_dimension(checked_dimension(
-        fields_.size(), path + ":" + std::to_string(fields_.front().line) + ":1: here begin"));
+    if (!records_.next(fields_)) throw InputError(path + ": the file has no rows");
+    set_dimension(checked_dimension(fields_.size(), path + ":" +
+                                                        std::to_string(fields_.front().line) +
+                                                        ":1: the rows from here on hold"));
   }
 
   std::optional<std::uint32_t> row_count() const override { return std::nullopt; }
@@ -35,7 +38,7 @@ class CsvVectors : public VectorFile {
   }
 
  private:
-  /// Each component's, so narrow: a record has a MiB at most, and a file 2^31 records.
+  /// The place of a component. 32 bits suffice: a record has at most 1 MiB, a file 2^31 records.
   struct Place {
     std::uint32_t line = 0;
     std::uint32_t column = 0;
@@ -54,7 +57,7 @@ class CsvVectors : public VectorFile {
 
   TextInput input_;
   NumberRecords records_;
-  std::vector<Field> fields_;  ///< of the row that is next; none at the end
+  std::vector<Field> fields_;  ///< the next row; empty at the end
   std::vector<float> components_;
   std::vector<Place> places_;
   std::uint32_t rows_read_ = 0;

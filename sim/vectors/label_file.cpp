@@ -1,23 +1,24 @@
-// Integers from each format: see label_file.hpp.
-#include "sim/vectors/label_file.hpp"
+// One function per format: see label_file.hpp.
+#include "starling/sim/vectors/label_file.hpp"
 
 #include <charconv>
 
-#include "sim/files/mapped_file.hpp"
-#include "sim/files/npy_header.hpp"
-#include "sim/files/quoted_text.hpp"
-#include "sim/traces/row_parser.hpp"
-#include "sim/vectors/vector_text.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/mapped_file.hpp"
+#include "starling/sim/files/npy_header.hpp"
+#include "starling/sim/files/number_text.hpp"
+#include "starling/sim/files/quoted_text.hpp"
+#include "starling/sim/vectors/vector_text.hpp"
 
 namespace starling::sim {
 namespace {
 
 constexpr std::size_t ivecs_row_bytes = 8;
 
-/// `no_label` is written where there is none, and so no label itself.
+/// Refuses `no_label`: that value marks a missing label.
 Label checked_label(std::optional<std::int64_t> number, const std::string& place) {
   if (!number || *number == no_label)
-    throw TraceError(place + " is no label: those go from -2^63 + 1 to 2^63 - 1");
+    throw InputError(place + " is not a label: labels range from -2^63 + 1 to 2^63 - 1");
   return *number;
 }
 
@@ -31,11 +32,11 @@ std::vector<Label> read_npy(const std::string& path) {
   const bool is_column =
       header.shape.size() == 1 || (header.shape.size() == 2 && header.shape[1] == 1);
   if (!is_column)
-    throw TraceError(path +
-                     ": labels are one integer a row, an array of shape (rows,) or (rows, 1)");
+    throw InputError(path +
+                     ": labels are an array of shape (rows,) or (rows, 1), one integer per row");
   if (!header.type.is_integer())
-    throw TraceError(path + ": its numbers are of NumPy's type " + quoted_text(header.type_name) +
-                     "; labels are integers, which astype('int64') makes of others");
+    throw InputError(path + ": the elements have NumPy's type " + quoted_text(header.type_name) +
+                     "; labels are integers, so convert the array with astype('int64')");
   std::vector<Label> labels(checked_rows(header.shape[0], path));
   const std::byte* at = file.bytes().data() + header.size_bytes;
   for (std::size_t row = 0; row < labels.size(); ++row, at += header.type.bytes)
@@ -47,15 +48,16 @@ std::vector<Label> read_ivecs(const std::string& path) {
   const MappedFile file(path);
   const NumberType int32 = number_type_of(ArrayFormat::ivecs);
   if (file.bytes().size() % ivecs_row_bytes != 0)
-    throw TraceError(path + ": is truncated, or has more than one integer a row: labels take " +
-                     std::to_string(ivecs_row_bytes) + " bytes each");
+    throw InputError(path + ": the file is truncated or has more than one integer per row: a "
+                            "label takes " +
+                     std::to_string(ivecs_row_bytes) + " bytes");
   std::vector<Label> labels(checked_rows(file.bytes().size() / ivecs_row_bytes, path));
   const std::byte* at = file.bytes().data();
   for (std::size_t row = 0; row < labels.size(); ++row, at += ivecs_row_bytes) {
     const std::int64_t count = *read_integer(int32, at);
     if (count != 1)
-      throw TraceError(place_of(path, row) + " has " + std::to_string(count) +
-                       " integers; labels are one a row");
+      throw InputError(place_of(path, row) + " has " + std::to_string(count) +
+                       " integers; labels are one integer per row");
     labels[row] = *read_integer(int32, at + ivecs_row_bytes / 2);
   }
   return labels;
@@ -81,8 +83,8 @@ std::vector<Label> read_csv(const std::string& path) {
   std::vector<Label> labels;
   while (records.next(fields)) {
     if (fields.size() > 1)
-      throw TraceError(path, fields[1].line, fields[1].column,
-                       "labels are one column; a second one begins here");
+      throw InputError(path, fields[1].line, fields[1].column,
+                       "a second column begins here; a file of labels has one column");
     labels.push_back(parse_label(path, fields.front()));
     checked_rows(labels.size(), path);
   }
@@ -107,7 +109,7 @@ std::vector<Label> read_labels(const std::string& path, ArrayFormat format) {
     case ArrayFormat::bvecs:
       break;
   }
-  throw TraceError(path + ": labels are read from .npy, .ivecs or .csv");
+  throw InputError(path + ": labels are read from .npy, .ivecs or .csv");
 }
 
 }  // namespace starling::sim

@@ -1,18 +1,20 @@
-// The labels that votes count, one a row of the points: an integer array of .npy, .ivecs or a CSV
-// file of one column.
+// Reads the labels that votes count, one for each row of the points: an integer array in .npy, rows
+// of one integer in .ivecs, or a CSV file with one column. `starling knn --labels` uses it.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "knn/vectors/vote.hpp"
-#include "sim/vectors/vector_formats.hpp"
+#include "starling/knn/vectors/vote.hpp"
+#include "starling/sim/vectors/vector_formats.hpp"
 
 namespace starling::sim {
 
-/// Tells the format by the name's ending. Throws TraceError with a sentence on what is not read.
+/// Reads all labels; the ending of `path` names the format. Throws InputError if the file cannot be
+/// read or holds anything but labels.
 std::vector<Label> read_labels(const std::string& path);
 
+/// As above, for a file of the given format.
 std::vector<Label> read_labels(const std::string& path, ArrayFormat format);
 
 }  // namespace starling::sim

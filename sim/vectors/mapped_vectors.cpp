@@ -1,22 +1,22 @@
-// Vectors in a mapped file: in place if they lie as float32 one behind the other, else copied and
-// converted as they are asked for.
+// Reads vectors from a mapped .npy, .fvecs, .bvecs or .ivecs file. Dense float32 rows are used in
+// place; all others are copied and converted when they are read.
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <vector>
 
-#include "sim/files/mapped_file.hpp"
-#include "sim/files/npy_header.hpp"
-#include "sim/traces/trace.hpp"
-#include "sim/vectors/vector_formats.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/mapped_file.hpp"
+#include "starling/sim/files/npy_header.hpp"
+#include "starling/sim/vectors/vector_formats.hpp"
 
 namespace starling::sim {
 namespace {
 
 constexpr std::size_t vecs_dimension_bytes = 4;
 
-/// Where component j of row i stands: first_byte + i * row_stride + j * column_stride.
-struct Layout {
+/// Component j of row i lies at first_byte + i * row_stride_bytes + j * column_stride_bytes.
+struct ArrayLayout {
   NumberType type;
   std::size_t first_byte = 0;
   std::size_t row_stride_bytes = 0;
@@ -31,7 +31,7 @@ std::int64_t read_int32(const std::byte* at) {
 
 class MappedVectors : public VectorFile {
  public:
-  MappedVectors(std::unique_ptr<MappedFile> file, const Layout& layout)
+  MappedVectors(std::unique_ptr<MappedFile> file, const ArrayLayout& layout)
       : VectorFile(file->path()), file_(std::move(file)), layout_(layout) {
     set_dimension(layout.dimension);
   }
@@ -82,13 +82,13 @@ class MappedVectors : public VectorFile {
 
  private:
   std::unique_ptr<MappedFile> file_;
-  Layout layout_;
+  ArrayLayout layout_;
   std::uint32_t first_row_ = 0;
   std::uint32_t next_row_ = 0;
   std::vector<float> components_;
 };
 
-/// Each row tells its dimension again.
+/// .fvecs, .bvecs and .ivecs: each row begins with its dimension, which must not change.
 class VecsVectors : public MappedVectors {
  public:
   using MappedVectors::MappedVectors;
@@ -97,10 +97,10 @@ class VecsVectors : public MappedVectors {
   void read_row(std::uint32_t row, std::span<float> components) const override {
     const std::int64_t told = read_int32(row_bytes(row) - vecs_dimension_bytes);
     if (told != dimension())
-      throw TraceError(path() + ": row " + std::to_string(row) +
-                       " (counted from 0) says that it has " + std::to_string(told) +
-                       " components, and row 0 has " + std::to_string(dimension()) +
-                       "; all must have as many");
+      throw InputError(path() + ": row " + std::to_string(row) +
+                       " (counted from 0) has " + std::to_string(told) +
+                       " components, but row 0 has " + std::to_string(dimension()) +
+                       "; all rows need the same number");
     MappedVectors::read_row(row, components);
   }
 };
@@ -111,17 +111,17 @@ std::unique_ptr<VectorFile> open_npy_vectors(const std::string& path) {
   auto file = std::make_unique<MappedFile>(path);
   const NpyHeader header = parse_npy_header(file->bytes(), path);
   if (header.shape.size() != 2)
-    throw TraceError(path + ": its array has " + std::to_string(header.shape.size()) +
+    throw InputError(path + ": the array has " + std::to_string(header.shape.size()) +
                      (header.shape.size() == 1 ? " axis" : " axes") +
-                     "; vectors need two, (rows, components), which NumPy's reshape makes: (-1, 1) "
-                     "of each number a row, (1, -1) of all of them one");
-  Layout layout;
+                     "; vectors need two, (rows, components). NumPy's reshape(-1, 1) makes each "
+                     "number a row, reshape(1, -1) makes all numbers one row");
+  ArrayLayout layout;
   layout.type = header.type;
   layout.first_byte = header.size_bytes;
-  layout.dimension = checked_dimension(header.shape[1], path + ": has");
+  layout.dimension = checked_dimension(header.shape[1], path + ": the file has");
   layout.rows = checked_rows(header.shape[0], path);
   const std::size_t number_bytes = header.type.bytes;
-  // Of a single row or column both orders are the same.
+  // With a single row or column, both orders are the same.
   const bool goes_by_columns = header.is_fortran_order && layout.rows > 1 && layout.dimension > 1;
   layout.row_stride_bytes = number_bytes * (goes_by_columns ? 1 : layout.dimension);
   layout.column_stride_bytes = number_bytes * (goes_by_columns ? layout.rows : 1);
@@ -131,23 +131,25 @@ std::unique_ptr<VectorFile> open_npy_vectors(const std::string& path) {
 std::unique_ptr<VectorFile> open_vecs_vectors(const std::string& path, ArrayFormat format) {
   auto file = std::make_unique<MappedFile>(path);
   const std::size_t size = file->bytes().size();
-  if (size == 0) throw TraceError(path + ": is empty, so that its vectors' dimension is unknown");
+  if (size == 0)
+    throw InputError(path + ": the file is empty, so the dimension of its vectors is unknown");
   if (size < vecs_dimension_bytes)
-    throw TraceError(path + ": is truncated: its first row's dimension takes 4 bytes");
+    throw InputError(path + ": the file is truncated: the first row's dimension takes 4 bytes");
   const std::int64_t dimension = read_int32(file->bytes().data());
   if (dimension < 0)
-    throw TraceError(path + ": its first row says that it has " + std::to_string(dimension) +
-                     " components; is the file of another format?");
-  Layout layout;
+    throw InputError(path + ": the first row has a dimension of " + std::to_string(dimension) +
+                     "; does the file have another format?");
+  ArrayLayout layout;
   layout.type = number_type_of(format);
   layout.first_byte = vecs_dimension_bytes;
-  layout.dimension = checked_dimension(static_cast<std::uint64_t>(dimension), path + ": has");
+  layout.dimension =
+      checked_dimension(static_cast<std::uint64_t>(dimension), path + ": the file has");
   layout.column_stride_bytes = layout.type.bytes;
   layout.row_stride_bytes =
       vecs_dimension_bytes + std::size_t{layout.type.bytes} * layout.dimension;
   if (size % layout.row_stride_bytes != 0)
-    throw TraceError(path + ": is truncated, or its rows differ in dimension: it has " +
-                     std::to_string(size) + " bytes, which is no multiple of the first row's " +
+    throw InputError(path + ": the file is truncated or its rows differ in dimension: it has " +
+                     std::to_string(size) + " bytes, which is not a multiple of the first row's " +
                      std::to_string(layout.row_stride_bytes));
   layout.rows = checked_rows(size / layout.row_stride_bytes, path);
   return std::make_unique<VecsVectors>(std::move(file), layout);

@@ -1,8 +1,8 @@
-// The formats' names and limits: see vector_file.hpp and vector_formats.hpp.
-#include "sim/vectors/vector_file.hpp"
+// The endings and limits of the formats: see vector_file.hpp and vector_formats.hpp.
+#include "starling/sim/vectors/vector_file.hpp"
 
-#include "sim/traces/trace.hpp"
-#include "sim/vectors/vector_formats.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/vectors/vector_formats.hpp"
 
 namespace starling::sim {
 
@@ -17,10 +17,10 @@ ArrayFormat array_format_of(const std::string& path) {
     if (text_name.ends_with(ending)) text_name.remove_suffix(ending.size());
   for (const std::string_view ending : {".csv", ".tsv", ".txt"})
     if (text_name.ends_with(ending)) return ArrayFormat::csv;
-  throw TraceError(
+  throw InputError(
       path +
-      ": its name tells no format; .npy, .fvecs, .bvecs, .ivecs and .csv are read, the "
-      "last also as .csv.gz or .csv.zst");
+      ": the file's ending names no known format; .npy, .fvecs, .bvecs, .ivecs and .csv are read, "
+      "the last also as .csv.gz or .csv.zst");
 }
 
 NumberType number_type_of(ArrayFormat vecs) {
@@ -30,18 +30,18 @@ NumberType number_type_of(ArrayFormat vecs) {
 }
 
 std::uint32_t checked_dimension(std::uint64_t dimension, const std::string& place) {
-  if (dimension == 0) throw TraceError(place + " vectors of no components; 1 is the least");
+  if (dimension == 0) throw InputError(place + " vectors of 0 components; at least 1 is needed");
   if (dimension > dimension_max)
-    throw TraceError(place + " vectors of " + std::to_string(dimension) +
-                     " components, and no more than " + std::to_string(dimension_max) +
-                     " are searched; project them to fewer");
+    throw InputError(place + " vectors of " + std::to_string(dimension) +
+                     " components; at most " + std::to_string(dimension_max) +
+                     " are allowed, so project them to fewer");
   return static_cast<std::uint32_t>(dimension);
 }
 
 std::uint32_t checked_rows(std::uint64_t rows, const std::string& path) {
   if (rows > vector_rows_max)
-    throw TraceError(path + ": has " + std::to_string(rows) + " rows, and no more than " +
-                     std::to_string(vector_rows_max) + " are told apart; split the file");
+    throw InputError(path + ": the file has " + std::to_string(rows) + " rows; at most " +
+                     std::to_string(vector_rows_max) + " are allowed, so split the file");
   return static_cast<std::uint32_t>(rows);
 }
 

@@ -1,5 +1,5 @@
-// Files of vectors, row after row: .npy, .fvecs, .bvecs and .ivecs, which are mapped into memory,
-// and .csv, which is read as it comes. What each is read as and refused for: docs/vectors.md.
+// Reads files of vectors row by row: .npy, .fvecs, .bvecs and .ivecs are mapped into memory, .csv is
+// read as a stream. docs/vectors.md says what each format may hold.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "knn/words/metric.hpp"
+#include "starling/knn/words/metric.hpp"
 
 namespace starling::sim {
 
@@ -20,19 +20,20 @@ class VectorFile {
   const std::string& path() const { return path_; }
   std::uint32_t dimension() const { return dimension_; }
 
-  /// Nothing where rows are counted only as they are read.
+  /// The number of rows, or std::nullopt if the file must be read to the end to know it.
   virtual std::optional<std::uint32_t> row_count() const = 0;
 
-  /// The next rows, at most `rows_max` of them and none at the end, valid until the next call.
-  /// Throws TraceError.
+  /// The next rows, at most `rows_max`, valid until the next call; empty at the end. Throws
+  /// InputError.
   virtual VectorsView next(std::uint32_t rows_max) = 0;
 
-  /// All rows where they lie, for as long as this lives, if they lie there as prepare_vectors wants
-  /// them.
+  /// All rows in the mapped file, valid while this object lives, if they lie there as aligned dense
+  /// float32 rows, which prepare_vectors() needs. Otherwise std::nullopt.
   virtual std::optional<VectorsView> in_place() const { return std::nullopt; }
 
-  /// The place of a component of the rows that next() handed out last, by its row among them: as
-  /// "FILE: row 3, column 0 (counted from 0)" or "FILE:4:1: the number".
+  /// The place of a component in words that begin an error message: "FILE: row 3, column 0 (counted
+  /// from 0)" or "FILE:4:1: the component". `row` counts within the rows that the last next()
+  /// returned.
   virtual std::string place_of(VectorRow row, std::uint32_t column) const = 0;
 
  protected:
@@ -44,8 +45,8 @@ class VectorFile {
   std::uint32_t dimension_ = 1;
 };
 
-/// Tells the format by the name's ending and reads as far as the dimension. Throws TraceError with
-/// a sentence on what is not read.
+/// Opens a file whose ending names the format, and reads its dimension. Throws InputError if the
+/// file cannot be read or holds anything but vectors.
 std::unique_ptr<VectorFile> open_vectors(const std::string& path);
 
 }  // namespace starling::sim

@@ -1,5 +1,5 @@
-// The kinds of files that hold vectors or labels, by their names' endings; what open_vectors and
-// read_labels choose from.
+// The file formats of vectors and labels, recognised by the file's ending. open_vectors() and
+// read_labels() use it.
 #pragma once
 
 #include <cstdint>
@@ -7,25 +7,25 @@
 #include <string>
 #include <string_view>
 
-#include "sim/files/number_type.hpp"
-#include "sim/vectors/vector_file.hpp"
+#include "starling/sim/files/number_type.hpp"
+#include "starling/sim/vectors/vector_file.hpp"
 
 namespace starling::sim {
 
 enum class ArrayFormat : std::uint8_t { npy, fvecs, bvecs, ivecs, csv };
 
-/// .npy, .fvecs, .bvecs, .ivecs; .csv, .tsv and .txt, compressed or not. Throws TraceError on
-/// others.
+/// The format of a file by its ending: .npy, .fvecs, .bvecs, .ivecs, or .csv, .tsv, .txt for csv,
+/// which may be followed by .gz or .zst. Throws InputError for any other ending.
 ArrayFormat array_format_of(const std::string& path);
 
-/// Of the numbers in a row of .fvecs, .bvecs or .ivecs.
+/// The type of the numbers in .fvecs, .bvecs or .ivecs.
 NumberType number_type_of(ArrayFormat vecs);
 
-/// Throws TraceError with `place`, which begins a sentence, if the dimension is not one that
-/// searchers take.
+/// Returns the dimension. Throws InputError if searchers do not support it; the message is `place`
+/// followed by " vectors of ...".
 std::uint32_t checked_dimension(std::uint64_t dimension, const std::string& place);
 
-/// Throws TraceError if the file has more rows than are told apart.
+/// Returns the number of rows. Throws InputError if it exceeds vector_rows_max.
 std::uint32_t checked_rows(std::uint64_t rows, const std::string& path);
 
 std::unique_ptr<VectorFile> open_npy_vectors(const std::string& path);

@@ -1,18 +1,18 @@
-// A small writer for each kind of result: see vector_results.hpp.
-#include "sim/vectors/vector_results.hpp"
+// One small class per kind of result: see vector_results.hpp.
+#include "starling/sim/vectors/vector_results.hpp"
 
 #include <string_view>
 #include <vector>
 
-#include "sim/files/array_writer.hpp"
-#include "sim/files/text_append.hpp"
-#include "sim/files/text_output.hpp"
-#include "sim/traces/trace.hpp"
+#include "starling/sim/files/array_writer.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/text_append.hpp"
+#include "starling/sim/files/text_output.hpp"
 
 namespace starling::sim {
 namespace {
 
-/// Lines of text; what they say of each list is its children's.
+/// Writes lines of text. Derived classes append the lines of a list.
 class CsvLists : public ListWriter {
  public:
   CsvLists(const std::string& path, const ListShape& shape, std::string_view header)
@@ -96,7 +96,8 @@ class VoteCsv : public CsvLists {
   std::span<const Label> labels_;
 };
 
-/// An array with `columns` numbers a query, or without a second axis one.
+/// Writes an array with `columns` numbers per query, or a one-dimensional array with one number per
+/// query if `columns` is std::nullopt.
 template <class Number>
 class ArrayLists : public ListWriter {
  public:
@@ -183,7 +184,7 @@ std::unique_ptr<ListWriter> make_vote_file(const std::string& path, const ListSh
   for (const std::string_view ending : {".csv", ".csv.gz", ".csv.zst"})
     if (path == "-" || path.ends_with(ending)) return make_vote_csv(path, shape, labels);
   if (!path.ends_with(".npy"))
-    throw UsageError(path + ": its name tells no format; .npy and .csv are written");
+    throw UsageError(path + ": the file's ending names no known format; .npy and .csv are written");
   return std::make_unique<VoteArray>(path, shape, labels);
 }
 

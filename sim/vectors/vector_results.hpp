@@ -1,6 +1,6 @@
-// Where the lists of `starling knn` go: neighbours as CSV, ids and distances as arrays, and what
-// the neighbours' labels vote for. Lists are written as they come; a file appears when it is
-// closed.
+// Writes the results of `starling knn`: neighbours as CSV, ids and distances as arrays, and the
+// votes of the neighbours' labels. Lists are written as they arrive; a file appears under its name
+// when it is closed.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 #include <span>
 #include <string>
 
-#include "knn/vectors/vote.hpp"
-#include "knn/words/metric.hpp"
+#include "starling/knn/vectors/vote.hpp"
+#include "starling/knn/words/metric.hpp"
 
 namespace starling::sim {
 
@@ -18,10 +18,10 @@ class ListWriter {
  public:
   virtual ~ListWriter() = default;
 
-  /// The lists of the next queries, each of k entries, as VectorSearcher writes them.
+  /// Appends the lists of the next queries, k entries each, as VectorSearcher writes them.
   virtual void write(std::span<const VectorNeighbor> lists) = 0;
 
-  /// Writes what is left; close() then only lets the file appear.
+  /// Writes everything that is still buffered. Afterwards close() only gives the file its name.
   virtual void finish() = 0;
   virtual void close() = 0;
 };
@@ -29,25 +29,29 @@ class ListWriter {
 struct ListShape {
   Metric metric = Metric::l2;
   std::uint32_t k = 1;
-  std::optional<std::uint32_t> queries;  ///< if known beforehand
+  std::optional<std::uint32_t> queries;  ///< number of queries; std::nullopt if not known yet
 };
 
-/// These throw UsageError if the name's ending is none of the formats, and std::runtime_error, as
-/// do the members, if the file cannot be written. `query_id,rank,object_id,distance`: rows counted
-/// from 0, ranks from 1; a row a neighbour.
+// The functions below throw UsageError if the ending of `path` names no format that they write.
+// They and the writers' members throw std::runtime_error if the file cannot be written.
+
+/// CSV with the header `query_id,rank,object_id,distance` and one line per neighbour. Ids are row
+/// numbers from 0; ranks begin at 1.
 std::unique_ptr<ListWriter> make_list_csv(const std::string& path, const ListShape& shape);
 
-/// .npy of int64 or .ivecs of int32, -1 behind short lists.
+/// .npy with int64 or .ivecs with int32. Short lists are filled up with -1.
 std::unique_ptr<ListWriter> make_id_array(const std::string& path, const ListShape& shape);
 
-/// .npy of float64 or .fvecs of float32, infinity behind short lists.
+/// .npy with float64 or .fvecs with float32. Short lists are filled up with infinity.
 std::unique_ptr<ListWriter> make_distance_array(const std::string& path, const ListShape& shape);
 
-/// `query_id,label`, nothing for a label where nobody votes. The labels outlive the writer.
+/// CSV with the header `query_id,label`. The label is empty if no neighbour votes. The labels must
+/// outlive the writer.
 std::unique_ptr<ListWriter> make_vote_csv(const std::string& path, const ListShape& shape,
                                           std::span<const Label> labels);
 
-/// .npy of int64, no_label where nobody votes, or as make_vote_csv if the name says so.
+/// As make_vote_csv() if `path` is "-" or ends in .csv, .csv.gz or .csv.zst. Otherwise .npy with
+/// int64, and no_label if no neighbour votes.
 std::unique_ptr<ListWriter> make_vote_file(const std::string& path, const ListShape& shape,
                                            std::span<const Label> labels);
 

@@ -1,5 +1,5 @@
-// Numbers by from_chars, headers and refusals: see vector_text.hpp.
-#include "sim/vectors/vector_text.hpp"
+// Parses with std::from_chars, recognises headers and words the errors: see vector_text.hpp.
+#include "starling/sim/vectors/vector_text.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -7,14 +7,15 @@
 #include <limits>
 #include <utility>
 
-#include "sim/files/quoted_text.hpp"
-#include "sim/traces/row_parser.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/number_text.hpp"
+#include "starling/sim/files/quoted_text.hpp"
 
 namespace starling::sim {
 namespace {
 
-/// What overflows float32 or vanishes in it, which from_chars does not tell apart. The program
-/// never leaves the "C" locale, whose notation strtof reads.
+/// Rounds a number that overflows or underflows float32; from_chars does not say which. strtof needs
+/// the "C" locale, which the program never changes.
 float round_extreme(std::string_view text) {
   const std::string terminated(text);
   const float nearest = std::strtof(terminated.c_str(), nullptr);
@@ -60,18 +61,18 @@ void check_field_count(const std::string& path, const std::vector<Field>& fields
   const Field& last = fields.back();
   const Field missing{{}, last.line, last.column + last.text.size()};
   const Field& place = fields.size() < count ? missing : fields[count];
-  throw TraceError(path, place.line, place.column,
+  throw InputError(path, place.line, place.column,
                    "the row has " + std::to_string(fields.size()) +
-                       (fields.size() == 1 ? " field" : " fields") + ", and the first one " +
+                       (fields.size() == 1 ? " field" : " fields") + ", but the first row has " +
                        std::to_string(count));
 }
 
 void refuse_number(const std::string& path, const Field& field, std::string_view wanted) {
   const std::string_view text = trim(field.text);
   if (text.empty())
-    throw TraceError(path, field.line, field.column,
-                     "there is nothing where " + std::string(wanted) + " must be");
-  throw TraceError(path, field.line, field.column,
+    throw InputError(path, field.line, field.column,
+                     "the field is empty; it must be " + std::string(wanted));
+  throw InputError(path, field.line, field.column,
                    quoted_text(text) + " is not " + std::string(wanted));
 }
 

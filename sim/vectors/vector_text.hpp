@@ -1,5 +1,5 @@
-// Numbers in tables of text: records behind an optional header, and refusals with their place. The
-// readers of vectors and of labels as CSV share it.
+// Numbers in text tables: records after an optional header, and errors with the place in the file.
+// The CSV readers of vectors and of labels share it.
 #pragma once
 
 #include <cstddef>
@@ -8,25 +8,25 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/files/csv_reader.hpp"
-#include "sim/traces/trace.hpp"
+#include "starling/sim/files/csv_reader.hpp"
+#include "starling/sim/files/errors.hpp"
 
 namespace starling::sim {
 
-/// The nearest float32, "nan" and "inf" included; a finite number beyond float32 is its largest.
-/// Nothing if the text is no number.
+/// The float32 nearest to the number in `text`, which may be "nan" or "inf". A finite number beyond
+/// the range of float32 becomes its largest number. std::nullopt if `text` is not a number.
 std::optional<float> parse_component(std::string_view text);
 
-/// A number's text without the plus sign that it may begin with, which from_chars does not know.
+/// A number's text without a leading plus sign, which std::from_chars does not accept.
 std::string_view without_plus(std::string_view number);
 
-/// The records of a table of numbers: without blank lines, without those that begin with '#', and
-/// without the first if none of its fields is a number, which makes it a header.
+/// Reads the records of a table of numbers. Skips blank lines, lines that begin with '#', and the
+/// header: the first record, if none of its fields is a number.
 class NumberRecords {
  public:
   explicit NumberRecords(TextInput& input) : reader_(input) {}
 
-  /// As CsvReader::next.
+  /// As CsvReader::next().
   bool next(std::vector<Field>& fields);
 
  private:
@@ -36,11 +36,11 @@ class NumberRecords {
   bool is_past_header_ = false;
 };
 
-/// Throws TraceError unless there are `count` fields, as in the file's first row.
+/// Throws InputError unless there are `count` fields, the number in the file's first row.
 void check_field_count(const std::string& path, const std::vector<Field>& fields,
                        std::size_t count);
 
-/// Throws TraceError: this is not `wanted`, such as "a number".
+/// Throws InputError: the field is empty or is not `wanted`, for example "a number".
 [[noreturn]] void refuse_number(const std::string& path, const Field& field,
                                 std::string_view wanted);
 

@@ -1,5 +1,5 @@
-// Pieces are taken from a counter that the caller and its helpers share: see helpers.hpp.
-#include "stream/pools/encode_helpers.hpp"
+// Pieces are taken from a counter that the caller and its helpers share: see encode_helpers.hpp.
+#include "starling/stream/pools/encode_helpers.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -15,7 +15,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// One run's. A helper that wakes when it is over finds no piece left, and looks at `work` no more.
+/// The pieces of one run. A helper that wakes after the run finds no piece left and does not touch
+/// `work`, which may be gone by then.
 struct Pieces {
   Pieces(std::size_t the_count, const std::function<void(std::size_t)>& the_work)
       : count(the_count), work(the_work) {}
@@ -39,27 +40,27 @@ struct Pieces {
   std::atomic<std::size_t> next{0};
   std::atomic<std::size_t> done{0};
   std::atomic<bool> failed{false};
-  std::exception_ptr error;  ///< of the first that failed; read when all are done
+  std::exception_ptr error;  ///< of the first piece that failed; read when all are done
 };
 
 }  // namespace
 
-Helpers::Helpers(unsigned thread_count)
+EncodeHelpers::EncodeHelpers(unsigned thread_count)
     : thread_count_(thread_count),
       threads_(thread_count > 0 ? std::make_unique<asio::thread_pool>(thread_count) : nullptr) {}
 
-Helpers::~Helpers() {
+EncodeHelpers::~EncodeHelpers() {
   if (threads_) threads_->join();
 }
 
-void Helpers::run(std::size_t count, const std::function<void(std::size_t)>& work) {
+void EncodeHelpers::run(std::size_t count, const std::function<void(std::size_t)>& work) {
   const auto pieces = std::make_shared<Pieces>(count, work);
   const std::size_t helping = std::min<std::size_t>(count, thread_count_ + 1);
   try {
     for (std::size_t i = 1; i < helping; ++i)
       asio::post(*threads_, [pieces] { pieces->take_all(); });
   } catch (const std::bad_alloc&) {
-    // With fewer helpers, or none, it is done too.
+    // Fewer helpers, or none, do the same work.
   }
   pieces->take_all();
   pieces->wait();

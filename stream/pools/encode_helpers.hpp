@@ -1,5 +1,5 @@
-// Threads that help the one that brings work made of many independent pieces: the encoding of a
-// tick's parts. They sleep between ticks; the CPU engine's, which spin, are
+// Threads that help their caller with work made of many independent pieces: the encoding of a
+// tick's parts. They sleep between ticks; the CPU engine's threads, which spin, are in
 // knn/base/thread_pool.hpp.
 #pragma once
 
@@ -13,14 +13,15 @@ class thread_pool;
 
 namespace starling::stream {
 
-class Helpers {
+class EncodeHelpers {
  public:
-  /// None: all work is the caller's own.
-  explicit Helpers(unsigned thread_count);
-  ~Helpers();
+  /// With 0 threads the caller does all work itself.
+  explicit EncodeHelpers(unsigned thread_count);
+  ~EncodeHelpers();
 
-  /// Calls work(0) to work(count - 1), on the caller's thread and the helpers', in any order and
-  /// some at a time; returns when all have returned. If some throw, throws what one of them did.
+  /// Calls work(0) to work(count - 1) in any order, on the caller's thread and the helpers' at the
+  /// same time; returns when all calls have returned. If calls throw, throws what one of them
+  /// threw.
   void run(std::size_t count, const std::function<void(std::size_t)>& work);
 
  private:

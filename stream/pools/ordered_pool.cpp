@@ -1,5 +1,5 @@
 // Numbers the work as it comes and holds back results until theirs is next: see ordered_pool.hpp.
-#include "stream/pools/ordered_pool.hpp"
+#include "starling/stream/pools/ordered_pool.hpp"
 
 #include <utility>
 

@@ -1,5 +1,5 @@
 // Work on several threads whose results come back to the loop in the order the work was given: the
-// server's decoding. What is in flight is bounded by its caller, who sees `waiting()`.
+// server's decoding. The caller bounds what is in flight, by `waiting()`.
 #pragma once
 
 #include <cstddef>

@@ -1,15 +1,16 @@
 // Frames in and out of the ROUTER, a turn's worth at a time: see command_socket.hpp. Server decodes
 // what comes in.
-#include "stream/sockets/command_socket.hpp"
+#include "starling/stream/sockets/command_socket.hpp"
 
 #include <utility>
 #include <vector>
 
 #include <zmq.hpp>
 
-#include "protocol/wire/zmq_frames.hpp"
-#include "stream/sockets/connection_limit.hpp"
-#include "stream/sockets/zmq_watch.hpp"
+#include "starling/protocol/wire/zmq_frames.hpp"
+#include "starling/stream/sockets/bind_endpoint.hpp"
+#include "starling/stream/sockets/connection_limit.hpp"
+#include "starling/stream/sockets/zmq_watch.hpp"
 
 namespace starling::stream {
 
@@ -35,8 +36,7 @@ struct CommandSocket::State {
     socket.set(zmq::sockopt::linger, options.linger_ms);
     connections = std::make_unique<ConnectionLimit>(loop, context, socket, "commands",
                                                     options.connections_max);
-    socket.bind(options.endpoint);
-    endpoint = socket.get(zmq::sockopt::last_endpoint);
+    endpoint = bind_endpoint(socket, options.endpoint);
     watch = std::make_unique<ZmqWatch>(loop, socket, [this] { return drain(); });
   }
 

@@ -36,7 +36,7 @@ struct Peer {
   bool operator==(const Peer&) const = default;
 };
 
-/// One received frame, kept by whoever holds `owner`.
+/// One received frame, which lives as long as `owner`.
 struct ReceivedBytes {
   std::shared_ptr<const void> owner;
   std::span<const std::byte> bytes;
@@ -56,7 +56,7 @@ class CommandSocket {
     std::function<bool()> may_read;  ///< false: leave requests with ZeroMQ until read_on
   };
 
-  /// Binds; throws zmq::error_t with what the system says.
+  /// Binds, and throws as bind_endpoint does.
   CommandSocket(boost::asio::io_context& loop, zmq::context_t& context,
                 const CommandSocketOptions& options, Handlers handlers);
   ~CommandSocket();

@@ -1,13 +1,13 @@
 // Follows ZeroMQ's own events of a socket: see connection_limit.hpp.
-#include "stream/sockets/connection_limit.hpp"
+#include "starling/stream/sockets/connection_limit.hpp"
 
 #include <cstring>
 #include <string>
 
 #include <sys/socket.h>
 
-#include "knn/base/clocks.hpp"
-#include "protocol/wire/zmq_frames.hpp"
+#include "starling/knn/base/clocks.hpp"
+#include "starling/protocol/wire/zmq_frames.hpp"
 
 namespace starling::stream {
 

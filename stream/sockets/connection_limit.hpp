@@ -11,7 +11,7 @@
 
 #include <zmq.hpp>
 
-#include "stream/sockets/zmq_watch.hpp"
+#include "starling/stream/sockets/zmq_watch.hpp"
 
 namespace starling::stream {
 

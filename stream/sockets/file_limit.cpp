@@ -1,5 +1,5 @@
 // RLIMIT_NOFILE, from soft to hard: see file_limit.hpp.
-#include "stream/sockets/file_limit.hpp"
+#include "starling/stream/sockets/file_limit.hpp"
 
 #include <sys/resource.h>
 

@@ -1,8 +1,9 @@
 // One Beast connection object a client, each with a deadline for reading and for writing: see
 // http_server.hpp. Server answers /healthz and /metrics through it.
-#include "stream/sockets/http_server.hpp"
+#include "starling/stream/sockets/http_server.hpp"
 
 #include <optional>
+#include <stdexcept>
 #include <unordered_set>
 #include <utility>
 
@@ -33,6 +34,26 @@ Response make_response(HttpAnswer answer, unsigned version, bool keep_alive, boo
   return response;
 }
 
+asio::ip::address address_of(const std::string& host) {
+  if (host == "localhost") return asio::ip::address_v4::loopback();
+  boost::system::error_code error;
+  const auto address = asio::ip::make_address(host, error);
+  if (error)
+    throw std::runtime_error(
+        "the host must be a numeric address (127.0.0.1, or 0.0.0.0 for every address of this "
+        "machine) or localhost");
+  return address;
+}
+
+Tcp::acceptor listen_on(asio::io_context& loop, const HttpOptions& options) {
+  const Tcp::endpoint endpoint(address_of(options.host), options.port);
+  try {
+    return Tcp::acceptor(loop, endpoint);
+  } catch (const boost::system::system_error& error) {
+    throw std::runtime_error(error.code().message());  // what() would add numbers and a source file
+  }
+}
+
 }  // namespace
 
 struct HttpServer::State : std::enable_shared_from_this<State> {
@@ -41,7 +62,7 @@ struct HttpServer::State : std::enable_shared_from_this<State> {
   State(asio::io_context& loop, const HttpOptions& the_options, Handler the_handler)
       : options(the_options),
         handler(std::move(the_handler)),
-        acceptor(loop, Tcp::endpoint(asio::ip::make_address(options.host), options.port)),
+        acceptor(listen_on(loop, options)),
         retry(loop) {}
 
   void accept();

@@ -17,7 +17,7 @@ class io_context;
 namespace starling::stream {
 
 struct HttpOptions {
-  std::string host = "127.0.0.1";
+  std::string host = "127.0.0.1";  ///< a numeric address or localhost
   std::uint16_t port = 0;
   unsigned connections_max = 64;  ///< more are closed at once
   std::uint32_t header_bytes_max = 8192;
@@ -36,7 +36,8 @@ class HttpServer {
   /// Called on the loop with the request's target, "/metrics".
   using Handler = std::function<HttpAnswer(std::string_view target)>;
 
-  /// Binds; throws boost::system::system_error.
+  /// Binds. Throws std::runtime_error with the end of a sentence: what the host may be, or what the
+  /// system says.
   HttpServer(boost::asio::io_context& loop, const HttpOptions& options, Handler handler);
   ~HttpServer();
 

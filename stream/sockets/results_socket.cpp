@@ -1,6 +1,6 @@
 // Sends each tick's frames from their own memory and sets XPUB's high-water mark as messages grow
 // and shrink: see results_socket.hpp. Called by Ticker.
-#include "stream/sockets/results_socket.hpp"
+#include "starling/stream/sockets/results_socket.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -12,9 +12,10 @@
 
 #include <zmq.hpp>
 
-#include "protocol/wire/zmq_frames.hpp"
-#include "stream/sockets/connection_limit.hpp"
-#include "stream/sockets/zmq_watch.hpp"
+#include "starling/protocol/wire/zmq_frames.hpp"
+#include "starling/stream/sockets/bind_endpoint.hpp"
+#include "starling/stream/sockets/connection_limit.hpp"
+#include "starling/stream/sockets/zmq_watch.hpp"
 
 namespace starling::stream {
 
@@ -72,7 +73,7 @@ void HighWaterMark::follow(const NextTick& next) {
     ticks_until_lower_ = 0;
   } else if (lower < messages_ && ticks_until_lower_ == 0 &&
              (is_idle || next.waiting_bytes > bytes_max_)) {
-    // Under the lower mark what was read is said twice in so many messages.
+    // Within this many messages ZeroMQ says twice under the lower mark what was read.
     messages_ /= 2;
     ticks_until_lower_ = messages_;
   }
@@ -97,8 +98,7 @@ struct ResultsSocket::State {
     socket.set(zmq::sockopt::maxmsgsize, std::int64_t{4096});
     connections = std::make_unique<ConnectionLimit>(loop, context, socket, "results",
                                                     options.connections_max);
-    socket.bind(options.endpoint);
-    endpoint = socket.get(zmq::sockopt::last_endpoint);
+    endpoint = bind_endpoint(socket, options.endpoint);
     watch = std::make_unique<ZmqWatch>(loop, socket, [this] { return drain(); });
   }
 
@@ -137,7 +137,7 @@ struct ResultsSocket::State {
     if (--found->second == 0) topics.erase(found);
   }
 
-  // XPUB never says that it would block: who is beyond the mark misses the message.
+  // XPUB never says that it would block: a subscriber beyond the mark misses the message.
   void send_part(zmq::message_t part, bool is_last) {
     const auto flags =
         is_last ? zmq::send_flags::dontwait : zmq::send_flags::dontwait | zmq::send_flags::sndmore;
@@ -146,7 +146,7 @@ struct ResultsSocket::State {
 
   // Existing subscribers' pipes follow the option; a new one's starts with what was set before
   // bind. To set it while a pipe is being closed would write to one that is gone, in ZeroMQ before
-  // 4.3.5; so that waits until nobody has left for a while.
+  // 4.3.5; so that waits until no subscriber has left for a while.
   void set_mark() {
     if (mark_is_fixed) return;
     mark_is_due = connections->ended_within(leaving_us);

@@ -1,5 +1,5 @@
 // The results endpoint: a ZeroMQ XPUB on the server's loop. Sends each multipart message whole or
-// not at all to each subscriber, and counts who has joined. A subscriber that does not read loses
+// not at all to each subscriber, and counts subscriptions. A subscriber that does not read loses
 // whole messages beyond the high-water mark, which follows from a byte budget.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "protocol/wire/tick_message.hpp"
+#include "starling/protocol/wire/tick_message.hpp"
 
 namespace boost::asio {
 class io_context;
@@ -69,7 +69,7 @@ class HighWaterMark {
 
 class ResultsSocket {
  public:
-  /// Binds; throws zmq::error_t.
+  /// Binds, and throws as bind_endpoint does.
   ResultsSocket(boost::asio::io_context& loop, zmq::context_t& context,
                 const ResultsSocketOptions& options);
   ~ResultsSocket();

@@ -1,6 +1,6 @@
 // Waits for the edge of ZeroMQ's descriptor, then asks for events before each turn: see
 // zmq_watch.hpp.
-#include "stream/sockets/zmq_watch.hpp"
+#include "starling/stream/sockets/zmq_watch.hpp"
 
 #include <utility>
 
@@ -9,7 +9,7 @@
 #include <boost/asio/post.hpp>
 #include <zmq.hpp>
 
-#include "protocol/wire/zmq_frames.hpp"
+#include "starling/protocol/wire/zmq_frames.hpp"
 
 namespace starling::stream {
 

@@ -1,10 +1,10 @@
 // Counts under one lock: see credit_ledger.hpp. Decode workers take (prepare.cpp), RequestHandler
 // opens, closes and gives back.
-#include "stream/state/credit_ledger.hpp"
+#include "starling/stream/state/credit_ledger.hpp"
 
 #include <algorithm>
 
-#include "knn/base/assert.hpp"
+#include "starling/knn/base/assert.hpp"
 
 namespace starling::stream {
 

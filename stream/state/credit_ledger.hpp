@@ -1,6 +1,6 @@
-// Who has how many rows and bytes of batches unanswered: what bounds a producer. Decode workers
-// take before they convert a batch's rows; the loop gives back with the answer. Safe from any
-// thread.
+// How many rows and bytes of unanswered batches each session has, which bounds a producer. Decode
+// workers take credit before they convert a batch's rows; the loop gives it back with the answer.
+// Safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class CreditLedger {
   explicit CreditLedger(Credit granted) : granted_(granted) {}
 
   const Credit& granted() const { return granted_; }
-  /// Rows of the session that has most of them, and bytes alike.
+  /// The most rows of any session, and the most bytes of any.
   Credit most_taken() const;
 
   void open(std::uint64_t session);

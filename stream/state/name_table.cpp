@@ -1,8 +1,8 @@
 // Which texts are kept and which collide: see name_table.hpp. RequestHandler puts
 // what PutNames carries.
-#include "stream/state/name_table.hpp"
+#include "starling/stream/state/name_table.hpp"
 
-#include "protocol/wire/text_id.hpp"
+#include "starling/protocol/wire/text_id.hpp"
 
 namespace starling::stream {
 

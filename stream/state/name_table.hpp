@@ -8,8 +8,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "knn/words/types.hpp"
-#include "protocol/wire/errors.hpp"
+#include "starling/knn/words/types.hpp"
+#include "starling/protocol/wire/errors.hpp"
 
 namespace starling::stream {
 
@@ -22,7 +22,7 @@ class NameTable {
  public:
   explicit NameTable(const NameLimits& limits) : limits_(limits) {}
 
-  /// Who tells names: how many were new, and how many may be.
+  /// The session that tells names: how many of its names were new, and how many may be.
   struct Teller {
     std::uint64_t& names;
     std::uint64_t names_max;

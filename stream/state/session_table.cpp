@@ -1,11 +1,11 @@
 // What is fresh, a resend, a gap or forgotten, from a session's last number and kept replies: see
 // session_table.hpp.
-#include "stream/state/session_table.hpp"
+#include "starling/stream/state/session_table.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "knn/base/assert.hpp"
+#include "starling/knn/base/assert.hpp"
 
 namespace starling::stream {
 

@@ -11,13 +11,13 @@
 #include <variant>
 #include <vector>
 
-#include "protocol/wire/messages.hpp"
+#include "starling/protocol/wire/messages.hpp"
 
 namespace starling::stream {
 
 struct SessionLimits {
   std::uint32_t sessions_max = 1024;
-  std::int64_t idle_us = 600'000'000;  ///< unheard for so long: forgotten
+  std::int64_t idle_us = 600'000'000;  ///< a session silent for longer is forgotten
   std::size_t replies_max = 1024;      ///< kept a session for resends
   // What one session may take of what is the server's, so that none takes all.
   std::uint64_t queries_max = 1u << 22;
@@ -47,13 +47,13 @@ class SessionTable {
     std::optional<std::uint64_t> replaced{};  ///< a session that is forgotten for this one
   };
   /// Continues `resume_session` if it lives, else opens a new one whose next number is
-  /// `first_sequence`. When there are sessions_max, it takes the place of the oldest of those that
-  /// were never heard of again, which have nothing to lose; so Hellos alone keep nobody out.
-  /// Nothing if all have been used.
+  /// `first_sequence`. When there are sessions_max, the new one takes the place of the oldest
+  /// session that was opened and never used, which has nothing to lose; so a flood of Hellos keeps
+  /// no client out. Nothing if all have been used.
   std::optional<Opened> open(std::uint64_t resume_session, std::uint64_t first_sequence,
                              std::int64_t now_us);
 
-  /// The session was heard of; false if there is none.
+  /// Call for each request of the session; false if there is no such session.
   bool touch(std::uint64_t session, std::int64_t now_us);
 
   /// Forgets the idle ones, and says which.
@@ -84,7 +84,7 @@ class SessionTable {
 
   /// To count in, of a known session.
   SessionTaken& taken(std::uint64_t session) { return sessions_.at(session).taken; }
-  /// Of the sessions that have the most.
+  /// The most streams of any session, and the most names of any.
   SessionTaken most_taken() const;
 
   std::size_t count() const { return sessions_.size(); }

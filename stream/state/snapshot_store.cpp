@@ -1,10 +1,12 @@
-// Cuts a copy of lists into pages, and decides who may pin one now: see snapshot_store.hpp.
-#include "stream/state/snapshot_store.hpp"
+// Cuts a copy of lists into pages, and decides which session may pin one now: see
+// snapshot_store.hpp.
+#include "starling/stream/state/snapshot_store.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "protocol/wire/list_chunk.hpp"
+#include "starling/knn/engine/tick_result.hpp"
+#include "starling/protocol/wire/list_chunk.hpp"
 
 namespace starling::stream {
 

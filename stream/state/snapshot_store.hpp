@@ -11,16 +11,17 @@
 #include <unordered_map>
 #include <vector>
 
-#include "knn/engine/engine.hpp"
-#include "knn/tables/processor.hpp"
-#include "knn/words/query.hpp"
+#include "starling/knn/engine/answers.hpp"
+#include "starling/knn/words/query.hpp"
+#include "starling/knn/words/report.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling::stream {
 
 struct SnapshotLimits {
   std::size_t snapshots_max = 64;         ///< pinned or being copied, all sessions together
   std::size_t session_snapshots_max = 4;  ///< of one session
-  std::int64_t idle_us = 30'000'000;      ///< no page asked for so long: given up
+  std::int64_t idle_us = 30'000'000;      ///< dropped when no page was asked for longer
   std::int64_t interval_us = 50'000;      ///< between two first pages for one session, on average
   std::int64_t burst = 20;                ///< first pages that may come at once
 };
@@ -46,13 +47,12 @@ class SnapshotStore {
  public:
   explicit SnapshotStore(const SnapshotLimits& limits) : limits_(limits) {}
 
-  /// Makes room for a copy that is to be asked of the engine; a session that holds its most lets go
-  /// of its oldest. On a refusal `retry_after_us` says
-  /// when to ask again.
+  /// Makes room for a copy that is to be asked of the engine; a session that holds its most loses
+  /// its oldest. On a refusal `retry_after_us` says when to ask again.
   struct Reservation {
     bool granted = false;
     std::int64_t retry_after_us = 0;
-    std::string_view limit{};  ///< that was in the way, by its name
+    std::string_view limit{};  ///< the name of the limit that was in the way
   };
   Reservation reserve(std::uint64_t session, std::int64_t now_us);
 
@@ -68,7 +68,7 @@ class SnapshotStore {
   void expire(std::int64_t now_us);
 
   std::size_t count() const { return total_; }
-  /// Of the session that holds the most.
+  /// The most that any session holds.
   std::size_t most_held() const;
 
  private:

@@ -1,6 +1,6 @@
 // From running totals to what is new in them: see subscriber_losses.hpp. Called by RequestHandler
 // for ReportReceived.
-#include "stream/state/subscriber_losses.hpp"
+#include "starling/stream/state/subscriber_losses.hpp"
 
 #include <algorithm>
 

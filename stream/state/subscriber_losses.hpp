@@ -6,15 +6,15 @@
 #include <map>
 #include <utility>
 
-#include "knn/tables/query_table.hpp"
+#include "starling/knn/tables/query_table.hpp"
 
 namespace starling::stream {
 
 class SubscriberLosses {
  public:
   /// A session says that `lost` ticks of a stream never came since it subscribed to this server.
-  /// Returns how many of them are news; whoever lies is believed to have lost every one of the
-  /// `published` ticks once, and no more.
+  /// Returns how many of them were not reported before. A false report counts for at most the
+  /// `published` ticks, each once.
   std::uint64_t report(std::uint64_t session, StreamId stream, std::uint64_t lost,
                        std::uint64_t published);
 

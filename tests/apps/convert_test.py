@@ -9,7 +9,6 @@ import json
 import os
 import pathlib
 import random
-import resource
 import subprocess
 import sys
 import unittest
@@ -171,14 +170,14 @@ class BadEndTest(TraceTest):
     def test_nothing_to_convert_is_an_error(self):
         path = self.write("points.csv", "id,time_us,lon,lat\n1,0,0,0\n")
         done = self.convert(path, "csv", self.folder / "out.csv", status=1)
-        self.assertIn("of the rows, 1 (1 at 0, 0) were skipped", done.stderr)
+        self.assertIn("rows skipped: 1 (1 at 0, 0); --strict stops at the first such row", done.stderr)
         self.assertEqual(list(self.folder.iterdir()), [path])
 
     def test_nothing_in_the_time_asked_for_names_the_flags(self):
         path = self.write("bus.csv", BUS)
         done = self.convert(path, "csv", self.folder / "out.csv", "--from", "2020-01-01T00:00:00Z",
                             status=1)
-        self.assertIn("3 are outside --from and --until", done.stderr)
+        self.assertIn("rows outside --from and --until: 3", done.stderr)
 
     def test_a_file_that_may_not_be_seen_is_one_sentence(self):
         shut = self.folder / "shut"

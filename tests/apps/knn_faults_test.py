@@ -66,16 +66,16 @@ class BadEndTest(KnnTest):
         whole = good.read_bytes()
         cases = {
             "cut.npy": (whole[:-1], "is truncated: its header promises 48 bytes"),
-            "long.npy": (whole + b"x", "goes on for 1 bytes behind its array"),
-            "short.fvecs": (b"\3\0\0\0aaaa", "is truncated, or its rows differ in dimension"),
-            "none.fvecs": (b"\0\0\0\0", "has vectors of no components"),
+            "long.npy": (whole + b"x", "has 1 bytes after its array"),
+            "short.fvecs": (b"\3\0\0\0aaaa", "is truncated or its rows differ in dimension"),
+            "none.fvecs": (b"\0\0\0\0", "has vectors of 0 components"),
             "empty.csv": (b"", "has no rows"),
-            "ragged.csv": (b"1,2,3\n4,5\n", ":2:4: the row has 2 fields, and the first one 3"),
+            "ragged.csv": (b"1,2,3\n4,5\n", ":2:4: the row has 2 fields, but the first row has 3"),
             "word.csv": (b"1,2,3\n4,five,6\n", ":2:3: 'five' is not a number"),
             "nul.csv": (b"1,2,3\n4,x\0\x1b[2Jy\xff,6\n",
                         r":2:3: 'x\x00\x1b[2Jy\xff' is not a number"),
-            "other.csv": (b"1,2\n", f"its vectors have 2 components, and those of {good} 3"),
-            "vectors.json": (b"[[1,2,3]]", "its name tells no format"),
+            "other.csv": (b"1,2\n", f"its vectors have 2 components, and those of {good} have 3"),
+            "vectors.json": (b"[[1,2,3]]", "the file's ending names no known format"),
         }
         for name, (content, why) in cases.items():
             with self.subTest(name):
@@ -114,10 +114,18 @@ class BadEndTest(KnnTest):
 
     def test_an_engine_or_method_that_is_not_there_is_said(self):
         points = self.save("p.npy", self.integers(3, 1))
-        self.assertIn("--method sbq: the engine cpu does not know this method",
+        self.assertIn("--method sbq: the engine cpu does not have this method",
                       self.refused("--points", points, "--graph", "--engine", "cpu", "--method",
                                    "sbq"))
 
+    def test_the_summary_names_the_engine_and_no_fault(self):
+        points = self.save("p.npy", self.integers(3, 1))
+        flags = ["--points", points, "--graph", "-k", 1, "--out", self.folder / "out.csv"]
+        self.assertIn("answered by cpu (chosen by --engine cpu): ",
+                      self.knn(*flags, "--engine", "cpu").stderr)
+        self.assertRegex(self.knn(*flags).stderr,
+                         r"answered by (cuda \(on device |cpu \((chosen by --engine auto: no GPU is "
+                         r"available|this build has the cpu engine only)\): )")
 
     def test_a_gpu_that_is_not_there_is_said(self):
         points = self.save("p.npy", self.integers(3, 1))
@@ -137,25 +145,27 @@ class UsageTest(KnnTest):
         out = ["--out", self.folder / "o.csv"]
         cases = [
             ([*out, "--graph"], "--points is required"),
-            ([*given, *out], "Add --queries FILE, or --graph"),
+            ([*given, *out], "add --queries FILE, or --graph"),
             ([*given, "--graph"], "add --out, --out-ids, --out-distances or --out-votes"),
-            ([*given, *out, "--graph", "--queries", points], "excludes"),
+            ([*given, *out, "--graph", "--queries", points], "do not go together"),
             ([*given, *out, "--graph", "-k", 0], "--k: "),
             ([*given, *out, "--graph", "-k", 2049], "--k: "),
             ([*given, *out, "--graph", "--metric", "l1"], "--metric: "),
             ([*given, *out, "--graph", "--method", "lsh"], "--method: "),
-            ([*given, *out, "--graph", "--devices", "0,0"], "--devices: 0 stands there twice"),
+            ([*given, *out, "--graph", "--devices", "0,0"], "--devices: 0 is named twice"),
             ([*given, *out, "--graph", "--devices", "1,0,1", "--engine", "cpu"],
-             "--devices: 1 stands there twice"),
+             "--devices: 1 is named twice"),
             ([*given, *out, "--graph", "--devices", "1024"], "--devices: "),
             ([*given, *out, "--graph", "--vote"], "add --labels FILE"),
-            ([*given, *out, "--graph", "--labels", points], "--labels: nothing votes"),
-            ([*given, "--graph", "--out", "o.npy"], "--out: o.npy: this is written as CSV"),
+            ([*given, *out, "--graph", "--labels", points], "--labels: no output needs them"),
+            ([*given, "--graph", "--out", "o.npy"], "--out: o.npy: --out writes CSV"),
             ([*given, "--graph", "--out-ids", "o.fvecs"],
-             "--out-ids: o.fvecs: its name tells no format; .npy and .ivecs are written"),
+             "--out-ids: o.fvecs: the file's ending names no known format; .npy and .ivecs are "
+             "written"),
             ([*given, "--graph", "--out-distances", "o.csv"], "--out-distances: o.csv: "),
             ([*given, "--graph", "--labels", points, "--out-votes", "o.ivecs"],
-             "--out-votes: o.ivecs: its name tells no format; .npy and .csv are written"),
+             "--out-votes: o.ivecs: the file's ending names no known format; .npy and .csv are "
+             "written"),
             ([*given, "--graph", "--out-ids", "o.npy", "--out-distances", "o.npy"],
              "o.npy: two results cannot be written to one file"),
             ([*given, "--graph", "--out-ids", "o.npy", "--out-distances", "./o.npy"],

@@ -285,8 +285,8 @@ class VoteTest(KnnTest):
             out = self.folder / "v.npy"
             done = self.knn("--points", points, "--graph", "--labels", labels, "--out-votes", out,
                             status=1)
-            self.assertEqual(done.stderr, f"starling: {labels}: has 2 labels, and {points} 3 rows; "
-                             "each row has one\n")
+            self.assertEqual(done.stderr, f"starling: {labels}: has 2 labels, and {points} has 3 "
+                             "rows; each row needs one label\n")
             self.assertFalse(out.exists())
 
 

@@ -129,7 +129,8 @@ class FileTest(OutputTest):
             before = self.names()
             for flags, status, sentence in [
                 (["--tick", "1us"], 2, "the trace spans more than"),
-                (["--from", "2020-01-01T00:00:00Z"], 1, "there is nothing to replay"),
+                (["--from", "2020-01-01T00:00:00Z"], 1,
+                 "there is nothing to replay; rows skipped: 0; rows outside --from and --until: 3"),
                 (["--queries", "absent.csv"], 1, "absent.csv"),
                 (["--connect", "tcp://127.0.0.1:1", "--connect-timeout", "100ms"], 1, "starling: "),
             ]:

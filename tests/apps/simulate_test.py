@@ -1,6 +1,6 @@
-"""`starling simulate` as a program: the same bytes whoever answers, wrong usage in one sentence, a
-full disk, the trace, the comparison, and the report as a browser shows it. Run by ctest with the
-program's path as the only argument."""
+"""`starling simulate` as a program: the same bytes on every engine, wrong usage in one sentence, a full
+disk, the trace, the comparison, and the report as a browser shows it. Run by ctest with the path of the
+program as the only argument."""
 
 import ctypes
 import json
@@ -329,18 +329,18 @@ class SimulateTest(FolderCase):
             ([*out, "--policy", "best"], 2, "--policy"),
             ([*out, "--drivers", "0"], 2, "--drivers"),
             ([*out, "--idle", "sleep"], 2, "--idle"),
-            ([*out, "--side-km", "nan"], 2, "--side-km: nan is no finite number"),
-            ([*out, "--decline-per-km", "nan"], 2, "--decline-per-km: nan is no finite number"),
-            ([*out, "--rate", "inf"], 2, "--rate: inf is no finite number"),
+            ([*out, "--side-km", "nan"], 2, "--side-km: nan is not a finite number"),
+            ([*out, "--decline-per-km", "nan"], 2, "--decline-per-km: nan is not a finite number"),
+            ([*out, "--rate", "inf"], 2, "--rate: inf is not a finite number"),
             ([*out, "--seed", "-1"], 2, "--seed: -1 is less than 0"),
-            ([*out, "--area", "1,2,3"], 2, "--area speaks of --requests"),
-            ([*out, "--whole-minutes"], 2, "--whole-minutes speaks of --requests"),
+            ([*out, "--area", "1,2,3"], 2, "--area is a flag for --requests"),
+            ([*out, "--whole-minutes"], 2, "--whole-minutes is a flag for --requests"),
             ([*out, "--requests", "nowhere.csv", "--area", "1,2,3"], 2, "--area: '1,2,3' is not"),
             ([*out, "--requests", "nowhere.csv"], 1, "nowhere.csv"),
             ([*out, "--requests", PROGRAM], 1, "--request-columns"),
             ([*out, "--world", "nowhere.net.xml"], 1, "nowhere.net.xml"),
             ([*out, "--world", net], 1, "edge 'e' names junction 'a', which is not there"),
-            ([*out, "--world", "grid", "--largest-part"], 2, "--largest-part speaks of"),
+            ([*out, "--world", "grid", "--largest-part"], 2, "--largest-part is a flag for --world FILE.net.xml"),
             ([*out, "--world", "grid", "--side-km", "900", "--block-m", "20"], 2, "--block-m: "),
             (["--out", "/dev/null/x"], 1, "--out: /dev/null/x cannot be made a folder"),
             (["--compare", "a"], 2, "--compare"),

@@ -3,13 +3,14 @@
 
 #include <cstddef>
 
-#include "cpu/points/engine.hpp"
+#include "starling/cpu/backend.hpp"
 #include "tests/conformance/conformance.hpp"
 #include "tests/support/failing_new.hpp"
 #ifdef STARLING_CUDA
 #include <gtest/gtest.h>
 
-#include "gpu/points/engine.hpp"
+#include "starling/gpu/backend.hpp"
+#include "starling/gpu/points/engine.hpp"
 #endif
 
 namespace starling::test {
@@ -22,7 +23,7 @@ EngineChoice cpu_choice() {
   EngineChoice choice;
   choice.name = choice.label = "cpu";
   choice.make = [](const SpaceOptions& space, int threads) {
-    return cpu::make_engine({.space = space.space, .threads = static_cast<unsigned>(threads)});
+    return cpu::make_engine({.space = space, .threads = static_cast<unsigned>(threads)});
   };
   choice.fail_ticks = [] { return std::make_shared<FailingNew>(memory_while_failing); };
   return choice;
@@ -36,7 +37,7 @@ EngineChoice cuda_choice(const std::string& label, const gpu::SmallWork& small) 
   choice.name = "cuda";
   choice.label = label;
   choice.make = [faults, small](const SpaceOptions& space, int /*threads*/) {
-    return gpu::make_engine({.space = space.space, .small = small, .faults = faults});
+    return gpu::make_point_engine({.space = space.space, .small = small}, faults);
   };
   // Each test begins with another stage: by its name, since ctest runs each in its own process.
   choice.fail_ticks = [faults, calls = std::size_t{0}]() mutable {

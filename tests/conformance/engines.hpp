@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "knn/engine/engine.hpp"
-#include "knn/words/lattice.hpp"
+#include "starling/knn/engine/engine.hpp"
+#include "starling/knn/words/lattice.hpp"
 
 namespace starling::test {
 

@@ -148,7 +148,7 @@ class Script {
     if (random_.chance(0.3)) {
       const LatticePoint there = points_.next();
       const LatticePoint here = points_.next();
-      filter.distance_sq_max = distance_sq(here, there);
+      filter.key_max = RankKey{distance_sq(here, there)};
     }
     return filter;
   }

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "knn/words/lattice.hpp"
+#include "starling/knn/words/lattice.hpp"
 #include "tests/support/random.hpp"
 
 namespace starling::test {

@@ -9,7 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "knn/tables/processor.hpp"
+#include "starling/knn/tables/lock_step.hpp"
+#include "starling/knn/tables/processor.hpp"
 #include "tests/conformance/engines.hpp"
 #include "tests/support/oracle.hpp"
 

@@ -1,8 +1,8 @@
 // The file of --config, with the flags of `starling serve`.
 #include <CLI/CLI.hpp>
 
-#include "apps/serve.hpp"
-#include "apps/shared/config_file.hpp"
+#include "starling/apps/serve.hpp"
+#include "starling/apps/shared/config_file.hpp"
 #include "tests/fuzz/trace_input.hpp"
 
 namespace starling::fuzz {

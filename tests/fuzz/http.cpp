@@ -5,7 +5,7 @@
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 
-#include "stream/sockets/http_server.hpp"
+#include "starling/stream/sockets/http_server.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace starling::fuzz {

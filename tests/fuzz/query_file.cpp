@@ -1,8 +1,9 @@
 // The file of `starling replay --queries`, in one space or another.
-#include "sim/replay/query_file.hpp"
+#include "starling/sim/replay/query_file.hpp"
 
 #include <unordered_set>
 
+#include "starling/sim/files/errors.hpp"
 #include "tests/fuzz/trace_input.hpp"
 
 namespace starling::fuzz {
@@ -28,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const auto& query :
          sim::read_query_file(file.path(), {}, lattice, query_names, object_names))
       check_invariant(ids.insert(to_number(query.id)).second, "a query stands in a file once");
-  } catch (const sim::TraceError& error) {
+  } catch (const sim::InputError& error) {
     check_invariant(*error.what() != '\0', "an error says something");
   }
   return 0;

@@ -1,6 +1,6 @@
 // A frame from a server, as a client takes it.
-#include "protocol/client/list_store.hpp"
-#include "protocol/wire/reply_codec.hpp"
+#include "starling/protocol/client/list_store.hpp"
+#include "starling/protocol/wire/reply_codec.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/protocol/wire/samples.hpp"
 

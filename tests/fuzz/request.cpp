@@ -1,5 +1,5 @@
 // A frame from a client, as the server's decode workers take it.
-#include "protocol/wire/request_codec.hpp"
+#include "starling/protocol/wire/request_codec.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/protocol/wire/samples.hpp"
 

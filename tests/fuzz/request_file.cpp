@@ -1,6 +1,7 @@
 // The file of `starling simulate --requests`.
-#include "sim/city/request_file.hpp"
+#include "starling/sim/city/request_file.hpp"
 
+#include "starling/sim/files/errors.hpp"
 #include "tests/fuzz/trace_input.hpp"
 
 namespace starling::fuzz {
@@ -28,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       check_invariant(demand.area.contains(request.pickup), "the area holds every request");
       time_us = request.time_us;
     }
-  } catch (const sim::TraceError& error) {
+  } catch (const sim::InputError& error) {
     check_invariant(*error.what() != '\0', "an error says something");
   }
   return 0;

@@ -1,7 +1,8 @@
 // SUMO's road networks, as far as a world that is driven through.
-#include "sim/city/roads/road_network.hpp"
+#include "starling/sim/city/roads/road_network.hpp"
 
-#include "sim/city/roads/road_world.hpp"
+#include "starling/sim/city/roads/road_world.hpp"
+#include "starling/sim/files/errors.hpp"
 #include "tests/fuzz/trace_input.hpp"
 
 namespace starling::fuzz {
@@ -36,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::int64_t time_us = 0;
     world.find_times({&from, 1}, to, {&time_us, 1});
     check_invariant(time_us == route.time_us() && time_us >= 0, "both searches find the same way");
-  } catch (const sim::TraceError& error) {
+  } catch (const sim::InputError& error) {
     check_invariant(*error.what() != '\0', "an error says something");
   }
   return 0;

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "knn/base/assert.hpp"
+#include "starling/knn/base/assert.hpp"
 
 /// Ends without a crash, a leak or a broken claim, whatever the bytes are; returns 0.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

@@ -2,8 +2,8 @@
 // of frames, each behind a byte that says what it is and two that say its length.
 #include <algorithm>
 
-#include "protocol/client/subscription.hpp"
-#include "protocol/wire/reply_codec.hpp"
+#include "starling/protocol/client/subscription.hpp"
+#include "starling/protocol/wire/reply_codec.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/protocol/wire/samples.hpp"
 

@@ -1,4 +1,4 @@
-// An input as a file in memory, and what holds of every trace that is read: only TraceError and
+// An input as a file in memory, and what holds of every trace that is read: only InputError and
 // UsageError end it, and the counts are those of the rows.
 #pragma once
 
@@ -10,7 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sim/traces/trace_files.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/traces/trace_files.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace starling::fuzz {
@@ -50,7 +51,7 @@ inline void read_trace(const MemoryFile& file, const sim::TraceOptions& options)
                       "a row has a place on the lattice");
     });
     check_invariant(rows == counts.rows, "every good row is handed on");
-  } catch (const sim::TraceError& error) {
+  } catch (const sim::InputError& error) {
     check_invariant(*error.what() != '\0', "an error says something");
   } catch (const sim::UsageError& error) {
     check_invariant(*error.what() != '\0', "an error says something");

@@ -1,8 +1,8 @@
 // Vectors and labels, as a file of every format: of most, one look refuses it.
-#include "sim/files/npy_header.hpp"
-#include "sim/traces/trace.hpp"
-#include "sim/vectors/label_file.hpp"
-#include "sim/vectors/vector_formats.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/npy_header.hpp"
+#include "starling/sim/vectors/label_file.hpp"
+#include "starling/sim/vectors/vector_formats.hpp"
 #include "tests/fuzz/trace_input.hpp"
 
 namespace starling::fuzz {
@@ -12,7 +12,7 @@ std::string npy(std::string_view type, std::vector<std::uint64_t> shape, std::st
   return sim::npy_header_text(type, shape).append(data);
 }
 
-/// Only TraceError ends it, and there are as many rows as the file says.
+/// Only InputError ends it, and there are as many rows as the file says.
 void read_vectors(const MemoryFile& file, sim::ArrayFormat format) {
   try {
     const auto vectors = format == sim::ArrayFormat::npy ? sim::open_npy_vectors(file.path())
@@ -36,7 +36,7 @@ void read_vectors(const MemoryFile& file, sim::ArrayFormat format) {
                     "every row is handed out");
     if (const auto all = vectors->in_place())
       check_invariant(all->rows() == rows, "in place are all rows");
-  } catch (const sim::TraceError& error) {
+  } catch (const sim::InputError& error) {
     check_invariant(*error.what() != '\0', "an error says something");
   }
 }
@@ -45,7 +45,7 @@ void read_labels(const MemoryFile& file, sim::ArrayFormat format) {
   try {
     for (const Label label : sim::read_labels(file.path(), format))
       check_invariant(label != no_label, "a label is one");
-  } catch (const sim::TraceError& error) {
+  } catch (const sim::InputError& error) {
     check_invariant(*error.what() != '\0', "an error says something");
   }
 }

@@ -1,25 +1,23 @@
-// The arrows between the folders, and how an #include line is held against them: see
+// The arrows between the rooms, and how an #include line is held against them: see
 // include_table.hpp.
 #include "tests/house/include_table.hpp"
 
 #include <algorithm>
-#include <map>
 #include <regex>
 
 namespace starling::house {
 namespace {
 
-// docs/ARCHITECTURE.md draws the same table. A folder may always include itself.
-const std::map<std::string, std::vector<std::string>, std::less<>> allowed_folders = {
-    {"knn", {}},
-    {"cpu", {"knn"}},
-    {"gpu", {"knn"}},
-    {"protocol", {"knn"}},
-    {"stream", {"protocol", "knn"}},
-    {"sim", {"protocol", "knn"}},
-    {"bench", {"knn", "cpu", "gpu", "protocol", "stream", "sim"}},
-    {"apps", {"knn", "cpu", "gpu", "protocol", "stream", "sim", "bench"}},
-};
+const Room* find_room(std::string_view name) {
+  const auto room = std::ranges::find(house_rooms(), name, &Room::name);
+  return room == house_rooms().end() ? nullptr : &*room;
+}
+
+bool is_house_folder(std::string_view folder) {
+  return std::ranges::any_of(house_rooms(), [&](const Room& room) {
+    return std::string_view(room.name).substr(0, room.name.find('/')) == folder;
+  });
+}
 
 // The standard library's own headers have neither a folder nor an extension.
 bool is_standard_header(const std::string& header) {
@@ -29,30 +27,90 @@ bool is_standard_header(const std::string& header) {
 
 }  // namespace
 
-std::vector<std::string> house_folders() {
-  std::vector<std::string> folders;
-  for (const auto& [folder, allowed] : allowed_folders) folders.push_back(folder);
-  return folders;
+const std::vector<Room>& house_rooms() {
+  // docs/ARCHITECTURE.md describes the same rooms.
+  static const std::vector<Room> rooms{
+      {"knn/base", {}},
+      {"knn/words", {"knn/base"}},
+      {"knn/engine", {"knn/words"}},
+      {"knn/tables", {"knn/base", "knn/words", "knn/engine"}},
+      {"knn/vectors", {"knn/base", "knn/words"}},
+      {"knn/vectors/ticks", {"knn/base", "knn/words", "knn/engine", "knn/vectors"}},
+      {"cpu/points/index", {"knn/base", "knn/words", "knn/engine"}},
+      {"cpu/points/search", {"knn/base", "knn/words", "cpu/points/index"}},
+      {"cpu/points", {"knn/base", "knn/words", "knn/engine", "cpu/points/index", "cpu/points/search"}},
+      {"cpu/vectors", {"knn/base", "knn/words", "knn/vectors"}},
+      {"cpu", {"knn/words", "knn/engine", "knn/vectors", "knn/vectors/ticks", "cpu/points", "cpu/vectors"}},
+      {"gpu/device", {}},
+      {"gpu/points/objects", {"knn/base", "knn/engine", "gpu/device"}},
+      {"gpu/points/index", {"knn/words", "gpu/device", "gpu/points/objects"}},
+      {"gpu/points/search", {"knn/words", "gpu/device", "gpu/points/objects", "gpu/points/index"}},
+      {"gpu/points/lists", {"knn/engine", "gpu/device", "gpu/points/objects", "gpu/points/index", "gpu/points/search"}},
+      {"gpu/points", {"knn/base", "knn/words", "knn/engine", "gpu/device", "gpu/points/objects", "gpu/points/index", "gpu/points/search", "gpu/points/lists"}},
+      {"gpu/vectors/corpus", {"knn/words", "gpu/device"}},
+      {"gpu/vectors/exchange", {"knn/words", "gpu/device", "gpu/vectors/corpus"}},
+      {"gpu/vectors/scan", {"gpu/device", "gpu/vectors/corpus"}},
+      {"gpu/vectors/methods", {"knn/base", "knn/words", "gpu/device", "gpu/vectors/corpus", "gpu/vectors/scan"}},
+      {"gpu/vectors/methods/komarov_2014", {"knn/words", "gpu/device", "gpu/vectors/scan", "gpu/vectors/methods"}},
+      {"gpu/vectors", {"knn/base", "knn/vectors", "gpu/device", "gpu/vectors/corpus", "gpu/vectors/exchange", "gpu/vectors/scan", "gpu/vectors/methods", "gpu/vectors/methods/komarov_2014"}},
+      {"gpu", {"knn/words", "knn/engine", "knn/vectors", "knn/vectors/ticks", "gpu/device", "gpu/points", "gpu/vectors"}},
+      {"gpu/vectors/methods/cordeiro_2023", {"gpu/device", "gpu/vectors/methods"}},
+      {"gpu/vectors/methods/kato_2009", {"gpu/device", "gpu/vectors/methods"}},
+      {"gpu/vectors/methods/liang_2010", {"gpu/device", "gpu/vectors/methods"}},
+      {"gpu/vectors/methods/russica_2023", {"gpu/device", "gpu/vectors/corpus", "gpu/vectors/methods"}},
+      {"protocol/wire", {"knn/base", "knn/words"}},
+      {"protocol/client", {"knn/base", "knn/words", "protocol/wire"}},
+      {"stream/pools", {}},
+      {"stream/sockets", {"knn/base", "protocol/wire"}},
+      {"stream/state", {"knn/base", "knn/words", "knn/engine", "knn/tables", "protocol/wire"}},
+      {"stream", {"knn/base", "knn/words", "knn/engine", "knn/tables", "protocol/wire", "stream/pools", "stream/sockets", "stream/state"}},
+      {"sim/files", {"knn/base"}},
+      {"sim/city/roads", {"knn/base", "sim/files"}},
+      {"sim/traces", {"knn/words", "protocol/wire", "sim/files"}},
+      {"sim/host", {"knn/words", "knn/engine", "knn/tables", "protocol/wire", "protocol/client", "sim/files", "sim/traces"}},
+      {"sim/city", {"knn/base", "sim/files", "sim/city/roads", "sim/host"}},
+      {"sim/city/report", {"knn/base", "sim/files", "sim/city/roads", "sim/city"}},
+      {"sim/replay", {"knn/words", "protocol/wire", "protocol/client", "sim/files", "sim/traces", "sim/host"}},
+      {"sim/vectors", {"knn/words", "knn/vectors", "sim/files"}},
+      {"bench", {}},
+      {"bench/ticks", {"knn/base", "knn/words", "knn/engine", "knn/tables", "bench"}},
+      {"bench/vectors", {"knn/base", "knn/words", "knn/engine", "knn/tables", "knn/vectors", "bench"}},
+      {"bench/server", {"knn/base", "knn/words", "protocol/wire", "protocol/client", "stream/sockets", "bench", "bench/ticks", "bench/vectors"}},
+      {"apps/shared", {"knn/words", "knn/engine", "knn/tables", "knn/vectors", "cpu", "gpu/vectors", "gpu", "sim/files", "sim/traces", "sim/host"}},
+      {"apps/knn", {"knn/words", "sim/files", "sim/vectors", "apps/shared"}},
+      {"apps/replay", {"knn/base", "knn/words", "knn/tables", "sim/files", "sim/traces", "sim/host", "sim/replay", "apps/shared"}},
+      {"apps/simulate", {"sim/files", "sim/city/roads", "sim/traces", "sim/host", "sim/city", "sim/city/report", "apps/shared"}},
+      {"apps/subscribe", {"knn/engine", "protocol/wire", "protocol/client", "sim/files", "sim/traces", "sim/replay", "apps/shared"}},
+      {"apps", {"protocol/wire", "protocol/client", "stream/sockets", "stream", "sim/files", "sim/traces", "bench/ticks", "bench/vectors", "bench/server", "apps/shared", "apps/knn", "apps/replay", "apps/simulate", "apps/subscribe"}},
+  };
+  return rooms;
 }
 
-std::optional<std::string> include_violation(std::string_view folder, std::string_view line) {
+std::optional<std::string> include_violation(std::string_view room, std::string_view line) {
   static const std::regex include(R"re(^\s*#\s*include\s*(["<])([^">]+)[">].*)re");
   std::cmatch match;
   if (!std::regex_match(line.data(), line.data() + line.size(), match, include)) return {};
   const bool angled = match[1].str() == "<";
   const std::string header = match[2].str();
-  const std::string target = header.substr(0, header.find('/'));
-  const std::string from(folder);
+  const std::string from(room);
 
-  if (allowed_folders.contains(target)) {
+  constexpr std::string_view root = "starling/";
+  if (header.starts_with(root)) {
     if (angled) return from + " includes <" + header + ">; the house's own headers take quotes";
-    const auto& allowed = allowed_folders.find(folder)->second;
-    if (target == folder || std::ranges::find(allowed, target) != allowed.end()) return {};
+    const std::string path = header.substr(root.size());
+    const std::string target = path.substr(0, path.rfind('/'));
+    if (target == room) return {};
+    const Room* const known = find_room(room);
+    if (known == nullptr) return from + " is no room of the table in include_table.cpp";
+    if (std::ranges::find(known->may_include, target) != known->may_include.end()) return {};
     return from + " must not include " + header + ": no arrow goes from " + from + " to " + target;
   }
-  if (!angled && header.find('/') == std::string::npos)
-    return from + " includes \"" + header + "\"; write it as \"folder/file.hpp\" from the root";
-  if (folder == "knn" && !(angled && is_standard_header(header)))
+  const std::string folder = header.substr(0, header.find('/'));
+  if (!angled && (folder == header || is_house_folder(folder)))
+    return from + " includes \"" + header + "\"; write it as \"starling/room/file.hpp\"";
+  // POSIX calls that bind a thread to a core.
+  const bool is_thread_call = room == "knn/base" && (header == "pthread.h" || header == "sched.h");
+  if (room.starts_with("knn/") && !(angled && (is_standard_header(header) || is_thread_call)))
     return "knn must not include " + header + ": it stands on the standard library alone";
   return {};
 }

@@ -1,9 +1,13 @@
-// Holds the #include lines of every source folder against the house's table of dependencies.
+// Holds the #include lines of every source against the house's table of rooms, and the rooms
+// against their limits.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/house/include_table.hpp"
@@ -13,75 +17,118 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int room_sources_max = 30;
+
 bool is_source(const fs::path& path) {
   const auto extension = path.extension();
   return extension == ".hpp" || extension == ".cpp" || extension == ".cuh" || extension == ".cu";
 }
 
-// Sentences "file:line: why" for all files of a folder; counts the files it read.
-std::vector<std::string> violations_in(const fs::path& root, const std::string& folder,
-                                       int& file_count) {
+/// Sources directly in a folder of the checkout.
+std::vector<fs::path> sources_in(const fs::path& folder) {
+  std::vector<fs::path> sources;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.is_regular_file() && is_source(entry.path())) sources.push_back(entry.path());
+  return sources;
+}
+
+/// Sentences "file:line: why" for all files of a room.
+std::vector<std::string> violations_in(const fs::path& root, const std::string& room) {
   std::vector<std::string> violations;
-  for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
-    if (!entry.is_regular_file() || !is_source(entry.path())) continue;
-    ++file_count;
-    std::ifstream file(entry.path());
+  for (const fs::path& source : sources_in(root / room)) {
+    std::ifstream file(source);
     std::string line;
     for (int number = 1; std::getline(file, line); ++number)
-      if (const auto why = include_violation(folder, line))
-        violations.push_back(fs::relative(entry.path(), root).string() + ":" +
-                             std::to_string(number) + ": " + *why);
+      if (const auto why = include_violation(room, line))
+        violations.push_back(fs::relative(source, root).string() + ":" + std::to_string(number) +
+                             ": " + *why);
   }
   return violations;
 }
 
-// Those of the table that exist: gpu/ is built only where it has come to be.
-std::vector<std::string> existing_folders() {
-  std::vector<std::string> folders = house_folders();
-  std::erase_if(folders, [](const auto& folder) {
-    return !fs::exists(fs::path(STARLING_SOURCE_DIR) / folder);
-  });
-  return folders;
-}
+class EachRoom : public testing::TestWithParam<Room> {};
 
-class Folder : public testing::TestWithParam<std::string> {};
-
-TEST_P(Folder, IncludesOnlyWhatTheTableAllows) {
+TEST_P(EachRoom, IncludesOnlyWhatTheTableAllows) {
   const fs::path root = STARLING_SOURCE_DIR;
-  int file_count = 0;
-  for (const auto& violation : violations_in(root, GetParam(), file_count))
-    ADD_FAILURE() << violation;
-  EXPECT_GT(file_count, 0);
+  EXPECT_FALSE(sources_in(root / GetParam().name).empty());
+  for (const auto& violation : violations_in(root, GetParam().name)) ADD_FAILURE() << violation;
 }
 
-INSTANTIATE_TEST_SUITE_P(House, Folder, testing::ValuesIn(existing_folders()),
-                         [](const auto& folder) { return folder.param; });
+std::string test_name(const testing::TestParamInfo<Room>& room) {
+  std::string name = room.param.name;
+  std::ranges::replace(name, '/', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(House, EachRoom, testing::ValuesIn(house_rooms()), test_name);
+
+TEST(Rooms, AreAllFoldersWithSourcesAndHoldAtMostThirtyEach) {
+  const fs::path root = STARLING_SOURCE_DIR;
+  std::vector<std::string> expected{"examples"};
+  for (const Room& room : house_rooms()) expected.push_back(room.name);
+  std::map<std::string, int> counts;
+  for (const char* const top :
+       {"apps", "bench", "cpu", "examples", "gpu", "knn", "protocol", "sim", "stream", "tests"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / top))
+      if (entry.is_regular_file() && is_source(entry.path()))
+        ++counts[fs::relative(entry.path().parent_path(), root).string()];
+  }
+  std::vector<std::string> found;
+  for (const auto& [folder, count] : counts) {
+    EXPECT_LE(count, room_sources_max) << folder;
+    if (!folder.starts_with("tests")) found.push_back(folder);
+  }
+  EXPECT_THAT(found, testing::UnorderedElementsAreArray(expected));
+}
+
+TEST(Rooms, IncludeOnlyRoomsBelowThemSoThatNoCircleCanForm) {
+  std::vector<std::string> below;
+  for (const Room& room : house_rooms()) {
+    for (const std::string& target : room.may_include)
+      EXPECT_THAT(below, testing::Contains(target)) << room.name << " stands below " << target;
+    below.push_back(room.name);
+  }
+}
+
+TEST(Rooms, OfPointsAndOfVectorsDoNotIncludeEachOther) {
+  for (const Room& room : house_rooms())
+    for (const std::string& target : room.may_include) {
+      EXPECT_FALSE(room.name.starts_with("gpu/points") && target.starts_with("gpu/vectors"));
+      EXPECT_FALSE(room.name.starts_with("gpu/vectors") && target.starts_with("gpu/points"));
+      EXPECT_FALSE(room.name.starts_with("cpu/points") && target.starts_with("cpu/vectors"));
+      EXPECT_FALSE(room.name.starts_with("cpu/vectors") && target.starts_with("cpu/points"));
+    }
+}
 
 TEST(IncludeTable, ForbidsArrowsThatItDoesNotShow) {
-  EXPECT_TRUE(include_violation("knn", "#include \"cpu/points/engine.hpp\""));
-  EXPECT_TRUE(include_violation("cpu", "#include \"protocol/wire/messages.hpp\""));
-  EXPECT_TRUE(include_violation("sim", "  #  include \"stream/server.hpp\"  // why not"));
-  EXPECT_TRUE(include_violation("stream", "#include <cpu/points/engine.hpp>"));
+  EXPECT_TRUE(include_violation("knn/words", "#include \"starling/cpu/backend.hpp\""));
+  EXPECT_TRUE(include_violation("cpu/points", "#include \"starling/protocol/wire/messages.hpp\""));
+  EXPECT_TRUE(include_violation("cpu/points", "#include \"starling/cpu/vectors/scan.hpp\""));
+  EXPECT_TRUE(include_violation("sim/files", "  #  include \"starling/stream/server.hpp\"  // why"));
+  EXPECT_TRUE(include_violation("stream", "#include <starling/cpu/backend.hpp>"));
 }
 
-TEST(IncludeTable, AllowsItsArrowsTheFolderItselfAndLibraries) {
-  EXPECT_FALSE(include_violation("cpu", "#include \"knn/engine/engine.hpp\""));
-  EXPECT_FALSE(include_violation("knn", "#include \"knn/engine/engine.hpp\""));
-  EXPECT_FALSE(include_violation("apps", "#include \"cpu/points/engine.hpp\""));
+TEST(IncludeTable, AllowsItsArrowsTheRoomItselfAndLibraries) {
+  EXPECT_FALSE(include_violation("cpu/points", "#include \"starling/knn/engine/engine.hpp\""));
+  EXPECT_FALSE(include_violation("knn/engine", "#include \"starling/knn/engine/engine.hpp\""));
+  EXPECT_FALSE(include_violation("apps/shared", "#include \"starling/cpu/backend.hpp\""));
   EXPECT_FALSE(include_violation("stream", "#include <boost/asio/io_context.hpp>"));
-  EXPECT_FALSE(include_violation("cpu", "#include \"hwy/highway.h\""));
-  EXPECT_FALSE(include_violation("cpu", "// #include \"stream/server.hpp\""));
+  EXPECT_FALSE(include_violation("cpu/points/search", "#include \"hwy/highway.h\""));
+  EXPECT_FALSE(include_violation("cpu/points", "// #include \"starling/stream/server.hpp\""));
 }
 
 TEST(IncludeTable, KeepsKnnOnTheStandardLibraryAlone) {
-  EXPECT_FALSE(include_violation("knn", "#include <memory_resource>"));
-  EXPECT_TRUE(include_violation("knn", "#include <immintrin.h>"));
-  EXPECT_TRUE(include_violation("knn", "#include <boost/unordered/unordered_flat_map.hpp>"));
-  EXPECT_TRUE(include_violation("knn", "#include \"hwy/highway.h\""));
+  EXPECT_FALSE(include_violation("knn/words", "#include <memory_resource>"));
+  EXPECT_FALSE(include_violation("knn/base", "#include <pthread.h>"));
+  EXPECT_TRUE(include_violation("knn/words", "#include <pthread.h>"));
+  EXPECT_TRUE(include_violation("knn/words", "#include <immintrin.h>"));
+  EXPECT_TRUE(include_violation("knn/tables", "#include <boost/unordered/unordered_flat_map.hpp>"));
+  EXPECT_TRUE(include_violation("knn/engine", "#include \"hwy/highway.h\""));
 }
 
-TEST(IncludeTable, WantsPathsFromTheRoot) {
-  EXPECT_TRUE(include_violation("cpu", "#include \"thread_pool.hpp\""));
+TEST(IncludeTable, WantsPathsFromTheIncludeRoot) {
+  EXPECT_TRUE(include_violation("cpu/points", "#include \"tick_lists.hpp\""));
+  EXPECT_TRUE(include_violation("cpu/points", "#include \"cpu/points/tick_lists.hpp\""));
 }
 
 }  // namespace

@@ -82,8 +82,9 @@ class ServerTest(unittest.TestCase):
     def start_server(self):
         path = os.path.join(self.directory.name, "endpoints.json")
         self.server = subprocess.Popen(
-            [STARLING, "serve", "--space", self.SPACE, "--tick", "manual", "--commands", "tcp://127.0.0.1:*", "--results",
-             "tcp://127.0.0.1:*", "--http", "127.0.0.1:0", "--endpoints-file", path,
+            [STARLING, "serve", "--space", self.SPACE, "--tick", "manual",
+             "--commands", "tcp://127.0.0.1:*", "--results", "tcp://127.0.0.1:*",
+             "--http", "127.0.0.1:0", "--endpoints-file", path,
              "--threads", "2", "--log-level", "warning"])
         self.addCleanup(self.stop_server)
         deadline = time.monotonic() + 20

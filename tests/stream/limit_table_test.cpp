@@ -1,6 +1,6 @@
 // Each row of the table of limits is a flag of `serve`, a line of `info`, a gauge of /metrics and a
 // row of docs/limits.md; and there are no others.
-#include "stream/limit_table.hpp"
+#include "starling/stream/limit_table.hpp"
 
 #include <cstdio>
 #include <fstream>

@@ -3,12 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include "protocol/wire/text_id.hpp"
-#include "stream/prepare.hpp"
-#include "stream/state/credit_ledger.hpp"
-#include "stream/state/name_table.hpp"
-#include "stream/state/snapshot_store.hpp"
-#include "stream/state/subscriber_losses.hpp"
+#include "starling/protocol/wire/text_id.hpp"
+#include "starling/stream/prepare.hpp"
+#include "starling/stream/state/credit_ledger.hpp"
+#include "starling/stream/state/name_table.hpp"
+#include "starling/stream/state/snapshot_store.hpp"
+#include "starling/stream/state/subscriber_losses.hpp"
 #include "tests/stream/support/raw_peer.hpp"
 #include "tests/stream/support/running_server.hpp"
 

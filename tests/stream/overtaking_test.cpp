@@ -79,5 +79,28 @@ TEST_F(Overtaking, AShortBatchKeepsItsPlaceBehindLongOnes) {
   }
 }
 
+// The batch waits behind a long one, its rows unprepared for want of a session; Hello overtakes
+// both and opens a session of just that number.
+TEST_F(Overtaking, ABatchSentBeforeItsSessionIsOpenedIsRefused) {
+  const protocol::Limits limits;
+  const Fixes long_batch = fixes(limits.rows_max);
+  const Fixes short_batch = fixes(1);
+  const std::uint64_t next_session = session + 1;
+  send(long_batch.batch());
+  peer.send(
+      encoded({.request_id = 100, .session = next_session, .sequence = 1}, short_batch.batch()));
+  peer.send(encoded({.request_id = 101}, protocol::Hello{.client = "early"}));
+  for (int reply = 0; reply < 3; ++reply) {
+    const auto received = peer.receive();
+    ASSERT_NE(received, nullptr);
+    const bool is_early = received->decoded.head.request_id == 100;
+    EXPECT_EQ(received->error(),
+              is_early ? protocol::ErrorCode::unknown_session : protocol::ErrorCode::none);
+    if (const auto* hello = std::get_if<protocol::HelloReply>(&received->decoded.body)) {
+      EXPECT_EQ(hello->session, next_session);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace starling::stream

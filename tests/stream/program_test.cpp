@@ -85,6 +85,12 @@ TEST_F(ProgramTest, WrongUsageExitsTwoAndNamesTheFlag) {
   EXPECT_EQ(program.exit_status(), 2);
 }
 
+TEST_F(ProgramTest, AKMaxBeyondEveryEnginesIsWrongUsageAndTheSentenceNamesTheLimit) {
+  Program program(serve({"--k-max", "1025"}));
+  EXPECT_TRUE(program.says("--k-max: Value 1025 not in range 1 to 1024")) << program.said();
+  EXPECT_EQ(program.exit_status(), 2);
+}
+
 TEST_F(ProgramTest, AFileOfFlagsThatDoNotExistIsWrongUsage) {
   const std::string config = temporary_path("starling.toml");
   const auto expect_refused = [&](const std::string& text, const std::string& sentence) {

@@ -98,7 +98,7 @@ class World {
     for (const auto& [key, list] : oracle_.lists()) {
       Neighbors neighbors;
       for (const Neighbor& neighbor : list)
-        neighbors.push_back({neighbor.object, lattice_.to_metres(neighbor.distance_sq)});
+        neighbors.push_back({neighbor.object, lattice_.to_metres(neighbor.key)});
       lists[{key.query, key.subject.has_value(), key.subject.value_or(ObjectId{})}] = neighbors;
     }
   }

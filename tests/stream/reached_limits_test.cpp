@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "protocol/wire/text_id.hpp"
-#include "stream/limit_table.hpp"
+#include "starling/protocol/wire/text_id.hpp"
+#include "starling/stream/limit_table.hpp"
 #include "tests/stream/support/raw_peer.hpp"
 #include "tests/stream/support/running_server.hpp"
 

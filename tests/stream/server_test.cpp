@@ -1,10 +1,10 @@
 // The whole server over loopback: an update goes in, a tick makes it the answer, the subscriber
 // holds it; what is resent is not applied twice, and a restart is noticed.
-#include "stream/server.hpp"
+#include "starling/stream/server.hpp"
 
 #include <gtest/gtest.h>
 
-#include "protocol/wire/text_id.hpp"
+#include "starling/protocol/wire/text_id.hpp"
 #include "tests/stream/support/running_server.hpp"
 
 namespace starling::stream {
@@ -132,6 +132,10 @@ TEST_F(ServerTest, ATickBeforeTheLastOnesTimeIsRefused) {
   const auto refused = client.advance_tick(999);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.problem().code, ErrorCode::tau_too_early);
+  EXPECT_EQ(refused.problem().sentence,
+            "This server has already been taken to 1000 us (1970-01-01T00:00:00Z), and its ticks "
+            "never go back. Advance it to that time or later, or start the server again to begin "
+            "earlier.");
   EXPECT_EQ(to_number(client.advance_tick(1000).value().tick), 2u);
 }
 
@@ -140,6 +144,7 @@ TEST_F(ServerTest, UnknownStreamsAreNamedInTheRefusal) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.problem().code, ErrorCode::unknown_stream);
   EXPECT_NE(refused.problem().sentence.find("ghosts"), std::string::npos);
+  EXPECT_NE(refused.problem().sentence.find("starling replay"), std::string::npos);
 }
 
 TEST_F(ServerTest, ALeaseEndsAtTheFirstTickBeyondIt) {

@@ -3,7 +3,7 @@
 // lists.
 #include <gtest/gtest.h>
 
-#include "protocol/wire/tick_message.hpp"
+#include "starling/protocol/wire/tick_message.hpp"
 #include "tests/stream/support/witness.hpp"
 
 namespace starling::stream {

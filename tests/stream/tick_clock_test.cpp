@@ -1,5 +1,5 @@
 // The wall clock's ticks on a virtual clock: stream/tick_clock.
-#include "stream/tick_clock.hpp"
+#include "starling/stream/tick_clock.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "knn/base/clocks.hpp"
+#include "starling/knn/base/clocks.hpp"
 #include "tests/stream/support/witness.hpp"
 
 namespace starling::stream {

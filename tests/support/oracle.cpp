@@ -81,7 +81,7 @@ bool changed(ReportOn on, const List& before, const List& now) {
   if (ids_before != ids_now) return true;
   if (on != ReportOn::distance) return false;
   for (std::size_t i = 0; i < now.size(); ++i)
-    if (before[i].distance_sq != now[i].distance_sq) return true;
+    if (before[i].key != now[i].key) return true;
   return false;
 }
 
@@ -206,7 +206,7 @@ List Oracle::nearest(const Place& from, std::optional<ObjectId> excluded, std::u
                               ? squared_distance(from.position, candidate.place.position)
                               : in_order(vector_oracle_score(options_.metric, from.components,
                                                              candidate.place.components));
-    if (candidate.id == excluded || distance > filter.distance_sq_max ||
+    if (candidate.id == excluded || distance > to_number(filter.key_max) ||
         is_older_than(candidate.time_us, snapshot_tau_us_, filter.age_us_max) ||
         !tags_pass(filter.tags, candidate.tags))
       continue;
@@ -217,7 +217,7 @@ List Oracle::nearest(const Place& from, std::optional<ObjectId> excluded, std::u
   all.erase(end, all.end());
   List list;
   for (const auto& [distance, id] : all)
-    list.push_back({static_cast<std::uint64_t>(distance), ObjectId{id}});
+    list.push_back({RankKey{static_cast<std::uint64_t>(distance)}, ObjectId{id}});
   return list;
 }
 
@@ -243,7 +243,7 @@ Label Oracle::vote_of(const List& list) const {
     for (const Neighbor& neighbor : list) {
       if (find_in_snapshot(neighbor.object)->label != label) continue;
       ++count;
-      sum += user_distance(options_.metric, neighbor.distance_sq);
+      sum += user_distance(options_.metric, to_number(neighbor.key));
     }
     const bool is_better =
         count > best_count || (count == best_count && sum < best_sum) ||

@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "knn/engine/engine.hpp"
-#include "knn/tables/object_table.hpp"
-#include "knn/tables/query_table.hpp"
-#include "knn/words/query.hpp"
-#include "knn/words/types.hpp"
+#include "starling/knn/engine/engine.hpp"
+#include "starling/knn/tables/object_table.hpp"
+#include "starling/knn/tables/query_table.hpp"
+#include "starling/knn/words/query.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling::test {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "knn/words/metric.hpp"
+#include "starling/knn/words/metric.hpp"
 
 namespace starling::test {
 

@@ -5,9 +5,9 @@
 #include <ostream>
 #include <string>
 
-#include "knn/tables/object_table.hpp"
-#include "knn/words/query.hpp"
-#include "knn/words/types.hpp"
+#include "starling/knn/tables/object_table.hpp"
+#include "starling/knn/words/query.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling {
 
@@ -16,7 +16,7 @@ inline void PrintTo(ObjectId id, std::ostream* out) {
   *out << to_number(id);
 }
 inline void PrintTo(const Neighbor& neighbor, std::ostream* out) {
-  *out << "{object " << to_number(neighbor.object) << ", d^2 " << neighbor.distance_sq << "}";
+  *out << "{object " << to_number(neighbor.object) << ", d^2 " << to_number(neighbor.key) << "}";
 }
 inline void PrintTo(const NeighborState& state, std::ostream* out) {
   *out << "{" << state.position.x << ", " << state.position.y << ", " << state.position.z
@@ -44,7 +44,7 @@ inline ObjectUpdate tagged(ObjectUpdate update, std::uint32_t tags) {
 }
 
 inline Neighbor at(ObjectId id, std::uint64_t distance_sq) {
-  return {distance_sq, id};
+  return {RankKey{distance_sq}, id};
 }
 
 inline Anchor fixed_at(const LatticePoint& position) {
@@ -78,7 +78,7 @@ inline Filter with_tags(std::uint32_t required, std::uint32_t forbidden) {
 
 inline Filter within(std::uint64_t distance_sq_max) {
   Filter filter;
-  filter.distance_sq_max = distance_sq_max;
+  filter.key_max = RankKey{distance_sq_max};
   return filter;
 }
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "knn/vectors/store.hpp"
+#include "starling/knn/vectors/store.hpp"
 
 namespace starling::test {
 

@@ -132,15 +132,15 @@ TEST_P(VectorTicks, AgeTakesObjectsOutThatNothingWasHeardOf) {
 TEST_P(VectorTicks, TheFarthestDistanceAllowedIsInclusiveAndMayBeNegativeForProducts) {
   Line line(engine(), Metric::inner_product);
   line.put_stream(stream("s", ReportOn::distance));
-  const std::uint64_t farthest = line.processor().to_distance_sq_max(-4.0);
-  line.put_query(0, Line::at_place(1, 8, 2, within(farthest)));
+  const RankKey farthest = line.processor().to_key_max(-4.0);
+  line.put_query(0, Line::at_place(1, 8, 2, within(to_number(farthest))));
   line.move(1, 1);
   line.move(2, 2);
   line.move(3, 3);
   line.move(4, std::nextafter(2.0f, 0.0f));
   line.next_tick();
   EXPECT_THAT(ids(line.list(0, 1)), ElementsAre(3, 2));
-  EXPECT_EQ(line.processor().to_distance(line.list(0, 1)[0].distance_sq), -6.0);
+  EXPECT_EQ(line.processor().to_distance(line.list(0, 1)[0].key), -6.0);
 }
 
 TEST_P(VectorTicks, AVoteIsReportedWheneverItChangesEvenIfTheListIsTheSame) {

@@ -200,15 +200,16 @@ class Script {
     if (random_.chance(0.5)) return filter;
     filter.tags = draw_tag_filter();
     if (random_.chance(0.3)) filter.age_us_max = random_.between(0, 16) * 250 * ms;
-    if (random_.chance(0.3)) filter.distance_sq_max = draw_distance_max();
+    if (random_.chance(0.3)) filter.key_max = draw_distance_max();
     return filter;
   }
 
-  std::uint64_t draw_distance_max() {
+  RankKey draw_distance_max() {
     if (random_.chance(0.1))
-      return one_of(random_, std::array<std::uint64_t, 3>{0, 0x7fffffffu, 0x80000000u});
+      return RankKey{
+          one_of(random_, std::array<std::uint64_t, 3>{0, 0x7fffffffu, 0x80000000u})};
     const float score = vector_oracle_score(metric_, draw_components(), draw_components());
-    return twin_.processor().to_distance_sq_max(distance_of(metric_, score));
+    return twin_.processor().to_key_max(distance_of(metric_, score));
   }
 
   std::uint32_t draw_k() {

@@ -1,12 +1,12 @@
 // The table of stores, and the suite made out of it.
 #include "tests/vector_ticks/stores.hpp"
 
-#include "cpu/vectors/store.hpp"
-#include "knn/vectors/ticks/engine.hpp"
+#include "starling/cpu/vectors/store.hpp"
+#include "starling/knn/vectors/ticks/engine.hpp"
 #include "tests/vector_ticks/vector_ticks.hpp"
 #ifdef STARLING_CUDA
-#include "gpu/points/engine.hpp"
-#include "gpu/vectors/store.hpp"
+#include "starling/gpu/backend.hpp"
+#include "starling/gpu/vectors/store.hpp"
 #endif
 
 namespace starling::test {

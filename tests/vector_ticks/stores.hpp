@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "knn/vectors/store.hpp"
-#include "knn/words/lattice.hpp"
+#include "starling/knn/vectors/store.hpp"
+#include "starling/knn/words/lattice.hpp"
 #include "tests/conformance/engines.hpp"
 #include "tests/vector_ticks/faulty_store.hpp"
 

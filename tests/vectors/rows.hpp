@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "knn/words/metric.hpp"
+#include "starling/knn/words/metric.hpp"
 #include "tests/support/random.hpp"
 
 namespace starling::test {

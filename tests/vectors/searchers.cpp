@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "cpu/vectors/searcher.hpp"
+#include "starling/cpu/backend.hpp"
 #include "tests/vectors/vectors.hpp"
 #ifdef STARLING_CUDA
-#include "gpu/points/engine.hpp"
-#include "gpu/vectors/searcher.hpp"
-#include "gpu/vectors/split_searcher.hpp"
+#include "starling/gpu/backend.hpp"
 #endif
 
 namespace starling::test {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "knn/vectors/searcher.hpp"
+#include "starling/knn/vectors/searcher.hpp"
 
 namespace starling::test {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "knn/vectors/searcher.hpp"
+#include "starling/knn/vectors/searcher.hpp"
 #include "tests/support/random.hpp"
 #include "tests/vectors/rows.hpp"
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/points/index/object_snapshot.hpp"
-#include "knn/base/thread_pool.hpp"
+#include "starling/cpu/points/index/object_snapshot.hpp"
+#include "starling/knn/base/thread_pool.hpp"
 
 namespace starling::cpu {
 

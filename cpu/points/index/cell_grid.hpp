@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "knn/words/types.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling::cpu {
 

@@ -1,6 +1,6 @@
 // How many columns and rows make the cells about square: see cell_rectangle.hpp. Called by
 // GridIndex for the outer grid, and by grid_fill.cpp for that of each block.
-#include "cpu/points/index/cell_rectangle.hpp"
+#include "starling/cpu/points/index/cell_rectangle.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // Finds cells a register of positions at a time, and puts a block in order by a counting sort: see
 // grid_fill.hpp. Compiled once per instruction set.
-#include "cpu/points/index/grid_fill.hpp"
+#include "starling/cpu/points/index/grid_fill.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 // Compiles what stands between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE once per instruction
 // set.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/points/index/grid_fill.cpp"
+#define HWY_TARGET_INCLUDE "starling/cpu/points/index/grid_fill.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

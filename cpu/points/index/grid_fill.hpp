@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "cpu/points/index/bucket_scatter.hpp"
-#include "cpu/points/index/cell_rectangle.hpp"
-#include "knn/words/types.hpp"
+#include "starling/cpu/points/index/bucket_scatter.hpp"
+#include "starling/cpu/points/index/cell_rectangle.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling::cpu {
 

@@ -1,13 +1,13 @@
 // Builds the grid: a scatter of the objects into blocks, then each block on its own.
-#include "cpu/points/index/grid_index.hpp"
+#include "starling/cpu/points/index/grid_index.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <numbers>
 
-#include "knn/base/headroom.hpp"
-#include "knn/base/prefetch.hpp"
+#include "starling/knn/base/headroom.hpp"
+#include "starling/knn/base/prefetch.hpp"
 
 namespace starling::cpu {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t block_objects = 192;
 constexpr std::size_t cell_objects = 4;
 constexpr std::size_t blocks_per_task = 4;
-constexpr std::size_t line = 64 / sizeof(std::int32_t);
+constexpr std::size_t values_a_line = 64 / sizeof(std::int32_t);
 
 // Mean number of objects that share an object's cell, past which the tree is the faster index.
 constexpr std::uint64_t crowd_max = 48;
@@ -59,7 +59,7 @@ bool GridIndex::build(const ObjectSnapshot& objects, const Box& box, Space space
         object[1] = position.*b;
         if (dimensions_ == 3) object[2] = position.*depth;
         object[dimensions_] = static_cast<std::int32_t>(slot);
-        prefetch_to_write(object + line);  // there are too many blocks for the hardware to foresee
+        prefetch_to_write(object + values_a_line);  // there are too many blocks for the hardware to foresee
       },
       pool);
 

@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "cpu/points/index/bucket_scatter.hpp"
-#include "cpu/points/index/cell_grid.hpp"
-#include "cpu/points/index/cell_rectangle.hpp"
-#include "cpu/points/index/grid_fill.hpp"
-#include "cpu/points/index/object_snapshot.hpp"
-#include "knn/base/thread_pool.hpp"
-#include "knn/words/lattice.hpp"
+#include "starling/cpu/points/index/bucket_scatter.hpp"
+#include "starling/cpu/points/index/cell_grid.hpp"
+#include "starling/cpu/points/index/cell_rectangle.hpp"
+#include "starling/cpu/points/index/grid_fill.hpp"
+#include "starling/cpu/points/index/object_snapshot.hpp"
+#include "starling/knn/base/thread_pool.hpp"
+#include "starling/knn/words/lattice.hpp"
 
 namespace starling::cpu {
 

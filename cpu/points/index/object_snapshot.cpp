@@ -1,10 +1,10 @@
 // Rows applied by ranges in parallel, with slots fetched ahead, and the box, which only grows until
 // it is drawn anew: see object_snapshot.hpp.
-#include "cpu/points/index/object_snapshot.hpp"
+#include "starling/cpu/points/index/object_snapshot.hpp"
 
 #include <algorithm>
 
-#include "knn/base/headroom.hpp"
+#include "starling/knn/base/headroom.hpp"
 
 namespace starling::cpu {
 namespace {

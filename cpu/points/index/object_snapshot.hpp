@@ -7,11 +7,11 @@
 #include <span>
 #include <vector>
 
-#include "cpu/points/index/cell_grid.hpp"
-#include "knn/base/prefetch.hpp"
-#include "knn/base/thread_pool.hpp"
-#include "knn/engine/engine.hpp"
-#include "knn/words/filter.hpp"
+#include "starling/cpu/points/index/cell_grid.hpp"
+#include "starling/knn/base/prefetch.hpp"
+#include "starling/knn/base/thread_pool.hpp"
+#include "starling/knn/engine/engine.hpp"
+#include "starling/knn/words/filter.hpp"
 
 namespace starling::cpu {
 

@@ -1,6 +1,6 @@
 // Sorts keys of cell and index; a cell that is crowded is sorted again by a finer grid of its own,
 // and objects that coincide by id: see place_sort.hpp.
-#include "cpu/points/index/place_sort.hpp"
+#include "starling/cpu/points/index/place_sort.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -8,10 +8,10 @@
 
 #include <hwy/contrib/sort/vqsort.h>
 
-#include "cpu/points/index/bucket_scatter.hpp"
-#include "cpu/points/index/cell_grid.hpp"
-#include "cpu/points/index/object_snapshot.hpp"
-#include "knn/base/thread_pool.hpp"
+#include "starling/cpu/points/index/bucket_scatter.hpp"
+#include "starling/cpu/points/index/cell_grid.hpp"
+#include "starling/cpu/points/index/object_snapshot.hpp"
+#include "starling/knn/base/thread_pool.hpp"
 
 namespace starling::cpu {
 

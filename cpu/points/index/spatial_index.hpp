@@ -3,12 +3,12 @@
 
 #include <cstdint>
 
-#include "cpu/points/index/grid_index.hpp"
-#include "cpu/points/index/object_snapshot.hpp"
-#include "cpu/points/index/place_sort.hpp"
-#include "cpu/points/index/tree_index.hpp"
-#include "knn/base/thread_pool.hpp"
-#include "knn/words/lattice.hpp"
+#include "starling/cpu/points/index/grid_index.hpp"
+#include "starling/cpu/points/index/object_snapshot.hpp"
+#include "starling/cpu/points/index/place_sort.hpp"
+#include "starling/cpu/points/index/tree_index.hpp"
+#include "starling/knn/base/thread_pool.hpp"
+#include "starling/knn/words/lattice.hpp"
 
 namespace starling::cpu {
 

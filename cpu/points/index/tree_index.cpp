@@ -1,12 +1,12 @@
 // Fills leaves with the sorted objects, then builds level upon level, with the least id of each box
 // that is a single point: see tree_index.hpp. SpatialIndex builds it where the grid does not fit.
-#include "cpu/points/index/tree_index.hpp"
+#include "starling/cpu/points/index/tree_index.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <limits>
 
-#include "knn/base/headroom.hpp"
+#include "starling/knn/base/headroom.hpp"
 
 namespace starling::cpu {
 namespace {

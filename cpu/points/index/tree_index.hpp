@@ -7,11 +7,11 @@
 #include <span>
 #include <vector>
 
-#include "cpu/points/index/cell_grid.hpp"
-#include "cpu/points/index/object_snapshot.hpp"
-#include "cpu/points/index/place_sort.hpp"
-#include "knn/base/thread_pool.hpp"
-#include "knn/words/types.hpp"
+#include "starling/cpu/points/index/cell_grid.hpp"
+#include "starling/cpu/points/index/object_snapshot.hpp"
+#include "starling/cpu/points/index/place_sort.hpp"
+#include "starling/knn/base/thread_pool.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling::cpu {
 

@@ -15,7 +15,7 @@
 
 #include <hwy/highway.h>
 
-#include "cpu/points/search/ranking-inl.hpp"
+#include "starling/cpu/points/search/ranking-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace starling::cpu {

@@ -8,18 +8,18 @@
 #include <tuple>
 #include <utility>
 
-#include "cpu/points/search/search.hpp"
-#include "knn/base/prefetch.hpp"
+#include "starling/cpu/points/search/search.hpp"
+#include "starling/knn/base/prefetch.hpp"
 
 // Compiles what stands between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE once per instruction
 // set.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/points/search/grid_search.cpp"
+#define HWY_TARGET_INCLUDE "starling/cpu/points/search/grid_search.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "cpu/points/search/candidates-inl.hpp"
-#include "cpu/points/search/ranking-inl.hpp"
+#include "starling/cpu/points/search/candidates-inl.hpp"
+#include "starling/cpu/points/search/ranking-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace starling::cpu {

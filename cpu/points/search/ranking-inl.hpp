@@ -12,7 +12,7 @@
 
 #include <hwy/highway.h>
 
-#include "cpu/points/search/search.hpp"
+#include "starling/cpu/points/search/search.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace starling::cpu {
@@ -108,7 +108,7 @@ class Ranking {
   }
   void put(SearchRequest& request, std::uint32_t i, Slot slot, std::uint64_t distance_sq) const {
     objects_.prefetch_id(slot);
-    request.neighbors[i].distance_sq = distance_sq;
+    request.neighbors[i].key = RankKey{distance_sq};
     request.slots[i] = slot;
   }
 
@@ -157,7 +157,7 @@ class Ranking {
     candidates.resize(count_);
     for (std::size_t i = 0; i < count_; ++i) {
       const std::uint32_t place = scratch_.places[i];
-      candidates[i] = {{scratch_.distances_sq[i], id_of(place)}, place};
+      candidates[i] = {{RankKey{scratch_.distances_sq[i]}, id_of(place)}, place};
     }
     const auto nearer = [](const auto& a, const auto& b) { return a.neighbor < b.neighbor; };
     const std::size_t kept = std::min(count_, k_);
@@ -165,7 +165,7 @@ class Ranking {
     if (kept < count_) std::nth_element(candidates.begin(), middle, candidates.end(), nearer);
     std::sort(candidates.begin(), middle, nearer);
     for (std::size_t i = 0; i < kept; ++i) {
-      scratch_.distances_sq[i] = candidates[i].neighbor.distance_sq;
+      scratch_.distances_sq[i] = to_number(candidates[i].neighbor.key);
       scratch_.places[i] = candidates[i].place;
     }
   }

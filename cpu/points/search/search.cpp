@@ -1,6 +1,6 @@
 // Hands requests to grid_search.cpp or tree_search.cpp, whichever index the tick has; where there
 // are no objects nobody is found. See search.hpp.
-#include "cpu/points/search/search.hpp"
+#include "starling/cpu/points/search/search.hpp"
 
 namespace starling::cpu {
 

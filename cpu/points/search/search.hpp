@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "cpu/points/index/object_snapshot.hpp"
-#include "cpu/points/index/spatial_index.hpp"
-#include "knn/words/filter.hpp"
-#include "knn/words/types.hpp"
+#include "starling/cpu/points/index/object_snapshot.hpp"
+#include "starling/cpu/points/index/spatial_index.hpp"
+#include "starling/knn/words/filter.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling::cpu {
 
@@ -20,7 +20,7 @@ struct SearchRequest {
   std::uint32_t k = 1;
   Slot exclude = no_slot;  ///< an object that is never its own neighbour
   TagFilter tags;
-  std::uint64_t distance_sq_max = Filter::any_distance;
+  std::uint64_t distance_sq_max = to_number(Filter::any_distance);
   std::int64_t time_us_min = std::numeric_limits<std::int64_t>::min();
   std::uint64_t expected_sq = 0;  ///< about how far the k-th is likely to be; 0: no idea
   Neighbor* neighbors = nullptr;  ///< room for k, nearest first
@@ -37,7 +37,7 @@ inline SearchRequest request_for(const Filter& filter, std::uint32_t k, std::int
   SearchRequest request;
   request.k = k;
   request.tags = filter.tags;
-  request.distance_sq_max = filter.distance_sq_max;
+  request.distance_sq_max = to_number(filter.key_max);
   request.time_us_min = oldest_time_us(tau_us, filter.age_us_max);
   return request;
 }

@@ -4,16 +4,16 @@
 #include <algorithm>
 #include <bit>
 
-#include "cpu/points/search/search.hpp"
+#include "starling/cpu/points/search/search.hpp"
 
 // Compiles what stands between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE once per instruction
 // set.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/points/search/tree_search.cpp"
+#define HWY_TARGET_INCLUDE "starling/cpu/points/search/tree_search.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "cpu/points/search/ranking-inl.hpp"
+#include "starling/cpu/points/search/ranking-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace starling::cpu {

@@ -3,9 +3,9 @@
 
 #include <type_traits>
 
-#include "gpu/device/key_sort.hpp"
-#include "gpu/points/index/grid_launch.hpp"
-#include "gpu/points/index/tree_launch.hpp"
+#include "starling/gpu/device/key_sort.hpp"
+#include "starling/gpu/points/index/grid_launch.hpp"
+#include "starling/gpu/points/index/tree_launch.hpp"
 
 namespace starling::gpu {
 

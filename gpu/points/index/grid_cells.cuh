@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "gpu/points/index/grid_view.hpp"
+#include "starling/gpu/points/index/grid_view.hpp"
 
 namespace starling::gpu {
 

@@ -4,9 +4,9 @@
 
 #include <cub/block/block_scan.cuh>
 
-#include "gpu/points/index/grid_cells.cuh"
-#include "gpu/device/launch_grid.cuh"
-#include "gpu/points/objects/objects_launch.hpp"
+#include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/points/index/grid_cells.cuh"
+#include "starling/gpu/points/objects/objects_launch.hpp"
 
 namespace starling::gpu {
 

@@ -4,8 +4,8 @@
 
 #include <cub/device/device_scan.cuh>
 
-#include "gpu/points/index/grid_kernel.cuh"
-#include "gpu/points/index/grid_launch.hpp"
+#include "starling/gpu/points/index/grid_kernel.cuh"
+#include "starling/gpu/points/index/grid_launch.hpp"
 
 namespace starling::gpu {
 namespace {
@@ -52,7 +52,7 @@ void DeviceGrid::reserve(std::uint32_t count) {
 }
 
 void DeviceGrid::build_async(const ObjectsView& objects, std::uint32_t alive, Workspace& workspace,
-                             const Stream& stream) {
+                             const CudaStream& stream) {
   view_ = {.geometry = geometry_.data(),
            .starts = starts_.data(),
            .offsets = offsets_.data(),
@@ -69,7 +69,7 @@ void DeviceGrid::build_async(const ObjectsView& objects, std::uint32_t alive, Wo
 }
 
 void DeviceGrid::enqueue_build(const ObjectsView& objects, Workspace& workspace,
-                               const Stream& stream) {
+                               const CudaStream& stream) {
   const GridMemory to = {.geometry = geometry_.data(),
                          .starts = starts_.data(),
                          .offsets = offsets_.data(),

@@ -6,11 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "gpu/device/graph_replay.hpp"
-#include "gpu/device/memory.hpp"
-#include "gpu/device/stream.hpp"
-#include "gpu/points/index/grid_view.hpp"
-#include "gpu/points/objects/objects_launch.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/device/graph_replay.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/points/index/grid_view.hpp"
+#include "starling/gpu/points/objects/objects_launch.hpp"
 
 namespace starling::gpu {
 
@@ -55,7 +55,7 @@ class DeviceGrid {
 
   /// Over the living objects, of which there are `alive`. Their bounds become exact.
   void build_async(const ObjectsView& objects, std::uint32_t alive, Workspace& workspace,
-                   const Stream& stream);
+                   const CudaStream& stream);
 
   const GridView& view() const { return view_; }
   std::uint64_t bytes_used() const;
@@ -69,7 +69,7 @@ class DeviceGrid {
     bool operator==(const Shape&) const = default;
   };
 
-  void enqueue_build(const ObjectsView& objects, Workspace& workspace, const Stream& stream);
+  void enqueue_build(const ObjectsView& objects, Workspace& workspace, const CudaStream& stream);
 
   DeviceBuffer<GridGeometry> geometry_;
   DeviceBuffer<std::uint32_t> starts_;

@@ -7,7 +7,7 @@
 
 #include <vector_types.h>
 
-#include "knn/words/types.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling::gpu {
 

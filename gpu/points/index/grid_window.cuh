@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "gpu/points/index/grid_cells.cuh"
+#include "starling/gpu/points/index/grid_cells.cuh"
 
 namespace starling::gpu {
 

@@ -1,10 +1,10 @@
 // Keys, leaves and boxes of the tree.
 #pragma once
 
-#include "gpu/device/launch_grid.cuh"
-#include "gpu/points/objects/objects_launch.hpp"
-#include "gpu/points/index/tree_key.cuh"
-#include "gpu/points/index/tree_view.hpp"
+#include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/points/index/tree_key.cuh"
+#include "starling/gpu/points/index/tree_view.hpp"
+#include "starling/gpu/points/objects/objects_launch.hpp"
 
 namespace starling::gpu {
 

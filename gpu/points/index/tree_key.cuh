@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "gpu/points/index/hilbert.cuh"
-#include "gpu/points/index/tree_view.hpp"
+#include "starling/gpu/points/index/hilbert.cuh"
+#include "starling/gpu/points/index/tree_view.hpp"
 
 namespace starling::gpu {
 

@@ -1,7 +1,7 @@
 // Launches keys, sort and leaves, then level upon level and the top in one block, and replays them
 // as a graph while the shape stays: see tree_launch.hpp. The kernels are in tree_kernel.cuh.
-#include "gpu/points/index/tree_kernel.cuh"
-#include "gpu/points/index/tree_launch.hpp"
+#include "starling/gpu/points/index/tree_kernel.cuh"
+#include "starling/gpu/points/index/tree_launch.hpp"
 
 namespace starling::gpu {
 namespace {
@@ -43,14 +43,15 @@ void DeviceTree::lay_out(std::uint32_t count) {
 }
 
 void DeviceTree::build_async(const ObjectsView& objects, std::uint32_t alive, Workspace& sort,
-                             const Stream& stream) {
+                             const CudaStream& stream) {
   lay_out(alive);
   if (alive == 0) return;
   const Shape shape = {view_, objects, sort.memory()};
   replay_.run(shape, stream, [&] { enqueue_build(objects, sort, stream); });
 }
 
-void DeviceTree::enqueue_build(const ObjectsView& objects, Workspace& sort, const Stream& stream) {
+void DeviceTree::enqueue_build(const ObjectsView& objects, Workspace& sort,
+                               const CudaStream& stream) {
   const std::uint32_t slots = objects.slots;
   keys_kernel<<<blocks_for(slots), block_threads, 0, stream.get()>>>(objects, bounds_.data(),
                                                                      sort.keys(), sort.values());

@@ -3,12 +3,12 @@
 
 #include <cstdint>
 
-#include "gpu/device/graph_replay.hpp"
-#include "gpu/device/key_sort.hpp"
-#include "gpu/device/memory.hpp"
-#include "gpu/device/stream.hpp"
-#include "gpu/points/index/tree_view.hpp"
-#include "gpu/points/objects/objects_launch.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/device/graph_replay.hpp"
+#include "starling/gpu/device/key_sort.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/points/index/tree_view.hpp"
+#include "starling/gpu/points/objects/objects_launch.hpp"
 
 namespace starling::gpu {
 
@@ -27,7 +27,7 @@ class DeviceTree {
 
   /// Over the living objects, of which there are `alive`.
   void build_async(const ObjectsView& objects, std::uint32_t alive, Workspace& sort,
-                   const Stream& stream);
+                   const CudaStream& stream);
 
   const TreeView& view() const { return view_; }
   std::uint64_t bytes_used() const;
@@ -42,7 +42,7 @@ class DeviceTree {
   };
 
   void lay_out(std::uint32_t count);
-  void enqueue_build(const ObjectsView& objects, Workspace& sort, const Stream& stream);
+  void enqueue_build(const ObjectsView& objects, Workspace& sort, const CudaStream& stream);
 
   DeviceBuffer<TreePoint> points_;
   DeviceBuffer<Slot> slots_;

@@ -8,8 +8,8 @@
 
 #include <vector_types.h>
 
-#include "gpu/points/objects/bounds.hpp"
-#include "knn/words/types.hpp"
+#include "starling/gpu/points/objects/bounds.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling::gpu {
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "gpu/device/memory.hpp"
-#include "gpu/points/lists/device_plan.hpp"
-#include "gpu/points/lists/lists_launch.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/points/lists/device_plan.hpp"
+#include "starling/gpu/points/lists/lists_launch.hpp"
 
 namespace starling::gpu {
 
@@ -21,7 +21,7 @@ class DeviceLists {
         notes_(memory) {}
 
   /// Takes room for all lists of the plan; what was in it is lost, even if it throws.
-  void lay_out(std::shared_ptr<DevicePlan> plan, const Stream& stream) {
+  void lay_out(std::shared_ptr<DevicePlan> plan, const CudaStream& stream) {
     counts_.reserve(plan->list_count());
     neighbors_.reserve_cleared(plan->room(), stream);
     slots_.reserve_cleared(plan->room(), stream);

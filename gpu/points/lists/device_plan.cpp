@@ -1,6 +1,6 @@
 // Searches go into classes by k on the host, into order of place on the device, and are then
 // numbered by that order on both: see device_plan.hpp.
-#include "gpu/points/lists/device_plan.hpp"
+#include "starling/gpu/points/lists/device_plan.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -33,7 +33,7 @@ DevicePlan::DevicePlan(DeviceMemory& memory, std::span<const QueryRow> queries,
   sort_into_classes();
 }
 
-DevicePlan::DevicePlan(DeviceMemory& memory, const EngineState& state, const Stream& stream)
+DevicePlan::DevicePlan(DeviceMemory& memory, const EngineState& state, const CudaStream& stream)
     : DevicePlan(memory) {
   directory_ = directory_of(state);
   for (const EngineState::List& list : state.lists) {
@@ -73,7 +73,7 @@ void DevicePlan::renumber(std::span<const std::uint32_t> order) {
   for (ListRow& row : list_rows_) row.search = number_of[row.search];
 }
 
-void DevicePlan::upload(const Stream& stream) {
+void DevicePlan::upload(const CudaStream& stream) {
   device_specs_.reserve(specs_.size());
   rooms_.reserve(firsts_.size());
   rows_.reserve(list_rows_.size());
@@ -89,7 +89,7 @@ void DevicePlan::upload(const Stream& stream) {
 
 template <int dimensions>
 void DevicePlan::number_by_place(const DeviceIndex<dimensions>& index, const ObjectsView& objects,
-                                 SearchSort<dimensions>& sort, const Stream& stream) {
+                                 SearchSort<dimensions>& sort, const CudaStream& stream) {
   upload(stream);
   order_async<dimensions>(index, objects, sort, stream);
   std::vector<std::uint32_t> order(specs_.size());
@@ -102,7 +102,7 @@ void DevicePlan::number_by_place(const DeviceIndex<dimensions>& index, const Obj
 
 template <int dimensions>
 void DevicePlan::order_async(const DeviceIndex<dimensions>& index, const ObjectsView& objects,
-                             SearchSort<dimensions>& sort, const Stream& stream) {
+                             SearchSort<dimensions>& sort, const CudaStream& stream) {
   for (std::size_t i = 0; i < k_classes; ++i) {
     const std::uint32_t begin = class_begins_[i];
     const std::uint32_t count = class_begins_[i + 1] - begin;
@@ -117,12 +117,12 @@ void DevicePlan::order_async(const DeviceIndex<dimensions>& index, const Objects
 }
 
 template void DevicePlan::number_by_place<2>(const DeviceIndex<2>&, const ObjectsView&,
-                                             SearchSort<2>&, const Stream&);
+                                             SearchSort<2>&, const CudaStream&);
 template void DevicePlan::number_by_place<3>(const DeviceIndex<3>&, const ObjectsView&,
-                                             SearchSort<3>&, const Stream&);
+                                             SearchSort<3>&, const CudaStream&);
 template void DevicePlan::order_async<2>(const DeviceIndex<2>&, const ObjectsView&, SearchSort<2>&,
-                                         const Stream&);
+                                         const CudaStream&);
 template void DevicePlan::order_async<3>(const DeviceIndex<3>&, const ObjectsView&, SearchSort<3>&,
-                                         const Stream&);
+                                         const CudaStream&);
 
 }  // namespace starling::gpu

@@ -9,12 +9,12 @@
 #include <span>
 #include <vector>
 
-#include "gpu/device/memory.hpp"
-#include "gpu/points/index/device_index.hpp"
-#include "gpu/points/lists/lists_launch.hpp"
-#include "gpu/points/objects/device_objects.hpp"
-#include "gpu/points/search/search_launch.hpp"
-#include "knn/engine/list_directory.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/points/index/device_index.hpp"
+#include "starling/gpu/points/lists/lists_launch.hpp"
+#include "starling/gpu/points/objects/device_objects.hpp"
+#include "starling/gpu/points/search/search_launch.hpp"
+#include "starling/knn/engine/list_directory.hpp"
 
 namespace starling::gpu {
 
@@ -27,7 +27,7 @@ class DevicePlan {
   /// `queries` is by slot. To be numbered by place before it is searched.
   DevicePlan(DeviceMemory& memory, std::span<const QueryRow> queries, const DeviceObjects& objects);
   /// Lists of an imported state, as they were; never searched.
-  DevicePlan(DeviceMemory& memory, const EngineState& state, const Stream& stream);
+  DevicePlan(DeviceMemory& memory, const EngineState& state, const CudaStream& stream);
 
   const ListDirectory& directory() const { return directory_; }
   std::uint32_t list_count() const { return static_cast<std::uint32_t>(directory_.lists.size()); }
@@ -42,12 +42,12 @@ class DevicePlan {
   /// side in every array. Waits until the device has the plan. Once, before the first search.
   template <int dimensions>
   void number_by_place(const DeviceIndex<dimensions>& index, const ObjectsView& objects,
-                       SearchSort<dimensions>& sort, const Stream& stream);
+                       SearchSort<dimensions>& sort, const CudaStream& stream);
 
   /// Orders the searches anew by place, whatever their numbers: where anchors move.
   template <int dimensions>
   void order_async(const DeviceIndex<dimensions>& index, const ObjectsView& objects,
-                   SearchSort<dimensions>& sort, const Stream& stream);
+                   SearchSort<dimensions>& sort, const CudaStream& stream);
 
   /// Calls `search` with a batch per class, without outputs.
   template <class Search>
@@ -66,7 +66,7 @@ class DevicePlan {
  private:
   void sort_into_classes();
   void renumber(std::span<const std::uint32_t> order);
-  void upload(const Stream& stream);
+  void upload(const CudaStream& stream);
 
   ListDirectory directory_;
   std::vector<SearchSpec> specs_;

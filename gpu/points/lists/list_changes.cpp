@@ -1,12 +1,12 @@
 // Few lists are compared and reported by one kernel; of many the sizes are compared first, and the
 // host waits for their sum: see list_changes.hpp.
-#include "gpu/points/lists/list_changes.hpp"
+#include "starling/gpu/points/lists/list_changes.hpp"
 
 #include <algorithm>
 #include <span>
 #include <vector>
 
-#include "gpu/points/lists/tell_host_launch.hpp"
+#include "starling/gpu/points/lists/tell_host_launch.hpp"
 
 namespace starling::gpu {
 
@@ -17,7 +17,7 @@ bool ListChanges::are_few(const DevicePlan& plan) {
 
 void ListChanges::report_few_async(DeviceLists& last, DeviceLists& now,
                                    const ListMatching& matching, const ObjectsView& objects,
-                                   const HostStores& stores, const Stream& stream) {
+                                   const HostStores& stores, const CudaStream& stream) {
   const DevicePlan& plan = *now.plan();
   gpu::report_few_async(plan.device_rows(), plan.list_count(), now.view(), last.view(),
                         last_searches(last, now, matching, stream), objects, stores, stream);
@@ -25,7 +25,7 @@ void ListChanges::report_few_async(DeviceLists& last, DeviceLists& now,
 
 const std::uint32_t* ListChanges::last_searches(DeviceLists& last, DeviceLists& now,
                                                 const ListMatching& matching,
-                                                const Stream& stream) {
+                                                const CudaStream& stream) {
   if (last.plan() == now.plan()) return nullptr;
   const std::vector<std::uint32_t>& searches = matching.last_search;
   last_searches_.reserve(searches.size());
@@ -38,7 +38,7 @@ const std::uint32_t* ListChanges::last_searches(DeviceLists& last, DeviceLists& 
 }
 
 ReportSize ListChanges::compare(DeviceLists& last, DeviceLists& now, const ListMatching& matching,
-                                const Stream& stream) {
+                                const CudaStream& stream) {
   const DevicePlan& plan = *now.plan();
   sizes_.reserve(plan.list_count());
   sizes_.compare_async(plan.device_rows(), plan.list_count(), now.view(), last.view(),
@@ -51,7 +51,7 @@ ReportSize ListChanges::compare(DeviceLists& last, DeviceLists& now, const ListM
 }
 
 void ListChanges::collect_async(DeviceLists& now, const ObjectsView& objects,
-                                const ReportsView& reports, const Stream& stream) const {
+                                const ReportsView& reports, const CudaStream& stream) const {
   const DevicePlan& plan = *now.plan();
   gpu::collect_async(plan.device_rows(), plan.list_count(), now.view(), sizes_.sums(), objects,
                      reports, stream);

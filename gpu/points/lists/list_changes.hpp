@@ -4,12 +4,12 @@
 
 #include <cstdint>
 
-#include "gpu/device/memory.hpp"
-#include "gpu/device/stream.hpp"
-#include "gpu/points/lists/device_lists.hpp"
-#include "gpu/points/lists/lists_launch.hpp"
-#include "gpu/points/objects/objects_launch.hpp"
-#include "knn/engine/list_directory.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/points/lists/device_lists.hpp"
+#include "starling/gpu/points/lists/lists_launch.hpp"
+#include "starling/gpu/points/objects/objects_launch.hpp"
+#include "starling/knn/engine/list_directory.hpp"
 
 namespace starling::gpu {
 
@@ -21,20 +21,21 @@ class ListChanges {
   static bool are_few(const DevicePlan& plan);
   /// Enqueues what compare and collect_async do together, straight to the host.
   void report_few_async(DeviceLists& last, DeviceLists& now, const ListMatching& matching,
-                        const ObjectsView& objects, const HostStores& stores, const Stream& stream);
+                        const ObjectsView& objects, const HostStores& stores,
+                        const CudaStream& stream);
 
-  /// Compares, and waits for the stream to know how much is to be reported. `matching` says what
-  /// became of the last plan's lists, if the plan is another one.
+  /// Compares, and waits for the CUDA stream to know how much is to be reported. `matching` says
+  /// what became of the last plan's lists, if the plan is another one.
   ReportSize compare(DeviceLists& last, DeviceLists& now, const ListMatching& matching,
-                     const Stream& stream);
+                     const CudaStream& stream);
   /// Enqueues the collection of what was found.
   void collect_async(DeviceLists& now, const ObjectsView& objects, const ReportsView& reports,
-                     const Stream& stream) const;
+                     const CudaStream& stream) const;
 
  private:
   /// On the device, what the lists were last tick; null: all what they are now.
   const std::uint32_t* last_searches(DeviceLists& last, DeviceLists& now,
-                                     const ListMatching& matching, const Stream& stream);
+                                     const ListMatching& matching, const CudaStream& stream);
 
   ReportSizes sizes_;
   PinnedBuffer<std::uint32_t> last_searches_on_host_;

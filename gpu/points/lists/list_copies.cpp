@@ -1,20 +1,46 @@
 // Gathers lists and states by a kernel, with room for k each, and closes the gaps on the host: see
 // list_copies.hpp. Called by GpuEngine for read_lists.
-#include "gpu/points/lists/list_copies.hpp"
+#include "starling/gpu/points/lists/list_copies.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <vector>
 
-#include "gpu/points/lists/lists_launch.hpp"
-#include "gpu/points/questions.hpp"
-#include "knn/engine/engine_answers.hpp"
+#include "starling/gpu/points/lists/lists_launch.hpp"
+#include "starling/knn/engine/engine_answers.hpp"
 
 namespace starling::gpu {
+namespace {
+
+/// `count` values from `first` on, to where those before them end.
+template <class T>
+void move_down(std::vector<T>& values, std::uint32_t count, std::uint64_t& first,
+               std::uint64_t& end) {
+  const auto from = values.begin() + static_cast<std::ptrdiff_t>(first);
+  if (first != end)
+    std::copy(from, from + count, values.begin() + static_cast<std::ptrdiff_t>(end));
+  first = end;
+  end += count;
+}
+
+}  // namespace
+
+void close_gaps(Answers& answers) {
+  std::uint64_t end = 0;
+  std::uint64_t states_end = 0;
+  for (Answers::List& list : answers.lists) {
+    move_down(answers.neighbors, list.count, list.first, end);
+    if (list.first_state != ReportedList::no_state)
+      move_down(answers.states, list.count, list.first_state, states_end);
+  }
+  answers.neighbors.resize(end);
+  answers.states.resize(states_end);
+}
 
 void copy_lists(std::span<const Slot> queries, DeviceLists& lists, bool objects_are_ahead,
-                const ObjectsView& objects, DeviceMemory& memory, const Stream& stream,
+                const ObjectsView& objects, DeviceMemory& memory, const CudaStream& stream,
                 Answers& answers) {
   const DevicePlan& plan = *lists.plan();
   std::vector<std::uint32_t> searches;

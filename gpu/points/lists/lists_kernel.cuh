@@ -4,9 +4,9 @@
 #include <cub/block/block_scan.cuh>
 #include <cuda/std/functional>
 
-#include "gpu/device/launch_grid.cuh"
-#include "gpu/points/lists/lists_launch.hpp"
-#include "knn/engine/list_directory.hpp"
+#include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/points/lists/lists_launch.hpp"
+#include "starling/knn/engine/list_directory.hpp"
 
 namespace starling::gpu {
 
@@ -32,7 +32,7 @@ __device__ inline bool has_changed(const Neighbor* last, const Neighbor* now, st
   bool same_distances = true;
   for (std::uint32_t i = lane_index(); i < count; i += list_lanes) {
     in_order = in_order && last[i].object == now[i].object;
-    same_distances = same_distances && last[i].distance_sq == now[i].distance_sq;
+    same_distances = same_distances && last[i].key == now[i].key;
   }
   in_order = __all_sync(~0u, in_order);
   if (in_order) return on == ReportOn::distance && !__all_sync(~0u, same_distances);

@@ -3,8 +3,8 @@
 #include <cub/device/device_scan.cuh>
 #include <cuda/std/functional>
 
-#include "gpu/points/lists/lists_kernel.cuh"
-#include "gpu/points/lists/lists_launch.hpp"
+#include "starling/gpu/points/lists/lists_kernel.cuh"
+#include "starling/gpu/points/lists/lists_launch.hpp"
 
 namespace starling::gpu {
 namespace {
@@ -26,7 +26,7 @@ void ReportSizes::reserve(std::uint32_t lists) {
 
 void ReportSizes::compare_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
                                 const ListsView& last, const std::uint32_t* last_searches,
-                                const Stream& stream) {
+                                const CudaStream& stream) {
   if (lists == 0) return;
   compare_kernel<<<blocks_for_lists(lists), block_threads, 0, stream.get()>>>(
       rows, lists, now, last, last_searches, sizes_.data());
@@ -38,7 +38,7 @@ void ReportSizes::compare_async(const ListRow* rows, std::uint32_t lists, const 
 
 void collect_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
                    const ReportSize* sums, const ObjectsView& objects, const ReportsView& reports,
-                   const Stream& stream) {
+                   const CudaStream& stream) {
   if (lists == 0) return;
   collect_kernel<<<blocks_for_lists(lists), block_threads, 0, stream.get()>>>(
       rows, lists, now, sums, objects, reports);
@@ -47,14 +47,15 @@ void collect_async(const ListRow* rows, std::uint32_t lists, const ListsView& no
 
 void report_few_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
                       const ListsView& last, const std::uint32_t* last_searches,
-                      const ObjectsView& objects, const HostStores& stores, const Stream& stream) {
+                      const ObjectsView& objects, const HostStores& stores,
+                      const CudaStream& stream) {
   report_few_kernel<<<1, few_lists_threads, 0, stream.get()>>>(rows, lists, now, last,
                                                                last_searches, objects, stores);
   check_launch();
 }
 
 void copy_lists_async(const ListsView& now, const ObjectsView& objects, const ListCopy& copy,
-                      const Stream& stream) {
+                      const CudaStream& stream) {
   if (copy.count == 0) return;
   copy_lists_kernel<<<blocks_for_lists(copy.count), block_threads, 0, stream.get()>>>(now, objects,
                                                                                       copy);

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "gpu/device/memory.hpp"
-#include "gpu/device/stream.hpp"
-#include "gpu/points/objects/objects_launch.hpp"
-#include "knn/engine/engine.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/points/objects/objects_launch.hpp"
+#include "starling/knn/engine/engine.hpp"
 
 namespace starling::gpu {
 
@@ -58,7 +58,7 @@ class ReportSizes {
   /// ListMatching::none if it is new; null: each has kept its number.
   void compare_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
                      const ListsView& last, const std::uint32_t* last_searches,
-                     const Stream& stream);
+                     const CudaStream& stream);
   const ReportSize* sums() const { return sums_.data(); }
 
  private:
@@ -70,7 +70,7 @@ class ReportSizes {
 /// Writes what compare_async found to have changed, in order of the lists.
 void collect_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
                    const ReportSize* sums, const ObjectsView& objects, const ReportsView& reports,
-                   const Stream& stream);
+                   const CudaStream& stream);
 
 /// Up to so many lists are compared and collected by one kernel, which stores to the host itself: a
 /// small tick is over before the host could have learned how much to copy.
@@ -87,7 +87,8 @@ struct HostStores {
 /// Compares and writes, in order of the lists, as compare_async and collect_async together.
 void report_few_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
                       const ListsView& last, const std::uint32_t* last_searches,
-                      const ObjectsView& objects, const HostStores& stores, const Stream& stream);
+                      const ObjectsView& objects, const HostStores& stores,
+                      const CudaStream& stream);
 
 /// Copies lists one by one: to firsts[i] on goes that of searches[i], to first_states[i] on, unless
 /// it is ReportedList::no_state, what is reported beside ids; and counts[i] is written.
@@ -101,6 +102,6 @@ struct ListCopy {
   NeighborState* states = nullptr;
 };
 void copy_lists_async(const ListsView& now, const ObjectsView& objects, const ListCopy& copy,
-                      const Stream& stream);
+                      const CudaStream& stream);
 
 }  // namespace starling::gpu

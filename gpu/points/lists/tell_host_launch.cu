@@ -1,15 +1,15 @@
 // Launches one thread that stores: see tell_host_launch.hpp. Called by GpuEngine and ListChanges.
-#include "gpu/points/lists/tell_host_kernel.cuh"
-#include "gpu/points/lists/tell_host_launch.hpp"
+#include "starling/gpu/points/lists/tell_host_kernel.cuh"
+#include "starling/gpu/points/lists/tell_host_launch.hpp"
 
 namespace starling::gpu {
 
-void tell_host_async(const ObjectChanges* changes, ObjectChanges* host, const Stream& stream) {
+void tell_host_async(const ObjectChanges* changes, ObjectChanges* host, const CudaStream& stream) {
   tell_host_kernel<<<1, 1, 0, stream.get()>>>(changes, host);
   check_launch();
 }
 
-void tell_host_async(const ReportSize* size, ReportSize* host, const Stream& stream) {
+void tell_host_async(const ReportSize* size, ReportSize* host, const CudaStream& stream) {
   tell_host_kernel<<<1, 1, 0, stream.get()>>>(size, host);
   check_launch();
 }

@@ -1,16 +1,16 @@
 // Grows the arrays and enqueues the kernels of objects_launch.hpp; how many live, and whether
 // members changed, is heard from the device afterwards: see device_objects.hpp.
-#include "gpu/points/objects/device_objects.hpp"
+#include "starling/gpu/points/objects/device_objects.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <utility>
 
-#include "knn/base/headroom.hpp"
+#include "starling/knn/base/headroom.hpp"
 
 namespace starling::gpu {
 
-DeviceObjects::DeviceObjects(DeviceMemory& memory, const Stream& stream)
+DeviceObjects::DeviceObjects(DeviceMemory& memory, const CudaStream& stream)
     : positions_(memory),
       ids_(memory),
       times_us_(memory),
@@ -33,7 +33,7 @@ bool DeviceObjects::has_room(std::span<const ObjectBirth> births) const {
                             host_ids_.capacity()});
 }
 
-void DeviceObjects::reserve(std::span<const ObjectBirth> births, const Stream& stream) {
+void DeviceObjects::reserve(std::span<const ObjectBirth> births, const CudaStream& stream) {
   const std::size_t slots = slots_with(births);
   positions_.reserve(slots, slot_count(), stream);
   ids_.reserve(slots, slot_count(), stream);
@@ -43,7 +43,7 @@ void DeviceObjects::reserve(std::span<const ObjectBirth> births, const Stream& s
 }
 
 void DeviceObjects::apply_async(const Staging& staged, const DeviceRows& rows,
-                                const Stream& stream) {
+                                const CudaStream& stream) {
   membership_changed_before_ = std::exchange(membership_changed_, true);
   slots_ = static_cast<std::uint32_t>(slots_with(staged.births));
   clear_objects_async(view(), slot_count(), slots_, stream);
@@ -66,7 +66,7 @@ bool DeviceObjects::take_membership_changed() {
   return std::exchange(membership_changed_, false);
 }
 
-void DeviceObjects::fetch(const Stream& stream) {
+void DeviceObjects::fetch(const CudaStream& stream) {
   host_positions_.resize(slot_count());
   host_tags_.resize(slot_count());
   const DrainAtEnd drain(stream);

@@ -7,35 +7,35 @@
 #include <span>
 #include <vector>
 
-#include "gpu/device/memory.hpp"
-#include "gpu/points/objects/device_rows.hpp"
-#include "gpu/points/objects/objects_launch.hpp"
-#include "knn/engine/engine.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/points/objects/device_rows.hpp"
+#include "starling/gpu/points/objects/objects_launch.hpp"
+#include "starling/knn/engine/engine.hpp"
 
 namespace starling::gpu {
 
 class DeviceObjects {
  public:
-  DeviceObjects(DeviceMemory& memory, const Stream& stream);
+  DeviceObjects(DeviceMemory& memory, const CudaStream& stream);
 
   /// How many slots there are when these have been born.
   std::size_t slots_with(std::span<const ObjectBirth> births) const;
   /// Whether there is room for them.
   bool has_room(std::span<const ObjectBirth> births) const;
-  /// Makes that room, and waits for the stream; the arrays move. If it throws, every object is as
-  /// before.
-  void reserve(std::span<const ObjectBirth> births, const Stream& stream);
+  /// Makes that room, and waits for the CUDA stream; the arrays move. If it throws, every object is
+  /// as before.
+  void reserve(std::span<const ObjectBirth> births, const CudaStream& stream);
 
-  /// Applies rows, for whose births there is room and which the stream finds on the device. If it
-  /// throws they may be applied or not: applied again, they leave what they would have left.
-  void apply_async(const Staging& staged, const DeviceRows& rows, const Stream& stream);
+  /// Applies rows, for whose births there is room and which the CUDA stream finds on the device. If
+  /// it throws they may be applied or not: applied again, they leave what they would have left.
+  void apply_async(const Staging& staged, const DeviceRows& rows, const CudaStream& stream);
   /// What the rows changed is to be told to the host, by whatever kernel comes next.
   struct Telling {
     const ObjectChanges* changes;
     ObjectChanges* host;
   };
   Telling to_tell() { return {changes_.data(), host_changes_.data()}; }
-  /// They have been told, and the stream has come past that.
+  /// Call once the CUDA stream has finished copying the change counts to the host.
   void applied();
 
   ObjectsView view() {
@@ -50,7 +50,7 @@ class DeviceObjects {
   bool take_membership_changed();
 
   /// Brings the device's positions and tags to the host, for what follows.
-  void fetch(const Stream& stream);
+  void fetch(const CudaStream& stream);
   bool is_alive(Slot slot) const { return host_positions_[slot].x != nowhere; }
   std::uint32_t tags(Slot slot) const { return host_tags_[slot]; }
   const LatticePoint& position(Slot slot) const { return host_positions_[slot]; }

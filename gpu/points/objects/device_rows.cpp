@@ -1,12 +1,12 @@
-// Births and object rows to the device: see device_rows.hpp. Called by TickIntake on a stream of
-// its own where there are many, else by GpuEngine on its own.
-#include "gpu/points/objects/device_rows.hpp"
+// Births and object rows to the device: see device_rows.hpp. Called by TickIntake on a CUDA stream
+// of its own where there are many, else by GpuEngine on its own.
+#include "starling/gpu/points/objects/device_rows.hpp"
 
 #include <span>
 
 namespace starling::gpu {
 
-void DeviceRows::copy_async(const Staging& staged, const Stream& stream) {
+void DeviceRows::copy_async(const Staging& staged, const CudaStream& stream) {
   births_.reserve(staged.births.size());
   objects_.reserve(staged.objects.size());
   copy_to_device_async(std::span<const ObjectBirth>(staged.births), births_, stream);

@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-#include "gpu/device/memory.hpp"
-#include "gpu/device/stream.hpp"
-#include "knn/engine/engine.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/knn/engine/engine.hpp"
 
 namespace starling::gpu {
 
@@ -14,9 +14,9 @@ class DeviceRows {
   explicit DeviceRows(DeviceMemory& memory) : births_(memory), objects_(memory) {}
 
   /// Enqueues the copy of births and objects; queries stay on the host. `staged` stays as it is
-  /// until the stream has come to it. Throws DeviceError, and std::runtime_error beyond the
+  /// until the CUDA stream has come to it. Throws DeviceError, and std::runtime_error beyond the
   /// memory's limit; part of the copy may then be enqueued.
-  void copy_async(const Staging& staged, const Stream& stream);
+  void copy_async(const Staging& staged, const CudaStream& stream);
 
   const ObjectBirth* births() const { return births_.data(); }
   const ObjectRow* objects() const { return objects_.data(); }

@@ -1,8 +1,8 @@
 // Staged rows into the arrays by slot.
 #pragma once
 
-#include "gpu/device/launch_grid.cuh"
-#include "gpu/points/objects/objects_launch.hpp"
+#include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/points/objects/objects_launch.hpp"
 
 namespace starling::gpu {
 

@@ -1,11 +1,12 @@
 // Launches the kernels of objects_kernel.cuh, a thread a slot, a birth or a row: see
 // objects_launch.hpp.
-#include "gpu/points/objects/objects_kernel.cuh"
-#include "gpu/points/objects/objects_launch.hpp"
+#include "starling/gpu/points/objects/objects_kernel.cuh"
+#include "starling/gpu/points/objects/objects_launch.hpp"
 
 namespace starling::gpu {
 
-void clear_objects_async(const ObjectsView& objects, Slot first, Slot end, const Stream& stream) {
+void clear_objects_async(const ObjectsView& objects, Slot first, Slot end,
+                         const CudaStream& stream) {
   if (first == end) return;
   clear_objects_kernel<<<blocks_for(end - first), block_threads, 0, stream.get()>>>(objects, first,
                                                                                     end);
@@ -13,7 +14,7 @@ void clear_objects_async(const ObjectsView& objects, Slot first, Slot end, const
 }
 
 void apply_births_async(const ObjectBirth* births, std::uint32_t count, const ObjectsView& objects,
-                        const Stream& stream) {
+                        const CudaStream& stream) {
   if (count == 0) return;
   apply_births_kernel<<<blocks_for(count), block_threads, 0, stream.get()>>>(births, count,
                                                                              objects);
@@ -21,7 +22,7 @@ void apply_births_async(const ObjectBirth* births, std::uint32_t count, const Ob
 }
 
 void apply_rows_async(const ObjectRow* rows, std::uint32_t count, const ObjectsView& objects,
-                      ObjectChanges* changes, const Stream& stream) {
+                      ObjectChanges* changes, const CudaStream& stream) {
   if (count == 0) return;
   apply_rows_kernel<<<blocks_for(count), block_threads, 0, stream.get()>>>(rows, count, objects,
                                                                            changes);

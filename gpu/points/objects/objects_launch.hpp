@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <limits>
 
-#include "gpu/device/stream.hpp"
-#include "gpu/points/objects/bounds.hpp"
-#include "knn/engine/engine.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/points/objects/bounds.hpp"
+#include "starling/knn/engine/engine.hpp"
 
 namespace starling::gpu {
 
@@ -27,18 +27,19 @@ struct ObjectsView {
 };
 
 /// Slots from `first` up to `end` hold nobody; from 0 on, there are no bounds either.
-void clear_objects_async(const ObjectsView& objects, Slot first, Slot end, const Stream& stream);
+void clear_objects_async(const ObjectsView& objects, Slot first, Slot end,
+                         const CudaStream& stream);
 
 /// Writes the ids of new owners, then the rows. Both arrays are the device's; a slot appears at
 /// most once in each.
 void apply_births_async(const ObjectBirth* births, std::uint32_t count, const ObjectsView& objects,
-                        const Stream& stream);
+                        const CudaStream& stream);
 /// What rows changed is added to `changes`; the bounds are widened to hold them.
 struct ObjectChanges {
   std::int32_t alive = 0;     ///< came less left
   std::uint32_t members = 0;  ///< more each time that objects came, left or changed their tags
 };
 void apply_rows_async(const ObjectRow* rows, std::uint32_t count, const ObjectsView& objects,
-                      ObjectChanges* changes, const Stream& stream);
+                      ObjectChanges* changes, const CudaStream& stream);
 
 }  // namespace starling::gpu

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "gpu/points/index/tree_view.hpp"
+#include "starling/gpu/points/index/tree_view.hpp"
 
 namespace starling::gpu {
 

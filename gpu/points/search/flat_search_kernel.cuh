@@ -1,9 +1,9 @@
 // A block a search, a warp a share of all slots: for so few objects that an index does not pay.
 #pragma once
 
-#include "gpu/points/search/nearest_in_shared.cuh"
-#include "gpu/points/search/search_common.cuh"
-#include "gpu/points/search/seeded_bound.cuh"
+#include "starling/gpu/points/search/nearest_in_shared.cuh"
+#include "starling/gpu/points/search/search_common.cuh"
+#include "starling/gpu/points/search/seeded_bound.cuh"
 
 namespace starling::gpu {
 
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(flat_warps_max* warp_lanes)
       seeded_bound<warp_lanes>(batch, number, spec, acceptance, objects, position);
   const auto nearest_of = [&](unsigned warp) {
     return FlatNearest(memory + warp * FlatNearest::bytes(entries), entries, spec.k, bound,
-                       bound < spec.filter.distance_sq_max, IdOfPlace{nullptr, objects.ids});
+                       bound < to_number(spec.filter.key_max), IdOfPlace{nullptr, objects.ids});
   };
   const unsigned warp = threadIdx.x / warp_lanes;
   FlatNearest nearest = nearest_of(warp);

@@ -1,12 +1,13 @@
 // A block a search, of as many warps as shared memory has room for: see flat_search_launch.hpp.
 // GpuEngine searches small ticks by it, and TickIndex answers questions about them.
-#include "gpu/points/search/flat_search_kernel.cuh"
-#include "gpu/points/search/flat_search_launch.hpp"
-#include "gpu/device/launch_grid.cuh"
+#include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/points/search/flat_search_kernel.cuh"
+#include "starling/gpu/points/search/flat_search_launch.hpp"
 
 namespace starling::gpu {
 
-void flat_search_async(const ObjectsView& objects, const SearchBatch& batch, const Stream& stream) {
+void flat_search_async(const ObjectsView& objects, const SearchBatch& batch,
+                       const CudaStream& stream) {
   if (batch.count == 0) return;
   const std::uint32_t entries = entries_for(batch.k_max, warp_lanes);
   const std::size_t warp_bytes = FlatNearest::bytes(entries);

@@ -1,10 +1,10 @@
 // Searches of a grid: by threads where k is small and searches are many, and by warps those that
 // threads postponed and all others; also their keys of place. See search_launch.hpp.
-#include "gpu/points/index/hilbert.cuh"
-#include "gpu/device/launch_grid.cuh"
-#include "gpu/points/search/search_launch.hpp"
-#include "gpu/points/search/grid_search_thread_kernel.cuh"
-#include "gpu/points/search/grid_search_warp_kernel.cuh"
+#include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/points/index/hilbert.cuh"
+#include "starling/gpu/points/search/grid_search_thread_kernel.cuh"
+#include "starling/gpu/points/search/grid_search_warp_kernel.cuh"
+#include "starling/gpu/points/search/search_launch.hpp"
 
 namespace starling::gpu {
 
@@ -29,7 +29,8 @@ constexpr unsigned few_searches_a_warp = 8;
 /// `threads` a block, of which the kernel may have `threads_max`.
 template <int k_limit, unsigned threads_max, unsigned blocks>
 void launch_threads(unsigned threads, unsigned searches_a_warp, const GridView& grid,
-                    const ObjectsView& objects, const SearchBatch& batch, const Stream& stream) {
+                    const ObjectsView& objects, const SearchBatch& batch,
+                    const CudaStream& stream) {
   const unsigned warps = threads / warp_lanes;
   thread_search_kernel<k_limit, threads_max, blocks>
       <<<blocks_for(batch.count, warps * searches_a_warp), threads,
@@ -41,7 +42,7 @@ void launch_threads(unsigned threads, unsigned searches_a_warp, const GridView& 
 /// Small blocks for few searches, so that every multiprocessor has some.
 template <int k_limit>
 void search_by_thread_async(const GridView& grid, const ObjectsView& objects,
-                            const SearchBatch& batch, const Stream& stream) {
+                            const SearchBatch& batch, const CudaStream& stream) {
   constexpr unsigned threads_max = thread_search_threads;
   constexpr unsigned blocks = ThreadSearchShape<k_limit>::blocks_min;
   if (batch.count >= 200'000)
@@ -62,7 +63,7 @@ constexpr unsigned warp_blocks_max = 2048;
 
 template <WarpShare share>
 void search_by_warp_async(const GridView& grid, const ObjectsView& objects,
-                          const SearchBatch& batch, const Stream& stream) {
+                          const SearchBatch& batch, const CudaStream& stream) {
   const std::uint32_t entries = entries_for(batch.k_max, warp_lanes);
   const std::size_t warp_bytes = WarpSearch::Nearest::bytes(entries);
   const auto kernel = warp_search_kernel<share>;
@@ -77,7 +78,7 @@ void search_by_warp_async(const GridView& grid, const ObjectsView& objects,
 }  // namespace
 
 void search_async(const GridView& grid, const ObjectsView& objects, const SearchBatch& batch,
-                  const Stream& stream) {
+                  const CudaStream& stream) {
   if (batch.count == 0) return;
   // Few are sooner done by a warp each: a thread alone takes as long as it takes.
   if (batch.k_max > 32 || batch.count <= batch.few_max) {
@@ -95,7 +96,7 @@ void search_async(const GridView& grid, const ObjectsView& objects, const Search
 }
 
 void search_keys_async(const GridView& grid, const ObjectsView& objects,
-                       const SearchKeys<GridKey>& searches, const Stream& stream) {
+                       const SearchKeys<GridKey>& searches, const CudaStream& stream) {
   if (searches.count == 0) return;
   search_keys_kernel<<<blocks_for(searches.count), block_threads, 0, stream.get()>>>(grid, objects,
                                                                                      searches);

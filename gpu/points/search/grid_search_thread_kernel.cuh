@@ -3,10 +3,10 @@
 // does it anew.
 #pragma once
 
-#include "gpu/points/index/grid_window.cuh"
-#include "gpu/device/lane_group.cuh"
-#include "gpu/points/search/nearest_keys.cuh"
-#include "gpu/points/search/search_common.cuh"
+#include "starling/gpu/device/lane_group.cuh"
+#include "starling/gpu/points/index/grid_window.cuh"
+#include "starling/gpu/points/search/nearest_keys.cuh"
+#include "starling/gpu/points/search/search_common.cuh"
 
 namespace starling::gpu {
 
@@ -31,7 +31,7 @@ class ThreadSearch {
         x_(position.x),
         y_(position.y),
         k_(static_cast<int>(spec.k)),
-        distance_sq_max_(spec.filter.distance_sq_max),
+        distance_sq_max_(to_number(spec.filter.key_max)),
         keys_(reinterpret_cast<std::uint32_t*>(memory_of_warp) + threadIdx.x % warp_lanes),
         runs_(reinterpret_cast<std::uint32_t*>(memory_of_warp + Shape::places_bytes) +
                   threadIdx.x % warp_lanes,
@@ -78,9 +78,8 @@ class ThreadSearch {
     // Keys that are two steps apart are in order, whatever was rounded.
     const std::uint32_t kth = keys_.key_at(k_ - 1);
     const std::uint32_t after = keys_.key_at(k_);
-    bool is_sure =
-        is_found && (after >= Keys::infinity ||
-                     (after >> Shape::number_bits) - (kth >> Shape::number_bits) > 1);
+    bool is_sure = is_found && (after >= Keys::infinity ||
+                                (after >> Shape::number_bits) - (kth >> Shape::number_bits) > 1);
     keys_.rank_places(is_found ? k_ : 0);
     const std::uint64_t room = batch_.rooms[number_];
     std::uint32_t count = 0;
@@ -135,8 +134,8 @@ class ThreadSearch {
         batch_.slots[to] = slots[round];
       }
       // A tie goes to the lower id: not here.
-      const unsigned doubtful = __ballot_sync(
-          all_lanes, is_there && rank > 0 && distances_sq[round] <= before_sq);
+      const unsigned doubtful =
+          __ballot_sync(all_lanes, is_there && rank > 0 && distances_sq[round] <= before_sq);
       const unsigned within = __ballot_sync(all_lanes, is_within);
       if (lane - begin >= searches_a_round) continue;
       const unsigned own = all_lanes >> (warp_lanes - k_limit) << (lane - begin) * k_limit;
@@ -149,7 +148,7 @@ class ThreadSearch {
   /// In one store.
   __device__ static void put(const Neighbor& neighbor, Neighbor* to) {
     static_assert(sizeof(Neighbor) == sizeof(ulonglong2));
-    *reinterpret_cast<ulonglong2*>(to) = {neighbor.distance_sq, to_number(neighbor.object)};
+    *reinterpret_cast<ulonglong2*>(to) = {to_number(neighbor.key), to_number(neighbor.object)};
   }
 
   /// As wide as k objects should need where they are as dense as in the cell, out to the borders of

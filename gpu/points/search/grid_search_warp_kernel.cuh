@@ -2,10 +2,10 @@
 // from the first, small one outwards until nobody nearer can be left.
 #pragma once
 
-#include "gpu/points/index/grid_window.cuh"
-#include "gpu/device/lane_group.cuh"
-#include "gpu/points/search/nearest_in_shared.cuh"
-#include "gpu/points/search/search_common.cuh"
+#include "starling/gpu/device/lane_group.cuh"
+#include "starling/gpu/points/index/grid_window.cuh"
+#include "starling/gpu/points/search/nearest_in_shared.cuh"
+#include "starling/gpu/points/search/search_common.cuh"
 
 namespace starling::gpu {
 
@@ -153,7 +153,7 @@ __device__ inline void search_by_warp(const GridView& grid, const ObjectsView& o
   if (grid.count > 0 && find_position(spec, objects, position)) {
     const Acceptance acceptance(spec, batch.tau_us);
     WarpSearch search(grid, objects, acceptance, position, spec.k,
-                      Nearest(memory, entries, spec.k, spec.filter.distance_sq_max, false,
+                      Nearest(memory, entries, spec.k, to_number(spec.filter.key_max), false,
                               IdOfPlace{grid.slots, objects.ids}));
     search.run();
     const std::uint64_t room = batch.rooms[number];

@@ -3,8 +3,8 @@
 
 #include <bit>
 
-#include "gpu/device/lane_group.cuh"
-#include "gpu/points/search/search_common.cuh"
+#include "starling/gpu/device/lane_group.cuh"
+#include "starling/gpu/points/search/search_common.cuh"
 
 namespace starling::gpu {
 

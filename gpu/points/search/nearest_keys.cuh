@@ -7,9 +7,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "gpu/points/index/grid_window.cuh"
-#include "gpu/device/lane_group.cuh"
-#include "gpu/points/search/search_common.cuh"
+#include "starling/gpu/device/lane_group.cuh"
+#include "starling/gpu/points/index/grid_window.cuh"
+#include "starling/gpu/points/search/search_common.cuh"
 
 namespace starling::gpu {
 
@@ -96,7 +96,9 @@ class RankedKeys {
   __device__ static unsigned ranked_at(unsigned rank, unsigned lane) {
     return rank * warp_lanes + (lane + rank) % warp_lanes;
   }
-  __device__ std::uint32_t* of_warp() const { return places_ - threadIdx.x % warp_lanes; }
+  __device__ std::uint32_t* of_warp() const {
+    return places_ - threadIdx.x % warp_lanes;
+  }
 
   std::uint32_t* places_;
 };
@@ -192,9 +194,8 @@ class KeysByBlocks : public RankedKeys<k_limit> {
     for (int i = 0; i < block; ++i) order(keys_[k_limit - 1 - i], block_[i]);
 #pragma unroll
     for (int i = 0; i < block; ++i) keys_[k_limit] = min(keys_[k_limit], block_[i]);
-    // What stayed ascends and then descends.
 #pragma unroll
-    for (int step = k_limit / 2; step > 0; step /= 2)
+    for (int step = k_limit / 2; step > 0; step /= 2)  // what stayed ascends and then descends
 #pragma unroll
       for (int i = 0; i < k_limit; ++i)
         if ((i & step) == 0) order(keys_[i], keys_[i + step]);
@@ -215,9 +216,11 @@ class KeysByBlocks : public RankedKeys<k_limit> {
   }
 
   __device__ __forceinline__ void sort_block() {
-    [&]<std::size_t... i>(std::index_sequence<i...>) {
-      (order(block_[sorting.steps[i].low], block_[sorting.steps[i].high]), ...);
-    }(std::make_index_sequence<sorting.count>());
+    take_steps(std::make_index_sequence<sorting.count>());
+  }
+  template <std::size_t... i>
+  __device__ __forceinline__ void take_steps(std::index_sequence<i...>) {
+    (order(block_[sorting.steps[i].low], block_[sorting.steps[i].high]), ...);
   }
 
   static constexpr SortingNetwork sorting{block};

@@ -1,7 +1,7 @@
 // The stack of a walk down an implicit tree.
 #pragma once
 
-#include "gpu/points/index/tree_view.hpp"
+#include "starling/gpu/points/index/tree_view.hpp"
 
 namespace starling::gpu {
 

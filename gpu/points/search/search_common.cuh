@@ -1,9 +1,9 @@
 // What the searches of every index are made of: where one is, whom it accepts, the total order.
 #pragma once
 
-#include "gpu/points/search/distance.cuh"
-#include "gpu/device/launch_grid.cuh"
-#include "gpu/points/search/search_launch.hpp"
+#include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/points/search/distance.cuh"
+#include "starling/gpu/points/search/search_launch.hpp"
 
 namespace starling::gpu {
 

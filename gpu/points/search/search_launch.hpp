@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "gpu/device/stream.hpp"
-#include "gpu/points/index/grid_view.hpp"
-#include "gpu/points/index/tree_view.hpp"
-#include "gpu/points/objects/objects_launch.hpp"
-#include "knn/words/filter.hpp"
-#include "knn/words/types.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/points/index/grid_view.hpp"
+#include "starling/gpu/points/index/tree_view.hpp"
+#include "starling/gpu/points/objects/objects_launch.hpp"
+#include "starling/knn/words/filter.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling::gpu {
 
@@ -53,9 +53,9 @@ struct SearchBatch {
 inline constexpr std::uint32_t k_class_limits[] = {16, 32, 128, 1024};
 
 void search_async(const GridView& grid, const ObjectsView& objects, const SearchBatch& batch,
-                  const Stream& stream);
+                  const CudaStream& stream);
 void search_async(const TreeView& tree, const ObjectsView& objects, const SearchBatch& batch,
-                  const Stream& stream);
+                  const CudaStream& stream);
 
 /// The places of searches as sort keys, with their numbers: `numbers[i]` is any permutation.
 template <class Key>
@@ -67,8 +67,8 @@ struct SearchKeys {
   std::uint32_t* values = nullptr;  ///< written
 };
 void search_keys_async(const GridView& grid, const ObjectsView& objects,
-                       const SearchKeys<GridKey>& searches, const Stream& stream);
+                       const SearchKeys<GridKey>& searches, const CudaStream& stream);
 void search_keys_async(const TreeView& tree, const ObjectsView& objects,
-                       const SearchKeys<TreeKey>& searches, const Stream& stream);
+                       const SearchKeys<TreeKey>& searches, const CudaStream& stream);
 
 }  // namespace starling::gpu

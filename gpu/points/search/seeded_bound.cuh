@@ -1,9 +1,9 @@
 // Where last tick's neighbours bound this tick's.
 #pragma once
 
-#include "gpu/points/search/distance.cuh"
-#include "gpu/device/lane_group.cuh"
-#include "gpu/points/search/search_common.cuh"
+#include "starling/gpu/device/lane_group.cuh"
+#include "starling/gpu/points/search/distance.cuh"
+#include "starling/gpu/points/search/search_common.cuh"
 
 namespace starling::gpu {
 
@@ -29,7 +29,7 @@ __device__ __forceinline__ std::uint64_t seeded_bound(const SearchBatch& batch,
     }
   }
   farthest_sq = group.max(farthest_sq);
-  const std::uint64_t unseeded = spec.filter.distance_sq_max;
+  const std::uint64_t unseeded = to_number(spec.filter.key_max);
   return group.any(!is_seeded) ? unseeded : min(farthest_sq, unseeded);
 }
 

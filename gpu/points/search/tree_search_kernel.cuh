@@ -3,12 +3,12 @@
 // share of a leaf's objects, against its own bound.
 #pragma once
 
-#include "gpu/device/lane_group.cuh"
-#include "gpu/points/search/nearest_in_shared.cuh"
-#include "gpu/points/search/pending_children.cuh"
-#include "gpu/points/search/search_common.cuh"
-#include "gpu/points/search/seeded_bound.cuh"
-#include "gpu/points/index/tree_key.cuh"
+#include "starling/gpu/device/lane_group.cuh"
+#include "starling/gpu/points/index/tree_key.cuh"
+#include "starling/gpu/points/search/nearest_in_shared.cuh"
+#include "starling/gpu/points/search/pending_children.cuh"
+#include "starling/gpu/points/search/search_common.cuh"
+#include "starling/gpu/points/search/seeded_bound.cuh"
 
 namespace starling::gpu {
 
@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(group_search_threads, group_search_blocks)
   std::uint32_t home = home_leaf(tree, batch, number, position, bound);
   home = __shfl_sync(all_lanes, home, __ffs(static_cast<int>(searching)) - 1);
   const Nearest nearest(memory + threadIdx.x / lanes * Nearest::bytes(entries), entries, spec.k,
-                        bound, bound < spec.filter.distance_sq_max,
+                        bound, bound < to_number(spec.filter.key_max),
                         IdOfPlace{tree.slots, objects.ids});
   GroupSearch<lanes> search(tree, objects, acceptance, position, is_searching, nearest);
   search.run(home);

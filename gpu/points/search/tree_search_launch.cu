@@ -1,15 +1,15 @@
 // Searches of a tree, by eight lanes where k is small and by sixteen else, and their keys of place:
-// see search_launch.hpp. The kernel is in group_search_kernel.cuh.
-#include "gpu/points/search/tree_search_kernel.cuh"
-#include "gpu/device/launch_grid.cuh"
-#include "gpu/points/search/search_launch.hpp"
+// see search_launch.hpp. The kernel is in tree_search_kernel.cuh.
+#include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/points/search/search_launch.hpp"
+#include "starling/gpu/points/search/tree_search_kernel.cuh"
 
 namespace starling::gpu {
 namespace {
 
 template <unsigned lanes>
 void search_by_group_async(const TreeView& tree, const ObjectsView& objects,
-                           const SearchBatch& batch, const Stream& stream) {
+                           const SearchBatch& batch, const CudaStream& stream) {
   const std::uint32_t entries = entries_for(batch.k_max, leaf_objects);
   const std::size_t search_bytes = NearestInShared<lanes, leaf_objects>::bytes(entries);
   const auto kernel = group_search_kernel<lanes>;
@@ -23,7 +23,7 @@ void search_by_group_async(const TreeView& tree, const ObjectsView& objects,
 }  // namespace
 
 void search_async(const TreeView& tree, const ObjectsView& objects, const SearchBatch& batch,
-                  const Stream& stream) {
+                  const CudaStream& stream) {
   if (batch.count == 0) return;
   if (batch.k_max <= k_class_limits[1])
     search_by_group_async<8>(tree, objects, batch, stream);
@@ -32,7 +32,7 @@ void search_async(const TreeView& tree, const ObjectsView& objects, const Search
 }
 
 void search_keys_async(const TreeView& tree, const ObjectsView& objects,
-                       const SearchKeys<TreeKey>& searches, const Stream& stream) {
+                       const SearchKeys<TreeKey>& searches, const CudaStream& stream) {
   if (searches.count == 0) return;
   search_keys_kernel<<<blocks_for(searches.count), block_threads, 0, stream.get()>>>(tree, objects,
                                                                                      searches);

@@ -1,32 +1,33 @@
-// What the computed product of two shadows says of the recipe's score of two rows, rounded outward.
-// All scores here are times scale^2 (see ShadowFrame).
+// Bounds on the recipe's score of two rows (VectorNeighbor), computed from the tensor-core product
+// of their shadows and rounded outward. The kernels of the filter call them. All scores here are
+// multiplied by scale^2 (see ShadowFrame).
 #pragma once
 
 #include <math_constants.h>
 
-#include "gpu/vectors/corpus/filter_limits.hpp"
+#include "starling/gpu/vectors/corpus/filter_limits.hpp"
 
 namespace starling::gpu {
 
-/// The norm, rounded up, of what half_norm was rounded down from.
+/// The norm |h|, rounded up, from half_norm, which is |h|^2 / 2 rounded down.
 __device__ __forceinline__ float norm_above(float half_norm) {
   return __fsqrt_ru(__fmul_ru(2 * half_norm, 1 + 0x1p-22f));
 }
 
-/// How far the negative product of two rows is from the recipe's inner-product score.
+/// An upper bound on the difference between the negated shadow product of two rows and the recipe's
+/// inner-product score. `error` and `norm` are those of the corpus row, or upper bounds of them.
 __device__ __forceinline__ float dot_error(const FilterLimits& limits, const ShadowQuery& query,
                                            float error, float norm) {
   const float row_length = __fadd_ru(norm, error);
   const float query_length = __fadd_ru(query.norm, query.error);
   const float products = __fmul_ru(limits.product_error, __fmul_ru(norm, query.norm));
-  const float halves =
-      __fadd_ru(__fmul_ru(error, query_length), __fmul_ru(norm, query.error));
+  const float halves = __fadd_ru(__fmul_ru(error, query_length), __fmul_ru(norm, query.error));
   const float recipe = __fmul_ru(limits.recipe_error, __fmul_ru(row_length, query_length));
   return __fadd_ru(__fadd_ru(products, halves), __fadd_ru(recipe, limits.underflow));
 }
 
-/// Of a bound, what ShadowQuery keeps: for L2 the distance that a row within it has at most, and
-/// the query's error; for the inner product the bound.
+/// ShadowQuery::reach for a bound on scores. L2: the largest distance of a row within the bound,
+/// plus the query's error. Inner product: the bound itself.
 template <bool is_dot>
 __device__ __forceinline__ float reach_of(const FilterLimits& limits, float query_error,
                                           float bound) {
@@ -36,53 +37,49 @@ __device__ __forceinline__ float reach_of(const FilterLimits& limits, float quer
   return __fadd_ru(distance, query_error);
 }
 
-/// A row within the query's bound, of error and norm no larger than these, has product - half_norm
-/// (L2) or product (inner product) no less than this. Comparing with the rounded difference loses
-/// nobody, because rounding keeps order.
+/// A lower bound on product - half_norm (L2) or on product (inner product) of every row that is
+/// within the query's bound and whose error and norm are at most `error` and `norm`. Comparing it
+/// with the rounded difference loses no row, because rounding keeps order.
 template <bool is_dot>
-__device__ __forceinline__ float least_product(const FilterLimits& limits,
-                                               const ShadowQuery& query, float error, float norm) {
-  if constexpr (is_dot)
-    return __fsub_rd(-query.reach, dot_error(limits, query, error, norm));
+__device__ __forceinline__ float least_product(const FilterLimits& limits, const ShadowQuery& query,
+                                               float error, float norm) {
+  if constexpr (is_dot) return __fsub_rd(-query.reach, dot_error(limits, query, error, norm));
   const float distance = __fadd_ru(query.reach, error);
   const float products = __fmul_ru(limits.product_error, __fmul_ru(norm, query.norm));
   return __fsub_rd(__fsub_rd(query.half_norm, __fmul_ru(0.5f * distance, distance)), products);
 }
 
-/// The recipe's score is no larger.
+/// An upper bound on the recipe's score of the row.
 template <bool is_dot>
 __device__ __forceinline__ float score_above(const FilterLimits& limits, const ShadowQuery& query,
                                              const ShadowNorms& row, float product) {
   const float norm = norm_above(row.half_norm);
   if constexpr (is_dot) return __fadd_ru(-product, dot_error(limits, query, row.error, norm));
-  const float half_norms =
-      __fmul_ru(__fadd_ru(row.half_norm, query.half_norm), 1 + 0x1p-22f);
+  const float half_norms = __fmul_ru(__fadd_ru(row.half_norm, query.half_norm), 1 + 0x1p-22f);
   const float products = __fmul_ru(limits.product_error, __fmul_ru(norm, query.norm));
   const float half = fmaxf(__fadd_ru(__fsub_ru(half_norms, product), products), 0.0f);
   const float distance = __fadd_ru(__fsqrt_ru(2 * half), __fadd_ru(row.error, query.error));
   return __fadd_ru(__fmul_ru(__fmul_ru(distance, distance), limits.recipe_up), limits.underflow);
 }
 
-/// score_above() of a row within the query's bound, of the frame's corpus, is no larger. The terms
-/// with 2^-17 and 3 stand for the roundings of score_above().
+/// An upper bound on score_above() of every row of the corpus that is within the query's bound. The
+/// terms with 2^-17 and 3 cover the roundings of score_above().
 template <bool is_dot>
 __device__ __forceinline__ float largest_score_above(const FilterLimits& limits,
                                                      const ShadowQuery& query,
                                                      const ShadowFrame& frame) {
   const float norm = norm_above(frame.half_norm_max);
   if constexpr (is_dot)
-    return __fadd_ru(query.reach,
-                     __fmul_ru(3, dot_error(limits, query, frame.error_max, norm)));
+    return __fadd_ru(query.reach, __fmul_ru(3, dot_error(limits, query, frame.error_max, norm)));
   const float reach = __fadd_ru(query.reach, frame.error_max);
   const float products = __fmul_ru(limits.product_error, __fmul_ru(norm, query.norm));
   const float roundings = __fmul_ru(0x1p-17f, __fadd_ru(frame.half_norm_max, query.half_norm));
   const float square =
       __fadd_ru(__fmul_ru(reach, reach), __fadd_ru(__fmul_ru(4, products), roundings));
-  const float distance =
-      __fadd_ru(__fsqrt_ru(square), __fadd_ru(frame.error_max, query.error));
-  return __fmul_ru(__fadd_ru(__fmul_ru(__fmul_ru(distance, distance), limits.recipe_up),
-                             limits.underflow),
-                   1 + 0x1p-18f);
+  const float distance = __fadd_ru(__fsqrt_ru(square), __fadd_ru(frame.error_max, query.error));
+  return __fmul_ru(
+      __fadd_ru(__fmul_ru(__fmul_ru(distance, distance), limits.recipe_up), limits.underflow),
+      1 + 0x1p-18f);
 }
 
 }  // namespace starling::gpu

@@ -1,24 +1,27 @@
-// The constants of the interval that the product of two shadows leaves for the recipe's score.
+// The constants of filter_interval.cuh: how far the product of two shadows and the recipe's score
+// may be from the exact values. They depend only on the dimension.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 
-#include "gpu/vectors/corpus/shadow.hpp"
+#include "starling/gpu/vectors/corpus/shadow.hpp"
 
 namespace starling::gpu {
 
 struct FilterLimits {
-  /// A chain of tensor products of n components errs by less than product_error * |x| * |y|. The
-  /// model (after Fasi et al. 2021; Khattak & Mikaitis 2025 for Hopper, which do better): products
-  /// are exact; a step adds b >= 2 of them and the sum so far, each cut off below 2^-23 of the
-  /// largest, and cuts the result off at 2^-23 of it. That is (b + 2) / b * n errors at most of
-  /// 2^-23 of the largest sum of magnitudes, which Cauchy and Schwarz bound: 2 n, and 16 to spare.
+  /// The error of a chain of tensor products of n components is less than product_error * |x| *
+  /// |y|. The model, after Fasi et al. 2021: products are exact; a step adds b >= 2 products and
+  /// the sum so far, truncates each addend at 2^-23 of the largest, and truncates the result at
+  /// 2^-23 of itself. That makes at most (b + 2) / b * n <= 2 n errors, each at most 2^-23 of the
+  /// largest sum of magnitudes, which |x| * |y| bounds (Cauchy-Schwarz). The constant allows 16
+  /// more errors. Hopper takes more products a step and keeps more bits (Khattak & Mikaitis 2025).
   float product_error = 0;
-  float recipe_error = 0;  ///< the score is within this of the exact sum, relatively
+  float recipe_error = 0;  ///< relative error of the recipe's score against the exact sum
   float recipe_up = 1;     ///< 1 + recipe_error
   float recipe_down = 1;   ///< 1 / (1 - recipe_error)
-  /// What underflow may add to a score: d * 2^-149, times the largest scale squared.
+  /// Error that underflow may add to a score: d * 2^-149 times the square of the largest scale,
+  /// doubled.
   float underflow = 0;
 };
 

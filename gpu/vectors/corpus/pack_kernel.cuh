@@ -1,13 +1,14 @@
-// Rows become panels, and lists begin.
+// Kernels that pack rows into panels, unpack them, and prepare the queries and lists of a scan.
 #pragma once
 
-#include "gpu/device/launch_grid.cuh"
-#include "gpu/vectors/corpus/score.cuh"
+#include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/vectors/corpus/score.cuh"
 
 namespace starling::gpu {
 
-/// Packs `row_count` rows of `dimension` components, one behind the other, into whole panels. A
-/// thread writes a group; neighbouring threads neighbouring ones.
+/// Writes group `at` of the panels that hold `row_count` row-major rows of `dimension` components.
+/// Components beyond the dimension and rows beyond row_count become 0. A thread writes one group;
+/// neighbouring threads write neighbouring groups.
 __device__ inline void pack_group(const float* components, std::uint32_t row_count,
                                   std::uint32_t dimension, std::uint32_t width,
                                   std::uint32_t group_count, float4* groups, std::uint64_t at) {
@@ -24,7 +25,8 @@ __device__ inline void pack_group(const float* components, std::uint32_t row_cou
   groups[at] = float4{packed[0], packed[1], packed[2], packed[3]};
 }
 
-/// Grid: a thread for each of `count` groups.
+/// Packs components [row_count][dimension] into groups [count], panels of `width` rows. Grid: one
+/// thread for each group.
 __global__ void vector_pack_kernel(const float* components, std::uint32_t row_count,
                                    std::uint32_t dimension, std::uint32_t width,
                                    std::uint32_t group_count, float4* groups, std::uint64_t count) {
@@ -32,8 +34,8 @@ __global__ void vector_pack_kernel(const float* components, std::uint32_t row_co
   if (at < count) pack_group(components, row_count, dimension, width, group_count, groups, at);
 }
 
-/// The way back: rows of panels from row_begin on into `components`, one behind the other. Grid: a
-/// thread for each of `count` components.
+/// Unpacks rows of panels, from row_begin on, into components [rows][dimension]. Grid: one thread
+/// for each of `count` components.
 __global__ void vector_unpack_kernel(const PanelsView panels, std::uint32_t row_begin,
                                      std::uint32_t dimension, float* components,
                                      std::uint64_t count) {
@@ -46,7 +48,8 @@ __global__ void vector_unpack_kernel(const PanelsView panels, std::uint32_t row_
   components[at] = reinterpret_cast<const float*>(panels.groups + group)[component % 4];
 }
 
-/// Packs queries, and clears their lists: grid of any size.
+/// Packs the queries of a scan, components [query][dimension], into groups [count], and empties
+/// their lists: count 0, bound infinity, all slots unused. Grid of any size.
 __global__ void vector_begin_kernel(const float* components, std::uint32_t dimension,
                                     float4* groups, std::uint64_t count, const VectorScan scan) {
   const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;

@@ -1,13 +1,12 @@
-// Launches the kernels of vector_pack_kernel.cuh: rows into panels and back, and queries packed
-// while their lists are cleared. See vector_pack_launch.hpp.
-#include "gpu/device/traced_launch.cuh"
-#include "gpu/vectors/corpus/pack_kernel.cuh"
-#include "gpu/vectors/corpus/pack_launch.hpp"
+// Launches the kernels of pack_kernel.cuh: see pack_launch.hpp.
+#include "starling/gpu/device/traced_launch.cuh"
+#include "starling/gpu/vectors/corpus/pack_kernel.cuh"
+#include "starling/gpu/vectors/corpus/pack_launch.hpp"
 
 namespace starling::gpu {
 
 void pack_async(const float* components, std::uint32_t count, std::uint32_t dimension,
-                std::uint32_t width, float4* groups, const Stream& stream) {
+                std::uint32_t width, float4* groups, const CudaStream& stream) {
   const std::uint64_t all_groups = packed_groups(count, width, dimension);
   if (all_groups == 0) return;
   vector_pack_kernel<<<blocks_for(all_groups), block_threads, 0, stream.get()>>>(
@@ -16,7 +15,7 @@ void pack_async(const float* components, std::uint32_t count, std::uint32_t dime
 }
 
 void unpack_async(const PanelsView& panels, std::uint32_t row_begin, std::uint32_t row_count,
-                  std::uint32_t dimension, float* components, const Stream& stream) {
+                  std::uint32_t dimension, float* components, const CudaStream& stream) {
   const std::uint64_t count = std::uint64_t{row_count} * dimension;
   if (count == 0) return;
   vector_unpack_kernel<<<blocks_for(count), block_threads, 0, stream.get()>>>(
@@ -25,7 +24,7 @@ void unpack_async(const PanelsView& panels, std::uint32_t row_begin, std::uint32
 }
 
 void begin_scan_async(const float* components, std::uint32_t dimension, float4* groups,
-                      const VectorScan& scan, const Stream& stream) {
+                      const VectorScan& scan, const CudaStream& stream) {
   constexpr unsigned blocks_max = 1024;
   const std::uint64_t count = packed_groups(scan.query_count, scan.queries.width, dimension);
   const std::uint64_t slots = std::uint64_t{scan.query_count} * scan.lists.slot_count;

@@ -1,27 +1,31 @@
-// Rows become panels, and lists begin.
+// Packs rows into panels, unpacks them, and prepares the queries and lists of a scan.
+// DeviceVectors, VectorWorkspace and the store call these functions.
 #pragma once
 
-#include "gpu/device/stream.hpp"
-#include "gpu/vectors/corpus/panels.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/vectors/corpus/panels.hpp"
 
 namespace starling::gpu {
 
-/// Of groups that so many rows take in panels.
+/// Groups that `count` rows take in panels of `width`.
 constexpr std::uint64_t packed_groups(std::uint32_t count, std::uint32_t width,
                                       std::uint32_t dimension) {
   return std::uint64_t{(count + width - 1) / width} * width * group_count_of(dimension);
 }
 
-/// Enqueued only. `components` of `count` rows, on the device; into packed_groups() groups.
+/// Enqueued only. Packs `components` [count][dimension], on the device, into packed_groups()
+/// groups.
 void pack_async(const float* components, std::uint32_t count, std::uint32_t dimension,
-                std::uint32_t width, float4* groups, const Stream& stream);
+                std::uint32_t width, float4* groups, const CudaStream& stream);
 
-/// Enqueued only. Rows [row_begin, row_begin + row_count) of panels, one behind the other again.
+/// Enqueued only. Writes rows [row_begin, row_begin + row_count) of `panels` to `components`
+/// [row_count][dimension].
 void unpack_async(const PanelsView& panels, std::uint32_t row_begin, std::uint32_t row_count,
-                  std::uint32_t dimension, float* components, const Stream& stream);
+                  std::uint32_t dimension, float* components, const CudaStream& stream);
 
-/// As pack_async for the queries of a scan, into what scan.queries shows; their lists become empty.
+/// Enqueued only. Packs the queries of a scan, components [query][dimension], into `groups`, the
+/// memory behind scan.queries; empties their lists.
 void begin_scan_async(const float* components, std::uint32_t dimension, float4* groups,
-                      const VectorScan& scan, const Stream& stream);
+                      const VectorScan& scan, const CudaStream& stream);
 
 }  // namespace starling::gpu

@@ -1,83 +1,93 @@
-// Vectors as the device holds them, and what a scan over them is asked. Plain views; the layout is
-// one for all kernels, so that a corpus is there once.
+// The layout of vectors on the device (panels), and the arguments of a scan over them. Plain views.
+// All scans share the layout, so a corpus is stored once.
 #pragma once
 
 #include <cstdint>
 
 #include <vector_types.h>
 
-#include "knn/words/metric.hpp"
+#include "starling/knn/words/metric.hpp"
 
 namespace starling::gpu {
 
-/// Rows side by side in panels of `width`, four components (a group) at a time:
-/// groups[(panel * group_count + group) * width + row % width]. A warp whose lanes have a row of a
-/// panel of 32 each reads 512 bytes in a piece, from global as from shared memory, and a lane finds
-/// four components of its own row in one register quad. Components beyond the dimension are 0 and
-/// add fma(0, 0, s) = s; rows beyond the last are 0 and masked.
+/// Rows side by side in panels of `width` rows, four components (a group) at a time:
+///   groups[(panel * group_count + group) * width + row % width].
+/// A warp that takes a panel of 32 rows, one for each lane, reads 512 contiguous bytes from global
+/// or shared memory; a lane gets four components of its row in one load. Components beyond the
+/// dimension are 0 and add fma(0, 0, s) = s. Rows beyond the last are 0, and kernels mask them.
 struct PanelsView {
   const float4* groups = nullptr;
   std::uint32_t group_count = 0;
   std::uint32_t width = 0;
 };
 
-inline constexpr std::uint32_t panel_rows = 32;       ///< of a corpus: one a lane
-inline constexpr std::uint32_t query_tile_rows = 16;  ///< of the queries of a tile scan: a warp's
+inline constexpr std::uint32_t panel_rows = 32;  ///< width of a corpus: one row for each lane
+/// Width of the queries of a tile scan: those of one warp.
+inline constexpr std::uint32_t query_tile_rows = 16;
 
 constexpr std::uint32_t group_count_of(std::uint32_t dimension) {
   return (dimension + 3) / 4;
 }
 
-/// Who may be among the nearest of each query. Each row is appended at most once, so that a list
-/// with room for all rows scanned (and k carried over) cannot overflow, whatever the data are.
+/// The rows that may be among the k nearest of each query. A scan appends each row at most once, so
+/// a list with room for all scanned rows and for k entries carried over cannot overflow, whatever
+/// the data are.
 struct CandidateLists {
-  std::uint64_t* keys = nullptr;  ///< [query][room], of counts[query]: see key_of()
+  std::uint64_t* keys = nullptr;  ///< [query][room], of which counts[query] are used: see key_of()
   std::uint64_t room = 0;
   std::uint32_t* counts = nullptr;  ///< [query]
-  /// [query]: an ordered score; k rows or more that have been seen are within it, so that nobody
-  /// beyond is among the k nearest. Only falls.
+  /// [query]: an ordered score that at least k of the rows seen so far do not exceed, so no row
+  /// beyond it is among the k nearest. It only falls.
   std::uint32_t* bounds = nullptr;
-  /// [query][slot_count]: the least ordered score of the rows that were recorded in the slot. A row
-  /// is recorded in one slot at most, so that the k-th least slot is a bound.
+  /// [query][slot_count]: the least ordered score of the rows recorded in the slot. A row is
+  /// recorded in at most one slot, so the k-th least slot is a bound.
   std::uint32_t* slots = nullptr;
-  std::uint32_t slot_count = 0;  ///< a power of two, 2 k or more
+  std::uint32_t slot_count = 0;  ///< a power of two, at least 2 k
   std::uint32_t k = 0;
 };
 
-/// Whom a query does not have as a neighbour, where the queries are no run of the corpus' rows.
+/// The rows that a query must not get as neighbours. Used where the queries are not consecutive
+/// rows of the corpus.
 struct RowFilter {
   static constexpr std::uint32_t no_mask = ~std::uint32_t{0};
-  VectorRow self = no_row;
-  std::uint32_t mask = no_mask;  ///< an index into RowMasks; none: all rows
+  VectorRow self = no_row;       ///< the query's own row; no_row: it has none
+  std::uint32_t mask = no_mask;  ///< index into RowMasks; no_mask: all rows are allowed
 };
 
-/// Runs of bits, one for each row of a corpus, bit i % 64 of word i / 64 for row i.
+/// Bit masks over the rows of a corpus: bit i % 64 of word i / 64 says whether row i is allowed.
 struct RowMasks {
-  const std::uint64_t* words = nullptr;  ///< mask after mask
+  const std::uint64_t* words = nullptr;  ///< [mask][words_each]
   std::uint64_t words_each = 0;
 };
 
-/// Part of a corpus against some queries.
+/// The arguments of a scan of a part of a corpus for some queries.
 struct VectorScan {
   PanelsView corpus;  ///< width panel_rows
   std::uint32_t panel_begin = 0;
   std::uint32_t panel_count = 0;  ///< at least 1
-  std::uint32_t row_end = 0;      ///< of the corpus' view; panels may reach beyond
-  std::uint32_t first_row = 0;    ///< what row 0 of the view is called in keys
+  std::uint32_t row_end = 0;      ///< rows of the corpus' view; its last panel may reach beyond
+  std::uint32_t first_row = 0;    ///< the number in keys of the view's row 0
   PanelsView queries;
   std::uint32_t query_count = 0;  ///< at least 1
-  std::uint32_t first_self = 0;   ///< row of query 0, which is not its neighbour; or no_self
+  std::uint32_t first_self = 0;   ///< see first_self_of(); query i is row first_self + i
   bool is_dot = false;
-  const RowFilter* filters = nullptr;  ///< [query], instead of first_self; null: none
-  RowMasks masks;                      ///< of these filters
+  const RowFilter* filters = nullptr;  ///< [query], replaces first_self; null: no filters
+  RowMasks masks;                      ///< the masks that `filters` index
   CandidateLists lists;
-  /// [query / gate_queries]: where it is 0, a tile scan leaves the queries alone. null: none.
+  /// [query / gate_queries]: a tile scan skips the queries whose entry is 0. null: no gate.
   const std::uint32_t* gate = nullptr;
 };
 
+/// Queries that share an entry of a gate.
 inline constexpr std::uint32_t gate_queries = 128;
 
-/// No row is so large, and adding a query's number makes none of it.
+/// Larger than every row, and still larger after a query's index is added.
 inline constexpr std::uint32_t no_self = std::uint32_t{1} << 31;
+
+/// The row that query 0 is and must not get as its neighbour. Queries taken from the corpus keep
+/// their row numbers. External queries get no_self, which matches no row.
+constexpr std::uint32_t first_self_of(VectorRow first_self) {
+  return first_self == no_row ? no_self : first_self;
+}
 
 }  // namespace starling::gpu

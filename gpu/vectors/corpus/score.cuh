@@ -1,14 +1,15 @@
-// The score of two rows, component by component (knn/words/metric.hpp), and the keys that order
-// candidates.
+// The recipe: the score of two rows, summed component by component as VectorNeighbor defines it
+// (knn/words/metric.hpp), and the keys that order candidates.
 #pragma once
 
 #include <cstdint>
 
-#include "gpu/vectors/corpus/panels.hpp"
+#include "starling/gpu/vectors/corpus/panels.hpp"
 
 namespace starling::gpu {
 
-/// The sum after one more component. Rounded by itself whatever the compiler's flags are.
+/// Returns the sum after one more component. The intrinsics round each operation by itself,
+/// whatever the compiler's flags are.
 template <bool is_dot>
 __device__ __forceinline__ float add_component(float x, float y, float sum) {
   if constexpr (is_dot) return __fmaf_rn(x, y, sum);
@@ -29,7 +30,7 @@ __device__ __forceinline__ float score_of(float sum) {
   return is_dot ? __fsub_rn(0.0f, sum) : sum;
 }
 
-/// Unsigned numbers in the order of their floats, which are never NaN or -0.
+/// Unsigned numbers in the order of their floats. The floats are never NaN or -0.
 __device__ __forceinline__ std::uint32_t ordered_of(float score) {
   const std::uint32_t bits = __float_as_uint(score);
   return bits ^ ((bits >> 31) != 0 ? ~std::uint32_t{0} : std::uint32_t{1} << 31);
@@ -40,7 +41,7 @@ __device__ __forceinline__ float score_of_ordered(std::uint32_t ordered) {
 }
 inline constexpr std::uint32_t ordered_infinity = 0xff800000u;
 
-/// The total order of answers as one number.
+/// A candidate as one number: keys order by score, then by row, as answers do.
 __device__ __forceinline__ std::uint64_t key_of_ordered(std::uint32_t ordered, std::uint32_t row) {
   return std::uint64_t{ordered} << 32 | row;
 }

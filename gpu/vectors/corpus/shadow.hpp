@@ -1,6 +1,5 @@
-// The rows of a corpus, and the queries of a batch, once more in half precision, with what is known
-// of how far they are from the truth. Plain views; what they mean stands in
-// docs/decisions/0007-vector-filter.md.
+// Shadows: the rows of a corpus and the queries of a batch in half precision, with bounds on their
+// errors. Plain views; docs/decisions/0007-vector-filter.md says what the filter does with them.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +8,9 @@
 
 namespace starling::gpu {
 
-inline constexpr std::uint32_t shadow_tile_rows =
-    128;                                           ///< rows are padded with zeros to whole tiles
-inline constexpr std::uint32_t shadow_slice = 32;  ///< components are padded to whole slices
+/// Rows and components are padded with zeros to whole tiles and slices.
+inline constexpr std::uint32_t shadow_tile_rows = 128;
+inline constexpr std::uint32_t shadow_slice = 32;
 
 constexpr std::uint32_t shadow_stride(std::uint32_t dimension) {
   return (dimension + shadow_slice - 1) / shadow_slice * shadow_slice;
@@ -20,21 +19,21 @@ constexpr std::uint64_t shadow_tiles(std::uint64_t rows) {
   return (rows + shadow_tile_rows - 1) / shadow_tile_rows;
 }
 
-/// What the shadows of a corpus and of all its queries have in common: shadow = half((x - center) *
-/// scale). Lengths below are those of shadows; squares of them are scores times scale^2.
+/// Values that the shadows of a corpus and of all its queries share: shadow = half((x - center) *
+/// scale). Lengths below are those of shadows; their squares are scores times scale^2.
 struct ShadowFrame {
-  std::uint32_t reach_bits = 0;  ///< the largest |x - center| of the corpus
-  float error_max = 0;           ///< of all rows of the corpus
-  float half_norm_max = 0;
+  std::uint32_t reach_bits = 0;  ///< bits of the largest |x[j] - center[j]| of the corpus, a float
+  float error_max = 0;           ///< over all rows of the corpus
+  float half_norm_max = 0;       ///< over all rows of the corpus
 };
 
-/// Of a row's shadow h of (x - center) * scale.
+/// For a row's shadow h of (x - center) * scale.
 struct ShadowNorms {
-  float half_norm;  ///< |h|^2 / 2, rounded down; less than 2^-22 of it is missing
+  float half_norm;  ///< |h|^2 / 2, rounded down by less than 2^-22 of it
   float error;      ///< |(x - center) * scale - h|, rounded up
 };
 
-/// Of a tile of rows.
+/// The maxima over a tile of rows.
 struct ShadowTile {
   float error_max;
   float half_norm_max;
@@ -49,12 +48,12 @@ struct ShadowView {
   std::uint32_t stride = 0;
 };
 
-/// Of a query of a batch.
+/// For the shadow h of a query of a batch.
 struct ShadowQuery {
-  float half_norm;  ///< as ShadowNorms'
-  float error;
-  float norm;   ///< |h|, rounded up
-  float reach;  ///< see FilterLimits::reach_of(); infinity until a bound is known
+  float half_norm;  ///< as ShadowNorms::half_norm
+  float error;      ///< as ShadowNorms::error
+  float norm;       ///< |h|, rounded up
+  float reach;      ///< see reach_of() in filter_interval.cuh; infinity until a bound is known
 };
 
 }  // namespace starling::gpu

@@ -1,24 +1,27 @@
-// Shadows of rows, made once for a corpus and once for a batch of queries.
+// Kernels that make shadows: of the rows once for a corpus, of the queries once for a batch.
 #pragma once
 
 #include <cuda_fp16.h>
 
-#include "gpu/vectors/corpus/filter_interval.cuh"
-#include "gpu/device/lane_group.cuh"
-#include "gpu/device/launch_grid.cuh"
-#include "gpu/vectors/corpus/panels.hpp"
+#include "starling/gpu/device/lane_group.cuh"
+#include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/vectors/corpus/filter_interval.cuh"
+#include "starling/gpu/vectors/corpus/panels.hpp"
 
 namespace starling::gpu {
 
-/// Panels of which the center is the mean: any center is right, a near one makes errors small.
+/// The center is the mean of at most this many panels. Any center is right; one near the rows makes
+/// errors small.
 inline constexpr std::uint32_t center_panels_max = 512;
 
-/// Numbers that are not negative are in the order of their bits.
+/// Raises *to to at least `value`. Neither is negative: such floats order as their bits do.
 __device__ __forceinline__ void raise(float* to, float value) {
   atomicMax(reinterpret_cast<unsigned*>(to), __float_as_uint(value));
 }
 
-/// A block a group of components.
+/// Writes center [group]: the mean of a sample of the corpus' panels. Grid: one block for each
+/// group of components. The warps take the panels of the sample in turn, a lane has one row of a
+/// panel. Padding rows count as 0.
 __global__ void vector_center_kernel(const PanelsView corpus, std::uint32_t panel_count,
                                      float4* center) {
   __shared__ float4 sums[block_threads / warp_lanes];
@@ -53,17 +56,17 @@ __global__ void vector_center_kernel(const PanelsView corpus, std::uint32_t pane
   center[blockIdx.x] = {sum.x * share, sum.y * share, sum.z * share, sum.w * share};
 }
 
-/// The largest distance of a component from its center; grid of any size.
+/// Raises frame->reach_bits to the largest |x[j] - center[j]| of all rows; 0 before. Grid of any
+/// size; lane 0 of each warp writes.
 __global__ void vector_reach_kernel(const PanelsView corpus, std::uint32_t rows,
                                     const float4* center, ShadowFrame* frame) {
-  const std::uint64_t count = std::uint64_t{(rows + panel_rows - 1) / panel_rows} *
-                              corpus.group_count * panel_rows;
+  const std::uint64_t count =
+      std::uint64_t{(rows + panel_rows - 1) / panel_rows} * corpus.group_count * panel_rows;
   const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
   float reach = 0;
   for (std::uint64_t at = thread_index(); at < count; at += threads) {
     const std::uint64_t panel_group = at / panel_rows;
-    const std::uint64_t row =
-        panel_group / corpus.group_count * panel_rows + at % panel_rows;
+    const std::uint64_t row = panel_group / corpus.group_count * panel_rows + at % panel_rows;
     if (row >= rows) continue;
     const float4 x = corpus.groups[at];
     const float4 c = center[panel_group % corpus.group_count];
@@ -74,32 +77,34 @@ __global__ void vector_reach_kernel(const PanelsView corpus, std::uint32_t rows,
   if (threadIdx.x % warp_lanes == 0) atomicMax(&frame->reach_bits, bits);
 }
 
-/// A power of two by which what is within reach becomes less than 2^15, as far as
-/// shadow_scale_exponent_max allows.
+/// The scale of shadows: the power of two that brings the frame's reach into [2^14, 2^15), but at
+/// most 2^shadow_scale_exponent_max.
 __device__ __forceinline__ double scale_of(const ShadowFrame& frame) {
   const float reach = __uint_as_float(frame.reach_bits);
   const int exponent = reach > 0 ? 14 - ilogbf(reach) : shadow_scale_exponent_max;
   return scalbn(1.0, min(exponent, shadow_scale_exponent_max));
 }
 
-/// What sums of squares become norms of.
+/// Sums of squares from which the norms of a shadow are made.
 struct ShadowSums {
   double norm_sq = 0;
   double error_sq = 0;
 
-  /// One component more; returns its shadow. What is out of range becomes the largest half, and
-  /// its error says so.
+  /// Adds one component and returns its shadow. A value beyond the range of half becomes the
+  /// largest half; error() includes the difference.
   __device__ __forceinline__ __half add(float x, float center, double scale) {
     constexpr double half_max = 65504;
     const double value = (static_cast<double>(x) - center) * scale;
-    const __half half =
-        __double2half(value > half_max ? half_max : value < -half_max ? -half_max : value);
+    const __half half = __double2half(value > half_max    ? half_max
+                                      : value < -half_max ? -half_max
+                                                          : value);
     const double shadow = __half2float(half);
     norm_sq += shadow * shadow;
     error_sq += (value - shadow) * (value - shadow);
     return half;
   }
-  /// Float64 sums of 4096 terms err by less than 2^-40, and a difference by 2^-53 of its terms.
+  /// A float64 sum of 4096 terms has a relative error below 2^-40; a difference has an error below
+  /// 2^-53 of its terms.
   __device__ __forceinline__ float half_norm() const {
     return __double2float_rd(norm_sq * (0.5 * (1 - 0x1p-40)));
   }
@@ -112,8 +117,10 @@ struct ShadowSums {
   }
 };
 
-/// A block a panel, a lane a row of it, the warps side by side along the components. `halves`,
-/// `tiles` and the frame's maxima are 0 before.
+/// Writes halves [row][stride] and norms [row], and raises the maxima in tiles and frame, which are
+/// 0 before as `halves` are. Grid: one block for each panel. Lane l of every warp has row l of the
+/// panel; the warps take the groups of components in turn, and warp 0 adds up their sums. Shared
+/// bytes: 4 KB.
 __global__ void __launch_bounds__(block_threads)
     vector_shadow_kernel(const PanelsView corpus, std::uint32_t rows, const float4* center,
                          std::uint32_t stride, std::uint16_t* halves, ShadowNorms* norms,
@@ -153,7 +160,9 @@ __global__ void __launch_bounds__(block_threads)
   raise(&frame->half_norm_max, found.half_norm);
 }
 
-/// A warp a query, zeros from `count` on to the end of the last tile.
+/// Writes halves [query][corpus.stride] and queries [query] from components [count][dimension].
+/// Grid: one warp for each query of whole tiles; queries from `count` on are padding and get zeros.
+/// Lane 0 writes `queries`.
 __global__ void __launch_bounds__(block_threads)
     vector_shadow_queries_kernel(const float* components, std::uint32_t count,
                                  std::uint32_t dimension, const ShadowView corpus,
@@ -174,7 +183,7 @@ __global__ void __launch_bounds__(block_threads)
     sums.norm_sq += __shfl_xor_sync(all_lanes, sums.norm_sq, step);
     sums.error_sq += __shfl_xor_sync(all_lanes, sums.error_sq, step);
   }
-  // Nobody is within reach of a query that is none.
+  // No row is within the reach of padding.
   if (lane == 0)
     queries[query] = {sums.half_norm(), sums.error(), sums.norm(),
                       query < count ? CUDART_INF_F : -CUDART_INF_F};

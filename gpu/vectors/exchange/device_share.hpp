@@ -1,4 +1,4 @@
-// How rows of a corpus, queries and lists are shared out among several devices.
+// How rows of a corpus, queries and lists are divided among several devices.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ struct DeviceShare {
   std::uint64_t count = 0;
 };
 
-/// Of `count` things the share of one device: as many as another's, or one more or less.
+/// The share of one device of `count` things. The shares of two devices differ by at most one.
 constexpr DeviceShare share_of(std::uint64_t count, std::size_t device, std::size_t devices) {
   const std::uint64_t begin = count * device / devices;
   return {begin, count * (device + 1) / devices - begin};

@@ -1,18 +1,17 @@
-// The exchange by copies from device to device, and the choice between it and NCCL: see
+// The exchange by copies between devices, and the choice between it and NCCL: see
 // list_exchange.hpp.
-#include "gpu/vectors/exchange/list_exchange.hpp"
+#include "starling/gpu/vectors/exchange/list_exchange.hpp"
 
 #include <set>
 #include <stdexcept>
 #include <vector>
 
-#include "gpu/vectors/exchange/nccl_exchange.hpp"
+#include "starling/gpu/vectors/exchange/nccl_exchange.hpp"
 
 namespace starling::gpu {
 namespace {
 
-/// Needs nothing but the runtime, which goes through the host where devices do not reach each
-/// other.
+/// Needs only the CUDA runtime, which copies through the host if devices cannot reach each other.
 class CopyExchange final : public ListExchange {
  public:
   explicit CopyExchange(std::span<const int> devices) : devices_(devices.begin(), devices.end()) {
@@ -53,10 +52,10 @@ class CopyExchange final : public ListExchange {
 std::unique_ptr<ListExchange> make_list_exchange(std::span<const int> devices,
                                                  ListTransport transport) {
   const bool are_different = std::set<int>(devices.begin(), devices.end()).size() == devices.size();
-  std::string why_none = "NCCL has no room for a GPU that is named twice";
+  std::string why_none = "NCCL does not accept a GPU that is named twice";
   if (transport != ListTransport::copies && are_different) try {
       if (auto exchange = make_nccl_exchange(devices, why_none)) return exchange;
-    } catch (const std::runtime_error& error) {  // it is there, and cannot begin
+    } catch (const std::runtime_error& error) {  // NCCL is there, and cannot start
       why_none = error.what();
     }
   if (transport == ListTransport::nccl) throw std::runtime_error(why_none);

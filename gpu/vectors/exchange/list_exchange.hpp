@@ -1,6 +1,6 @@
-// Lists that several devices of one process found, each over its part of the corpus, on their way
-// to whoever merges them: of all queries, device i merges the lists of its share. Called by
-// split_searcher.cpp.
+// Passes lists between the devices of one process. Each device found lists of all queries over its
+// part of the corpus; device i then receives and merges the lists of its share of the queries.
+// Called by split_searcher.cpp.
 #pragma once
 
 #include <cstdint>
@@ -8,40 +8,42 @@
 #include <span>
 #include <string_view>
 
-#include "gpu/device/stream.hpp"
-#include "gpu/vectors/exchange/device_share.hpp"
-#include "gpu/vectors/exchange/list_transport.hpp"
-#include "knn/words/metric.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/vectors/exchange/device_share.hpp"
+#include "starling/gpu/vectors/exchange/list_transport.hpp"
+#include "starling/knn/words/metric.hpp"
 
 namespace starling::gpu {
 
-/// What a device gives and takes. Its stream writes `lists` before, and reads `received` after.
+/// What a device sends and receives. Its CUDA stream writes `lists` before the exchange and reads
+/// `received` after it.
 struct ExchangeEnd {
   const VectorNeighbor* lists = nullptr;  ///< [queries][k]
   VectorNeighbor* received = nullptr;     ///< [devices][its share of the queries][k]
-  const Stream* stream = nullptr;
+  const CudaStream* stream = nullptr;
 };
 
-/// Called by one thread, which speaks for all devices: when it begins, all have their lists, so
-/// that none waits for one that failed, and all sends and receives stand in one group.
+/// Called by one thread for all devices. When it calls, all devices have found their lists, so none
+/// waits for one that failed, and all sends and receives are in one group.
 class ListExchange {
  public:
   virtual ~ListExchange() = default;
 
   virtual std::string_view name() const = 0;  ///< "nccl", "copies"
 
-  /// Enqueued only, in the order of the devices that it was made for. Neither `lists` nor
-  /// `received` of any end changes hands before all streams have come to it. Throws NCCL's or the
-  /// device's sentence, and is to be abandoned then.
+  /// Enqueued only. `ends` are in the order of the devices that it was made for. Neither `lists`
+  /// nor `received` of any end may be changed or freed before all CUDA streams have passed the
+  /// exchange. Throws with the sentence of NCCL or of the device; then call abandon().
   virtual void exchange_async(std::span<const ExchangeEnd> ends, std::uint32_t queries,
                               std::uint32_t k) = 0;
 
-  /// Ends what waits on a device for another that failed. It is not used any more.
+  /// Ends work that waits on a device for another one that failed. The exchange is not used after
+  /// that.
   virtual void abandon() noexcept {}
 };
 
-/// Over the devices of these CUDA numbers. Throws std::runtime_error with a sentence where the
-/// transport cannot be had.
+/// Makes an exchange over the devices with these CUDA numbers. Throws std::runtime_error with a
+/// sentence if the transport is not available.
 std::unique_ptr<ListExchange> make_list_exchange(std::span<const int> devices,
                                                  ListTransport transport);
 

@@ -1,5 +1,5 @@
-// How several GPUs pass each other lists: see list_exchange.hpp. What those name it who do not know
-// CUDA.
+// How several GPUs pass lists to each other: see list_exchange.hpp. CUDA-free, so that
+// gpu/backend.hpp can include it.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 namespace starling::gpu {
 
 enum class ListTransport : std::uint8_t {
-  automatic,  ///< nccl if it is there and no device is named twice, which it refuses; else copies
-  nccl,
-  copies,  ///< from device to device by the CUDA runtime
+  automatic,  ///< NCCL if it is available and no device is named twice; else copies
+  nccl,       ///< NCCL, which refuses a device that is named twice
+  copies,     ///< copies between devices by the CUDA runtime
 };
 
-/// "2.28.9"; empty where NCCL is not there, and why.
+/// The version of NCCL, such as "2.28.9". Empty if it is not available; `why_none` then says why.
 std::string nccl_version(std::string& why_none);
 
 }  // namespace starling::gpu

@@ -1,6 +1,6 @@
-// NCCL found at run time, a rank a device, and all sends and receives of an exchange in one group:
-// see nccl_exchange.hpp. A build without its header only says so.
-#include "gpu/vectors/exchange/nccl_exchange.hpp"
+// Loads NCCL at run time; each device is a rank, and all sends and receives of an exchange are one
+// group: see nccl_exchange.hpp. A build without NCCL's header only reports that.
+#include "starling/gpu/vectors/exchange/nccl_exchange.hpp"
 
 #ifdef STARLING_NCCL
 
@@ -16,8 +16,8 @@
 namespace starling::gpu {
 namespace {
 
-/// NCCL's functions, found when they are first wanted: a program that was built with them runs
-/// where they are not. The library stays loaded, since its threads may outlive communicators.
+/// NCCL's functions, looked up when they are first needed, so that the program also runs on
+/// machines without NCCL. The library stays loaded, since its threads may outlive communicators.
 struct NcclLibrary {
   decltype(&ncclGetVersion) get_version = nullptr;
   decltype(&ncclGetErrorString) get_error_string = nullptr;
@@ -30,26 +30,26 @@ struct NcclLibrary {
   decltype(&ncclSend) send = nullptr;
   decltype(&ncclRecv) receive = nullptr;
 
-  /// False where it is not there, and why.
+  /// Returns false if NCCL is not available; `why_none` then says why.
   bool load(std::string& why_none) {
     void* library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
     std::string missing = library == nullptr ? dlerror() : "";
     if (library == nullptr) library = dlopen(STARLING_NCCL, RTLD_NOW | RTLD_LOCAL);
     if (library != nullptr) missing = find_all(library);
     if (missing.empty()) return true;
-    why_none = "there is no NCCL (" + missing + "); install libnccl2, or name the folder of " +
-               "libnccl.so.2 in LD_LIBRARY_PATH";
+    why_none = "NCCL was not found (" + missing + "); install libnccl2, or add the folder of " +
+               "libnccl.so.2 to LD_LIBRARY_PATH";
     return false;
   }
 
  private:
-  /// What it lacks.
+  /// Returns a sentence about a function that the library lacks, or an empty string.
   std::string find_all(void* library) {
     std::string missing;
     const auto find = [&](const char* name, auto& function) {
       function =
           reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-      if (function == nullptr) missing = std::string("it has no ") + name;
+      if (function == nullptr) missing = std::string("it lacks ") + name;
     };
     find("ncclGetVersion", get_version);
     find("ncclGetErrorString", get_error_string);
@@ -65,33 +65,33 @@ struct NcclLibrary {
   }
 };
 
-/// The one way a call of NCCL is checked.
+/// Checks a call of NCCL; throws if it failed. All calls go through it.
 void check(const NcclLibrary& nccl, ncclResult_t code,
            std::source_location where = std::source_location::current()) {
   if (code == ncclSuccess) [[likely]]
     return;
-  std::string text = "NCCL answered '";
+  std::string text = "NCCL returned '";
   text.append(nccl.get_error_string(code)).append("'");
   const char* last = nccl.get_last_error(nullptr);
   if (last != nullptr && *last != '\0') text.append(", ").append(last);
   text.append(", at ").append(where.file_name()).append(":").append(std::to_string(where.line()));
-  throw std::runtime_error(text + "; NCCL_DEBUG=WARN says more, and one GPU does without it");
+  throw std::runtime_error(text + "; NCCL_DEBUG=WARN prints more, and one GPU needs no NCCL");
 }
 
-/// A rank of a communicator: a device.
+/// Owns one rank of a communicator, which is a device.
 class NcclComm {
  public:
   NcclComm(const NcclLibrary& nccl, ncclComm_t comm) : nccl_(&nccl), comm_(comm) {}
   NcclComm(NcclComm&& other) noexcept
       : nccl_(other.nccl_), comm_(std::exchange(other.comm_, nullptr)) {}
   NcclComm& operator=(NcclComm&&) = delete;  // a rank belongs to its set
-  /// Nothing is on its way any more, or it was aborted.
+  /// No transfer is under way by then, or the rank was aborted.
   ~NcclComm() {
     if (comm_ != nullptr) static_cast<void>(nccl_->comm_destroy(comm_));
   }
 
   ncclComm_t get() const { return comm_; }
-  /// Also ends what waits on the device for other ranks.
+  /// Also ends work on the device that waits for other ranks.
   void abort() noexcept {
     if (comm_ != nullptr) static_cast<void>(nccl_->comm_abort(std::exchange(comm_, nullptr)));
   }
@@ -120,7 +120,7 @@ class NcclExchange final : public ListExchange {
                       std::uint32_t k) override {
     static_assert(sizeof(VectorNeighbor) == sizeof(std::uint64_t));
     check(nccl_, nccl_.group_start());
-    // A group that was begun is ended, whatever failed in it.
+    // A group that has begun must be ended, whatever failed in it.
     ncclResult_t first_failure = ncclSuccess;
     const auto note = [&](ncclResult_t code) {
       if (first_failure == ncclSuccess) first_failure = code;
@@ -155,9 +155,9 @@ class NcclExchange final : public ListExchange {
 
 std::unique_ptr<ListExchange> make_nccl_exchange(std::span<const int> devices,
                                                  std::string& why_none) {
-  // NVLink multicast is of no use to sends and receives, takes memory, and outlives a process that
-  // dies with it. Of ncclConfig_t no field turns it off, so that this process's environment does,
-  // where the user's says nothing.
+  // NVLink multicast is of no use to sends and receives, takes memory, and is left behind by a
+  // process that crashes. ncclConfig_t has no field that turns it off, so the environment of this
+  // process does, unless the user has set the variable.
   static_cast<void>(setenv("NCCL_NVLS_ENABLE", "0", 0));
   NcclLibrary nccl;
   if (!nccl.load(why_none)) return nullptr;
@@ -181,7 +181,7 @@ namespace starling::gpu {
 namespace {
 
 constexpr const char* why_not_built =
-    "this build has no NCCL; install libnccl-dev and configure again";
+    "this build was made without NCCL; install libnccl-dev and configure again";
 
 }  // namespace
 

@@ -1,16 +1,16 @@
-// Lists over NCCL: see list_exchange.hpp, whose functions call these.
+// The exchange of lists over NCCL. list_exchange.cpp calls it.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <string>
 
-#include "gpu/vectors/exchange/list_exchange.hpp"
+#include "starling/gpu/vectors/exchange/list_exchange.hpp"
 
 namespace starling::gpu {
 
-/// Nothing where there is no NCCL, and why. Throws std::runtime_error, with what NCCL says, where
-/// it is there and fails.
+/// Returns nullptr if NCCL is not available; `why_none` then says why. Throws std::runtime_error
+/// with the sentence of NCCL if it is available and fails.
 std::unique_ptr<ListExchange> make_nccl_exchange(std::span<const int> devices,
                                                  std::string& why_none);
 

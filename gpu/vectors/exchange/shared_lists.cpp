@@ -1,12 +1,12 @@
-// Takes room for queries and lists, and merges what came from the devices into the first's: see
+// Allocates queries and lists, and merges what the devices sent into the lists of the first: see
 // shared_lists.hpp. Called by DeviceSearcher.
-#include "gpu/vectors/exchange/shared_lists.hpp"
+#include "starling/gpu/vectors/exchange/shared_lists.hpp"
 
-#include "gpu/vectors/methods/matrix_launch.hpp"
+#include "starling/gpu/vectors/corpus/lists_launch.hpp"
 
 namespace starling::gpu {
 
-SharedLists::SharedLists(DeviceMemory& memory, const Stream& stream, const Shape& shape)
+SharedLists::SharedLists(DeviceMemory& memory, const CudaStream& stream, const Shape& shape)
     : stream_(stream),
       queries_(memory),
       found_(memory),
@@ -15,7 +15,7 @@ SharedLists::SharedLists(DeviceMemory& memory, const Stream& stream, const Shape
       drain_(stream) {
   const std::size_t entries = std::size_t{shape.queries} * shape.k;
   found_.reserve(entries);
-  // A share is at most a query more than the least.
+  // Shares differ by at most one query.
   received_.reserve(entries + std::size_t{shape.devices} * shape.k);
   if (shape.dimension == 0) return;
   queries_.reserve(std::size_t{shape.queries} * shape.dimension);

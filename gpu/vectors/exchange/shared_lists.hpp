@@ -1,22 +1,23 @@
-// What one of several devices holds while all find lists of the same queries, each among its own
-// pairs of rows, and merge them. Made by split_searcher.cpp for one search.
+// The queries and lists of one device while several devices find lists of the same queries, each
+// among its own pairs of rows, and merge them. split_searcher.cpp makes one for each device and
+// search.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
-#include "gpu/device/memory.hpp"
-#include "gpu/vectors/exchange/list_exchange.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/vectors/exchange/list_exchange.hpp"
 
 namespace starling::gpu {
 
 class SharedLists {
  public:
   struct Shape {
-    std::uint32_t queries = 0;  ///< at once
+    std::uint32_t queries = 0;  ///< at a time
     std::uint32_t k = 1;
     std::uint32_t devices = 1;
-    std::uint32_t dimension = 0;  ///< of queries that come from the host; 0: none do
+    std::uint32_t dimension = 0;  ///< of queries from the host; 0: none come from there
   };
   static std::uint64_t bytes_for(const Shape& shape) {
     const std::uint64_t lists = shape.dimension > 0 ? 2 : 1;
@@ -26,8 +27,8 @@ class SharedLists {
            entries * shape.k * sizeof(VectorNeighbor);
   }
 
-  /// On the current device. Throws as DeviceMemory.
-  SharedLists(DeviceMemory& memory, const Stream& stream, const Shape& shape);
+  /// Allocates on the current device. Throws as DeviceMemory.
+  SharedLists(DeviceMemory& memory, const CudaStream& stream, const Shape& shape);
 
   DeviceBuffer<float>& queries() { return queries_; }
   VectorNeighbor* found() { return found_.data(); }
@@ -35,14 +36,16 @@ class SharedLists {
   VectorNeighbor* others() { return others_.data(); }
   ExchangeEnd end() { return {found_.data(), received_.data(), &stream_}; }
 
-  /// Of what came for `share` queries from all devices: the nearest, into the first of it.
+  /// Enqueued only. Merges the lists that all devices sent for `share` queries into those of the
+  /// first device, at the front of the received lists.
   void merge_async(std::uint32_t share, std::uint32_t k, std::uint32_t devices);
+  /// Enqueued only. Copies the merged lists to the host.
   void copy_merged_async(std::span<VectorNeighbor> lists) const {
     copy_to_host_async(received_.data(), lists, stream_);
   }
 
  private:
-  const Stream& stream_;
+  const CudaStream& stream_;
   DeviceBuffer<float> queries_;            ///< [queries][dimension]
   DeviceBuffer<VectorNeighbor> found_;     ///< [queries][k]
   DeviceBuffer<VectorNeighbor> others_;    ///< [queries][k]

@@ -1,12 +1,14 @@
-// How a method that writes a matrix of scores goes by batches of queries and, where even few
-// queries find no room for all rows, by parts of the corpus, whose lists are merged.
+// Divides a search by a method that writes a matrix of scores into batches of queries and, if even
+// few queries have no room for all rows, into parts of the corpus, whose lists are merged.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
-#include "gpu/vectors/methods/matrix_launch.hpp"
-#include "gpu/vectors/methods/method.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/vectors/corpus/lists_launch.hpp"
+#include "starling/gpu/vectors/methods/method.hpp"
 
 namespace starling::gpu {
 
@@ -15,13 +17,14 @@ struct MatrixBatch {
   std::uint32_t rows = 0;  ///< of a part of the corpus
 };
 
-/// A matrix' rows begin at multiples of 16 bytes.
+/// The stride of a matrix, in floats: its rows begin at multiples of 16 bytes.
 constexpr std::uint64_t stride_of(std::uint32_t columns) {
   return (std::uint64_t{columns} + 3) / 4 * 4;
 }
 
-/// What fits `bytes`, where a pair takes `pair_bytes` and a query `query_bytes` beside. Some rows
-/// go in any case. Queries come first: a tile of them reads the corpus once.
+/// The largest batch that fits `bytes`, if a pair takes `pair_bytes` and a query `query_bytes`
+/// more. A batch has at least one query, and rows_min rows or all rows. Rows are cut only if a tile
+/// of 128 queries does not fit, since a tile reads the corpus once.
 inline MatrixBatch matrix_batch(std::uint32_t rows, std::uint32_t queries, std::uint64_t bytes,
                                 std::uint64_t pair_bytes, std::uint64_t query_bytes) {
   constexpr std::uint64_t tile_queries = 128;
@@ -40,27 +43,28 @@ inline MatrixBatch matrix_batch(std::uint32_t rows, std::uint32_t queries, std::
   return batch;
 }
 
-/// Room for `count` and no more, so that limits hold; waits for the stream where it grows.
+/// Makes room for exactly `count` elements, so that limits hold; waits for the CUDA stream before
+/// it grows.
 template <class T>
 void ensure_room(DeviceBuffer<T>& buffer, DeviceMemory& memory, std::uint64_t count,
-                 const Stream& stream) {
+                 const CudaStream& stream) {
   if (count <= buffer.room()) return;
   stream.wait();
   buffer = DeviceBuffer<T>(memory);
   buffer = DeviceBuffer<T>(memory, count);
 }
 
-/// Bytes of a query's list of another part.
+/// Bytes of one query's list of another part of the corpus.
 constexpr std::uint64_t part_list_bytes(std::uint32_t k) {
   return std::uint64_t{k} * sizeof(VectorNeighbor);
 }
 
-/// Calls search_part(part of the corpus, batch of the search) for each pair of them; its lists are
-/// merged where there are several parts. `part_lists` is room for those of a part.
+/// Calls search_part(part of the corpus, batch of the search) for each pair of them, and merges the
+/// lists if there are several parts. `part_lists` holds the lists of a part.
 template <class SearchPart>
 void search_in_batches_async(const RowMajorView& corpus, const DeviceSearch& search,
                              const MatrixBatch& batch, DeviceBuffer<VectorNeighbor>& part_lists,
-                             DeviceMemory& memory, const Stream& stream,
+                             DeviceMemory& memory, const CudaStream& stream,
                              const SearchPart& search_part) {
   if (search.count == 0) return;
   if (corpus.count == 0)

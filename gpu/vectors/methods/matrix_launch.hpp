@@ -1,45 +1,32 @@
-// Kernels that the methods with a matrix of scores share. Called by them; enqueued only.
+// The kernel that computes a matrix of scores. The methods of Russica & Tisato launch it;
+// multiselect shares its types. Enqueued only.
 #pragma once
 
 #include <cstdint>
 
-#include "gpu/device/stream.hpp"
-#include "gpu/vectors/corpus/panels.hpp"
-#include "knn/words/metric.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
 
 namespace starling::gpu {
 
-/// Rows of a matrix' side: [count][dimension], on the device.
+/// The rows along one side of a matrix: [count][dimension], on the device.
 struct MatrixSide {
   const float* components = nullptr;
   std::uint32_t count = 0;  ///< at least 1
-  std::uint32_t first = 0;  ///< what row 0 is called; see PairMatrix
+  std::uint32_t first = 0;  ///< the number of row 0; see PairMatrix
 };
 
-/// scores[a][b] of all pairs, `stride` from one a to the next. A pair of rows that are called the
-/// same is none of neighbours: infinity stands there. Columns from b.count to `stride` mean
-/// nothing.
+/// The scores of all pairs of rows of two sides: scores[a * stride + b]. A pair whose rows have the
+/// same number is a row with itself: its score is infinity. Columns from b.count to `stride` have
+/// no meaning.
 struct PairMatrix {
   MatrixSide a;
   MatrixSide b;
   std::uint32_t dimension = 1;
   float* scores = nullptr;
-  std::uint64_t stride = 0;  ///< a multiple of 4, b.count or more
+  std::uint64_t stride = 0;  ///< a multiple of 4, at least b.count
 };
 
-/// Queries that are rows of the corpus are called as these, others as no row is.
-constexpr std::uint32_t first_query_of(VectorRow first_self) {
-  return first_self == no_row ? no_self : first_self;
-}
-
-/// The distance kernel of Russica & Tisato.
-void matrix_scores_async(const PairMatrix& matrix, bool is_dot, const Stream& stream);
-
-/// {infinity, no_row} everywhere.
-void fill_lists_async(VectorNeighbor* lists, std::uint64_t count, const Stream& stream);
-
-/// The k nearest of two lists each, into the first: [queries][k], both in order.
-void merge_lists_async(VectorNeighbor* lists, const VectorNeighbor* others, std::uint32_t queries,
-                       std::uint32_t k, const Stream& stream);
+/// Enqueued only. Computes the matrix by the distance kernel of Russica & Tisato.
+void matrix_scores_async(const PairMatrix& matrix, bool is_dot, const CudaStream& stream);
 
 }  // namespace starling::gpu

@@ -1,21 +1,21 @@
-// A tile of pairs: chains over all components in registers, rows through shared memory. What the
-// kernels that write matrices are made of.
+// A tile of pairs: sums over all components stay in registers, rows go through shared memory. The
+// kernels that write matrices are built from it.
 #pragma once
 
-#include "gpu/vectors/methods/matrix_launch.hpp"
-#include "gpu/vectors/corpus/score.cuh"
+#include "starling/gpu/vectors/corpus/score.cuh"
+#include "starling/gpu/vectors/methods/matrix_launch.hpp"
 
 namespace starling::gpu {
 
-/// 128 x 128 pairs a block of 256 threads, 8 x 8 a thread: per component four loads of four floats
-/// from shared memory for 64 pairs. Shared bytes of PairStages: 16,896.
+/// A block of 256 threads has 128 x 128 pairs, a thread 8 x 8: each component costs four loads of
+/// four floats from shared memory for 64 pairs. Bytes of PairStages: 16,896.
 struct PairTile {
   static constexpr unsigned threads = 256;
-  static constexpr unsigned rows = 128;  ///< of either side
+  static constexpr unsigned rows = 128;  ///< of each side
   static constexpr unsigned depth = 8;   ///< components of a stage
-  static constexpr unsigned width =
-      rows + 4;                        ///< against conflicts of banks when stages are written
-  static constexpr unsigned held = 8;  ///< of either side, a thread
+  /// Padded, so that writing a stage causes no bank conflicts.
+  static constexpr unsigned width = rows + 4;
+  static constexpr unsigned held = 8;  ///< rows of each side that a thread has
 };
 
 struct PairStages {
@@ -23,8 +23,8 @@ struct PairStages {
   float b[2][PairTile::depth][PairTile::width];
 };
 
-/// Where a block's tile lies. Eight tiles of a side go together, so that blocks that run at once
-/// share rows in the cache.
+/// Where the tile of a block lies. Blocks that run at the same time have tiles of eight
+/// neighbouring rows of tiles, so they share rows in the cache.
 struct TilePlace {
   std::uint32_t a_begin = 0;
   std::uint32_t b_begin = 0;
@@ -39,12 +39,13 @@ __device__ __forceinline__ TilePlace tile_place(const PairMatrix& matrix) {
   return {(first + within % height) * PairTile::rows, within / height * PairTile::rows};
 }
 
-/// The row within a tile that a thread's i-th is: two quads, so that reads are of 16 bytes.
+/// The row within a tile of a thread's i-th row: two runs of four, so that a thread reads 16 bytes
+/// at once.
 __device__ __forceinline__ unsigned held_row(unsigned thread, unsigned i) {
   return thread * 4 + i % 4 + (i / 4) * (PairTile::rows / 2);
 }
-/// Threads of a side, 16 by 16. A warp has 4 by 8 of them, so that what its lanes read of a side at
-/// once is 128 bytes at most.
+/// The place of a thread among the 16 by 16 of a block. A warp has 4 by 8 of them, so its lanes
+/// read at most 128 bytes of a side at once.
 __device__ __forceinline__ unsigned a_thread() {
   return threadIdx.x / 64 * 4 + threadIdx.x % 32 / 8;
 }
@@ -52,13 +53,14 @@ __device__ __forceinline__ unsigned b_thread() {
   return threadIdx.x / 32 % 2 * 8 + threadIdx.x % 8;
 }
 
-/// Four components of a row; what is beyond is 0, which adds fma(0, 0, s) = s.
+/// Four components of a row. Components beyond the last are 0, which adds fma(0, 0, s) = s.
 __device__ __forceinline__ float4 four_components(const MatrixSide& side, std::uint32_t dimension,
                                                   std::uint32_t row, std::uint32_t column) {
   float4 four = {0, 0, 0, 0};
   if (row >= side.count || column >= dimension) return four;
   const float* from = side.components + std::size_t{row} * dimension + column;
-  // The base is aligned as all device memory; whole batches keep it where the dimension does.
+  // The base is aligned like all device memory; if the dimension is a multiple of 4, so is every
+  // row.
   if (dimension % 4 == 0) return *reinterpret_cast<const float4*>(from);
   four.x = from[0];
   if (column + 1 < dimension) four.y = from[1];
@@ -67,8 +69,8 @@ __device__ __forceinline__ float4 four_components(const MatrixSide& side, std::u
   return four;
 }
 
-/// The sums of the thread's pairs, component by component: the recipe of VectorNeighbor, before the
-/// sign. By the whole block.
+/// Computes the sums of the thread's pairs, component by component: the recipe of VectorNeighbor,
+/// before the sign. Called by the whole block; each thread has its own sums.
 template <bool is_dot>
 __device__ __forceinline__ void sum_tile(const PairMatrix& matrix, const TilePlace& place,
                                          PairStages& stages,
@@ -123,7 +125,7 @@ __device__ __forceinline__ void sum_tile(const PairMatrix& matrix, const TilePla
   }
 }
 
-/// Writes the tile, pair by pair what score(sum, a, b) says; for a's of which is_wanted(a).
+/// Writes score(sum, a, b) for each pair of the tile whose a satisfies is_wanted(a).
 template <class Score, class IsWanted>
 __device__ __forceinline__ void write_tile(const PairMatrix& matrix, const TilePlace& place,
                                            const float (&sums)[PairTile::held][PairTile::held],
@@ -149,7 +151,7 @@ __device__ __forceinline__ bool is_self(const PairMatrix& matrix, std::uint32_t 
   return matrix.a.first + a == matrix.b.first + b;
 }
 
-/// Blocks of a kernel of tiles.
+/// The blocks of a kernel that has one tile for each block.
 inline unsigned tiles_of(const PairMatrix& matrix) {
   return ((matrix.a.count - 1) / PairTile::rows + 1) * ((matrix.b.count - 1) / PairTile::rows + 1);
 }

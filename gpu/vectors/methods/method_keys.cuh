@@ -1,15 +1,15 @@
-// Keys of candidates (vector_score.cuh) as the published methods keep them, and the way of their
-// lists into answers.
+// Keys of candidates (score.cuh) in the kernels of the published methods: sorting them, guarding
+// them by a lock, and turning them into answers.
 #pragma once
 
 #include <math_constants.h>
 
-#include "gpu/vectors/scan/finish_kernel.cuh"
-#include "gpu/vectors/corpus/score.cuh"
+#include "starling/gpu/vectors/corpus/score.cuh"
+#include "starling/gpu/vectors/scan/finish_kernel.cuh"
 
 namespace starling::gpu {
 
-/// Behind every key of a row: an empty place.
+/// An empty place; larger than every key of a row.
 inline constexpr std::uint64_t no_key = ~std::uint64_t{0};
 
 __device__ inline VectorNeighbor neighbor_of_key(std::uint64_t key) {
@@ -17,15 +17,15 @@ __device__ inline VectorNeighbor neighbor_of_key(std::uint64_t key) {
   return {score_of_ordered(static_cast<std::uint32_t>(key >> 32)), static_cast<VectorRow>(key)};
 }
 
-/// The power of two from which k keys are sorted.
+/// The power of two in which sort_list() sorts k keys.
 __host__ __device__ constexpr std::uint32_t sorted_size_of(std::uint32_t k) {
   std::uint32_t size = 2;
   while (size < k) size *= 2;
   return size;
 }
 
-/// Sorts `count` keys in shared memory with room for sorted_size_of(count). By the whole block,
-/// which sees the result.
+/// Sorts `count` keys in shared memory, ascending. `keys` has room for sorted_size_of(count).
+/// Called by the whole block, which sees the result.
 __device__ inline void sort_list(std::uint64_t* keys, std::uint32_t count) {
   const std::uint32_t size = sorted_size_of(count);
   for (std::uint32_t i = count + threadIdx.x; i < size; i += blockDim.x) keys[i] = no_key;
@@ -33,8 +33,8 @@ __device__ inline void sort_list(std::uint64_t* keys, std::uint32_t count) {
   sort_keys(keys, size);
 }
 
-/// One warp at a time has what a lock in shared memory guards; called by whole warps. What the
-/// others wrote before they left is seen.
+/// A lock in shared memory: between enter_by_warp() and leave_by_warp() one warp has exclusive
+/// access and sees what the warps before it wrote. Called by whole warps.
 __device__ inline void enter_by_warp(std::uint32_t* lock) {
   if (threadIdx.x % 32 == 0)
     while (atomicCAS(lock, 0u, 1u) != 0) __nanosleep(20);

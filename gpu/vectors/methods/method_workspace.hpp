@@ -1,12 +1,12 @@
-// What a published method takes beside corpus, queries and lists: one piece of device memory, cut
-// anew for every search.
+// The memory that a published method takes beside corpus, queries and lists: one piece of device
+// memory, divided into arrays anew for every search.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "gpu/device/memory.hpp"
-#include "knn/base/assert.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/knn/base/assert.hpp"
 
 namespace starling::gpu {
 
@@ -15,7 +15,7 @@ class MethodWorkspace {
   MethodWorkspace(DeviceMemory& memory, std::uint64_t bytes_max)
       : memory_(memory), bytes_max_(bytes_max), bytes_(memory) {}
 
-  /// What so many elements take of it: each array begins on a boundary.
+  /// Bytes that an array of `count` elements takes; each array begins on a boundary.
   template <class T>
   static constexpr std::uint64_t bytes_for(std::uint64_t count) {
     return (count * sizeof(T) + boundary - 1) / boundary * boundary;
@@ -23,8 +23,8 @@ class MethodWorkspace {
 
   std::uint64_t bytes_max() const { return bytes_max_; }
 
-  /// Room for just so many bytes, since plans count every byte; what was cut before is void. A
-  /// piece that grows waits for the device. Throws as DeviceMemory.
+  /// Makes room for exactly `bytes` bytes, since plans count every byte. Arrays cut before are
+  /// invalid. Growing waits for the device. Throws as DeviceMemory.
   void begin(std::uint64_t bytes) {
     cut_ = 0;
     if (bytes <= bytes_.room()) return;
@@ -32,11 +32,12 @@ class MethodWorkspace {
     bytes_ = DeviceBuffer<std::byte>(memory_, bytes);
   }
 
+  /// Returns the next array, of `count` elements. begin() must have made room for it.
   template <class T>
   T* cut(std::uint64_t count) {
     std::byte* at = bytes_.data() + cut_;
     cut_ += bytes_for<T>(count);
-    check_invariant(cut_ <= bytes_.room(), "a method plans all that it cuts");
+    check_invariant(cut_ <= bytes_.room(), "a method plans room for every array that it cuts");
     return reinterpret_cast<T*>(at);
   }
 

@@ -1,4 +1,4 @@
-// Rows of a matrix as quick multi-select and the filter of its method read them.
+// Reads rows of a matrix, for quick multi-select and for the filter of the method multiselect.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,8 @@
 
 namespace starling::gpu {
 
-/// Four values of a row from a multiple of 4 on, infinity behind the last.
+/// Returns four values of a row from column `at` on, a multiple of 4. Columns beyond the last give
+/// infinity.
 __device__ __forceinline__ float4 four_values(const float* row, std::uint32_t columns,
                                               std::uint64_t at) {
   if (at + 4 <= columns && reinterpret_cast<std::uintptr_t>(row) % sizeof(float4) == 0)

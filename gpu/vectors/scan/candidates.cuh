@@ -1,29 +1,29 @@
-// How scores that a warp holds become candidates, and how a bound that all blocks share falls.
-// Both scans and the kernel that finishes lists use it.
+// How the scores of a warp become candidates, and how a bound that all blocks share falls. The
+// scans for few and for many queries and the kernel that finishes lists include it.
 #pragma once
 
 #include <math_constants.h>
 
-#include "gpu/device/lane_group.cuh"
-#include "gpu/vectors/corpus/score.cuh"
+#include "starling/gpu/device/lane_group.cuh"
+#include "starling/gpu/vectors/corpus/score.cuh"
 
 namespace starling::gpu {
 
-/// Whether the count of panels or tiles that a warp has done is one after which it renews bounds:
-/// 1, 2, 3, 4, 6, 8, 12, 16, ...; the k-th of n rows falls by little until n has grown by half.
+/// Whether a warp that has done `done` panels or tiles renews its bounds now: after 1, 2, 3, 4, 6,
+/// 8, 12, 16, ... The k-th least of n scores hardly falls until n has grown by half.
 __device__ __forceinline__ bool is_time_to_renew(std::uint32_t done) {
   const int bits = __popc(done);
   return bits == 1 || (bits == 2 && (done & (done >> 1)) != 0);
 }
 
-/// Slots that bound_of_slots holds in registers.
+/// Up to this many slots bound_of_slots() holds in registers.
 inline constexpr std::uint32_t bound_slots_held = 256;
 
-/// The least of few values at or above the k-th of the slots, as an ordered score; ordered_infinity
-/// where fewer than k slots have one. Called by a whole warp; every lane has the result.
+/// Returns an ordered score that is at or a little above the k-th least slot; ordered_infinity if
+/// fewer than k slots are used. Called by a whole warp; every lane has the result.
 ///
-/// Bisection of the range of values until at most k / 8 too many are within: 6 to 10 counts. Up to
-/// bound_slots_held are read once.
+/// Bisects the range of values until at most k / 8 slots too many are within: 6 to 10 counts. Up to
+/// bound_slots_held slots are read once.
 __device__ inline std::uint32_t bound_of_slots(const std::uint32_t* slots, std::uint32_t slot_count,
                                                std::uint32_t k) {
   constexpr unsigned held_max = bound_slots_held / warp_lanes;
@@ -60,9 +60,9 @@ __device__ inline std::uint32_t bound_of_slots(const std::uint32_t* slots, std::
   low = __reduce_min_sync(all_lanes, low);
   high = __reduce_max_sync(all_lanes, high);
   count = __reduce_add_sync(all_lanes, count);
-  // Slots only fall while this runs, so that counts taken later are no smaller.
+  // Slots only fall while this runs, so later counts are no smaller.
   if (count < k) return ordered_infinity;
-  if (low > 0) --low;  // fewer than k are within, or nearly
+  if (low > 0) --low;  // now fewer than k slots are within `low`, or nearly
   while (count > k + k / 8 && high - low > 1) {
     const std::uint32_t middle = low + (high - low) / 2;
     const std::uint32_t within = count_within(middle);
@@ -76,17 +76,18 @@ __device__ inline std::uint32_t bound_of_slots(const std::uint32_t* slots, std::
   return high;
 }
 
-/// Renews the bound of one query, by a whole warp.
+/// Renews the bound of one query. Called by a whole warp.
 __device__ inline void renew_bound(const CandidateLists& lists, std::uint32_t query) {
   const std::uint32_t bound = bound_of_slots(lists.slots + std::size_t{query} * lists.slot_count,
                                              lists.slot_count, lists.k);
-  // Most of the warps that renew at once find the same: only who improves on it writes.
+  // Most warps that renew at the same time find the same bound: only an improvement is written.
   if (threadIdx.x % warp_lanes == 0 && bound < __ldcg(lists.bounds + query))
     atomicMin(lists.bounds + query, bound);
 }
 
-/// Of query `first + lane`, for lanes below `queries`: the bound as a score; of a query that is
-/// none, not a number: nobody is within, whatever memory that was never written adds up to.
+/// Returns the bound of query `first + lane` as a score, in lanes below `queries`. Lanes beyond the
+/// last query get NaN, so no score compares as within their bound, whatever uninitialised memory
+/// they sum.
 template <unsigned queries>
 __device__ __forceinline__ float bound_of_lane(const VectorScan& scan, std::uint32_t first) {
   const std::uint32_t query = first + threadIdx.x % warp_lanes;
@@ -94,7 +95,7 @@ __device__ __forceinline__ float bound_of_lane(const VectorScan& scan, std::uint
   return score_of_ordered(__ldcg(scan.lists.bounds + query));
 }
 
-/// Whether a row may be a query's neighbour, both by their numbers in the scan.
+/// Whether the scan allows `row` as a neighbour of `query`. Both are indices within the scan.
 __device__ __forceinline__ bool may_be_near(const VectorScan& scan, std::uint32_t query,
                                             std::uint32_t row) {
   if (scan.filters == nullptr) return scan.first_row + row != scan.first_self + query;
@@ -105,9 +106,11 @@ __device__ __forceinline__ bool may_be_near(const VectorScan& scan, std::uint32_
   return (word >> row % 64 & 1) != 0;
 }
 
-/// Offers a warp's scores: scores[panel][query], a row a lane. `rows` are the lane's rows (row_end
-/// or beyond: none), named from first_row on, `first_query` the number of query 0, `bound` from
-/// bound_of_lane(). One atomic instruction reserves the places of all queries.
+/// Appends the rows whose scores are within the bounds to the candidates of a warp's queries.
+/// scores[panel][query] are of the lane's rows; `rows` are the indices of these rows in the scan,
+/// of which those from row_end on are ignored. `first_query` is the index of query 0; `bound` comes
+/// from bound_of_lane(). Called by a whole warp. One atomic operation, with a lane for each query,
+/// reserves the places.
 template <unsigned panels, unsigned queries>
 __device__ __forceinline__ void offer_scores(const VectorScan& scan,
                                              const float (&scores)[panels][queries],

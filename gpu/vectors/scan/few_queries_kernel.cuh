@@ -1,32 +1,33 @@
-// Few queries: the corpus streams once from memory through registers, each panel by a warp.
+// The scan for few queries: reads the corpus once from memory into registers, each panel by one
+// warp. Launched by few_queries_launch.cu.
 #pragma once
 
 #include <cooperative_groups.h>
 
-#include "gpu/vectors/scan/candidates.cuh"
+#include "starling/gpu/vectors/scan/candidates.cuh"
 
 namespace starling::gpu {
 
-/// Groups of a lane's row that are on their way while as many are worked on: 48 KB of a
-/// multiprocessor with those of all its warps, of which 4.6 TB/s and 700 ns take 24.
+/// While a lane works on this many groups of its row, it loads as many more. All warps of a
+/// multiprocessor then have 48 KB in flight; 4.6 TB/s at a latency of 700 ns need 24 KB.
 inline constexpr unsigned groups_ahead = 4;
 
-inline constexpr unsigned stream_threads = 256;
-inline constexpr unsigned stream_warps = stream_threads / warp_lanes;
-/// Of a multiprocessor: 24 warps, which hide each other's pauses between panels.
-inline constexpr unsigned stream_blocks = 3;
+inline constexpr unsigned few_queries_threads = 256;
+inline constexpr unsigned few_queries_warps = few_queries_threads / warp_lanes;
+/// Blocks of a multiprocessor: 24 warps, which hide each other's pauses between panels.
+inline constexpr unsigned few_queries_blocks = 3;
 
-/// Warps that renew a query's bound; the others would find the same.
+/// This many warps renew a query's bound; more would find the same.
 inline constexpr std::uint32_t renewing_warps = 32;
 
-/// Shared bytes: all queries' components, padded to whole rounds of groups.
+/// Shared bytes of the kernel: the components of all queries, padded to whole rounds of groups.
 template <unsigned queries>
-constexpr std::size_t stream_shared_bytes(std::uint32_t group_count) {
+constexpr std::size_t few_queries_shared_bytes(std::uint32_t group_count) {
   constexpr unsigned ahead = groups_ahead;
   return std::size_t{(group_count + ahead - 1) / ahead * ahead} * queries * sizeof(float4);
 }
 
-/// Read once: it leaves the first cache alone.
+/// Loads a group that is read once, without allocating it in the L1 cache.
 __device__ __forceinline__ float4 read_once(const float4* from) {
   float4 value;
   asm volatile("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
@@ -35,37 +36,39 @@ __device__ __forceinline__ float4 read_once(const float4* from) {
   return value;
 }
 
-/// A warp's way through the panels: from its own number in steps of `step`, around the end, each
-/// panel of the scan by one warp. The step is prime to the count and far from both ends, so that
-/// whatever order the rows are in, the first seen are a sample of all.
+/// The order in which a warp visits panels: from a first one that depends on its number, in steps
+/// of `warp_step`, modulo the panel count. Each panel of the scan has one warp. first_step is
+/// coprime to the count and far from 0 and from the count, so the panels visited first are a sample
+/// of all, whatever the order of the rows.
 struct PanelWalk {
-  std::uint32_t first_step = 0;  ///< between the first panels of neighbouring warps
+  std::uint32_t first_step = 0;  ///< from the first panel of one warp to that of the next
   std::uint32_t warp_step = 0;   ///< between two panels of a warp: first_step * warps % count
   std::uint32_t multiprocessors = 1;
 };
 
-/// When it is this warp's turn among those of its block: turn 0 of all blocks comes before turn 1
-/// of any. Where panels are about as many as warps, the last turns have none; of the blocks that
-/// share a multiprocessor, every `multiprocessors`-th, turns then lie evenly on its four
-/// schedulers, each of which has every fourth warp.
+/// The turn of this warp in its block. The warps of turn 0 of all blocks get their first panels
+/// before those of turn 1, so if there are about as many panels as warps, only warps of the last
+/// turns have none. Blocks that share a multiprocessor are every `multiprocessors`-th one; among
+/// these, turns are spread evenly over its four schedulers, each of which has every fourth warp.
 __device__ __forceinline__ std::uint32_t turn_of_warp(std::uint32_t multiprocessors) {
   const std::uint32_t warp = threadIdx.x / warp_lanes;
   return (blockIdx.x / multiprocessors - warp) % 4 + warp / 4 * 4;
 }
 
-/// What a launch is in a scan. Every warp would offer the whole of its first panel, since nothing
-/// is known of any bound: 32 candidates of each of thousands of warps, each an atomic operation on
-/// the same few words. Where each has one panel at most, all wait for all to have recorded their
-/// scores, and offer whom the bound leaves. Where each has several, a sample of the panels gives
-/// bounds before. 1,275,219 x 128, one query, k 64: 0.26 ms without.
-enum class StreamPass {
-  together,      ///< one panel a warp at most; all blocks run at once
-  alone,         ///< no sample: what a warp has is soon done
-  sample,        ///< the first panel of each warp; only slots are written
-  after_sample,  ///< all panels
+/// The part that a launch has in a scan. At first no bound is known, and every warp would append
+/// all 32 rows of its first panel: thousands of warps, each with atomic operations on the same few
+/// words. If no warp has more than one panel, all warps record their scores in slots, wait for each
+/// other, and append only what is within the bound (together). If warps have several panels, a
+/// sample of the panels gives bounds first (sample, after_sample). 1,275,219 x 128, one query, k
+/// 64: 0.26 ms without a sample.
+enum class FewQueriesPass {
+  together,      ///< at most one panel for each warp; all blocks run at once
+  alone,         ///< no sample: warps have few panels
+  sample,        ///< the first panel of each warp; writes slots only
+  after_sample,  ///< all panels, after a sample
 };
 
-/// Records a panel's scores in slots, and offers nobody.
+/// Records the scores of a panel in slots, and appends no candidate.
 template <unsigned queries>
 __device__ __forceinline__ void record_scores(const VectorScan& scan,
                                               const float (&scores)[1][queries],
@@ -73,7 +76,7 @@ __device__ __forceinline__ void record_scores(const VectorScan& scan,
 #pragma unroll
   for (unsigned query = 0; query < queries; ++query) {
     if (query >= scan.query_count) break;
-    // What is no number is nobody's score.
+    // NaN compares false, so a NaN score is not recorded.
     if (row < scan.row_end && scores[0][query] < CUDART_INF_F && may_be_near(scan, query, row))
       atomicMin(scan.lists.slots + std::size_t{query} * scan.lists.slot_count +
                     (row & (scan.lists.slot_count - 1)),
@@ -81,14 +84,14 @@ __device__ __forceinline__ void record_scores(const VectorScan& scan,
   }
 }
 
-/// As bound_of_lane, of slots that nobody writes any more. By the whole block; `bounds` is shared
-/// memory that nobody reads any more.
+/// As bound_of_lane(), from slots that no warp writes any more. Called by the whole block. `bounds`
+/// is shared memory that no thread reads any more.
 template <unsigned queries>
 __device__ __forceinline__ float bound_of_all(const VectorScan& scan, std::uint32_t* bounds) {
   const CandidateLists& lists = scan.lists;
   const unsigned lane = threadIdx.x % warp_lanes;
   for (std::uint32_t query = threadIdx.x / warp_lanes; query < scan.query_count;
-       query += stream_warps) {
+       query += few_queries_warps) {
     const std::uint32_t bound = bound_of_slots(lists.slots + std::size_t{query} * lists.slot_count,
                                                lists.slot_count, lists.k);
     if (lane == 0) bounds[query] = min(bound, __ldcg(lists.bounds + query));
@@ -97,19 +100,22 @@ __device__ __forceinline__ float bound_of_all(const VectorScan& scan, std::uint3
   return lane < queries && lane < scan.query_count ? score_of_ordered(bounds[lane]) : CUDART_NAN_F;
 }
 
-/// A warp a query: its bound, from its slots. Grid: queries blocks of 32.
+/// Lowers the bound of each query to what its slots say. Grid: one block of 32 threads for each
+/// query.
 __global__ void vector_bounds_kernel(const CandidateLists lists) {
   renew_bound(lists, blockIdx.x);
 }
 
-/// Each warp scores whole panels against all queries (queries.width = `queries`): a lane has a row,
-/// reads its groups from global memory as they lie, 512 bytes a warp, and the queries' from shared
-/// memory, all lanes the same 16 bytes. Per four components: one load of the row, `queries` of
-/// shared memory, 8 * queries operations. `together` is launched cooperatively, and its blocks use
-/// their shared memory for bounds afterwards.
-template <StreamPass pass, bool is_dot, unsigned queries>
-__global__ void __launch_bounds__(stream_threads, stream_blocks)
-    vector_stream_kernel(const VectorScan scan, const PanelWalk walk) {
+/// Scores panels against all queries; queries.width = `queries`. Grid: few_queries_blocks blocks
+/// for each multiprocessor, or fewer. Each warp visits panels as PanelWalk says; a lane has one row
+/// of a panel. It loads the row's groups from global memory, 512 contiguous bytes for a warp, and
+/// the queries' groups from shared memory, where all lanes read the same 16 bytes. Four components
+/// cost one global load, `queries` shared loads and 8 * `queries` operations. Shared bytes:
+/// few_queries_shared_bytes(). Writes candidates and slots, or slots alone (sample). `together`
+/// needs a cooperative launch and reuses its shared memory for bounds at the end.
+template <FewQueriesPass pass, bool is_dot, unsigned queries>
+__global__ void __launch_bounds__(few_queries_threads, few_queries_blocks)
+    few_queries_kernel(const VectorScan scan, const PanelWalk walk) {
   constexpr unsigned ahead = groups_ahead;
   extern __shared__ float4 shared_groups[];
   const std::uint32_t group_count = scan.corpus.group_count;
@@ -119,15 +125,15 @@ __global__ void __launch_bounds__(stream_threads, stream_blocks)
   __syncthreads();
 
   const unsigned lane = threadIdx.x % warp_lanes;
-  const std::uint32_t warps = gridDim.x * stream_warps;
+  const std::uint32_t warps = gridDim.x * few_queries_warps;
   const std::uint32_t warp = turn_of_warp(walk.multiprocessors) * gridDim.x + blockIdx.x;
   const bool has_panel = warp < scan.panel_count;
-  if (pass != StreamPass::together && !has_panel) return;
+  if (pass != FewQueriesPass::together && !has_panel) return;
   auto panel = static_cast<std::uint32_t>(std::uint64_t{walk.first_step} * warp % scan.panel_count);
-  constexpr bool has_one = pass == StreamPass::together || pass == StreamPass::sample;
+  constexpr bool has_one = pass == FewQueriesPass::together || pass == FewQueriesPass::sample;
   std::uint32_t panels = has_panel ? 1 : 0;
   if constexpr (!has_one) panels = (scan.panel_count - 1 - warp) / warps + 1;
-  const float4* row = nullptr;  // the lane's, of the panel that is being read
+  const float4* row = nullptr;  // the lane's, of the panel that is being loaded
   float4 next[ahead];
   const auto read_round = [&](std::uint32_t round) {
 #pragma unroll
@@ -142,8 +148,8 @@ __global__ void __launch_bounds__(stream_threads, stream_blocks)
           lane;
     read_round(0);
   };
-  // Where a warp has but one panel the longer loop costs 5 us of 80 (70,000 x 784).
-  constexpr bool begins_next = pass == StreamPass::after_sample;
+  // If a warp has only one panel, the longer loop costs 5 us of 80 (70,000 x 784).
+  constexpr bool begins_next = pass == FewQueriesPass::after_sample;
   if (begins_next) begin_panel(panel);
   float scores[1][queries] = {};
   std::uint32_t rows[1] = {scan.row_end};
@@ -159,7 +165,7 @@ __global__ void __launch_bounds__(stream_threads, stream_blocks)
       float4 groups[ahead];
 #pragma unroll
       for (unsigned i = 0; i < ahead; ++i) groups[i] = next[i];
-      // The next panel begins before this one's candidates are picked.
+      // The first loads of the next panel start before this panel's candidates are appended.
       if (round + 1 < round_count)
         read_round(round + 1);
       else if (begins_next && done < panels)
@@ -179,12 +185,12 @@ __global__ void __launch_bounds__(stream_threads, stream_blocks)
       record_scores(scan, scores, rows[0]);
       break;
     }
-    // Rows that were recorded before are recorded in the same slots again.
+    // Rows of the sample are recorded again, in the same slots.
     offer_scores(scan, scores, rows, 0, bound);
     if (warp < renewing_warps * scan.query_count && is_time_to_renew(done) && done < panels)
       renew_bound(scan.lists, warp % scan.query_count);
   }
-  if constexpr (pass == StreamPass::together) {
+  if constexpr (pass == FewQueriesPass::together) {
     cooperative_groups::this_grid().sync();
     const float bound =
         bound_of_all<queries>(scan, reinterpret_cast<std::uint32_t*>(shared_groups));

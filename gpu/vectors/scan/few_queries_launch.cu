@@ -1,55 +1,58 @@
-// Chooses the passes over the panels: all blocks together where no warp has more than one panel,
-// else with a sample before or without. See vector_stream_launch.hpp; called by device_vectors.cpp.
+// Chooses the passes over the panels: one cooperative launch if no warp has more than one panel,
+// else one launch with or without a sample before it. See few_queries_launch.hpp; called by
+// workspace.cpp.
 #include <bit>
 
-#include "gpu/device/launch_grid.cuh"
-#include "gpu/vectors/scan/few_queries_kernel.cuh"
-#include "gpu/vectors/scan/few_queries_launch.hpp"
-#include "gpu/vectors/scan/tile_walk.hpp"
+#include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/vectors/scan/few_queries_kernel.cuh"
+#include "starling/gpu/vectors/scan/few_queries_launch.hpp"
+#include "starling/gpu/vectors/scan/tile_walk.hpp"
 
 namespace starling::gpu {
 namespace {
 
 constexpr std::uint32_t queries_max = 16;
-/// What the blocks of a multiprocessor share is 227 KB where it is largest.
+/// A third of 227 KB, the most that the three blocks of a multiprocessor can share.
 constexpr std::size_t shared_bytes_max = std::size_t{75} << 10;
 
-/// Panels a warp from which on a sample is worth its launch, and of how many panels one is taken.
+/// A sample is taken if there are at least panels_of_warp_min panels for each warp. It has one
+/// panel in `share`, but at least rows_of_slot_min rows for each slot.
 struct SampleChoice {
   static constexpr std::uint32_t panels_of_warp_min = 2;
   static constexpr std::uint32_t share = 32;
   static constexpr std::uint32_t rows_of_slot_min = 8;
 };
 
-template <StreamPass pass, bool is_dot, unsigned queries>
-unsigned resident_stream_blocks(const VectorScan& scan) {
-  return resident_blocks(vector_stream_kernel<pass, is_dot, queries>, stream_threads,
-                         stream_shared_bytes<queries>(scan.corpus.group_count));
+template <FewQueriesPass pass, bool is_dot, unsigned queries>
+unsigned resident_few_queries_blocks(const VectorScan& scan) {
+  return resident_blocks(few_queries_kernel<pass, is_dot, queries>, few_queries_threads,
+                         few_queries_shared_bytes<queries>(scan.corpus.group_count));
 }
 
-template <StreamPass pass, bool is_dot, unsigned queries>
-void launch(const VectorScan& scan, unsigned blocks_max, const Stream& stream) {
+template <FewQueriesPass pass, bool is_dot, unsigned queries>
+void launch(const VectorScan& scan, unsigned blocks_max, const CudaStream& stream) {
   const unsigned blocks = std::min(scan.panel_count, blocks_max);
   PanelWalk walk;
   walk.multiprocessors = multiprocessor_count();
   walk.first_step = walk_step(scan.panel_count);
   walk.warp_step = static_cast<std::uint32_t>(std::uint64_t{walk.first_step} * blocks *
-                                              stream_warps % scan.panel_count);
+                                              few_queries_warps % scan.panel_count);
   cudaLaunchAttribute cooperative{};
   cooperative.id = cudaLaunchAttributeCooperative;
   cooperative.val.cooperative = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = blocks;
-  config.blockDim = stream_threads;
-  config.dynamicSmemBytes = stream_shared_bytes<queries>(scan.corpus.group_count);
+  config.blockDim = few_queries_threads;
+  config.dynamicSmemBytes = few_queries_shared_bytes<queries>(scan.corpus.group_count);
   config.stream = stream.get();
   config.attrs = &cooperative;
-  config.numAttrs = pass == StreamPass::together ? 1 : 0;
-  check(cudaLaunchKernelEx(&config, vector_stream_kernel<pass, is_dot, queries>, scan, walk));
+  config.numAttrs = pass == FewQueriesPass::together ? 1 : 0;
+  check(cudaLaunchKernelEx(&config, few_queries_kernel<pass, is_dot, queries>, scan, walk));
 }
 
-/// Of blocks: 0 where panels are more than warps that run at once, or the device cannot run them
-/// so. Bounds of more slots than registers hold would cost each block too much.
+/// The blocks of a cooperative launch. 0: there are more panels than warps that run at once, the
+/// device has no cooperative launches, or there are more slots than registers hold, so that
+/// computing bounds would cost each block too much.
 template <bool is_dot, unsigned queries>
 unsigned blocks_together(const VectorScan& scan) {
   int device = 0;
@@ -57,13 +60,14 @@ unsigned blocks_together(const VectorScan& scan) {
   check(cudaGetDevice(&device));
   check(cudaDeviceGetAttribute(&is_able, cudaDevAttrCooperativeLaunch, device));
   if (is_able == 0 || scan.lists.slot_count > bound_slots_held) return 0;
-  const unsigned blocks = resident_stream_blocks<StreamPass::together, is_dot, queries>(scan);
-  return scan.panel_count <= blocks * stream_warps ? blocks : 0;
+  const unsigned blocks =
+      resident_few_queries_blocks<FewQueriesPass::together, is_dot, queries>(scan);
+  return scan.panel_count <= blocks * few_queries_warps ? blocks : 0;
 }
 
-/// Of panels: 0 where there is to be none.
+/// The panels of a sample; 0: no sample pays.
 std::uint32_t sample_size(const VectorScan& scan) {
-  const std::uint32_t warps = multiprocessor_count() * stream_blocks * stream_warps;
+  const std::uint32_t warps = multiprocessor_count() * few_queries_blocks * few_queries_warps;
   if (scan.panel_count < SampleChoice::panels_of_warp_min * warps) return 0;
   const std::uint32_t least = SampleChoice::rows_of_slot_min * scan.lists.slot_count / panel_rows;
   const std::uint32_t wanted = std::max(scan.panel_count / SampleChoice::share, least);
@@ -71,27 +75,28 @@ std::uint32_t sample_size(const VectorScan& scan) {
 }
 
 template <bool is_dot, unsigned queries>
-void launch(const VectorScan& scan, const Stream& stream) {
+void launch(const VectorScan& scan, const CudaStream& stream) {
   if (const unsigned blocks = blocks_together<is_dot, queries>(scan); blocks > 0)
-    return launch<StreamPass::together, is_dot, queries>(scan, blocks, stream);
+    return launch<FewQueriesPass::together, is_dot, queries>(scan, blocks, stream);
   const std::uint32_t sampled = sample_size(scan);
   if (sampled == 0) {
-    const auto blocks = resident_stream_blocks<StreamPass::alone, is_dot, queries>(scan);
-    return launch<StreamPass::alone, is_dot, queries>(scan, blocks, stream);
+    const auto blocks = resident_few_queries_blocks<FewQueriesPass::alone, is_dot, queries>(scan);
+    return launch<FewQueriesPass::alone, is_dot, queries>(scan, blocks, stream);
   }
-  const auto blocks = resident_stream_blocks<StreamPass::after_sample, is_dot, queries>(scan);
-  launch<StreamPass::sample, is_dot, queries>(
+  const auto blocks =
+      resident_few_queries_blocks<FewQueriesPass::after_sample, is_dot, queries>(scan);
+  launch<FewQueriesPass::sample, is_dot, queries>(
       scan,
-      std::min(blocks_for(sampled, stream_warps),
-               resident_stream_blocks<StreamPass::sample, is_dot, queries>(scan)),
+      std::min(blocks_for(sampled, few_queries_warps),
+               resident_few_queries_blocks<FewQueriesPass::sample, is_dot, queries>(scan)),
       stream);
   vector_bounds_kernel<<<scan.query_count, warp_lanes, 0, stream.get()>>>(scan.lists);
   check_launch();
-  launch<StreamPass::after_sample, is_dot, queries>(scan, blocks, stream);
+  launch<FewQueriesPass::after_sample, is_dot, queries>(scan, blocks, stream);
 }
 
 template <bool is_dot>
-void launch(const VectorScan& scan, const Stream& stream) {
+void launch(const VectorScan& scan, const CudaStream& stream) {
   switch (scan.queries.width) {
     case 1:
       return launch<is_dot, 1>(scan, stream);
@@ -108,7 +113,7 @@ void launch(const VectorScan& scan, const Stream& stream) {
 
 }  // namespace
 
-std::uint32_t stream_width(std::uint32_t query_count, std::uint32_t dimension) {
+std::uint32_t few_queries_width(std::uint32_t query_count, std::uint32_t dimension) {
   if (query_count > queries_max) return 0;
   const std::uint32_t width = std::bit_ceil(query_count);
   const std::size_t bytes =
@@ -116,7 +121,7 @@ std::uint32_t stream_width(std::uint32_t query_count, std::uint32_t dimension) {
   return bytes <= shared_bytes_max ? width : 0;
 }
 
-void stream_scan_async(const VectorScan& scan, const Stream& stream) {
+void few_queries_scan_async(const VectorScan& scan, const CudaStream& stream) {
   scan.is_dot ? launch<true>(scan, stream) : launch<false>(scan, stream);
 }
 

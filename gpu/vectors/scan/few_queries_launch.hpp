@@ -1,16 +1,16 @@
-// The scan for few queries.
+// The scan for few queries. Called by workspace.cpp.
 #pragma once
 
-#include "gpu/device/stream.hpp"
-#include "gpu/vectors/corpus/panels.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/vectors/corpus/panels.hpp"
 
 namespace starling::gpu {
 
-/// The width that queries must have for a stream scan of so many: the next power of two. 0: they
-/// are too many for it, or too long for shared memory.
-std::uint32_t stream_width(std::uint32_t query_count, std::uint32_t dimension);
+/// The panel width in which this scan needs the packed queries: the next power of two. 0: there are
+/// too many queries for this scan, or they are too long for shared memory.
+std::uint32_t few_queries_width(std::uint32_t query_count, std::uint32_t dimension);
 
-/// Enqueued only. scan.queries.width is stream_width().
-void stream_scan_async(const VectorScan& scan, const Stream& stream);
+/// Enqueued only. scan.queries.width must be few_queries_width().
+void few_queries_scan_async(const VectorScan& scan, const CudaStream& stream);
 
 }  // namespace starling::gpu

@@ -1,18 +1,18 @@
-// Tiles of shadows are multiplied on the tensor cores; whoever may be within a query's bound
-// becomes its candidate.
+// The filter's product: multiplies tiles of shadows on the tensor cores and makes every row that
+// may be within a query's bound its candidate. Launched by filter_launch.cu.
 #pragma once
 
-#include "gpu/vectors/corpus/filter_interval.cuh"
-#include "gpu/device/lane_group.cuh"
-#include "gpu/vectors/scan/tensor_product.cuh"
-#include "gpu/vectors/scan/filter_scan.hpp"
-#include "gpu/vectors/corpus/score.cuh"
+#include "starling/gpu/device/lane_group.cuh"
+#include "starling/gpu/vectors/corpus/filter_interval.cuh"
+#include "starling/gpu/vectors/corpus/score.cuh"
+#include "starling/gpu/vectors/scan/filter_scan.hpp"
+#include "starling/gpu/vectors/scan/tensor_product.cuh"
 
 namespace starling::gpu {
 
 /// Eight warps share 128 rows and 128 queries: two beneath each other, each with 64 rows, four side
-/// by side, each with 32 queries; 64 sums a thread, so that two blocks run on a multiprocessor and
-/// one multiplies while the other picks.
+/// by side, each with 32 queries. A thread has 64 sums, so two blocks run on a multiprocessor, and
+/// one multiplies while the other picks candidates.
 struct FilterShape {
   static constexpr unsigned threads = 256;
   static constexpr unsigned warps = threads / warp_lanes;
@@ -26,7 +26,7 @@ struct FilterShape {
   static constexpr unsigned stages = 4;
   static constexpr unsigned tile_bytes = 128 * tensor_row_bytes;  ///< of a slice of rows or queries
   static constexpr unsigned norm_slots = stages;
-  /// Candidates that a warp holds back, so that it waits for their places once for many.
+  /// Candidates that a warp holds back, so that it waits once for the places of many.
   static constexpr unsigned held_max = 128;
   static constexpr unsigned held_full = 64;
 };
@@ -34,13 +34,13 @@ struct FilterShape {
 struct FilterShared {
   ShadowQuery queries[FilterShape::queries];
   ShadowNorms norms[FilterShape::norm_slots][FilterShape::rows];
-  float least[2][FilterShape::queries];  ///< of the tile and of the one before
+  float least[2][FilterShape::queries];  ///< least_product(), for the tile and for the one before
   std::uint64_t held_pairs[FilterShape::warps][FilterShape::held_max];
   std::uint8_t held_queries[FilterShape::warps][FilterShape::held_max];
 };
 
-/// Up to so long a query tile stays in shared memory, where it would be read again for each tile of
-/// rows from the second cache, which is what limits longer ones.
+/// Up to this stride the query tile stays in shared memory. Otherwise it is read again from the L2
+/// cache for each tile of rows, which limits longer ones.
 inline constexpr std::uint32_t resident_stride_max = 256;
 
 template <bool is_resident>
@@ -51,7 +51,7 @@ constexpr std::size_t filter_shared_bytes(std::uint32_t stride) {
   return tiles * FilterShape::tile_bytes + sizeof(FilterShared);
 }
 
-/// A slice of 128 rows of halves into a shared tile, by the whole block.
+/// Copies a slice of 128 rows of halves into a shared tile. Called by the whole block.
 __device__ __forceinline__ void copy_slice_async(unsigned to, const std::uint16_t* rows,
                                                  std::uint32_t stride, std::uint32_t slice) {
 #pragma unroll
@@ -62,7 +62,8 @@ __device__ __forceinline__ void copy_slice_async(unsigned to, const std::uint16_
 
 using FilterSums = float[FilterShape::row_parts][FilterShape::query_parts][4];
 
-/// Sums of a warp over a slice; addresses are those of its rows' and its queries' first.
+/// Adds the products of a slice to a warp's sums. `rows` and `queries` are the shared addresses of
+/// the warp's first row and first query.
 __device__ __forceinline__ void multiply_slice(unsigned rows, unsigned queries, FilterSums& sums) {
   const unsigned lane = threadIdx.x % warp_lanes;
 #pragma unroll
@@ -83,14 +84,16 @@ __device__ __forceinline__ void multiply_slice(unsigned rows, unsigned queries, 
   }
 }
 
-/// Candidates by the tile's largest error and norm that a warp holds back, until they are worth the
-/// wait for their rows' norms and for places in the lists. All lanes know the count.
+/// Candidates that a warp holds back. They passed the test with the largest error and norm of their
+/// tile; write() tests each with its own. It waits for the norms and for places in the lists once
+/// for many. All lanes know the count.
 struct HeldCandidates {
   std::uint64_t* pairs;  ///< (product, row)
   std::uint8_t* queries;
   std::uint32_t count = 0;
 
-  /// Who is within the bound by the row's own error, too, is written to its list.
+  /// Appends the candidates that are within the bound by their rows' own errors to the lists, and
+  /// empties the buffer. Called by a whole warp.
   template <bool is_dot>
   __device__ __forceinline__ void write(const FilterScan& scan, const FilterShared& shared,
                                         std::uint32_t first_query) {
@@ -103,8 +106,8 @@ struct HeldCandidates {
       const ShadowQuery& query = shared.queries[queries[i]];
       const ShadowNorms norms = scan.corpus.norms[row];
       const float value = is_dot ? product : __fsub_rn(product, norms.half_norm);
-      if (value < least_product<is_dot>(scan.limits, query, norms.error,
-                                        norm_above(norms.half_norm)))
+      if (value <
+          least_product<is_dot>(scan.limits, query, norms.error, norm_above(norms.half_norm)))
         continue;
       const std::uint32_t to = first_query + queries[i];
       scan.keys[to * scan.room + atomicAdd(scan.counts + to, 1u)] =
@@ -115,8 +118,8 @@ struct HeldCandidates {
   }
 };
 
-/// One of sixteen registers: four levels of selection, because an index that is not known to the
-/// compiler would put all of them into memory.
+/// Returns one of sixteen registers. `at` is a run-time value; four levels of selection keep the
+/// values in registers.
 __device__ __forceinline__ float value_at(const float (&values)[FilterShape::query_parts][4],
                                           unsigned at) {
   float fours[4];
@@ -131,7 +134,8 @@ __device__ __forceinline__ float value_at(const float (&values)[FilterShape::que
   return (at & 8) != 0 ? high : low;
 }
 
-/// Picks candidates of a warp's tile. `rows` and `queries` are the warp's first of the tile's.
+/// Picks the candidates of a warp's part of the tile into `held`. `rows` and `queries` are the
+/// indices of the warp's first row and query in the tile. Called by a whole warp.
 template <bool is_dot>
 __device__ __forceinline__ void pick(const FilterScan& scan, const FilterShared& shared,
                                      const FilterSums& sums, const ShadowNorms* norms,
@@ -149,7 +153,7 @@ __device__ __forceinline__ void pick(const FilterScan& scan, const FilterShared&
   }
 #pragma unroll
   for (unsigned i = 0; i < FilterShape::row_parts; ++i) {
-    unsigned near = 0;  // bit 4 * j + e: sums[i][j][e]
+    unsigned near = 0;  // bit 4 * j + e: sums[i][j][e] is near enough
 #pragma unroll
     for (unsigned high = 0; high < 2; ++high) {
       const float half_norm = norms[rows + i * 16 + high * 8 + lane / 4].half_norm;
@@ -172,8 +176,8 @@ __device__ __forceinline__ void pick(const FilterScan& scan, const FilterShared&
         near &= near - 1;
         const unsigned at = held.count + static_cast<unsigned>(__popc(lanes & ((1u << lane) - 1)));
         const unsigned row = rows + i * 16 + (number >> 1 & 1) * 8 + lane / 4;
-        held.pairs[at] = std::uint64_t{__float_as_uint(value_at(sums[i], number))} << 32 |
-                         (first_row + row);
+        held.pairs[at] =
+            std::uint64_t{__float_as_uint(value_at(sums[i], number))} << 32 | (first_row + row);
         held.queries[at] =
             static_cast<std::uint8_t>(queries + (number >> 2) * 8 + lane % 4 * 2 + (number & 1));
       }
@@ -183,13 +187,13 @@ __device__ __forceinline__ void pick(const FilterScan& scan, const FilterShared&
   if (held.count >= FilterShape::held_full) held.write<is_dot>(scan, shared, first_query);
 }
 
-/// In the first phase all are candidates: row r of position p has place p * 128 + r.
+/// In the first phase all rows are candidates: row r of the tile at position p goes to place p *
+/// 128 + r of the list. Places without a row get ~0.
 template <bool is_dot>
 __device__ __forceinline__ void take_all(const FilterScan& scan, const FilterShared& shared,
                                          const FilterSums& sums, const ShadowNorms* norms,
-                                         unsigned rows, unsigned queries,
-                                         std::uint32_t first_query, std::uint32_t first_row,
-                                         std::uint32_t position) {
+                                         unsigned rows, unsigned queries, std::uint32_t first_query,
+                                         std::uint32_t first_row, std::uint32_t position) {
   const unsigned lane = threadIdx.x % warp_lanes;
 #pragma unroll
   for (unsigned j = 0; j < FilterShape::query_parts; ++j)
@@ -198,8 +202,8 @@ __device__ __forceinline__ void take_all(const FilterScan& scan, const FilterSha
       const unsigned query = queries + j * 8 + lane % 4 * 2 + e;
       if (first_query + query >= scan.query_count) continue;
       const ShadowQuery shadow = shared.queries[query];
-      std::uint64_t* keys = scan.keys + (first_query + query) * scan.room +
-                            std::size_t{position} * FilterShape::rows;
+      std::uint64_t* keys =
+          scan.keys + (first_query + query) * scan.room + std::size_t{position} * FilterShape::rows;
 #pragma unroll
       for (unsigned i = 0; i < FilterShape::row_parts; ++i)
 #pragma unroll
@@ -216,9 +220,11 @@ __device__ __forceinline__ void take_all(const FilterScan& scan, const FilterSha
     }
 }
 
-/// Block b has query tile b % query_tiles, and of the phase's positions every splits-th. Slices of
-/// its tiles are one sequence: the next tile's are on their way while this one's candidates are
-/// picked. Shared bytes: filter_shared_bytes().
+/// One phase of the filter: scores the shadows of a phase's rows and writes candidates to scan.keys
+/// and scan.counts (first phase: to fixed places, without counting). Grid: query_tiles * splits
+/// blocks. Block b has query tile b % query_tiles and every splits-th position of the phase. The
+/// slices of its tiles are one sequence: those of the next tile are being copied while the
+/// candidates of this one are picked. Shared bytes: filter_shared_bytes().
 template <bool is_dot, bool is_first, bool is_resident>
 __global__ void __launch_bounds__(FilterShape::threads, 2)
     vector_filter_kernel(const FilterScan scan, std::uint32_t query_tiles, std::uint32_t splits) {
@@ -268,7 +274,7 @@ __global__ void __launch_bounds__(FilterShape::threads, 2)
         if (++copy_tile < tiles) copied = tile_of(copy_tile);
       }
     }
-    commit_copies();  // empty ones too, so that the wait below counts them
+    commit_copies();  // empty groups too, so that the wait below counts them
   };
   if constexpr (is_resident)
     for (std::uint32_t slice = 0; slice < slices; ++slice)
@@ -285,7 +291,7 @@ __global__ void __launch_bounds__(FilterShape::threads, 2)
     float* least = shared.least[number % 2];
     if (!is_first && threadIdx.x < Shape::queries) {
       const ShadowTile bounds = scan.corpus.tiles[tile];
-      // Written by this thread above.
+      // This thread wrote shared.queries[threadIdx.x] above.
       least[threadIdx.x] =
           first_query + threadIdx.x < scan.query_count
               ? least_product<is_dot>(scan.limits, shared.queries[threadIdx.x], bounds.error_max,
@@ -296,7 +302,7 @@ __global__ void __launch_bounds__(FilterShape::threads, 2)
 #pragma unroll 1
     for (std::uint32_t slice = 0; slice < slices; ++slice) {
       wait_for_copies<Shape::stages - 2>();
-      __syncthreads();  // all have this slice, and are done with the one before
+      __syncthreads();  // all threads have this slice and are done with the one before
       copy_next_async(at == 0 ? Shape::stages - 1 : at - 1);
       const unsigned stage = stages + at * stage_bytes;
       const unsigned query_slice =

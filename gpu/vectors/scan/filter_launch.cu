@@ -1,24 +1,25 @@
-// Makes shadows, then filters in phases over more and more rows, each followed by a narrowing of
-// the bounds, and scores who is left: see vector_filter_launch.hpp. Called by device_vectors.cpp.
-#include "gpu/vectors/scan/filter_launch.hpp"
-
+// Makes the queries' shadows, filters in phases over more and more rows, each followed by a
+// narrowing of the bounds, and scores the rows that are left: see filter_launch.hpp. Called by
+// workspace.cpp.
 #include <cmath>
 
-#include "gpu/device/launch_grid.cuh"
-#include "gpu/device/traced_launch.cuh"
-#include "gpu/vectors/scan/filter_kernel.cuh"
-#include "gpu/vectors/scan/narrow_kernel.cuh"
-#include "gpu/vectors/corpus/shadow_kernel.cuh"
-#include "gpu/vectors/scan/tile_walk.hpp"
+#include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/device/traced_launch.cuh"
+#include "starling/gpu/vectors/corpus/shadow_launch.hpp"
+#include "starling/gpu/vectors/scan/filter_kernel.cuh"
+#include "starling/gpu/vectors/scan/filter_launch.hpp"
+#include "starling/gpu/vectors/scan/narrow_kernel.cuh"
+#include "starling/gpu/vectors/scan/tile_walk.hpp"
 
 namespace starling::gpu {
 namespace {
 
 struct FilterTuning {
   static constexpr std::uint32_t first_rows_min = 1024;
-  static constexpr std::uint32_t first_rows_k = 4;  ///< and so many times k
-  /// Rows grow by about so much a phase: about so many times k become candidates in each. Few
-  /// queries have few candidates, and phases cost them more.
+  /// The first phase has at least this many times k rows.
+  static constexpr std::uint32_t first_rows_k = 4;
+  /// Each phase ends at about this many times the rows of the one before; about as many times k
+  /// rows become candidates in it. Few queries have few candidates, and each phase costs them more.
   static constexpr double growth = 4;
   static constexpr double growth_few = 12;
   static constexpr std::uint32_t queries_few = 1024;
@@ -27,7 +28,7 @@ struct FilterTuning {
 };
 
 template <bool is_dot, bool is_first, bool is_resident>
-void launch_filter(const FilterScan& scan, const Stream& stream) {
+void launch_filter(const FilterScan& scan, const CudaStream& stream) {
   const auto kernel = vector_filter_kernel<is_dot, is_first, is_resident>;
   const std::size_t shared_bytes = filter_shared_bytes<is_resident>(scan.corpus.stride);
   const unsigned resident = resident_blocks(kernel, FilterShape::threads, shared_bytes);
@@ -39,7 +40,7 @@ void launch_filter(const FilterScan& scan, const Stream& stream) {
 }
 
 template <bool is_dot, bool is_first>
-void launch_filter(const FilterScan& scan, const Stream& stream) {
+void launch_filter(const FilterScan& scan, const CudaStream& stream) {
   if (scan.corpus.stride <= resident_stride_max)
     launch_filter<is_dot, is_first, true>(scan, stream);
   else
@@ -47,7 +48,7 @@ void launch_filter(const FilterScan& scan, const Stream& stream) {
 }
 
 template <bool is_dot>
-void launch_narrow(const FilterScan& scan, std::uint32_t appended, const Stream& stream) {
+void launch_narrow(const FilterScan& scan, std::uint32_t appended, const CudaStream& stream) {
   constexpr std::uint32_t room_small = 2048;
   constexpr std::uint32_t room_large = 10240;
   constexpr std::uint32_t k_small = 256;
@@ -62,13 +63,12 @@ void launch_narrow(const FilterScan& scan, std::uint32_t appended, const Stream&
 }
 
 template <bool is_dot>
-void filter(FilterScan scan, const Stream& stream) {
+void filter(FilterScan scan, const CudaStream& stream) {
   const std::uint32_t first = blocks_for(filter_first_rows(scan.k), FilterShape::rows);
   const double rest = static_cast<double>(scan.tile_count) / first;
   const double wanted = scan.query_count <= FilterTuning::queries_few ? FilterTuning::growth_few
-                                                                       : FilterTuning::growth;
-  const auto phases = std::max(
-      1, static_cast<int>(std::lround(std::log(rest) / std::log(wanted))));
+                                                                      : FilterTuning::growth;
+  const auto phases = std::max(1, static_cast<int>(std::lround(std::log(rest) / std::log(wanted))));
   const double growth = std::pow(rest, 1.0 / phases);
   scan.phase_end = first;
   launch_filter<is_dot, true>(scan, stream);
@@ -78,8 +78,8 @@ void filter(FilterScan scan, const Stream& stream) {
     end *= growth;
     scan.phase_begin = scan.phase_end;
     scan.phase_end = phase == phases ? scan.tile_count
-                                     : std::clamp(static_cast<std::uint32_t>(end),
-                                                  scan.phase_begin, scan.tile_count);
+                                     : std::clamp(static_cast<std::uint32_t>(end), scan.phase_begin,
+                                                  scan.tile_count);
     if (scan.phase_end == scan.phase_begin) continue;
     launch_filter<is_dot, false>(scan, stream);
     launch_narrow<is_dot>(scan, 0, stream);
@@ -96,50 +96,15 @@ std::uint32_t filter_first_rows(std::uint32_t k) {
   return std::max(FilterTuning::first_rows_min, FilterTuning::first_rows_k * k);
 }
 
-void make_shadow_async(const PanelsView& corpus, std::uint32_t rows, bool is_dot,
-                       const ShadowView& shadow, const Stream& stream) {
-  constexpr unsigned blocks_max = 4096;
-  const std::uint64_t tiles = shadow_tiles(rows);
-  const std::uint64_t rows_padded = tiles * shadow_tile_rows;
-  const auto writable = [](const auto* view) {
-    return const_cast<std::remove_const_t<std::remove_pointer_t<decltype(view)>>*>(view);
-  };
-  const auto clear = [&](const auto* view, std::size_t count) {
-    check(cudaMemsetAsync(writable(view), 0, count * sizeof(*view), stream.get()));
-  };
-  clear(shadow.halves, rows_padded * shadow.stride);
-  clear(shadow.norms, rows_padded);
-  clear(shadow.tiles, tiles);
-  clear(shadow.center, shadow.stride / 4);
-  clear(shadow.frame, 1);
-  const std::uint32_t panels = blocks_for(rows, panel_rows);
-  if (!is_dot)
-    vector_center_kernel<<<corpus.group_count, block_threads, 0, stream.get()>>>(
-        corpus, panels, writable(shadow.center));
-  check_launch();
-  const std::uint64_t groups = std::uint64_t{panels} * corpus.group_count * panel_rows;
-  vector_reach_kernel<<<std::min(blocks_for(groups), blocks_max), block_threads, 0,
-                        stream.get()>>>(corpus, rows, shadow.center, writable(shadow.frame));
-  check_launch();
-  vector_shadow_kernel<<<panels, block_threads, 0, stream.get()>>>(
-      corpus, rows, shadow.center, shadow.stride, writable(shadow.halves),
-      writable(shadow.norms), writable(shadow.tiles), writable(shadow.frame));
-  check_launch();
-}
-
-void filter_scan_async(FilterScan scan, bool is_dot, const Stream& stream) {
+void filter_scan_async(FilterScan scan, bool is_dot, const CudaStream& stream) {
   scan.limits = filter_limits(scan.dimension);
   scan.tile_count = static_cast<std::uint32_t>(shadow_tiles(scan.row_end));
   scan.step = walk_step(scan.tile_count);
-  const std::uint64_t queries = shadow_tiles(scan.query_count) * shadow_tile_rows;
   check(cudaMemsetAsync(scan.undecided, 0,
                         blocks_for(scan.query_count, filter_queries) * sizeof(std::uint32_t),
                         stream.get()));
-  vector_shadow_queries_kernel<<<blocks_for(queries * warp_lanes), block_threads, 0,
-                                 stream.get()>>>(
-      scan.components, scan.query_count, scan.dimension, scan.corpus,
-      const_cast<std::uint16_t*>(scan.query_halves), scan.queries);
-  check_launch();
+  make_query_shadows_async(scan.components, scan.query_count, scan.dimension, scan.corpus,
+                           const_cast<std::uint16_t*>(scan.query_halves), scan.queries, stream);
   is_dot ? filter<true>(scan, stream) : filter<false>(scan, stream);
 }
 

@@ -1,23 +1,19 @@
-// Shadows, and the filter that uses them.
+// The filter of a corpus by shadows, which runs before the scan for many queries. Called by
+// workspace.cpp.
 #pragma once
 
-#include "gpu/device/stream.hpp"
-#include "gpu/vectors/scan/filter_scan.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/vectors/scan/filter_scan.hpp"
 
 namespace starling::gpu {
 
-/// Enqueued only. Shadows of all rows of `corpus` into what `shadow` shows, which is writable here:
-/// halves (and norms) padded to whole tiles, a frame. Without a center for the inner product.
-void make_shadow_async(const PanelsView& corpus, std::uint32_t rows, bool is_dot,
-                       const ShadowView& shadow, const Stream& stream);
-
-/// Rows of the first phase, all of which are candidates.
+/// Rows of the first phase; all of them become candidates.
 std::uint32_t filter_first_rows(std::uint32_t k);
 
-/// Enqueued only. Lists are empty before; afterwards they hold the candidates with the recipe's
-/// scores as keys, among them the k nearest, except where scan.undecided says so: those are empty.
-/// Of the scan all but the walk, the phases and the limits is set; more than filter_first_rows()
-/// rows.
-void filter_scan_async(FilterScan scan, bool is_dot, const Stream& stream);
+/// Enqueued only. Lists must be empty. Afterwards the list of a query holds candidates, the k
+/// nearest among them, with the recipe's scores in their keys; the lists of undecided tiles are
+/// empty. The caller sets all of `scan` but the walk, the phases and the limits. The corpus must
+/// have more than filter_first_rows() rows.
+void filter_scan_async(FilterScan scan, bool is_dot, const CudaStream& stream);
 
 }  // namespace starling::gpu

@@ -1,39 +1,40 @@
-// A filter of a corpus by shadows: what its kernels are told.
+// The arguments of the filter's kernels.
 #pragma once
 
 #include <cstdint>
 
-#include "gpu/vectors/corpus/filter_limits.hpp"
-#include "gpu/vectors/corpus/panels.hpp"
-#include "gpu/vectors/corpus/shadow.hpp"
+#include "starling/gpu/vectors/corpus/filter_limits.hpp"
+#include "starling/gpu/vectors/corpus/panels.hpp"
+#include "starling/gpu/vectors/corpus/shadow.hpp"
 
 namespace starling::gpu {
 
-/// Queries of a tile of the filter, and of those that go by themselves to the direct scan.
+/// Queries of a tile of the filter. A tile that stays undecided goes to the direct scan as a whole.
 inline constexpr std::uint32_t filter_queries = gate_queries;
 
-/// The corpus goes by in phases, each of which has one bound a query; between them the bounds fall.
+/// A filter of a corpus by shadows. The rows are multiplied in phases; each phase has a fixed bound
+/// for each query, and between phases the bounds fall.
 struct FilterScan {
   ShadowView corpus;
-  PanelsView rows;  ///< the same, exact, of any width
+  PanelsView rows;  ///< the corpus itself, not its shadow; of any width
   std::uint32_t row_end = 0;
-  std::uint32_t first_row = 0;                  ///< as VectorScan's
+  std::uint32_t first_row = 0;                  ///< as VectorScan::first_row
   const std::uint16_t* query_halves = nullptr;  ///< [query][corpus.stride], padded to whole tiles
-  ShadowQuery* queries = nullptr;               ///< padded likewise
-  const float* components = nullptr;            ///< [query][dimension], exact
+  ShadowQuery* queries = nullptr;               ///< [query], padded to whole tiles
+  const float* components = nullptr;            ///< [query][dimension], the queries themselves
   std::uint32_t dimension = 0;
   std::uint32_t query_count = 0;
-  std::uint32_t first_self = 0;  ///< as VectorScan's
+  std::uint32_t first_self = 0;  ///< as VectorScan::first_self
   std::uint32_t k = 0;
-  std::uint64_t* keys = nullptr;  ///< [query][room]: (score_above() in order, row)
+  std::uint64_t* keys = nullptr;  ///< [query][room]: (ordered score_above(), row)
   std::uint64_t room = 0;
   std::uint32_t* counts = nullptr;  ///< [query]
-  /// [query / filter_queries]: not 0 where shadows leave so many candidates that the direct scan is
-  /// faster. No more is done for such queries.
+  /// [query / filter_queries]: not 0 if the shadows leave so many candidates that the direct scan
+  /// is faster. Later phases skip such tiles.
   std::uint32_t* undecided = nullptr;
-  std::uint32_t kept_max = 0;  ///< more candidates after a phase make a tile undecided
+  std::uint32_t kept_max = 0;  ///< more candidates after a phase make the query's tile undecided
   FilterLimits limits;
-  // Tiles of rows in the order walk position i: tile i * step % tile_count (see PanelWalk).
+  // The tile of rows at position i of the walk is i * step % tile_count: see walk_step().
   std::uint32_t tile_count = 0;
   std::uint32_t step = 0;
   std::uint32_t phase_begin = 0;  ///< positions of this phase

@@ -1,17 +1,18 @@
-// Candidates become lists: the k nearest of each query in order.
+// Turns candidates into lists: the k nearest of each query, in order. Launched by finish_launch.cu;
+// the published methods use sort_keys().
 #pragma once
 
-#include "gpu/vectors/scan/candidates.cuh"
+#include "starling/gpu/vectors/scan/candidates.cuh"
 
 namespace starling::gpu {
 
-/// Threads of a block: `few` queries do not fill the device, and their lists are long where all
-/// warps saw their first panels at once.
+/// Threads of a block. Few queries do not fill the device, and their lists are long, because all
+/// warps appended rows of their first panels before any bound was known.
 inline constexpr unsigned finish_threads_few = 1024;
 inline constexpr unsigned finish_threads_many = 256;
 
-/// Appends to shared memory the keys up to `limit`; returns how many there are, which may be more
-/// than `room`: then those beyond are missing. By the whole block.
+/// Copies the keys up to `limit` to shared memory. Returns their number, which may exceed `room`;
+/// the keys beyond `room` are not copied. Called by the whole block; all threads have the result.
 __device__ inline std::uint32_t gather_keys(const std::uint64_t* keys, std::uint32_t count,
                                             std::uint64_t limit, std::uint64_t* gathered,
                                             std::uint32_t room, std::uint32_t& gathered_count) {
@@ -23,7 +24,7 @@ __device__ inline std::uint32_t gather_keys(const std::uint64_t* keys, std::uint
 #pragma unroll
     for (unsigned i = 0; i < in_flight; ++i) {
       const std::uint32_t at = begin + i * blockDim.x;
-      read[i] = at < count ? keys[at] : ~std::uint64_t{0};  // which no key is
+      read[i] = at < count ? keys[at] : ~std::uint64_t{0};  // larger than every key
     }
 #pragma unroll
     for (unsigned i = 0; i < in_flight; ++i) {
@@ -38,16 +39,16 @@ __device__ inline std::uint32_t gather_keys(const std::uint64_t* keys, std::uint
   return result;
 }
 
-/// A limit within which there are k keys or more and `room` at most; there are at least k. Digit by
-/// digit from the top, eight bits a pass over all keys: the bucket of the k-th is entered until all
-/// up to its end fit. Keys differ, so that the last pass leaves k. By the whole block; `histogram`
-/// of 256.
+/// Returns a limit within which there are at least k and at most `room` keys; there are at least k
+/// keys. A radix selection from the top digit on, eight bits a pass over all keys: it enters the
+/// bucket of the k-th key until all keys up to the bucket's end fit. Keys differ, so the last pass
+/// leaves k. Called by the whole block; all threads have the result. `histogram` has 256 entries.
 __device__ inline std::uint64_t limit_of_keys(const std::uint64_t* keys, std::uint32_t count,
                                               std::uint32_t k, std::uint32_t room,
                                               std::uint32_t* histogram, std::uint64_t& found) {
   constexpr int digit_bits = 8;
   std::uint64_t prefix = 0;
-  std::uint32_t before = 0;  // keys before the prefix' bucket
+  std::uint32_t before = 0;  // keys less than all keys of the prefix's bucket
   for (int shift = 64 - digit_bits;; shift -= digit_bits) {
     if (threadIdx.x < 256) histogram[threadIdx.x] = 0;
     __syncthreads();
@@ -62,7 +63,7 @@ __device__ inline std::uint64_t limit_of_keys(const std::uint64_t* keys, std::ui
       std::uint32_t digit = 0;
       while (within + histogram[digit] < k) within += histogram[digit++];
       found = prefix << digit_bits | digit;
-      histogram[0] = within + histogram[digit];  // read below, when no longer a histogram
+      histogram[0] = within + histogram[digit];  // the histogram is no longer needed
       histogram[1] = within;
     }
     __syncthreads();
@@ -74,7 +75,8 @@ __device__ inline std::uint64_t limit_of_keys(const std::uint64_t* keys, std::ui
   }
 }
 
-/// Bitonic, ascending; `size` a power of two. By the whole block.
+/// Bitonic sort, ascending; `size` is a power of two. Called by the whole block, which sees the
+/// result.
 __device__ inline void sort_keys(std::uint64_t* keys, std::uint32_t size) {
   for (std::uint32_t run = 2; run <= size; run *= 2)
     for (std::uint32_t stride = run / 2; stride > 0; stride /= 2) {
@@ -91,11 +93,12 @@ __device__ inline void sort_keys(std::uint64_t* keys, std::uint32_t size) {
     }
 }
 
-/// A block a query. Candidates within the bound, which is renewed first, go to shared memory and
-/// are sorted there; where they are more than its `room`, their number is cut by digits first.
-/// Writes `neighbors` [query][k], with {infinity, no_row} behind the last; null: the keys go back
-/// to the front of the list, as all that the next part of the corpus need know.
-/// Shared bytes: 8 * room, a power of two, k or more, and 1 KB.
+/// Writes the k nearest candidates of each query. Grid: one block for each query. The block renews
+/// the bound, copies the candidates within it to shared memory and sorts them there; if they do not
+/// fit, limit_of_keys() cuts them down first. Writes `neighbors` [query][k], with {infinity,
+/// no_row} behind the last. null: writes the keys back to the front of the candidate list, and the
+/// count and bound with them, for the next part of the corpus. Shared bytes: 8 * room and 1 KB;
+/// `room` is a power of two, at least k.
 template <std::uint32_t room, unsigned threads>
 __global__ void __launch_bounds__(threads)
     vector_finish_kernel(const CandidateLists lists, VectorNeighbor* neighbors) {

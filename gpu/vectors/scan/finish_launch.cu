@@ -1,13 +1,13 @@
-// Launches a block a query, with more threads where queries are few and more room where k is large:
-// see vector_finish_launch.hpp.
-#include "gpu/device/traced_launch.cuh"
-#include "gpu/vectors/scan/finish_kernel.cuh"
-#include "gpu/vectors/scan/finish_launch.hpp"
+// Launches one block for each query, with more threads where queries are few and more room where k
+// is large: see finish_launch.hpp.
+#include "starling/gpu/device/traced_launch.cuh"
+#include "starling/gpu/vectors/scan/finish_kernel.cuh"
+#include "starling/gpu/vectors/scan/finish_launch.hpp"
 
 namespace starling::gpu {
 
 void finish_lists_async(const CandidateLists& lists, std::uint32_t query_count,
-                        VectorNeighbor* neighbors, const Stream& stream) {
+                        VectorNeighbor* neighbors, const CudaStream& stream) {
   constexpr std::uint32_t k_small = 256;
   constexpr std::uint32_t room_small = 1024;
   constexpr std::uint32_t room_large = 4096;

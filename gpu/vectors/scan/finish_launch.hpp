@@ -1,14 +1,15 @@
-// Candidates become lists.
+// Turns candidates into sorted lists. Called by workspace.cpp.
 #pragma once
 
-#include "gpu/device/stream.hpp"
-#include "gpu/vectors/corpus/panels.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/vectors/corpus/panels.hpp"
 
 namespace starling::gpu {
 
-/// Enqueued only. `neighbors` [query_count][lists.k] on the device; null: only cuts the lists to
-/// their k nearest, so that there is room for another part of the corpus.
+/// Enqueued only. Writes the k nearest candidates of each query to `neighbors`
+/// [query_count][lists.k] on the device. null: only cuts the candidate lists to their k nearest,
+/// which makes room for another part of the corpus.
 void finish_lists_async(const CandidateLists& lists, std::uint32_t query_count,
-                        VectorNeighbor* neighbors, const Stream& stream);
+                        VectorNeighbor* neighbors, const CudaStream& stream);
 
 }  // namespace starling::gpu

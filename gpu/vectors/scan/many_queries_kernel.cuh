@@ -1,17 +1,18 @@
-// Many queries: tiles of rows and queries go through shared memory, sums stay in registers.
+// The scan for many queries: tiles of rows and queries go through shared memory, sums stay in
+// registers. Launched by many_queries_launch.cu.
 #pragma once
 
 #include <cuda_pipeline_primitives.h>
 
-#include "gpu/vectors/scan/candidates.cuh"
+#include "starling/gpu/vectors/scan/candidates.cuh"
 
 namespace starling::gpu {
 
-/// How eight warps share a tile: `query_warps` of them side by side, each with query_tile_rows
-/// queries, and the others beneath, each with `panels` panels of rows. All lanes of a warp have the
-/// same queries, so that these are read from shared memory in one piece, and a row a panel of
-/// their own: per four components panels + query_tile_rows loads for panels * query_tile_rows * 8
-/// operations.
+/// How the eight warps of a block share a tile: `query_warps` of them side by side, each with
+/// query_tile_rows queries, and the others beneath, each with `panels` panels of rows. All lanes of
+/// a warp have the same queries, which they read from shared memory by broadcast, and each lane has
+/// one row of each panel. Four components cost panels + query_tile_rows loads for panels *
+/// query_tile_rows * 8 operations.
 template <unsigned panels_, unsigned query_warps_>
 struct TileShape {
   static constexpr unsigned warps = 8;
@@ -20,7 +21,7 @@ struct TileShape {
   static constexpr unsigned query_warps = query_warps_;  ///< of a block
   static constexpr unsigned tile_panels = panels * (warps / query_warps);
   static constexpr unsigned tile_queries = query_warps * query_tile_rows;
-  /// Of a multiprocessor: as many as registers allow.
+  /// Blocks of a multiprocessor: as many as registers allow.
   static constexpr unsigned blocks = panels >= 4 ? 2 : 3;
   static constexpr unsigned groups = 4;  ///< of a stage
   static constexpr unsigned stages = 3;
@@ -29,17 +30,18 @@ struct TileShape {
   static constexpr std::size_t shared_bytes = stages * stage_groups * sizeof(float4);
 };
 
-/// Which tiles a block has: of its query tile every `splits`-th of the walk tile = i * step, whose
-/// step is prime to the count (see PanelWalk).
+/// The tiles of a block: for its query tile, every `splits`-th position i of the walk over tiles of
+/// rows, tile i * step % tile_count (see walk_step()).
 struct TileWalk {
   std::uint32_t tile_count = 0;  ///< of rows
   std::uint32_t query_tiles = 0;
-  std::uint32_t splits = 0;  ///< blocks = query_tiles * splits; tile_count at most
+  std::uint32_t splits = 0;  ///< blocks of a query tile; at most tile_count
   std::uint32_t step = 0;
 };
 
-/// Copies groups from `begin` on, of one tile of rows and one of queries, into a stage. All threads
-/// of the block, 16 bytes each at a time; what is behind the last group or panel is left as it is.
+/// Copies the groups from `begin` on of one tile of rows and one of queries into a stage. Called by
+/// all threads of the block, which copy 16 bytes each at a time. Groups and panels beyond the last
+/// are not written.
 template <class Shape>
 __device__ __forceinline__ void copy_stage_async(const VectorScan& scan, float4* stage,
                                                  std::uint32_t first_panel,
@@ -72,7 +74,7 @@ __device__ __forceinline__ void copy_stage_async(const VectorScan& scan, float4*
   }
 }
 
-/// Sums of a warp over the groups of a stage.
+/// Adds the groups of a stage to the sums of a warp's pairs.
 template <class Shape, bool is_dot>
 __device__ __forceinline__ void add_stage(const float4* stage_rows, const float4* stage_queries,
                                           std::uint32_t groups,
@@ -93,9 +95,12 @@ __device__ __forceinline__ void add_stage(const float4* stage_rows, const float4
   }
 }
 
-/// Block b has query tile b % query_tiles, so that blocks that run together read the same rows. Its
-/// tiles' stages are one sequence: the next tile's are on their way while candidates of this one
-/// are picked. queries.width is query_tile_rows. Shared bytes: Shape::shared_bytes.
+/// Scores tiles of rows against tiles of queries and appends candidates to scan.lists. Grid:
+/// query_tiles * splits blocks. Block b has query tile b % query_tiles, so blocks that run together
+/// read the same rows; TileWalk says which tiles of rows. A lane has Shape::panels rows and the
+/// query_tile_rows queries of its warp. The stages of a block's tiles are one sequence: those of
+/// the next tile are being copied while the candidates of this one are appended. queries.width is
+/// query_tile_rows. Shared bytes: Shape::shared_bytes.
 template <class Shape, bool is_dot>
 __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     vector_tile_kernel(const VectorScan scan, const TileWalk walk) {
@@ -115,7 +120,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
   const std::uint32_t stages_of_tile =
       (scan.corpus.group_count + Shape::groups - 1) / Shape::groups;
   const std::uint32_t tiles = (walk.tile_count - 1 - split) / walk.splits + 1;
-  const auto panel_of = [&](std::uint32_t number) {  // of the block's tile
+  const auto panel_of = [&](std::uint32_t number) {  // first panel of the block's tile
     const std::uint64_t i = split + std::uint64_t{number} * walk.splits;
     return scan.panel_begin +
            static_cast<std::uint32_t>(i * walk.step % walk.tile_count) * Shape::tile_panels;
@@ -133,7 +138,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
         if (++copy_tile < tiles) copy_panel = panel_of(copy_tile);
       }
     }
-    __pipeline_commit();  // empty ones too, so that the wait below counts them
+    __pipeline_commit();  // empty groups too, so that the wait below counts them
   };
 #pragma unroll
   for (unsigned i = 0; i + 1 < Shape::stages; ++i) copy_next_async(i);
@@ -145,7 +150,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
 #pragma unroll 1
     for (std::uint32_t stage = 0; stage < stages_of_tile; ++stage) {
       __pipeline_wait_prior(Shape::stages - 2);
-      __syncthreads();  // all have this stage, and are done with the one before
+      __syncthreads();  // all threads have this stage and are done with the one before
       copy_next_async(at == 0 ? Shape::stages - 1 : at - 1);
       const float4* groups = shared_stages + at * Shape::stage_groups;
       add_stage<Shape, is_dot>(
@@ -159,7 +164,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
 #pragma unroll
     for (unsigned panel = 0; panel < Shape::panels; ++panel) {
       rows[panel] = (first_panel + panel) * panel_rows + lane;
-      // What a tile has beyond the scan's panels was never copied.
+      // The part of a tile beyond the scan's panels was never copied.
       const bool is_there = first_panel + panel < scan.panel_begin + scan.panel_count;
 #pragma unroll
       for (unsigned query = 0; query < query_tile_rows; ++query)
@@ -168,7 +173,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     }
     offer_scores(scan, sums, rows, first_query, bound);
     if (!is_time_to_renew(tile + 1) || tile + 1 == tiles) continue;
-    // The warps that share queries share the work.
+    // The warps that have the same queries share the work.
     for (std::uint32_t i = warp / Shape::query_warps; i < query_tile_rows;
          i += Shape::warps / Shape::query_warps)
       if (first_query + i < scan.query_count) renew_bound(scan.lists, first_query + i);

@@ -1,26 +1,26 @@
 // Chooses the tile by the number of queries, and cuts the rows into parts so that blocks fill whole
-// rounds of the device: see vector_tile_launch.hpp. Called by device_vectors.cpp.
-#include "gpu/device/launch_grid.cuh"
-#include "gpu/vectors/scan/many_queries_kernel.cuh"
-#include "gpu/vectors/scan/many_queries_launch.hpp"
-#include "gpu/vectors/scan/tile_walk.hpp"
+// rounds of the device: see many_queries_launch.hpp. Called by workspace.cpp.
+#include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/vectors/scan/many_queries_kernel.cuh"
+#include "starling/gpu/vectors/scan/many_queries_launch.hpp"
+#include "starling/gpu/vectors/scan/tile_walk.hpp"
 
 namespace starling::gpu {
 namespace {
 
-/// Panels times tiles of queries, from which on larger tiles fill the device's rounds, too: 8 of
-/// its rounds of 2 * 132 blocks.
+/// From this many panels times tiles of queries on, larger tiles fill the rounds of the device too:
+/// 8 rounds of 2 * 132 blocks.
 constexpr std::uint64_t panels_many = 8 * 264 * 4;
 
-/// Into how many parts the rows go so that blocks fill whole rounds of those resident: the fewest
-/// that come within 3 % of the best.
+/// Into how many parts the rows are cut so that blocks fill whole rounds of those resident: the
+/// fewest parts that come within 3 % of the best.
 std::uint32_t splits_for(std::uint32_t query_tiles, std::uint32_t tiles, unsigned resident) {
   constexpr std::uint32_t rounds_max = 4;
   constexpr double near_best = 0.97;
   const std::uint32_t splits_max =
       std::min(tiles, std::max(resident * rounds_max / query_tiles, std::uint32_t{1}));
   const auto share_busy = [&](std::uint32_t splits) {
-    // A block has ceil(tiles / splits) tiles at most, and as long has each of its round.
+    // A block has at most ceil(tiles / splits) tiles, and every block of its round takes that long.
     const std::uint64_t rounds = blocks_for(std::uint64_t{query_tiles} * splits, resident);
     const std::uint64_t slots = rounds * resident * ((tiles - 1) / splits + 1);
     return static_cast<double>(std::uint64_t{query_tiles} * tiles) / static_cast<double>(slots);
@@ -34,7 +34,7 @@ std::uint32_t splits_for(std::uint32_t query_tiles, std::uint32_t tiles, unsigne
 }
 
 template <class Shape, bool is_dot>
-void launch(const VectorScan& scan, const Stream& stream) {
+void launch(const VectorScan& scan, const CudaStream& stream) {
   const auto kernel = vector_tile_kernel<Shape, is_dot>;
   const unsigned resident = resident_blocks(kernel, Shape::threads, Shape::shared_bytes);
   TileWalk walk;
@@ -48,7 +48,7 @@ void launch(const VectorScan& scan, const Stream& stream) {
 }
 
 template <bool is_dot>
-void launch(const VectorScan& scan, const Stream& stream) {
+void launch(const VectorScan& scan, const CudaStream& stream) {
   if (scan.query_count <= 1 * query_tile_rows) return launch<TileShape<1, 1>, is_dot>(scan, stream);
   if (scan.query_count <= 2 * query_tile_rows) return launch<TileShape<2, 2>, is_dot>(scan, stream);
   if (scan.query_count <= 4 * query_tile_rows) return launch<TileShape<4, 4>, is_dot>(scan, stream);
@@ -60,7 +60,7 @@ void launch(const VectorScan& scan, const Stream& stream) {
 
 }  // namespace
 
-void tile_scan_async(const VectorScan& scan, const Stream& stream) {
+void tile_scan_async(const VectorScan& scan, const CudaStream& stream) {
   scan.is_dot ? launch<true>(scan, stream) : launch<false>(scan, stream);
 }
 

@@ -1,12 +1,12 @@
-// The scan for many queries.
+// The scan for many queries. Called by workspace.cpp.
 #pragma once
 
-#include "gpu/device/stream.hpp"
-#include "gpu/vectors/corpus/panels.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/vectors/corpus/panels.hpp"
 
 namespace starling::gpu {
 
-/// Enqueued only. scan.queries.width is query_tile_rows.
-void tile_scan_async(const VectorScan& scan, const Stream& stream);
+/// Enqueued only. scan.queries.width must be query_tile_rows.
+void tile_scan_async(const VectorScan& scan, const CudaStream& stream);
 
 }  // namespace starling::gpu

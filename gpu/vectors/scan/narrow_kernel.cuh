@@ -1,15 +1,16 @@
-// Candidates of the filter between its phases and after the last: bounds fall, who is beyond goes,
-// and the rest is scored by the recipe.
+// The filter between its phases and after the last: lowers bounds, drops candidates beyond them,
+// and scores the rest by the recipe. Launched by filter_launch.cu.
 #pragma once
 
-#include "gpu/vectors/corpus/filter_interval.cuh"
-#include "gpu/device/lane_group.cuh"
-#include "gpu/vectors/scan/filter_scan.hpp"
-#include "gpu/vectors/corpus/score.cuh"
+#include "starling/gpu/device/lane_group.cuh"
+#include "starling/gpu/vectors/corpus/filter_interval.cuh"
+#include "starling/gpu/vectors/corpus/score.cuh"
+#include "starling/gpu/vectors/scan/filter_scan.hpp"
 
 namespace starling::gpu {
 
-/// Sums over a block, one after the other, a barrier each.
+/// Sums over a block, one after the other, with one barrier each. Called by the whole block; all
+/// threads have the sum.
 struct BlockSums {
   std::uint32_t* sums;  ///< [3] in shared memory, all 0 at first
   unsigned turn = 0;
@@ -17,7 +18,7 @@ struct BlockSums {
   __device__ std::uint32_t of(std::uint32_t value) {
     value = __reduce_add_sync(all_lanes, value);
     if (threadIdx.x % warp_lanes == 0) atomicAdd(sums + turn, value);
-    if (threadIdx.x == 0) sums[(turn + 1) % 3] = 0;  // last read before the barrier before
+    if (threadIdx.x == 0) sums[(turn + 1) % 3] = 0;  // last read before the previous barrier
     __syncthreads();
     const std::uint32_t sum = sums[turn];
     turn = (turn + 1) % 3;
@@ -25,21 +26,23 @@ struct BlockSums {
   }
 };
 
-/// A block a query. The k-th least of the scores above, or little more, is the query's new bound;
-/// candidates that are certainly beyond leave the list. Up to `room` scores are held in shared
-/// memory (4 * room bytes), more are read again and again. `appended`: of the first phase, whose
-/// lists are not counted; else 0.
+/// Lowers the bound of each query and drops the candidates that are certainly beyond it. Grid: one
+/// block for each query. The new bound is the k-th least score_above() of the candidates, or a
+/// little more. Up to `room` scores are held in shared memory (4 * room bytes), more are read again
+/// for each count. `appended`: the length of the lists after the first phase, which does not count
+/// them; else 0. Writes keys, counts and the queries' reach; sets `undecided` if more than kept_max
+/// candidates remain.
 template <bool is_dot, std::uint32_t room, unsigned threads>
 __global__ void __launch_bounds__(threads)
     vector_narrow_kernel(const FilterScan scan, std::uint32_t appended) {
-  constexpr std::uint32_t slack_share = 32;  // of k, by which a bound may be too large
+  constexpr std::uint32_t slack_share = 32;  // a bound may admit k / 32 candidates too many
   __shared__ std::uint32_t held[room];
   __shared__ std::uint32_t sums[3];
   __shared__ std::uint32_t lowest;
   __shared__ std::uint32_t highest;
   __shared__ std::uint32_t kept;
   const std::uint32_t query = blockIdx.x;
-  // Other blocks may be saying so just now: all threads take the same way.
+  // Other blocks may set `undecided` right now: all threads of this block must agree.
   if (__syncthreads_or(static_cast<int>(scan.undecided[query / filter_queries])) != 0) return;
   const std::uint32_t count = appended > 0 ? appended : scan.counts[query];
   std::uint64_t* keys = scan.keys + query * scan.room;
@@ -108,7 +111,7 @@ __global__ void __launch_bounds__(threads)
       const std::uint32_t at = begin + i * threads + threadIdx.x;
       read[i] = at < count ? keys[at] : ~std::uint64_t{0};
     }
-    __syncthreads();  // what is written below is before all that is read later
+    __syncthreads();  // the writes below stay in front of all later reads
 #pragma unroll
     for (unsigned i = 0; i < in_flight; ++i)
       if (static_cast<std::uint32_t>(read[i] >> 32) <= last) keys[atomicAdd(&kept, 1u)] = read[i];
@@ -120,8 +123,9 @@ __global__ void __launch_bounds__(threads)
   if (kept > scan.kept_max) scan.undecided[query / filter_queries] = 1;
 }
 
-/// A block a query, a thread a candidate at a time: its key becomes that of its score. Lists of
-/// undecided queries become empty. Shared bytes: the query's groups.
+/// Replaces the score in each candidate's key by the recipe's. Grid: one block for each query; its
+/// threads take the candidates in turn. Lists of undecided queries become empty. Shared bytes: the
+/// query's groups.
 template <bool is_dot, unsigned threads>
 __global__ void __launch_bounds__(threads) vector_rescore_kernel(const FilterScan scan) {
   extern __shared__ float4 query_groups[];
@@ -142,8 +146,8 @@ __global__ void __launch_bounds__(threads) vector_rescore_kernel(const FilterSca
   for (std::uint32_t i = threadIdx.x; i < count; i += threads) {
     const auto number = static_cast<std::uint32_t>(keys[i]);
     const std::uint32_t row = number - scan.first_row;
-    const float4* groups = scan.rows.groups +
-                           std::size_t{row / width} * group_count * width + row % width;
+    const float4* groups =
+        scan.rows.groups + std::size_t{row / width} * group_count * width + row % width;
     float sum = 0;
 #pragma unroll 8
     for (std::uint32_t group = 0; group < group_count; ++group)

@@ -1,29 +1,29 @@
-// Very many queries of few components: a thread has a few queries and their lists in registers, and
-// sees every row.
+// The scan for very many queries of few components: a thread keeps a few queries and their lists in
+// registers, and sees every row. Launched by short_rows_launch.cu.
 #pragma once
 
 #include <math_constants.h>
 
-#include "gpu/device/lane_group.cuh"
-#include "gpu/vectors/corpus/score.cuh"
-#include "gpu/vectors/scan/short_rows_launch.hpp"
+#include "starling/gpu/device/lane_group.cuh"
+#include "starling/gpu/vectors/corpus/score.cuh"
+#include "starling/gpu/vectors/scan/short_rows_launch.hpp"
 
 namespace starling::gpu {
 
-/// A thread reads a row's components from shared memory, all lanes of a warp the same, and adds
-/// them for all its queries: their components and lists fill its registers.
+/// All lanes of a warp read the same row from shared memory at once, and each scores it for all its
+/// queries, whose components and lists fill its registers.
 template <unsigned groups_, unsigned k_limit_>
 struct ThreadShape {
   static constexpr unsigned threads = 128;
   static constexpr unsigned blocks = 4;          ///< of a multiprocessor, at least
-  static constexpr unsigned groups = groups_;    ///< of a row, at most: four components each
+  static constexpr unsigned groups = groups_;    ///< of a row, at most; of four components each
   static constexpr unsigned k_limit = k_limit_;  ///< of a list, whatever k is
   static constexpr unsigned queries = groups * 4 + k_limit * 2 <= 24 ? 4 : 2;  ///< of a thread
-  static constexpr unsigned stage_panels = 8;  ///< of rows, in shared memory at a time
+  static constexpr unsigned stage_panels = 8;  ///< panels of rows in shared memory at a time
 };
 
-/// The k_limit nearest so far, sorted. Rows come in the order of their numbers, so that of equal
-/// scores the first stays before.
+/// The k_limit nearest so far, sorted. Rows come in ascending order, so of equal scores the smaller
+/// row stays in front.
 template <unsigned k_limit>
 struct ThreadList {
   float scores[k_limit];
@@ -31,7 +31,7 @@ struct ThreadList {
 
   __device__ __forceinline__ float worst() const { return scores[k_limit - 1]; }
 
-  /// `score` is less than worst().
+  /// Inserts a row; `score` must be less than worst().
   __device__ __forceinline__ void insert(float score, std::uint32_t row) {
 #pragma unroll
     for (unsigned i = k_limit - 1; i > 0; --i) {
@@ -47,24 +47,27 @@ struct ThreadList {
   }
 };
 
-/// The queries of a thread, what they have found, and whom they need not look at.
+/// The queries of a thread, their lists, and the limits beyond which rows need no exact score.
 ///
-/// Of L2 a row x is first asked for f = |x|^2 - 2 x y, half the work of the recipe. Let
-/// e = (d + 4) 2^-23. A row that the recipe scores below `worst` has |x - y|^2 <= (1 + e) worst +
-/// 2^-127 (docs/decisions/0006-vector-sums.md). In float32 f exceeds its true value by at most
-/// e (2 r + |y|^2) + 2^-127, r the largest |x|^2 of the rows: |x|^2 is rounded up d times, by 2^-23
-/// each at most; then d sums are rounded, by 2^-24, none above |x|^2 + 2 |x| |y| <= 2 |x|^2 +
-/// |y|^2; the 4 in e covers what these are short of, |y|^2 rounded down among them. So such a row
-/// has f <= (1 + e) worst + e (2 r + |y|^2) + 2^-126 - |y|^2, the limit, which is rounded up. Who
-/// is within is scored by the recipe.
+/// For L2 a row x is first tested with f = |x|^2 - 2 x y, which costs half of the recipe. Let e =
+/// (d + 4) 2^-23, and r the largest |x|^2 of the rows. A row that the recipe scores below `worst`
+/// has (docs/decisions/0006-vector-sums.md)
+///   |x - y|^2 <= (1 + e) worst + 2^-127.
+/// In float32 f exceeds its true value by at most
+///   e (2 r + |y|^2) + 2^-127:
+/// Here |x|^2 is rounded up d times, by at most 2^-23 each; then d sums are rounded, by 2^-24 each,
+/// and none exceeds |x|^2 + 2 |x| |y| <= 2 |x|^2 + |y|^2. The 4 in e covers what these leave out,
+/// such as rounding |y|^2 down. So such a row has
+///   f <= (1 + e) worst + e (2 r + |y|^2) + 2^-126 - |y|^2,
+/// which is the limit, rounded up. Rows within the limit are scored by the recipe.
 template <class Shape, bool is_dot>
 struct ThreadQueries {
   static constexpr unsigned components = Shape::groups * 4;
 
-  float factors[Shape::queries][components];  ///< -2 y, which is exact; of a product y
+  float factors[Shape::queries][components];  ///< L2: -2 y, which is exact; inner product: y
   ThreadList<Shape::k_limit> lists[Shape::queries];
   float limits[Shape::queries];
-  float offsets[Shape::queries];  ///< of the limits, what does not depend on `worst`
+  float offsets[Shape::queries];  ///< the part of the limits that does not depend on `worst`
   float growth;                   ///< 1 + e
 
   __device__ __forceinline__ void begin(const ThreadScan& scan, std::uint32_t first) {
@@ -87,14 +90,14 @@ struct ThreadQueries {
     }
   }
 
-  /// For rows of which the largest |x|^2 is `square_max`. False where many that are not near would
-  /// be within: before lists are full, and where rows are nearer to each other than float32 can say
-  /// of them so far from the origin.
+  /// Sets the limits for rows whose largest |x|^2 is `square_max`. Returns false if many rows that
+  /// are not near would be within: before lists are full, and where rows lie too far from the
+  /// origin for float32 to tell their distances apart.
   __device__ __forceinline__ bool set_limits(float square_max) {
     bool is_worth_it = true;
 #pragma unroll
     for (unsigned i = 0; i < Shape::queries; ++i) {
-      float square = 0;  // |y|^2, too low by little
+      float square = 0;  // |y|^2, rounded down
 #pragma unroll
       for (unsigned j = 0; j < components; ++j)
         square = __fmaf_rd(factors[i][j], factors[i][j], square);
@@ -110,13 +113,13 @@ struct ThreadQueries {
     limits[i] = __fmaf_ru(lists[i].worst(), growth, offsets[i]);
   }
 
-  /// f after one more component.
+  /// Returns f after one more group of four components.
   __device__ __forceinline__ float add_estimate(unsigned i, unsigned group, const float4& x,
                                                 float f) const {
     const float* y = factors[i] + group * 4;
     return add_group<true>(x, {y[0], y[1], y[2], y[3]}, f);
   }
-  /// The recipe's sum after four more components: fma(0.5, -2 y, x) is x - y, rounded once.
+  /// Returns the recipe's sum after four more components: fma(0.5, -2 y, x) is x - y, rounded once.
   __device__ __forceinline__ float add_exact(unsigned i, unsigned group, const float4& x,
                                              float sum) const {
     const float* y = factors[i] + group * 4;
@@ -133,22 +136,23 @@ struct ThreadQueries {
   }
 };
 
-/// Rows in shared memory, and what the limits take from them.
+/// Rows in shared memory, with the squares of their lengths for the limits.
 template <class Shape>
 struct ThreadStage {
   static constexpr std::uint32_t rows = Shape::stage_panels * panel_rows;
   static constexpr unsigned warps = Shape::threads / warp_lanes;
 
   float4 groups[rows * Shape::groups];
-  float squares[rows];  ///< |x|^2, not below
+  float squares[rows];  ///< |x|^2, rounded up
   float square_max[warps];
 
-  /// All threads of a block together; what was there is gone. Of a product no squares.
+  /// Loads `panels` panels of rows from `from` and replaces what was there. For the inner product
+  /// no squares are computed. Called by the whole block, which sees the result.
   template <bool is_dot>
   __device__ __forceinline__ void fill(const float4* from, std::uint32_t panels,
                                        std::uint32_t group_count) {
     float greatest = 0;
-    __syncthreads();  // nobody reads what was there any more
+    __syncthreads();  // no thread reads the old rows any more
     for (std::uint32_t row = threadIdx.x; row < panels * panel_rows; row += Shape::threads) {
       const std::uint32_t at = row / panel_rows * group_count * panel_rows + row % panel_rows;
       float square = 0;
@@ -179,7 +183,9 @@ struct ThreadStage {
   }
 };
 
-/// Offers the rows of a panel to a thread's queries; `self` is the row that query 0 is.
+/// Scores the rows of a panel for a thread's queries and inserts the near ones into their lists.
+/// `number` is the corpus row of the panel's first row, `self` the corpus row that the thread's
+/// query 0 is.
 template <class Shape, bool is_dot, bool is_limited>
 __device__ __forceinline__ void offer_panel(ThreadQueries<Shape, is_dot>& own, const float4* at,
                                             const float* squares, std::uint32_t rows,
@@ -226,9 +232,11 @@ __device__ __forceinline__ void offer_panel(ThreadQueries<Shape, is_dot>& own, c
   }
 }
 
-/// Block b has queries [b * threads * queries, ...), of which thread t has every threads-th from t
-/// on. All threads of a block go through the same rows together. Valid for dimension <= 4 * groups,
-/// k <= k_limit.
+/// Scores all rows for all queries and writes the lists [query][k]. Grid: one block for threads *
+/// queries queries. Block b begins at query b * threads * queries; its thread t has every
+/// threads-th query from t on. All threads of a block go through the same rows together. Shared
+/// bytes: ThreadStage. Valid for dimension <= 4 * groups and k <= k_limit; each thread writes the
+/// lists of its own queries.
 template <class Shape, bool is_dot>
 __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     vector_thread_kernel(const ThreadScan scan) {
@@ -238,7 +246,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
   ThreadQueries<Shape, is_dot> own;
   own.begin(scan, first);
 
-  // Known to the compiler where shapes of one group and of two are chosen by it.
+  // Shapes of one and of two groups are chosen by group_count, so the compiler knows it there.
   const std::uint32_t group_count = Shape::groups <= 2 ? Shape::groups : scan.corpus.group_count;
   for (std::uint32_t begin = 0; begin < scan.row_end; begin += stage.rows) {
     const std::uint32_t count = min(stage.rows, scan.row_end - begin);

@@ -1,8 +1,8 @@
-// When this scan pays, and the kernel for the components and the k at hand: see
-// vector_thread_launch.hpp. Called by device_vectors.cpp.
-#include "gpu/device/launch_grid.cuh"
-#include "gpu/vectors/scan/short_rows_kernel.cuh"
-#include "gpu/vectors/scan/short_rows_launch.hpp"
+// When this scan pays, and which kernel serves the dimension and k: see short_rows_launch.hpp.
+// Called by workspace.cpp.
+#include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/vectors/scan/short_rows_kernel.cuh"
+#include "starling/gpu/vectors/scan/short_rows_launch.hpp"
 
 namespace starling::gpu {
 namespace {
@@ -10,12 +10,12 @@ namespace {
 struct ThreadScanChoice {
   static constexpr std::uint32_t dimension_max = 16;
   static constexpr std::uint32_t k_max = 16;
-  /// Fewer leave multiprocessors without a block.
+  /// Fewer queries leave multiprocessors without a block.
   static constexpr std::uint32_t queries_min = std::uint32_t{1} << 17;
 };
 
 template <unsigned groups, unsigned k_limit>
-void launch(const ThreadScan& scan, const Stream& stream) {
+void launch(const ThreadScan& scan, const CudaStream& stream) {
   using Shape = ThreadShape<groups, k_limit>;
   const auto kernel =
       scan.is_dot ? vector_thread_kernel<Shape, true> : vector_thread_kernel<Shape, false>;
@@ -25,7 +25,7 @@ void launch(const ThreadScan& scan, const Stream& stream) {
 }
 
 template <unsigned groups>
-void launch(const ThreadScan& scan, const Stream& stream) {
+void launch(const ThreadScan& scan, const CudaStream& stream) {
   scan.k <= 8 ? launch<groups, 8>(scan, stream) : launch<groups, 16>(scan, stream);
 }
 
@@ -36,7 +36,7 @@ bool is_for_threads(std::uint32_t query_count, std::uint32_t dimension, std::uin
          dimension <= ThreadScanChoice::dimension_max && k <= ThreadScanChoice::k_max;
 }
 
-void thread_scan_async(const ThreadScan& scan, const Stream& stream) {
+void thread_scan_async(const ThreadScan& scan, const CudaStream& stream) {
   switch (scan.corpus.group_count) {
     case 1:
       return launch<1>(scan, stream);

@@ -1,6 +1,7 @@
-// The instructions of a tile product in half precision with float32 sums: copies that pass by
-// registers, fragments from shared memory, products. Shared tiles are rows of 64 bytes (32 halves)
-// whose four pieces of 16 bytes are permuted, so that eight rows at a time meet all banks.
+// The instructions of a tile product in half precision with float32 sums: copies that bypass
+// registers, fragments from shared memory, products. A shared tile has rows of 64 bytes (32
+// halves); the four pieces of 16 bytes of a row are permuted so that eight rows read at once touch
+// all banks. filter_kernel.cuh includes it.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@ namespace starling::gpu {
 
 inline constexpr unsigned tensor_row_bytes = 64;
 
-/// Of a piece of a row, from the tile's begin.
+/// Byte offset of a 16-byte piece of a row from the beginning of the tile.
 __device__ __forceinline__ unsigned tensor_offset(unsigned row, unsigned piece) {
   return row * tensor_row_bytes + ((piece ^ (row >> 1 & 3)) << 4);
 }
@@ -18,20 +19,21 @@ __device__ __forceinline__ unsigned shared_address(const void* at) {
   return static_cast<unsigned>(__cvta_generic_to_shared(at));
 }
 
-/// 16 bytes, read through the second cache only.
+/// Copies 16 bytes to shared memory through the L2 cache only. `to` is a shared address.
 __device__ __forceinline__ void copy_piece_async(unsigned to, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
 __device__ __forceinline__ void commit_copies() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 }
-/// Until at most `pending` of this thread's groups are on their way.
+/// Waits until at most `pending` of this thread's groups of copies are unfinished.
 template <int pending>
 __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
-/// Four 8 by 8 matrices of halves, lane l naming row l % 8 of matrix l / 8.
+/// Loads four 8 by 8 matrices of halves; lane l gives the address of row l % 8 of matrix l / 8.
+/// Called by a whole warp.
 __device__ __forceinline__ void load_fragments(unsigned (&into)[4], unsigned address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(into[0]), "=r"(into[1]), "=r"(into[2]), "=r"(into[3])
@@ -39,7 +41,8 @@ __device__ __forceinline__ void load_fragments(unsigned (&into)[4], unsigned add
                : "memory");
 }
 
-/// sums (16 by 8) += a (16 by 16) * b (16 by 8).
+/// sums (16 by 8) += a (16 by 16) * b (16 by 8), in the registers of a warp. Called by a whole
+/// warp.
 __device__ __forceinline__ void multiply(float (&sums)[4], const unsigned (&a)[4], unsigned b0,
                                          unsigned b1) {
   asm volatile(

@@ -1,4 +1,5 @@
-// Steps through a ring of pieces in an order that looks like none.
+// The order in which scans visit the tiles of a corpus: a pseudo-random walk over all of them.
+// Launches of the scans compute its step.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +7,8 @@
 
 namespace starling::gpu {
 
-/// A step near the golden section of `count`, and prime to it: from 0 on it meets each of the
-/// `count` pieces once, the first of them spread over all.
+/// A step near the golden section of `count`, and coprime to it. Walking from 0 in such steps,
+/// modulo `count`, visits each piece once, and the first pieces visited are spread over all.
 inline std::uint32_t walk_step(std::uint32_t count) {
   auto step = static_cast<std::uint32_t>(0.6180339887 * static_cast<double>(count));
   if (step == 0) step = 1;

@@ -1,6 +1,6 @@
 // Ticks, questions and states one after the other on the engine's thread, over the store that cpu/
 // or gpu/ gives it: see vector_engine.hpp. Searching is left to VectorSearches.
-#include "knn/vectors/ticks/engine.hpp"
+#include "starling/knn/vectors/ticks/engine.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,17 +11,17 @@
 #include <utility>
 #include <vector>
 
-#include "knn/base/assert.hpp"
-#include "knn/base/return_pool.hpp"
-#include "knn/base/stopwatch.hpp"
-#include "knn/base/task_thread.hpp"
-#include "knn/engine/engine_answers.hpp"
-#include "knn/engine/kept_rows.hpp"
-#include "knn/engine/list_directory.hpp"
-#include "knn/vectors/ticks/lists.hpp"
-#include "knn/vectors/ticks/objects.hpp"
-#include "knn/vectors/ticks/queries.hpp"
-#include "knn/vectors/ticks/searches.hpp"
+#include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/return_pool.hpp"
+#include "starling/knn/base/stopwatch.hpp"
+#include "starling/knn/base/task_thread.hpp"
+#include "starling/knn/engine/engine_answers.hpp"
+#include "starling/knn/engine/kept_rows.hpp"
+#include "starling/knn/engine/list_directory.hpp"
+#include "starling/knn/vectors/ticks/lists.hpp"
+#include "starling/knn/vectors/ticks/objects.hpp"
+#include "starling/knn/vectors/ticks/queries.hpp"
+#include "starling/knn/vectors/ticks/searches.hpp"
 
 namespace starling {
 namespace {

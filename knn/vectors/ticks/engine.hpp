@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "knn/engine/engine.hpp"
-#include "knn/vectors/store.hpp"
-#include "knn/words/metric.hpp"
+#include "starling/knn/engine/engine.hpp"
+#include "starling/knn/vectors/store.hpp"
+#include "starling/knn/words/metric.hpp"
 
 namespace starling {
 

@@ -1,6 +1,6 @@
 // Where the horizon comes to lie when entries are cut to their room, and when a scan was answered:
 // see kept_nearest.hpp.
-#include "knn/vectors/ticks/kept_nearest.hpp"
+#include "starling/knn/vectors/ticks/kept_nearest.hpp"
 
 #include <algorithm>
 
@@ -8,9 +8,9 @@ namespace starling {
 
 void KeptNearest::ask(std::uint32_t k, const Filter& filter) {
   k_ = k;
-  limit_ = filter.distance_sq_max == Filter::any_distance
+  limit_ = filter.key_max == Filter::any_distance
                ? infinity
-               : Neighbor{filter.distance_sq_max + 1, ObjectId{0}};
+               : Neighbor{next_key(filter.key_max), ObjectId{0}};
   forget();
 }
 
@@ -29,14 +29,14 @@ void KeptNearest::settle() {
 
 void KeptNearest::take_scan(std::span<const Entry> entries, bool is_all) {
   const Neighbor first_unknown =
-      is_all ? infinity : Neighbor{entries.back().neighbor.distance_sq, ObjectId{0}};
+      is_all ? infinity : Neighbor{entries.back().neighbor.key, ObjectId{0}};
   know_nobody_before(std::min(first_unknown, limit_));
   for (const Entry& entry : entries) add(entry);
   settle();
 }
 
-void KeptNearest::take_within(std::span<const Entry> entries, std::uint64_t distance_sq) {
-  know_nobody_before(std::min(Neighbor{distance_sq + 1, ObjectId{0}}, limit_));
+void KeptNearest::take_within(std::span<const Entry> entries, RankKey key) {
+  know_nobody_before(std::min(Neighbor{next_key(key), ObjectId{0}}, limit_));
   for (const Entry& entry : entries) add(entry);
   settle();
 }

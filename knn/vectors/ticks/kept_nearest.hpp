@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "knn/words/filter.hpp"
-#include "knn/words/types.hpp"
+#include "starling/knn/words/filter.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling {
 
@@ -59,7 +59,7 @@ class KeptNearest {
   /// smaller ids, so the horizon is before them.
   void take_scan(std::span<const Entry> entries, bool is_all);
   /// Takes over everybody within a distance, inclusive, in any order.
-  void take_within(std::span<const Entry> entries, std::uint64_t distance_sq);
+  void take_within(std::span<const Entry> entries, RankKey key);
 
   /// The list: once it is certain.
   std::span<const Entry> list() const {
@@ -67,7 +67,7 @@ class KeptNearest {
   }
 
  private:
-  static constexpr Neighbor infinity{std::numeric_limits<std::uint64_t>::max(),
+  static constexpr Neighbor infinity{RankKey{std::numeric_limits<std::uint64_t>::max()},
                                      ObjectId{std::numeric_limits<std::uint64_t>::max()}};
 
   void know_nobody_before(const Neighbor& horizon) {

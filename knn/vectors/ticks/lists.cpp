@@ -1,12 +1,12 @@
 // Lays lists out by a plan, counts their votes, and collects in order of queries those that
 // changed: see vector_lists.hpp.
-#include "knn/vectors/ticks/lists.hpp"
+#include "starling/knn/vectors/ticks/lists.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "knn/engine/list_change.hpp"
-#include "knn/vectors/vote.hpp"
+#include "starling/knn/engine/list_change.hpp"
+#include "starling/knn/vectors/vote.hpp"
 
 namespace starling {
 namespace {
@@ -73,7 +73,7 @@ Label vote_of_list(Metric metric, std::span<const Neighbor> list, std::span<cons
   std::vector<Ballot> ballots;
   ballots.reserve(list.size());
   for (std::size_t i = 0; i < list.size(); ++i) {
-    const auto ordered = static_cast<std::uint32_t>(list[i].distance_sq);
+    const auto ordered = static_cast<std::uint32_t>(to_number(list[i].key));
     ballots.push_back({objects.label(slots[i]), distance_of(metric, score_of_ordered(ordered))});
   }
   return vote(ballots);

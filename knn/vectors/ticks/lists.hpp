@@ -8,12 +8,13 @@
 #include <span>
 #include <vector>
 
-#include "knn/engine/engine.hpp"
-#include "knn/engine/list_directory.hpp"
-#include "knn/vectors/ticks/kept_nearest.hpp"
-#include "knn/vectors/ticks/objects.hpp"
-#include "knn/vectors/ticks/queries.hpp"
-#include "knn/words/metric.hpp"
+#include "starling/knn/engine/list_directory.hpp"
+#include "starling/knn/engine/tick_result.hpp"
+#include "starling/knn/vectors/ticks/kept_nearest.hpp"
+#include "starling/knn/vectors/ticks/objects.hpp"
+#include "starling/knn/vectors/ticks/queries.hpp"
+#include "starling/knn/words/metric.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling {
 

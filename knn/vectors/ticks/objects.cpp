@@ -1,11 +1,11 @@
 // Births may fail and come first, rows cannot; masks are made word by word from the bits of the
 // living: see vector_objects.hpp.
-#include "knn/vectors/ticks/objects.hpp"
+#include "starling/knn/vectors/ticks/objects.hpp"
 
 #include <algorithm>
 #include <bit>
 
-#include "knn/base/headroom.hpp"
+#include "starling/knn/base/headroom.hpp"
 
 namespace starling {
 

@@ -7,8 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "knn/engine/engine.hpp"
-#include "knn/words/filter.hpp"
+#include "starling/knn/engine/staging.hpp"
+#include "starling/knn/words/filter.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling {
 

@@ -8,7 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "knn/engine/engine.hpp"
+#include "starling/knn/engine/staging.hpp"
+#include "starling/knn/words/query.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling {
 

@@ -1,13 +1,13 @@
 // Sorts lists into those that touched rows are scored against and those that need a scan, asks the
 // store for some at a time, and settles ties by id: see vector_searches.hpp.
-#include "knn/vectors/ticks/searches.hpp"
+#include "starling/knn/vectors/ticks/searches.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <limits>
 #include <utility>
 
-#include "knn/base/assert.hpp"
+#include "starling/knn/base/assert.hpp"
 
 namespace starling {
 namespace {
@@ -21,7 +21,8 @@ constexpr std::uint64_t touched_share_max = 2;  // one in so many
 
 /// The score that a bound on ordered scores stands for, rounded to the far side: what is let pass
 /// is held against the bound itself again.
-float score_within(std::uint64_t ordered) {
+float score_within(RankKey key) {
+  const std::uint64_t ordered = to_number(key);
   constexpr float infinity = std::numeric_limits<float>::infinity();
   if (ordered >= ordered_of(infinity)) return infinity;
   if (ordered <= ordered_of(-infinity)) return -infinity;
@@ -51,7 +52,7 @@ bool VectorSearches::passes(Slot slot, const MaskKey& key) const {
 }
 
 KeptNearest::Entry VectorSearches::entry_of(const VectorNeighbor& row) const {
-  return {{ordered_of(row.score), objects_.id(row.row)}, row.row};
+  return {{rank_key_of(row.score), objects_.id(row.row)}, row.row};
 }
 
 VectorSearches::Ask VectorSearches::ask_for(const VectorPlan::Search& search, KeptNearest& kept,
@@ -125,7 +126,7 @@ void VectorSearches::add_applied(const VectorRows& applied) {
           !mask_numbers_.contains(ask.key))
         break;
       ask.query.mask = mask_of_applied(ask.key, applied);
-      ask.query.score_max = score_within(ask.kept->horizon().distance_sq);
+      ask.query.score_max = score_within(ask.kept->horizon().key);
       asked_.push_back(ask.query);
     }
     add_matches(rest.first(asked_.size()), applied);
@@ -215,7 +216,7 @@ void VectorSearches::settle_ties(const Ask& ask, float score) {
   store_.near_any({&query, 1}, {mask_words_, objects_.mask_words()}, matches_);
   entries_.clear();
   for (const VectorMatch& match : matches_) entries_.push_back(entry_of(match.row));
-  ask.kept->take_within(entries_, ordered_of(score));
+  ask.kept->take_within(entries_, rank_key_of(score));
   check_invariant(ask.kept->is_certain(), "all who may be in the list were found");
 }
 

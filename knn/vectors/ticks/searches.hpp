@@ -13,13 +13,14 @@
 #include <tuple>
 #include <vector>
 
-#include "knn/engine/engine.hpp"
-#include "knn/engine/list_directory.hpp"
-#include "knn/vectors/store.hpp"
-#include "knn/vectors/ticks/kept_nearest.hpp"
-#include "knn/vectors/ticks/lists.hpp"
-#include "knn/vectors/ticks/objects.hpp"
-#include "knn/vectors/ticks/queries.hpp"
+#include "starling/knn/engine/answers.hpp"
+#include "starling/knn/engine/list_directory.hpp"
+#include "starling/knn/vectors/store.hpp"
+#include "starling/knn/vectors/ticks/kept_nearest.hpp"
+#include "starling/knn/vectors/ticks/lists.hpp"
+#include "starling/knn/vectors/ticks/objects.hpp"
+#include "starling/knn/vectors/ticks/queries.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling {
 

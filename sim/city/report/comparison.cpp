@@ -1,5 +1,5 @@
 // Two summaries and two pages read back: see comparison.hpp.
-#include "sim/city/report/comparison.hpp"
+#include "starling/sim/city/report/comparison.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,11 +9,11 @@
 
 #include <simdjson.h>
 
-#include "sim/city/report/html_report.hpp"
-#include "sim/city/report/summary.hpp"
-#include "sim/city/report/svg_plot.hpp"
-#include "sim/files/text_input.hpp"
-#include "sim/traces/row_parser.hpp"
+#include "starling/sim/city/report/html_report.hpp"
+#include "starling/sim/city/report/summary.hpp"
+#include "starling/sim/city/report/svg_plot.hpp"
+#include "starling/sim/files/number_text.hpp"
+#include "starling/sim/files/text_input.hpp"
 
 namespace starling::sim::city {
 namespace {

@@ -1,12 +1,12 @@
 // The page of a run: see html_report.hpp.
-#include "sim/city/report/html_report.hpp"
+#include "starling/sim/city/report/html_report.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "knn/base/percentile.hpp"
-#include "sim/city/report/svg_plot.hpp"
+#include "starling/knn/base/percentile.hpp"
+#include "starling/sim/city/report/svg_plot.hpp"
 
 namespace starling::sim::city {
 namespace {

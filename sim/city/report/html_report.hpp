@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "sim/city/report/summary.hpp"
-#include "sim/city/simulation.hpp"
+#include "starling/sim/city/report/summary.hpp"
+#include "starling/sim/city/simulation.hpp"
 
 namespace starling::sim::city {
 

@@ -1,5 +1,5 @@
 // Rows and objects as text, written together: see run_files.hpp.
-#include "sim/city/report/run_files.hpp"
+#include "starling/sim/city/report/run_files.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,10 +14,10 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "knn/base/percentile.hpp"
-#include "sim/city/report/html_report.hpp"
-#include "sim/files/text_append.hpp"
-#include "sim/files/text_output.hpp"
+#include "starling/knn/base/percentile.hpp"
+#include "starling/sim/city/report/html_report.hpp"
+#include "starling/sim/files/text_append.hpp"
+#include "starling/sim/files/text_output.hpp"
 
 namespace starling::sim::city {
 namespace {

@@ -1,11 +1,11 @@
 // Figures and shares of a run: see summary.hpp.
-#include "sim/city/report/summary.hpp"
+#include "starling/sim/city/report/summary.hpp"
 
 #include <numeric>
 #include <utility>
 
-#include "knn/base/percentile.hpp"
-#include "sim/files/text_append.hpp"
+#include "starling/knn/base/percentile.hpp"
+#include "starling/sim/files/text_append.hpp"
 
 namespace starling::sim::city {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/city/simulation.hpp"
+#include "starling/sim/city/simulation.hpp"
 
 namespace starling::sim::city {
 

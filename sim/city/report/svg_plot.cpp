@@ -1,13 +1,13 @@
 // Frames, lines, bars and squares as SVG: see svg_plot.hpp.
-#include "sim/city/report/svg_plot.hpp"
+#include "starling/sim/city/report/svg_plot.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
 
-#include "sim/city/report/summary.hpp"
-#include "sim/files/text_append.hpp"
+#include "starling/sim/city/report/summary.hpp"
+#include "starling/sim/files/text_append.hpp"
 
 namespace starling::sim::city {
 namespace {

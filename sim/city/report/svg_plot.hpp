@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/city/roads/plane.hpp"
+#include "starling/sim/city/roads/plane.hpp"
 
 namespace starling::sim::city {
 

@@ -7,9 +7,9 @@
 #include <lemon/connectivity.h>
 #include <lemon/smart_graph.h>
 
-#include "sim/city/roads/road_network.hpp"
-#include "sim/files/quoted_text.hpp"
-#include "sim/traces/trace.hpp"
+#include "starling/sim/city/roads/road_network.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/quoted_text.hpp"
 
 namespace starling::sim::city {
 namespace {
@@ -137,7 +137,7 @@ void connect_network(RoadNetwork& network, bool keeps_largest) {
   const int parts = lemon::stronglyConnectedComponents(graph, part_map);
   if (parts == 1) {
     if (network.edges.size() > 1 || !network.successors.front().empty()) return;
-    throw TraceError(network.name + ": no way leads on from its only edge " +
+    throw InputError(network.name + ": no way leads on from its only edge " +
                      quoted_text(network.edges.front().id) + "; drivers need a way back");
   }
   std::vector<int> part_of(network.edges.size());
@@ -159,8 +159,8 @@ void connect_network(RoadNetwork& network, bool keeps_largest) {
   const std::string gap = network.name + ": no way leads from edge " + quoted_text(from) +
                           " to edge " + quoted_text(to) + "; ";
   if (*largest_at == 1)
-    throw TraceError(gap + "there is no way back to any edge, and drivers need one");
-  throw TraceError(gap + "the network falls into " + std::to_string(parts) +
+    throw InputError(gap + "there is no way back to any edge, and drivers need one");
+  throw InputError(gap + "the network falls into " + std::to_string(parts) +
                    " parts, the largest of " + std::to_string(*largest_at) + " of " +
                    std::to_string(network.edges.size()) + " edges (--largest-part keeps that)");
 }

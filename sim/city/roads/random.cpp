@@ -1,5 +1,5 @@
 // Draws and distributions: see random.hpp.
-#include "sim/city/roads/random.hpp"
+#include "starling/sim/city/roads/random.hpp"
 
 #include <cmath>
 #include <initializer_list>

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/city/roads/plane.hpp"
+#include "starling/sim/city/roads/plane.hpp"
 
 namespace starling::sim::city {
 
@@ -25,7 +25,7 @@ struct RoadNetwork {
 
 /// SUMO's .net.xml: ordinary edges that taxis or passenger cars may use, between their junctions'
 /// positions or along their own shape; connections where there are any, else every turn at a
-/// junction. Throws TraceError, with the line and the edge at fault.
+/// junction. Throws InputError, with the line and the edge at fault.
 RoadNetwork read_sumo_network(const std::string& path);
 
 struct GridOptions {
@@ -38,7 +38,7 @@ struct GridOptions {
 RoadNetwork make_grid_network(const GridOptions& options);
 
 /// Every edge must lead to every other. With `keeps_largest` those that do not are left out; else
-/// throws TraceError, which names an edge without a way to another.
+/// throws InputError, which names an edge without a way to another.
 void connect_network(RoadNetwork& network, bool keeps_largest);
 
 }  // namespace starling::sim::city

@@ -1,5 +1,5 @@
 // Places, ways and times on roads: see road_world.hpp.
-#include "sim/city/roads/road_world.hpp"
+#include "starling/sim/city/roads/road_world.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@
 #include <lemon/dijkstra.h>
 #include <lemon/static_graph.h>
 
-#include "knn/base/assert.hpp"
+#include "starling/knn/base/assert.hpp"
 
 namespace starling::sim::city {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/city/roads/road_network.hpp"
-#include "sim/city/roads/world.hpp"
+#include "starling/sim/city/roads/road_network.hpp"
+#include "starling/sim/city/roads/world.hpp"
 
 namespace starling::sim::city {
 

@@ -1,5 +1,5 @@
 // Straight lines at one speed: see straight_world.hpp.
-#include "sim/city/roads/straight_world.hpp"
+#include "starling/sim/city/roads/straight_world.hpp"
 
 #include <cmath>
 #include <cstdio>

@@ -1,7 +1,7 @@
 // A plane without roads: everyone drives straight on, at one speed.
 #pragma once
 
-#include "sim/city/roads/world.hpp"
+#include "starling/sim/city/roads/world.hpp"
 
 namespace starling::sim::city {
 

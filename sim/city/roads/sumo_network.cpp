@@ -9,12 +9,12 @@
 #include <unordered_set>
 #include <utility>
 
-#include "sim/city/roads/road_network.hpp"
-#include "sim/files/quoted_text.hpp"
-#include "sim/files/text_input.hpp"
-#include "sim/files/xml_parser.hpp"
-#include "sim/traces/row_parser.hpp"
-#include "sim/traces/trace.hpp"
+#include "starling/sim/city/roads/road_network.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/number_text.hpp"
+#include "starling/sim/files/quoted_text.hpp"
+#include "starling/sim/files/text_input.hpp"
+#include "starling/sim/files/xml_parser.hpp"
 
 namespace starling::sim::city {
 namespace {
@@ -52,7 +52,7 @@ class NetworkParser final : public XmlParser {
     RoadNetwork network{.name = path_, .edges = {}, .successors = {}};
     for (RawEdge& raw : edges_) network.edges.push_back(finish_edge(raw));
     if (network.edges.empty())
-      throw TraceError(path_ + ": the network has no edge that a taxi may use");
+      throw InputError(path_ + ": the network has no edge that a taxi may use");
     network.successors.resize(network.edges.size());
     if (connections_.empty()) {
       connect_at_junctions(network);
@@ -188,7 +188,7 @@ class NetworkParser final : public XmlParser {
   RoadEdge finish_edge(RawEdge& raw) const {
     for (const std::string* const junction : {&raw.from, &raw.to})
       if (!junctions_.contains(*junction))
-        throw TraceError(path_, raw.line, 1,
+        throw InputError(path_, raw.line, 1,
                          "edge " + quoted_text(raw.id) + " names junction " +
                              quoted_text(*junction) + ", which is not there");
     const Point from = junctions_.at(raw.from);
@@ -206,7 +206,7 @@ class NetworkParser final : public XmlParser {
     for (std::size_t i = 1; i < raw.shape.size(); ++i)
       shape_m += distance_m(raw.shape[i - 1], raw.shape[i]);
     if (std::max(shape_m, raw.length_m) > edge_length_max_m)
-      throw TraceError(
+      throw InputError(
           path_, raw.line, 1,
           "edge " + quoted_text(raw.id) + " is longer than 1,000 km; cut it into shorter ones");
     return {raw.id, std::move(raw.shape), raw.speed_mps, raw.length_m};
@@ -214,7 +214,7 @@ class NetworkParser final : public XmlParser {
 
   void connect(RoadNetwork& network, std::uint32_t from, std::uint32_t to) const {
     if (edges_[from].to != edges_[to].from)
-      throw TraceError(path_ + ": a connection leads from edge " + quoted_text(edges_[from].id) +
+      throw InputError(path_ + ": a connection leads from edge " + quoted_text(edges_[from].id) +
                        " to edge " + quoted_text(edges_[to].id) + ", which begins elsewhere");
     network.successors[from].push_back(to);
   }

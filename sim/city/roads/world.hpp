@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/city/roads/plane.hpp"
-#include "sim/city/roads/random.hpp"
+#include "starling/sim/city/roads/plane.hpp"
+#include "starling/sim/city/roads/random.hpp"
 
 namespace starling::sim::city {
 

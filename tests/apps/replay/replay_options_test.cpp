@@ -1,7 +1,9 @@
-// The flags of `starling replay`: what they come to, and which sentence refuses them.
-#include "apps/replay/replay_options.hpp"
+// The flags of `starling replay`: the plan that they make, and the sentences that refuse them.
+#include "starling/apps/replay/replay_options.hpp"
 
 #include <gmock/gmock.h>
+
+#include "starling/sim/files/errors.hpp"
 
 namespace starling::apps {
 namespace {
@@ -87,7 +89,7 @@ TEST(ReplayOptions, WhatTheServerChoosesIsNotGivenToAReplayIntoIt) {
   ReplayFlags flags = with(&ReplayFlags::commands, "tcp://127.0.0.1:7411");
   EXPECT_EQ(refusal(flags), "");
   flags.object_ttl = "10s";
-  EXPECT_THAT(refusal(flags), HasSubstr("are the server's to choose"));
+  EXPECT_THAT(refusal(flags), HasSubstr("are flags of the server"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The table of `starling subscribe`, as text.
-#include "apps/subscribe/live_table.hpp"
+#include "starling/apps/subscribe/live_table.hpp"
 
 #include <algorithm>
 #include <sstream>
@@ -114,6 +114,15 @@ TEST(LiveTable, CutsNoCharacterInHalf) {
 TEST(LiveTable, AsksForTheIdsThatItShows) {
   const auto ids = ids_in_table(lists_of(1000), {.rows = 3, .columns = 80});
   EXPECT_EQ(ids, (std::vector<std::uint64_t>{0, 100, 1, 101, 2, 102}));
+}
+
+TEST(LiveTable, ShowsTheRateOnceItIsMeasured) {
+  TableStatus status = status_of("riders");
+  EXPECT_EQ(lines_of(render_table(status, lists_of(2), {}))[1],
+            "2 lists, 0 reported by this tick, 0 ticks lost, 0 restarts");
+  status.ticks_per_s = 10;
+  EXPECT_EQ(lines_of(render_table(status, lists_of(2), {}))[1],
+            "2 lists, 0 reported by this tick, 10.0 ticks/s, 0 ticks lost, 0 restarts");
 }
 
 TEST(LiveTable, SaysNoNumberOfObjectsBeforeATickHasToldIt) {

@@ -1,5 +1,5 @@
 // Which ids are asked for, and when again.
-#include "apps/subscribe/name_cache.hpp"
+#include "starling/apps/subscribe/name_cache.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Names beside the stream: shown at once where the server answers, and never waited for twice.
-#include "apps/subscribe/name_lookup.hpp"
+#include "starling/apps/subscribe/name_lookup.hpp"
 
 #include <atomic>
 #include <thread>

@@ -1,5 +1,5 @@
 // CSV and NDJSON of `starling subscribe`.
-#include "apps/subscribe/tick_writers.hpp"
+#include "starling/apps/subscribe/tick_writers.hpp"
 
 #include <sstream>
 #include <stdexcept>

@@ -1,12 +1,12 @@
 // `starling bench server` at its smallest: every workload runs against the real program, and its
 // rows have the figures that users and scripts look for. No time is judged.
-#include "bench/server/server_bench.hpp"
+#include "starling/bench/server/server_bench.hpp"
 
 #include <sstream>
 
 #include <gmock/gmock.h>
 
-#include "knn/base/percentile.hpp"
+#include "starling/knn/base/percentile.hpp"
 
 namespace starling::bench {
 namespace {

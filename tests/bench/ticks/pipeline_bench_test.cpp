@@ -1,13 +1,13 @@
 // `starling bench pipeline` on workloads of a blink: its table, its JSON and what its shares mean.
 // No time is judged.
-#include "bench/ticks/pipeline_bench.hpp"
+#include "starling/bench/ticks/pipeline_bench.hpp"
 
 #include <sstream>
 
 #include <gmock/gmock.h>
 
-#include "bench/ticks/pipeline_table.hpp"
-#include "cpu/points/engine.hpp"
+#include "starling/bench/ticks/pipeline_table.hpp"
+#include "starling/cpu/backend.hpp"
 
 namespace starling::bench {
 namespace {
@@ -20,7 +20,7 @@ using ::testing::StartsWith;
 constexpr int ticks = 8;
 
 std::unique_ptr<Engine> make_engine(Space space) {
-  return cpu::make_engine({.space = space, .threads = 1});
+  return cpu::make_engine({.space = {.space = space}, .threads = 1});
 }
 
 std::string output_of(const std::string& workload, bool json) {

@@ -1,14 +1,14 @@
 // `starling bench tick` on workloads of a blink: what is compared with the peer, and what the
 // figures and their table say. No time is judged.
-#include "bench/ticks/tick_bench.hpp"
+#include "starling/bench/ticks/tick_bench.hpp"
 
 #include <cmath>
 #include <sstream>
 
 #include <gmock/gmock.h>
 
-#include "bench/ticks/tick_table.hpp"
-#include "cpu/points/engine.hpp"
+#include "starling/bench/ticks/tick_table.hpp"
+#include "starling/cpu/backend.hpp"
 
 namespace starling::bench {
 namespace {
@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 std::unique_ptr<Engine> make_engine(Space space) {
-  return cpu::make_engine({.space = space, .threads = 1});
+  return cpu::make_engine({.space = {.space = space}, .threads = 1});
 }
 
 WorkloadOptions small_workload(std::uint32_t queries) {

@@ -1,6 +1,6 @@
-// `starling bench dense` on shapes of a blink: its tables, its text, its JSON, and that it finds a
+// `starling bench knn` on shapes of a blink: its tables, its text, its JSON, and that it finds a
 // searcher that errs. No time is judged.
-#include "bench/vectors/knn_bench.hpp"
+#include "starling/bench/vectors/knn_bench.hpp"
 
 #include <cmath>
 #include <limits>
@@ -11,10 +11,10 @@
 #include <gmock/gmock.h>
 #include <simdjson.h>
 
-#include "bench/vectors/knn_check.hpp"
-#include "bench/vectors/knn_data.hpp"
-#include "bench/vectors/knn_table.hpp"
-#include "cpu/vectors/searcher.hpp"
+#include "starling/bench/vectors/knn_check.hpp"
+#include "starling/bench/vectors/knn_data.hpp"
+#include "starling/bench/vectors/knn_table.hpp"
+#include "starling/cpu/backend.hpp"
 
 namespace starling::bench {
 namespace {
@@ -29,14 +29,14 @@ std::unique_ptr<VectorSearcher> make_searcher() {
   return cpu::make_vector_searcher(threads);
 }
 
-DenseTableOptions small(const std::string& table) {
+KnnTableOptions small(const std::string& table) {
   return {.table = table, .engine_name = "cpu", .scale = 0.01, .runs = 1};
 }
 
-std::string output_of(const DenseTableOptions& options) {
+std::string output_of(const KnnTableOptions& options) {
   std::ostringstream out;
   const auto searcher = make_searcher();
-  write_dense_table(options, *searcher, out);
+  write_knn_table(options, *searcher, out);
   return out.str();
 }
 
@@ -64,11 +64,11 @@ class ErringSearcher final : public VectorSearcher {
   Error error_;
 };
 
-constexpr DenseShape tiny{300, 7, 20, 5};
+constexpr KnnShape tiny{300, 7, 20, 5};
 
 std::string error_of(ErringSearcher::Error error) {
   ErringSearcher searcher(error);
-  DenseBench bench(searcher, 1, 2);
+  KnnBench bench(searcher, 1, 2);
   bench.set_shape(tiny);
   try {
     EXPECT_TRUE(bench.measure(SearchMethod::automatic).has_value());
@@ -78,15 +78,15 @@ std::string error_of(ErringSearcher::Error error) {
   return "";
 }
 
-class DenseTables : public ::testing::TestWithParam<const char*> {};
+class PaperTables : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(DenseTables, ShapesAreWellFormed) {
-  const DenseTable* table = find_dense_table(GetParam());
+TEST_P(PaperTables, ShapesAreWellFormed) {
+  const PaperTable* table = find_paper_table(GetParam());
   ASSERT_NE(table, nullptr);
   EXPECT_FALSE(table->source.empty());
   EXPECT_FALSE(table->rows.empty());
-  for (const DenseRow& row : table->rows) {
-    const DenseShape& shape = row.shape;
+  for (const PaperRow& row : table->rows) {
+    const KnnShape& shape = row.shape;
     EXPECT_EQ(row.published_ms.size(), table->published.size()) << row.source;
     EXPECT_FALSE(row.source.empty());
     EXPECT_TRUE(shape.rows > 0 && shape.rows <= vector_rows_max && shape.queries > 0);
@@ -97,8 +97,8 @@ TEST_P(DenseTables, ShapesAreWellFormed) {
   }
 }
 
-TEST_P(DenseTables, ASmallOnePrintsItsRows) {
-  const DenseTable* table = find_dense_table(GetParam());
+TEST_P(PaperTables, ASmallOnePrintsItsRows) {
+  const PaperTable* table = find_paper_table(GetParam());
   const std::string text = output_of(small(GetParam()));
   EXPECT_THAT(text, AllOf(StartsWith("engine cpu; "), HasSubstr("scaled by 0.01")));
   for (const std::string& head : table->published) EXPECT_THAT(text, HasSubstr(head));
@@ -106,10 +106,10 @@ TEST_P(DenseTables, ASmallOnePrintsItsRows) {
   EXPECT_EQ(lines, table->rows.size() + 5);
 }
 
-TEST_P(DenseTables, ItsJsonIsRead) {
-  DenseTableOptions options = small(GetParam());
+TEST_P(PaperTables, ItsJsonIsRead) {
+  KnnTableOptions options = small(GetParam());
   options.json = true;
-  options.shapes = {1, find_dense_table(GetParam())->rows.size()};
+  options.shapes = {1, find_paper_table(GetParam())->rows.size()};
   const simdjson::padded_string text(output_of(options));
   simdjson::dom::parser parser;
   const simdjson::dom::element json = parser.parse(text);
@@ -130,27 +130,27 @@ TEST_P(DenseTables, ItsJsonIsRead) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, DenseTables,
+INSTANTIATE_TEST_SUITE_P(All, PaperTables,
                          ::testing::Values("kato", "cuknn", "polimi", "komarov", "sbq",
                                            "libraries"),
                          [](const auto& table) { return std::string(table.param); });
 
-TEST(DenseTable, PublishedFiguresStandBesideTheFullSize) {
-  DenseTableOptions options = small("polimi");
+TEST(KnnTable, PublishedFiguresStandBesideTheFullSize) {
+  KnnTableOptions options = small("polimi");
   options.scale = 1;
   options.shapes = {1};
   EXPECT_THAT(output_of(options), AllOf(HasSubstr(" 193.9 "), HasSubstr(" 58.45 "),
                                         HasSubstr(" 4786 "), Not(HasSubstr("scaled"))));
 }
 
-TEST(DenseTable, WhatThereIsNotIsNamed) {
+TEST(KnnTable, WhatThereIsNotIsNamed) {
   EXPECT_THROW(output_of(small("nonsense")), std::invalid_argument);
-  DenseTableOptions options = small("kato");
+  KnnTableOptions options = small("kato");
   options.shapes = {5};
   EXPECT_THROW(output_of(options), std::invalid_argument);
 }
 
-TEST(DenseBench, AWrongListIsFoundAndSaid) {
+TEST(KnnBench, AWrongListIsFoundAndSaid) {
   EXPECT_EQ(error_of(ErringSearcher::Error::none), "");
   EXPECT_THAT(error_of(ErringSearcher::Error::score),
               HasSubstr("erring by auto found a wrong list: of query 0, entry 1 is row "));
@@ -158,24 +158,24 @@ TEST(DenseBench, AWrongListIsFoundAndSaid) {
   EXPECT_THAT(error_of(ErringSearcher::Error::unwritten), HasSubstr("left list 19 unwritten"));
 }
 
-TEST(DenseBench, AMethodThatThereIsNotHasNoTime) {
+TEST(KnnBench, AMethodThatThereIsNotHasNoTime) {
   const auto searcher = make_searcher();
-  DenseBench bench(*searcher, 1, 2);
+  KnnBench bench(*searcher, 1, 2);
   bench.set_shape(tiny);
   EXPECT_FALSE(bench.measure(SearchMethod::kato).has_value());
   EXPECT_EQ(bench.measure(SearchMethod::automatic)->runs, 2);
 }
 
-TEST(DenseBench, AGraphsQueryIsNotItsOwnNeighbour) {
+TEST(KnnBench, AGraphsQueryIsNotItsOwnNeighbour) {
   const auto searcher = make_searcher();
-  DenseBench bench(*searcher, 1, 1);
+  KnnBench bench(*searcher, 1, 1);
   bench.set_shape({200, 5, 200, 9, Metric::cosine, true});
   EXPECT_TRUE(bench.measure(SearchMethod::automatic).has_value());
 }
 
-TEST(DenseFloor, TheLargerOfBytesAndSteps) {
+TEST(KnnFloor, TheLargerOfBytesAndSteps) {
   const DeviceRates rates{.read_gb_per_s = 1, .steps_per_s = 1e9};
-  const DenseFloor few = floor_of({1'000'000, 10, 1, 1}, rates);
+  const KnnFloor few = floor_of({1'000'000, 10, 1, 1}, rates);
   EXPECT_NEAR(few.bytes_ms, 40, 0.01);
   EXPECT_NEAR(few.steps_ms, 10, 1e-9);
   EXPECT_EQ(few.ms(), few.bytes_ms);
@@ -183,7 +183,7 @@ TEST(DenseFloor, TheLargerOfBytesAndSteps) {
   EXPECT_EQ(floor_of({1'000'000, 10, 1, 1}, {}).ms(), 0);
 }
 
-TEST(DenseCheck, ListsOfHandMadeRows) {
+TEST(KnnCheck, ListsOfHandMadeRows) {
   const std::vector<float> rows{0, 3, 1, 1};
   const VectorsView corpus{rows, 1};
   constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -197,7 +197,7 @@ TEST(DenseCheck, ListsOfHandMadeRows) {
               ::testing::ElementsAre(VectorNeighbor{-6, 1}, VectorNeighbor{-2, 2}));
 }
 
-TEST(DenseData, TheSameSeedGivesTheSameRowsAndOthersOthers) {
+TEST(KnnData, TheSameSeedGivesTheSameRowsAndOthersOthers) {
   const auto rows = random_rows(Metric::l2, 100, 3, 7);
   EXPECT_EQ(rows, random_rows(Metric::l2, 100, 3, 7));
   EXPECT_NE(rows, random_rows(Metric::l2, 100, 3, 8));

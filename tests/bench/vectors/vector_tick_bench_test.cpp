@@ -1,12 +1,12 @@
-// `starling bench vectors` on a workload of a blink: what its table and its JSON say. No time is
-// judged.
-#include "bench/vectors/vector_tick_bench.hpp"
+// `starling bench vector-ticks` on a workload of a blink: what its table and its JSON say. No time
+// is judged.
+#include "starling/bench/vectors/vector_tick_bench.hpp"
 
 #include <sstream>
 
 #include <gmock/gmock.h>
 
-#include "cpu/points/engine.hpp"
+#include "starling/cpu/backend.hpp"
 
 namespace starling::bench {
 namespace {
@@ -16,8 +16,7 @@ using ::testing::HasSubstr;
 VectorTickOptions small() {
   VectorTickOptions options;
   options.make_engine = [](const SpaceOptions& space) {
-    return cpu::make_engine(
-        {.space = space.space, .threads = 1, .dimension = space.dimension, .metric = space.metric});
+    return cpu::make_engine({.space = space, .threads = 1});
   };
   options.engine_name = "engine cpu";
   options.objects = 300;

@@ -6,8 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "cpu/points/engine.hpp"
-#include "knn/tables/processor.hpp"
+#include "starling/cpu/backend.hpp"
+#include "starling/knn/tables/lock_step.hpp"
+#include "starling/knn/tables/processor.hpp"
 
 namespace starling::cpu {
 namespace {
@@ -42,7 +43,7 @@ TEST_F(AnswerAtOnce, TakesAFewPlainQuestions) {
   ASSERT_EQ(answers->lists.size(), 2u);
   ASSERT_EQ(answers->neighbors.size(), 2u);
   EXPECT_EQ(answers->neighbors[1].object, ObjectId{7});
-  EXPECT_EQ(answers->neighbors[1].distance_sq, 2500u);
+  EXPECT_EQ(answers->neighbors[1].key, RankKey{2500});
 }
 
 TEST_F(AnswerAtOnce, LeavesManyAndLongOnesToItsOwnThread) {

@@ -1,6 +1,6 @@
 // The grid of those who pass the usual tag filter: the answers are those of every object asked one
 // by one, while tags change, whichever filters stand beside it, and whether it is used or not.
-#include "cpu/points/filtered_grid.hpp"
+#include "starling/cpu/points/filtered_grid.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,8 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include "cpu/points/engine.hpp"
-#include "knn/tables/processor.hpp"
+#include "starling/cpu/backend.hpp"
+#include "starling/knn/tables/lock_step.hpp"
+#include "starling/knn/tables/processor.hpp"
 #include "tests/support/random.hpp"
 
 namespace starling::cpu {
@@ -30,8 +31,8 @@ std::vector<Neighbor> brute_force(const std::vector<Object>& objects,
     const std::uint64_t gap_sq = distance_sq(objects[i].position, query.anchor.position);
     if ((objects[i].tags & query.filter.tags.required) == query.filter.tags.required &&
         (objects[i].tags & query.filter.tags.forbidden) == 0 &&
-        gap_sq <= query.filter.distance_sq_max)
-      found.push_back({gap_sq, ObjectId{i}});
+        gap_sq <= to_number(query.filter.key_max))
+      found.push_back({RankKey{gap_sq}, ObjectId{i}});
   }
   std::ranges::sort(found);
   found.resize(std::min<std::size_t>(found.size(), query.k));
@@ -60,7 +61,7 @@ class Fleet {
     processor_.update(rows, tau_us, statuses);
     TickReport report = ticks_.advance(tau_us);
     ASSERT_EQ(report.error, "");
-    for (const QueryReport& list : report.streams.at(0).queries)
+    for (const QueryReport& list : report.streams.front().queries)
       held_[to_number(list.query)].assign(list.neighbors.begin(), list.neighbors.end());
     for (std::size_t i = 0; i < queries_.size(); ++i)
       ASSERT_EQ(held_[i], brute_force(objects_, queries_[i])) << "query " << i;
@@ -82,7 +83,7 @@ class Fleet {
     } else if (random_.chance(0.5)) {
       query.filter.tags.forbidden = is_large;
     }
-    if (random_.chance(0.3)) query.filter.distance_sq_max = random_.below(4'000'000);
+    if (random_.chance(0.3)) query.filter.key_max = RankKey{random_.below(4'000'000)};
     return query;
   }
 

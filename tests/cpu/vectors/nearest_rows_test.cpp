@@ -1,4 +1,4 @@
-#include "cpu/vectors/nearest_rows.hpp"
+#include "starling/cpu/vectors/nearest_rows.hpp"
 
 #include <algorithm>
 #include <cstddef>

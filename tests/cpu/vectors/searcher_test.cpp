@@ -1,6 +1,6 @@
 // What is the CPU searcher's own: threads, instruction sets, and what it refuses. The lists
 // themselves are held to the oracle in tests/vectors.
-#include "cpu/vectors/searcher.hpp"
+#include "starling/cpu/backend.hpp"
 
 #include <cstddef>
 #include <cstdint>

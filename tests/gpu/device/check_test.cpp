@@ -1,4 +1,4 @@
-#include "gpu/device/check.hpp"
+#include "starling/gpu/device/check.hpp"
 
 #include <string>
 

@@ -1,6 +1,6 @@
 // What the conformance suite does not ask of the CUDA engine: its limit on memory, and a machine
 // without a GPU.
-#include "gpu/points/engine.hpp"
+#include "starling/gpu/points/engine.hpp"
 
 #include <memory>
 #include <string>
@@ -8,7 +8,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "knn/tables/processor.hpp"
+#include "starling/gpu/backend.hpp"
+#include "starling/gpu/points/fault_injection.hpp"
+#include "starling/knn/tables/lock_step.hpp"
+#include "starling/knn/tables/processor.hpp"
 #include "tests/conformance/twin.hpp"
 #include "tests/support/words.hpp"
 
@@ -39,7 +42,7 @@ test::EngineChoice limited_to(std::uint64_t memory_bytes_max) {
   test::EngineChoice choice;
   choice.name = "cuda";
   choice.make = [memory_bytes_max](const SpaceOptions& space, int /*threads*/) {
-    return make_engine({.space = space.space, .memory_bytes_max = memory_bytes_max});
+    return make_engine({.space = space, .memory_bytes_max = memory_bytes_max});
   };
   return choice;
 }
@@ -71,7 +74,7 @@ TEST_F(OnDevice, ATickBeyondTheMemoryLimitFailsTheOldListsStandAndTheNextGoesOn)
 TEST_F(OnDevice, AFailureThatTheDeviceDoesNotRecoverFromIsSaidToBeFinal) {
   const auto faults = std::make_shared<FaultInjection>();
   ProcessorOptions options;
-  Processor processor(options, make_engine({.faults = faults}));
+  Processor processor(options, make_point_engine({}, faults));
   LockStep clock(processor);
   EXPECT_FALSE(clock.advance(0).result->is_engine_lost);
   faults->stage = FaultInjection::Stage::before_rows;
@@ -85,7 +88,7 @@ TEST_F(OnDevice, AFailureThatTheDeviceDoesNotRecoverFromIsSaidToBeFinal) {
 TEST_F(OnDevice, AnEngineThatCannotTellItsHostWhatRowsChangedIsLost) {
   const auto faults = std::make_shared<FaultInjection>();
   ProcessorOptions options;
-  Processor processor(options, make_engine({.faults = faults}));
+  Processor processor(options, make_point_engine({}, faults));
   LockStep clock(processor);
   faults->stage = FaultInjection::Stage::telling_host;
   const TickReport lost = clock.advance(0);

@@ -19,8 +19,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gpu/device/memory.hpp"
-#include "gpu/points/engine.hpp"
+#include "starling/gpu/device/devices.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/points/engine.hpp"
+#include "starling/gpu/points/fault_injection.hpp"
 #include "tests/conformance/twin.hpp"
 #include "tests/support/random.hpp"
 
@@ -146,7 +148,9 @@ using Lists = std::map<Slot, std::vector<Neighbor>>;
 /// An engine, and all that it says.
 class Driven {
  public:
-  explicit Driven(const EngineOptions& options = {}) : engine_(make_engine(options)) {
+  explicit Driven(const PointEngineOptions& options = {},
+                  std::shared_ptr<const FaultInjection> faults = nullptr)
+      : engine_(make_point_engine(options, std::move(faults))) {
     engine_->set_result_handler([this](std::unique_ptr<TickResult> result) { hear(*result); });
   }
 
@@ -216,7 +220,7 @@ class Driven {
       add(list.count);
       add(list.first_state);
       for (const Neighbor& neighbor : neighbors) {
-        add(neighbor.distance_sq);
+        add(to_number(neighbor.key));
         add(to_number(neighbor.object));
       }
       if (list.event == ListEvent::removed)
@@ -299,7 +303,7 @@ TEST_P(PipelineOfSizes, TicksThatFailWhileOthersAreInFlightLoseNothing) {
       Script script(seed, GetParam());
       script.add(12);
       const auto faults = std::make_shared<FaultInjection>();
-      Driven failing({.space = GetParam().space, .faults = faults});
+      Driven failing({.space = GetParam().space}, faults);
       Driven whole({.space = GetParam().space});
       Random random(seed);
       for (const Staging& rows : script.ticks()) {
@@ -351,7 +355,7 @@ TEST_F(Pipeline, ADeviceLostWhileTicksAreInFlightIsSaidInOrder) {
   Script script(1);
   script.add(8);
   const auto faults = std::make_shared<FaultInjection>();
-  Driven driven({.faults = faults});
+  Driven driven({}, faults);
   for (const Staging& rows : script.ticks()) {
     if (driven.begun() == 4) faults->stage = FaultInjection::Stage::device_lost;
     driven.begin(rows);

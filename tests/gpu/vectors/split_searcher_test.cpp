@@ -1,10 +1,9 @@
-#include "gpu/vectors/split_searcher.hpp"
-
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "gpu/device/launch_trace.hpp"
+#include "starling/gpu/backend.hpp"
+#include "starling/gpu/device/launch_trace.hpp"
 #include "tests/gpu/vectors/vector_case.hpp"
 
 namespace starling::gpu {

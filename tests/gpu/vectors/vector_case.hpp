@@ -10,9 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "gpu/points/engine.hpp"
-#include "gpu/vectors/methods/method.hpp"
-#include "gpu/vectors/searcher.hpp"
+#include "starling/gpu/backend.hpp"
+#include "starling/gpu/vectors/methods/method.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/vector_oracle.hpp"
 
@@ -103,7 +102,7 @@ using MakeMethod = std::unique_ptr<VectorMethod> (*)(DeviceMemory& memory, std::
 inline std::vector<VectorNeighbor> lists_of(MakeMethod make, const Case& c,
                                             std::uint64_t bytes_least) {
   DeviceMemory memory(~std::uint64_t{0});
-  const Stream stream;
+  const CudaStream stream;
   DeviceBuffer<float> rows(memory, std::max<std::size_t>(c.rows.size(), 1));
   DeviceBuffer<float> queries(memory, std::max<std::size_t>(c.queries.size(), 1));
   std::vector<VectorNeighbor> lists(std::size_t{c.queries_view().rows()} * c.k, {-1, 12345});

@@ -1,5 +1,5 @@
 // Assertions stay on in release and say what they saw.
-#include "knn/base/assert.hpp"
+#include "starling/knn/base/assert.hpp"
 
 #include <gtest/gtest.h>
 

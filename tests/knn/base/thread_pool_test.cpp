@@ -1,4 +1,4 @@
-#include "knn/base/thread_pool.hpp"
+#include "starling/knn/base/thread_pool.hpp"
 
 #include <atomic>
 #include <stdexcept>

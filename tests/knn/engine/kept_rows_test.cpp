@@ -1,5 +1,5 @@
 // That of rows kept from failed ticks the newest of each slot stays, with all that is beside it.
-#include "knn/engine/kept_rows.hpp"
+#include "starling/knn/engine/kept_rows.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

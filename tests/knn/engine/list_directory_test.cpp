@@ -1,4 +1,4 @@
-#include "knn/engine/list_directory.hpp"
+#include "starling/knn/engine/list_directory.hpp"
 
 #include <algorithm>
 #include <iterator>

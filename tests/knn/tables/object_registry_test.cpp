@@ -1,5 +1,5 @@
 // The registry against std::unordered_map under random inserts and erasures, and crafted ids.
-#include "knn/tables/object_registry.hpp"
+#include "starling/knn/tables/object_registry.hpp"
 
 #include <unordered_map>
 #include <vector>

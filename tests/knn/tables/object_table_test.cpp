@@ -1,5 +1,5 @@
 // The table directly: event-time rules, what is staged, slots, limits, and state that survives.
-#include "knn/tables/object_table.hpp"
+#include "starling/knn/tables/object_table.hpp"
 
 #include <array>
 #include <vector>

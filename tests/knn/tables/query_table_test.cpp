@@ -1,5 +1,5 @@
 // Streams and queries: names, limits, leases, slots, and the rows staged for the engine.
-#include "knn/tables/query_table.hpp"
+#include "starling/knn/tables/query_table.hpp"
 
 #include <memory>
 #include <string>

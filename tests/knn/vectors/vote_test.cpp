@@ -1,5 +1,5 @@
 // Votes worked out by hand: the majority, its ties, and lists that are short or empty.
-#include "knn/vectors/vote.hpp"
+#include "starling/knn/vectors/vote.hpp"
 
 #include <limits>
 #include <vector>

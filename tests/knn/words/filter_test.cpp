@@ -1,5 +1,5 @@
 // Tag filters bit by bit, and the age limit at the ends of time.
-#include "knn/words/filter.hpp"
+#include "starling/knn/words/filter.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The metrics' definitions, by sums of their own, and what no metric accepts.
-#include "knn/words/metric.hpp"
+#include "starling/knn/words/metric.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "knn/words/filter.hpp"
+#include "starling/knn/words/filter.hpp"
 #include "tests/support/random.hpp"
 
 namespace starling {
@@ -261,7 +261,7 @@ TEST(OrderedScores, WithinADistanceEndWithTheLastWhoseDistanceIsNotLarger) {
     for (int i = 0; i < 1000; ++i) {
       const double sign = metric == Metric::inner_product && i % 2 == 0 ? -1 : 1;
       const double distance = sign * std::exp(random.normal() * 20);
-      const auto last = static_cast<std::uint32_t>(ordered_within(metric, distance));
+      const auto last = static_cast<std::uint32_t>(to_number(key_within(metric, distance)));
       EXPECT_LE(distance_of(metric, score_of_ordered(last)), distance);
       EXPECT_GT(distance_of(metric, score_of_ordered(last + 1)), distance);
     }
@@ -270,15 +270,15 @@ TEST(OrderedScores, WithinADistanceEndWithTheLastWhoseDistanceIsNotLarger) {
 
 TEST(OrderedScores, WithinADistanceAreAllOrNoneAtTheEnds) {
   for (const Metric metric : metrics) {
-    EXPECT_EQ(ordered_within(metric, std::numeric_limits<double>::infinity()),
+    EXPECT_EQ(key_within(metric, std::numeric_limits<double>::infinity()),
               Filter::any_distance);
-    EXPECT_LT(ordered_within(metric, -1e300),
+    EXPECT_LT(to_number(key_within(metric, -1e300)),
               ordered_of(-std::numeric_limits<float>::max()) +
                   (metric == Metric::inner_product ? 0u : 1u << 31));
-    EXPECT_THROW(ordered_within(metric, std::nan("")), std::invalid_argument);
+    EXPECT_THROW(key_within(metric, std::nan("")), std::invalid_argument);
   }
-  EXPECT_EQ(ordered_within(Metric::l2, 0), ordered_of(0.0f));
-  EXPECT_LT(ordered_within(Metric::l2, -1), ordered_of(0.0f));
+  EXPECT_EQ(key_within(Metric::l2, 0), rank_key_of(0.0f));
+  EXPECT_LT(key_within(Metric::l2, -1), rank_key_of(0.0f));
 }
 
 TEST(PrepareEach, RefusesBadRowsByThemselvesAndNamesTheComponent) {

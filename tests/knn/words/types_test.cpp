@@ -1,5 +1,5 @@
 // The total order and the exact distance, which every answer rests on.
-#include "knn/words/types.hpp"
+#include "starling/knn/words/types.hpp"
 
 #include <gtest/gtest.h>
 
@@ -22,10 +22,10 @@ TEST(DistanceSq, IsSymmetricAndZeroOnlyAtThePointItself) {
 }
 
 TEST(TotalOrder, IsNearestFirstThenTheSmallerId) {
-  EXPECT_LT((Neighbor{1, ObjectId{9}}), (Neighbor{2, ObjectId{1}}));
-  EXPECT_LT((Neighbor{1, ObjectId{1}}), (Neighbor{1, ObjectId{9}}));
-  EXPECT_LT((Neighbor{1, ObjectId{1}}), (Neighbor{1, ObjectId{~std::uint64_t{0}}}));
-  EXPECT_LT((Neighbor{1, ObjectId{1}}), (Neighbor{std::uint64_t{1} << 63, ObjectId{0}}));
+  EXPECT_LT((Neighbor{RankKey{1}, ObjectId{9}}), (Neighbor{RankKey{2}, ObjectId{1}}));
+  EXPECT_LT((Neighbor{RankKey{1}, ObjectId{1}}), (Neighbor{RankKey{1}, ObjectId{9}}));
+  EXPECT_LT((Neighbor{RankKey{1}, ObjectId{1}}), (Neighbor{RankKey{1}, ObjectId{~std::uint64_t{0}}}));
+  EXPECT_LT((Neighbor{RankKey{1}, ObjectId{1}}), (Neighbor{RankKey{std::uint64_t{1} << 63}, ObjectId{0}}));
 }
 
 }  // namespace

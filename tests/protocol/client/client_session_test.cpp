@@ -1,9 +1,9 @@
 // A client's numbers, credit and resends, without a socket.
-#include "protocol/client/client_session.hpp"
+#include "starling/protocol/client/client_session.hpp"
 
 #include <gtest/gtest.h>
 
-#include "protocol/wire/request_codec.hpp"
+#include "starling/protocol/wire/request_codec.hpp"
 
 namespace starling::protocol {
 namespace {

@@ -1,6 +1,6 @@
 // The blocking client against a scripted server: pipelining within credit, resends after silence
 // and after a server that has forgotten the session, and refusals as values.
-#include "protocol/client/client.hpp"
+#include "starling/protocol/client/client.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -1,7 +1,7 @@
 // A scripted server: see fake_server.hpp.
 #include "tests/protocol/client/fake_server.hpp"
 
-#include "protocol/wire/zmq_frames.hpp"
+#include "starling/protocol/wire/zmq_frames.hpp"
 
 namespace starling::protocol::test {
 

@@ -12,8 +12,8 @@
 
 #include <zmq.hpp>
 
-#include "protocol/wire/reply_codec.hpp"
-#include "protocol/wire/request_codec.hpp"
+#include "starling/protocol/wire/reply_codec.hpp"
+#include "starling/protocol/wire/request_codec.hpp"
 
 namespace starling::protocol::test {
 

@@ -47,7 +47,7 @@ void FakeStream::change_one(std::map<ListKey, ListEvent>& changed) {
   List list;
   const std::uint64_t count = random_.below(4);
   for (std::uint64_t rank = 0; rank < count; ++rank) {
-    list.neighbors.push_back({random_.below(1'000'000), ObjectId{random_.next()}});
+    list.neighbors.push_back({RankKey{random_.below(1'000'000)}, ObjectId{random_.next()}});
     list.states.push_back({{static_cast<std::int32_t>(random_.below(1000)), -5, 0},
                            static_cast<std::uint32_t>(random_.next())});
   }
@@ -149,7 +149,7 @@ ListStore FakeStream::to_store() const {
     HeldList& held = store[key];
     held.vote = list.vote.value_or(no_label);
     for (const Neighbor& neighbor : list.neighbors)
-      held.neighbors.push_back({neighbor.object, lattice_.to_metres(neighbor.distance_sq)});
+      held.neighbors.push_back({neighbor.object, lattice_.to_metres(neighbor.key)});
     for (const NeighborState& state : list.states)
       held.states.push_back({lattice_.to_position(state.position), state.tags});
   }

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "protocol/client/list_store.hpp"
-#include "protocol/client/subscription.hpp"
-#include "protocol/wire/reply_codec.hpp"
-#include "protocol/wire/tick_message.hpp"
+#include "starling/protocol/client/list_store.hpp"
+#include "starling/protocol/client/subscription.hpp"
+#include "starling/protocol/wire/reply_codec.hpp"
+#include "starling/protocol/wire/tick_message.hpp"
 #include "tests/support/random.hpp"
 
 namespace starling::protocol::test {

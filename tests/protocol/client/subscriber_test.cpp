@@ -1,6 +1,6 @@
 // The subscriber's sockets against a real XPUB and a scripted commands socket: it joins, loses
 // ticks while it does not read, notices, and is right again; and it outlives its server.
-#include "protocol/client/subscriber.hpp"
+#include "starling/protocol/client/subscriber.hpp"
 
 #include <memory>
 #include <mutex>

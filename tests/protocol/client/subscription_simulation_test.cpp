@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "protocol/client/subscription.hpp"
+#include "starling/protocol/client/subscription.hpp"
 #include "tests/protocol/client/fake_stream.hpp"
 #include "tests/support/random.hpp"
 

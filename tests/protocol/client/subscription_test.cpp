@@ -1,5 +1,5 @@
 // The subscriber's algorithm step by step: join, gap, restart, and what is never half applied.
-#include "protocol/client/subscription.hpp"
+#include "starling/protocol/client/subscription.hpp"
 
 #include <gtest/gtest.h>
 

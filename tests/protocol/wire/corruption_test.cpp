@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "protocol/client/list_store.hpp"
-#include "protocol/wire/reply_codec.hpp"
-#include "protocol/wire/request_codec.hpp"
-#include "protocol/wire/tick_message.hpp"
+#include "starling/protocol/client/list_store.hpp"
+#include "starling/protocol/wire/reply_codec.hpp"
+#include "starling/protocol/wire/request_codec.hpp"
+#include "starling/protocol/wire/tick_message.hpp"
 #include "tests/protocol/wire/samples.hpp"
 #include "tests/support/random.hpp"
 

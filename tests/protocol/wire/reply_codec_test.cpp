@@ -1,9 +1,9 @@
 // Replies survive the wire unchanged, and lists carry what they were encoded with.
-#include "protocol/wire/reply_codec.hpp"
+#include "starling/protocol/wire/reply_codec.hpp"
 
 #include <gtest/gtest.h>
 
-#include "protocol/client/list_store.hpp"
+#include "starling/protocol/client/list_store.hpp"
 #include "tests/protocol/wire/samples.hpp"
 
 namespace starling::protocol {

@@ -1,6 +1,6 @@
 // Requests survive the wire unchanged, arrays are read in place, and each rule that a request can
 // break has its error.
-#include "protocol/wire/request_codec.hpp"
+#include "starling/protocol/wire/request_codec.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "protocol/starling_generated.h"
+#include "wire/starling_generated.h"
 #include "tests/protocol/wire/samples.hpp"
 
 namespace starling::protocol {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <iterator>
 
-#include "protocol/wire/reply_codec.hpp"
-#include "protocol/wire/request_codec.hpp"
-#include "protocol/wire/tick_message.hpp"
+#include "starling/protocol/wire/reply_codec.hpp"
+#include "starling/protocol/wire/request_codec.hpp"
+#include "starling/protocol/wire/tick_message.hpp"
 
 namespace starling::protocol::test {
 namespace {
@@ -137,7 +137,7 @@ std::vector<NamedFrame> sample_reply_frames() {
 }
 
 SampleLists::SampleLists() {
-  neighbors = {{25, ObjectId{100}}, {10'000, ObjectId{101}}};
+  neighbors = {{RankKey{25}, ObjectId{100}}, {RankKey{10'000}, ObjectId{101}}};
   states = {{{300, 400, 0}, 1}, {{-100, 0, 0}, 2}};
   reports.resize(3);
   reports[0].query = QueryId{1};
@@ -151,7 +151,7 @@ SampleLists::SampleLists() {
 }
 
 SampleVectorLists::SampleVectorLists() {
-  neighbors = {{ordered_of(0.5f), ObjectId{100}}, {ordered_of(2.0f), ObjectId{101}}};
+  neighbors = {{rank_key_of(0.5f), ObjectId{100}}, {rank_key_of(2.0f), ObjectId{101}}};
   states = {{{}, 1}, {{}, 2}};
   reports.resize(4);
   reports[0].query = QueryId{1};

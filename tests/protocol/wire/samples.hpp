@@ -5,11 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "knn/tables/processor.hpp"
-#include "knn/words/lattice.hpp"
-#include "protocol/wire/frame.hpp"
-#include "protocol/wire/limits.hpp"
-#include "protocol/wire/messages.hpp"
+#include "starling/knn/words/lattice.hpp"
+#include "starling/knn/words/report.hpp"
+#include "starling/knn/words/types.hpp"
+#include "starling/protocol/wire/frame.hpp"
+#include "starling/protocol/wire/limits.hpp"
+#include "starling/protocol/wire/messages.hpp"
 
 namespace starling::protocol::test {
 

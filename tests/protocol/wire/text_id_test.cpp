@@ -1,5 +1,5 @@
 // Text ids are part of the wire: a client in another language must come to the same numbers.
-#include "protocol/wire/text_id.hpp"
+#include "starling/protocol/wire/text_id.hpp"
 
 #include <gtest/gtest.h>
 

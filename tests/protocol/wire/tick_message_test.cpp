@@ -1,11 +1,11 @@
 // A tick's message: its topic, its header's counts, and chunks that hold whole lists within 16 MiB.
-#include "protocol/wire/tick_message.hpp"
+#include "starling/protocol/wire/tick_message.hpp"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-#include "protocol/wire/limits.hpp"
+#include "starling/protocol/wire/limits.hpp"
 #include "tests/protocol/wire/samples.hpp"
 
 namespace starling::protocol {
@@ -84,7 +84,7 @@ TEST(TickMessage, ChunksStayWithin16MiBAndHoldWholeListsInOrder) {
   const Lattice lattice{SpaceOptions{}};
   std::vector<Neighbor> neighbors(1024);
   for (std::size_t rank = 0; rank < neighbors.size(); ++rank)
-    neighbors[rank] = {rank, ObjectId{rank}};
+    neighbors[rank] = {RankKey{rank}, ObjectId{rank}};
   std::vector<QueryReport> reports(3000);
   for (std::size_t list = 0; list < reports.size(); ++list) {
     reports[list].query = QueryId{list};

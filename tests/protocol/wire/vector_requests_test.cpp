@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "protocol/starling_generated.h"
-#include "protocol/wire/request_codec.hpp"
+#include "wire/starling_generated.h"
+#include "starling/protocol/wire/request_codec.hpp"
 #include "tests/protocol/wire/samples.hpp"
 
 namespace starling::protocol {

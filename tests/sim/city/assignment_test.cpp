@@ -1,6 +1,6 @@
 // The assignment over cut lists against the optimum of the full bipartite problem, which a
 // Hungarian algorithm of the tests' own finds.
-#include "sim/city/assignment.hpp"
+#include "starling/sim/city/assignment.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -5,12 +5,13 @@
 #include <memory>
 #include <string>
 
-#include "cpu/points/engine.hpp"
-#include "sim/city/demand.hpp"
-#include "sim/city/embedded_fleet_index.hpp"
-#include "sim/city/report/run_files.hpp"
-#include "sim/city/roads/straight_world.hpp"
-#include "sim/city/simulation.hpp"
+#include "starling/cpu/backend.hpp"
+#include "starling/sim/city/demand.hpp"
+#include "starling/sim/city/fleet_index.hpp"
+#include "starling/sim/city/report/run_files.hpp"
+#include "starling/sim/city/roads/straight_world.hpp"
+#include "starling/sim/city/simulation.hpp"
+#include "starling/sim/host/embedded_host.hpp"
 #include "tests/sim/traces/trace_fixture.hpp"
 
 namespace starling::sim::city {
@@ -45,10 +46,14 @@ inline std::unique_ptr<DispatchPolicy> make_policy(const std::string& name) {
 /// Makes the index that a run asks.
 using IndexMaker = std::function<std::unique_ptr<FleetIndex>(const FleetIndexOptions&)>;
 
+inline std::unique_ptr<LockStepHost> embedded_host(unsigned threads) {
+  return std::make_unique<EmbeddedHost>(ProcessorOptions(), cpu::make_engine({.threads = threads}),
+                                        "the engine of a test");
+}
+
 inline IndexMaker embedded(unsigned threads) {
   return [threads](const FleetIndexOptions& options) {
-    return std::make_unique<EmbeddedFleetIndex>(options, cpu::make_engine({.threads = threads}),
-                                                "the engine of a test");
+    return std::make_unique<FleetIndex>(options, embedded_host(threads));
   };
 }
 

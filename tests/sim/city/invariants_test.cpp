@@ -1,5 +1,5 @@
 // The rules' own test: each way to break one is found and said.
-#include "sim/city/invariants.hpp"
+#include "starling/sim/city/invariants.hpp"
 
 #include <functional>
 

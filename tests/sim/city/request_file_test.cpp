@@ -1,6 +1,6 @@
 // Request files: New York's layout by its looks, any other by its columns, and rows that make no
 // sense.
-#include "sim/city/request_file.hpp"
+#include "starling/sim/city/request_file.hpp"
 
 #include <cmath>
 #include <cstdlib>
@@ -10,7 +10,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/traces/trace.hpp"
 #include "tests/sim/traces/trace_fixture.hpp"
 
 namespace starling::sim::city {

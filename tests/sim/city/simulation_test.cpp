@@ -1,6 +1,6 @@
 // The simulation as a whole: the same bytes from the same seed, whoever answers; the life of a
 // ride; what the policies promise.
-#include "sim/city/simulation.hpp"
+#include "starling/sim/city/simulation.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/city/server_fleet_index.hpp"
+#include "starling/sim/host/server_host.hpp"
 #include "tests/sim/city/city_fixture.hpp"
 #include "tests/stream/support/running_server.hpp"
 
@@ -25,6 +25,14 @@ void expect_same(const CityRun& left, const CityRun& right) {
 
 std::size_t count(const CityRun& run, RideState state) {
   return static_cast<std::size_t>(std::ranges::count(run.rides, state, &Ride::state));
+}
+
+std::unique_ptr<LockStepHost> host_on(const stream::RunningServer& server) {
+  return std::make_unique<ServerHost>(
+      server.context(),
+      protocol::ManualServerOptions{.commands = server.endpoints().commands,
+                                    .results = server.endpoints().results},
+      "simulation");
 }
 
 class EachPolicy : public testing::TestWithParam<std::string> {
@@ -58,10 +66,7 @@ TEST_P(EachPolicy, GivesTheSameBytesOnTwoThreads) {
 TEST_P(EachPolicy, GivesTheSameBytesThroughAServer) {
   const stream::RunningServer server;
   const CityRun served = run_city(city(), [&](const FleetIndexOptions& options) {
-    return std::make_unique<ServerFleetIndex>(
-        server.context(), options,
-        ManualServerOptions{.commands = server.endpoints().commands,
-                            .results = server.endpoints().results});
+    return std::make_unique<FleetIndex>(options, host_on(server));
   });
   expect_same(served, run_city(city()));
 }
@@ -232,9 +237,7 @@ TEST(ServerFleet, SaysWhenTheServerHoldsOthers) {
   stream::Fixes fixes;
   fixes.add(1'000'000, 1, 0, 0);
   ASSERT_TRUE(client.update(fixes.batch()).has_value());
-  ServerFleetIndex index(
-      server.context(), {.drivers = 1, .rides = 1, .pickup_max_m = 10},
-      {.commands = server.endpoints().commands, .results = server.endpoints().results});
+  FleetIndex index({.drivers = 1, .rides = 1, .pickup_max_m = 10}, host_on(server));
   const DriverPosition position{0, {1, 1}};
   try {
     index.advance(5, {.positions = {&position, 1}, .tags = {}, .riders = {}, .riders_gone = {}});

@@ -1,8 +1,9 @@
-// CsvReader against RFC 4180 and what real files do beyond it.
-#include "sim/files/csv_reader.hpp"
+// CsvReader reads RFC 4180 and the deviations of real files.
+#include "starling/sim/files/csv_reader.hpp"
 
 #include <gmock/gmock.h>
 
+#include "starling/sim/files/errors.hpp"
 #include "tests/sim/traces/trace_fixture.hpp"
 
 namespace starling::sim {
@@ -87,13 +88,13 @@ TEST(CsvReader, RecordsCrossBufferBoundaries) {
 
 TEST(CsvReader, AQuoteLeftOpenIsAnErrorWhereItOpened) {
   EXPECT_THAT([] { read_records("a,b\nc,\"d\n"); },
-              testing::ThrowsMessage<TraceError>(HasSubstr("table.csv:2:3: the quote")));
+              testing::ThrowsMessage<InputError>(HasSubstr("table.csv:2:3: the quote")));
 }
 
 TEST(CsvReader, ARecordHasALimit) {
   const std::string text = "a,\"" + std::string(CsvReader::record_bytes_max + 1, 'x');
   EXPECT_THAT([&] { read_records(text); },
-              testing::ThrowsMessage<TraceError>(HasSubstr("longer than 1048576 bytes")));
+              testing::ThrowsMessage<InputError>(HasSubstr("longer than 1048576 bytes")));
 }
 
 }  // namespace

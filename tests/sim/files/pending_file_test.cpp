@@ -1,5 +1,5 @@
-// Files that get their names once they are whole, with and without a hidden one before.
-#include "sim/files/pending_file.hpp"
+// Files that get their names when they are complete, with and without a hidden name before.
+#include "starling/sim/files/pending_file.hpp"
 
 #include <cerrno>
 #include <string>

@@ -1,5 +1,5 @@
-// Text of files inside sentences.
-#include "sim/files/quoted_text.hpp"
+// Text from files, made safe for error messages.
+#include "starling/sim/files/quoted_text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-// Quotes, escapes and times as other programs want them.
-#include "sim/files/text_append.hpp"
+// Quotes, escapes and times that other programs can read.
+#include "starling/sim/files/text_append.hpp"
 
 #include <gmock/gmock.h>
 
-#include "sim/files/time_text.hpp"
-#include "sim/traces/row_parser.hpp"
+#include "starling/sim/files/number_text.hpp"
+#include "starling/sim/files/time_text.hpp"
 
 namespace starling::sim {
 namespace {

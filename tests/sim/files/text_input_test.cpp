@@ -1,10 +1,11 @@
-// Compression undone by what a file holds, whatever it is called.
-#include "sim/files/text_input.hpp"
+// TextInput detects the compression from a file's content, not from its name.
+#include "starling/sim/files/text_input.hpp"
 
 #include <random>
 
 #include <gmock/gmock.h>
 
+#include "starling/sim/files/errors.hpp"
 #include "tests/sim/traces/trace_fixture.hpp"
 
 namespace starling::sim {
@@ -13,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-/// Long enough for many blocks, and not compressible to nothing.
+/// Long enough for many blocks, and random enough to stay large when compressed.
 std::string long_text() {
   std::mt19937 random(1);
   std::string text;
@@ -67,17 +68,17 @@ TEST(TextInput, ADamagedOrTruncatedZstandardFileIsAnError) {
   const std::string path = directory.write_zst("a.zst", long_text());
   const auto read = [&] { TemporaryDirectory::read(path); };
   std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
-  EXPECT_THAT(read, ThrowsMessage<TraceError>(HasSubstr("a.zst: the Zstandard file is truncated")));
+  EXPECT_THAT(read, ThrowsMessage<InputError>(HasSubstr("a.zst: the Zstandard file is truncated")));
   std::fstream(path, std::ios::binary | std::ios::in | std::ios::out).seekp(4) << "\xFF\xFF\xFF";
-  EXPECT_THAT(read, ThrowsMessage<TraceError>(HasSubstr("a.zst: the Zstandard file is damaged")));
+  EXPECT_THAT(read, ThrowsMessage<InputError>(HasSubstr("a.zst: the Zstandard file is damaged")));
 }
 
 TEST(TextInput, FilesThatAreNotThereAndDirectoriesAreErrors) {
   const TemporaryDirectory directory;
   EXPECT_THAT([&] { TextInput input(directory.path("absent.zst")); },
-              ThrowsMessage<TraceError>(HasSubstr("cannot be opened: No such file or directory")));
+              ThrowsMessage<InputError>(HasSubstr("cannot be opened: No such file or directory")));
   EXPECT_THAT([&] { TextInput input(directory.path()); },
-              ThrowsMessage<TraceError>(HasSubstr("is a directory")));
+              ThrowsMessage<InputError>(HasSubstr("is a directory")));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Files that are whole or not there, in every compression.
-#include "sim/files/text_output.hpp"
+// Output files are complete or absent, with every compression.
+#include "starling/sim/files/text_output.hpp"
 
 #include <csignal>
 #include <random>
@@ -193,7 +193,7 @@ TEST(TextOutput, WhatIsNoFileIsWrittenInPlace) {
   EXPECT_TRUE(TextOutput::is_ordinary(directory.path("absent.csv")));
 }
 
-// As the standard output may be of a program that starts this one.
+// A parent program may give this one a standard output of that kind.
 TEST(TextOutput, AFileWithoutANameIsWrittenInPlace) {
   const TemporaryDirectory directory;
   std::FILE* const file = std::tmpfile();

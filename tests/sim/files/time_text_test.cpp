@@ -1,5 +1,5 @@
-// Times, zone offsets and durations as people write them.
-#include "sim/files/time_text.hpp"
+// Parses times, zone offsets and durations.
+#include "starling/sim/files/time_text.hpp"
 
 #include <string>
 

@@ -1,9 +1,10 @@
-// The query file: three headers, and refusals with their place.
-#include "sim/replay/query_file.hpp"
+// The query file: its three headers, and errors with their place.
+#include "starling/sim/replay/query_file.hpp"
 
 #include <gmock/gmock.h>
 
-#include "protocol/wire/text_id.hpp"
+#include "starling/protocol/wire/text_id.hpp"
+#include "starling/sim/files/errors.hpp"
 #include "tests/sim/traces/trace_fixture.hpp"
 
 namespace starling::sim {
@@ -24,7 +25,7 @@ std::vector<protocol::QuerySpec> read_queries(std::string_view text, Space space
 std::string error_of(std::string_view text, Space space = Space::wgs84) {
   try {
     read_queries(text, space);
-  } catch (const TraceError& error) {
+  } catch (const InputError& error) {
     return error.what();
   }
   return {};

@@ -1,10 +1,12 @@
-// The replay clock against a target that records what it is given.
-#include "sim/replay/replay.hpp"
+// The replay loop, with a host that records the rows and ticks it receives.
+#include "starling/sim/replay/replay.hpp"
 
 #include <random>
+#include <utility>
 
 #include <gmock/gmock.h>
 
+#include "starling/sim/files/errors.hpp"
 #include "tests/sim/traces/sorted_rows.hpp"
 
 namespace starling::sim {
@@ -16,33 +18,45 @@ TraceRow row(std::uint64_t id, std::int64_t time_us) {
   return {ObjectId{id}, time_us, {}, 0, false};
 }
 
-/// Keeps every snapshot's rows as the engine would see them.
-class RecordingTarget : public ReplayTarget {
+/// Records the times of all rows that each tick's snapshot holds.
+class RecordingHost : public LockStepHost {
  public:
   struct Snapshot {
     std::int64_t tau_us = 0;
-    std::vector<std::int64_t> times_us;  ///< of all rows staged so far
+    std::vector<std::int64_t> times_us;  ///< times of all rows put so far
   };
   std::vector<Snapshot> snapshots;
 
-  StagedRows stage(std::span<const TraceRow> rows) override {
+  void put_objects(std::span<const TraceRow> rows) override {
     for (const TraceRow& staged : rows) times_us_.push_back(staged.time_us);
-    return {rows.size(), 0, 0};
+    put_ += rows.size();
   }
+  RowCounts settle() override { return {std::exchange(put_, 0), 0, 0}; }
 
-  FinishedTick advance(std::int64_t tau_us, protocol::ListStore*) override {
+  FinishedTick advance(std::int64_t tau_us, const ListHandler&) override {
     snapshots.push_back({tau_us, times_us_});
     return {Tick{snapshots.size()}, tau_us, 0, {}};
   }
 
+  const std::string& describe() const override { return name_; }
+  const SpaceOptions& space() const override { return space_; }
+  protocol::ListStore open(const HostStream&) override { return {}; }
+  void put_tags(std::span<const TagUpdate>) override {}
+  void put_queries(std::span<const protocol::QuerySpec>) override {}
+  void remove_queries(std::span<const QueryId>) override {}
+  void settle_all(const std::string&) override {}
+
  private:
+  std::string name_ = "the host of a test";
+  SpaceOptions space_;
   std::vector<std::int64_t> times_us_;
+  std::uint64_t put_ = 0;
 };
 
-RecordingTarget replay_rows(const std::vector<TraceRow>& rows, std::int64_t tick_us) {
-  RecordingTarget target;
-  replay(*stream_of(rows, RowOrder::file), {.tick_us = tick_us, .wait = {}}, target, nullptr, {});
-  return target;
+RecordingHost replay_rows(const std::vector<TraceRow>& rows, std::int64_t tick_us) {
+  RecordingHost host;
+  replay(*stream_of(rows, RowOrder::file), {.tick_us = tick_us, .wait = {}}, host, nullptr, {});
+  return host;
 }
 
 TEST(ReplayClock, TheFirstTickIsTheFirstMultipleAtOrAfterTheFirstEvent) {
@@ -63,37 +77,37 @@ TEST(ReplayClock, EachSnapshotHoldsExactlyTheRowsUpToTau) {
     for (std::uint64_t id = 0; id < 500; ++id)
       rows.push_back(row(id, static_cast<std::int64_t>(random() % 5000) - 2500));
     rows = sorted(rows);
-    const RecordingTarget target = replay_rows(rows, tick_us);
+    const RecordingHost host = replay_rows(rows, tick_us);
     std::int64_t expected_us = first_tick_us(rows.front().time_us, tick_us);
-    for (const RecordingTarget::Snapshot& snapshot : target.snapshots) {
-      ASSERT_EQ(snapshot.tau_us, expected_us) << "ticks run through empty stretches";
+    for (const RecordingHost::Snapshot& snapshot : host.snapshots) {
+      ASSERT_EQ(snapshot.tau_us, expected_us) << "ticks also run where the trace has no rows";
       expected_us += tick_us;
       const auto due = std::ranges::count_if(
           rows, [&](const TraceRow& each) { return each.time_us <= snapshot.tau_us; });
       ASSERT_EQ(static_cast<std::ptrdiff_t>(snapshot.times_us.size()), due);
       for (const std::int64_t time_us : snapshot.times_us) ASSERT_LE(time_us, snapshot.tau_us);
     }
-    EXPECT_EQ(target.snapshots.back().tau_us, first_tick_us(rows.back().time_us, tick_us));
+    EXPECT_EQ(host.snapshots.back().tau_us, first_tick_us(rows.back().time_us, tick_us));
   }
 }
 
 TEST(ReplayClock, InFileOrderTheClockFollowsTheNewestTimeSeen) {
   const std::vector<TraceRow> rows{row(1, 10), row(2, 25), row(3, 5), row(4, 31), row(5, 30)};
-  const RecordingTarget target = replay_rows(rows, 10);
-  ASSERT_EQ(target.snapshots.size(), 4u);
-  EXPECT_THAT(target.snapshots[0].times_us, ElementsAre(10));
-  EXPECT_THAT(target.snapshots[1].times_us, ElementsAre(10));
-  EXPECT_THAT(target.snapshots[2].times_us, ElementsAre(10, 25, 5));
-  EXPECT_THAT(target.snapshots[3].times_us, ElementsAre(10, 25, 5, 31, 30));
-  EXPECT_EQ(target.snapshots[3].tau_us, 40);
+  const RecordingHost host = replay_rows(rows, 10);
+  ASSERT_EQ(host.snapshots.size(), 4u);
+  EXPECT_THAT(host.snapshots[0].times_us, ElementsAre(10));
+  EXPECT_THAT(host.snapshots[1].times_us, ElementsAre(10));
+  EXPECT_THAT(host.snapshots[2].times_us, ElementsAre(10, 25, 5));
+  EXPECT_THAT(host.snapshots[3].times_us, ElementsAre(10, 25, 5, 31, 30));
+  EXPECT_EQ(host.snapshots[3].tau_us, 40);
 }
 
 TEST(ReplayClock, WaitsForEachTickByItsDistanceFromTheFirst) {
   std::vector<std::int64_t> waits;
-  RecordingTarget target;
+  RecordingHost host;
   const std::vector<TraceRow> rows{row(1, 15), row(1, 45)};
   replay(*stream_of(rows), {.tick_us = 10, .wait = [&](std::int64_t us) { waits.push_back(us); }},
-         target, nullptr, {});
+         host, nullptr, {});
   EXPECT_THAT(waits, ElementsAre(0, 10, 20, 30));
 }
 

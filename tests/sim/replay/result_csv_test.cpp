@@ -1,5 +1,5 @@
-// The result file: order, original ids, numbers; plain and compressed.
-#include "sim/replay/result_csv.hpp"
+// The result file: the order of rows, original ids and numbers; plain and compressed.
+#include "starling/sim/replay/result_csv.hpp"
 
 #include <gmock/gmock.h>
 

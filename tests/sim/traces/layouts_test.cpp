@@ -1,4 +1,4 @@
-// Each layout's reader against files made here, with the quirks that recorded ones have.
+// Each layout's reader, with small files that have the quirks of recorded ones.
 #include <gmock/gmock.h>
 
 #include "tests/sim/traces/trace_fixture.hpp"
@@ -37,7 +37,7 @@ TEST(SumoLayout, ReadsVehiclesWithTheirTimestepsTime) {
   EXPECT_EQ(trace.rows[0].position, (Position{834.52, 1076.79, 0}));
   EXPECT_EQ(trace.rows[1].id, ObjectId{7});
   EXPECT_EQ(trace.rows[1].time_us, 500'000);
-  EXPECT_EQ(trace.rows[1].position, Position{}) << "0, 0 is a place like any other in metres";
+  EXPECT_EQ(trace.rows[1].position, Position{}) << "in metres, 0, 0 is an ordinary place";
   NameTable::NumberText buffer;
   EXPECT_EQ(trace.names.text_of(to_number(trace.rows[0].id), buffer), "car_0");
 }
@@ -119,7 +119,7 @@ TEST(AisLayout, SkipsAndCountsBadRowsByReason) {
                                                           "1,2022-01-03T00:00:00,0,0.0\n"
                                                           "1,2022-01-03T00:00:00,0,0.1\n"));
   const ReadTrace trace = read_trace({path});
-  EXPECT_EQ(trace.counts[SkipReason::missing_field], 6u) << "AIS has 91 and 181 for no position";
+  EXPECT_EQ(trace.counts[SkipReason::missing_field], 6u) << "in AIS, 91 and 181 mean no position";
   EXPECT_EQ(trace.counts[SkipReason::unparsable], 2u);
   EXPECT_EQ(trace.counts[SkipReason::out_of_range], 3u);
   EXPECT_EQ(trace.counts[SkipReason::null_island], 1u);
@@ -224,7 +224,7 @@ TEST(OpenskyLayout, BracketsAndQuotesInStringsPartNothing) {
       read_trace({directory.write("flights.json", text)}, {.format = "opensky"});
   EXPECT_EQ(rows_of(trace),
             (std::vector<std::string>{"a\"] 1000000 2 1 0 -", "b 2000000 2 1 0 -"}));
-  EXPECT_EQ(trace.counts[SkipReason::missing_field], 3u) << "what is no record has no fields";
+  EXPECT_EQ(trace.counts[SkipReason::missing_field], 3u) << "an element that is not a record has no fields";
 }
 
 TEST(OpenskyLayout, ARecordHasALimitAndTheArrayNone) {

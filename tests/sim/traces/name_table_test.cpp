@@ -1,9 +1,9 @@
-// NameTable: ids back to the texts they were written with.
-#include "sim/traces/name_table.hpp"
+// NameTable maps ids back to the texts of the input.
+#include "starling/sim/traces/name_table.hpp"
 
 #include <gtest/gtest.h>
 
-#include "protocol/wire/text_id.hpp"
+#include "starling/protocol/wire/text_id.hpp"
 
 namespace starling::sim {
 namespace {

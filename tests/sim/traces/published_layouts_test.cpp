@@ -1,5 +1,5 @@
-// Every layout that others publish as a table: files made here, with the quirks that the real ones
-// have, against rows written by hand.
+// Every published table layout: small files with the quirks of real ones are compared with rows
+// written by hand.
 #include <gmock/gmock.h>
 
 #include "tests/sim/traces/trace_fixture.hpp"
@@ -51,9 +51,9 @@ TEST(DanishAisLayout, DaysComeFirstAndDuplicatesStay) {
   EXPECT_THAT(rows_of(trace), ElementsAre("219000000 1704067199000000 12.75 55.5 0 -",
                                           "219000000 1706745600000000 12.5 55.25 0 -",
                                           "219000000 1706745600000000 12.5 55.25 0 -"))
-      << "of equal rows the later one wins in the engine";
-  EXPECT_EQ(trace.counts[SkipReason::missing_field], 2u) << "latitude 91, and a row cut short";
-  EXPECT_EQ(trace.counts[SkipReason::unparsable], 2u) << "another date order, and no date at all";
+      << "the engine takes the later one of two equal rows";
+  EXPECT_EQ(trace.counts[SkipReason::missing_field], 2u) << "latitude 91, and a truncated row";
+  EXPECT_EQ(trace.counts[SkipReason::unparsable], 2u) << "another date order, and a text that is no date";
 }
 
 TEST(TDriveLayout, HasNoHeaderAndAFileForEachTaxi) {
@@ -76,8 +76,9 @@ TEST(TDriveLayout, HasNoHeaderAndAFileForEachTaxi) {
       trace.notes,
       ElementsAre(AllOf(StartsWith(directory.path("taxis/1.txt") + ": T-Drive, wgs84 ("),
                         HasSubstr("), and 1 more file")),
-                  directory.path("taxis/10.txt") + ": left out, for it is empty",
-                  directory.path("taxis/README") + ": left out, for its layout is not recognised"));
+                  directory.path("taxis/10.txt") + ": left out, because it is empty",
+                  directory.path("taxis/README") +
+                      ": left out, because its layout is not recognised"));
 }
 
 TEST(CabspottingLayout, TheIdIsInTheFilesNameAndOccupiedIsTheFirstTag) {
@@ -120,8 +121,8 @@ TEST(PortoLayout, ATripIsAPositionEveryFifteenSeconds) {
                           "20000589 1372636888000000 -8.25 41.5 0 -",
                           "20000596 1372637303000000 -8.5 41.5 0 -"));
   EXPECT_EQ(trace.counts[SkipReason::missing_field], 5u)
-      << "no positions, positions missing, half a position, no taxi, a row cut short";
-  EXPECT_EQ(trace.counts[SkipReason::unparsable], 2u) << "the time, and an array left open";
+      << "no positions, missing positions, half a position, no taxi, a truncated row";
+  EXPECT_EQ(trace.counts[SkipReason::unparsable], 2u) << "a bad time, and an array without its closing bracket";
 }
 
 TEST(GtfsLayout, ReadsZonesAndQuotedHeadsigns) {
@@ -158,7 +159,7 @@ TEST(StarlingLayout, KeepsMicrosecondsTextIdsAltitudesAndTags) {
               ElementsAre("car 1 1 2 3 -"));
 }
 
-/// One table with everything done to it that programs do to CSV files.
+/// One table, written in all the variants of CSV that programs produce.
 TEST(TableText, SurvivesMarksQuotesSemicolonsTabsAndMissingLineEnds) {
   const TemporaryDirectory directory;
   const std::string text =
@@ -244,8 +245,8 @@ TEST(Recognition, LeavesNothingOverIsAnError) {
   const TemporaryDirectory directory;
   const std::string path = directory.write("empty.csv", "\n \n");
   EXPECT_THAT(trace_error({path}),
-              StartsWith("no file of the trace is of a layout that is recognised; name it with "
-                         "--format"));
+              StartsWith("no file of the trace has a layout that is recognised; name the layout "
+                         "with --format"));
 }
 
 TEST(Recognition, IsNotDoneWhereTheUserSays) {

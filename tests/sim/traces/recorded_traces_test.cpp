@@ -1,4 +1,4 @@
-// Facts of the recorded traces, as far as they are at hand: what a reader counts is what is there.
+// Reads the recorded traces that are on this machine and compares the counts with known facts.
 #include <algorithm>
 #include <set>
 #include <unordered_set>
@@ -23,7 +23,7 @@ std::size_t object_count(const ReadTrace& trace) {
   return ids.size();
 }
 
-/// Rows less their distinct (object, time) pairs.
+/// The number of rows minus the number of distinct (object, time) pairs.
 std::size_t repeated_times(const ReadTrace& trace) {
   std::set<std::pair<std::uint64_t, std::int64_t>> distinct;
   for (const TraceRow& row : trace.rows) distinct.emplace(to_number(row.id), row.time_us);

@@ -1,5 +1,5 @@
-// The external sort against std::stable_sort, in memory from one row to enough.
-#include "sim/traces/row_sorter.hpp"
+// Compares the external sort with std::stable_sort, with memory from one row to all rows.
+#include "starling/sim/traces/row_sorter.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -20,7 +20,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-/// Many equal times, each row with a number of its own in x.
+/// Random rows with many equal times. x holds the row's number, which is unique.
 std::vector<TraceRow> random_rows(std::size_t count, std::uint64_t times) {
   constexpr unsigned seed = 71;
   std::mt19937_64 random(seed);
@@ -60,7 +60,7 @@ TEST(RowSorter, GivesTheSameRowsWhateverItsMemory) {
   for (const RowOrder order : {RowOrder::file, RowOrder::time, RowOrder::object_and_time})
     for (const std::size_t count : {0u, 1u, 2u, 31u, 1000u, 20'000u})
       for (const std::size_t memory_bytes : {0u, 72u, 144u, 10'000u, 300'000u, 3'000'000u}) {
-        if (memory_bytes < 1000 && count > 1000) continue;  // as many passes as rows
+        if (memory_bytes < 1000 && count > 1000) continue;  // would take a pass per row
         SCOPED_TRACE(std::to_string(count) + " rows in " + std::to_string(memory_bytes));
         expect_sorted(random_rows(count, 300), {.order = order, .memory_bytes = memory_bytes});
       }

@@ -1,11 +1,11 @@
-// Rows through the sorter, as a test needs them: as a stream, or whole.
+// Sorts rows for tests and returns them as a stream or as a vector.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "sim/traces/row_sorter.hpp"
+#include "starling/sim/traces/row_sorter.hpp"
 
 namespace starling::sim {
 

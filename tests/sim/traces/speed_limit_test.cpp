@@ -1,4 +1,4 @@
-// Jumps that are refused, and wrong first fixes that are recovered from.
+// Jumps are rejected, and a wrong first fix is replaced.
 #include <gmock/gmock.h>
 
 #include "tests/sim/traces/trace_fixture.hpp"
@@ -6,7 +6,8 @@
 namespace starling::sim {
 namespace {
 
-/// The y of the rows kept of one object that jumps along y, as "time y" lines say; 10 m/s allowed.
+/// Feeds rows of one object, written as "time y,time y,...", through a limit of 10 m/s. Returns the
+/// y of the rows that are kept.
 std::vector<double> kept(std::string_view lines, TraceCounts* counts = nullptr) {
   const TemporaryDirectory directory;
   std::string text = "id time y\n";
@@ -33,7 +34,7 @@ TEST(SpeedLimit, SkipsAndCountsAJumpAndTheJumpBackIsNone) {
 }
 
 TEST(SpeedLimit, AllowsExactlyTheLimitInAStraightLine) {
-  // x and y are equal: 7 and 7.1 make 9.9 m and 10.04 m.
+  // x and y are equal, so 7 and 7.1 mean distances of 9.9 m and 10.04 m.
   EXPECT_EQ(kept("0 0,1 7,2 14.1"), (Kept{0, 7}));
 }
 
@@ -47,9 +48,9 @@ TEST(SpeedLimit, TimesLessThanASecondApartCountAsOneSecond) {
 
 TEST(SpeedLimit, ThreeRefusedRowsThatAgreeAreBelieved) {
   EXPECT_EQ(kept("0 5000,1 0,2 1,3 2,4 3"), (Kept{5000, 2, 3})) << "the first fix was wrong";
-  EXPECT_EQ(kept("0 0,1 500,2 900,3 501,4 5"), (Kept{0, 5})) << "these don't agree";
+  EXPECT_EQ(kept("0 0,1 500,2 900,3 501,4 5"), (Kept{0, 5})) << "the rejected rows do not agree";
   EXPECT_EQ(kept("0 0,1 500,2 501,3 5,4 500,5 501,6 10"), (Kept{0, 5, 10}))
-      << "a row kept between them breaks the succession";
+      << "a kept row in between ends the succession";
 }
 
 TEST(SpeedLimit, HoldsForEachObjectAcrossTheFilesOfATrace) {

@@ -1,6 +1,7 @@
-// Generic CSV by --columns, compression, several files as one trace, and refusals.
+// Generic CSV with --columns, compression, several files as one trace, and errors.
 #include <gmock/gmock.h>
 
+#include "starling/sim/files/errors.hpp"
 #include "tests/sim/traces/trace_fixture.hpp"
 
 namespace starling::sim {
@@ -176,8 +177,9 @@ TEST(TraceFiles, WhatIsMissingOrUnknownIsSaid) {
   const std::string path = directory.write("points.txt", "hello\n");
   EXPECT_THAT(
       trace_error({path}),
-      AllOf(StartsWith(path + ": its layout is not recognised; name it with --format (sumo"),
-            HasSubstr("or give a CSV file's columns with --columns id=")));
+      AllOf(StartsWith(path +
+                       ": its layout is not recognised; name the layout with --format (sumo"),
+            HasSubstr("or the columns of a CSV file with --columns id=")));
   EXPECT_THAT(trace_error({directory.path("absent.csv")}),
               HasSubstr("cannot be opened: No such file or directory"));
   EXPECT_THAT(
@@ -186,9 +188,9 @@ TEST(TraceFiles, WhatIsMissingOrUnknownIsSaid) {
                 "cabspotting, porto, gtfs, starling-lonlat, starling-xy, csv"));
   EXPECT_THAT(usage_error({path}, {.format = "csv"}), HasSubstr("needs --columns"));
   EXPECT_THAT(usage_error({path}, {.format = "ais", .columns = "id=a"}),
-              HasSubstr("--columns belongs to --format csv"));
+              HasSubstr("--columns needs --format csv"));
   std::filesystem::create_directory(directory.path("empty"));
-  EXPECT_THAT(trace_error({directory.path("empty")}), HasSubstr("the trace holds no file"));
+  EXPECT_THAT(trace_error({directory.path("empty")}), HasSubstr("the trace has no files"));
 }
 
 }  // namespace

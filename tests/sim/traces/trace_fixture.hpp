@@ -1,4 +1,4 @@
-// Trace files made by a test in a directory of its own, and a reader that keeps all rows.
+// A temporary directory for a test's trace files, and a reader that keeps all rows.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "sim/traces/trace_files.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/traces/trace_files.hpp"
 
 namespace starling::sim {
 
@@ -31,7 +32,7 @@ class TemporaryDirectory {
 
   std::string path(std::string_view name = "") const { return (path_ / name).string(); }
 
-  /// Of all that lies in it, hidden files too, sorted.
+  /// The sorted names of everything in the directory, hidden files included.
   std::vector<std::string> names() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(path_))
@@ -83,7 +84,7 @@ struct ReadTrace {
   std::vector<std::string> notes;
 };
 
-/// Each row as "id time_us x y z tags", with "-" for no tags: to be held against rows written by
+/// Each row as "id time_us x y z tags", with "-" for no tags. Tests compare it with rows written by
 /// hand.
 inline std::vector<std::string> rows_of(const ReadTrace& trace) {
   std::vector<std::string> texts;
@@ -111,12 +112,12 @@ inline ReadTrace read_trace(const std::vector<std::string>& paths,
   return result;
 }
 
-/// The sentence that reading ends with; empty if it doesn't fail.
+/// The message of the InputError that reading ends with; empty if reading succeeds.
 inline std::string trace_error(const std::vector<std::string>& paths,
                                const TraceOptions& options = {}) {
   try {
     read_trace(paths, options);
-  } catch (const TraceError& error) {
+  } catch (const InputError& error) {
     return error.what();
   }
   return {};

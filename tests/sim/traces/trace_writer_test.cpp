@@ -1,5 +1,6 @@
-// What is written is what other tools expect, and Starling's own CSV reads back to the same rows.
-#include "sim/traces/trace_writer.hpp"
+// The written files have the form that other tools expect, and Starling's own CSV reads back to the
+// same rows.
+#include "starling/sim/traces/trace_writer.hpp"
 
 #include <random>
 

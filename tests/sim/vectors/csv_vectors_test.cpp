@@ -1,4 +1,4 @@
-// Vectors as text: what people call CSV, and refusals with their line and column.
+// Vectors as text: the variants of CSV, and errors with line and column.
 #include <cmath>
 #include <limits>
 
@@ -35,7 +35,8 @@ TEST(CsvVectors, AreReadCompressed) {
 }
 
 TEST(CsvVectors, RoundsTextOnceToFloat32) {
-  // A hair above the middle of two float32: by way of float64 it would fall on it, and go down.
+  // The first number lies just above the midpoint of two float32 numbers. Rounded to float64 first,
+  // it would become the midpoint and then be rounded down.
   EXPECT_THAT(read_vectors("a.csv", "1.000000059604644775390626,16777217,1e-46,1e-45\n").components,
               ElementsAre(1 + 0x1p-23f, 0x1p24f, 0, 0x1p-149f));
 }
@@ -51,17 +52,17 @@ TEST(CsvVectors, NumbersBeyondFloat32AreToldFromInfinities) {
 
 TEST(CsvVectors, RefusesRaggedRowsAtTheirPlace) {
   EXPECT_EQ(vector_error("a.csv", "1,2,3\n4,5\n"),
-            "a.csv:2:4: the row has 2 fields, and the first one 3");
+            "a.csv:2:4: the row has 2 fields, but the first row has 3");
   EXPECT_EQ(vector_error("a.csv", "1,2\n3\n"),
-            "a.csv:2:2: the row has 1 field, and the first one 2");
+            "a.csv:2:2: the row has 1 field, but the first row has 2");
   EXPECT_EQ(vector_error("a.csv", "1,2\n3,4,\n"),
-            "a.csv:2:5: the row has 3 fields, and the first one 2");
+            "a.csv:2:5: the row has 3 fields, but the first row has 2");
 }
 
 TEST(CsvVectors, RefusesWhatIsNoNumberAtItsPlace) {
   EXPECT_EQ(vector_error("a.csv", "x,y\n1,2\n3,four\n"), "a.csv:3:3: 'four' is not a number");
   EXPECT_EQ(vector_error("a.csv", "id,1,2\n"), "a.csv:1:1: 'id' is not a number");
-  EXPECT_EQ(vector_error("a.csv", "1,,3\n"), "a.csv:1:3: there is nothing where a number must be");
+  EXPECT_EQ(vector_error("a.csv", "1,,3\n"), "a.csv:1:3: the field is empty; it must be a number");
   for (const std::string text : {"0x10", "1.5.2", "1e", "--1", "+-1", "1_000", "1f"})
     EXPECT_EQ(vector_error("a.csv", "1\n" + text + "\n"),
               "a.csv:2:1: '" + text + "' is not a number");
@@ -80,7 +81,7 @@ TEST(CsvVectors, ShowsWhatNoTerminalShouldObey) {
 
 TEST(CsvVectors, RefusesAnEmptyFileAndAnOpenQuote) {
   for (const std::string text : {"", "\n\n", "# nothing\n", "x,y\n"})
-    EXPECT_EQ(vector_error("a.csv", text), "a.csv: has no rows");
+    EXPECT_EQ(vector_error("a.csv", text), "a.csv: the file has no rows");
   EXPECT_EQ(vector_error("a.csv", "1,2\n3,\"4\n"),
             "a.csv:2:3: the quote that opens here is never closed");
 }
@@ -89,7 +90,7 @@ TEST(CsvVectors, RefusesDimensionsThatAreNotSearched) {
   std::string row = "1";
   for (int i = 0; i < 4096; ++i) row += ",1";
   EXPECT_THAT(vector_error("a.csv", "\n" + row + "\n"),
-              HasSubstr("a.csv:2:1: here begin vectors of 4097 components"));
+              HasSubstr("a.csv:2:1: the rows from here on hold vectors of 4097 components"));
 }
 
 TEST(CsvVectors, APlaceIsLineAndColumn) {

@@ -1,8 +1,9 @@
-// Labels from each format, and a sentence for everything that is none.
-#include "sim/vectors/label_file.hpp"
+// Labels from each format, and the error for everything that is not a label.
+#include "starling/sim/vectors/label_file.hpp"
 
 #include <gmock/gmock.h>
 
+#include "starling/sim/files/errors.hpp"
 #include "tests/sim/traces/trace_fixture.hpp"
 #include "tests/sim/vectors/vector_bytes.hpp"
 
@@ -23,7 +24,7 @@ std::string error_of(std::string_view name, std::string_view bytes) {
   const std::string path = directory.write(name, bytes);
   try {
     read_labels(path);
-  } catch (const TraceError& error) {
+  } catch (const InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr(path));
     return std::string(error.what()).substr(path.size() - name.size());
   }
@@ -54,41 +55,42 @@ TEST(Labels, AreOneColumnOfCsv) {
 
 TEST(Labels, RefuseWhatIsNoInteger) {
   EXPECT_THAT(error_of("l.npy", npy("<f4", "(1,)", bytes_of<float>({1}))),
-              HasSubstr("l.npy: its numbers are of NumPy's type '<f4'; labels are integers"));
+              HasSubstr("l.npy: the elements have NumPy's type '<f4'; labels are integers"));
   EXPECT_EQ(error_of("l.csv", "1\ncat\n"), "l.csv:2:1: 'cat' is not an integer");
   EXPECT_EQ(error_of("l.csv", "1\n2.0\n"), "l.csv:2:1: '2.0' is not an integer");
   EXPECT_EQ(error_of("l.csv", "1\n\"\"\n2\n"),
-            "l.csv:2:1: there is nothing where an integer must be");
+            "l.csv:2:1: the field is empty; it must be an integer");
   EXPECT_EQ(error_of("l.csv", "1\n2\n\n\" \"\n"),
-            "l.csv:4:1: there is nothing where an integer must be");
+            "l.csv:4:1: the field is empty; it must be an integer");
   EXPECT_THAT(error_of("l.fvecs", vecs_row<float>({1})),
               HasSubstr("l.fvecs: labels are read from"));
 }
 
 TEST(Labels, RefuseTheNumberThatStandsForNone) {
   EXPECT_EQ(error_of("l.csv", "1\n-9223372036854775808\n"),
-            "l.csv:2:1: the number is no label: those go from -2^63 + 1 to 2^63 - 1");
+            "l.csv:2:1: the number is not a label: labels range from -2^63 + 1 to 2^63 - 1");
   EXPECT_THAT(error_of("l.csv", "9223372036854775808\n"),
-              HasSubstr("l.csv:1:1: the number is no label"));
+              HasSubstr("l.csv:1:1: the number is not a label"));
   EXPECT_EQ(error_of("l.npy", npy("<i8", "(2,)", bytes_of<std::int64_t>({0, no_label}))),
-            "l.npy: row 1 (counted from 0) is no label: those go from -2^63 + 1 to 2^63 - 1");
+            "l.npy: row 1 (counted from 0) is not a label: labels range from -2^63 + 1 to 2^63 - 1");
   EXPECT_THAT(error_of("l.npy", npy("<u8", "(1,)", bytes_of<std::uint64_t>({1ull << 63}))),
-              HasSubstr("l.npy: row 0 (counted from 0) is no label"));
+              HasSubstr("l.npy: row 0 (counted from 0) is not a label"));
 }
 
 TEST(Labels, RefuseMoreThanOneARow) {
   EXPECT_EQ(error_of("l.npy", npy("<i4", "(1, 2)", bytes_of<std::int32_t>({1, 2}))),
-            "l.npy: labels are one integer a row, an array of shape (rows,) or (rows, 1)");
+            "l.npy: labels are an array of shape (rows,) or (rows, 1), one integer per row");
   EXPECT_EQ(error_of("l.ivecs", vecs_row<std::int32_t>({1, 2, 3})),
-            "l.ivecs: row 0 (counted from 0) has 3 integers; labels are one a row");
+            "l.ivecs: row 0 (counted from 0) has 3 integers; labels are one integer per row");
   EXPECT_EQ(error_of("l.csv", "1,2\n3,4\n"),
-            "l.csv:1:3: labels are one column; a second one begins here");
+            "l.csv:1:3: a second column begins here; a file of labels has one column");
 }
 
 TEST(Labels, RefuseAFileThatIsCut) {
   EXPECT_THAT(error_of("l.ivecs", vecs_row<std::int32_t>({1}).substr(1)),
-              HasSubstr("l.ivecs: is truncated, or has more than one integer a row"));
-  EXPECT_THAT(error_of("l.npy", npy("<i4", "(2,)", "1234")), HasSubstr("l.npy: is truncated"));
+              HasSubstr("l.ivecs: the file is truncated or has more than one integer per row"));
+  EXPECT_THAT(error_of("l.npy", npy("<i4", "(2,)", "1234")),
+              HasSubstr("l.npy: the file is truncated"));
 }
 
 }  // namespace

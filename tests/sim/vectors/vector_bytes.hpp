@@ -1,4 +1,4 @@
-// Binary files of vectors made by a test, byte by byte, on a machine whose bytes come least first.
+// Builds the bytes of binary vector files for tests. Assumes a little-endian machine.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ std::string bytes_of(const std::vector<Number>& numbers) {
   return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)};
 }
 
-/// The magic, a version, the length of the header and the header as it is.
+/// The magic bytes, the version, the header's length, and the header unchanged.
 inline std::string npy_start(std::string_view header, char version = 1) {
   std::string text = "\x93NUMPY";
   text += {version, '\0'};
@@ -22,7 +22,7 @@ inline std::string npy_start(std::string_view header, char version = 1) {
   return text.append(header);
 }
 
-/// As NumPy writes it, but for the padding.
+/// A .npy file as NumPy writes it, except for the amount of padding.
 inline std::string npy(std::string_view type, std::string_view shape, std::string_view data,
                        std::string_view fortran_order = "False") {
   std::string header = "{'descr': '";
@@ -32,7 +32,7 @@ inline std::string npy(std::string_view type, std::string_view shape, std::strin
   return npy_start(header + '\n').append(data);
 }
 
-/// A row of .fvecs, .bvecs or .ivecs.
+/// One row of .fvecs, .bvecs or .ivecs.
 template <class Number>
 std::string vecs_row(const std::vector<Number>& numbers) {
   return bytes_of(std::vector<std::int32_t>{static_cast<std::int32_t>(numbers.size())}) +

@@ -1,5 +1,5 @@
-// Vectors in binary files, of every type and order, and a sentence for everything that is refused.
-#include "sim/vectors/vector_file.hpp"
+// Vectors in binary files of every number type and order, and the error for each refused file.
+#include "starling/sim/vectors/vector_file.hpp"
 
 #include <cmath>
 #include <limits>
@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include "starling/sim/files/errors.hpp"
 #include "tests/sim/vectors/vector_bytes.hpp"
 #include "tests/sim/vectors/vector_fixture.hpp"
 
@@ -121,14 +122,15 @@ TEST(NpyVectors, NoRowsAreAFileToo) {
 }
 
 TEST(NpyVectors, RefusesWhatIsNoArray) {
-  EXPECT_EQ(vector_error("a.npy", ""), "a.npy: is empty");
-  EXPECT_EQ(vector_error("a.npy", "1,2\n"), "a.npy: is no .npy file: it does not begin as one");
-  EXPECT_EQ(vector_error("a.npy", "\x93NUMPY"), "a.npy: is truncated: it ends in its header");
-  EXPECT_EQ(vector_error("a.npy", "\x93NUMPY\x01"), "a.npy: is truncated: it ends in its header");
-  EXPECT_EQ(vector_error("a.npy", npy("<f4", "(3, 2)", "").substr(0, 60)),
-            "a.npy: is truncated: it ends in its header");
+  EXPECT_EQ(vector_error("a.npy", ""), "a.npy: the file is empty");
+  EXPECT_EQ(vector_error("a.npy", "1,2\n"),
+            "a.npy: the file is not .npy: it does not begin with \\x93NUMPY");
+  const std::string truncated = "a.npy: the file is truncated: it ends inside its header";
+  EXPECT_EQ(vector_error("a.npy", "\x93NUMPY"), truncated);
+  EXPECT_EQ(vector_error("a.npy", "\x93NUMPY\x01"), truncated);
+  EXPECT_EQ(vector_error("a.npy", npy("<f4", "(3, 2)", "").substr(0, 60)), truncated);
   EXPECT_EQ(vector_error("a.npy", npy_start("{}", 4)),
-            "a.npy: is of version 4 of .npy; 1, 2 and 3 are read");
+            "a.npy: the file has .npy version 4; 1, 2 and 3 are read");
 }
 
 TEST(NpyVectors, RefusesADamagedHeader) {
@@ -152,25 +154,25 @@ TEST(NpyVectors, RefusesADamagedHeader) {
            std::string("{'descr': '<f4, 'fortran_order': False, 'shape': (3, 2)}"),
        })
     EXPECT_EQ(vector_error("a.npy", npy_start(header) + six_floats),
-              "a.npy: its .npy header is damaged")
+              "a.npy: the .npy header is damaged")
         << header;
 }
 
 TEST(NpyVectors, ShowsTheBeginningOfALongType) {
   EXPECT_THAT(vector_error("a.npy", npy_start("{'descr': '" + std::string(5000, 'x') +
                                               "', 'fortran_order': False, 'shape': (3, 2)}")),
-              testing::StartsWith("a.npy: its numbers are of NumPy's type '" +
-                                  std::string(60, 'x') + "\u2026'; float16"));
+              testing::StartsWith("a.npy: the elements have NumPy's type '" + std::string(60, 'x') +
+                                  "\u2026'; integers"));
 }
 
 TEST(NpyVectors, RefusesATruncatedArrayAndBytesBehindIt) {
   EXPECT_EQ(vector_error("a.npy", npy("<f4", "(3, 2)", six_floats.substr(1))),
-            "a.npy: is truncated: its header promises 24 bytes of numbers, and 23 follow");
+            "a.npy: the file is truncated: its header promises 24 bytes of numbers, but 23 follow");
   EXPECT_EQ(vector_error("a.npy", npy("<f4", "(3, 2)", six_floats + "x")),
-            "a.npy: goes on for 1 bytes behind its array; one array a file is read");
-  EXPECT_EQ(
-      vector_error("a.npy", npy("<f4", "(9999999999999, 9999999999999)", six_floats)),
-      "a.npy: is truncated: its header promises more than 2^64 bytes of numbers, and 24 follow");
+            "a.npy: the file has 1 bytes after its array; a file holds one array");
+  EXPECT_EQ(vector_error("a.npy", npy("<f4", "(9999999999999, 9999999999999)", six_floats)),
+            "a.npy: the file is truncated: its header promises more than 2^64 bytes of numbers, "
+            "but 24 follow");
 }
 
 TEST(NpyVectors, RefusesTypesThatAreNoNumbers) {
@@ -178,16 +180,17 @@ TEST(NpyVectors, RefusesTypesThatAreNoNumbers) {
        {"<c8", "|b1", "<U3", "|S4", "|O", "<f16", "<M8[s]", "<f3", "f4", "<f1", "|f4", ""})
     EXPECT_EQ(
         vector_error("a.npy", npy(type, "(3, 2)", six_floats)),
-        "a.npy: its numbers are of NumPy's type '" + type +
-            "'; float16, float32, float64 and integers are read, which astype makes of others");
+        "a.npy: the elements have NumPy's type '" + type +
+            "'; integers, float16, float32 and float64 are read. NumPy's astype converts other "
+            "numbers; numpy.unique(labels, return_inverse=True) turns text labels into integers");
   EXPECT_EQ(vector_error("a.npy", npy_start("{'descr': [('x', '<f4')], 'fortran_order': False, "
                                             "'shape': (3,)}")),
-            "a.npy: its elements are records of several fields; save the numbers alone");
+            "a.npy: the elements are records of several fields; save an array of plain numbers");
 }
 
 TEST(NpyVectors, RefusesOtherShapesThanRowsOfComponents) {
   EXPECT_THAT(vector_error("a.npy", npy("<f4", "(6,)", six_floats)),
-              HasSubstr("a.npy: its array has 1 axis; vectors need two, (rows, components)"));
+              HasSubstr("a.npy: the array has 1 axis; vectors need two, (rows, components)"));
   EXPECT_THAT(vector_error("a.npy", npy("<f4", "(3, 2, 1)", six_floats)), HasSubstr("has 3 axes"));
   EXPECT_THAT(vector_error("a.npy", npy("<f4", "()", six_floats.substr(0, 4))),
               HasSubstr("has 0 axes"));
@@ -195,9 +198,9 @@ TEST(NpyVectors, RefusesOtherShapesThanRowsOfComponents) {
 
 TEST(NpyVectors, RefusesDimensionsThatAreNotSearched) {
   EXPECT_EQ(vector_error("a.npy", npy("<f4", "(6, 0)", "")),
-            "a.npy: has vectors of no components; 1 is the least");
+            "a.npy: the file has vectors of 0 components; at least 1 is needed");
   EXPECT_EQ(vector_error("a.npy", npy("|u1", "(1, 4097)", std::string(4097, 'x'))),
-            "a.npy: has vectors of 4097 components, and no more than 4096 are searched; project "
+            "a.npy: the file has vectors of 4097 components; at most 4096 are allowed, so project "
             "them to fewer");
   EXPECT_EQ(vector_error("a.npy", npy("|u1", "(1, 4096)", std::string(4096, 'x'))), "");
 }
@@ -205,11 +208,11 @@ TEST(NpyVectors, RefusesDimensionsThatAreNotSearched) {
 TEST(NpyVectors, RefusesMoreRowsThanAreToldApart) {
   const TemporaryDirectory directory;
   const std::string path = directory.write("a.npy", npy("|u1", "(2147483648, 1)", ""));
-  // A file with a hole takes no room on the disk.
+  // The file is sparse and takes no space on the disk.
   std::filesystem::resize_file(path, std::filesystem::file_size(path) + (std::uintmax_t{1} << 31));
   EXPECT_THAT([&] { open_vectors(path); },
-              testing::ThrowsMessage<TraceError>(
-                  HasSubstr("has 2147483648 rows, and no more than 2147483647 are told apart")));
+              testing::ThrowsMessage<InputError>(
+                  HasSubstr("has 2147483648 rows; at most 2147483647 are allowed")));
 }
 
 TEST(NpyVectors, APlaceIsRowAndColumn) {
@@ -238,55 +241,56 @@ TEST(VecsVectors, RowsOfEachKindAreRead) {
 
 TEST(VecsVectors, RefuseFilesThatAreCut) {
   EXPECT_EQ(vector_error("a.fvecs", ""),
-            "a.fvecs: is empty, so that its vectors' dimension is unknown");
+            "a.fvecs: the file is empty, so the dimension of its vectors is unknown");
   EXPECT_EQ(vector_error("a.fvecs", "abc"),
-            "a.fvecs: is truncated: its first row's dimension takes 4 bytes");
+            "a.fvecs: the file is truncated: the first row's dimension takes 4 bytes");
   const std::string rows = vecs_row<float>({1, 2}) + vecs_row<float>({3, 4});
   EXPECT_EQ(vector_error("a.fvecs", rows.substr(0, 23)),
-            "a.fvecs: is truncated, or its rows differ in dimension: it has 23 bytes, which is no "
-            "multiple of the first row's 12");
+            "a.fvecs: the file is truncated or its rows differ in dimension: it has 23 bytes, "
+            "which is not a multiple of the first row's 12");
   EXPECT_THAT(vector_error("a.bvecs", vecs_row<std::uint8_t>({1, 2}) + "x"),
-              HasSubstr("it has 7 bytes, which is no multiple of the first row's 6"));
+              HasSubstr("it has 7 bytes, which is not a multiple of the first row's 6"));
 }
 
 TEST(VecsVectors, RefuseRowsThatDiffer) {
   const std::string rows =
       vecs_row<float>({1, 2, 3, 4}) + vecs_row<float>({1, 2}) + vecs_row<float>({3});
   EXPECT_EQ(vector_error("a.fvecs", rows),
-            "a.fvecs: row 1 (counted from 0) says that it has 2 components, and row 0 has 4; all "
-            "must have as many");
+            "a.fvecs: row 1 (counted from 0) has 2 components, but row 0 has 4; all rows need the "
+            "same number");
 }
 
 TEST(VecsVectors, RefuseDimensionsThatAreNotSearched) {
   EXPECT_EQ(vector_error("a.fvecs", vecs_row<float>({})),
-            "a.fvecs: has vectors of no components; 1 is the least");
+            "a.fvecs: the file has vectors of 0 components; at least 1 is needed");
   EXPECT_EQ(
       vector_error("a.ivecs", bytes_of<std::int32_t>({-2, 0})),
-      "a.ivecs: its first row says that it has -2 components; is the file of another format?");
+      "a.ivecs: the first row has a dimension of -2; does the file have another format?");
   EXPECT_THAT(vector_error("a.bvecs", vecs_row(std::vector<std::uint8_t>(5000))),
-              HasSubstr("a.bvecs: has vectors of 5000 components"));
+              HasSubstr("a.bvecs: the file has vectors of 5000 components"));
 }
 
 TEST(VectorFiles, RefusesWhatCannotBeOpened) {
   const TemporaryDirectory directory;
   for (const std::string name : {"a.npy", "a.fvecs", "a.csv"})
     EXPECT_THAT([&] { open_vectors(directory.path(name)); },
-                testing::ThrowsMessage<TraceError>(
+                testing::ThrowsMessage<InputError>(
                     HasSubstr(name + ": cannot be opened: No such file or directory")));
   std::filesystem::create_directory(directory.path("b.npy"));
   EXPECT_THAT([&] { open_vectors(directory.path("b.npy")); },
-              testing::ThrowsMessage<TraceError>(HasSubstr("b.npy: is a directory")));
+              testing::ThrowsMessage<InputError>(HasSubstr("b.npy: is a directory")));
   std::filesystem::create_symlink("/dev/null", directory.path("c.npy"));
   EXPECT_THAT([&] { open_vectors(directory.path("c.npy")); },
-              testing::ThrowsMessage<TraceError>(HasSubstr("c.npy: is no ordinary file")));
-  ASSERT_EQ(mkfifo(directory.path("d.npy").c_str(), 0600), 0);  // that nobody writes into
+              testing::ThrowsMessage<InputError>(HasSubstr("c.npy: is not a regular file")));
+  ASSERT_EQ(mkfifo(directory.path("d.npy").c_str(), 0600), 0);  // a pipe without a writer
   EXPECT_THAT([&] { open_vectors(directory.path("d.npy")); },
-              testing::ThrowsMessage<TraceError>(HasSubstr("d.npy: is no ordinary file")));
+              testing::ThrowsMessage<InputError>(HasSubstr("d.npy: is not a regular file")));
 }
 
 TEST(VectorFiles, RefusesNamesThatTellNoFormat) {
   for (const std::string name : {"a", "a.npz", "npy", "a.NPY", "a.npy.gz", "a.json"})
-    EXPECT_THAT(vector_error(name, "1\n"), HasSubstr("its name tells no format; .npy, .fvecs"));
+    EXPECT_THAT(vector_error(name, "1\n"),
+                HasSubstr("the file's ending names no known format; .npy, .fvecs"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Files of vectors read to their end, a few rows at a time, or to the sentence that refuses them.
+// Reads files of vectors a few rows at a time, up to their end or to an error.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 #include <gmock/gmock.h>
 
-#include "sim/vectors/vector_file.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/vectors/vector_file.hpp"
 #include "tests/sim/traces/trace_fixture.hpp"
 
 namespace starling::sim {
@@ -39,7 +40,7 @@ inline ReadVectors read_vectors(std::string_view name, std::string_view bytes,
   return read;
 }
 
-/// The sentence behind the file's directory.
+/// The error message without the file's directory; empty if there is no error.
 inline std::string vector_error(std::string_view name, std::string_view bytes) {
   const TemporaryDirectory directory;
   const std::string path = directory.write(name, bytes);
@@ -47,7 +48,7 @@ inline std::string vector_error(std::string_view name, std::string_view bytes) {
     const auto file = open_vectors(path);
     while (!file->next(2).components.empty()) {
     }
-  } catch (const TraceError& error) {
+  } catch (const InputError& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr(path));
     return std::string(error.what()).substr(path.size() - name.size());
   }

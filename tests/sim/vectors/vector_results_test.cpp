@@ -1,5 +1,5 @@
-// Lists and votes byte by byte, and files that are whole or not there.
-#include "sim/vectors/vector_results.hpp"
+// Checks written lists and votes byte by byte, and that files are complete or absent.
+#include "starling/sim/vectors/vector_results.hpp"
 
 #include <cmath>
 #include <csignal>
@@ -8,7 +8,8 @@
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 
-#include "sim/files/npy_header.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/npy_header.hpp"
 #include "tests/sim/traces/trace_fixture.hpp"
 #include "tests/sim/vectors/vector_bytes.hpp"
 
@@ -23,7 +24,7 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 const Lists two_lists{{4, 7}, {9, 2}, {0.25f, 0}, {infinity, no_row}};
 const Lists empty_list{{infinity, no_row}, {infinity, no_row}};
 
-/// What a writer leaves behind that is given the lists one query at a time.
+/// The file that a writer leaves if it receives the lists one query at a time.
 template <class Make>
 std::string written(const std::string& name, const Lists& lists, const Make& make) {
   const TemporaryDirectory directory;
@@ -141,7 +142,7 @@ TEST(VectorResults, AFullDiskLeavesTheOldFile) {
         [&] {
           const auto writer = make(directory.path(name), shape);
           writer->write(lists);
-          writer->finish();  // what fails, fails before any file appears
+          writer->finish();  // errors occur here, before any file appears
         },
         ThrowsMessage<std::runtime_error>(HasSubstr(name + " cannot be ")));
     setrlimit(RLIMIT_FSIZE, &before);

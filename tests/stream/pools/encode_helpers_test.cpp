@@ -1,5 +1,5 @@
 // Every piece of work is done once, however many threads share it: stream/helpers.
-#include "stream/pools/encode_helpers.hpp"
+#include "starling/stream/pools/encode_helpers.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -16,7 +16,7 @@ namespace {
 class HelpersTest : public testing::TestWithParam<unsigned> {};
 
 TEST_P(HelpersTest, EachPieceIsDoneOnceBeforeRunReturns) {
-  Helpers helpers(GetParam());
+  EncodeHelpers helpers(GetParam());
   for (const std::size_t count : {0u, 1u, 2u, 3u, 100u, 5000u}) {
     std::vector<std::atomic<int>> times(count);
     helpers.run(count, [&](std::size_t piece) { ++times[piece]; });
@@ -27,7 +27,7 @@ TEST_P(HelpersTest, EachPieceIsDoneOnceBeforeRunReturns) {
 INSTANTIATE_TEST_SUITE_P(Threads, HelpersTest, testing::Values(0u, 1u, 3u));
 
 TEST(Helpers, SharePiecesWithTheCaller) {
-  Helpers helpers(1);
+  EncodeHelpers helpers(1);
   std::latch both(2);
   std::atomic<int> met{0};
   helpers.run(2, [&](std::size_t) {
@@ -41,7 +41,7 @@ TEST(Helpers, SharePiecesWithTheCaller) {
 }
 
 TEST_P(HelpersTest, WhatAPieceThrowsIsThrownWhenAllHaveReturned) {
-  Helpers helpers(GetParam());
+  EncodeHelpers helpers(GetParam());
   std::atomic<int> done{0};
   const auto work = [&](std::size_t piece) {
     ++done;

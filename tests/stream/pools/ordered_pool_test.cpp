@@ -1,5 +1,5 @@
 // Completions come on the loop, in order, whichever worker is done first: stream/ordered_pool.
-#include "stream/pools/ordered_pool.hpp"
+#include "starling/stream/pools/ordered_pool.hpp"
 
 #include <chrono>
 #include <latch>

@@ -6,7 +6,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <gtest/gtest.h>
 
-#include "stream/sockets/http_server.hpp"
+#include "starling/stream/sockets/http_server.hpp"
 
 namespace starling::stream {
 namespace {

@@ -1,6 +1,6 @@
 // The results socket's high-water mark: it keeps to the byte budget, and no way in which it moves
 // stops a subscriber who reads; by a model of ZeroMQ's pipe, and over real sockets.
-#include "stream/sockets/results_socket.hpp"
+#include "starling/stream/sockets/results_socket.hpp"
 
 #include <chrono>
 #include <cmath>

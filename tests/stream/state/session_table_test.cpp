@@ -1,5 +1,5 @@
 // Sessions on a virtual clock: what is fresh, answered again, or refused. stream/session_table.
-#include "stream/state/session_table.hpp"
+#include "starling/stream/state/session_table.hpp"
 
 #include <gtest/gtest.h>
 

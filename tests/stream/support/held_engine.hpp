@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "knn/engine/engine.hpp"
+#include "starling/knn/engine/engine.hpp"
 
 namespace starling::stream {
 

@@ -6,8 +6,8 @@
 
 #include <zmq.hpp>
 
-#include "protocol/wire/reply_codec.hpp"
-#include "protocol/wire/request_codec.hpp"
+#include "starling/protocol/wire/reply_codec.hpp"
+#include "starling/protocol/wire/request_codec.hpp"
 
 namespace starling::stream {
 

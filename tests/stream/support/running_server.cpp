@@ -11,7 +11,7 @@
 #include <boost/asio/write.hpp>
 #include <spdlog/spdlog.h>
 
-#include "cpu/points/engine.hpp"
+#include "starling/cpu/backend.hpp"
 
 namespace starling::stream {
 
@@ -36,8 +36,7 @@ ServerOptions manual_options() {
 }
 
 std::unique_ptr<Engine> make_engine(const SpaceOptions& space) {
-  return cpu::make_engine(
-      {.space = space.space, .threads = 1, .dimension = space.dimension, .metric = space.metric});
+  return cpu::make_engine({.space = space, .threads = 1});
 }
 
 RunningServer::RunningServer(const ServerOptions& options)

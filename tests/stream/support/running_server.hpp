@@ -13,10 +13,10 @@
 
 #include <zmq.hpp>
 
-#include "knn/words/types.hpp"
-#include "protocol/client/client.hpp"
-#include "protocol/client/subscriber.hpp"
-#include "stream/server.hpp"
+#include "starling/knn/words/types.hpp"
+#include "starling/protocol/client/client.hpp"
+#include "starling/protocol/client/subscriber.hpp"
+#include "starling/stream/server.hpp"
 
 namespace starling::stream {
 

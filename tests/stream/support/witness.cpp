@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "knn/base/clocks.hpp"
+#include "starling/knn/base/clocks.hpp"
 #include "tests/support/words.hpp"
 
 namespace starling::stream {
@@ -40,7 +40,7 @@ std::vector<protocol::HeldNeighbor> in_metres(const test::List& list) {
   const Lattice lattice{SpaceOptions{}};
   std::vector<protocol::HeldNeighbor> neighbors;
   for (const Neighbor& neighbor : list)
-    neighbors.push_back({neighbor.object, lattice.to_metres(neighbor.distance_sq)});
+    neighbors.push_back({neighbor.object, lattice.to_metres(neighbor.key)});
   return neighbors;
 }
 

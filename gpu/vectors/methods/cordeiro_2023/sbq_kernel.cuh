@@ -1,40 +1,43 @@
-// M. Cordeiro, "K-Nearest Neighbor Exato em GPU" (2023), SBQ-KNN: small batches of queries, a block
-// a query or all blocks a query, and K-selection of what the blocks found.
+// M. Cordeiro, "K-Nearest Neighbor Exato em GPU" (2023), SBQ-KNN: small batches of queries, one
+// block or all blocks for each query, and K-selection of what the blocks found. Launched by
+// sbq_method.cu.
 #pragma once
 
-#include "gpu/device/launch_grid.cuh"
-#include "gpu/vectors/methods/method_keys.cuh"
+#include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/vectors/methods/method_keys.cuh"
 
 namespace starling::gpu {
 
-/// The paper has two blocks of 768 threads a multiprocessor, all that its A4500 holds. Two of 512
-/// are what the registers and the shared memory of tiles allow here.
+/// The paper runs two blocks of 768 threads on a multiprocessor, all that its A4500 holds. Here the
+/// registers and the shared memory of tiles allow two of 512.
 struct SbqTuning {
   static constexpr unsigned knn_threads = 512;
   static constexpr unsigned warps = knn_threads / 32;
-  static constexpr unsigned tile_rows = 32;    ///< of a warp: one a lane
+  static constexpr unsigned tile_rows = 32;    ///< of a warp: one for each lane
   static constexpr unsigned coordinates = 32;  ///< of a tile, in shared memory at once
   static constexpr unsigned tile_stride = coordinates + 1;
   static constexpr unsigned select_threads = 256;
 };
 
 struct SbqTask {
-  const float* points = nullptr;  ///< [point_count][dimension]: the reference set P
+  const float* points = nullptr;  ///< [point_count][dimension]: the paper's reference set P
   std::uint32_t point_count = 0;
-  std::uint32_t first_point = 0;   ///< the row of the corpus that point 0 is
-  const float* queries = nullptr;  ///< [...][dimension]: Q
+  std::uint32_t first_point = 0;   ///< the corpus row that point 0 is
+  const float* queries = nullptr;  ///< [...][dimension]: the paper's Q
   std::uint32_t dimension = 1;
   std::uint32_t k = 1;
-  std::uint32_t first_self = 0;  ///< the row that query 0 is, not its own neighbour; or no_self
-  /// Of a block (nq); 0: all blocks of a grid's row have the same query, and a partition each.
+  std::uint32_t first_self = 0;  ///< see first_self_of(); query i is row first_self + i
+  /// Queries of a block, the paper's nq. 0: all blocks of a row of the grid have the same query,
+  /// and each has a partition of P.
   std::uint32_t queries_per_block = 0;
-  std::uint32_t partition_rows = 0;  ///< of P, whole tiles, where queries_per_block is 0
-  VectorNeighbor* lists = nullptr;   ///< [query][k], where it is not
-  std::uint64_t* partial = nullptr;  ///< [query][rank < partial_length][block], where it is
-  std::uint32_t partial_length = 0;  ///< k, or a partition's rows where k is more
+  std::uint32_t partition_rows = 0;  ///< of P, whole tiles; if queries_per_block is 0
+  VectorNeighbor* lists = nullptr;   ///< [query][k]; written if queries_per_block is not 0
+  /// [query][partial_length][block]: keys by rank; written if queries_per_block is 0.
+  std::uint64_t* partial = nullptr;
+  std::uint32_t partial_length = 0;  ///< k, or the rows of a partition if k is larger
 };
 
-/// Shared bytes of the KNN kernel.
+/// Floats of a query in shared memory, padded to whole tiles, and shared bytes of sbq_knn_kernel.
 __host__ __device__ constexpr std::size_t sbq_query_floats(std::uint32_t dimension) {
   return (dimension + SbqTuning::coordinates - 1) / SbqTuning::coordinates * SbqTuning::coordinates;
 }
@@ -44,12 +47,14 @@ __host__ __device__ constexpr std::size_t sbq_shared_bytes(std::uint32_t dimensi
          SbqTuning::warps * SbqTuning::tile_rows * SbqTuning::tile_stride * sizeof(float);
 }
 
-/// warpDistance, for 32 points at once: each lane's sum of the query and its own point of the tile.
+/// warpDistance, for 32 points at once: returns in each lane the sum of the query and the lane's
+/// own point of the tile. Called by a whole warp.
 ///
-/// The paper has one point a warp: a lane sums every 32nd square, and shuffles add the lanes' sums.
-/// Such a sum has other bits than the one chain that scores are defined by. So the lanes read
-/// points together as in the paper, 32 components of one after the other, but each of them keeps
-/// the chain of one point. The next 32 components of all points are on their way meanwhile.
+/// In the paper a warp has one point: a lane sums every 32nd square, and shuffles add the sums of
+/// the lanes. The bits of that sum differ from those of the one chain that defines scores. So the
+/// lanes read points together as in the paper, 32 components of one point after the other, but each
+/// lane sums the chain of its own point. The next 32 components of all points are being read
+/// meanwhile.
 template <bool is_dot>
 __device__ inline float sbq_tile_sum(const SbqTask& task, std::uint32_t first, std::uint32_t end,
                                      const float* query, float* tile) {
@@ -85,17 +90,18 @@ __device__ inline float sbq_tile_sum(const SbqTask& task, std::uint32_t first, s
   return sum;
 }
 
-/// The paper's sharedKNN with its farthestNeighbor: k keys in no order.
+/// The paper's sharedKNN with its farthestNeighbor: k keys in no order, in shared memory.
 struct SbqNearest {
   volatile std::uint64_t* keys;
   std::uint32_t k;
-  volatile std::uint64_t* farthest;  ///< no_key until there are k
-  volatile std::uint32_t* place;     ///< of the farthest
+  volatile std::uint64_t* farthest;  ///< the greatest key; no_key until there are k
+  volatile std::uint32_t* place;     ///< index of the farthest
   volatile std::uint32_t* count;
   std::uint32_t* lock;
 };
 
-/// The lane that has the greatest key, the first if several have it. By a whole warp.
+/// Returns the lane that has the greatest key, the first one if several have it. Called by a whole
+/// warp; all lanes have the result.
 __device__ inline unsigned sbq_lane_of_greatest(std::uint64_t key) {
   const auto high = static_cast<std::uint32_t>(key >> 32);
   const bool has_high = high == __reduce_max_sync(~0u, high);
@@ -104,8 +110,8 @@ __device__ inline unsigned sbq_lane_of_greatest(std::uint64_t key) {
   return static_cast<unsigned>(__ffs(static_cast<int>(__ballot_sync(~0u, is_greatest)))) - 1;
 }
 
-/// warpMaxReduction, by a warp that holds the lock. What took the paper shuffles is one instruction
-/// for 32 bits by now.
+/// warpMaxReduction: finds the farthest of k keys. Called by a warp that holds the lock. What
+/// needed shuffles in the paper is now one instruction for 32 bits.
 __device__ inline void sbq_find_farthest(const SbqNearest& nearest) {
   const unsigned lane = threadIdx.x % 32;
   std::uint64_t greatest = 0;
@@ -124,10 +130,10 @@ __device__ inline void sbq_find_farthest(const SbqNearest& nearest) {
   __syncwarp();
 }
 
-/// Lines 18 to 22 and 26 to 30 of algorithm 2, for the keys of a warp's lanes: the first k go into
-/// empty places, each later one takes the farthest's. The paper synchronises the block after each
-/// distance; a lock does, because a farthest that is out of date is only too far, and whoever has
-/// the lock compares again.
+/// Lines 18 to 22 and 26 to 30 of algorithm 2, for the keys of a warp's lanes: the first k go to
+/// empty places; each later one that is nearer than the farthest replaces it. The paper
+/// synchronises the block after each distance; here a lock is enough, because an outdated farthest
+/// is only too far, and the warp that holds the lock compares again. Called by a whole warp.
 __device__ inline void sbq_keep(const SbqNearest& nearest, std::uint64_t key) {
   const unsigned lane = threadIdx.x % 32;
   if (__ballot_sync(~0u, key < *nearest.farthest) == 0) return;
@@ -159,12 +165,13 @@ __device__ inline void sbq_keep(const SbqNearest& nearest, std::uint64_t key) {
   leave_by_warp(nearest.lock);
 }
 
-/// Section 4.2, algorithm 2, KNNKernel. Grid: where a block has queries_per_block queries, x is the
-/// block; else y is a query, the remainder that the paper launches a kernel each for, and x one of
-/// the partitions of P. A block searches its part of P for one query after the other; its warps
-/// take the tiles of 32 points in turn. Lists are sorted on leaving: answers are in order, and
-/// K-selection of partial lists, rank by rank, meets the near ones first. Shared bytes:
-/// sbq_shared_bytes(). Valid: `lists`, or all of `partial`, no_key where a partition has fewer.
+/// Section 4.2, algorithm 2, KNNKernel. Grid: if queries_per_block is not 0, x is a block with that
+/// many queries. Else y is a query of the remainder, for each of which the paper launches a kernel,
+/// and x is one of the partitions of P. A block searches its part of P for one query after the
+/// other; its warps take the tiles of 32 points in turn. Lists are sorted at the end: answers are
+/// in order, and K-selection of partial lists, rank by rank, meets the near ones first. Shared
+/// bytes: sbq_shared_bytes(). Valid: `lists`, or all of `partial`, with no_key where a partition
+/// has fewer.
 template <bool is_dot>
 __global__ void __launch_bounds__(SbqTuning::knn_threads, 2) sbq_knn_kernel(const SbqTask task) {
   extern __shared__ __align__(16) unsigned char sbq_shared[];
@@ -220,8 +227,8 @@ __global__ void __launch_bounds__(SbqTuning::knn_threads, 2) sbq_knn_kernel(cons
   }
 }
 
-/// blockMaxReduction: the greatest of the selected into `largest`, its place into `place`. By the
-/// whole block, which sees both.
+/// blockMaxReduction: finds the greatest of the selected keys and its index. Called by the whole
+/// block; all threads have both.
 __device__ inline void sbq_find_largest(const std::uint64_t* selected, std::uint32_t k,
                                         std::uint64_t& largest, std::uint32_t& place) {
   constexpr unsigned warps = SbqTuning::select_threads / 32;
@@ -247,11 +254,12 @@ __device__ inline void sbq_find_largest(const std::uint64_t* selected, std::uint
   place = at;
 }
 
-/// Section 4.3, algorithm 3, K_Selection. A block a query; `vector` [query][length], length k or
-/// more. The first k are selected; then each thread reads an element, and one that is less than the
-/// largest selected takes its place, and the largest is found anew. Where several of a step are
-/// less, the paper leaves them to each other; here the least goes first, and the rest compare
-/// again. Shared bytes: 8 * sorted_size_of(k).
+/// Section 4.3, algorithm 3, K_Selection: the k least keys of a vector. Grid: one block for each
+/// query; `vector` [query][length], length at least k. The first k keys are selected. Then each
+/// thread reads a key; one that is less than the largest selected replaces it, and the largest is
+/// found anew. If several keys of a step are less, the paper does not order them; here the least
+/// goes first, and the others compare again. Shared bytes: 8 * sorted_size_of(k). Writes lists
+/// [query][k], in order.
 __global__ void __launch_bounds__(SbqTuning::select_threads)
     sbq_select_kernel(const std::uint64_t* vector, std::uint64_t length, std::uint32_t k,
                       VectorNeighbor* lists) {

@@ -1,11 +1,12 @@
-// SBQ-KNN, the method of Cordeiro 2023: section 4.1, algorithm 1. As many queries as there are
-// blocks, or a multiple, go a block a query; the remainder has all blocks for each query.
+// SBQ-KNN, the method of Cordeiro 2023: section 4.1, algorithm 1. As many queries as are a multiple
+// of the blocks that run at once are searched by one block each; each query of the remainder is
+// searched by all blocks.
 #include <algorithm>
 
-#include "gpu/vectors/methods/method_workspace.hpp"
-#include "gpu/vectors/methods/cordeiro_2023/sbq_kernel.cuh"
-#include "gpu/device/traced_launch.cuh"
-#include "gpu/vectors/methods/method.hpp"
+#include "starling/gpu/device/traced_launch.cuh"
+#include "starling/gpu/vectors/methods/cordeiro_2023/sbq_kernel.cuh"
+#include "starling/gpu/vectors/methods/method.hpp"
+#include "starling/gpu/vectors/methods/method_workspace.hpp"
 
 namespace starling::gpu {
 namespace {
@@ -17,7 +18,7 @@ class Sbq final : public VectorMethod {
   Sbq(DeviceMemory& memory, std::uint64_t bytes_max) : workspace_(memory, bytes_max) {}
 
   void search_async(const RowMajorView& corpus, const DeviceSearch& search,
-                    const Stream& stream) override {
+                    const CudaStream& stream) override {
     if (search.count == 0) return;
     const auto kernel = corpus.is_dot ? &sbq_knn_kernel<true> : &sbq_knn_kernel<false>;
     LaunchShape shape;
@@ -66,8 +67,9 @@ class Sbq final : public VectorMethod {
     task.first_self = search.first_self == no_row ? no_self : search.first_self + query;
   }
 
-  /// A partition a block, or fewer where the partial lists of one query would not fit: each has k
-  /// places, or as many as its partition has rows. All of them together have k at least.
+  /// One partition for each block, or fewer if the partial lists of one query would not fit. Each
+  /// list has k places, or as many as its partition has rows; all lists of a query together have at
+  /// least k.
   void partition(SbqTask& task, std::uint32_t point_count, unsigned blocks) const {
     const std::uint64_t lists_max = workspace_.bytes_max() / (task.k * sizeof(std::uint64_t));
     const auto partitions = static_cast<unsigned>(std::clamp<std::uint64_t>(lists_max, 1, blocks));
@@ -79,7 +81,7 @@ class Sbq final : public VectorMethod {
   }
 
   static void select_async(const SbqTask& task, std::uint64_t length, std::uint32_t count,
-                           const Stream& stream) {
+                           const CudaStream& stream) {
     LaunchShape shape;
     shape.blocks = dim3(count);
     shape.threads = dim3(SbqTuning::select_threads);

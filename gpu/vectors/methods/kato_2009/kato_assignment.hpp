@@ -1,20 +1,20 @@
-// Which device computes which row of grids, by Kato & Hosino 2009, section IV and fig. 3.
+// Which device computes which row of grids: Kato & Hosino 2009, section IV and fig. 3.
 #pragma once
 
 #include <cstdint>
 
 namespace starling::gpu {
 
-/// Device j of g takes row i of grids where i mod 2g is j or 2g - j - 1. Of a symmetric distance
-/// only the grids right of the diagonal are computed, so that rows grow shorter; going to and fro,
-/// every device has one long and one short row of each 2g.
+/// Device j of g takes row i of grids if i mod 2g is j or 2g - j - 1. For a symmetric distance only
+/// the grids right of the diagonal are computed, so rows grow shorter; counting up and down again
+/// gives every device one longer and one shorter row of each 2g.
 constexpr std::uint32_t kato_device_of(std::uint32_t grid_row, std::uint32_t device_count) {
   const std::uint32_t place = grid_row % (2 * device_count);
   return place < device_count ? place : 2 * device_count - place - 1;
 }
 
-/// Rows of grids for `rows` rows, a grid having `side_max` at most. For several devices rounds are
-/// whole, so that all have the same number of grids.
+/// The number of rows of grids for `rows` rows, if a grid has at most `side_max`. For several
+/// devices it is a multiple of 2g, so that all devices have the same number of grids.
 constexpr std::uint32_t kato_grid_rows(std::uint32_t rows, std::uint32_t side_max,
                                        std::uint32_t device_count) {
   const std::uint32_t least = (rows + side_max - 1) / side_max;

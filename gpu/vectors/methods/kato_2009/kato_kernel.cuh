@@ -1,15 +1,17 @@
 // K. Kato, T. Hosino, "Solving k-Nearest Neighbor Problem on Multiple Graphics Processors" (2009):
-// grids of the distance matrix by tiles, and rows of distances pushed into heaps.
+// computes grids of the distance matrix by tiles, and pushes rows of distances to heaps. Launched
+// by kato_method.cu.
 #pragma once
 
-#include "gpu/device/launch_grid.cuh"
-#include "gpu/vectors/methods/method_keys.cuh"
+#include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/vectors/methods/method_keys.cuh"
 
 namespace starling::gpu {
 
-/// The paper's BSIZE and C1 are the sides of a tile, C2 the coordinates that are in shared memory
-/// at once, a multiple of 32 for coalesced reads. It has a thread a pair; with `pairs` by `pairs`
-/// in registers a thread reads 8 numbers for 16 pairs, not 32, or shared memory would be the limit.
+/// The paper's BSIZE and C1 are the sides of a tile. Its C2 is the number of coordinates in shared
+/// memory at once, a multiple of 32 for coalesced reads. The paper has one pair for each thread;
+/// with `pairs` by `pairs` in registers a thread reads 8 numbers for 16 pairs instead of 32, and
+/// shared memory is not the limit.
 struct KatoTuning {
   static constexpr unsigned tile = 64;
   static constexpr unsigned coordinates = 32;
@@ -19,8 +21,9 @@ struct KatoTuning {
   static constexpr unsigned buffer_size = 8;
 };
 
-/// Section III's cumulative distance: a' = f(u, v, a), coordinate after coordinate from 0. Both are
-/// symmetric to the bit. Hellinger's distance, the paper's, is the first over prepared rows.
+/// Section III's cumulative distance: a' = f(u, v, a), coordinate after coordinate, from 0. Both
+/// functions are symmetric to the bit. The paper's distance, Hellinger's, is the first of them over
+/// prepared rows.
 struct KatoSquaredDistance {
   __device__ float operator()(float u, float v, float sum) const {
     return add_component<false>(u, v, sum);
@@ -42,15 +45,16 @@ struct KatoGrid {
   std::uint32_t column_count = 0;
   std::uint32_t dimension = 1;
   float* distances = nullptr;       ///< [row_count][stride], both padded to whole tiles
-  std::uint32_t stride = 0;         ///< columns padded
-  float* mirrored = nullptr;        ///< [column_count][mirror_stride] likewise; null: not wanted
-  std::uint32_t mirror_stride = 0;  ///< rows padded
-  bool on_diagonal = false;         ///< rows are columns, and `mirrored` is `distances`
+  std::uint32_t stride = 0;         ///< column_count, padded
+  float* mirrored = nullptr;        ///< [column_count][mirror_stride], padded too; null: not wanted
+  std::uint32_t mirror_stride = 0;  ///< row_count, padded
+  bool on_diagonal = false;  ///< rows and columns are the same rows; `mirrored` is `distances`
 };
 
-/// Components [begin, begin + coordinates) of the rows [first, first + tile) on their way to shared
-/// memory; 0 where there are none, which adds nothing to a sum. A warp reads 8 components of 4
-/// rows: whole sectors, and written transposed they fall into 32 banks.
+/// A thread's part of components [begin, begin + coordinates) of rows [first, first + tile), on the
+/// way to shared memory. Components that do not exist are 0, which adds nothing to a sum. A warp
+/// reads 8 components of 4 rows, which are whole sectors; written transposed they touch 32
+/// different banks.
 struct KatoStage {
   static constexpr unsigned values_per_thread =
       KatoTuning::tile * KatoTuning::coordinates / KatoTuning::distance_threads;
@@ -79,12 +83,12 @@ struct KatoStage {
   }
 };
 
-/// Section V, fig. 7, CalcDistances. Grid: x a tile of rows; y shares out the tiles of columns, one
-/// after the other for a block (the paper's block has all of them; a device of today would idle).
-/// Block: 16 by 16 threads, each with 4 rows and 4 columns of the tile. The tile's coordinates come
-/// to shared memory 32 at a time, the next ones being read meanwhile. On the diagonal the tiles
-/// left of it are the others' mirror images. Shared bytes: 2 * 32 * 68 * 4 = 17 KB. Valid: the
-/// distances of row_count x column_count; the padding holds numbers that mean nothing.
+/// Section V, fig. 7, CalcDistances: the distances of a grid. Grid: x is a tile of rows; the blocks
+/// of y divide the tiles of columns (the paper's block has all of them; a device of today would
+/// idle). Block: 16 by 16 threads, each with 4 rows and 4 columns of the tile. 32 coordinates of
+/// the tile are in shared memory at a time, while the next are being read. If the grid lies on the
+/// diagonal, the tiles left of the diagonal are mirrored from the others. Shared bytes: 2 * 32 * 68
+/// * 4 = 17 KB. Valid: the distances of row_count x column_count; the padding has no meaning.
 template <class Cumulative>
 __global__ void __launch_bounds__(KatoTuning::distance_threads)
     kato_distances_kernel(const KatoGrid grid) {
@@ -145,25 +149,25 @@ __global__ void __launch_bounds__(KatoTuning::distance_threads)
   }
 }
 
-/// Rows of distances on their way into heaps.
+/// Rows of distances and the heaps that they are pushed to.
 struct KatoRows {
   const float* distances = nullptr;  ///< [row][stride]
   std::uint32_t stride = 0;
   std::uint32_t column_count = 0;
-  std::uint32_t first_column = 0;  ///< the row of the corpus that column 0 is
-  std::uint32_t first_self = 0;    ///< the one that row 0 is, not its own neighbour; or no_self
-  std::uint64_t* heaps = nullptr;  ///< [row][k]: greatest key on top, no_key in empty places
+  std::uint32_t first_column = 0;  ///< the corpus row that column 0 is
+  std::uint32_t first_self = 0;    ///< see first_self_of(); row i is corpus row first_self + i
+  std::uint64_t* heaps = nullptr;  ///< [row][k]: the greatest key first; empty places hold no_key
   std::uint32_t k = 0;
 };
 
-/// A heap in shared memory begins at an odd place of it, so that both children of a node are one
-/// aligned read; behind the last node there is a 0, which is below every key.
+/// A heap in shared memory begins at an odd index, so that both children of a node are one aligned
+/// read. The entry behind the last node is 0, which is below every key.
 inline constexpr unsigned kato_heap_begin = 1;
 __host__ __device__ constexpr std::size_t kato_heap_bytes(std::uint32_t k) {
   return (kato_heap_begin + std::size_t{k} + 1) * sizeof(std::uint64_t);
 }
 
-/// Puts a key in the place of the greatest. By one thread.
+/// Replaces the greatest key of a heap by `key`. Called by one thread.
 __device__ inline void kato_push(std::uint64_t* heap, std::uint32_t k, std::uint64_t key) {
   std::uint32_t place = 0;
   for (std::uint32_t child = 1; child < k; child = 2 * place + 1) {
@@ -177,12 +181,13 @@ __device__ inline void kato_push(std::uint64_t* heap, std::uint32_t k, std::uint
   heap[place] = key;
 }
 
-/// Section VI, fig. 8, KSmallest. A block a row; its threads read the row side by side and keep
-/// what is below the top of the heap in a buffer of their own (registers: the paper's went to slow
-/// local memory, as its conclusion regrets). Then those who have something push in turn, which
-/// blocks the others: warp after warp by a lock, lane after lane, each looking at the top again.
-/// The heap is in shared memory meanwhile, at 2048 as at the paper's 100. Ties are by row, since
-/// keys hold it. Shared bytes: 8 k. Valid: in the heap, the k least of its own and of the row.
+/// Section VI, fig. 8, KSmallest: pushes rows of distances to heaps. Grid: one block for each row.
+/// Its threads read the row side by side and buffer the keys below the top of the heap, in
+/// registers (the paper's buffers went to slow local memory, as its conclusion regrets). Then the
+/// threads that hold keys push in turn, which blocks the others: warp after warp by a lock, lane
+/// after lane, each comparing with the top again. The heap is in shared memory meanwhile, for k =
+/// 2048 as for the paper's 100. Ties go by row, since keys hold it. Shared bytes:
+/// kato_heap_bytes(k). Valid: the heap holds the k least of its former keys and of the row.
 __global__ void __launch_bounds__(KatoTuning::select_threads)
     kato_select_kernel(const KatoRows rows) {
   extern __shared__ __align__(16) std::uint64_t kato_shared[];
@@ -237,8 +242,9 @@ __global__ void __launch_bounds__(KatoTuning::select_threads)
   for (std::uint32_t i = threadIdx.x; i < rows.k; i += blockDim.x) kept[i] = heap[i];
 }
 
-/// A heap becomes a list. A block a query. Shared bytes: 8 * sorted_size_of(k). The paper merges
-/// the devices' heaps on the host here; split_searcher.cpp merges their lists.
+/// Sorts heaps [query][k] into lists [query][k]. Grid: one block for each query. Shared bytes: 8 *
+/// sorted_size_of(k). The paper merges the heaps of several devices on the host here;
+/// split_searcher.cpp merges their lists.
 __global__ void kato_finish_kernel(const std::uint64_t* heaps, std::uint32_t k,
                                    VectorNeighbor* lists) {
   extern __shared__ __align__(16) std::uint64_t kato_shared[];

@@ -1,22 +1,22 @@
-// The method of Kato & Hosino 2009 on one device, alone or one of several: all distances of a grid,
-// then the heaps of its rows; grid after grid.
+// The method of Kato & Hosino 2009 on one device, alone or as one of several: grid after grid, it
+// computes all distances of a grid and pushes them to the heaps of the grid's rows.
 #include <algorithm>
 #include <utility>
 
-#include "gpu/vectors/methods/kato_2009/kato_assignment.hpp"
-#include "gpu/vectors/methods/kato_2009/kato_kernel.cuh"
-#include "gpu/vectors/methods/method_workspace.hpp"
-#include "gpu/device/traced_launch.cuh"
-#include "gpu/vectors/methods/method.hpp"
+#include "starling/gpu/device/traced_launch.cuh"
+#include "starling/gpu/vectors/methods/kato_2009/kato_assignment.hpp"
+#include "starling/gpu/vectors/methods/kato_2009/kato_kernel.cuh"
+#include "starling/gpu/vectors/methods/method.hpp"
+#include "starling/gpu/vectors/methods/method_workspace.hpp"
 
 namespace starling::gpu {
 namespace {
 
-/// Of a grid: 256 MB of distances, 16,384 tiles, keep every device busy.
+/// The most cells of a grid: 256 MB of distances, 16,384 tiles, which keep every device busy.
 constexpr std::uint64_t cells_max = std::uint64_t{1} << 26;
 constexpr std::uint32_t side_max = 8192;
 constexpr std::uint32_t columns_max = std::uint32_t{1} << 20;
-/// Smaller symmetric grids are launched in vain; queries in batches then.
+/// Smaller symmetric grids do not pay; queries then go in batches.
 constexpr std::uint32_t side_min = 512;
 
 std::uint32_t padded(std::uint32_t count) {
@@ -30,7 +30,7 @@ class Kato final : public VectorMethod {
   Kato(DeviceMemory& memory, std::uint64_t bytes_max) : workspace_(memory, bytes_max) {}
 
   void search_async(const RowMajorView& corpus, const DeviceSearch& search,
-                    const Stream& stream) override {
+                    const CudaStream& stream) override {
     if (search.count == 0) return;
     const bool is_graph = search.first_self == corpus.first_row && search.count == corpus.count;
     const std::uint32_t side = is_graph ? graph_side(search.count, search.k, 1) : 0;
@@ -41,7 +41,7 @@ class Kato final : public VectorMethod {
   }
 
   /// GSIZE "depends on n so that the problem can be divided effectively": grids of one size, as
-  /// large as there is room for. 0: there is none for all heaps and a grid.
+  /// large as fit the memory. 0: there is no room for all heaps and a grid.
   std::uint32_t graph_side(std::uint32_t rows, std::uint32_t k,
                            std::uint32_t devices) const override {
     for (std::uint32_t most = side_max; most >= side_min; most /= 2) {
@@ -52,11 +52,11 @@ class Kato final : public VectorMethod {
     return 0;
   }
 
-  /// Section IV, fig. 5: of a graph only the grids from the diagonal on are computed, and pushed to
-  /// the heaps of their rows and, mirrored, of their columns. Query i is row i by VectorSearch. Of
-  /// the rows of grids each device has its own, and heaps of all rows.
+  /// Section IV, fig. 5: computes only the grids of a graph from the diagonal on, and pushes them
+  /// to the heaps of their rows and, mirrored, of their columns. Query i is row i, as in a
+  /// VectorSearch of a graph. Each device computes its own rows of grids and has heaps of all rows.
   void search_graph_async(const RowMajorView& corpus, const DeviceSearch& search,
-                          const GraphShare& share, const Stream& stream) override {
+                          const GraphShare& share, const CudaStream& stream) override {
     const std::uint32_t side = share.side;
     workspace_.begin(graph_bytes(search.count, search.k, side));
     auto* heaps = workspace_.cut<std::uint64_t>(std::uint64_t{search.count} * search.k);
@@ -105,9 +105,9 @@ class Kato final : public VectorMethod {
     return Bytes::bytes_for<std::uint64_t>(rows * k) + 2 * Bytes::bytes_for<float>(side * side);
   }
 
-  /// Queries that are not all rows: no symmetry, and the grids are rectangles.
+  /// For queries that are not all rows: there is no symmetry, and grids are rectangles.
   void search_queries_async(const RowMajorView& corpus, const DeviceSearch& search,
-                            const Stream& stream) {
+                            const CudaStream& stream) {
     const auto [rows_max, columns] = rectangle(search, corpus.count);
     workspace_.begin(rectangle_bytes(rows_max, columns, search.k));
     auto* heaps = workspace_.cut<std::uint64_t>(std::uint64_t{rows_max} * search.k);
@@ -143,7 +143,7 @@ class Kato final : public VectorMethod {
     return Bytes::bytes_for<std::uint64_t>(rows * k) + Bytes::bytes_for<float>(rows * columns);
   }
 
-  /// Rows and columns of a grid, whole tiles.
+  /// The rows and columns of a rectangular grid, in whole tiles.
   std::pair<std::uint32_t, std::uint32_t> rectangle(const DeviceSearch& search,
                                                     std::uint32_t corpus_count) const {
     std::uint32_t rows = padded(std::min(search.count, side_max));
@@ -159,12 +159,12 @@ class Kato final : public VectorMethod {
   }
 
   static void clear(std::uint64_t* heaps, std::uint32_t count, std::uint32_t k,
-                    const Stream& stream) {
+                    const CudaStream& stream) {
     check(
         cudaMemsetAsync(heaps, 0xff, std::size_t{count} * k * sizeof(std::uint64_t), stream.get()));
   }
 
-  static void distances_async(const KatoGrid& grid, bool is_dot, const Stream& stream) {
+  static void distances_async(const KatoGrid& grid, bool is_dot, const CudaStream& stream) {
     constexpr unsigned waves = 8;
     const auto kernel = is_dot ? &kato_distances_kernel<KatoInnerProduct>
                                : &kato_distances_kernel<KatoSquaredDistance>;
@@ -177,7 +177,7 @@ class Kato final : public VectorMethod {
     traced_launch(kernel, shape, stream, grid);
   }
 
-  static void select_async(const KatoRows& rows, std::uint32_t count, const Stream& stream) {
+  static void select_async(const KatoRows& rows, std::uint32_t count, const CudaStream& stream) {
     LaunchShape shape;
     shape.blocks = dim3(count);
     shape.threads = dim3(KatoTuning::select_threads);
@@ -186,7 +186,7 @@ class Kato final : public VectorMethod {
   }
 
   static void finish_async(const std::uint64_t* heaps, std::uint32_t count, std::uint32_t k,
-                           VectorNeighbor* lists, const Stream& stream) {
+                           VectorNeighbor* lists, const CudaStream& stream) {
     LaunchShape shape;
     shape.blocks = dim3(count);
     shape.threads = dim3(block_threads);

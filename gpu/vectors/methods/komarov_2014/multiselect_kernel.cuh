@@ -1,34 +1,42 @@
-// The distances of Komarov et al. as a filter with a bound, and the exact scores of what passes it.
+// The kernels of the method multiselect (Komarov et al. 2014): distances from a matrix product, as
+// a filter with an error bound, and exact scores of the rows that pass it. Launched by
+// multiselect_method.cu.
 #pragma once
 
 #include <math_constants.h>
 
-#include "gpu/vectors/methods/matrix_tile.cuh"
-#include "gpu/vectors/methods/row_values.cuh"
-#include "gpu/vectors/scan/finish_kernel.cuh"
+#include "starling/gpu/vectors/methods/matrix_tile.cuh"
+#include "starling/gpu/vectors/methods/row_values.cuh"
+#include "starling/gpu/vectors/scan/finish_kernel.cuh"
 
 namespace starling::gpu {
 
-/// How far |x|^2 + |y|^2 - 2 x y in float32, a, is from the recipe's score S of two rows. Let
-/// u = 2^-24, g(n) = n u / (1 - n u), X, Y the exact squares of the norms, and N their computed
-/// sums: |N_x - X| <= g(d) X in whatever order it is added up, and the chain p of x y is within
-/// g(d) sqrt(X Y) <= g(d) (X + Y) / 2 of x y. With s = fl(N_x + N_y) and a = fma(-2, p, s):
-///   |a - D| <= g(d) (X + Y) + u s + 2 |p - x y| + u |s - 2 p|, D the exact square of the distance,
+/// How far a, which is |x|^2 + |y|^2 - 2 x y in float32, is from the recipe's score S of two rows.
+///
+/// Let u = 2^-24 and g(n) = n u / (1 - n u). X and Y are the exact squares of the norms, N_x and
+/// N_y their computed sums: |N_x - X| <= g(d) X in whatever order the sum is formed. The chain p of
+/// x y is within g(d) sqrt(X Y) <= g(d) (X + Y) / 2 of x y. D is the exact square of the distance.
+/// With s = fl(N_x + N_y) and a = fma(-2, p, s):
+///   |a - D| <= g(d) (X + Y) + u s + 2 |p - x y| + u |s - 2 p|
 ///           <= (2 g(d) + 3 u) (X + Y) (1 + 2 g(d)).
-/// The recipe is within g(d + 2) D <= 2 g(d + 2) (X + Y) of D (docs/decisions/0006). Together
-///   |a - S| <= (4 d + 7) u (X + Y) (1 + 4 g(d + 2)), and what underflow adds: at most 2^-150 a
-/// component in each norm, twice in p, and twice in the recipe: 6 d 2^-150.
-/// X + Y is N_x + N_y within a factor 1 + 2 g(d) and 2 d 2^-150; g(4098) < 2.5 10^-4. So
+/// The recipe is within g(d + 2) D <= 2 g(d + 2) (X + Y) of D (docs/decisions/0006-vector-sums.md).
+/// Together
+///   |a - S| <= (4 d + 7) u (X + Y) (1 + 4 g(d + 2)) + 6 d 2^-150.
+/// The last term is underflow: for each component at most 2^-150 in each norm, twice that in p, and
+/// twice that in the recipe. X + Y equals N_x + N_y within a factor 1 + 2 g(d) and 2 d 2^-150, and
+/// g(4098) < 2.5 10^-4. So
 ///   e = relative * s + absolute, relative = 1.02 (4 d + 16) u, absolute = d 2^-146,
-/// s rounded up, is a bound. Nothing overflows: |component| <= 2^56.
-/// The matrix holds upper = a + e, rounded up. |upper| < 5 s + 2 e, so that rounding adds at most
-/// 2^-23 |upper| + 2^-149, less than 2^-20 s + 2^-21 e + 2^-149, and
-/// upper - (2.01 relative + 2^-20) s - 3 absolute, rounded down, is a lower bound. For the inner
-/// product -p is the recipe's score itself: all three are 0.
+/// with s rounded up, bounds |a - S|. Nothing overflows: |component| <= 2^56.
+///
+/// The matrix holds upper = a + e, rounded up. |upper| < 5 s + 2 e, so rounding adds at most 2^-23
+/// |upper| + 2^-149, which is less than 2^-20 s + 2^-21 e + 2^-149. Hence
+///   upper - (2.01 relative + 2^-20) s - 3 absolute,
+/// rounded down, is a lower bound of S. For the inner product -p is the recipe's score itself, and
+/// all three constants are 0.
 struct FilterBound {
   float relative = 0;
   float absolute = 0;
-  float relative_lower = 0;  ///< of the way from upper to lower
+  float relative_lower = 0;  ///< of the difference between upper and lower bound
 };
 
 inline FilterBound filter_bound(std::uint32_t dimension, bool is_dot) {
@@ -37,7 +45,8 @@ inline FilterBound filter_bound(std::uint32_t dimension, bool is_dot) {
   return {relative, static_cast<float>(dimension) * 0x1p-146f, 2.01f * relative + 0x1p-20f};
 }
 
-/// Squares of rows' norms, [count]. A warp a row, lanes every 32nd component.
+/// Writes the squares of the rows' norms to norms [count], from components [count][dimension].
+/// Grid: one warp for each row; a lane sums every 32nd component, and lane 0 writes.
 __global__ void multiselect_norms_kernel(const float* components, std::uint32_t count,
                                          std::uint32_t dimension, float* norms) {
   const std::uint64_t row = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / warp_lanes;
@@ -58,7 +67,7 @@ struct MultiselectView {
   const float* row_norms = nullptr;
   FilterBound bound;
   const float* limits = nullptr;        ///< [query]: the k-th least upper bound
-  std::uint32_t* counts = nullptr;      ///< [query]: of candidates, even of those without room
+  std::uint32_t* counts = nullptr;      ///< [query]: candidates, even those without room
   std::uint32_t* candidates = nullptr;  ///< [query][room]: columns
   std::uint32_t room = 0;               ///< a power of two
   VectorNeighbor* lists = nullptr;      ///< [query][k]
@@ -66,8 +75,9 @@ struct MultiselectView {
 };
 
 /// Komarov et al. 2014, "Distance Calculation": |x|^2 + |y|^2 - 2 x y from a matrix product, whose
-/// tiles are summed here; |x|^2 stays in, as the bound needs it. Grid: tiles_of(). Shared bytes:
-/// PairStages. Valid for any counts and dimensions.
+/// tiles are summed here. |x|^2 is kept, since the bound needs it. Writes upper bounds to the
+/// matrix, for the inner product scores. Grid: tiles_of() blocks. Shared bytes: PairStages. Valid
+/// for any counts and dimensions.
 template <bool is_dot>
 __global__ void __launch_bounds__(PairTile::threads, 2)
     multiselect_product_kernel(const MultiselectView view) {
@@ -89,8 +99,8 @@ __global__ void __launch_bounds__(PairTile::threads, 2)
       [](std::uint32_t) { return true; });
 }
 
-/// Rows whose lower bound is within the query's limit. A block a query; warps reserve places by
-/// ballot. Counts are written, candidates as far as there is room.
+/// Collects the rows whose lower bound is within the query's limit. Grid: one block for each query;
+/// warps reserve places by ballot. Writes counts [query], and candidates as far as there is room.
 __global__ void multiselect_candidates_kernel(const MultiselectView view) {
   __shared__ std::uint32_t count;
   const std::uint32_t query = blockIdx.x;
@@ -118,7 +128,7 @@ __global__ void multiselect_candidates_kernel(const MultiselectView view) {
     for (unsigned i = 0; i < in_flight; ++i) {
       const float sum = __fadd_ru(query_norm, norms[i]);
       const float way = __fmaf_ru(view.bound.relative_lower, sum, absolute_lower);
-      // Infinity is nobody's upper bound; behind the last column norms are, too.
+      // Infinity is no upper bound; behind the last column norms are infinite too.
       const bool is_in = uppers[i] < CUDART_INF_F && __fsub_rd(uppers[i], way) <= limit;
       const unsigned lanes = __ballot_sync(all_lanes, is_in);
       if (lanes == 0) continue;
@@ -134,7 +144,7 @@ __global__ void multiselect_candidates_kernel(const MultiselectView view) {
   if (threadIdx.x == 0) view.counts[query] = count;
 }
 
-/// The recipe's score of a row, from a query in shared memory.
+/// Returns the recipe's score of a row and a query in shared memory.
 template <bool is_dot>
 __device__ __forceinline__ float exact_score(const float* query, const float* row,
                                              std::uint32_t dimension) {
@@ -152,9 +162,9 @@ __device__ __forceinline__ float exact_score(const float* query, const float* ro
   return score_of<is_dot>(sum);
 }
 
-/// Exact scores of a query's candidates, sorted by (score, row), the first k of which are its list.
-/// A block a query, a thread a candidate. Queries with more candidates than room are left alone.
-/// Shared bytes: 8 * room and the query's components.
+/// Scores the candidates of each query exactly, sorts them by (score, row) and writes the first k
+/// to its list. Grid: one block for each query; its threads take the candidates in turn. Queries
+/// with more candidates than room are skipped. Shared bytes: 8 * room and the query's components.
 template <bool is_dot>
 __global__ void multiselect_rescore_kernel(const MultiselectView view) {
   extern __shared__ std::uint64_t keys[];
@@ -185,8 +195,9 @@ __global__ void multiselect_rescore_kernel(const MultiselectView view) {
                   : VectorNeighbor{CUDART_INF_F, no_row};
 }
 
-/// Of queries with more candidates than room: exact scores instead of upper bounds, to be selected
-/// from again. As multiselect_product_kernel; blocks without such a query leave at once.
+/// Writes exact scores instead of upper bounds for the queries with more candidates than room; the
+/// caller selects from them again. Grid and shared bytes as multiselect_product_kernel; blocks
+/// without such a query return at once.
 __global__ void __launch_bounds__(PairTile::threads, 2)
     multiselect_exact_kernel(const MultiselectView view) {
   __shared__ PairStages stages;

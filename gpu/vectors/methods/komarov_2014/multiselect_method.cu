@@ -1,19 +1,21 @@
-// Komarov et al. 2014: distances as a matrix product, then quick multi-select of every row. Ranked
-// and reported are exact scores alone: the product only says which rows cannot be among the nearest
-// (multiselect_kernel.cuh has the bound), the others are scored again. The paper's k is 2 to 1024;
-// here 2048, as what is sorted at the end still fits shared memory.
-#include "gpu/device/launch_grid.cuh"
-#include "gpu/vectors/methods/matrix_batches.hpp"
-#include "gpu/vectors/methods/komarov_2014/multiselect_kernel.cuh"
-#include "gpu/vectors/methods/komarov_2014/quick_multiselect.hpp"
-#include "gpu/device/traced_launch.cuh"
+// Komarov et al. 2014: distances from a matrix product, then quick multi-select of every row. Only
+// exact scores are ranked and reported. The product says which rows cannot be among the nearest
+// (multiselect_kernel.cuh has the bound); the others are scored again. The paper's k is 2 to 1024;
+// here it is up to 2048, the most that can be sorted in shared memory at the end.
+#include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/device/traced_launch.cuh"
+#include "starling/gpu/vectors/corpus/panels.hpp"
+#include "starling/gpu/vectors/methods/komarov_2014/multiselect_kernel.cuh"
+#include "starling/gpu/vectors/methods/komarov_2014/quick_multiselect.hpp"
+#include "starling/gpu/vectors/methods/matrix_batches.hpp"
+#include "starling/gpu/vectors/methods/matrix_launch.hpp"
 
 namespace starling::gpu {
 namespace {
 
 constexpr unsigned rescore_threads = 128;
 
-/// Candidates for which a query has room: beyond k those that the bound cannot tell apart.
+/// The candidates for which a query has room: k, and those that the bound cannot tell apart.
 std::uint32_t candidate_room(std::uint32_t k) {
   const std::uint32_t wanted = k + std::max(k / 2, 256u);
   std::uint32_t room = 512;
@@ -33,10 +35,10 @@ class Multiselect final : public VectorMethod {
         select_(memory, bytes_max / 8) {}
 
   void search_async(const RowMajorView& corpus, const DeviceSearch& search,
-                    const Stream& stream) override {
+                    const CudaStream& stream) override {
     const std::uint32_t room = candidate_room(search.k);
-    // An eighth is for partitions, as much for norms of rows; of few queries those count as a
-    // query.
+    // An eighth of the memory is for partitions and an eighth for the norms of rows. If there are
+    // few queries, the norms count as one more float for each pair.
     const std::uint64_t pair_bytes = sizeof(float) * (search.count < 8 ? 2 : 1);
     const MatrixBatch batch =
         matrix_batch(corpus.count, search.count, bytes_max_ / 4 * 3, pair_bytes,
@@ -53,9 +55,9 @@ class Multiselect final : public VectorMethod {
 
  private:
   void search_part_async(const RowMajorView& corpus, const DeviceSearch& search,
-                         const MatrixBatch& batch, const Stream& stream) {
+                         const MatrixBatch& batch, const CudaStream& stream) {
     MultiselectView view;
-    view.matrix.a = {search.queries, search.count, first_query_of(search.first_self)};
+    view.matrix.a = {search.queries, search.count, first_self_of(search.first_self)};
     view.matrix.b = {corpus.components, corpus.count, corpus.first_row};
     view.matrix.dimension = corpus.dimension;
     view.matrix.scores = matrix_.data();
@@ -90,7 +92,8 @@ class Multiselect final : public VectorMethod {
     traced_launch(multiselect_candidates_kernel, {search.count, block_threads}, stream, view);
     rescore_async(view, corpus.is_dot, stream);
 
-    // What found no room: quick multi-select of exact scores, which products are already.
+    // Queries whose candidates found no room: quick multi-select of exact scores. For the inner
+    // product the matrix holds them already.
     if (corpus.count <= view.room) return;
     if (!corpus.is_dot)
       traced_launch(multiselect_exact_kernel, {tiles_of(view.matrix), PairTile::threads}, stream,
@@ -103,13 +106,13 @@ class Multiselect final : public VectorMethod {
   }
 
   static void norms_async(const MatrixSide& side, std::uint32_t dimension, float* norms,
-                          const Stream& stream) {
+                          const CudaStream& stream) {
     traced_launch(multiselect_norms_kernel,
                   {blocks_for(std::uint64_t{side.count} * warp_lanes), block_threads}, stream,
                   side.components, side.count, dimension, norms);
   }
 
-  static void rescore_async(const MultiselectView& view, bool is_dot, const Stream& stream) {
+  static void rescore_async(const MultiselectView& view, bool is_dot, const CudaStream& stream) {
     const auto kernel =
         is_dot ? multiselect_rescore_kernel<true> : multiselect_rescore_kernel<false>;
     const std::size_t shared_bytes =
@@ -121,7 +124,7 @@ class Multiselect final : public VectorMethod {
   DeviceMemory& memory_;
   std::uint64_t bytes_max_;
   DeviceBuffer<float> matrix_;
-  DeviceBuffer<float> norms_;               ///< of rows, of queries; then limits of queries
+  DeviceBuffer<float> norms_;               ///< of rows, then of queries; then limits of queries
   DeviceBuffer<std::uint32_t> candidates_;  ///< counts, then columns
   DeviceBuffer<VectorNeighbor> part_lists_;
   QuickMultiselect select_;

@@ -1,10 +1,10 @@
-// Whether a warp or a block takes a row, and how many rows at once find blocks and room for
-// partitions: see quick_multiselect.hpp. The kernel is in quick_multiselect_kernel.cuh.
-#include "gpu/device/launch_grid.cuh"
-#include "gpu/vectors/methods/matrix_batches.hpp"
-#include "gpu/vectors/methods/komarov_2014/quick_multiselect.hpp"
-#include "gpu/vectors/methods/komarov_2014/quick_multiselect_kernel.cuh"
-#include "gpu/device/traced_launch.cuh"
+// Chooses whether a warp or a block selects from a row, and how many rows at once have blocks and
+// room for partitions: see quick_multiselect.hpp. The kernel is in quick_multiselect_kernel.cuh.
+#include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/device/traced_launch.cuh"
+#include "starling/gpu/vectors/methods/komarov_2014/quick_multiselect.hpp"
+#include "starling/gpu/vectors/methods/komarov_2014/quick_multiselect_kernel.cuh"
+#include "starling/gpu/vectors/methods/matrix_batches.hpp"
 
 namespace starling::gpu {
 namespace {
@@ -19,22 +19,23 @@ unsigned groups_at_once(const RowSelection& selection, std::size_t shared_bytes)
 
 bool is_for_warps(const RowSelection& selection) {
   if (selection.by != SelectedBy::whoever_is_faster) return selection.by == SelectedBy::warp;
-  // Warps are faster where they fill the device: 32 a multiprocessor; but they take longer to sort,
-  // and long rows leave the last of them alone (docs/vector-methods.md).
+  // Warps are faster if there are enough to fill the device, 32 for each multiprocessor. But they
+  // take longer to sort, and with long rows the last warps run alone (docs/vector-methods.md).
   return selection.rows >= 32 * multiprocessor_count() && selection.columns <= 1u << 16 &&
          selection.k <= 512;
 }
 
 }  // namespace
 
-void QuickMultiselect::select_async(const RowSelection& selection, const Stream& stream) {
+void QuickMultiselect::select_async(const RowSelection& selection, const CudaStream& stream) {
   constexpr std::uint32_t sort_least = 64;
   constexpr std::uint32_t room_least = 4096;
   if (selection.rows == 0) return;
   PartitionRoom partitions;
   partitions.sort_room = sort_least;
   while (partitions.sort_room < selection.k + selection.k / 2) partitions.sort_room *= 2;
-  // Left of a pivot of a sample of 512 are rarely more than 16 / 512, or twice what is sorted.
+  // The left side of a pivot from a sample of 512 rarely has more than 16 / 512 of the row, or
+  // twice what is sorted.
   partitions.room = std::max({selection.columns / 32, room_least, 2 * partitions.sort_room});
   const std::size_t shared_bytes = partitions.sort_room * sizeof(std::uint64_t);
   const bool is_warp = is_for_warps(selection);

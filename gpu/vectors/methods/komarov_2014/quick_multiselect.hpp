@@ -1,43 +1,45 @@
-// Quick multi-select of Komarov et al. by itself: of each row of a matrix the k smallest. The
-// method multiselect uses it; a benchmark times it alone.
+// Quick multi-select of Komarov et al. by itself: selects the k smallest of each row of a matrix.
+// The method multiselect uses it; a benchmark times it alone.
 #pragma once
 
 #include <cstdint>
 
-#include "gpu/device/memory.hpp"
-#include "gpu/device/stream.hpp"
-#include "knn/words/metric.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/knn/words/metric.hpp"
 
 namespace starling::gpu {
 
-/// Who selects of a row (the paper has both: warps for many rows, blocks for few).
+/// What selects from a row: a warp or a block. The paper has both: warps for many rows, blocks for
+/// few.
 enum class SelectedBy : std::uint8_t { whoever_is_faster, warp, block };
 
 struct RowSelection {
-  const float* values = nullptr;  ///< [rows][stride]; no NaN. Infinity is a value like others.
-  std::uint64_t stride = 0;       ///< columns or more
+  const float* values = nullptr;  ///< [rows][stride]; no NaN; infinity is a value like others
+  std::uint64_t stride = 0;       ///< at least `columns`
   std::uint32_t rows = 0;
   std::uint32_t columns = 0;
   std::uint32_t k = 1;          ///< 1 to vector_k_max; the paper's is 2 to 1024
-  std::uint32_t first_row = 0;  ///< what column 0 is called
-  /// [rows][k]: (value, column) in ascending order, {infinity, no_row} behind the last. Or null:
+  std::uint32_t first_row = 0;  ///< the number in lists of column 0
+  /// [rows][k]: (value, column) in ascending order, {infinity, no_row} behind the last. null: `kth`
+  /// is written instead.
   VectorNeighbor* lists = nullptr;
-  float* kth = nullptr;  ///< [rows]: the k-th value alone; infinity where there are fewer
-  /// Where set, only rows of which counts[row] > count_max are selected of.
+  float* kth = nullptr;  ///< [rows]: the k-th value alone; infinity if there are fewer
+  /// If set, only rows with counts[row] > count_max are selected from.
   const std::uint32_t* counts = nullptr;
   std::uint32_t count_max = 0;
   SelectedBy by = SelectedBy::whoever_is_faster;
 };
 
-/// Used by one stream at a time.
+/// Owns the memory of partitions. Used by one CUDA stream at a time.
 class QuickMultiselect {
  public:
-  /// `bytes_max`: of the room that partitions are written to; less goes with fewer rows at once.
+  /// `bytes_max`: the most memory for partitions. With less, fewer rows are selected from at once.
   QuickMultiselect(DeviceMemory& memory, std::uint64_t bytes_max)
       : memory_(memory), bytes_max_(bytes_max), partitions_(memory) {}
 
   /// Enqueued only, except that memory which grows waits for the device.
-  void select_async(const RowSelection& selection, const Stream& stream);
+  void select_async(const RowSelection& selection, const CudaStream& stream);
 
  private:
   DeviceMemory& memory_;

@@ -1,37 +1,40 @@
 // Quick multi-select: quickselect of each row of a matrix by a warp or a block, which partitions by
-// ballots.
+// ballots. Launched by quick_multiselect.cu.
 #pragma once
 
 #include <math_constants.h>
 
-#include "gpu/vectors/methods/komarov_2014/quick_multiselect.hpp"
-#include "gpu/vectors/methods/row_values.cuh"
-#include "gpu/vectors/scan/finish_kernel.cuh"
+#include "starling/gpu/vectors/methods/komarov_2014/quick_multiselect.hpp"
+#include "starling/gpu/vectors/methods/row_values.cuh"
+#include "starling/gpu/vectors/scan/finish_kernel.cuh"
 
 namespace starling::gpu {
 
-/// Where partitions lie: of each group (block) two arrays of `room` keys.
+/// The memory of partitions: two arrays of `room` keys for each group (block).
 struct PartitionRoom {
   std::uint64_t* keys = nullptr;
   std::uint32_t room = 0;
-  std::uint32_t sort_room = 0;  ///< a power of two, 3/2 k or more: so many are sorted at once
+  /// The most keys that are sorted at once: a power of two, at least 3/2 k.
+  std::uint32_t sort_room = 0;
 };
 
-/// Keys that may be the k-th: [low, high], `count` of them, of which `wanted` are of the k
+/// The keys that may be the k-th: `count` keys in [low, high], of which `wanted` are among the k
 /// smallest.
 struct PivotBracket {
   std::uint64_t low = 0;
   std::uint64_t high = ~std::uint64_t{0};
   std::uint32_t count = 0;
   std::uint32_t wanted = 0;
-  bool is_stalled = false;  ///< the pivot before cut little off
+  bool is_stalled = false;  ///< whether the previous pivot removed few keys
 
+  /// The keys up to `pivot` are all among the k smallest: only the right side remains.
   __device__ void keep_left(std::uint64_t pivot, std::uint32_t left) {
     low = pivot + 1;
     is_stalled = left < count / 8;
     count -= left;
     wanted -= left;
   }
+  /// The k-th key is at most `pivot`: only the left side remains.
   __device__ void discard_right(std::uint64_t pivot, std::uint32_t left) {
     high = pivot;
     is_stalled = left > count - count / 8;
@@ -39,16 +42,18 @@ struct PivotBracket {
   }
 };
 
+/// Returns the least key of a warp, in every lane.
 __device__ __forceinline__ std::uint64_t least_in_warp(std::uint64_t key) {
   const std::uint32_t top = __reduce_min_sync(all_lanes, static_cast<std::uint32_t>(key >> 32));
   const std::uint32_t low = key >> 32 == top ? static_cast<std::uint32_t>(key) : ~0u;
   return std::uint64_t{top} << 32 | __reduce_min_sync(all_lanes, low);
 }
 
-/// A pivot in [low, high): the paper takes a random element; here the one of a sample's 512 of
-/// which it is likely that just more than are wanted are left of it. Where the sample is empty or
-/// the pivot before was of little use, the middle of the bracket: no data need more than 64 of
-/// those. key_at(i), i < 512: the sample's. By a whole warp.
+/// Returns a pivot in [low, high). The paper takes a random element; here it is the key of a sample
+/// of 512 that is likely to leave just more than the wanted keys to its left. If the sample is
+/// empty or the previous pivot removed few keys, the pivot is the middle of the bracket; no data
+/// need more than 64 of those. key_at(i), i < 512, are the keys of the sample. Called by a whole
+/// warp; every lane has the result.
 template <class KeyAt>
 __device__ std::uint64_t pivot_of(const PivotBracket& bracket, const KeyAt& key_at) {
   constexpr unsigned held_count = 16;
@@ -71,12 +76,12 @@ __device__ std::uint64_t pivot_of(const PivotBracket& bracket, const KeyAt& key_
   if (count == 0) return middle;
   least = least_in_warp(least);
   std::uint64_t high = ~least_in_warp(complement_of_most);
-  std::uint64_t low = least - 1;  // wraps only for key 0, which is NaN's
+  std::uint64_t low = least - 1;  // wraps only for key 0, which only a NaN has
   const float share = static_cast<float>(bracket.wanted) * static_cast<float>(count) /
                       static_cast<float>(bracket.count);
   const std::uint32_t rank =
       min(count, static_cast<std::uint32_t>(share + 3.0f * sqrtf(share) + 3.0f));
-  std::uint32_t within = count;  // of the sample, up to `high`: rank or more
+  std::uint32_t within = count;  // keys of the sample up to `high`: at least `rank`
   while (within > rank + rank / 8 && high - low > 1) {
     const std::uint64_t pivot = low + (high - low) / 2;
     std::uint32_t left = 0;
@@ -93,15 +98,16 @@ __device__ std::uint64_t pivot_of(const PivotBracket& bracket, const KeyAt& key_
   return min(max(high, bracket.low), bracket.high - 1);
 }
 
-/// What a group shares beside the keys that are sorted.
+/// The shared memory of a group beside the keys that are sorted.
 struct SelectShared {
   std::uint64_t pivot;
   std::uint32_t left;
   std::uint32_t right;
 };
 
-/// The paper's step: a ballot's lanes before this one give its place among the warp's. Where the
-/// paper's block lets one thread add up what its warps have, warps here add to the total.
+/// The paper's step: the lanes of a ballot before this one give its place among those of the warp.
+/// In the paper one thread of a block adds up the counts of its warps; here each warp adds its
+/// count to the total. Called by whole warps.
 __device__ __forceinline__ std::uint32_t lanes_before(unsigned lanes) {
   return static_cast<std::uint32_t>(__popc(lanes & ((1u << threadIdx.x % warp_lanes) - 1)));
 }
@@ -114,16 +120,16 @@ __device__ __forceinline__ std::uint32_t place_by_ballot(unsigned lanes, std::ui
   return reserve_places(static_cast<std::uint32_t>(__popc(lanes)), total) + lanes_before(lanes);
 }
 
-/// No value of a key up to `pivot` is larger; a pivot need not be a number's key.
+/// An upper bound on the values of all keys up to `pivot`, which need not be the key of a number.
 __device__ __forceinline__ float largest_value_of(std::uint64_t pivot) {
   const std::uint32_t least = ~ordered_infinity;  // of minus infinity
   return score_of_ordered(
       min(max(static_cast<std::uint32_t>(pivot >> 32), least), ordered_infinity));
 }
 
-/// Partitions a row of the matrix: keys in [bracket.low, pivot] are written to `to`, the first
-/// `room` of them; shared.left counts all. The right side stays where it is and is read again there
-/// if it is needed, which a pivot chosen as above makes rare. By the whole block.
+/// Partitions a row of the matrix: counts the keys in [low, pivot] in shared.left and writes the
+/// first `room` of them to `to`. The right side stays where it is and is read again if needed,
+/// which is rare with such pivots. Called by the whole block.
 template <unsigned threads>
 __device__ void partition_row(const float* row, std::uint32_t columns, std::uint64_t low,
                               std::uint64_t pivot, std::uint64_t* to, std::uint32_t room,
@@ -143,7 +149,7 @@ __device__ void partition_row(const float* row, std::uint32_t columns, std::uint
 #pragma unroll
     for (unsigned i = 0; i < in_flight; ++i) is_any |= values[i] <= pivot_value;
     if (!any_in_warp(is_any)) continue;
-    // One reservation for all segments: its way to shared memory and back is what takes time.
+    // One reservation for all keys: the round trip to shared memory is what takes time.
     unsigned lanes[in_flight];
     std::uint32_t count = 0;
 #pragma unroll
@@ -165,8 +171,8 @@ __device__ void partition_row(const float* row, std::uint32_t columns, std::uint
   }
 }
 
-/// Partitions keys as the paper does, the left side from the left end of `to`, the right side from
-/// the right. By the whole block.
+/// Partitions keys as the paper does: the left side from the left end of `to`, the right side from
+/// its right end. Called by the whole block.
 template <unsigned threads>
 __device__ void partition_keys(const std::uint64_t* from, std::uint32_t count, std::uint64_t pivot,
                                std::uint64_t* to, SelectShared& shared) {
@@ -182,16 +188,17 @@ __device__ void partition_keys(const std::uint64_t* from, std::uint32_t count, s
   }
 }
 
-/// Komarov et al. 2014, "GPU-Based Quick Multi-Select", algorithm 1: a row is partitioned by a
-/// pivot again and again; of a left side with k or more the right one is discarded, a shorter one
-/// is kept as it is. Differences: what decides runs in the kernel, not on the host; pivots come of
-/// samples; lanes write adjacent places without the detour through shared memory, which caches make
-/// needless; and when at most sort_room are left, they are sorted, as lists are in order here. Keys
-/// are (value, column), which differ, so that ties need no care.
+/// Komarov et al. 2014, "GPU-Based Quick Multi-Select", algorithm 1: partitions a row by a pivot
+/// again and again. If the left side has k or more, the right side is discarded; a shorter left
+/// side is kept as it is. Differences from the paper: the loop runs in the kernel, not on the host;
+/// pivots come from samples; lanes write adjacent places directly and not through shared memory,
+/// which caches make needless; and when at most sort_room keys are left, they are sorted, since
+/// lists are in order here. Keys are (value, column), which differ, so ties need no care.
 ///
-/// A group is a block: of 32 threads (a warp a row) or more. Groups take every gridDim.x-th row.
-/// 1024 threads a multiprocessor are wanted, to keep reads in flight.
-/// Shared bytes: 8 * sort_room and SelectShared. Valid for any columns and k <= sort_room.
+/// Grid: any number of blocks; a group is a block of 32 threads (a warp for each row) or more.
+/// Groups take every gridDim.x-th row. 1024 threads on a multiprocessor keep enough reads in
+/// flight. Shared bytes: 8 * sort_room and SelectShared. Valid for any columns and k <= sort_room:
+/// writes lists [row][k] or kth [row].
 template <unsigned threads>
 __global__ void __launch_bounds__(threads, 1024 / threads)
     quick_multiselect_kernel(const RowSelection selection, const PartitionRoom partitions) {
@@ -202,7 +209,7 @@ __global__ void __launch_bounds__(threads, 1024 / threads)
   const std::uint32_t room = partitions.room;
   std::uint64_t* const spare = partitions.keys + std::size_t{blockIdx.x} * 2 * room;
   const auto begin_partition = [&](const PivotBracket& bracket, const auto& key_at) {
-    __syncthreads();  // what the partition before wrote and counted has been read
+    __syncthreads();  // all threads have read the results of the previous partition
     if (threadIdx.x < warp_lanes) {
       const std::uint64_t pivot = pivot_of(bracket, key_at);
       if (threadIdx.x == 0) shared = {pivot, 0, 0};
@@ -228,11 +235,11 @@ __global__ void __launch_bounds__(threads, 1024 / threads)
       kept = columns;
       bracket.count = 0;
     }
-    bool is_of_spare = false;  // the first of a left side that found no room are the sample
+    bool is_of_spare = false;  // the sample is from a left side that did not fit
     while (bracket.count > 0) {
       const std::uint64_t pivot = begin_partition(bracket, [&](std::uint32_t i) {
         if (is_of_spare) return spare[std::uint64_t{i} * room / 512];
-        // Eight neighbours each, a sector, from all over the row.
+        // Runs of eight neighbours, a sector each, from all over the row.
         const std::uint64_t at = std::uint64_t{i / 8} * columns / 64 + i % 8;
         return at < columns ? key_of(values[at], static_cast<std::uint32_t>(at))
                             : ~std::uint64_t{0};

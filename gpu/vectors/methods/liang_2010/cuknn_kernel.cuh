@@ -1,41 +1,44 @@
 // S. Liang, Y. Liu, C. Wang, L. Jian, "Design and Evaluation of a Parallel K-Nearest Neighbor
 // Algorithm on CUDA-enabled GPU" (2010), CUKNN: distances, local-k by rank, global-k from queues.
+// Launched by cuknn_method.cu.
 #pragma once
 
-#include "gpu/device/launch_grid.cuh"
-#include "gpu/vectors/methods/method_keys.cuh"
+#include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/vectors/methods/method_keys.cuh"
 
 namespace starling::gpu {
 
 struct CuknnTuning {
-  static constexpr unsigned segment = 256;     ///< references of a block, one a thread
-  static constexpr unsigned queries = 16;      ///< the paper's r: sums that a thread maintains
-  static constexpr unsigned coordinates = 16;  ///< in shared memory: half a warp reads a row's
+  static constexpr unsigned segment = 256;  ///< references of a block: one for each thread
+  static constexpr unsigned queries = 16;   ///< the paper's r: sums that a thread maintains
+  /// Coordinates in shared memory at once: half a warp reads those of a row.
+  static constexpr unsigned coordinates = 16;
   static constexpr unsigned global_threads = 32;
 };
 
-/// Distances of some queries to a part of the references.
+/// The distances of some queries to a part of the references.
 struct CuknnDistances {
   const float* queries = nullptr;     ///< [query_count][dimension]
   const float* references = nullptr;  ///< [reference_count][dimension]
   std::uint32_t query_count = 0;
   std::uint32_t reference_count = 0;
   std::uint32_t dimension = 1;
-  std::uint32_t first_reference = 0;  ///< the row of the corpus that the first one is
-  std::uint32_t first_self = 0;  ///< the one that query 0 is, not its own neighbour; or no_self
-  /// [query_count][stride], whole segments: ordered scores; no_ordered where there is no neighbour.
+  std::uint32_t first_reference = 0;  ///< the corpus row of the first one
+  std::uint32_t first_self = 0;       ///< see first_self_of(); query i is row first_self + i
+  /// [query_count][stride], whole segments: ordered scores; cuknn_no_ordered if the reference is no
+  /// neighbour or does not exist.
   std::uint32_t* distances = nullptr;
   std::uint32_t stride = 0;
 };
 
-/// Behind the ordered form of every score.
+/// Larger than the ordered form of every score.
 inline constexpr std::uint32_t cuknn_no_ordered = ~std::uint32_t{0};
 
-/// Sections 4.2 and 4.4. Grid: x a segment of 256 references, y shares out the queries by 16.
-/// Thread: one reference against 16 queries, whose sums it maintains. Segments of both are in
-/// shared memory, 16 coordinates at a time, read side by side (4.5.2); references of up to 16
-/// coordinates stay there for all queries. Shared bytes: 256 * 17 * 4 + 16 * 16 * 4 = 18 KB. Valid:
-/// all of `distances`.
+/// Sections 4.2 and 4.4: the distances of all references of a part to a batch of queries. Grid: x
+/// is a segment of 256 references; the blocks of y divide the groups of 16 queries. A thread has
+/// one reference and 16 queries, whose sums it maintains. 16 coordinates of both are in shared
+/// memory at a time, read side by side (4.5.2); references of up to 16 coordinates stay there for
+/// all queries. Shared bytes: 256 * 17 * 4 + 16 * 16 * 4 = 18 KB. Valid: all of `distances`.
 template <bool is_dot>
 __global__ void __launch_bounds__(CuknnTuning::segment)
     cuknn_distances_kernel(const CuknnDistances task) {
@@ -101,22 +104,23 @@ __global__ void __launch_bounds__(CuknnTuning::segment)
   }
 }
 
-/// What of the segments goes into the search for the global nearest. All arrays have the query
-/// last, so that threads of neighbouring queries read side by side.
+/// The queues of local nearest that the search for the global nearest reads. In all arrays the
+/// query is the last index, so threads of neighbouring queries read side by side.
 struct CuknnQueues {
-  std::uint64_t* keys = nullptr;       ///< [segment][length][query]: ascending; no_key at the end
-  std::uint64_t* tops = nullptr;       ///< [segment][query]: what is not yet popped
-  std::uint16_t* positions = nullptr;  ///< [segment][query]: of the top in its queue
+  std::uint64_t* keys = nullptr;  ///< [segment][length][query]: ascending; no_key behind the last
+  std::uint64_t* tops = nullptr;  ///< [segment][query]: the least key not yet popped
+  std::uint16_t* positions = nullptr;  ///< [segment][query]: index of the top in its queue
   std::uint32_t segment_count = 0;
-  std::uint32_t length = 0;  ///< k, or a whole segment where k is more
+  std::uint32_t length = 0;  ///< k, or a whole segment if k is larger
   std::uint32_t query_count = 0;
 };
 
-/// Section 4.3, local-k. Grid: x a segment, y a query. Thread t takes distance t and finds its rank
-/// by looking through all the others; ties are by place, which is by row. A distance whose rank is
-/// below the length of the queue goes to that place of it. A queue of k beyond the segment (the
-/// paper's k is 7, "usually less than 20") holds the whole segment, so that any k is served.
-/// Shared bytes: 1 KB.
+/// Section 4.3, local-k: the queues of a part. Grid: x is a segment, y a query. Thread t takes
+/// distance t and finds its rank by comparing it with all others; ties go by index, which is by
+/// row. If the rank is below the length of the queue, the key goes to that place of it. If k is
+/// larger than the segment, a queue holds the whole segment, so any k is served (the paper's k is
+/// 7, "usually less than 20"). Shared bytes: 1 KB. Writes keys, and the top and position of
+/// each queue.
 __global__ void __launch_bounds__(CuknnTuning::segment)
     cuknn_local_kernel(const std::uint32_t* distances, std::uint32_t stride,
                        std::uint32_t first_reference, const CuknnQueues queues) {
@@ -156,17 +160,18 @@ __global__ void __launch_bounds__(CuknnTuning::segment)
   }
 }
 
-/// Where the global nearest come from and go to.
+/// The input and output of the search for the global nearest.
 struct CuknnLists {
   std::uint32_t k = 0;
-  const std::uint64_t* before = nullptr;  ///< [k][query]: of the parts before; null at the first
+  const std::uint64_t* before = nullptr;  ///< [k][query]: of earlier parts; null at the first part
   std::uint64_t* after = nullptr;         ///< [k][query]: for the next part; null at the last
-  VectorNeighbor* neighbors = nullptr;    ///< [query][k]: where `after` is null
+  VectorNeighbor* neighbors = nullptr;    ///< [query][k]: written if `after` is null
 };
 
-/// Section 4.3, global-k. A thread a query (4.4): k times it takes the least of the tops of all
-/// queues, pops it and looks at them all again. What earlier parts of the references left is one
-/// queue more. Keys differ, and no_key, of which there may be many, pops nothing.
+/// Section 4.3, global-k: the k nearest of all queues. Grid: one thread for each query (4.4). k
+/// times a thread takes the least of the tops of all queues, pops it and compares them all again.
+/// The list of earlier parts of the references is one more queue. Keys differ, except no_key, which
+/// pops nothing. Writes lists.after or lists.neighbors.
 __global__ void __launch_bounds__(CuknnTuning::global_threads)
     cuknn_global_kernel(const CuknnQueues queues, const CuknnLists lists) {
   const auto query = static_cast<std::uint32_t>(thread_index());

@@ -1,19 +1,19 @@
-// CUKNN, the method of Liang et al. 2010: distances of a batch of queries to all references, the
-// local nearest of each segment of them, and of these the global ones.
+// CUKNN, the method of Liang et al. 2010: computes the distances of a batch of queries to all
+// references, then the local nearest of each segment of references, then the global nearest.
 #include <algorithm>
 
-#include "gpu/vectors/methods/liang_2010/cuknn_kernel.cuh"
-#include "gpu/vectors/methods/method_workspace.hpp"
-#include "gpu/device/traced_launch.cuh"
-#include "gpu/vectors/methods/method.hpp"
+#include "starling/gpu/device/traced_launch.cuh"
+#include "starling/gpu/vectors/methods/liang_2010/cuknn_kernel.cuh"
+#include "starling/gpu/vectors/methods/method.hpp"
+#include "starling/gpu/vectors/methods/method_workspace.hpp"
 
 namespace starling::gpu {
 namespace {
 
-/// Queries of a batch: a grid's second side allows 65,535.
+/// The most queries of a batch; the y side of a grid allows 65,535.
 constexpr std::uint32_t queries_max = std::uint32_t{1} << 15;
-/// Where there is room for fewer queries than a thread takes, references go in parts, but not in
-/// smaller ones than this.
+/// If there is room for fewer queries than a thread takes, references go in parts, but parts are
+/// not smaller than this.
 constexpr std::uint32_t part_min = 8192;
 
 using Bytes = MethodWorkspace;
@@ -23,7 +23,7 @@ class Cuknn final : public VectorMethod {
   Cuknn(DeviceMemory& memory, std::uint64_t bytes_max) : workspace_(memory, bytes_max) {}
 
   void search_async(const RowMajorView& corpus, const DeviceSearch& search,
-                    const Stream& stream) override {
+                    const CudaStream& stream) override {
     if (search.count == 0) return;
     const Plan plan = plan_for(corpus.count, search);
     workspace_.begin(bytes_for(plan, search.k));
@@ -72,7 +72,8 @@ class Cuknn final : public VectorMethod {
     return arrays;
   }
 
-  /// All references at once for as many queries as there is room for.
+  /// All references at once, for as many queries as fit; parts of the references if even few
+  /// queries do not fit.
   Plan plan_for(std::uint32_t reference_count, const DeviceSearch& search) const {
     const auto fits = [&](const Plan& plan) {
       return bytes_for(plan, search.k) <= workspace_.bytes_max();
@@ -92,12 +93,12 @@ class Cuknn final : public VectorMethod {
   }
 
   static void search_batch_async(const RowMajorView& corpus, const DeviceSearch& batch,
-                                 const Plan& plan, const Arrays& arrays, const Stream& stream) {
+                                 const Plan& plan, const Arrays& arrays, const CudaStream& stream) {
     const std::uint32_t part = plan.segments * CuknnTuning::segment;
     CuknnLists lists;
     lists.k = batch.k;
     std::uint32_t begin = 0;
-    do {  // once at least: lists of no references are empty
+    do {  // at least once, so that lists become empty if there are no references
       CuknnDistances task;
       task.queries = batch.queries;
       task.references = corpus.components + std::size_t{begin} * corpus.dimension;
@@ -123,7 +124,7 @@ class Cuknn final : public VectorMethod {
   }
 
   static void distances_async(const CuknnDistances& task, std::uint32_t segments, bool is_dot,
-                              const Stream& stream) {
+                              const CudaStream& stream) {
     constexpr unsigned waves = 8;
     const auto kernel = is_dot ? &cuknn_distances_kernel<true> : &cuknn_distances_kernel<false>;
     const unsigned groups = blocks_for(task.query_count, CuknnTuning::queries);
@@ -135,7 +136,7 @@ class Cuknn final : public VectorMethod {
   }
 
   static void local_async(const CuknnDistances& task, const CuknnQueues& queues,
-                          const Stream& stream) {
+                          const CudaStream& stream) {
     LaunchShape shape;
     shape.blocks = dim3(queues.segment_count, queues.query_count);
     shape.threads = dim3(CuknnTuning::segment);
@@ -145,7 +146,7 @@ class Cuknn final : public VectorMethod {
   }
 
   static void global_async(const CuknnQueues& queues, const CuknnLists& lists,
-                           const Stream& stream) {
+                           const CudaStream& stream) {
     LaunchShape shape;
     shape.blocks = dim3(blocks_for(queues.query_count, CuknnTuning::global_threads));
     shape.threads = dim3(CuknnTuning::global_threads);

@@ -1,33 +1,35 @@
-// Partial insertion sort of the columns of a matrix of scores.
+// The kernel of partial insertion sort over the columns of a matrix of scores. Launched by
+// russica_method.cu.
 #pragma once
 
 #include <math_constants.h>
 
-#include "gpu/vectors/corpus/score.cuh"
+#include "starling/gpu/vectors/corpus/score.cuh"
 
 namespace starling::gpu {
 
 struct InsertionView {
-  float* matrix = nullptr;  ///< [row][stride]: a query a column; its first k become the sorted ones
-  std::uint32_t* rows = nullptr;  ///< [k][stride], of the sorted ones
+  /// [row][stride]: one column for each query; the sort overwrites its first k rows.
+  float* matrix = nullptr;
+  std::uint32_t* rows = nullptr;  ///< [k][stride]: the row numbers of the sorted scores
   std::uint64_t stride = 0;
-  std::uint32_t count = 0;  ///< of rows
+  std::uint32_t count = 0;  ///< rows of the matrix
   std::uint32_t queries = 0;
   VectorNeighbor* lists = nullptr;  ///< [query][k]
   std::uint32_t k = 0;
-  std::uint32_t first_row = 0;  ///< what row 0 is called
+  std::uint32_t first_row = 0;  ///< the number in lists of row 0
 };
 
-/// One query's column. All of it lies in global memory, whatever k is.
+/// The column of one query. All of it lies in global memory, whatever k is.
 struct SortedColumn {
   float* scores;
   std::uint32_t* rows;
   std::uint64_t stride;
   std::uint32_t k;
-  float limit;  ///< what comes must be less: infinity at first
+  float limit;  ///< a score is inserted only if it is less; infinity at first
   std::uint32_t filled = 0;
 
-  /// Rows come in ascending order, so that an equal score goes behind.
+  /// Inserts a score. Rows come in ascending order, so an equal score goes behind.
   __device__ void insert(float score, std::uint32_t row) {
     std::uint32_t place = 0;
     std::uint32_t behind = filled;
@@ -38,7 +40,7 @@ struct SortedColumn {
       else
         behind = middle;
     }
-    // Four at a time are moved: their loads wait for each other no more.
+    // Entries move four at a time, so that their loads do not wait for each other.
     constexpr std::uint32_t moved = 4;
     std::uint32_t to = min(filled, k - 1);
     for (; to >= place + moved; to -= moved) {
@@ -69,9 +71,10 @@ struct SortedColumn {
 inline constexpr unsigned insertion_threads = 32;
 
 /// Russica & Tisato 2023, section 3.2: each thread sorts a column of the matrix by insertion,
-/// limited to the k smallest, in place: those stand in the column's first k rows, what has been
-/// read is written over. Neighbouring threads read neighbouring columns. A warp a block, so that
-/// few queries spread over the device. Any k; the lists are written at the end.
+/// limited to the k smallest, in place: the sorted scores overwrite the first k rows of the column,
+/// which have been read by then. Grid: one thread for each query, a block of one warp, so that few
+/// queries spread over the device. Neighbouring threads read neighbouring columns. Valid for any k:
+/// writes lists [query][k]; the matrix is destroyed.
 __global__ void __launch_bounds__(insertion_threads)
     insertion_sort_kernel(const InsertionView view) {
   constexpr std::uint32_t in_flight = 8;
@@ -79,7 +82,7 @@ __global__ void __launch_bounds__(insertion_threads)
   if (query >= view.queries) return;
   SortedColumn column{view.matrix + query, view.rows + query, view.stride, view.k, CUDART_INF_F};
   for (std::uint32_t begin = 0; begin < view.count; begin += in_flight) {
-    // Inserting writes to rows that have been read only: no more are sorted than that.
+    // Inserting writes only to rows that have been read: at most as many are sorted.
     float read[in_flight];
 #pragma unroll
     for (std::uint32_t i = 0; i < in_flight; ++i)

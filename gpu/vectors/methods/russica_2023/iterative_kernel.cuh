@@ -1,31 +1,32 @@
-// Iterative selection over a matrix of scores: the two kernels of a round.
+// The two kernels of a round of iterative selection over a matrix of scores. Launched by
+// russica_method.cu.
 #pragma once
 
 #include <math_constants.h>
 
-#include "gpu/device/lane_group.cuh"
-#include "gpu/vectors/corpus/score.cuh"
+#include "starling/gpu/device/lane_group.cuh"
+#include "starling/gpu/vectors/corpus/score.cuh"
 
 namespace starling::gpu {
 
-/// Columns of a subset: 16 a thread, all in flight at once.
+/// The columns of a subset: 16 for each thread, all loads in flight at once.
 inline constexpr unsigned iterative_threads = 256;
 inline constexpr unsigned iterative_columns = 16;
 inline constexpr std::uint32_t iterative_subset = iterative_threads * iterative_columns;
 
 struct IterativeView {
-  float* matrix = nullptr;  ///< [query][stride], infinity: not a neighbour, or selected
+  float* matrix = nullptr;  ///< [query][stride]; infinity: not a neighbour, or already selected
   std::uint64_t stride = 0;
   std::uint32_t columns = 0;
   std::uint32_t queries = 0;
   std::uint32_t subsets = 0;            ///< of a query: columns / iterative_subset, rounded up
-  std::uint64_t* candidates = nullptr;  ///< [query][subset], see key_of()
+  std::uint64_t* candidates = nullptr;  ///< [query][subset]: see key_of()
   VectorNeighbor* lists = nullptr;      ///< [query][k]
   std::uint32_t k = 0;
-  std::uint32_t first_row = 0;  ///< what column 0 is called
+  std::uint32_t first_row = 0;  ///< the number in lists of column 0
 };
 
-/// The least of a warp's keys, in every lane.
+/// Returns the least key of a warp, in every lane.
 __device__ __forceinline__ std::uint64_t least_of_warp(std::uint64_t key) {
   const std::uint32_t ordered = static_cast<std::uint32_t>(key >> 32);
   const std::uint32_t least = __reduce_min_sync(all_lanes, ordered);
@@ -33,9 +34,10 @@ __device__ __forceinline__ std::uint64_t least_of_warp(std::uint64_t key) {
   return std::uint64_t{least} << 32 | __reduce_min_sync(all_lanes, row);
 }
 
-/// Russica & Tisato 2023, section 3.1, the first kernel of a round: of each subset of a query's
-/// scores the least. A block a subset: threads take the least of their columns, warps that of their
-/// lanes, the first warp that of the block. Shared bytes: 64. Grid: queries * subsets.
+/// Russica & Tisato 2023, section 3.1, the first kernel of a round: finds the least score of each
+/// subset of a query's scores. Grid: queries * subsets blocks, one for each subset. Threads take
+/// the least of their columns, warps that of their lanes, the first warp that of the block. Shared
+/// bytes: 64. Thread 0 writes candidates [query][subset].
 __global__ void __launch_bounds__(iterative_threads)
     iterative_candidates_kernel(const IterativeView view) {
   __shared__ std::uint64_t of_warps[iterative_threads / warp_lanes];
@@ -52,7 +54,7 @@ __global__ void __launch_bounds__(iterative_threads)
   std::uint32_t least_column = no_row;
 #pragma unroll
   for (unsigned i = 0; i < iterative_columns; ++i)
-    if (scores[i] < least) {  // of equal ones the first column stays
+    if (scores[i] < least) {  // the first of equal columns stays
       least = scores[i];
       least_column = begin + i * iterative_threads;
     }
@@ -65,9 +67,10 @@ __global__ void __launch_bounds__(iterative_threads)
   if (threadIdx.x == 0) view.candidates[blockIdx.x] = of_block;
 }
 
-/// The second kernel of a round: the least candidate of a query is its neighbour of rank `rank`,
-/// and is marked in the matrix so that it is not selected again: with infinity, which no score is,
-/// where the paper has 1, the largest cosine distance there. A warp a query.
+/// The second kernel of a round: the least candidate of a query is its neighbour of rank `rank`. It
+/// is marked in the matrix so that it is not selected again: with infinity, which no score is (the
+/// paper marks 1, the largest of its cosine distances). Grid: one warp for each query. Lane 0
+/// writes lists [query][rank].
 __global__ void iterative_least_kernel(const IterativeView view, std::uint32_t rank) {
   const std::uint32_t query = static_cast<std::uint32_t>(
       (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / warp_lanes);

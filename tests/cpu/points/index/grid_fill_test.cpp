@@ -1,5 +1,5 @@
 // The SIMD half of the grid's build against the scalar definition of a cell.
-#include "cpu/points/index/grid_fill.hpp"
+#include "starling/cpu/points/index/grid_fill.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cpu/points/index/object_snapshot.hpp"
+#include "starling/cpu/points/index/object_snapshot.hpp"
 
 namespace starling::cpu {
 namespace {

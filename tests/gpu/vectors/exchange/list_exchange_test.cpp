@@ -1,4 +1,4 @@
-#include "gpu/vectors/exchange/list_exchange.hpp"
+#include "starling/gpu/vectors/exchange/list_exchange.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -10,8 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gpu/points/engine.hpp"
-#include "gpu/vectors/exchange/shared_lists.hpp"
+#include "starling/gpu/device/devices.hpp"
+#include "starling/gpu/vectors/exchange/shared_lists.hpp"
 
 namespace starling::gpu {
 namespace {
@@ -55,7 +55,7 @@ void expect_merged(const std::vector<int>& numbers, ListExchange& exchange, std:
   SCOPED_TRACE(std::to_string(devices) + " devices, " + std::to_string(queries) + " queries, k " +
                std::to_string(k));
   DeviceMemory memory(~std::uint64_t{0});
-  std::vector<Stream> streams;
+  std::vector<CudaStream> streams;
   streams.reserve(devices);
   std::vector<std::unique_ptr<SharedLists>> all;
   std::vector<std::vector<VectorNeighbor>> found(devices);
@@ -135,7 +135,7 @@ TEST(ListExchange, NcclIsRefusedForOneDeviceTwice) {
     static_cast<void>(make_list_exchange(std::vector{0, 0}, ListTransport::nccl));
     FAIL() << "it was not";
   } catch (const std::runtime_error& error) {
-    EXPECT_STREQ(error.what(), "NCCL has no room for a GPU that is named twice");
+    EXPECT_STREQ(error.what(), "NCCL does not accept a GPU that is named twice");
   }
 }
 

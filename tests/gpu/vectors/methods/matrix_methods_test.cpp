@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/device/launch_trace.hpp"
+#include "starling/gpu/device/launch_trace.hpp"
 #include "tests/gpu/vectors/vector_case.hpp"
 
 namespace starling::gpu {

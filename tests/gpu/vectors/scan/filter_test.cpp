@@ -1,7 +1,7 @@
 // Searches large enough for the filter by shadows, on data that shadows see well, badly, or not.
 #include <cmath>
 
-#include "gpu/device/launch_trace.hpp"
+#include "starling/gpu/device/launch_trace.hpp"
 #include "tests/gpu/vectors/vector_case.hpp"
 
 namespace starling::gpu {

@@ -1,7 +1,6 @@
+#include "starling/gpu/device/check.hpp"
+#include "starling/gpu/vectors/scan/tensor_product.cuh"
 #include "tests/gpu/vectors/scan/tensor_product_probe.hpp"
-
-#include "gpu/device/check.hpp"
-#include "gpu/vectors/scan/tensor_product.cuh"
 
 namespace starling::test {
 namespace {
@@ -35,7 +34,7 @@ __global__ void tensor_products_kernel(const std::uint16_t* rows, const std::uin
 
 void tensor_products_async(const std::uint16_t* rows, const std::uint16_t* queries,
                            std::uint32_t tiles, std::uint32_t length, float* products,
-                           const gpu::Stream& stream) {
+                           const gpu::CudaStream& stream) {
   tensor_products_kernel<<<tiles, 32, 0, stream.get()>>>(rows, queries, length, products);
   gpu::check_launch();
 }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "gpu/device/stream.hpp"
+#include "starling/gpu/device/cuda_stream.hpp"
 
 namespace starling::test {
 
@@ -12,6 +12,6 @@ namespace starling::test {
 /// [tile][16][8]. Enqueued only; `length` a multiple of 16.
 void tensor_products_async(const std::uint16_t* rows, const std::uint16_t* queries,
                            std::uint32_t tiles, std::uint32_t length, float* products,
-                           const gpu::Stream& stream);
+                           const gpu::CudaStream& stream);
 
 }  // namespace starling::test

@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "gpu/device/memory.hpp"
-#include "gpu/points/engine.hpp"
-#include "gpu/vectors/corpus/filter_limits.hpp"
+#include "starling/gpu/device/devices.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/vectors/corpus/filter_limits.hpp"
 #include "tests/gpu/vectors/scan/tensor_product_probe.hpp"
 #include "tests/support/random.hpp"
 
@@ -67,7 +67,7 @@ TEST(TensorProduct, SumsStayWithinTheModel) {
   std::string why_none;
   if (find_devices(why_none).empty()) GTEST_SKIP() << why_none;
   constexpr std::uint32_t tiles = 8;
-  Stream stream;
+  CudaStream stream;
   DeviceMemory memory(~std::uint64_t{0});
   for (const std::uint64_t seed : test::seeds(2)) {
     test::Random random(seed);

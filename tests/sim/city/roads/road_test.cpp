@@ -10,9 +10,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/city/roads/road_world.hpp"
-#include "sim/city/roads/straight_world.hpp"
-#include "sim/traces/trace.hpp"
+#include "starling/sim/city/roads/road_world.hpp"
+#include "starling/sim/city/roads/straight_world.hpp"
+#include "starling/sim/files/errors.hpp"
 #include "tests/sim/city/city_fixture.hpp"
 #include "tests/support/random.hpp"
 
@@ -67,7 +67,7 @@ class SumoNetwork : public testing::Test {
   std::string error_of(const std::string& text) {
     try {
       read(text);
-    } catch (const TraceError& error) {
+    } catch (const InputError& error) {
       return error.what();
     }
     return "no error";
@@ -109,7 +109,7 @@ TEST_F(SumoNetwork, ANetworkWithoutAnyWayBackIsSaidToBeThat) {
 <edge id="bc" from="b" to="c"><lane speed="9" length="9"/></edge>
 <junction id="a" x="0" y="0"/><junction id="b" x="9" y="0"/><junction id="c" x="18" y="0"/></net>)";
   EXPECT_THAT(error_of(net), HasSubstr("there is no way back to any edge"));
-  EXPECT_THROW(read(net, true), TraceError);
+  EXPECT_THROW(read(net, true), InputError);
 }
 
 TEST_F(SumoNetwork, WaysKeepToOneWayStreetsAndSpeeds) {
@@ -280,10 +280,10 @@ TEST(RoadWorld, PickUpTimesDecideTheSameWhateverListsBeginWith) {
           simulation->find_pickup_times(ride, list, times_us);
         },
         world.speed_max_mps());
-    EmbeddedFleetIndex index({.drivers = city.simulation.drivers,
-                              .rides = static_cast<std::uint32_t>(demand.requests.size()),
-                              .pickup_max_m = city.pickup_max_m},
-                             cpu::make_engine({.threads = 1}), "the engine of a test");
+    FleetIndex index({.drivers = city.simulation.drivers,
+                      .rides = static_cast<std::uint32_t>(demand.requests.size()),
+                      .pickup_max_m = city.pickup_max_m},
+                     embedded_host(1));
     Simulation running(city.simulation, world, demand, index, *policy);
     simulation = &running;
     while (running.step()) {

@@ -1,4 +1,4 @@
-#include "gpu/vectors/methods/kato_2009/kato_assignment.hpp"
+#include "starling/gpu/vectors/methods/kato_2009/kato_assignment.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "gpu/vectors/methods/komarov_2014/quick_multiselect.hpp"
+#include "starling/gpu/vectors/methods/komarov_2014/quick_multiselect.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gpu/points/engine.hpp"
+#include "starling/gpu/device/devices.hpp"
 #include "tests/support/random.hpp"
 
 namespace starling::gpu {
@@ -50,7 +50,7 @@ class CudaMultiselect : public testing::Test {
     for (std::uint32_t i = 0; i < rows * columns; ++i)
       matrix.push_back(value_of(values, random, i % columns));
     DeviceMemory memory(~std::uint64_t{0});
-    const Stream stream;
+    const CudaStream stream;
     DeviceBuffer<float> on(memory, matrix.size());
     copy_to_device_async(std::span<const float>(matrix), on, stream);
     std::vector<VectorNeighbor> lists(std::size_t{rows} * k, {-1, 12345});

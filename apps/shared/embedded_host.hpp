@@ -1,0 +1,17 @@
+// The host that `starling replay` and `starling simulate` use when they run without a server.
+#pragma once
+
+#include <memory>
+
+#include "starling/apps/shared/engines.hpp"
+#include "starling/knn/tables/processor.hpp"
+#include "starling/sim/host/lock_step_host.hpp"
+
+namespace starling::apps {
+
+/// Makes a host on the engine that the flags choose. Its lists may fill the whole engine, because only
+/// this program uses it. Throws as choose_engine does.
+std::unique_ptr<sim::LockStepHost> make_embedded_host(const EngineFlags& flags,
+                                                      ProcessorOptions options);
+
+}  // namespace starling::apps

@@ -1,0 +1,86 @@
+// --engine, --devices, --threads and --method: they choose the Engine or VectorSearcher that a
+// command runs on. Only this file and engines.cpp name the backends.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "starling/knn/engine/engine.hpp"
+#include "starling/knn/vectors/searcher.hpp"
+#include "starling/knn/words/lattice.hpp"
+
+namespace starling::apps {
+
+struct EngineFlags {
+  std::string engine = "auto";  ///< auto, cpu or cuda
+  std::vector<int> devices;     ///< for cuda: numbers of GPUs; empty: the first GPU
+  unsigned threads = 0;         ///< for cpu; 0: one per core
+};
+
+struct SearcherFlags : EngineFlags {
+  std::string method = "auto";
+};
+
+/// Adds --engine, --devices and --threads to a command that makes an Engine. An Engine runs on one
+/// device.
+void add_engine_flags(CLI::App& command, EngineFlags& flags);
+/// Adds them to a command that makes a VectorSearcher, which can run on several devices.
+void add_searcher_flags(CLI::App& command, EngineFlags& flags);
+/// Adds --devices alone, to a command that needs a GPU.
+void add_device_flag(CLI::App& command, EngineFlags& flags);
+/// Adds --method.
+void add_method_flag(CLI::App& command, SearcherFlags& flags);
+
+struct EngineChoice {
+  std::string name;        ///< cpu or cuda
+  std::string why;         ///< a phrase for the summary of every run
+  std::string why_no_gpu;  ///< the reason, for `starling info`; empty if a GPU is used or not wanted
+  std::function<std::unique_ptr<Engine>(const SpaceOptions&)> make;
+};
+
+/// Resolves `auto` on this machine, or checks the engine that the flags name. Throws
+/// std::runtime_error with a sentence if that engine is not available, and sim::UsageError if the
+/// flags name several devices.
+EngineChoice choose_engine(const EngineFlags& flags);
+
+struct SearcherChoice {
+  std::unique_ptr<VectorSearcher> searcher;
+  std::string why;  ///< as in EngineChoice
+  SearchMethod method = SearchMethod::automatic;
+};
+
+/// Does the same for a VectorSearcher. `auto` falls back to the CPU only if the flags name no
+/// devices. Throws std::runtime_error with a sentence also if the searcher lacks the method, and
+/// sim::UsageError if the flags name a device twice.
+SearcherChoice choose_searcher(const SearcherFlags& flags);
+
+/// Times quick multi-select on a GPU.
+struct SelectionTimer {
+  std::string engine_name;
+  double read_gb_per_s = 0;  ///< of the device's memory, measured
+  /// Returns the milliseconds of each run. Each run has different numbers, and its result is checked.
+  std::function<std::vector<double>(std::uint32_t rows, std::uint32_t columns, std::uint32_t k,
+                                    int runs)>
+      time_ms;
+};
+
+/// Always chooses a GPU: it ignores --engine. Throws as choose_engine does for cuda.
+SelectionTimer choose_selection_timer(const EngineFlags& flags);
+
+/// What `starling info` shows of the cpu engine.
+struct CpuFacts {
+  std::string name;
+  std::string simd_target;
+  EngineLimits limits;
+};
+CpuFacts describe_cpu();
+
+/// A phrase that says how several GPUs merge lists on this machine.
+std::string describe_exchange();
+
+}  // namespace starling::apps

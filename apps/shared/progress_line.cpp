@@ -1,0 +1,64 @@
+// Draws one line again and again in place: see progress_line.hpp.
+#include "starling/apps/shared/progress_line.hpp"
+
+#include <cstdio>
+
+#include <unistd.h>
+
+namespace starling::apps {
+namespace {
+
+constexpr std::chrono::milliseconds redraw_interval{100};
+constexpr std::size_t bar_cells = 30;
+
+}  // namespace
+
+ProgressLine::ProgressLine()
+    : on_terminal_(isatty(STDERR_FILENO) == 1), due_(std::chrono::steady_clock::now()) {}
+
+void ProgressLine::show(std::string_view what, std::uint64_t done, std::uint64_t total,
+                        std::string_view unit) {
+  if (!on_terminal_ || std::chrono::steady_clock::now() < due_) return;
+  due_ = std::chrono::steady_clock::now() + redraw_interval;
+  drawn_ = true;
+  std::string bar;
+  if (total > 0) {
+    const double share = static_cast<double>(done) / static_cast<double>(total);
+    const auto full = static_cast<std::size_t>(share * static_cast<double>(bar_cells));
+    bar = " [" + std::string(full, '#') + std::string(bar_cells - full, ' ') + "] " +
+          std::to_string(static_cast<int>(share * 100)) + " %";
+  }
+  std::fprintf(stderr, "\r\033[K%.*s %llu %.*s%s", static_cast<int>(what.size()), what.data(),
+               static_cast<unsigned long long>(done), static_cast<int>(unit.size()), unit.data(),
+               bar.c_str());
+  std::fflush(stderr);
+}
+
+void ProgressLine::clear() {
+  if (!drawn_) return;
+  drawn_ = false;
+  std::fputs("\r\033[K", stderr);
+  std::fflush(stderr);
+}
+
+std::string describe_skipped(const sim::TraceCounts& counts) {
+  std::string reasons;
+  for (std::size_t reason = 0; reason < sim::skip_reason_count; ++reason) {
+    if (counts.skipped[reason] == 0) continue;
+    reasons += reasons.empty() ? " (" : ", ";
+    reasons += std::to_string(counts.skipped[reason]) + " " +
+               std::string(to_string(static_cast<sim::SkipReason>(reason)));
+  }
+  return std::to_string(counts.skipped_total()) + (reasons.empty() ? "" : reasons + ")");
+}
+
+const char* skipped_hint(const sim::TraceCounts& counts) {
+  return counts.skipped_total() > 0 ? "; --strict stops at the first such row and says where it is" : "";
+}
+
+std::string describe_left_out(const sim::TraceCounts& counts) {
+  return "rows skipped: " + describe_skipped(counts) + skipped_hint(counts) +
+         "; rows outside --from and --until: " + std::to_string(counts.outside);
+}
+
+}  // namespace starling::apps

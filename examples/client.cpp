@@ -1,0 +1,88 @@
+// A client of a running server: puts a stream and one standing query, sends the positions of three
+// taxis, and reads the list of the two nearest when the server reports it.
+//   starling serve &
+//   client [COMMANDS RESULTS]      default: tcp://127.0.0.1:7411 tcp://127.0.0.1:7412
+// Exits with 0 if the list is what it must be.
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <iostream>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include <starling/protocol/client/client.hpp>
+#include <starling/protocol/client/subscriber.hpp>
+#include <zmq.hpp>
+
+namespace {
+
+namespace wire = starling::protocol;
+
+std::int64_t now_us() {
+  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count();
+}
+
+/// A stream reports a query's list at the query's first tick and whenever its order changes.
+void put_query(wire::Client& client) {
+  client.put_stream({.name = "riders", .on = starling::ReportOn::order,
+                     .with = {.distance = true}}).value();
+  wire::QuerySpec rider{.id = starling::QueryId{7}, .k = 2};
+  rider.position = {.x = 100, .y = 100};  // metres, as the server's space is planar2
+  const auto reply = client.put_queries({.stream = "riders", .queries = {rider}}).value();
+  if (reply.rejected != 0) throw std::runtime_error("the server rejected the query");
+}
+
+/// Coordinates come interleaved: x and y of each row.
+void send_positions(wire::Client& client) {
+  const std::vector<std::uint64_t> ids{11, 12, 13};
+  const std::vector<double> coordinates{100, 90, 400, 400, 110, 100.5};
+  const std::vector<std::int64_t> times_us(ids.size(), now_us());
+  const auto reply =
+      client.update({.ids = ids, .times_us = times_us, .coordinates = coordinates}).value();
+  std::cout << reply.accepted << " positions accepted, " << reply.late << " late\n";
+}
+
+/// The rider's list once it holds both neighbours, or nothing within ten seconds.
+std::optional<wire::HeldList> await_list(wire::Subscriber& subscriber) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (std::chrono::steady_clock::now() < deadline) {
+    subscriber.poll(/*timeout_ms=*/100);
+    const auto& lists = subscriber.state().lists();
+    const auto found = lists.find({.query = starling::QueryId{7}});
+    if (found != lists.end() && found->second.neighbors.size() == 2) return found->second;
+  }
+  return {};
+}
+
+bool run(const char* commands, const char* results) {
+  zmq::context_t context;
+  const wire::ClientOptions options{.commands = commands, .name = "examples/client"};
+  wire::Client client(context, options);
+  put_query(client);
+  wire::Subscriber subscriber(
+      context, {.results = results, .client = options, .subscription = {.stream = "riders"}});
+  send_positions(client);
+  const auto list = await_list(subscriber);
+  if (!list) throw std::runtime_error("no list came within ten seconds");
+  for (const auto& neighbor : list->neighbors)
+    std::cout << "taxi " << to_number(neighbor.object) << " at " << neighbor.distance_m << " m\n";
+  return list->neighbors[0].object == starling::ObjectId{11} &&
+         list->neighbors[1].object == starling::ObjectId{13};
+}
+
+}  // namespace
+
+int main(int argument_count, char** arguments) {
+  try {
+    const bool is_given = argument_count == 3;
+    return run(is_given ? arguments[1] : "tcp://127.0.0.1:7411",
+               is_given ? arguments[2] : "tcp://127.0.0.1:7412")
+               ? 0
+               : 1;
+  } catch (const std::exception& error) {
+    std::cerr << "client: " << error.what() << '\n';
+    return 1;
+  }
+}

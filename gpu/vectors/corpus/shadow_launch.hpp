@@ -1,0 +1,24 @@
+// Makes the shadows of the rows of a corpus and of the queries of a batch: see shadow.hpp.
+#pragma once
+
+#include <cstdint>
+
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/vectors/corpus/panels.hpp"
+#include "starling/gpu/vectors/corpus/shadow.hpp"
+
+namespace starling::gpu {
+
+/// Enqueued only. Makes the shadows of all rows of `corpus` in the arrays of `shadow`, which are
+/// writable. `halves` and `norms` are padded to whole tiles. For the inner product the center is 0.
+void make_shadow_async(const PanelsView& corpus, std::uint32_t rows, bool is_dot,
+                       const ShadowView& shadow, const CudaStream& stream);
+
+/// Enqueued only. Makes the shadows of `count` queries, components [count][dimension] on the
+/// device, in the frame of the corpus. Writes `halves` [query][corpus.stride] and `queries`, both
+/// padded to whole tiles.
+void make_query_shadows_async(const float* components, std::uint32_t count, std::uint32_t dimension,
+                              const ShadowView& corpus, std::uint16_t* halves, ShadowQuery* queries,
+                              const CudaStream& stream);
+
+}  // namespace starling::gpu

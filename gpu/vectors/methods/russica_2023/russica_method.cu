@@ -1,0 +1,152 @@
+// Russica & Tisato 2023, both methods: write a matrix of scores (section 2), then select each
+// query's k least in rounds (section 3.1, "iterative") or sort them by insertion (section 3.2,
+// "insertion"). Batches of queries are as in section 4. The paper's k goes to 100. Here any k is
+// served: rounds have no limit, and sorted scores stand in the matrix, as in the paper.
+#include <algorithm>
+
+#include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/device/traced_launch.cuh"
+#include "starling/gpu/vectors/corpus/panels.hpp"
+#include "starling/gpu/vectors/methods/matrix_batches.hpp"
+#include "starling/gpu/vectors/methods/matrix_launch.hpp"
+#include "starling/gpu/vectors/methods/method.hpp"
+#include "starling/gpu/vectors/methods/russica_2023/insertion_kernel.cuh"
+#include "starling/gpu/vectors/methods/russica_2023/iterative_kernel.cuh"
+
+namespace starling::gpu {
+namespace {
+
+/// Section 3.1: k rounds, each of which selects the least score of every query.
+struct IterativeSelection {
+  /// Whether queries are rows of the matrix, not columns.
+  static constexpr bool has_query_rows = true;
+  using Beside = std::uint64_t;  ///< what it needs beside the matrix: candidates
+
+  static MatrixBatch plan(std::uint32_t rows, const DeviceSearch& search, std::uint64_t bytes_max) {
+    // One candidate for each subset takes 1/2048 of the matrix, and one more for a subset that is
+    // not whole.
+    return matrix_batch(rows, search.count, bytes_max - bytes_max / 1024, sizeof(float),
+                        2 * sizeof(std::uint64_t) + part_list_bytes(search.k));
+  }
+
+  static std::uint64_t beside_room(const MatrixBatch& batch, std::uint32_t /*k*/) {
+    return std::uint64_t{batch.queries} * blocks_for(batch.rows, iterative_subset);
+  }
+
+  static void select_async(const PairMatrix& matrix, const DeviceSearch& search,
+                           std::uint64_t* candidates, const CudaStream& stream) {
+    IterativeView view;
+    view.matrix = matrix.scores;
+    view.stride = matrix.stride;
+    view.columns = matrix.b.count;
+    view.queries = matrix.a.count;
+    view.subsets = blocks_for(matrix.b.count, iterative_subset);
+    view.candidates = candidates;
+    view.lists = search.lists;
+    view.k = search.k;
+    view.first_row = matrix.b.first;
+    for (std::uint32_t rank = 0; rank < search.k; ++rank) {
+      traced_launch(iterative_candidates_kernel, {view.queries * view.subsets, iterative_threads},
+                    stream, view);
+      traced_launch(iterative_least_kernel,
+                    {blocks_for(std::uint64_t{view.queries} * warp_lanes), block_threads}, stream,
+                    view, rank);
+    }
+  }
+};
+
+/// Section 3.2: one thread for each query keeps the k least of its column sorted.
+struct InsertionSort {
+  static constexpr bool has_query_rows = false;
+  using Beside = VectorRow;  ///< what it needs beside the matrix: the rows of the sorted scores
+
+  static MatrixBatch plan(std::uint32_t rows, const DeviceSearch& search, std::uint64_t bytes_max) {
+    // Columns are padded to whole strides.
+    const auto columns = static_cast<std::uint32_t>(stride_of(search.count));
+    MatrixBatch batch =
+        matrix_batch(rows, columns, bytes_max, sizeof(float),
+                     search.k * std::uint64_t{sizeof(VectorRow)} + part_list_bytes(search.k));
+    if (batch.queries >= 4) batch.queries = batch.queries / 4 * 4;
+    batch.queries = std::min(batch.queries, search.count);
+    return batch;
+  }
+
+  static std::uint64_t beside_room(const MatrixBatch& batch, std::uint32_t k) {
+    return stride_of(batch.queries) * std::min(k, batch.rows);
+  }
+
+  static void select_async(const PairMatrix& matrix, const DeviceSearch& search,
+                           VectorRow* sorted_rows, const CudaStream& stream) {
+    InsertionView view;
+    view.matrix = matrix.scores;
+    view.rows = sorted_rows;
+    view.stride = matrix.stride;
+    view.count = matrix.a.count;
+    view.queries = matrix.b.count;
+    view.lists = search.lists;
+    view.k = search.k;
+    view.first_row = matrix.a.first;
+    traced_launch(insertion_sort_kernel,
+                  {blocks_for(view.queries, insertion_threads), insertion_threads}, stream, view);
+  }
+};
+
+template <class Selection>
+class RussicaMethod final : public VectorMethod {
+ public:
+  RussicaMethod(DeviceMemory& memory, std::uint64_t bytes_max)
+      : memory_(memory),
+        bytes_max_(bytes_max),
+        matrix_(memory),
+        beside_(memory),
+        part_lists_(memory) {}
+
+  void search_async(const RowMajorView& corpus, const DeviceSearch& search,
+                    const CudaStream& stream) override {
+    const MatrixBatch batch = Selection::plan(corpus.count, search, bytes_max_);
+    ensure_room(matrix_, memory_, matrix_room(batch), stream);
+    ensure_room(beside_, memory_, Selection::beside_room(batch, search.k), stream);
+    search_in_batches_async(corpus, search, batch, part_lists_, memory_, stream,
+                            [&](const RowMajorView& part, const DeviceSearch& of_part) {
+                              search_part_async(part, of_part, stream);
+                            });
+  }
+
+ private:
+  static std::uint64_t matrix_room(const MatrixBatch& batch) {
+    return Selection::has_query_rows ? batch.queries * stride_of(batch.rows)
+                                     : batch.rows * stride_of(batch.queries);
+  }
+
+  void search_part_async(const RowMajorView& corpus, const DeviceSearch& search,
+                         const CudaStream& stream) {
+    const MatrixSide rows = {corpus.components, corpus.count, corpus.first_row};
+    const MatrixSide queries = {search.queries, search.count, first_self_of(search.first_self)};
+    PairMatrix matrix;
+    matrix.a = Selection::has_query_rows ? queries : rows;
+    matrix.b = Selection::has_query_rows ? rows : queries;
+    matrix.dimension = corpus.dimension;
+    matrix.scores = matrix_.data();
+    matrix.stride = stride_of(matrix.b.count);
+    matrix_scores_async(matrix, corpus.is_dot, stream);
+    Selection::select_async(matrix, search, beside_.data(), stream);
+  }
+
+  DeviceMemory& memory_;
+  std::uint64_t bytes_max_;
+  DeviceBuffer<float> matrix_;
+  DeviceBuffer<typename Selection::Beside> beside_;
+  DeviceBuffer<VectorNeighbor> part_lists_;
+};
+
+}  // namespace
+
+std::unique_ptr<VectorMethod> make_iterative(DeviceMemory& memory, std::uint64_t bytes_max) {
+  return std::make_unique<RussicaMethod<IterativeSelection>>(memory, bytes_max);
+}
+
+std::unique_ptr<VectorMethod> make_insertion(DeviceMemory& memory, std::uint64_t bytes_max) {
+  return std::make_unique<RussicaMethod<InsertionSort>>(memory, bytes_max);
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,248 @@
+// Cuts queries into batches that fit the memory, and chooses the scan: for short rows, for few
+// queries, or for many queries, with the filter first where that pays. See workspace.hpp.
+#include "starling/gpu/vectors/scan/workspace.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "starling/gpu/vectors/corpus/pack_launch.hpp"
+#include "starling/gpu/vectors/scan/few_queries_launch.hpp"
+#include "starling/gpu/vectors/scan/filter_launch.hpp"
+#include "starling/gpu/vectors/scan/finish_launch.hpp"
+#include "starling/gpu/vectors/scan/many_queries_launch.hpp"
+#include "starling/gpu/vectors/scan/short_rows_launch.hpp"
+
+namespace starling::gpu {
+namespace {
+
+/// Slots of a query. More slots make bounds closer and cost more to read.
+std::uint32_t slots_for(std::uint32_t k) {
+  return std::max(std::bit_ceil(2 * k), panel_rows);
+}
+
+/// Larger batches are not faster.
+constexpr std::uint32_t queries_max = std::uint32_t{1} << 16;
+/// A tile scan of fewer queries leaves part of its tile empty.
+constexpr std::uint32_t queries_full = 128;
+/// Segments of fewer rows leave part of the device idle.
+constexpr std::uint32_t segment_rows_min = std::uint32_t{1} << 13;
+
+/// What decides between the direct scans and the filter. Times are of an H200.
+struct FilterChoice {
+  /// With fewer queries its tile is mostly empty, and the direct scans are faster.
+  static constexpr std::uint32_t queries_min = 17;
+  /// A corpus of at least components_large components needs fewer queries: the filter reads half of
+  /// its bytes, and that counts. 16 queries take 1.13 ms (1.49 directly) of 3,000,000 x 300, but
+  /// 0.22 ms (0.14) of 70,000 x 784.
+  static constexpr std::uint32_t queries_min_of_large = 9;
+  static constexpr std::uint64_t components_large = std::uint64_t{1} << 27;
+  /// A corpus must have this many times the rows of the first phase.
+  static constexpr std::uint32_t rows_share = 2;
+  /// At most kept_k * k + rows / kept_share candidates of a query are scored one by one. A row
+  /// costs about twenty times as much there as in a tile.
+  static constexpr std::uint32_t kept_k = 4;
+  static constexpr std::uint32_t kept_share = 32;
+};
+
+bool is_for_filter(const CorpusView& corpus, const DeviceSearch& search) {
+  const std::uint64_t components = std::uint64_t{corpus.rows} * corpus.dimension;
+  const std::uint32_t queries_min = components >= FilterChoice::components_large
+                                        ? FilterChoice::queries_min_of_large
+                                        : FilterChoice::queries_min;
+  return corpus.has_shadow() && search.filters == nullptr && search.count >= queries_min &&
+         corpus.rows >= FilterChoice::rows_share * filter_first_rows(search.k);
+}
+
+/// 32-bit words of a query: count, bound, slots, and its part of the word that its tile has in
+/// FilterScan::undecided.
+std::uint64_t words_for(std::uint32_t slots) {
+  return 3 + std::uint64_t{slots};
+}
+
+/// Bytes of a query without its keys: its words and its packed components.
+std::uint64_t fixed_bytes(std::uint32_t dimension, std::uint32_t slots) {
+  return words_for(slots) * sizeof(std::uint32_t) + group_count_of(dimension) * sizeof(float4);
+}
+
+/// Bytes of a query's shadow.
+std::uint64_t shadow_bytes(std::uint32_t dimension) {
+  return shadow_stride(dimension) * sizeof(std::uint16_t) + sizeof(ShadowQuery);
+}
+
+/// Makes room for exactly `count` elements, since a plan counts every byte. The contents are lost.
+template <class T>
+void fit(DeviceBuffer<T>& buffer, DeviceMemory& memory, std::size_t count) {
+  if (count <= buffer.room()) return;
+  buffer = DeviceBuffer<T>(memory);
+  buffer = DeviceBuffer<T>(memory, count);
+}
+
+std::uint32_t rounded_down(std::uint64_t value, std::uint32_t unit) {
+  return static_cast<std::uint32_t>(value / unit * unit);
+}
+
+void search_by_threads_async(const CorpusView& corpus, const DeviceSearch& search,
+                             const CudaStream& stream) {
+  ThreadScan scan;
+  scan.corpus = corpus.panels;
+  scan.row_end = corpus.rows;
+  scan.first_row = corpus.first_row;
+  scan.queries = search.queries;
+  scan.query_count = search.count;
+  scan.dimension = corpus.dimension;
+  scan.first_self = first_self_of(search.first_self);
+  scan.k = search.k;
+  scan.is_dot = corpus.is_dot;
+  scan.lists = search.lists;
+  thread_scan_async(scan, stream);
+}
+
+}  // namespace
+
+std::uint64_t VectorWorkspace::bytes_min(std::uint32_t dimension) {
+  return 2 * query_tile_rows *
+         (fixed_bytes(dimension, slots_for(vector_k_max)) +
+          (segment_rows_min + vector_k_max) * sizeof(std::uint64_t));
+}
+
+VectorWorkspace::Plan VectorWorkspace::plan(const CorpusView& corpus,
+                                            const DeviceSearch& search) const {
+  Plan plan;
+  plan.slots = slots_for(search.k);
+  plan.is_filtered = is_for_filter(corpus, search);
+  std::uint64_t fixed = fixed_bytes(corpus.dimension, plan.slots);
+  // Packed queries are padded to a whole tile.
+  std::uint64_t slack = query_tile_rows * group_count_of(corpus.dimension) * sizeof(float4);
+  if (plan.is_filtered) {
+    fixed += shadow_bytes(corpus.dimension);
+    slack += shadow_tile_rows * shadow_bytes(corpus.dimension);
+    if (bytes_max_ < 2 * slack) plan.is_filtered = false;
+  }
+  const auto queries_with = [&](std::uint64_t rows) {
+    const std::uint64_t queries =
+        (bytes_max_ - slack) / (fixed + (rows + search.k) * sizeof(std::uint64_t));
+    return std::min({queries, std::uint64_t{search.count}, std::uint64_t{queries_max}});
+  };
+  const std::uint32_t queries_wanted = std::min(search.count, queries_full);
+  plan.rows = corpus.rows;
+  while (queries_with(plan.rows) < queries_wanted && plan.rows > segment_rows_min)
+    plan.rows = std::max(rounded_down(plan.rows / 2, panel_rows), segment_rows_min);
+  plan.queries = static_cast<std::uint32_t>(std::max<std::uint64_t>(queries_with(plan.rows), 1));
+  if (plan.queries < search.count && plan.queries > queries_full) {
+    // Batches of about one size: a small last one would leave the device idle.
+    const std::uint32_t most = rounded_down(plan.queries, queries_full);
+    const std::uint32_t batches = (search.count - 1) / most + 1;
+    const std::uint32_t even = (search.count - 1) / batches + 1;
+    plan.queries = std::min(most, rounded_down(even + queries_full - 1, queries_full));
+  }
+  // The filter needs room for all rows at once.
+  if (plan.rows < corpus.rows) plan.is_filtered = false;
+  return plan;
+}
+
+void VectorWorkspace::search_async(const CorpusView& corpus, const DeviceSearch& search,
+                                   const CudaStream& stream) {
+  if (search.count == 0) return;
+  if (search.filters == nullptr && is_for_threads(search.count, corpus.dimension, search.k))
+    return search_by_threads_async(corpus, search, stream);
+  const Plan plan = this->plan(corpus, search);
+  const std::size_t queries_padded = (plan.queries + query_tile_rows - 1) / query_tile_rows;
+  const std::size_t groups = queries_padded * query_tile_rows * group_count_of(corpus.dimension);
+  const std::size_t keys = plan.queries * (std::size_t{plan.rows} + search.k);
+  const std::size_t words = plan.queries * words_for(plan.slots);
+  const std::size_t shadows =
+      plan.is_filtered ? shadow_tiles(plan.queries) * shadow_tile_rows : std::size_t{0};
+  const std::size_t halves = shadows * shadow_stride(corpus.dimension);
+  // Buffers that earlier plans left may be too large together: free them all.
+  if (std::max(groups, queries_.room()) * sizeof(float4) +
+          std::max(keys, keys_.room()) * sizeof(std::uint64_t) +
+          std::max(words, words_.room()) * sizeof(std::uint32_t) +
+          std::max(halves, halves_.room()) * sizeof(std::uint16_t) +
+          std::max(shadows, shadow_queries_.room()) * sizeof(ShadowQuery) >
+      bytes_max_) {
+    queries_ = DeviceBuffer<float4>(memory_);
+    keys_ = DeviceBuffer<std::uint64_t>(memory_);
+    words_ = DeviceBuffer<std::uint32_t>(memory_);
+    halves_ = DeviceBuffer<std::uint16_t>(memory_);
+    shadow_queries_ = DeviceBuffer<ShadowQuery>(memory_);
+  }
+  fit(queries_, memory_, groups);
+  fit(keys_, memory_, keys);
+  fit(words_, memory_, words);
+  fit(halves_, memory_, halves);
+  fit(shadow_queries_, memory_, shadows);
+  for (std::uint32_t begin = 0; begin < search.count; begin += plan.queries) {
+    DeviceSearch batch = search;
+    batch.count = std::min(plan.queries, search.count - begin);
+    batch.queries += std::size_t{begin} * corpus.dimension;
+    batch.lists += std::size_t{begin} * search.k;
+    if (search.first_self != no_row) batch.first_self += begin;
+    if (search.filters != nullptr) batch.filters += begin;
+    search_batch_async(corpus, batch, plan, stream);
+  }
+}
+
+void VectorWorkspace::search_batch_async(const CorpusView& corpus, const DeviceSearch& search,
+                                         const Plan& plan, const CudaStream& stream) {
+  const std::uint32_t width =
+      plan.is_filtered ? 0 : few_queries_width(search.count, corpus.dimension);
+  VectorScan scan;
+  scan.corpus = corpus.panels;
+  scan.row_end = corpus.rows;
+  scan.first_row = corpus.first_row;
+  scan.queries = {queries_.data(), scan.corpus.group_count, width > 0 ? width : query_tile_rows};
+  scan.query_count = search.count;
+  scan.first_self = first_self_of(search.first_self);
+  scan.is_dot = corpus.is_dot;
+  scan.filters = search.filters;
+  scan.masks = search.masks;
+  scan.lists.keys = keys_.data();
+  scan.lists.room = std::uint64_t{plan.rows} + search.k;
+  scan.lists.counts = words_.data();
+  scan.lists.bounds = words_.data() + search.count;
+  scan.lists.slots = words_.data() + 2 * std::size_t{search.count};
+  scan.lists.slot_count = plan.slots;
+  scan.lists.k = search.k;
+  begin_scan_async(search.queries, corpus.dimension, queries_.data(), scan, stream);
+
+  if (plan.is_filtered) filter_async(corpus, search, scan, stream);
+
+  const std::uint32_t panels = (corpus.rows + panel_rows - 1) / panel_rows;
+  const std::uint32_t panels_max = std::max((plan.rows + panel_rows - 1) / panel_rows, 1u);
+  for (std::uint32_t begin = 0; begin < panels; begin += panels_max) {
+    if (begin > 0) finish_lists_async(scan.lists, search.count, nullptr, stream);
+    scan.panel_begin = begin;
+    scan.panel_count = std::min(panels_max, panels - begin);
+    if (width > 0)
+      few_queries_scan_async(scan, stream);
+    else
+      tile_scan_async(scan, stream);
+  }
+  finish_lists_async(scan.lists, search.count, search.lists, stream);
+}
+
+void VectorWorkspace::filter_async(const CorpusView& corpus, const DeviceSearch& search,
+                                   VectorScan& scan, const CudaStream& stream) {
+  FilterScan filter;
+  filter.corpus = corpus.shadow;
+  filter.rows = corpus.single_rows;
+  filter.row_end = scan.row_end;
+  filter.first_row = scan.first_row;
+  filter.query_halves = halves_.data();
+  filter.queries = shadow_queries_.data();
+  filter.components = search.queries;
+  filter.dimension = corpus.dimension;
+  filter.query_count = search.count;
+  filter.first_self = scan.first_self;
+  filter.k = search.k;
+  filter.keys = scan.lists.keys;
+  filter.room = scan.lists.room;
+  filter.counts = scan.lists.counts;
+  filter.undecided = scan.lists.slots + std::size_t{search.count} * scan.lists.slot_count;
+  filter.kept_max = FilterChoice::kept_k * search.k + corpus.rows / FilterChoice::kept_share;
+  filter_scan_async(filter, scan.is_dot, stream);
+  // Queries that the filter leaves undecided go through the direct scan.
+  scan.gate = filter.undecided;
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,60 @@
+// Searches a corpus on the device by the scans of this folder: owns the memory that they need
+// beside the corpus, and chooses the scan. DeviceSearcher and the store call it.
+#pragma once
+
+#include <cstdint>
+
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/vectors/corpus/device_search.hpp"
+#include "starling/gpu/vectors/corpus/device_vectors.hpp"
+#include "starling/gpu/vectors/corpus/panels.hpp"
+#include "starling/gpu/vectors/corpus/shadow.hpp"
+
+namespace starling::gpu {
+
+/// The memory of searches beside the corpus: packed queries, and lists with room for the rows of a
+/// part. Queries are searched in batches. Where memory is too small for one tile of queries and all
+/// rows, rows are searched in segments, and lists carry over from one to the next. Used by one CUDA
+/// stream at a time.
+class VectorWorkspace {
+ public:
+  /// The least memory with which every search of this dimension works.
+  static std::uint64_t bytes_min(std::uint32_t dimension);
+
+  VectorWorkspace(DeviceMemory& memory, std::uint64_t bytes_max)
+      : memory_(memory),
+        bytes_max_(bytes_max),
+        queries_(memory),
+        keys_(memory),
+        words_(memory),
+        halves_(memory),
+        shadow_queries_(memory) {}
+
+  /// Enqueued only, except that a workspace that grows waits for the device. Throws as
+  /// DeviceMemory.
+  void search_async(const CorpusView& corpus, const DeviceSearch& search, const CudaStream& stream);
+
+ private:
+  struct Plan {
+    std::uint32_t queries = 0;  ///< of a batch
+    std::uint32_t rows = 0;     ///< of a segment: all, or whole panels
+    std::uint32_t slots = 0;    ///< of a query
+    bool is_filtered = false;   ///< whether the filter reads the corpus' shadow first
+  };
+  Plan plan(const CorpusView& corpus, const DeviceSearch& search) const;
+  void search_batch_async(const CorpusView& corpus, const DeviceSearch& search, const Plan& plan,
+                          const CudaStream& stream);
+  void filter_async(const CorpusView& corpus, const DeviceSearch& search, VectorScan& scan,
+                    const CudaStream& stream);
+
+  DeviceMemory& memory_;
+  std::uint64_t bytes_max_;
+  DeviceBuffer<float4> queries_;        ///< packed
+  DeviceBuffer<std::uint64_t> keys_;    ///< CandidateLists::keys
+  DeviceBuffer<std::uint32_t> words_;   ///< counts, bounds, slots, undecided tiles
+  DeviceBuffer<std::uint16_t> halves_;  ///< of the queries' shadows
+  DeviceBuffer<ShadowQuery> shadow_queries_;
+};
+
+}  // namespace starling::gpu

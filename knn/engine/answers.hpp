@@ -1,0 +1,46 @@
+// Questions outside any stream, and an Engine's answers to them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "starling/knn/engine/tick_result.hpp"
+#include "starling/knn/words/filter.hpp"
+#include "starling/knn/words/query.hpp"
+#include "starling/knn/words/types.hpp"
+
+namespace starling {
+
+/// A question outside any stream.
+struct OneShotQuery {
+  std::uint32_t k = 1;
+  AnchorKind anchor = AnchorKind::fixed;  ///< fixed or follow
+  LatticePoint position;
+  Slot object = no_slot;
+  Filter filter;
+  std::vector<float> components{};  ///< fixed in a vector space: prepared, as many as its dimension
+  bool vote = false;                ///< in a vector space: the answer carries a vote
+};
+
+/// Answers, or copies of current lists, all from one finished tick.
+struct Answers {
+  struct List {
+    Slot query = no_slot;  ///< one-shot: index of the question
+    bool has_subject = false;
+    ObjectId subject{};
+    std::uint32_t count = 0;
+    std::uint64_t first = 0;                             ///< index into neighbors
+    std::uint64_t first_state = ReportedList::no_state;  ///< index into states, if carried
+    std::optional<Label> vote{};                         ///< as in TickResult::votes
+  };
+  Tick tick{};
+  std::int64_t tau_us = 0;
+  std::vector<List> lists;
+  std::vector<Neighbor> neighbors;
+  std::vector<NeighborState> states;  ///< only from read_lists, of queries that carry states
+  std::string error;                  ///< not empty: why there is no answer, and what helps
+};
+
+}  // namespace starling

@@ -1,0 +1,61 @@
+// A host that uses a running server in manual-tick mode. Rows are sent through a Client, lists
+// arrive through a Subscriber. Other programs may subscribe to the same stream.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_set>
+
+#include "starling/protocol/client/manual_server.hpp"
+#include "starling/sim/host/lock_step_host.hpp"
+#include "starling/sim/traces/name_table.hpp"
+
+namespace starling::sim {
+
+class ServerHost : public LockStepHost {
+ public:
+  /// Connects. `purpose`, "replay" or "simulation", names this program to the server and in errors.
+  /// Throws UsageError if the server ticks by itself, and whatever Client throws.
+  ServerHost(zmq::context_t& context, const protocol::ManualServerOptions& options,
+             const std::string& purpose);
+  ~ServerHost() override;
+
+  const std::string& describe() const override { return description_; }
+  const SpaceOptions& space() const override { return server_.terms().space; }
+
+  /// Sends the server the texts of ids. `what` names them in errors, for example "objects' names".
+  void put_names(const NameTable& names, const std::string& what);
+
+  /// Asks the server for the names of all objects in `lists` that `object_names` lacks; other
+  /// clients may have put those objects. Throws std::runtime_error if the server refuses.
+  void learn_names(const protocol::ListStore& lists, NameTable& object_names);
+
+  protocol::ListStore open(const HostStream& stream) override;
+  void put_objects(std::span<const TraceRow> rows) override;
+  void put_tags(std::span<const TagUpdate> rows) override;
+  void put_queries(std::span<const protocol::QuerySpec> queries) override;
+  void remove_queries(std::span<const QueryId> ids) override;
+  RowCounts settle() override;
+  void settle_all(const std::string& what) override;
+  FinishedTick advance(std::int64_t tau_us, const ListHandler& on_list) override;
+
+ private:
+  void follow();
+  void post_objects(std::span<const TraceRow> rows);
+  void report_tick(const protocol::DecodedTick& tick);
+  void report_snapshot();
+  void report(const protocol::ListKey& key, ListEvent event, const protocol::HeldList& list);
+
+  std::string description_;
+  protocol::ManualServer server_;
+  HostStream stream_;
+  std::unordered_set<std::uint64_t> query_ids_;  ///< stream_.queries as a set
+  const ListHandler* on_list_ = nullptr;         ///< handler of the current advance(), or null
+  std::optional<protocol::ListStore> before_;    ///< the lists before a tick that went missing
+  std::uint64_t ticks_lost_ = 0;
+};
+
+}  // namespace starling::sim

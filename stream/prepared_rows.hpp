@@ -1,0 +1,48 @@
+// A batch's rows between the wire and the tables: the rows that have a place in the space, and why
+// the others have none. Decode workers make them (prepare.cpp, served_space.cpp), RequestHandler
+// applies them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "starling/knn/tables/object_table.hpp"
+#include "starling/knn/words/metric.hpp"
+#include "starling/knn/words/query.hpp"
+#include "starling/protocol/wire/errors.hpp"
+#include "starling/protocol/wire/messages.hpp"
+
+namespace starling::stream {
+
+template <class Row>
+struct RowSet {
+  std::vector<Row> rows;                     ///< those whose reason is none, in order
+  std::vector<protocol::RowReason> reasons;  ///< one a row of the wire
+  /// Empty, or one a row of the wire: the component of a vector that was at fault.
+  std::vector<std::uint32_t> columns;
+
+  /// `row` counts the rows of the wire.
+  void reject(std::size_t row, protocol::RowReason reason,
+              std::uint32_t column = protocol::RejectedRow::no_column) {
+    reasons[row] = reason;
+    if (column == protocol::RejectedRow::no_column) return;
+    columns.resize(reasons.size(), protocol::RejectedRow::no_column);
+    columns[row] = column;
+  }
+};
+
+struct VectorRowSet : RowSet<VectorUpdate> {
+  std::uint32_t dimension = 1;
+  std::vector<float> components;  ///< of `rows`, prepared for the space's metric
+
+  VectorsView vectors() const { return {components, dimension}; }
+};
+
+/// monostate: the request has no rows, or its rows need no preparation.
+using PreparedRows =
+    std::variant<std::monostate, RowSet<ObjectUpdate>, VectorRowSet, RowSet<TagUpdate>,
+                 RowSet<ObjectRemoval>, RowSet<QueryDefinition>>;
+
+}  // namespace starling::stream

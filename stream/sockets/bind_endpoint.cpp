@@ -1,0 +1,40 @@
+// localhost as a number, and ZeroMQ's error numbers as sentences: see bind_endpoint.hpp.
+#include "starling/stream/sockets/bind_endpoint.hpp"
+
+#include <cerrno>
+#include <stdexcept>
+#include <string_view>
+
+#include <zmq.hpp>
+
+namespace starling::stream {
+
+namespace {
+
+constexpr std::string_view local_host = "tcp://localhost:";
+
+std::string with_numeric_host(const std::string& endpoint) {
+  if (!endpoint.starts_with(local_host)) return endpoint;
+  return "tcp://127.0.0.1:" + endpoint.substr(local_host.size());
+}
+
+/// Whether the endpoint's text is at fault: its form, its host or its transport.
+bool is_about_text(int error) {
+  return error == EINVAL || error == ENODEV || error == EPROTONOSUPPORT || error == ENOCOMPATPROTO;
+}
+
+}  // namespace
+
+std::string bind_endpoint(zmq::socket_t& socket, const std::string& endpoint) {
+  try {
+    socket.bind(with_numeric_host(endpoint));
+  } catch (const zmq::error_t& error) {
+    if (!is_about_text(error.num())) throw std::runtime_error(error.what());
+    throw std::runtime_error(
+        "write tcp://HOST:PORT, where HOST is a numeric address (127.0.0.1), localhost or * (every "
+        "address of this machine), and PORT is a number or * (any free port)");
+  }
+  return socket.get(zmq::sockopt::last_endpoint);
+}
+
+}  // namespace starling::stream

@@ -1,0 +1,74 @@
+// Options that no server can have: each is refused at the start, with what is allowed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/stream/support/running_server.hpp"
+
+namespace starling::stream {
+namespace {
+
+constexpr const char* endpoint_form =
+    ": write tcp://HOST:PORT, where HOST is a numeric address (127.0.0.1), localhost or * (every "
+    "address of this machine), and PORT is a number or * (any free port)";
+constexpr const char* http_host_form =
+    ": the host must be a numeric address (127.0.0.1, or 0.0.0.0 for every address of this "
+    "machine) "
+    "or localhost";
+
+template <class Error>
+void expect_refused(const ServerOptions& options, const std::string& sentence) {
+  EXPECT_THAT([&] { Server(options, make_engine()); }, testing::ThrowsMessage<Error>(sentence));
+}
+
+TEST(ServerOptions, ListsLongerThanTheEnginesAreRefused) {
+  ServerOptions options = manual_options();
+  options.limits.k_max = 5000;
+  expect_refused<std::invalid_argument>(
+      options, "k-max: the engine's lists have at most 1024 neighbours, not 5000");
+}
+
+TEST(ServerOptions, AnEndpointThatIsNotWrittenAsOneIsRefusedWithItsForm) {
+  for (const std::string endpoint : {"127.0.0.1:7411", "tcp://example.com:7411", "tcp://127.0.0.1",
+                                     "http://127.0.0.1:7411", "udp://127.0.0.1:7411", ""}) {
+    ServerOptions options = manual_options();
+    options.commands_endpoint = endpoint;
+    expect_refused<std::runtime_error>(options, "cannot listen on " + endpoint + endpoint_form);
+    options = manual_options();
+    options.results_endpoint = endpoint;
+    expect_refused<std::runtime_error>(options, "cannot listen on " + endpoint + endpoint_form);
+  }
+}
+
+TEST(ServerOptions, AHostOfHttpIsANumberOrLocalhost) {
+  ServerOptions options = manual_options();
+  options.http_host = "example.com";
+  expect_refused<std::runtime_error>(
+      options, std::string("cannot listen on example.com:0") + http_host_form);
+}
+
+TEST(ServerOptions, LocalhostIsAHostOfEveryEndpoint) {
+  ServerOptions options = manual_options();
+  options.commands_endpoint = "tcp://localhost:*";
+  options.results_endpoint = "tcp://localhost:*";
+  options.http_host = "localhost";
+  const RunningServer server(options);
+  EXPECT_TRUE(server.endpoints().commands.starts_with("tcp://127.0.0.1:"));
+  EXPECT_TRUE(server.endpoints().results.starts_with("tcp://127.0.0.1:"));
+  EXPECT_TRUE(server.endpoints().http.starts_with("127.0.0.1:"));
+}
+
+TEST(ServerOptions, AnEndpointThatIsTakenIsNamedWithWhatTheSystemSays) {
+  const RunningServer other;
+  ServerOptions options = manual_options();
+  options.commands_endpoint = other.endpoints().commands;
+  expect_refused<std::runtime_error>(
+      options, "cannot listen on " + options.commands_endpoint + ": Address already in use");
+  options = manual_options();
+  const std::string& http = other.endpoints().http;
+  options.http_port = static_cast<std::uint16_t>(std::stoi(http.substr(http.rfind(':') + 1)));
+  expect_refused<std::runtime_error>(options,
+                                     "cannot listen on " + http + ": Address already in use");
+}
+
+}  // namespace
+}  // namespace starling::stream
