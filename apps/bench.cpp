@@ -1,5 +1,6 @@
-// The flags of `starling bench tick`, `pipeline`, `server`, `knn`, `selection` and `vector-ticks`,
-// and the engine that is measured: see bench.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Adds the flags of `starling bench tick`, `pipeline`, `server`, `knn`, `selection` and
+// `vector-ticks`, and makes the engine that is measured: see bench.hpp.
 #include "starling/apps/bench.hpp"
 
 #include <algorithm>
@@ -62,7 +63,7 @@ std::string heading_of(const std::string& engine, const std::string& why, unsign
   return engine == "cpu" ? "cpu, threads " + std::to_string(threads) : engine + " " + why;
 }
 
-/// Fills in the engine that the flags choose.
+/// Sets the name and the factory of the engine that the flags choose.
 template <class Options>
 void set_engine(EngineFlags flags, Options& options) {
   if (flags.threads == 0) flags.threads = std::max(1u, std::thread::hardware_concurrency());
@@ -84,50 +85,55 @@ int run_knn_bench(KnnOptions& options) {
 int run_tick(TickOptions& options) {
   bench::BenchOptions& bench = options.bench;
   bench.with_nanoflann = options.peer == "nanoflann";
-  if (bench.with_nanoflann && !bench::has_nanoflann()) {
-    std::cerr << "starling: --peer nanoflann: built without it; configure with "
-                 "-DSTARLING_BENCH=ON\n";
-    return 2;
-  }
   set_engine(options.engine, bench);
   bench::run_bench(bench, std::cout);
   return 0;
 }
 
 void add_ticks(CLI::App& command, int& ticks) {
-  command.add_option("--ticks", ticks, "to measure of each; 0: the workload's own")
+  command
+      .add_option("--ticks", ticks,
+                  "Measure this many ticks of each workload. 0: the workload's own number")
+      ->capture_default_str()
       ->check(CLI::Range(0, 1'000'000));
 }
 
 std::function<int()> add_tick(CLI::App& command) {
   CLI::App* tick = command.add_subcommand(
-      "tick", "ticks of moving objects on a square of 20 km:" + list_of(bench::workloads()) +
-                  "\nand, for a GPU:" + list_of(bench::large_workloads()));
+      "tick",
+      "Measure ticks of moving objects on a square of 20 km:" + list_of(bench::workloads()) +
+          "\nand, for a GPU:" + list_of(bench::large_workloads()));
   tick->footer(bench::figures_help());
   const auto options = std::make_shared<TickOptions>();
   std::vector<std::string> names = names_of(bench::workloads());
   std::ranges::copy(names_of(bench::large_workloads()), std::back_inserter(names));
-  tick->add_option("workloads", options->bench.workloads, "which to run (W1 to W1-one-cell)")
+  tick->add_option("workloads", options->bench.workloads,
+                   "The workloads to run. Without a name, W1 to W1-one-cell")
       ->check(CLI::IsMember(names));
   add_engine_flags(*tick, options->engine);
   add_ticks(*tick, options->bench.ticks);
-  tick->add_option("--peer", options->peer, "another index on one thread, interleaved tick by tick")
+  tick->add_option(
+          "--peer", options->peer,
+          "Measure another library too, on one thread; each of its ticks follows one of ours")
+      ->capture_default_str()
       ->check(CLI::IsMember({"none", "nanoflann"}));
-  tick->add_flag("--json", options->bench.json, "one JSON object per workload");
+  tick->add_flag("--json", options->bench.json, "Print one JSON object per workload");
   return [options] { return run_tick(*options); };
 }
 
 std::function<int()> add_pipeline(CLI::App& command) {
   CLI::App* pipeline = command.add_subcommand(
-      "pipeline", "an engine alone, a tick at a time and ticks that overlap:" +
+      "pipeline", "Measure an engine alone, one tick at a time and with ticks that overlap:" +
                       list_of(bench::pipeline_workloads()));
   pipeline->footer(bench::pipeline_figures_help());
   const auto options = std::make_shared<PipelineOptions>();
-  pipeline->add_option("workloads", options->table.workloads, "which to run (all)")
+  pipeline
+      ->add_option("workloads", options->table.workloads,
+                   "The workloads to run. Without a name, all")
       ->check(CLI::IsMember(names_of(bench::pipeline_workloads())));
   add_engine_flags(*pipeline, options->engine);
   add_ticks(*pipeline, options->table.ticks);
-  pipeline->add_flag("--json", options->table.json, "one JSON object per workload");
+  pipeline->add_flag("--json", options->table.json, "Print one JSON object per workload");
   return [options] {
     set_engine(options->engine, options->table);
     bench::write_pipeline_table(options->table, std::cout);
@@ -137,28 +143,32 @@ std::function<int()> add_pipeline(CLI::App& command) {
 
 std::function<int()> add_knn(CLI::App& command, const std::string& name) {
   CLI::App* knn = command.add_subcommand(
-      name, "exact k-NN over vectors at the shapes of published methods, beside their figures:" +
-                list_of(bench::paper_tables()));
+      name,
+      "Measure exact k-NN over vectors at the sizes of published methods, and print the published "
+      "times beside ours:" +
+          list_of(bench::paper_tables()));
   knn->footer(bench::knn_figures_help());
   const auto options = std::make_shared<KnnOptions>();
   bench::KnnTableOptions& table = options->table;
-  knn->add_option("--table", table.table, "which to run")
+  knn->add_option("--table", table.table, "The table to measure")
       ->required()
       ->check(CLI::IsMember(names_of(bench::paper_tables())));
   add_searcher_flags(*knn, options->searcher);
-  knn->add_option("--shapes", table.shapes, "which of its rows, by number (1,2,5) [all]")
+  knn->add_option(
+         "--shapes", table.shapes,
+         "The rows of the table to measure, by number, such as 1,2,5. Without this flag, all")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NUMBER");
-  knn->add_option("--scale", table.scale, "of rows and queries")
+  knn->add_option("--scale", table.scale, "Multiply the numbers of rows and queries by this")
       ->check(CLI::Range(1e-4, 1e2))
       ->capture_default_str();
   knn->add_option("--repeats", table.runs,
-                  "runs of each measurement; 0: 20, and 3 where one takes more than a second")
+                  "The runs of each measurement. 0: 20, or 3 if one run takes more than a second")
       ->check(CLI::Range(0, 100'000))
       ->capture_default_str();
-  knn->add_option("--seed", table.seed, "of the random rows")->capture_default_str();
-  knn->add_flag("--json", table.json, "one JSON object");
+  knn->add_option("--seed", table.seed, "The seed of the random rows")->capture_default_str();
+  knn->add_flag("--json", table.json, "Print one JSON object");
   return [options] { return run_knn_bench(*options); };
 }
 
@@ -169,14 +179,15 @@ struct SelectionOptions {
 
 std::function<int()> add_selection(CLI::App& command) {
   CLI::App* selection = command.add_subcommand(
-      "selection", "the k least of each row of a matrix, by quick multi-select on a GPU");
+      "selection",
+      "Measure quick multi-select on a GPU: the k smallest numbers of each matrix row");
   selection->footer(bench::selection_figures_help());
   const auto options = std::make_shared<SelectionOptions>();
   add_device_flag(*selection, options->engine);
-  selection->add_option("--repeats", options->table.runs, "runs of each measurement")
+  selection->add_option("--repeats", options->table.runs, "The runs of each measurement")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
-  selection->add_flag("--json", options->table.json, "one JSON object per row");
+  selection->add_flag("--json", options->table.json, "Print one JSON object per row");
   return [options] {
     const SelectionTimer timer = choose_selection_timer(options->engine);
     options->table.engine_name = timer.engine_name;
@@ -189,13 +200,13 @@ std::function<int()> add_selection(CLI::App& command) {
 
 std::function<int()> add_server(CLI::App& command) {
   CLI::App* server =
-      command.add_subcommand("server", "starling serve under load over loopback sockets:" +
+      command.add_subcommand("server", "Measure starling serve under load over loopback sockets:" +
                                            list_of(bench::server_workloads()));
   server->footer(bench::server_figures_help());
   const auto options = std::make_shared<bench::ServerBenchOptions>();
   server
       ->add_option("workloads", options->workloads,
-                   "which to run (all but those that must be named)")
+                   "The workloads to run. Without a name, all but million and soak")
       ->check(CLI::IsMember(names_of(bench::server_workloads())));
   server
       ->add_option_function<std::string>(
@@ -204,31 +215,37 @@ std::function<int()> add_server(CLI::App& command) {
             const auto duration_us = sim::parse_duration_us(text);
             if (!duration_us || *duration_us == 0)
               throw CLI::ValidationError(
-                  "--duration", "\"" + text + "\" is no duration; write a number and a unit: 10m");
+                  "--duration",
+                  "\"" + text + "\" is not a duration; write a number and a unit, such as 10m");
             options->duration_s = static_cast<double>(*duration_us) / 1e6;
           },
-          "of each workload that goes by time [its own]")
+          "Run each workload that has a duration for this long, such as 10s. Without this flag, "
+          "the workload's own duration")
       ->type_name("DURATION");
-  server->add_option("--scale", options->scale, "of objects, queries, rates and subscribers")
+  server
+      ->add_option(
+          "--scale", options->scale,
+          "Multiply the numbers of objects, queries and subscribers, and the rates, by this")
       ->check(CLI::Range(1e-4, 1e3))
       ->capture_default_str();
-  server->add_option("--share", options->share, "of the measured capacity, for soak")
+  server
+      ->add_option("--share", options->share,
+                   "For soak: send updates at this share of the measured capacity")
       ->check(CLI::Range(0.01, 1.0))
       ->capture_default_str();
   server
-      ->add_option(
-          "--rate", options->rates_hz,
-          "of million's ticks, in Hz; several (10,12.5,16): a row each, until one does not "
-          "hold")
+      ->add_option("--rate", options->rates_hz,
+                   "For million: the ticks per second. With several, such as 10,12.5,16, each rate "
+                   "is one row; it stops after a rate that the server does not sustain [10]")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(0.1, 1000.0))
       ->type_name("HZ");
   server
       ->add_option("--serve-flag", options->serve_flags,
-                   "a flag for every measured server: --serve-flag=--decode-threads=2")
+                   "A flag for every measured server: --serve-flag=--decode-threads=2")
       ->type_name("FLAG");
-  server->add_flag("--json", options->json, "one JSON object per row");
+  server->add_flag("--json", options->json, "Print one JSON object per row");
   return [options] {
     options->program = std::filesystem::read_symlink("/proc/self/exe").string();
     bench::run_server_bench(*options, std::cout);
@@ -239,38 +256,41 @@ std::function<int()> add_server(CLI::App& command) {
 std::function<int()> add_vector_ticks(CLI::App& command, const std::string& name) {
   CLI::App* ticks = command.add_subcommand(
       name,
-      "ticks of a vector space: some objects get other vectors, standing queries are answered "
-      "anew");
+      "Measure ticks of a vector space: some objects get new vectors, and all standing queries are "
+      "answered again");
   ticks->footer(bench::vector_tick_figures_help());
   const auto options = std::make_shared<bench::VectorTickOptions>();
   const auto engine = std::make_shared<EngineFlags>();
-  ticks->add_option("--objects", options->objects, "how many")
+  ticks->add_option("--objects", options->objects, "The number of objects")
       ->check(CLI::Range(1u, 100'000'000u))
       ->capture_default_str();
-  ticks->add_option("--dimension", options->dimension, "components of a vector")
+  ticks->add_option("--dimension", options->dimension, "The number of components of a vector")
       ->check(CLI::Range(1u, dimension_max))
       ->capture_default_str();
   ticks
       ->add_option_function<std::string>(
           "--metric",
           [options](const std::string& metric) { options->metric = metric_named(metric).value(); },
-          "what makes vectors near [l2]")
+          "The metric that ranks neighbours [l2]")
       ->check(CLI::IsMember({"l2", "cosine", "pearson", "hellinger", "inner-product"}));
-  ticks->add_option("--moving", options->moving, "share of the objects that change in a tick")
+  ticks->add_option("--moving", options->moving, "The share of the objects that change in a tick")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  ticks->add_option("--queries", options->queries, "standing queries at fixed vectors")
+  ticks
+      ->add_option("--queries", options->queries,
+                   "The number of standing queries, at fixed vectors")
       ->check(CLI::Range(0u, 1'000'000u))
       ->capture_default_str();
-  ticks->add_option("-k", options->k, "neighbours of each")
+  ticks->add_option("-k", options->k, "The number of neighbours of each query")
       ->check(CLI::Range(1u, k_max))
       ->capture_default_str();
-  ticks->add_option("--ticks", options->ticks, "to measure")
+  ticks->add_option("--ticks", options->ticks, "Measure this many ticks")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   add_engine_flags(*ticks, *engine);
-  ticks->add_option("--seed", options->seed, "of the random vectors")->capture_default_str();
-  ticks->add_flag("--json", options->json, "one JSON object");
+  ticks->add_option("--seed", options->seed, "The seed of the random vectors")
+      ->capture_default_str();
+  ticks->add_flag("--json", options->json, "Print one JSON object");
   return [options, engine] {
     if (engine->threads == 0) engine->threads = std::max(1u, std::thread::hardware_concurrency());
     const EngineChoice choice = choose_engine(*engine);
@@ -287,7 +307,8 @@ struct OldName {
   std::function<int()> (*add)(CLI::App& command, const std::string& name);
 };
 
-/// The old name is in no help and goes on working with a word on stderr.
+/// Adds a command under its old name. No help shows it; it works, and prints its new name to
+/// stderr.
 void add_old_name(CLI::App& command, std::map<std::string, std::function<int()>>& runs,
                   const OldName& old) {
   const std::function<int()> run = old.add(command, old.name);
@@ -301,7 +322,7 @@ void add_old_name(CLI::App& command, std::map<std::string, std::function<int()>>
 }  // namespace
 
 std::function<int()> add_bench(CLI::App& program) {
-  CLI::App* command = program.add_subcommand("bench", "measure the canonical workloads");
+  CLI::App* command = program.add_subcommand("bench", "Measure the canonical workloads");
   command->require_subcommand(1);
   std::map<std::string, std::function<int()>> runs = {
       {"tick", add_tick(*command)},

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a trace, sorts it if the output format needs sorted rows, and writes it: see convert.hpp.
 #include "starling/apps/convert.hpp"
 
@@ -95,17 +96,19 @@ std::function<int()> add_convert(CLI::App& program) {
       program.add_subcommand("convert", "Write a trace in another file format");
   add_trace_flags(*command, *flags);
   command
-      ->add_option("--to", flags->to,
-                   "The output format. csv: Starling's own, id,time_us,x,y[,z][,tags] or "
-                   "id,time_us,lon,lat[,alt][,tags]; it keeps all data, and --format auto recognises "
-                   "it. sumo: FCD, sorted by time, without tags (to read degrees again: --space "
-                   "wgs84). geojson: one point per row. gpx: one track per object, without tags")
+      ->add_option(
+          "--to", flags->to,
+          "The output format. csv: Starling's own, id,time_us,x,y[,z][,tags] or "
+          "id,time_us,lon,lat[,alt][,tags]; it keeps all data, and --format auto recognises it. "
+          "sumo: FCD, sorted by time, without tags (to read degrees again: --space wgs84). "
+          "geojson: one point per row. gpx: one track per object, without tags")
       ->check(CLI::IsMember({"csv", "sumo", "geojson", "gpx"}))
       ->required();
   command
-      ->add_option("--out", flags->out,
-                   "The file to write, compressed if its name ends in .gz or .zst; it appears when it "
-                   "is complete. - is the standard output")
+      ->add_option(
+          "--out", flags->out,
+          "The file to write, compressed if its name ends in .gz or .zst; it appears when it is "
+          "complete. - is the standard output")
       ->required();
   return [flags] {
     try {

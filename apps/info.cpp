@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints what `starling info` shows. The values come from the engine, from the defaults of the
 // limits and from the libraries themselves; none is written here a second time. See info.hpp.
 #include "starling/apps/info.hpp"
@@ -109,8 +110,8 @@ void show_info() {
 }  // namespace
 
 std::function<int()> add_info(CLI::App& program) {
-  CLI::App& command =
-      *program.add_subcommand("info", "Show the version, the engines, the limits and the libraries");
+  CLI::App& command = *program.add_subcommand(
+      "info", "Show the version, the engines, the limits and the libraries");
   const auto connect = std::make_shared<std::string>();
   command
       .add_option(

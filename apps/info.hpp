@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `starling info`: prints the version, the engines, the limits and the libraries. Called by main.
 #pragma once
 
@@ -9,8 +10,8 @@ class App;
 
 namespace starling::apps {
 
-/// Adds the command. The returned function runs it and returns the exit status; main calls it if the
-/// command line chose this command. It throws errors of the environment.
+/// Adds the command. The returned function runs it and returns the exit status; main calls it if
+/// the command line chose this command. It throws errors of the environment.
 std::function<int()> add_info(CLI::App& program);
 
 }  // namespace starling::apps

@@ -1,5 +1,6 @@
-// The `starling` program: registers the commands, parses the command line and runs one of them. Exit
-// status: 0 done, 1 failed, 2 wrong usage.
+// SPDX-License-Identifier: Apache-2.0
+// The `starling` program: registers the commands, parses the command line and runs one of them.
+// Exit status: 0 done, 1 failed, 2 wrong usage.
 #include <exception>
 #include <filesystem>
 #include <functional>
@@ -42,10 +43,10 @@ int run(int argument_count, char** arguments) {
   starling::apps::add_config_file(program);
   starling::apps::make_numbers_strict(program);
   program.footer(
-      "`starling COMMAND --help` shows the flags of a command. A flag can also be set by an\n"
-      "environment variable, STARLING_COMMAND_FLAG (STARLING_SERVE_TICK=manual), or in the file of\n"
-      "--config, under [COMMAND]. The command line overrides the environment, and the environment\n"
-      "overrides the file.");
+      "`starling COMMAND --help` shows the flags of a command. A flag of every command but bench\n"
+      "can also be set by an environment variable, STARLING_COMMAND_FLAG\n"
+      "(STARLING_SERVE_TICK=manual), or in the file of --config, under [COMMAND]. The command\n"
+      "line overrides the environment, and the environment overrides the file.");
   try {
     program.parse(argument_count, arguments);
     starling::apps::check_environment(program);

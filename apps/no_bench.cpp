@@ -1,5 +1,6 @@
-// `starling bench` in a program that was built without its benchmarks (STARLING_BENCH=OFF): says how
-// to build them. scripts/demo builds such a program.
+// SPDX-License-Identifier: Apache-2.0
+// `starling bench` in a program that was built without its benchmarks (STARLING_BENCH=OFF): says
+// how to build them. scripts/demo builds such a program.
 #include <functional>
 #include <stdexcept>
 

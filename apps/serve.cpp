@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The flags of `starling serve`, and the run itself: engine, server, endpoints file, log. See
 // serve.hpp.
 #include "starling/apps/serve.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `starling serve`: runs the server until SIGTERM or SIGINT. Called by main.
 #pragma once
 

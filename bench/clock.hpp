@@ -1,4 +1,5 @@
-// The clock of all benchmarks, and the time between two of its points.
+// SPDX-License-Identifier: Apache-2.0
+// The clock of all benchmarks, and functions for the time between two of its points.
 #pragma once
 
 #include <chrono>

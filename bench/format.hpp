@@ -1,4 +1,6 @@
-// Rows of the benchmarks' tables and fields of their JSON, by printf's patterns.
+// SPDX-License-Identifier: Apache-2.0
+// printf into a std::string, at most 1023 characters. For table rows and JSON fields of the
+// benchmarks.
 #pragma once
 
 #include <cstdio>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # nvcc and CUDA's runtime, which gpu/ alone uses. One architecture builds in a minute; a release
 # takes those of the preset `cuda`; the kernels reduce across lanes in hardware, from 80 on.
 

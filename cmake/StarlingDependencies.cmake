@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Every library Starling stands on, found once. README.md says why each is there; scripts/setup
 # installs them from the distribution.
 

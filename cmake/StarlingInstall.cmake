@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # `cmake --install`: the program and what users link. starling::starling is the engine on the CPU,
 # starling::cuda the engine on NVIDIA GPUs (where it was built), starling::client the client of a
 # server. Installed headers are the HEADERS of each folder's CMakeLists.txt; examples/ uses them so.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What every target of the project shares: the language level, the warnings, and how a folder becomes
 # a library or a test program.
 

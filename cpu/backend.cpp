@@ -1,4 +1,5 @@
-// Chooses between the wings for moving points and for vectors: see backend.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Chooses between the engine for moving points and the one for vectors: see backend.hpp.
 #include "starling/cpu/backend.hpp"
 
 #include <hwy/highway.h>
@@ -29,7 +30,7 @@ std::unique_ptr<VectorSearcher> make_vector_searcher(unsigned threads) {
 
 std::string_view simd_target() {
   const std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
-  return hwy::TargetName(targets & -targets);  // the lowest bit is the best
+  return hwy::TargetName(targets & -targets);  // the lowest bit is the best target
 }
 
 }  // namespace starling::cpu

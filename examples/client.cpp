@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A client of a running server: puts a stream and one standing query, sends the positions of three
 // taxis, and reads the list of the two nearest when the server reports it.
 //   starling serve &
@@ -26,10 +27,10 @@ std::int64_t now_us() {
 
 /// A stream reports a query's list at the query's first tick and whenever its order changes.
 void put_query(wire::Client& client) {
-  client.put_stream({.name = "riders", .on = starling::ReportOn::order,
-                     .with = {.distance = true}}).value();
+  client.put_stream({.name = "riders", .on = starling::ReportOn::order, .with = {.distance = true}})
+      .value();
   wire::QuerySpec rider{.id = starling::QueryId{7}, .k = 2};
-  rider.position = {.x = 100, .y = 100};  // metres, as the server's space is planar2
+  rider.position = {100, 100, 0};  // metres, as the server's space is planar2
   const auto reply = client.put_queries({.stream = "riders", .queries = {rider}}).value();
   if (reply.rejected != 0) throw std::runtime_error("the server rejected the query");
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A flock in a game: 60 frames a second, and in each every starling steers by its seven nearest
 // neighbours. No frame waits for the engine: it takes the lists that have arrived, and where a tick
 // is still under way it goes on with the last ones.

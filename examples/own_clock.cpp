@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A replay with a clock of its own: recorded fixes of three taxis, and at each simulated second the
 // two taxis nearest to a rider, whatever the real time. The same records give the same answers on
 // any number of threads; the program proves it and exits with 0 if they are what they must be.

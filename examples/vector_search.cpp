@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exact k nearest vectors in batch: 1,000 rows of 64 components, and for each of three queries the
-// five nearest rows by cosine distance. With USE_CUDA the same search runs on an NVIDIA GPU and gives
-// the same bytes. Exits with 0 if every query finds the row that it was made from.
+// five nearest rows by cosine distance. With USE_CUDA the same search runs on an NVIDIA GPU and
+// gives the same bytes. Exits with 0 if every query finds the row that it was made from.
 #include <cstdint>
 #include <exception>
 #include <iostream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Songs that listeners tag as they go: each is a vector that changes, some have a genre. A new
 // song's genre is voted for by its three nearest by cosine; when a neighbour is given another genre
 // the vote is heard of, although the list is the same. Exits with 0 if the answers are what they

@@ -1,5 +1,6 @@
-// Makes the engine of the space at hand, moving points or vectors, and the searcher on one device
-// or over several: see backend.hpp. Nothing else in gpu/ knows both points/ and vectors/.
+// SPDX-License-Identifier: Apache-2.0
+// Makes the engine that serves the given space (moving points or vectors), and the searcher on one
+// device or several: see backend.hpp. No other file in gpu/ includes both points/ and vectors/.
 #include "starling/gpu/backend.hpp"
 
 #include <cstddef>

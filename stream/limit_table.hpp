@@ -1,6 +1,7 @@
-// Every limit of a server, once: its flag and help text, what it bounds, where its value stands,
-// its current use. `serve`, `info`, /metrics and the words of refusals all read this table; a test
-// holds docs/limits.md against it.
+// SPDX-License-Identifier: Apache-2.0
+// The table of a server's limits. A row holds a limit's name, its help text, its place in
+// ServerOptions and the gauge of its use. `serve`, `info`, /metrics and the sentences of refusals
+// read the table; a test compares docs/limits.md with it.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +14,20 @@
 
 namespace starling::stream {
 
+/// What a limit counts for.
 enum class LimitOf : std::uint8_t {
   request,     ///< one request
   session,     ///< one session
   subscriber,  ///< one subscriber's connection
-  server,      ///< all together
+  server,      ///< the whole server
 };
 
 std::string_view to_string(LimitOf of);
 
 struct Limit {
-  /// Where the value stands, and the largest that any engine and type allow. Without `set` the
-  /// protocol fixes it, and it is no flag.
+  /// Gets and sets the value in ServerOptions. `value_max` is the largest value that any engine and
+  /// the member's type allow. If `set` is nullptr, the protocol fixes the value, and the limit has
+  /// no flag.
   struct Field {
     std::uint64_t (*get)(const ServerOptions&) = nullptr;
     void (*set)(ServerOptions&, std::uint64_t) = nullptr;
@@ -34,10 +37,10 @@ struct Limit {
   std::string_view name;  ///< "queries-max": its flag is --queries-max
   LimitOf of = LimitOf::server;
   std::string_view bounds;   ///< help text of the flag
-  std::string_view reached;  ///< what happens then
+  std::string_view reached;  ///< what happens when the limit is reached
   Field field;
-  double Gauges::*used = nullptr;  ///< none: what it bounds is gone with the request
-  protocol::RowReason reason = protocol::RowReason::none;  ///< of rows rejected for it
+  double Gauges::*used = nullptr;  ///< nullptr: nothing stays in use after a request
+  protocol::RowReason reason = protocol::RowReason::none;  ///< of rows that the limit rejects
   std::uint64_t value_min = 1;
 
   bool is_settable() const { return field.set != nullptr; }
@@ -46,9 +49,9 @@ struct Limit {
 
 std::span<const Limit> limit_table();
 
-/// What a refusal says of the limit of that name, which must be in the table.
+/// Returns the name and value that a refusal reports. A limit of that name must be in the table.
 protocol::ReachedLimit reached(std::string_view name, const ServerOptions& options);
-/// The same for rows; no name where the reason is no limit.
+/// As above, for a rejected row. The name is empty if the reason is not a limit.
 protocol::ReachedLimit reached(protocol::RowReason reason, const ServerOptions& options);
 
 }  // namespace starling::stream

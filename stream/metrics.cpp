@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names, help texts and buckets of every counter, gauge and histogram: see metrics.hpp.
 #include "starling/stream/metrics.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the server counts and measures, once, for /metrics and GetStats alike. Over prometheus-cpp;
 // every method may be called from any thread, the server calls them on its loop.
 #pragma once

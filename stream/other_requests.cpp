@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RequestHandler, second half: requests that change no object, query, stream or tick, and so have
 // no sequence number.
 #include <memory>

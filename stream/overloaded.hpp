@@ -1,5 +1,6 @@
-// One function object out of a function for each kind, for std::visit over requests, their rows and
-// their replies.
+// SPDX-License-Identifier: Apache-2.0
+// Combines lambdas into one function object with an overload for each, for std::visit. The request
+// code visits requests, their rows and their replies with it.
 #pragma once
 
 namespace starling::stream {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a received frame to rows in the space, without the loop: see prepare.hpp. Called by Server
 // on its decode workers.
 #include "starling/stream/prepare.hpp"

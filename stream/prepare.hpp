@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a decode worker does to a request: verify, decode, take credit, convert rows to the space.
 // Nothing here depends on the server's changing state; any thread may call it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A batch's rows between the wire and the tables: the rows that have a place in the space, and why
 // the others have none. Decode workers make them (prepare.cpp, served_space.cpp), RequestHandler
 // applies them.

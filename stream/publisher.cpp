@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sequence numbers and headers, then the encoded messages: see publisher.hpp. Called by Ticker.
 #include "starling/stream/publisher.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns a tick's report into each stream's message: epoch, sequence numbers, header, chunks. Plans
 // on the loop, where the streams are known; encodes on a worker and its helpers, where it delays no
 // request. Sans-IO; Ticker is its user.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RequestHandler, the frame: which half handles a request, what is refused at once, and what is
 // forgotten in time.
 #include "starling/stream/request_handler.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each request means: sessions and sequence numbers, the tables, ticks on request, and
 // questions to the engine. Runs on the loop; knows no sockets, replies go through a function.
 #pragma once

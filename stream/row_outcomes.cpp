@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One reason for each status of the tables, and their counts: see row_outcomes.hpp.
 #include "starling/stream/row_outcomes.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From what the tables say about rows to what a BatchReply says. Pure; RequestHandler uses it.
 #pragma once
 

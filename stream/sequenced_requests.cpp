@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RequestHandler, first half: requests that change something, in sequence and each applied once.
 #include <chrono>
 #include <ctime>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One branch for vectors in each way between wire and tables: see served_space.hpp.
 #include "starling/stream/served_space.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The space that a server serves, between the wire's numbers and the tables': positions go onto its
 // lattice, vectors are prepared for its metric, and lists go back. Nothing else in stream/ knows
 // whether the space is one of positions or of vectors. Decode workers, the encoder and the loop

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wires sockets, decode workers, tables, ticks and http on one loop, and stops them in an order
 // that answers what has been read: see server.hpp.
 #include "starling/stream/server.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `starling serve` as a class: wires sockets, decoding, sessions, ticks and http on one loop. Run
 // by apps/serve.cpp, and in-process by tests.
 #pragma once

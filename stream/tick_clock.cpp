@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Due times on the steady clock, tau on the wall clock: see tick_clock.hpp. Called by Ticker.
 #include "starling/stream/tick_clock.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides when a wall-clock server ticks, and at which tau. Sans-IO: the server's timer asks it,
 // the tests drive it on a virtual clock.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tick's way from its begin, through the engine's result, to the results socket: see ticker.hpp.
 // All on the loop but the encoding, which has a worker of its own, and helpers where it is much.
 #include "starling/stream/ticker.hpp"

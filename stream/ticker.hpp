@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the ticks: when one begins, by the wall clock or on request; taking the engine's result on
 // the loop; encoding and publishing it. At most one tick is computed and two wait to be sent. The
 // server owns it; RequestHandler asks it to advance.

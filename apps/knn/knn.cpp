@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adds and checks the flags of `starling knn`: see knn.hpp.
 #include "starling/apps/knn/knn.hpp"
 
@@ -38,7 +39,8 @@ void add_input_flags(CLI::App& command, KnnFlags& flags) {
       .add_option("--points", flags.points,
                   "The vectors to search: .npy, .fvecs, .bvecs, .ivecs or .csv[.gz|.zst]")
       ->required();
-  command.add_option("--queries", flags.queries, "The vectors whose nearest points are wanted, in one of the same formats");
+  command.add_option("--queries", flags.queries,
+                     "The vectors whose nearest points are wanted, in one of the same formats");
   command.add_flag("--graph", flags.graph,
                    "Find the nearest other points of every point, instead of --queries: the k-NN "
                    "graph");
@@ -56,15 +58,17 @@ void add_output_flags(CLI::App& command, KnnFlags& flags) {
   command.add_option("--out", flags.out,
                      "Write query_id,rank,object_id,distance to this CSV file[.gz|.zst]; - is the "
                      "standard output");
-  command.add_flag("--vote", flags.out_holds_votes,
-                   "Let --out write query_id,label instead: the label that most neighbours have. Ties "
-                   "go to the smaller sum of distances, then to the smaller label");
+  command.add_flag(
+      "--vote", flags.out_holds_votes,
+      "Let --out write query_id,label instead: the label that most neighbours have. Ties go to the "
+      "smaller sum of distances, then to the smaller label");
   command.add_option("--out-ids", flags.out_ids,
                      "Write the row numbers of the neighbours, one row per query: .npy of int64 or "
                      ".ivecs");
   command.add_option("--out-distances", flags.out_distances,
                      "Write the distances of the neighbours: .npy of float64 or .fvecs");
-  command.add_option("--out-votes", flags.out_votes, "Write the label of each query: .npy of int64 or .csv[.gz|.zst]");
+  command.add_option("--out-votes", flags.out_votes,
+                     "Write the label of each query: .npy of int64 or .csv[.gz|.zst]");
 }
 
 /// Returns one path for all names of a file.

@@ -1,5 +1,6 @@
-// `starling knn --points FILE --queries FILE --out FILE`: finds the exact nearest vectors, the k-NN graph
-// of all points, and labels by the vote of the neighbours. Called by main.
+// SPDX-License-Identifier: Apache-2.0
+// `starling knn --points FILE --queries FILE --out FILE`: finds the exact nearest vectors, the k-NN
+// graph of all points, and labels by the vote of the neighbours. Called by main.
 #pragma once
 
 #include <functional>
@@ -10,8 +11,8 @@ class App;
 
 namespace starling::apps {
 
-/// Adds the command. The returned function runs it and returns the exit status; main calls it if the
-/// command line chose this command. It throws CLI::ValidationError for wrong usage, and another
+/// Adds the command. The returned function runs it and returns the exit status; main calls it if
+/// the command line chose this command. It throws CLI::ValidationError for wrong usage, and another
 /// std::exception for any other failure.
 std::function<int()> add_knn(CLI::App& program);
 

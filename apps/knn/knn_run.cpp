@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queries pass through in batches, so that memory holds the points and a bounded part of everything
 // else: see knn_run.hpp.
 #include "starling/apps/knn/knn_run.hpp"

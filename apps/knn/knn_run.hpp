@@ -1,4 +1,6 @@
-// The run of `starling knn`: loads the points into a searcher, answers the queries and writes the lists.
+// SPDX-License-Identifier: Apache-2.0
+// The run of `starling knn`: loads the points into a searcher, answers the queries and writes the
+// lists.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +26,8 @@ struct KnnPlan {
   std::string out_votes;
 };
 
-/// Writes the results, and a summary to stderr. The files appear when all of them are complete. Throws
-/// std::exception with a sentence; sim::UsageError if a flag is wrong.
+/// Writes the results, and a summary to stderr. The files appear when all of them are complete.
+/// Throws std::exception with a sentence; sim::UsageError if a flag is wrong.
 void run_knn(const KnnPlan& plan);
 
 }  // namespace starling::apps

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adds the flags of `starling replay`: see replay.hpp.
 #include "starling/apps/replay/replay.hpp"
 
@@ -18,22 +19,28 @@ namespace {
 /// Adds --to, the old name of --until, which no help shows.
 void add_old_until_flag(CLI::App& command, ReplayFlags& flags) {
   command
-      .add_option_function<std::string>("--to",
-                                        [&flags](const std::string& text) {
-                                          std::fputs("replay: `--to` is now called `--until`\n",
-                                                     stderr);
-                                          flags.until = text;
-                                        })
-      ->excludes("--until")
+      .add_option_function<std::string>(
+          "--to",
+          [&command, &flags](const std::string& text) {
+            if (command.count("--until") > 0)
+              throw CLI::ValidationError("--to", "is the old name of --until; give only --until");
+            std::fputs("replay: `--to` is now called `--until`\n", stderr);
+            flags.until = text;
+          })
       ->group("");
 }
 
 void add_engine_flags(CLI::App& command, ReplayFlags& flags) {
-  command.add_option("--resolution", flags.resolution_m, "Coordinates are rounded to multiples of this many metres")
+  command
+      .add_option("--resolution", flags.resolution_m,
+                  "Coordinates are rounded to multiples of this many metres")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command.add_option("--origin", flags.origin, "The origin of a planar space: x,y or x,y,z in metres [0,0,0]");
-  command.add_option("--object-ttl", flags.object_ttl, "Remove an object that has had no row for this long [never]");
+  command.add_option("--origin", flags.origin,
+                     "The origin of a planar space: x,y or x,y,z in metres [0,0,0]");
+  command.add_option("--object-ttl", flags.object_ttl,
+                     "Remove an object that has had no row for this long, such as 10m. Without "
+                     "this flag, objects stay");
   add_engine_flags(command, flags.engine);
   command.add_option(
       "--connect", flags.commands,
@@ -45,7 +52,9 @@ void add_engine_flags(CLI::App& command, ReplayFlags& flags) {
       .add_option("--connect-timeout", flags.connect_timeout,
                   "How long to wait for the first answer of that server")
       ->capture_default_str();
-  command.add_option("--stream", flags.stream, "The name of the stream that reports the lists on that server")
+  command
+      .add_option("--stream", flags.stream,
+                  "The name of the stream that reports the lists on that server")
       ->capture_default_str();
 }
 
@@ -58,11 +67,17 @@ void add_result_flags(CLI::App& command, ReplayFlags& flags) {
                   "all: every object is a query. Else a CSV file with the columns query_id,lat,lon "
                   "or query_id,x,y or query_id,follow")
       ->capture_default_str();
-  command.add_option("--max-age", flags.max_age, "Leave out neighbours whose last row is older than this [any age]");
+  command.add_option("--max-age", flags.max_age,
+                     "Leave out neighbours whose last row is older than this, such as 10m. Without "
+                     "this flag, neighbours of any age count");
   command.add_option("--tick", flags.tick, "The time from tick to tick, such as 100ms, 1s or 10s")
       ->capture_default_str();
-  command.add_option("--speed", flags.speed, "A multiple of real time, such as 1 or 2.5; max: as fast as possible")->capture_default_str();
-  command.add_option("--out", flags.out, "Write the lists to this CSV file[.gz|.zst]; - is the standard output");
+  command
+      .add_option("--speed", flags.speed,
+                  "A multiple of real time, such as 1 or 2.5; max: as fast as possible")
+      ->capture_default_str();
+  command.add_option("--out", flags.out,
+                     "Write the lists to this CSV file[.gz|.zst]; - is the standard output");
   command.add_flag("--changes", flags.changes,
                    "Write only the lists that changed, instead of all lists at each tick");
   command.add_option("--on", flags.on, "For --changes: what counts as a change of a list")

@@ -1,5 +1,6 @@
-// `starling replay TRACE...`: runs a recorded trace through an embedded engine or into a server, and
-// writes every neighbour list as CSV. Called by main.
+// SPDX-License-Identifier: Apache-2.0
+// `starling replay TRACE...`: runs a recorded trace through an embedded engine or into a server,
+// and writes every neighbour list as CSV. Called by main.
 #pragma once
 
 #include <functional>
@@ -10,8 +11,8 @@ class App;
 
 namespace starling::apps {
 
-/// Adds the command. The returned function runs it and returns the exit status; main calls it if the
-/// command line chose this command. It throws CLI::ValidationError for wrong usage, and another
+/// Adds the command. The returned function runs it and returns the exit status; main calls it if
+/// the command line chose this command. It throws CLI::ValidationError for wrong usage, and another
 /// std::exception for any other failure.
 std::function<int()> add_replay(CLI::App& program);
 

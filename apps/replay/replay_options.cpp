@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts the flags into a plan, or throws a sentence that names the wrong flag: see
 // replay_options.hpp.
 #include "starling/apps/replay/replay_options.hpp"

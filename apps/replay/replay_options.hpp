@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The flags of `starling replay`, checked and converted to the units of the program.
 #pragma once
 
@@ -37,7 +38,7 @@ struct ReplayPlan : TracePlan {
   double resolution_m = 0;
   Position origin{};
   std::int64_t tick_us = 0;
-  std::optional<double> speed;  ///< seconds of the trace per second; std::nullopt: as fast as possible
+  std::optional<double> speed;  ///< a multiple of real time; std::nullopt: as fast as possible
   std::uint32_t k = 0;
   std::string query_file;  ///< empty: every object is a query
   std::int64_t age_max_us = Filter::any_age;

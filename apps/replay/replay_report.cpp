@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints the lines of the summary: see replay_report.hpp.
 #include "starling/apps/replay/replay_report.hpp"
 

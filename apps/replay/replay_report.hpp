@@ -1,5 +1,6 @@
-// The summary of a finished replay. It goes to stderr, so that `--out -` writes nothing but lists to
-// stdout.
+// SPDX-License-Identifier: Apache-2.0
+// The summary of a finished replay. It goes to stderr, so that `--out -` writes nothing but lists
+// to stdout.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Connects the parts of a replay: see replay_run.hpp.
 #include "starling/apps/replay/replay_run.hpp"
 
@@ -65,8 +66,9 @@ class Replay {
     sim::TextOutput::check(plan_.out);
   }
 
-  static std::string start_with(Space trace_space) {
-    return "start the server with --tick manual --space " + std::string(to_string(trace_space));
+  static std::string serve_command(Space trace_space) {
+    return "for this trace: starling serve --tick manual --space " +
+           std::string(to_string(trace_space));
   }
 
   std::unique_ptr<sim::ServerHost> connect(Space trace_space) {
@@ -80,7 +82,7 @@ class Replay {
           "replay");
     } catch (const sim::UsageError& error) {
       // A server that ticks by itself: says also which space the replay needs.
-      throw sim::UsageError(std::string(error.what()) + "; " + start_with(trace_space));
+      throw sim::UsageError(std::string(error.what()) + "; " + serve_command(trace_space));
     }
   }
 
@@ -91,7 +93,8 @@ class Replay {
     if (space.space != trace_space)
       throw sim::UsageError("--connect: the server's space is " +
                             std::string(to_string(space.space)) + ", the trace's " +
-                            std::string(to_string(trace_space)) + "; " + start_with(trace_space));
+                            std::string(to_string(trace_space)) + "; " +
+                            serve_command(trace_space));
     server_ = server.get();
     host_ = std::move(server);
     return space;

@@ -1,5 +1,6 @@
-// Runs a planned replay: reads the trace and the queries, advances the ticks of an engine or a server
-// and writes the lists. Called by replay.cpp.
+// SPDX-License-Identifier: Apache-2.0
+// Runs a planned replay: reads the trace and the queries, advances the ticks of an engine or a
+// server and writes the lists. Called by replay.cpp.
 #pragma once
 
 #include "starling/apps/replay/replay_options.hpp"

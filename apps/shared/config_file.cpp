@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gives every subcommand's flag a STARLING_* variable and a place in the file: see config_file.hpp.
 #include "starling/apps/shared/config_file.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the chosen engine and describes it for the summary: see embedded_host.hpp.
 #include "starling/apps/shared/embedded_host.hpp"
 

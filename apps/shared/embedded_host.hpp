@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The host that `starling replay` and `starling simulate` use when they run without a server.
 #pragma once
 
@@ -9,8 +10,8 @@
 
 namespace starling::apps {
 
-/// Makes a host on the engine that the flags choose. Its lists may fill the whole engine, because only
-/// this program uses it. Throws as choose_engine does.
+/// Makes a host on the engine that the flags choose. Its lists may fill the whole engine, because
+/// only this program uses it. Throws as choose_engine does.
 std::unique_ptr<sim::LockStepHost> make_embedded_host(const EngineFlags& flags,
                                                       ProcessorOptions options);
 

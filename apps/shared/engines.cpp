@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The flags, the meaning of `auto` on this machine, and how each backend is made. The CUDA backend
 // is compiled only into builds that have it. See engines.hpp.
 #include "starling/apps/shared/engines.hpp"
@@ -186,13 +187,14 @@ void add_searcher_flags(CLI::App& command, EngineFlags& flags) {
   add_devices_flag(
       command, flags,
       "For cuda: the numbers of the GPUs, such as 0,1. Each GPU holds all points and answers a "
-      "part "
-      "of the queries; if the points do not fit, each GPU holds a part of them [the first GPU]");
+      "part of the queries; if the points do not fit, each GPU holds a part of them. Without this "
+      "flag, the first GPU");
   add_threads_flag(command, flags, "For cpu: the number of threads that search. 0: one per core");
 }
 
 void add_device_flag(CLI::App& command, EngineFlags& flags) {
-  add_devices_flag(command, flags, "For cuda: the number of the GPU [the first GPU]")
+  add_devices_flag(command, flags,
+                   "For cuda: the number of the GPU. Without this flag, the first GPU")
       ->allow_extra_args(false);
 }
 
@@ -203,8 +205,8 @@ void add_method_flag(CLI::App& command, SearcherFlags& flags) {
   command
       .add_option(
           "--method", flags.method,
-          "How lists are found. All methods write the same bytes; auto takes the fastest one "
-          "for the sizes of this run")
+          "How lists are found. All methods write the same bytes; auto takes the fastest one for "
+          "the sizes of this run")
       ->capture_default_str()
       ->check(CLI::IsMember(names));
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // --engine, --devices, --threads and --method: they choose the Engine or VectorSearcher that a
 // command runs on. Only this file and engines.cpp name the backends.
 #pragma once
@@ -39,7 +40,7 @@ void add_method_flag(CLI::App& command, SearcherFlags& flags);
 struct EngineChoice {
   std::string name;        ///< cpu or cuda
   std::string why;         ///< a phrase for the summary of every run
-  std::string why_no_gpu;  ///< the reason, for `starling info`; empty if a GPU is used or not wanted
+  std::string why_no_gpu;  ///< for `starling info`; empty with a GPU or with --engine cpu
   std::function<std::unique_ptr<Engine>(const SpaceOptions&)> make;
 };
 
@@ -63,7 +64,8 @@ SearcherChoice choose_searcher(const SearcherFlags& flags);
 struct SelectionTimer {
   std::string engine_name;
   double read_gb_per_s = 0;  ///< of the device's memory, measured
-  /// Returns the milliseconds of each run. Each run has different numbers, and its result is checked.
+  /// Returns the milliseconds of each run. Each run has different numbers, and its result is
+  /// checked.
   std::function<std::vector<double>(std::uint32_t rows, std::uint32_t columns, std::uint32_t k,
                                     int runs)>
       time_ms;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares files by device and inode, not by name: see own_input.hpp.
 #include "starling/apps/shared/own_input.hpp"
 

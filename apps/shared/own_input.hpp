@@ -1,5 +1,6 @@
-// Refuses outputs that would replace a file that the same command reads. Called by the commands that
-// write files.
+// SPDX-License-Identifier: Apache-2.0
+// Refuses outputs that would replace a file that the same command reads. Called by the commands
+// that write files.
 #pragma once
 
 #include <span>
@@ -14,8 +15,8 @@ struct NamedOutput {
   std::string reader;  ///< the user's word for the run, such as "replay"
 };
 
-/// Throws sim::UsageError if the output is the same file as one of `inputs`, also under another name
-/// or through a link. Paths that name no file are allowed.
+/// Throws sim::UsageError if the output is the same file as one of `inputs`, also under another
+/// name or through a link. Paths that name no file are allowed.
 void refuse_own_input(const NamedOutput& output, std::span<const std::string> inputs);
 
 }  // namespace starling::apps

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Draws one line again and again in place: see progress_line.hpp.
 #include "starling/apps/shared/progress_line.hpp"
 
@@ -53,7 +54,8 @@ std::string describe_skipped(const sim::TraceCounts& counts) {
 }
 
 const char* skipped_hint(const sim::TraceCounts& counts) {
-  return counts.skipped_total() > 0 ? "; --strict stops at the first such row and says where it is" : "";
+  return counts.skipped_total() > 0 ? "; --strict stops at the first such row and says where it is"
+                                    : "";
 }
 
 std::string describe_left_out(const sim::TraceCounts& counts) {

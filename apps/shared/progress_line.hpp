@@ -1,5 +1,6 @@
-// Shows on stderr how far a command is, if stderr is a terminal; and describes the rows that reading
-// a trace skipped. The commands that read files use it.
+// SPDX-License-Identifier: Apache-2.0
+// Shows on stderr how far a command is, if stderr is a terminal; and describes the rows that
+// reading a trace skipped. The commands that read files use it.
 #pragma once
 
 #include <chrono>
@@ -29,11 +30,12 @@ class ProgressLine {
   std::chrono::steady_clock::time_point due_;
 };
 
-/// Returns the number of skipped rows and the number for each reason: "3 (2 unparsable, 1 at 0, 0)".
+/// Returns the number of skipped rows and the number for each reason: "3 (2 unparsable, 1 too
+/// fast)".
 std::string describe_skipped(const sim::TraceCounts& counts);
 
-/// Returns the flag that shows a skipped row, to print after describe_skipped(); empty if no row was
-/// skipped.
+/// Returns the flag that shows a skipped row, to print after describe_skipped(); empty if no row
+/// was skipped.
 const char* skipped_hint(const sim::TraceCounts& counts);
 
 /// Returns why no row of a trace is left: the skipped rows and the rows outside the time asked for.

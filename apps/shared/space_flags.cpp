@@ -1,5 +1,6 @@
-// Adds the flags of the space, and checks which of them fit together: see space_flags.hpp. Called by
-// serve.cpp.
+// SPDX-License-Identifier: Apache-2.0
+// Adds the flags of the space, and checks which of them fit together: see space_flags.hpp. Called
+// by serve.cpp.
 #include "starling/apps/shared/space_flags.hpp"
 
 #include <algorithm>
@@ -58,9 +59,10 @@ void add_space_flags(CLI::App& command, SpaceFlags& flags) {
               "--metric", [&space](const std::string& text) { space.metric = *metric_named(text); },
               "For --space vector:DIMENSION: the metric that ranks neighbours [l2]")
           ->check(CLI::IsMember({"l2", "cosine", "pearson", "hellinger", "inner-product"}));
-  flags.resolution =
-      command.add_option("--resolution", space.resolution_m, "Positions are rounded to multiples of this many metres")
-          ->capture_default_str();
+  flags.resolution = command
+                         .add_option("--resolution", space.resolution_m,
+                                     "Positions are rounded to multiples of this many metres")
+                         ->capture_default_str();
   flags.origin = command
                      .add_option_function<std::vector<double>>(
                          "--origin",

@@ -1,5 +1,6 @@
-// --space, --metric, --resolution and --origin of `starling serve`: the space of the objects. The flags
-// are checked together after the command line, the environment and the file are read.
+// SPDX-License-Identifier: Apache-2.0
+// --space, --metric, --resolution and --origin of `starling serve`: the space of the objects. The
+// flags are checked together after the command line, the environment and the file are read.
 #pragma once
 
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opens descriptors, ignores a signal and flushes at the end: see standard_streams.hpp.
 #include "starling/apps/shared/standard_streams.hpp"
 

@@ -1,5 +1,6 @@
-// Blocks SIGINT and SIGTERM and lets a loop ask for them, so that no system call is interrupted. Used by
-// commands that run until a signal stops them.
+// SPDX-License-Identifier: Apache-2.0
+// Blocks SIGINT and SIGTERM and lets a loop ask for them, so that no system call is interrupted.
+// Used by commands that run until a signal stops them.
 #pragma once
 
 #include <csignal>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adds a check to each option with a number type. It runs before all other checks: see
 // strict_numbers.hpp.
 #include "starling/apps/shared/strict_numbers.hpp"

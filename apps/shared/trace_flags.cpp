@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts the trace flags into options, or throws a sentence that names the wrong flag: see
 // trace_flags.hpp.
 #include "starling/apps/shared/trace_flags.hpp"
@@ -44,7 +45,9 @@ void add_trace_flags(CLI::App& command, TraceFlags& flags) {
       "The columns of a CSV file: id=,time=,lat=,lon=[,alt=] or id=,time=,x=,y=[,z=], and "
       "[,tags=]. Name a column by its header or, in a file without a header, by its number from 1. "
       "id=@file takes the name of the file as the id");
-  command.add_option("--space", flags.space, "The space of the objects [from the layout]")
+  command
+      .add_option("--space", flags.space,
+                  "The space of the objects. Without this flag, the layout of the files decides")
       ->check(CLI::IsMember({"planar2", "planar3", "wgs84"}));
   command
       .add_option(
@@ -52,25 +55,29 @@ void add_trace_flags(CLI::App& command, TraceFlags& flags) {
           "The unit of times that are numbers. auto goes by the magnitude: below 1e11 they are "
           "seconds, below 1e14 milliseconds, else microseconds [auto]")
       ->check(CLI::IsMember({"auto", "s", "ms", "us"}));
-  command.add_option("--utc-offset", flags.utc_offset, "The offset of times that have no zone, such as +01:00")
+  command
+      .add_option("--utc-offset", flags.utc_offset,
+                  "The offset of times that have no zone, such as +01:00")
       ->capture_default_str();
   command.add_flag("--altitude", flags.trace.altitude, "Use altitudes; skip rows that have none");
   command.add_flag("--persons", flags.trace.persons, "Read the persons of a SUMO file too");
   command.add_flag("--keep-null-island", flags.trace.keep_null_island,
                    "Keep rows whose latitude and longitude are both 0");
   command
-      .add_option("--max-speed-mps", flags.trace.max_speed_mps,
-                  "Skip a row if its object must have been faster than this since its last kept "
-                  "row, in metres per second and in a straight line. Times less than 1 s apart count "
-                  "as 1 s. Three such rows in succession that fit one another are kept, so a wrong "
-                  "first row costs two rows")
+      .add_option(
+          "--max-speed-mps", flags.trace.max_speed_mps,
+          "Skip a row if its object must have been faster than this since its last kept row, in "
+          "metres per second and in a straight line. Times less than 1 s apart count as 1 s. Three "
+          "such rows in succession that fit one another are kept, so a wrong first row costs two "
+          "rows")
       ->check(CLI::PositiveNumber);
   command.add_flag("--strict", flags.trace.strict, "Stop at the first row that would be skipped");
   command.add_option("--from", flags.from,
                      "Leave out rows before this time: 2022-01-03T00:10:00Z, or a number in "
                      "--time-unit since 1970");
   command.add_option("--until", flags.until, "Leave out rows after this time");
-  command.add_option("--order", flags.order, "Sort the rows by time, or keep the order of the file")
+  command
+      .add_option("--order", flags.order, "Sort the rows by time, or keep the order of the file")
       ->check(CLI::IsMember({"time", "file"}))
       ->capture_default_str();
   command

@@ -1,5 +1,6 @@
-// The flags that name a trace and say how it is read and sorted. Every command that reads a trace has
-// the same ones.
+// SPDX-License-Identifier: Apache-2.0
+// The flags that name a trace and say how it is read and sorted. Every command that reads a trace
+// has the same ones.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the word that is not a command, and the command with the smallest edit distance to it: see
 // unknown_command.hpp.
 #include "starling/apps/shared/unknown_command.hpp"

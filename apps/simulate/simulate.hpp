@@ -1,5 +1,6 @@
-// `starling simulate`: simulates a city in which drivers move, riders send requests, and a dispatcher
-// matches them with the engine's neighbour lists. Called by main.
+// SPDX-License-Identifier: Apache-2.0
+// `starling simulate`: simulates a city in which drivers move, riders send requests, and a
+// dispatcher matches them with the engine's neighbour lists. Called by main.
 #pragma once
 
 #include <functional>
@@ -10,8 +11,8 @@ class App;
 
 namespace starling::apps {
 
-/// Adds the command. The returned function runs it and returns the exit status; main calls it if the
-/// command line chose this command. It throws CLI::ValidationError for wrong usage, and another
+/// Adds the command. The returned function runs it and returns the exit status; main calls it if
+/// the command line chose this command. It throws CLI::ValidationError for wrong usage, and another
 /// std::exception for any other failure.
 std::function<int()> add_simulate(CLI::App& program);
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The flags of `starling simulate`, checked and converted to the units of the program.
 #pragma once
 

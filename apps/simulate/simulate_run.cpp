@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Connects the parts of a simulation: see simulate_run.hpp.
 #include "starling/apps/simulate/simulate_run.hpp"
 
@@ -150,8 +151,9 @@ class SimulateRun {
     } else {
       const auto hours = static_cast<double>(plan_.length_us.value_or(drawn_length_us)) / 3.6e9;
       if (!(flags_.rate * hours <= drawn_requests_max))
-        throw sim::UsageError("--rate: that makes more than 100 million requests; choose a lower "
-                              "rate or a shorter --for");
+        throw sim::UsageError(
+            "--rate: that makes more than 100 million requests; choose a lower rate or a shorter "
+            "--for");
       demand_ = city::draw_poisson_demand({.seed = flags_.seed,
                                            .requests_per_hour = flags_.rate,
                                            .start_us = plan_.start_us,
@@ -180,8 +182,8 @@ class SimulateRun {
     return network;
   }
 
-  // Drops requests that lie outside the network. Without this, a request far from every road would be
-  // moved to the border of the network without a message.
+  // Drops requests that lie outside the network. Without this, a request far from every road would
+  // be moved to the border of the network without a message.
   void drop_requests_outside() {
     city::Area near = world_->area();
     near.add({near.low.x_m - beside_network_m, near.low.y_m - beside_network_m});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a planned simulation, or compares the results of two. Called by simulate.cpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Renders the held lists as text that fits the screen and draws it with ANSI escape sequences: see
 // live_table.hpp. Called by apps/subscribe/subscribe.cpp.
 #include "starling/apps/subscribe/live_table.hpp"
@@ -138,15 +139,16 @@ std::string render_table(const TableStatus& status, const protocol::ListStore& l
           (status.object_count ? format("  %llu objects", static_cast<Count>(*status.object_count))
                                : ""),
       size.columns);
-  append_line(text,
-              status.obstacle.empty()
-                  ? format("%zu lists, %llu reported by this tick, %s%llu ticks lost, %llu restarts",
-                           lists.size(), static_cast<Count>(status.list_count_reported),
-                           rate_text(status.ticks_per_s).c_str(),
-                           static_cast<Count>(status.counters.ticks_lost),
-                           static_cast<Count>(status.counters.restarts))
-                  : status.obstacle,
-              size.columns);
+  append_line(
+      text,
+      status.obstacle.empty()
+          ? format("%zu lists, %llu reported by this tick, %s%llu ticks lost, %llu restarts",
+                   lists.size(), static_cast<Count>(status.list_count_reported),
+                   rate_text(status.ticks_per_s).c_str(),
+                   static_cast<Count>(status.counters.ticks_lost),
+                   static_cast<Count>(status.counters.restarts))
+          : status.obstacle,
+      size.columns);
   append_line(text, "", size.columns);
   const std::string vote_head = status.has_votes ? padded("vote", vote_columns) : "";
   const bool has_subjects =

@@ -1,5 +1,6 @@
-// The table of `starling subscribe`: the lists held right now. A terminal shows it in place; any other
-// output gets a new table from time to time.
+// SPDX-License-Identifier: Apache-2.0
+// The table of `starling subscribe`: the lists held right now. A terminal shows it in place; any
+// other output gets a new table from time to time.
 #pragma once
 
 #include <chrono>
@@ -35,7 +36,8 @@ struct TableSize {
 };
 
 /// Returns at most `size` rows and columns, without control characters. Shows the lists with the
-/// smallest keys. Ids that have a name in `names` are shown by that name, which is cut if it is long.
+/// smallest keys. Ids that have a name in `names` are shown by that name, which is cut if it is
+/// long.
 std::string render_table(const TableStatus& status, const protocol::ListStore& lists,
                          const TableSize& size, const sim::NameTable& names = {});
 

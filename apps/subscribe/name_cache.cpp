@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A queue of ids to ask for, a set of the ids asked for, and a set of the ids without a name: see
 // name_cache.hpp. The last set is emptied when the server has other names, or when it is full.
 #include "starling/apps/subscribe/name_cache.hpp"

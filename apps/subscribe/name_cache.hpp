@@ -1,5 +1,6 @@
-// The names that a server has sent for ids, and the ids to ask for next. Does no I/O itself; NameLookup
-// uses it.
+// SPDX-License-Identifier: Apache-2.0
+// The names that a server has sent for ids, and the ids to ask for next. Does no I/O itself;
+// NameLookup uses it.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,8 @@ class NameCache {
  public:
   /// The most ids that wait to be asked for. Further ids are shown as numbers for a while longer.
   static constexpr std::size_t wanted_max = std::size_t{1} << 20;
-  /// The most ids that are known to have no name. Further ones are asked for again.
+  /// The most ids that are known to have no name. When there are more, the cache forgets all of
+  /// them and asks again for those that are shown.
   static constexpr std::size_t nameless_max = std::size_t{1} << 22;
 
   /// Takes an id that will be shown, and queues it to be asked for unless the answer is known.

@@ -1,6 +1,7 @@
-// The thread that asks for names in batches, and the wait for its answers: see name_lookup.hpp. It asks
-// a server that does not answer again. It asks a server that refuses or sends no names no more. Called
-// by apps/subscribe/subscribe.cpp.
+// SPDX-License-Identifier: Apache-2.0
+// The thread that asks for names in batches, and the wait for its answers: see name_lookup.hpp. If
+// a server does not answer, the thread asks again. If a server refuses or sends no names, the
+// thread stops asking. Called by apps/subscribe/subscribe.cpp.
 #include "starling/apps/subscribe/name_lookup.hpp"
 
 #include <utility>

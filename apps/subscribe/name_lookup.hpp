@@ -1,5 +1,6 @@
-// Asks a server for names while a subscription runs. It has its own thread, socket and session, so a
-// slow or absent server never delays the reading of ticks.
+// SPDX-License-Identifier: Apache-2.0
+// Asks a server for names while a subscription runs. It has its own thread, socket and session, so
+// a slow or absent server never delays the reading of ticks.
 #pragma once
 
 #include <chrono>
@@ -26,8 +27,8 @@ class NameLookup {
   explicit NameLookup(protocol::ClientOptions client);
   ~NameLookup();
 
-  /// Waits for the names of `ids`, then calls `use` while no name can change. Waits at most wait_max,
-  /// and not at all if an earlier wait timed out and its answers have still not come.
+  /// Waits for the names of `ids`, then calls `use` while no name can change. Waits at most
+  /// wait_max, and not at all if an earlier wait timed out and its answers have still not come.
   void with_names(std::span<const std::uint64_t> ids, const std::function<void()>& use);
 
   /// Read it only inside `use` of with_names().

@@ -1,5 +1,6 @@
-// The flags of `starling subscribe`, and the loop that polls the subscriber and shows the ticks that it
-// applies: see subscribe.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// The flags of `starling subscribe`, and the loop that polls the subscriber and shows the ticks
+// that it applies: see subscribe.hpp.
 #include "starling/apps/subscribe/subscribe.hpp"
 
 #include <algorithm>
@@ -200,8 +201,8 @@ class Subscription {
                       [&] { table_->draw(status, lists, names_.names()); });
   }
 
-  /// Once, after the first tick: names the queries of --query of which the stream holds no list. They
-  /// may come later, so this is no error.
+  /// Once, after the first tick: names the queries of --query of which the stream holds no list.
+  /// They may come later, so this is no error.
   void say_missing_queries() {
     if (std::exchange(has_checked_queries_, true)) return;
     std::unordered_set<std::uint64_t> held;
@@ -209,7 +210,7 @@ class Subscription {
     for (const std::string& query : options_.queries)
       if (!held.contains(to_number(protocol::id_of_text(query))))
         say("the stream " + sim::quoted_text(options_.stream) + " has no list of query " +
-            sim::quoted_text(query) + "; waiting for one");
+            sim::quoted_text(query) + " yet; still listening");
   }
 
   void say_obstacle(const std::string& obstacle) {
@@ -244,27 +245,30 @@ class Subscription {
 
 std::function<int()> add_subscribe(CLI::App& program) {
   auto options = std::make_shared<Options>();
-  CLI::App& command =
-      *program.add_subcommand("subscribe", "Follow a stream and show it as a live table, CSV or NDJSON");
+  CLI::App& command = *program.add_subcommand(
+      "subscribe", "Follow a stream and show it as a live table, CSV or NDJSON");
   command.add_option("stream", options->stream, "The name of the stream")->required();
   command.add_option("--connect", options->commands, "The commands endpoint of the server")
       ->capture_default_str();
   command.add_option("--results", options->results, "The results endpoint of the server")
       ->capture_default_str();
   command
-      .add_option("--format", options->format,
-                  "The format of the standard output. csv: "
-                  "tick,time_us,query_id,rank,object_id,distance_m, and columns vote and subject if "
-                  "the lists have them. A list that becomes empty or is removed has one more row, "
-                  "with an empty rank")
+      .add_option(
+          "--format", options->format,
+          "The format of the standard output. csv: "
+          "tick,time_us,query_id,rank,object_id,distance_m, and columns vote and subject if the "
+          "lists have them. A list that becomes empty or is removed has one more row, with an "
+          "empty rank")
       ->check(CLI::IsMember({"table", "csv", "ndjson"}))
       ->capture_default_str();
-  command.add_option("--query", options->queries, "Show only these queries of the stream [all]")
+  command
+      .add_option("--query", options->queries,
+                  "Show only these queries of the stream. Without this flag, all")
       ->type_name("ID");
   command
-      .add_option("--ticks", options->ticks_max,
-                  "Stop after this many ticks, counting the one that is held at the start. 0: do not "
-                  "stop")
+      .add_option(
+          "--ticks", options->ticks_max,
+          "Stop after this many ticks, counting the one that is held at the start. 0: do not stop")
       ->capture_default_str();
   command
       .add_option("--refresh", options->refresh,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ticks per second for the head of the live table. Called by apps/subscribe/subscribe.cpp.
 #pragma once
 

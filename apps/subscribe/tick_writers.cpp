@@ -1,5 +1,6 @@
-// Writes CSV through sim::ResultCsv, as a replay does, and NDJSON: see tick_writers.hpp.
-// Called by apps/subscribe/subscribe.cpp.
+// SPDX-License-Identifier: Apache-2.0
+// Writes CSV through sim::ResultCsv, as a replay does, and NDJSON: see tick_writers.hpp. Called by
+// apps/subscribe/subscribe.cpp.
 #include "starling/apps/subscribe/tick_writers.hpp"
 
 #include <algorithm>
@@ -32,8 +33,8 @@ class CsvWriter final : public TickWriter {
     if (!csv_) open({tick.header.space == Space::vector, tick.has_votes, subjects, true});
     if (tick.has_votes && !columns_.votes)
       throw std::runtime_error(
-          "a query of this stream votes now, but the first line of the CSV has no column for votes; "
-          "start subscribe again");
+          "a query of this stream votes now, but the first line of the CSV has no column for "
+          "votes; start subscribe again");
     if (subjects && !columns_.subjects)
       throw std::runtime_error(
           "a query of this stream now keeps a list for every object, but the first line of the CSV "

@@ -1,5 +1,6 @@
-// The part of a tick that `starling subscribe` shows, and the writers for CSV and NDJSON. The table is
-// in live_table.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// The part of a tick that `starling subscribe` shows, and the writers for CSV and NDJSON. The table
+// is in live_table.hpp.
 #pragma once
 
 #include <memory>
@@ -19,7 +20,8 @@ struct ShownList {
   const protocol::HeldList* list = nullptr;  ///< null if removed
 };
 
-/// Returns all ids of queries, subjects and neighbours in these lists. An id can occur several times.
+/// Returns all ids of queries, subjects and neighbours in these lists. An id can occur several
+/// times.
 std::vector<std::uint64_t> ids_in(const std::vector<ShownList>& lists);
 
 /// A tick as a subscription has applied it.
@@ -33,22 +35,25 @@ struct ShownTick {
 class TickWriter {
  public:
   virtual ~TickWriter() = default;
-  /// Throws std::runtime_error if the stream lacks a field that the format needs, or the output fails.
+  /// Throws std::runtime_error if the stream lacks a field that the format needs, or the output
+  /// fails.
   virtual void write(const ShownTick& tick) = 0;
   /// Call after the last tick. Throws as write() does.
   virtual void end() {}
 };
 
-/// Writes CSV to the standard output. A list that had neighbours and has none now, or is gone, gets one
-/// row without rank, object and distance; this holds after a snapshot too. An id that has a name in
-/// `names` is written as that name. `names` must outlive the writer. The first line is written with
-/// the first lists, or in end(): those lists decide whether there are columns for votes and subjects.
+/// Writes CSV to the standard output. A list that had neighbours and has none now, or is gone, gets
+/// one row without rank, object and distance; this holds after a snapshot too. An id that has a
+/// name in `names` is written as that name. `names` must outlive the writer. The first line is
+/// written with the first lists, or in end(): those lists decide whether there are columns for
+/// votes and subjects.
 std::unique_ptr<TickWriter> make_csv_writer(const sim::NameTable& names);
 
 /// Writes NDJSON, one line per list. Ids are strings, because numbers in JSON are exact only up to
-/// 2^53. A whole tick begins with a line of event "whole"; earlier lists that do not follow that line
-/// are gone. If the stream votes, each list has a `vote`: a string, as ids are, or null. The name of
-/// an id in `names`, if there is one, follows the id. Both arguments must outlive the writer.
+/// 2^53. A whole tick begins with a line of event "whole"; earlier lists that do not follow that
+/// line are gone. If the stream votes, each list has a `vote`: a string, as ids are, or null. The
+/// name of an id in `names`, if there is one, follows the id. Both arguments must outlive the
+/// writer.
 std::unique_ptr<TickWriter> make_ndjson_writer(std::ostream& out, const sim::NameTable& names);
 
 }  // namespace starling::apps

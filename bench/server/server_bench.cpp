@@ -1,4 +1,5 @@
-// The table of server workloads and the form of their rows: see server_bench.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// The table of the server workloads, and the format of their rows: see server_bench.hpp.
 #include "starling/bench/server/server_bench.hpp"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ std::string number(double value) {
   return text;
 }
 
-/// What every row ends with.
+/// Returns the figures of a row and those that end every row.
 std::vector<Figure> all_figures(const ServerFigures& row) {
   std::vector<Figure> figures = row.figures;
   figures.insert(figures.end(), {{"server_cpu_cores", row.server_cpu},
@@ -57,31 +58,32 @@ const ServerWorkload& find(const std::string& name) {
 
 const std::vector<ServerWorkload>& server_workloads() {
   static const std::vector<ServerWorkload> all = {
-      {"updates", "acknowledged updates, 100k objects, batches of 1,000, a tick each 100 ms",
+      {"updates", "acknowledged updates: 100k objects, batches of 1,000, a tick every 100 ms",
        run_updates},
-      {"updates-wgs84", "the same in wgs84", run_updates_wgs84},
+      {"updates-wgs84", "as updates, in wgs84", run_updates_wgs84},
       {"tick",
-       "W3 (50k objects, 20 % move, 2k queries, k 8): first update sent to all lists held by the "
-       "subscriber",
+       "W3 (50k objects, 20 % move, 2k queries, k 8): from the first update sent until the "
+       "subscriber holds all lists",
        run_tick},
       {"questions",
-       "one GetNeighbors at a time on W3, while 500k updates/s stream in and ticks run each 250 ms",
+       "one GetNeighbors request at a time on W3, with 500k updates/s and a tick every 250 ms",
        run_questions},
-      {"standing", "tick with 50k queries and 30k objects that all move", run_standing},
+      {"standing", "as tick, with 50k queries and 30k objects that all move", run_standing},
       {"subscribers",
-       "1,000 of them on 100 streams of W3, a tick each 100 ms, 100k updates/s: from the tick to "
-       "the last subscriber",
+       "1,000 subscribers of 100 streams of W3, a tick every 100 ms, 100k updates/s: from the tick "
+       "to the last subscriber",
        run_subscribers},
       {"vectors",
-       "100k vectors of 128 components, L2, 1 % of which change, 100 queries, k 10, 10 ticks a "
-       "second: first update sent to all lists held by the subscriber, each tick compared with an "
-       "oracle",
+       "100k vectors of 128 components, L2, 1 % change, 100 queries, k 10, 10 ticks per second: "
+       "from the first update sent until the subscriber holds all lists; each tick is compared "
+       "with an oracle",
        run_vectors},
       {"million",
-       "1M objects that all move, 100k queries, k 10, 10 ticks a second or --rate; only when named",
+       "1M objects that all move, 100k queries, k 10, 10 ticks per second or --rate; runs only "
+       "when named",
        run_million, false},
       {"soak",
-       "questions while updates stream in at --share of the capacity, a row a minute; only when "
+       "questions, with updates at --share of the capacity; one row per minute; runs only when "
        "named",
        run_soak, false},
   };
@@ -89,41 +91,40 @@ const std::vector<ServerWorkload>& server_workloads() {
 }
 
 std::string server_figures_help() {
-  return "A server of its own for each workload, clients in this process, loopback TCP.\n"
-         "Figures, beside those that say what they are:\n"
-         "  latency_*         of a tick, a question or a publication, as the workload says\n"
-         "  engine_median_ms  of it the engine's index, search and comparison\n"
-         "  first_ms          the first tick: all objects are new and all lists are reported\n"
-         "  echo_*            round trips of ZeroMQ alone, before the load: the machine's share\n"
-         "  lost              messages that a subscriber did not get, or could not read\n"
-         "  server_cpu_cores  processor time of the server by the clock's time\n"
-         "  client_cpu_cores  the same of the clients; where both together are all cores there\n"
-         "                    are, a client on another machine would leave the server more\n"
-         "  server_rss_mib    the server's memory at the end; hwm: at most\n"
-         "Of vectors, whose ticks are advanced on request at a steady pace:\n"
-         "  overruns          ticks whose lists were not held when the next one was due\n"
-         "  lists_checked     lists held by the subscriber, of all ticks together, that were\n"
-         "                    compared with the oracle's: one that differs ends the run\n"
-         "Of million, whose 8 producers send batches of 5,000, evenly over a tick's period and "
-         "their\n"
-         "objects in the same order each time; means a tick unless they say otherwise:\n"
-         "  rate_hz           ticks a second, and updates of each object\n"
-         "  overruns          ticks skipped because the one before was not finished\n"
-         "  latency_*         of an update: from its batch sent until the subscriber has read "
-         "every\n"
-         "                    list of the first tick that began after the batch was answered; up "
-         "to\n"
-         "                    a period of it is waiting for that tick\n"
-         "  tick_*            from the tick's instant until the subscriber has read all its lists\n"
-         "  interval_p99_ms   99th percentile of the time from one tick's instant to the next\n"
+  return "Each workload starts its own server. Clients run in this process, over loopback TCP.\n"
+         "Figures whose names need a word:\n"
+         "  latency_*         time of a tick, a question or a publication, as the workload says\n"
+         "  engine_median_ms  the part of it for the engine's index, search and comparison\n"
+         "  first_ms          the first tick: all objects are new, and all lists are reported\n"
+         "  echo_*            round trips of ZeroMQ alone on this machine, before the load\n"
+         "  lost              messages that a subscriber did not get or could not read\n"
+         "  server_cpu_cores  processor time of the server / elapsed time\n"
+         "  client_cpu_cores  the same for the clients; if both together use all cores, the\n"
+         "                    server would have more with clients on another machine\n"
+         "  server_rss_mib    memory of the server at the end\n"
+         "  server_hwm_mib    the most memory that the server had\n"
+         "For vectors, whose ticks are advanced on request at a steady pace:\n"
+         "  overruns          ticks whose lists had not arrived when the next tick was due\n"
+         "  lists_checked     the subscriber's lists of all ticks, each compared with the\n"
+         "                    oracle's; a difference ends the run\n"
+         "For million; its 8 producers send batches of 5,000, evenly over the period of a tick,\n"
+         "with the objects in the same order each time. Means per tick if nothing else is said:\n"
+         "  rate_hz           ticks per second, and updates of each object per second\n"
+         "  overruns          ticks skipped because the tick before was not finished\n"
+         "  latency_*         time of an update: from sending its batch until the subscriber has\n"
+         "                    read every list of the first tick that began after the batch was\n"
+         "                    answered; waiting for that tick takes up to one period\n"
+         "  tick_*            from the time of the tick until the subscriber has read all its\n"
+         "                    lists\n"
+         "  interval_p99_ms   99th percentile of the time from one tick to the next\n"
          "  decode_ms         verifying, reading and rounding requests\n"
          "  apply_ms          putting them into the tables, on the server's loop\n"
          "  copy_in_ms, build_ms, search_ms, diff_ms, copy_out_ms\n"
          "                    the engine's stages, as in starling bench tick\n"
-         "  report_ms         sorting its lists by stream, on the loop\n"
-         "  total_ms          the tick from its begin to the end of that\n"
-         "  publish_ms        from there until the results socket has the tick's message\n"
-         "  encode_ms         of that, making it\n"
+         "  report_ms         sorting the lists by stream, on the loop\n"
+         "  total_ms          from the begin of the tick to the end of report_ms\n"
+         "  publish_ms        from then until the results socket has the message of the tick\n"
+         "  encode_ms         the part of publish_ms that makes the message\n"
          "  transport_ms      from the results socket until the subscriber has read all lists";
 }
 

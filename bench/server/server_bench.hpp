@@ -1,5 +1,6 @@
-// `starling bench server`: the server under load over loopback sockets, one row a workload, as a
-// table or as JSON. Called by apps/bench.cpp.
+// SPDX-License-Identifier: Apache-2.0
+// `starling bench server`: measures the server under load over loopback sockets. Prints rows of a
+// table or JSON. Called by apps/bench.cpp.
 #pragma once
 
 #include <functional>
@@ -12,17 +13,17 @@
 namespace starling::bench {
 
 struct ServerBenchOptions {
-  std::vector<std::string> workloads;    ///< names; empty: all that run unasked
+  std::vector<std::string> workloads;    ///< names; empty: all with runs_unasked
   std::string program;                   ///< path of `starling`, whose `serve` is measured
-  std::vector<std::string> serve_flags;  ///< after those of the workload
-  double duration_s = 0;                 ///< of each that goes by time; 0: its own
-  double scale = 1;                      ///< of objects, queries, rates and subscribers
-  double share = 0.7;                    ///< soak: of the measured capacity
-  std::vector<double> rates_hz{};        ///< million: ticks a second, a row each; empty: its own
+  std::vector<std::string> serve_flags;  ///< added after the flags of the workload
+  double duration_s = 0;                 ///< for workloads with a duration; 0: the workload's own
+  double scale = 1;                      ///< factor for objects, queries, rates and subscribers
+  double share = 0.7;                    ///< soak: the load as a share of the measured capacity
+  std::vector<double> rates_hz{};        ///< million: ticks per second, one row each; empty: 10
   bool json = false;
 };
 
-/// A number and what it is, with its unit at the end: "latency_p99_us".
+/// A number and its name, which ends with the unit: "latency_p99_us".
 struct Figure {
   std::string name;
   double value = 0;
@@ -32,12 +33,12 @@ struct Figure {
 struct ServerFigures {
   std::string workload;
   std::vector<Figure> figures;
-  double server_cpu = 0;  ///< cores that the server used on average
-  double client_cpu = 0;  ///< and the clients, all of them in this process
+  double server_cpu = 0;  ///< the cores that the server used on average
+  double client_cpu = 0;  ///< the cores that the clients used, all in this process
   ProcessMemory memory;   ///< of the server
 };
 
-/// Takes a row as soon as it is measured.
+/// Called with each row as soon as it is measured.
 using FiguresHandler = std::function<void(const ServerFigures&)>;
 
 struct ServerWorkload {
@@ -49,10 +50,11 @@ struct ServerWorkload {
 
 const std::vector<ServerWorkload>& server_workloads();
 
-/// What the figures say, for --help.
+/// Returns the meaning of the figures, for --help.
 std::string server_figures_help();
 
-/// Throws std::invalid_argument naming an unknown workload, std::runtime_error if the server fails.
+/// Throws std::invalid_argument that names an unknown workload, and std::runtime_error if the
+/// server fails.
 void run_server_bench(const ServerBenchOptions& options, std::ostream& out);
 
 }  // namespace starling::bench

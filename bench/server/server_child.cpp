@@ -1,5 +1,5 @@
-// Starts, watches and stops the measured server: see server_child.hpp. Called by the workloads of
-// `starling bench server`.
+// SPDX-License-Identifier: Apache-2.0
+// Starts, watches and stops the measured server: see server_child.hpp.
 #include "starling/bench/server/server_child.hpp"
 
 #include <chrono>
@@ -42,14 +42,15 @@ double status_mib(const std::string& status, const std::string& name) {
   return at == std::string::npos ? 0 : std::atof(status.c_str() + at + name.size() + 1) / 1024;
 }
 
-/// Removed with what is in it.
+/// The folder of the endpoints file. The destructor removes both.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
     std::string pattern = std::filesystem::temp_directory_path() / "starling-bench-XXXXXX";
     if (mkdtemp(pattern.data()) == nullptr)
       throw std::runtime_error("cannot make " + pattern +
-                               " for the server's endpoints; set TMPDIR to where there is room");
+                               " for the server's endpoints file; set TMPDIR to a folder with free "
+                               "space");
     path_ = pattern;
   }
   ~TemporaryFolder() {

@@ -1,5 +1,6 @@
-// A real `starling serve` in a process of its own, for benchmarks: ports that the system chooses,
-// stopped by its own pid, and what it costs in memory and processor time.
+// SPDX-License-Identifier: Apache-2.0
+// Runs `starling serve` as a child process for benchmarks, on ports that the system chooses, and
+// reads its memory and processor time. Called by the workloads of `starling bench server`.
 #pragma once
 
 #include <string>
@@ -16,10 +17,10 @@ struct ProcessMemory {
 
 class ServerChild {
  public:
-  /// `flags` follow `PROGRAM serve`; endpoints are chosen here. Throws std::runtime_error if it is
-  /// not ready within 20 s. Fork: start it before the threads of a benchmark.
+  /// Starts `PROGRAM serve` with `flags`; this class sets the endpoints. Throws std::runtime_error
+  /// if the server is not ready within 20 s. Uses fork: call it before a benchmark starts threads.
   ServerChild(const std::string& program, const std::vector<std::string>& flags);
-  /// Asks it to stop, and ends it if it has not after 20 s.
+  /// Asks the server to stop, and kills it if it still runs after 20 s.
   ~ServerChild();
   ServerChild(const ServerChild&) = delete;
   ServerChild& operator=(const ServerChild&) = delete;
@@ -39,7 +40,7 @@ class ServerChild {
   std::string results_;
 };
 
-/// Processor time of this process.
+/// Returns the processor time of this process.
 double own_cpu_seconds();
 
 }  // namespace starling::bench

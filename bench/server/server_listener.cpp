@@ -1,4 +1,5 @@
-// Polls the subscription until it is told to stop: see server_listener.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Polls the subscription until the destructor stops it: see server_listener.hpp.
 #include "starling/bench/server/server_listener.hpp"
 
 #include <chrono>

@@ -1,5 +1,6 @@
-// A subscriber on a thread and connections of its own, and when it held which tick: for the
-// workloads that advance ticks on request. Used by server_ticks.cpp and server_vectors.cpp.
+// SPDX-License-Identifier: Apache-2.0
+// A subscriber with its own thread and connections that records when it held each tick. For
+// workloads that advance ticks on request: server_ticks.cpp and server_vectors.cpp.
 #pragma once
 
 #include <atomic>
@@ -21,7 +22,7 @@ namespace starling::bench {
 
 class Listener {
  public:
-  /// Called on the listener's thread with all lists as of each tick, after its time was taken.
+  /// Called on the listener's thread with all lists of each tick, after the time was recorded.
   using Handler = std::function<void(const protocol::ListStore&)>;
 
   Listener(const ServerChild& server, std::string stream, Handler handler = {});
@@ -29,7 +30,8 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  /// When the subscriber held this tick. Throws std::runtime_error if it never came.
+  /// Waits until the subscriber holds this tick, and returns when it did. Throws std::runtime_error
+  /// if the tick is lost or does not come within 60 s.
   Clock::time_point wait_for(Tick tick);
 
  private:

@@ -1,4 +1,5 @@
-// Rows, batches and clocks of the load: see server_load.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Makes the rows and sends them in batches on time: see server_load.hpp.
 #include "starling/bench/server/server_load.hpp"
 
 #include <algorithm>

@@ -1,5 +1,7 @@
-// What the clients of `starling bench server` send and how they take the time: rows made before
-// anything is measured, batches, a steady pace, processor time. Used by the server_*.cpp workloads.
+// SPDX-License-Identifier: Apache-2.0
+// The load of `starling bench server`: rows made before the measurement, clients that send them in
+// batches at a steady pace, and a meter of time and processor time. Used by the server_*.cpp
+// workloads.
 #pragma once
 
 #include <cstddef>
@@ -21,19 +23,19 @@
 
 namespace starling::bench {
 
-/// The workload of this name with its counts scaled, at least 1 each.
+/// Returns the workload of this name with its counts scaled, each at least 1.
 WorkloadOptions scaled(std::string_view name, double scale);
 std::uint32_t scaled(std::uint32_t count, double scale);
 
-/// Positions as an UpdateBatch shows them.
+/// Positions in the form of an UpdateBatch.
 struct Rows {
   std::vector<std::uint64_t> ids;
-  std::vector<double> coordinates;  ///< two a row
+  std::vector<double> coordinates;  ///< two for each row
 
   std::size_t count() const { return ids.size(); }
 };
 
-/// A workload's objects, then what moves in its steps.
+/// The objects of a workload, and the objects that move in each of its steps.
 class Feed {
  public:
   Feed(const WorkloadOptions& options, std::size_t steps);
@@ -41,9 +43,9 @@ class Feed {
   const Workload& workload() const { return workload_; }
   const Rows& objects() const { return objects_; }
   const Rows& step(std::size_t number) const { return steps_[number]; }
-  /// All steps, one after another.
+  /// Returns the rows of all steps, one step after the other.
   Rows all_steps() const;
-  /// The workload's queries, their ids from 0; with k of the workload.
+  /// Returns the queries of the workload, with ids from 0 and the k of the workload.
   std::vector<protocol::QuerySpec> queries() const;
 
  private:
@@ -55,8 +57,9 @@ class Feed {
   std::vector<Rows> steps_;
 };
 
-/// A connection of its own, as a process of its own would have. A server that refuses a request or
-/// does not accept a row ends the run with std::runtime_error: its figures would mean nothing.
+/// A client with its own ZeroMQ context, as another process would have. If the server refuses a
+/// request or a row, it throws std::runtime_error, because the figures of such a run would mean
+/// nothing.
 class LoadClient {
  public:
   explicit LoadClient(const ServerChild& server);
@@ -66,10 +69,10 @@ class LoadClient {
   void put_stream(std::string_view name, std::span<const protocol::QuerySpec> queries);
   /// Posts rows [begin, end) as one batch.
   void post(const Rows& rows, std::size_t begin, std::size_t end, std::int64_t time_us);
-  /// All rows, in batches of `batch_rows`.
+  /// Posts all rows, in batches of `batch_rows`.
   void post(const Rows& rows, std::int64_t time_us);
   void post(const protocol::UpdateBatch& batch);
-  /// Waits for all replies; returns how many rows were accepted, which were all.
+  /// Waits for all replies. Returns the number of rows; the server has accepted all of them.
   std::uint64_t flush();
 
  private:
@@ -81,15 +84,16 @@ class LoadClient {
 
 inline constexpr std::size_t batch_rows = 1000;
 
-/// Batch after batch of a feed's steps, over and over; times are the wall clock's.
+/// Sends the steps of a feed again and again, in batches. The times of the rows are wall-clock
+/// times.
 class EndlessFeed {
  public:
   EndlessFeed(LoadClient& client, const Feed& feed) : client_(client), rows_(feed.all_steps()) {}
 
-  /// As fast as the server takes them; returns rows accepted.
+  /// Sends as fast as the server accepts. Returns the number of accepted rows.
   std::uint64_t run_for(double seconds);
-  /// At a steady pace until `stop`, told before each batch how many rows have been accepted, says
-  /// so.
+  /// Sends at a steady pace until `stop` returns true. It calls `stop` before each batch with the
+  /// number of rows accepted so far.
   void run_at(double rows_per_s, const std::function<bool(std::uint64_t accepted)>& stop);
 
  private:
@@ -100,10 +104,10 @@ class EndlessFeed {
   std::size_t next_ = 0;
 };
 
-/// The next tick that waits at a subscribed socket, if any.
+/// Takes the next tick that waits at a subscribed socket; std::nullopt if none waits.
 std::optional<protocol::ReceivedTick> receive_tick_now(zmq::socket_t& socket);
 
-/// Calls come at steady times from the start on; a late one does not move those after it.
+/// Lets calls happen at regular times from the start on. A late call does not delay the later ones.
 class Pace {
  public:
   explicit Pace(double calls_per_s) : interval_s_(1 / calls_per_s) {}
@@ -115,13 +119,15 @@ class Pace {
   std::uint64_t calls_ = 0;
 };
 
-/// From construction on: time, and processor time of the server and of this process.
+/// Measures, from its construction on, the time and the processor time of the server and of this
+/// process.
 class Meter {
  public:
   explicit Meter(const ServerChild& server);
 
   double seconds() const { return seconds_since(start_); }
-  /// The row, with what server and clients have used since.
+  /// Returns the row, with the cores that the server and the clients have used since, and the
+  /// server's memory.
   ServerFigures row(std::string workload, std::vector<Figure> figures) const;
 
  private:
@@ -131,7 +137,7 @@ class Meter {
   double client_cpu_s_;
 };
 
-/// `--threads` and whatever else the user gave, after the workload's own flags.
+/// Returns the flags of the workload followed by the serve flags that the user gave.
 std::vector<std::string> with_flags(std::vector<std::string> flags,
                                     const ServerBenchOptions& options);
 

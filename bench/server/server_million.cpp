@@ -1,6 +1,7 @@
-// million: a million objects that all move and a hundred thousand standing queries, ticks by the
-// clock. Producers send every object's position once a tick, evenly spread over its period; one
-// subscriber reads all lists.
+// SPDX-License-Identifier: Apache-2.0
+// The workload million: a million objects that all move and a hundred thousand standing queries.
+// The server ticks by the clock. Producers send the position of every object once per tick, evenly
+// over the period of the tick. One subscriber reads all lists.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -31,19 +32,19 @@ constexpr std::size_t steps = 4;
 constexpr double rate_hz_default = 10;
 constexpr double duration_s_default = 60;
 constexpr double warm_up_share = 0.1;
-constexpr double rows_share_min = 0.99;  ///< of those asked for, where a rate holds
+constexpr double rows_share_min = 0.99;  ///< of the rows that a sustained rate must send
 constexpr std::chrono::seconds first_tick_patience{60};
 constexpr std::chrono::seconds last_tick_patience{10};
 
-/// A batch on the wall clock, which ticks carry too.
+/// When a batch was sent and answered, on the wall clock. Ticks carry wall-clock times too.
 struct Batch {
   std::int64_t sent_us = 0;
   std::int64_t answered_us = 0;
   std::size_t rows = 0;
 };
 
-/// Some of the objects on a connection and a thread of their own, batch after batch, each answered
-/// before the next.
+/// Sends a part of the objects, with its own connection and thread. Each batch is answered before
+/// the next one is sent.
 class Producer {
  public:
   Producer(const ServerChild& server, const Feed& feed, std::size_t number, double rate_hz)
@@ -66,7 +67,7 @@ class Producer {
     stopping_ = true;
     if (thread_.joinable()) thread_.join();
   }
-  /// After stop. Throws what went wrong, if anything.
+  /// Call after stop(). Rethrows the exception of the thread if it had one.
   const std::vector<Batch>& batches() const {
     if (error_) std::rethrow_exception(error_);
     return batches_;
@@ -104,16 +105,16 @@ class Producer {
   std::thread thread_;
 };
 
-/// A tick as the subscriber had it.
+/// A tick that the subscriber has read.
 struct HeldTick {
   std::uint64_t sequence = 0;
   std::int64_t tau_us = 0;
-  std::int64_t held_us = 0;  ///< all its lists read, on the wall clock
+  std::int64_t held_us = 0;  ///< when all its lists were read, on the wall clock
   std::size_t lists = 0;
   std::size_t bytes = 0;
 };
 
-/// Reads every list of every tick, on a thread of its own.
+/// Reads every list of every tick, on its own thread.
 class ListReader {
  public:
   explicit ListReader(const ServerChild& server) : socket_(context_, zmq::socket_type::sub) {
@@ -131,13 +132,13 @@ class ListReader {
   ListReader& operator=(const ListReader&) = delete;
 
   bool has_tick() const { return newest_us_ != none; }
-  /// Whether it holds a tick of that time or later.
+  /// Returns whether it has read a tick of this time or a later one.
   bool has_tick_of(std::int64_t tau_us) const { return newest_us_ >= tau_us; }
   void stop() {
     stopping_ = true;
     if (thread_.joinable()) thread_.join();
   }
-  // After stop:
+  // Call these after stop():
   const std::vector<HeldTick>& ticks() const { return ticks_; }
   std::uint64_t malformed() const { return malformed_; }
 
@@ -169,7 +170,7 @@ class ListReader {
   std::thread thread_;
 };
 
-/// What the server counted between two looks at it.
+/// How much the server's counters increased between the constructor and look_again().
 class Counted {
  public:
   explicit Counted(LoadClient& client) : client_(client), before_(read()) {}
@@ -177,7 +178,7 @@ class Counted {
   void look_again() { after_ = read(); }
 
   double increase(const std::string& name) const { return after_.at(name) - before_.at(name); }
-  /// Mean of a tick's stage.
+  /// Returns the mean time of a stage of the tick.
   double stage_ms(const std::string& stage) const {
     const std::string label = "{stage=\"" + stage + "\"}";
     const double count = increase("starling_tick_stage_seconds_count" + label);
@@ -214,10 +215,10 @@ double mean(const std::vector<double>& values) {
   return values.empty() ? 0 : sum / static_cast<double>(values.size());
 }
 
-/// What came of a window's ticks and batches at the clients.
+/// What the clients measured of the ticks and batches in a window.
 struct Outcome {
-  std::vector<double> update_ms;    ///< by batch, see latency_* in --help
-  std::vector<double> tick_ms;      ///< from tau to all lists read
+  std::vector<double> update_ms;    ///< for each batch, see latency_* in --help
+  std::vector<double> tick_ms;      ///< from tau until all lists were read
   std::vector<double> interval_ms;  ///< between the taus of two ticks
   double lost = 0;
   double lists = 0;
@@ -285,7 +286,7 @@ std::vector<Figure> figures_of(const Outcome& outcome, const Counted& counted, d
           {"mb_per_tick", outcome.bytes / ticks / 1e6}};
 }
 
-/// False if the server did not keep up.
+/// Measures one rate. Returns false if the server did not sustain it.
 bool run_at(double rate_hz, const Feed& feed, const ServerBenchOptions& options,
             const FiguresHandler& handler) {
   const auto period_us = static_cast<std::int64_t>(std::round(1e6 / rate_hz));
@@ -316,7 +317,7 @@ bool run_at(double rate_hz, const Feed& feed, const ServerBenchOptions& options,
   counted.look_again();
   ServerFigures row = meter.row("million", {});
   for (const auto& producer : all) producer->stop();
-  bool has_all = false;  // the ticks that hold the last updates
+  bool has_all = false;  // whether the reader has the ticks with the last updates
   for (const auto start = Clock::now(); !has_all && Clock::now() - start < last_tick_patience;
        sleep_s(1e-3))
     has_all = reader.has_tick_of(window.end_us);

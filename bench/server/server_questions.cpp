@@ -1,4 +1,5 @@
-// questions, soak: how long one question takes while updates stream in and ticks run.
+// SPDX-License-Identifier: Apache-2.0
+// The workloads questions and soak: the time of one question while updates arrive and ticks run.
 #include <atomic>
 #include <exception>
 #include <thread>
@@ -20,7 +21,7 @@ constexpr double soak_duration_s = 600;
 constexpr double soak_row_s = 60;
 constexpr double soak_questions_per_s = 100;
 
-/// Updates at a steady pace, on a thread and a connection of their own.
+/// Sends updates at a steady pace, with its own thread and connection.
 class PacedUpdates {
  public:
   PacedUpdates(const ServerChild& server, const Feed& feed, double rows_per_s)
@@ -43,7 +44,7 @@ class PacedUpdates {
 
   double accepted() const { return static_cast<double>(accepted_); }
 
-  /// Throws what went wrong, if anything.
+  /// Stops the thread. Rethrows its exception if it had one.
   void finish() {
     stopping_ = true;
     thread_.join();
@@ -58,13 +59,13 @@ class PacedUpdates {
   std::thread thread_;
 };
 
-/// One client that asks one question at a time.
+/// A client that asks one question at a time.
 class Questioner {
  public:
   Questioner(const ServerChild& server, std::vector<protocol::QuerySpec> questions)
       : client_(server), questions_(std::move(questions)) {}
 
-  /// Microseconds until the answer is there.
+  /// Asks the next question. Returns the microseconds until the answer is there.
   double ask_us() {
     const protocol::GetNeighbors request{{questions_[next_++ % questions_.size()]}};
     const auto start = Clock::now();
@@ -78,8 +79,8 @@ class Questioner {
   std::size_t next_ = 0;
 };
 
-/// Round trips of ZeroMQ alone, in microseconds, between two threads with nothing else to do: what
-/// of an answer's time is this machine's way over the sockets.
+/// Returns round-trip times of ZeroMQ alone, in microseconds, between two otherwise idle threads:
+/// the part of an answer's time that the sockets of this machine need.
 std::vector<double> echo_us(double seconds) {
   zmq::context_t server_context;
   zmq::socket_t server(server_context, zmq::socket_type::rep);
@@ -106,7 +107,7 @@ std::vector<double> echo_us(double seconds) {
   return us;
 }
 
-/// A server that holds the feed's objects and queries.
+/// Puts the objects and queries of the feed into the server.
 void fill(const ServerChild& server, const Feed& feed) {
   LoadClient client(server);
   client.put_stream("bench", feed.queries());

@@ -1,5 +1,6 @@
-// subscribers: many of them on many streams, ticks by the clock. Each has a socket of its own; few
-// threads of this process read them all.
+// SPDX-License-Identifier: Apache-2.0
+// The workload subscribers: many subscribers of many streams. The server ticks by the clock. Each
+// subscriber has its own socket, and a few threads of this process read all of them.
 #include <atomic>
 #include <map>
 #include <memory>
@@ -31,7 +32,7 @@ constexpr unsigned reader_threads = 2;
 constexpr int sockets_besides = 64;
 constexpr double warm_up_s_max = 20;
 
-/// Of one tick: how many messages have come, and when the last did.
+/// For one tick: how many messages have come, and when the last one came.
 struct Arrivals {
   std::uint64_t count = 0;
   std::int64_t tau_us = 0;
@@ -39,8 +40,8 @@ struct Arrivals {
 };
 using ArrivalsByTick = std::map<std::uint64_t, Arrivals>;
 
-/// Sockets of some subscribers, read on one thread. ZeroMQ's descriptor stays readable until the
-/// socket's commands are processed, which draining it does.
+/// Reads the sockets of some subscribers on one thread. The descriptor of a ZeroMQ socket stays
+/// readable until the socket has processed its commands; drain() does that.
 class Reader {
  public:
   Reader(zmq::context_t& context, const std::string& results,
@@ -70,10 +71,10 @@ class Reader {
     if (thread_.joinable()) thread_.join();
   }
 
-  /// The newest tick of which every socket has had its message; 0: none.
+  /// Returns the newest tick whose message every socket has received; 0: none.
   std::uint64_t newest_complete() const { return newest_complete_; }
   std::uint64_t malformed() const { return malformed_; }
-  /// After stop.
+  /// Call after stop().
   const ArrivalsByTick& arrivals() const { return arrivals_; }
 
  private:
@@ -131,12 +132,12 @@ std::uint64_t newest_complete(const Readers& readers) {
 }
 
 struct Outcome {
-  std::vector<double> latencies_ms;  ///< by tick: from tau to the last subscriber
+  std::vector<double> latencies_ms;  ///< for each tick: from tau to the last subscriber
   std::uint64_t lost = 0;            ///< messages that did not come
 };
 
-/// Of the ticks (first, last]. The last is known to be complete, so what is missing before it is
-/// lost.
+/// Evaluates the ticks after `first` up to `last`. The last one is complete, so messages that are
+/// missing before it are lost.
 Outcome outcome_of(const Readers& readers, std::uint64_t first, std::uint64_t last,
                    std::uint32_t subscribers) {
   ArrivalsByTick all;
@@ -187,7 +188,7 @@ void run_subscribers(const ServerBenchOptions& options, const FiguresHandler& ha
     return newest_complete(readers) > 0 || seconds_since(start) > warm_up_s_max;
   });
   const std::uint64_t first = newest_complete(readers);
-  if (first == 0) throw std::runtime_error("not every subscriber has had a tick within 20 s");
+  if (first == 0) throw std::runtime_error("some subscribers have received no tick within 20 s");
 
   const double duration_s = options.duration_s > 0 ? options.duration_s : duration_s_default;
   const Meter meter(server);

@@ -1,4 +1,6 @@
-// updates, updates-wgs84: acknowledged updates a second while ticks run by the clock.
+// SPDX-License-Identifier: Apache-2.0
+// The workloads updates and updates-wgs84: acknowledged updates per second while the server ticks
+// by the clock.
 #include <utility>
 
 #include "starling/bench/server/server_load.hpp"

@@ -1,6 +1,7 @@
-// vectors: from the first update sent until the subscriber holds every list that the tick reports,
-// in a vector space, at a steady rate of ticks. What it held at each tick is compared, when the
-// time is taken, with an oracle that knows no more of the product than what a distance is.
+// SPDX-License-Identifier: Apache-2.0
+// The workload vectors: as tick, in a vector space and at a steady rate of ticks. After the
+// measurement, the lists that the subscriber held at each tick are compared with an oracle. The
+// oracle shares only the definition of a distance with the product.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -36,15 +37,15 @@ constexpr std::uint64_t objects_seed = 1;
 constexpr std::uint64_t queries_seed = 2;
 constexpr std::uint64_t first_step_seed = 3;
 
-/// Some objects' new vectors.
+/// The new vectors of some objects.
 struct Step {
   std::vector<std::uint64_t> ids;
   std::vector<float> components;
 };
 
-/// What is sent, all of it made before anything is measured.
+/// All data that the workload sends. It is made before the measurement.
 struct VectorLoad {
-  std::vector<float> queries;  ///< the rows, as are those of the steps
+  std::vector<float> queries;  ///< the components of the queries, row by row
   Step objects;
   std::vector<Step> steps;
 
@@ -81,7 +82,8 @@ Lists lists_of(const protocol::ListStore& held) {
   return lists;
 }
 
-/// Every distance, by the sum that docs/vectors.md defines, and every list sorted out of all.
+/// Computes every distance with the sum that docs/vectors.md defines, and finds each list by
+/// sorting.
 class Oracle {
  public:
   explicit Oracle(const VectorLoad& load)
@@ -129,24 +131,23 @@ class Oracle {
 
   const std::vector<float>& queries_;
   std::size_t query_count_;
-  std::vector<float> scores_;  ///< by query and object
+  std::vector<float> scores_;  ///< by query, then by object
 };
 
-/// Throws std::runtime_error for a list that is not the oracle's; returns how many there were.
-/// `held` has one entry a tick: of the objects, then of the steps.
+/// Compares all lists with the oracle's and returns their number. Throws std::runtime_error at the
+/// first difference. `held` has one entry for each tick: the tick of all objects, then those of the
+/// steps.
 std::size_t check(const VectorLoad& load, const std::vector<Lists>& held) {
   Oracle oracle(load);
   std::size_t checked = 0;
   for (std::size_t tick = 0; tick < held.size(); ++tick) {
     if (tick > 0) oracle.apply(load.steps[tick - 1]);
     if (held[tick].size() != oracle.query_count())
-      throw std::runtime_error("the subscriber does not hold a list of each query");
+      throw std::runtime_error("the subscriber does not hold a list for each query");
     for (const auto& [query, list] : held[tick]) {
       if (list != oracle.list_of(query))
-        throw std::runtime_error("at tick " + std::to_string(tick) +
-                                 " of the vectors the list of "
-                                 "query " +
-                                 std::to_string(query) + " is not the oracle's");
+        throw std::runtime_error("the list of query " + std::to_string(query) + " at tick " +
+                                 std::to_string(tick) + " is not the oracle's");
       ++checked;
     }
   }

@@ -1,5 +1,6 @@
-// The workloads of `starling bench server`, a function each: see the table in server_bench.cpp for
-// what they measure. Each starts a server of its own.
+// SPDX-License-Identifier: Apache-2.0
+// The workloads of `starling bench server`, one function each. The table in server_bench.cpp says
+// what each one measures and calls them. Each starts its own server.
 #pragma once
 
 #include "starling/bench/server/server_bench.hpp"

@@ -1,5 +1,6 @@
-// Ticks that are advanced on request, and how long each takes from the first update sent until the
-// subscriber holds every list that it reports. Used by server_ticks.cpp and server_vectors.cpp.
+// SPDX-License-Identifier: Apache-2.0
+// Advances ticks on request and measures each one: from the first update sent until the subscriber
+// holds every list that the tick reports. Used by server_ticks.cpp and server_vectors.cpp.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ class TimedTicks {
   TimedTicks(LoadClient& client, Listener& listener, std::int64_t period_us)
       : client_(client), listener_(listener), period_us_(period_us) {}
 
-  /// Milliseconds. `post(tau_us)` sends what is to be in the tick.
+  /// Runs one tick and returns its milliseconds. `post(tau_us)` sends the updates of the tick.
   template <class Post>
   double run(const Post& post) {
     tau_us_ += period_us_;
@@ -30,13 +31,13 @@ class TimedTicks {
     return ms_between(start, held_at);
   }
 
-  /// The clock goes on, the figures begin anew.
+  /// Clears the figures; the time of the ticks goes on.
   void forget_warm_up() {
     engine_ms_.clear();
     lists_ = 0;
   }
 
-  /// By tick: the engine's index, search and comparison.
+  /// Returns, for each tick, the time of the engine's index, search and comparison.
   const std::vector<double>& engine_ms() const { return engine_ms_; }
   double lists_per_tick() const { return lists_ / static_cast<double>(engine_ms_.size()); }
 

@@ -1,5 +1,6 @@
-// nanoflann's tree over the tick's positions, built and asked: see nanoflann_peer.hpp. Compiled
-// only with STARLING_BENCH on; called by tick_bench.cpp.
+// SPDX-License-Identifier: Apache-2.0
+// Builds nanoflann's tree over the positions of a tick and answers the queries: see
+// nanoflann_peer.hpp.
 #include "starling/bench/ticks/nanoflann_peer.hpp"
 
 #include <chrono>

@@ -1,4 +1,6 @@
-// What a user would pick instead on the CPU: nanoflann, its tree rebuilt each tick on one thread.
+// SPDX-License-Identifier: Apache-2.0
+// nanoflann, the library that a user might choose instead on the CPU. Its tree is rebuilt at each
+// tick, on one thread. Called by tick_bench.cpp.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +14,12 @@ class NanoflannPeer {
     float x, y;
   };
 
-  /// Builds a tree over the objects (leaf 10) and asks each query for k; returns milliseconds.
+  /// Builds a tree over the objects (leaves of 10) and finds the k nearest of each query. Returns
+  /// the milliseconds.
   double tick_ms(const std::vector<Point>& objects, const std::vector<Point>& queries,
                  std::uint32_t k);
 
-  /// Squared distances of the last tick, k a query, for a check against ours.
+  /// Returns the squared distances of the last tick, k for each query, to compare with ours.
   const std::vector<float>& distances_sq() const { return distances_sq_; }
 
  private:

@@ -1,5 +1,6 @@
-// Rows made before anything is measured, swapped into the engine's halves, and results taken by a
-// thread that looks for them all the time: see pipeline_bench.hpp. Called by pipeline_table.cpp.
+// SPDX-License-Identifier: Apache-2.0
+// Makes all rows before the measurement, swaps them into the engine's staging halves, and polls for
+// the results without sleeping: see pipeline_bench.hpp. Called by pipeline_table.cpp.
 #include "starling/bench/ticks/pipeline_bench.hpp"
 
 #include <algorithm>
@@ -24,9 +25,9 @@ namespace {
 
 constexpr std::size_t steps = 3;
 constexpr std::size_t burst_bytes_max = std::size_t{1} << 30;
-constexpr std::size_t burst_ticks_min = 8;  // whatever their bytes: a period needs some
+constexpr std::size_t burst_ticks_min = 8;  // whatever their size: a period needs several ticks
 constexpr std::size_t burst_ticks_max = 256;
-constexpr std::size_t filling_ticks = 2;  // of a burst, until the pipeline is full
+constexpr std::size_t filling_ticks = 2;  // the first ticks of a burst, until the pipeline is full
 constexpr std::int64_t tick_us = 1'000'000;
 
 using Rows = std::pmr::vector<ObjectRow>;
@@ -40,7 +41,7 @@ struct Delivery {
   Clock::time_point at;
 };
 
-/// From the engine's thread to one that does not sleep.
+/// Passes results from the engine's thread to a thread that polls.
 class Mailbox {
  public:
   void put(std::unique_ptr<TickResult> result) {
@@ -50,7 +51,7 @@ class Mailbox {
     is_empty_ = false;
   }
 
-  /// All that have come, in tick order.
+  /// Returns all results that have come, in tick order.
   std::vector<Delivery> take() {
     if (is_empty_) return {};
     const std::lock_guard lock(mutex_);
@@ -64,7 +65,7 @@ class Mailbox {
   std::atomic<bool> is_empty_{true};
 };
 
-/// Positions of all objects after each of few steps, as rows.
+/// Returns, for each of a few steps, the positions of all objects as rows.
 std::vector<std::vector<ObjectRow>> make_steps(Workload& workload, Space space) {
   const Lattice lattice({.space = space});
   std::vector<std::vector<ObjectRow>> all(steps);
@@ -80,7 +81,7 @@ std::vector<std::vector<ObjectRow>> make_steps(Workload& workload, Space space) 
   return all;
 }
 
-/// An engine that holds a workload, and the rows of a burst of its next ticks.
+/// An engine that holds a workload, and the rows for a burst of ticks.
 class Drive {
  public:
   Drive(Engine& engine, const WorkloadOptions& options, std::size_t ticks) : engine_(engine) {
@@ -107,7 +108,7 @@ class Drive {
   std::size_t burst_ticks() const { return burst_.size(); }
   std::size_t bytes_in() const { return steps_[0].size() * sizeof(ObjectRow); }
 
-  /// One tick at a time.
+  /// Runs a burst one tick at a time.
   void run_singly(Samples& samples) {
     refill();
     for (Rows& rows : burst_) {
@@ -118,11 +119,11 @@ class Drive {
     }
   }
 
-  /// Each as soon as the engine takes it.
+  /// Runs a burst, each tick as soon as the engine accepts it.
   void run_pipelined(Samples& samples) {
     refill();
     std::vector<Clock::time_point> arrivals;
-    Samples ignored;  // stages of ticks that overlap say nothing of either
+    Samples ignored;  // the stages of overlapping ticks cannot be told apart
     const auto take_what_came = [&](std::size_t at_least) {
       const auto came = take(at_least, ignored);
       arrivals.insert(arrivals.end(), came.begin(), came.end());
@@ -149,7 +150,8 @@ class Drive {
     }
   }
 
-  /// The engine has cleared what it took; that memory serves again.
+  /// Writes new rows into the burst. The engine has cleared these vectors, so their memory is used
+  /// again.
   void refill() {
     for (Rows& rows : burst_) {
       const std::vector<ObjectRow>& step = steps_[there_and_back(++step_number_, steps)];
@@ -164,15 +166,16 @@ class Drive {
     return true;
   }
 
-  void begin() { check_invariant(try_begin(), "a tick alone is taken"); }
+  void begin() { check_invariant(try_begin(), "the engine accepts a tick if no other runs"); }
 
-  /// When the next results came, `at_least` so many, each consumed as a user would.
+  /// Waits for `at_least` results or more, consumes each as a user would, and returns when they
+  /// came.
   std::vector<Clock::time_point> take(std::size_t at_least, Samples& samples) {
     std::vector<Clock::time_point> arrivals;
     do {
       for (Delivery& delivery : mailbox_->take()) {
         note(*delivery.result, samples);
-        delivery.result.reset();  // its lists go back to the engine
+        delivery.result.reset();  // gives its lists back to the engine
         arrivals.push_back(delivery.at);
       }
       if (arrivals.empty()) std::this_thread::yield();
@@ -194,7 +197,7 @@ class Drive {
   Engine& engine_;
   std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
   std::vector<std::vector<ObjectRow>> steps_;
-  std::vector<Rows> burst_;  ///< by tick
+  std::vector<Rows> burst_;  ///< the rows of each tick
   std::uint64_t step_number_ = 0;
   std::uint64_t tick_ = 0;
 };
@@ -233,7 +236,7 @@ PipelineFigures run_pipeline_bench(const PipelineBenchOptions& options) {
   const std::unique_ptr<Engine> engine = options.make_engine(workload.space);
   Drive drive(*engine, workload, ticks);
   Samples samples;
-  drive.run_pipelined(samples);  // takes the memory that both kinds need
+  drive.run_pipelined(samples);  // not measured: it allocates the memory that both kinds need
   samples = {};
   const std::size_t bursts = (ticks + drive.burst_ticks() - 1) / drive.burst_ticks();
   for (std::size_t i = 0; i < bursts; ++i) drive.run_singly(samples);

@@ -1,5 +1,6 @@
-// Measures an engine alone, from rows that lie ready in its staging memory to reported lists in
-// host memory: one tick at a time, and each as soon as the engine takes it.
+// SPDX-License-Identifier: Apache-2.0
+// Measures an engine alone, from rows in its staging memory to reported lists in host memory: one
+// tick at a time, and each tick as soon as the engine accepts it. Called by pipeline_table.cpp.
 #pragma once
 
 #include <cstdint>
@@ -10,32 +11,32 @@
 namespace starling::bench {
 
 struct PipelineBenchOptions {
-  WorkloadOptions workload;  ///< with fixed queries, all objects moving
+  WorkloadOptions workload;  ///< its queries stay in place, and all objects move
   EngineFactory make_engine;
-  int ticks = 0;  ///< at least so many of either kind; 0: the workload's own
+  int ticks = 0;  ///< at least this many of each kind; 0: the workload's own number
 };
 
-/// Medians over the measured ticks, but for latency_p99_us.
+/// Medians over the measured ticks, except latency_p99_us.
 struct PipelineFigures {
   std::string workload{};
-  int ticks = 0;  ///< measured, of either kind
+  int ticks = 0;  ///< measured ticks of each kind
   double latency_p50_us = 0;
   double latency_p99_us = 0;
   double period_us = 0;
-  // Of the ticks one at a time; see StageTimes.
+  // From the ticks that run one at a time; see StageTimes.
   double copy_in_us = 0;
   double device_us = 0;  ///< build, search and diff
   double copy_out_us = 0;
-  double bytes_in = 0;   ///< of a tick's rows
-  double bytes_out = 0;  ///< of its lists, neighbours and states
+  double bytes_in = 0;   ///< size of a tick's rows
+  double bytes_out = 0;  ///< size of its lists, neighbours and states
 
-  double copy_in_gb_per_s() const;  ///< 0 where nothing is copied
+  double copy_in_gb_per_s() const;  ///< 0 if nothing is copied
   double copy_out_gb_per_s() const;
-  /// The period by the longest of copy in, device and copy out.
+  /// The period divided by the longest of copy in, device and copy out.
   double period_ratio() const;
-  /// The median latency by the sum of the three.
+  /// The median latency divided by the sum of the three.
   double latency_ratio() const;
-  /// 1 - (period - longest) / (sum - longest) of the three, from 0 to 1; without copies 1.
+  /// 1 - (period - longest) / (sum - longest) of the three, from 0 to 1; 1 without copies.
   double hidden_share() const;
 };
 

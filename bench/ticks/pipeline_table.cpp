@@ -1,4 +1,5 @@
-// Chooses the workloads and formats their figures: see pipeline_table.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Chooses the workloads and prints their figures: see pipeline_table.hpp.
 #include "starling/bench/ticks/pipeline_table.hpp"
 
 #include <algorithm>
@@ -58,26 +59,26 @@ std::vector<WorkloadOptions> choose(const std::vector<std::string>& names) {
 }  // namespace
 
 std::string pipeline_figures_help() {
-  return "The engine alone, without tables, lattice and server: from rows that lie ready in its\n"
-         "staging memory to reported lists in host memory. The thread that measures never sleeps\n"
-         "and takes a core of its own. Columns, in microseconds and medians over the ticks unless\n"
-         "they say otherwise:\n"
-         "  ticks     measured, of either kind: one at a time, and in bursts that follow each\n"
-         "            other as soon as the engine takes them\n"
+  return "Measures the engine alone, without tables, lattice and server: from rows in its staging\n"
+         "memory to reported lists in host memory. The measuring thread never sleeps and occupies\n"
+         "one core. The columns are medians over the ticks, in microseconds if nothing else is\n"
+         "said:\n"
+         "  ticks     the measured ticks of each kind: one at a time, and in bursts in which each\n"
+         "            tick starts as soon as the engine accepts it\n"
          "  latency   one tick at a time, from begin_tick to the call with its result\n"
-         "  p99       99th percentile of that\n"
-         "  period    from result to result in a burst, its first two left out; the median of the\n"
-         "            bursts. An engine that takes one tick at a time overlaps nothing\n"
-         "  copy in   rows to the GPU and applying them there, one tick at a time; as the next\n"
-         "            two by the engine's clock\n"
+         "  p99       99th percentile of the latency\n"
+         "  period    from result to result in a burst, without the first two; the median of the\n"
+         "            bursts. An engine that runs one tick at a time has no overlap\n"
+         "  copy in   copying the rows to the GPU and applying them there, one tick at a time.\n"
+         "            The engine measures this column and the next two\n"
          "  device    build, search and diff\n"
-         "  copy out  reports from the GPU\n"
-         "  MB in     rows of a tick, 32 bytes each\n"
-         "  MB out    reported lists, their neighbours and states\n"
-         "  GB/s      MB in by copy in; MB out by copy out; 0 where there is no copy\n"
-         "  per/max   period by the largest of copy in, device and copy out\n"
-         "  lat/sum   latency by the sum of the three\n"
-         "  hidden    share of the two shorter of the three that passes beside the longest:\n"
+         "  copy out  copying the reports from the GPU\n"
+         "  MB in     the rows of a tick, 32 bytes each\n"
+         "  MB out    the reported lists, their neighbours and states\n"
+         "  GB/s      MB in / copy in, then MB out / copy out; 0 if there is no copy\n"
+         "  per/max   period / the largest of copy in, device and copy out\n"
+         "  lat/sum   latency / the sum of copy in, device and copy out\n"
+         "  hidden    the share of the two shorter of these three that overlaps the longest:\n"
          "            1 - (period - longest) / (sum - longest), from 0 to 1; 1 without copies";
 }
 

@@ -1,4 +1,5 @@
-// `starling bench pipeline`: runs its workloads and writes their figures as a table or as JSON.
+// SPDX-License-Identifier: Apache-2.0
+// `starling bench pipeline`: runs its workloads and prints their figures as a table or as JSON.
 // Called by apps/bench.cpp.
 #pragma once
 
@@ -18,10 +19,10 @@ struct PipelineTableOptions {
   int ticks = 0;
 };
 
-/// What each column and JSON field says, for --help.
+/// Returns the meaning of each column and JSON field, for --help.
 std::string pipeline_figures_help();
 
-/// Throws std::invalid_argument naming an unknown workload.
+/// Throws std::invalid_argument that names an unknown workload.
 void write_pipeline_table(const PipelineTableOptions& options, std::ostream& out);
 
 }  // namespace starling::bench

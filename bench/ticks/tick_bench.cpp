@@ -1,5 +1,6 @@
-// Drives a Processor through a workload tick by tick, times the stages, asks the peer the same and
-// compares: see tick_bench.hpp. Called by tick_table.cpp.
+// SPDX-License-Identifier: Apache-2.0
+// Drives a Processor through a workload tick by tick, times the stages, runs the peer on the same
+// data and compares the lists: see tick_bench.hpp. Called by tick_table.cpp.
 #include "starling/bench/ticks/tick_bench.hpp"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ struct Samples {
       copy_out_ms, total_ms, peer_ms, ratio;
 };
 
-/// A workload running through a Processor, updates in batches of 1,000.
+/// A workload that runs through a Processor. Updates come in batches of 1,000.
 class Run {
  public:
   Run(const TickBenchOptions& options, Workload& workload)
@@ -73,9 +74,9 @@ class Run {
             static_cast<double>(all) / options_.objects};
   }
 
-  /// A full list that the last tick reported: what the peer's is compared with.
+  /// A full list that the last tick reported, to compare with the peer's.
   struct Probe {
-    std::size_t query = 0;  ///< index into the workload's queries or, without any, its objects
+    std::size_t query = 0;  ///< index into the workload's queries or, if it has none, objects
     std::vector<double> distances_m;
   };
   const std::vector<Probe>& probes() const { return probes_; }
@@ -110,8 +111,8 @@ class Run {
     processor_.put_queries(StreamId{0}, definitions, statuses);
   }
 
-  /// Returns how many milliseconds the lattice and the table took; making positions and rows is the
-  /// workload's affair and does not count.
+  /// Returns the milliseconds for converting to the lattice and for the object table. The time to
+  /// make positions and rows does not count: it belongs to the workload.
   double send(const std::vector<std::uint32_t>& moved, Samples& samples) {
     double lattice_ms = 0;
     double stage_ms = 0;
@@ -163,17 +164,16 @@ class Run {
   LockStep lock_step_;
   std::int64_t tau_us_ = 0;
   std::vector<Probe> probes_;
-  std::unordered_map<std::uint64_t, std::uint32_t> object_of_;  ///< by id, if all are queries
+  std::unordered_map<std::uint64_t, std::uint32_t> object_of_;  ///< by id; if objects are queries
 };
 
-#ifdef STARLING_NANOFLANN
-// An object that is itself the query comes first in the peer's answer, at no distance.
+// If the objects are the queries, each one is its own nearest neighbour in the peer's answer.
 std::uint32_t peer_k(const WorkloadOptions& options) {
   return options.queries == 0 ? options.k + 1 : options.k;
 }
 
-// Distances of some reported lists against the peer's, to the rounding of its float32 and of our
-// lattice.
+// Compares the distances of some reported lists with the peer's. The tolerance covers the peer's
+// float32 and the rounding of our lattice.
 void compare(const WorkloadOptions& options, const Run& run, const NanoflannPeer& peer) {
   constexpr double tolerance_m = 0.05;
   const std::size_t stride = peer_k(options);
@@ -204,7 +204,6 @@ double peer_tick(const WorkloadOptions& options, const Workload& workload, Nanof
   if (options.queries == 0) return peer.tick_ms(objects, objects, peer_k(options));
   return peer.tick_ms(objects, to_points(workload.queries()), peer_k(options));
 }
-#endif
 
 }  // namespace
 
@@ -216,13 +215,10 @@ TickFigures run_tick_bench(const TickBenchOptions& options) {
   const int ticks = options.ticks > 0 ? options.ticks : workload_options.ticks;
   std::uint64_t lists_compared = 0;
   const bool with_peer = options.with_nanoflann && workload_options.has_peer;
-#ifdef STARLING_NANOFLANN
   NanoflannPeer peer;
-#endif
   for (int tick = 0; tick < warm_up_ticks + ticks; ++tick) {
     if (tick == warm_up_ticks) samples = {};
     run.tick(workload.step(), samples);
-#ifdef STARLING_NANOFLANN
     if (!with_peer) continue;
     samples.peer_ms.push_back(peer_tick(workload_options, workload, peer));
     samples.ratio.push_back(
@@ -230,7 +226,6 @@ TickFigures run_tick_bench(const TickBenchOptions& options) {
         samples.peer_ms.back());
     compare(workload_options, run, peer);
     lists_compared += run.probes().size();
-#endif
   }
   const Run::Bytes bytes = run.bytes_per_object();
   return {.workload = workload_options.name,

@@ -1,4 +1,5 @@
-// Chooses the workloads and formats their figures: see tick_table.hpp. Called by apps/bench.cpp.
+// SPDX-License-Identifier: Apache-2.0
+// Chooses the workloads and prints their figures: see tick_table.hpp. Called by apps/bench.cpp.
 #include "starling/bench/ticks/tick_table.hpp"
 
 #include <ostream>
@@ -44,32 +45,24 @@ void write_json(const TickFigures& f, std::ostream& out) {
 }  // namespace
 
 std::string figures_help() {
-  return "Columns, in milliseconds and medians over the ticks unless they say otherwise:\n"
-         "  lattice    positions to the lattice\n"
-         "  stage      updates into the object table: id to slot, event time, staged row\n"
-         "  ns/update  stage, in nanoseconds an update\n"
-         "  copy in    staged rows to the GPU, and applying them there\n"
-         "  build      building the index; on the CPU applying the staged rows first\n"
-         "  search     all lists\n"
-         "  diff       comparing them with the last tick's and collecting what changed\n"
-         "  copy out   reports from the GPU\n"
-         "  total      lattice + stage + the tick until its report is there; making the rows is\n"
-         "             not in it\n"
-         "  p99|max    99th percentile of total; with fewer than 100 ticks the slowest, marked\n"
-         "             max (p99_ms in JSON either way)\n"
-         "  B/object   bytes of the table, the snapshot and the index, an object\n"
-         "  + spare    with the second index, into which the next tick is built\n"
-         "  peer       building the peer's index and asking it every query, on one thread\n"
+  return "The columns are medians over the ticks, in milliseconds if nothing else is said:\n"
+         "  lattice    converting positions to the lattice\n"
+         "  stage      putting updates into the object table: id to slot, event time, staged row\n"
+         "  ns/update  stage, in nanoseconds per update\n"
+         "  copy in    copying the staged rows to the GPU and applying them there\n"
+         "  build      building the index; on the CPU this includes applying the staged rows\n"
+         "  search     finding all lists\n"
+         "  diff       comparing the lists with the last tick's and collecting those that changed\n"
+         "  copy out   copying the reports from the GPU\n"
+         "  total      lattice + stage + the tick until its report is complete, without the time\n"
+         "             to make the rows\n"
+         "  p99|max    99th percentile of total; with fewer than 100 ticks the slowest tick,\n"
+         "             marked max (in JSON always p99_ms)\n"
+         "  B/object   bytes of the table, the snapshot and the index, per object\n"
+         "  + spare    B/object with the second index, into which the next tick is built\n"
+         "  peer       building the peer's index and answering every query with it, on one thread\n"
          "  ratio      median over the ticks of (build + search + diff) / peer\n"
-         "Up to 100 lists a tick are compared with the peer's; a difference ends the run.";
-}
-
-bool has_nanoflann() {
-#ifdef STARLING_NANOFLANN
-  return true;
-#else
-  return false;
-#endif
+         "Up to 100 lists per tick are compared with the peer's; a difference ends the run.";
 }
 
 void run_bench(const BenchOptions& options, std::ostream& out) {

@@ -1,4 +1,6 @@
-// `starling bench tick`: runs workloads and writes their figures as a table or as JSON.
+// SPDX-License-Identifier: Apache-2.0
+// `starling bench tick`: runs workloads and prints their figures as a table or as JSON. Called by
+// apps/bench.cpp.
 #pragma once
 
 #include <iosfwd>
@@ -10,7 +12,7 @@
 namespace starling::bench {
 
 struct BenchOptions {
-  std::vector<std::string> workloads;  ///< names; empty: all
+  std::vector<std::string> workloads;  ///< names; empty: all of workloads()
   EngineFactory make_engine;
   std::string engine_name;  ///< for the heading only
   bool with_nanoflann = false;
@@ -18,13 +20,10 @@ struct BenchOptions {
   int ticks = 0;
 };
 
-/// What each column and JSON field says, for --help.
+/// Returns the meaning of each column and JSON field, for --help.
 std::string figures_help();
 
-/// True if this build has the peer.
-bool has_nanoflann();
-
-/// Throws std::invalid_argument naming an unknown workload.
+/// Throws std::invalid_argument that names an unknown workload.
 void run_bench(const BenchOptions& options, std::ostream& out);
 
 }  // namespace starling::bench

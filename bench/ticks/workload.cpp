@@ -1,5 +1,7 @@
-// The table of workloads, and positions drawn and moved from a fixed seed, so that every run
-// measures the same: see workload.hpp. Called by tick_bench.cpp.
+// SPDX-License-Identifier: Apache-2.0
+// The table of workloads. Positions and movements come from a fixed seed, so that every run
+// measures the same: see workload.hpp. Called by tick_bench.cpp, pipeline_bench.cpp and
+// bench/server.
 #include "starling/bench/ticks/workload.hpp"
 
 #include <algorithm>
@@ -41,7 +43,7 @@ std::vector<WorkloadOptions> make_large_workloads() {
         WorkloadOptions options;
         options.name =
             size.name + (layout == Layout::clustered ? "-clustered" : "") + (k == 32 ? "-k32" : "");
-        options.says = "objects and queries, all move, k " + std::to_string(k);
+        options.says = "objects and queries as named, all objects move, k " + std::to_string(k);
         options.layout = layout;
         options.objects = size.objects;
         options.queries = size.queries;
@@ -54,10 +56,10 @@ std::vector<WorkloadOptions> make_large_workloads() {
 
 std::vector<WorkloadOptions> make_pipeline_workloads() {
   std::vector<WorkloadOptions> all = {
-      {"10k-100", "objects and queries, all move, k 10", Layout::uniform, Space::planar2, 10'000,
-       100, 10, 1.0, 2000},
-      {"50k-2k", "objects and queries, all move, k 10", Layout::uniform, Space::planar2, 50'000,
-       2'000, 10, 1.0, 2000},
+      {"10k-100", "objects and queries as named, all objects move, k 10", Layout::uniform,
+       Space::planar2, 10'000, 100, 10, 1.0, 2000},
+      {"50k-2k", "objects and queries as named, all objects move, k 10", Layout::uniform,
+       Space::planar2, 50'000, 2'000, 10, 1.0, 2000},
   };
   struct Large {
     const char* name;
@@ -86,14 +88,14 @@ const std::vector<WorkloadOptions>& workloads() {
        Space::planar2, 1'000'000, 100'000, 10, 1.0, 15, true},
       {"W3", "clustered, 50k objects, 2k queries, k 8, 20 % move", Layout::clustered,
        Space::planar2, 50'000, 2'000, 8, 0.2, 100, true},
-      {"W4", "uniform, every one of 100k objects a query, k 8, all move", Layout::uniform,
+      {"W4", "uniform, 100k objects, all of them queries, k 8, all move", Layout::uniform,
        Space::planar2, 100'000, 0, 8, 1.0, 100, true},
       {"W5", "W2 in wgs84", Layout::clustered, Space::wgs84, 1'000'000, 100'000, 10, 1.0, 15},
       {"W1-collinear", "W1, all objects on a line", Layout::collinear, Space::planar2, 100'000,
        10'000, 10, 1.0, 100},
       {"W1-coincident", "W1, all objects at one point", Layout::coincident, Space::planar2, 100'000,
        10'000, 10, 1.0, 100},
-      {"W1-one-cell", "W1, all objects but one within a metre", Layout::one_cell, Space::planar2,
+      {"W1-one-cell", "W1, all objects but one within one metre", Layout::one_cell, Space::planar2,
        100'000, 10'000, 10, 1.0, 100},
   };
   return all;

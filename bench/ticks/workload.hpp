@@ -1,4 +1,6 @@
-// The canonical moving-object workloads W1 to W5 and the hard variants of W1, from a fixed seed.
+// SPDX-License-Identifier: Apache-2.0
+// The canonical workloads of moving objects, W1 to W5 and hard variants of W1. All come from a
+// fixed seed.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +18,7 @@ enum class Layout : std::uint8_t {
   clustered,   ///< 80 % in 20 Gaussian hot spots of sigma 300 m, 20 % uniform
   collinear,   ///< all on one line
   coincident,  ///< all at one point
-  one_cell,    ///< all but one within a metre, the other one far away
+  one_cell,    ///< all but one within one metre, and one far away
 };
 
 struct WorkloadOptions {
@@ -25,25 +27,25 @@ struct WorkloadOptions {
   Layout layout = Layout::uniform;
   Space space = Space::planar2;
   std::uint32_t objects = 0;
-  std::uint32_t queries = 0;  ///< static, drawn like the objects; 0: every object is a query
+  std::uint32_t queries = 0;  ///< they do not move, and lie as the objects do; 0: every object
   std::uint32_t k = 0;
   double moving_share = 1.0;
-  int ticks = 0;          ///< that are measured by default
-  bool has_peer = false;  ///< nanoflann answers it in reasonable time
+  int ticks = 0;          ///< the number of ticks measured by default
+  bool has_peer = false;  ///< nanoflann can answer it in reasonable time
 };
 
 /// W1..W5 and W1-collinear, W1-coincident, W1-one-cell.
 const std::vector<WorkloadOptions>& workloads();
-/// For a GPU: 1M-10k (objects, queries), 1M-1M, 10M-1M and 100M-1M, each uniform or -clustered,
-/// with k 10 or -k32.
+/// Workloads for a GPU: 1M-10k (objects, queries), 1M-1M, 10M-1M and 100M-1M, each uniform or
+/// -clustered, with k 10 or -k32.
 const std::vector<WorkloadOptions>& large_workloads();
-/// All objects of which move, from a tick of microseconds to one that the copies take: 10k-100,
-/// 50k-2k and some of the large ones.
+/// Workloads in which all objects move: 10k-100, 50k-2k and some of the large ones. They reach from
+/// ticks of microseconds to ticks that spend most of their time in copies.
 const std::vector<WorkloadOptions>& pipeline_workloads();
 const WorkloadOptions* find_workload(std::string_view name);
 
-/// 0, 1, ... count - 1, ... 1, 0, 1, ...: which of few prepared steps comes next, so that objects
-/// never move farther than in one step.
+/// Returns the prepared step to take next, in the order 0, 1, ... count - 1, ... 1, 0, 1, ... so
+/// that objects never move farther than one step at a time.
 constexpr std::size_t there_and_back(std::uint64_t number, std::size_t count) {
   if (count == 1) return 0;
   const std::uint64_t way = number % (2 * (count - 1));
@@ -62,13 +64,13 @@ class Workload {
 
   const std::vector<Metres>& objects() const { return objects_; }
   const std::vector<Metres>& queries() const { return queries_; }
-  /// Ids without any order, as users have them.
+  /// Ids are in no order, as those of users are.
   std::uint64_t id_of(std::uint32_t object) const;
 
-  /// Moves the objects of the next tick; they come in the order of their first appearance.
+  /// Moves the objects of the next tick and returns their indexes, in increasing order.
   const std::vector<std::uint32_t>& step();
 
-  /// In the coordinates of the workload's space (wgs84: around 37.77 N, 122.42 W).
+  /// Converts to the coordinates of the workload's space (wgs84: around 37.77 N, 122.42 W).
   Position position_of(const Metres& metres) const;
 
  private:

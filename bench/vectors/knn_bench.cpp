@@ -1,5 +1,6 @@
-// Runs with changing queries, so that none finds its own traces in a cache, and with poisoned
-// lists, so that none finds the last one's: see knn_bench.hpp. Called by knn_table.cpp.
+// SPDX-License-Identifier: Apache-2.0
+// Each run has other queries, so that it does not find its own data in a cache, and poisoned lists,
+// so that results of the run before cannot pass as its own: see knn_bench.hpp.
 #include "starling/bench/vectors/knn_bench.hpp"
 
 #include <algorithm>
@@ -16,13 +17,13 @@ namespace starling::bench {
 namespace {
 
 constexpr std::size_t sets_max = 16;
-constexpr std::size_t set_floats_max = std::size_t{1} << 23;  // of all sets: 32 MiB
+constexpr std::size_t set_floats_max = std::size_t{1} << 23;  // for all sets together: 32 MiB
 constexpr double long_run_ms = 1000;
 constexpr int long_runs = 3;
 constexpr std::size_t checked_lists_max = 3;
-constexpr std::size_t checked_components_max = std::size_t{1} << 31;  // a second or two of one core
+constexpr std::size_t checked_components_max = std::size_t{1} << 31;  // 1 to 2 s of one core
 
-/// No row has this number, and no score is below 0 where the metric is a distance.
+/// No row has this number, and no score is below 0 if the metric is a distance.
 constexpr VectorNeighbor poison{-1, no_row - 1};
 
 std::string sentence_of(const KnnShape& shape) {
@@ -125,7 +126,7 @@ std::optional<KnnTime> KnnBench::measure(SearchMethod method) {
     host_ms.push_back(run(method, static_cast<std::size_t>(left) % sets_.size()));
     device_ms.push_back(searcher_.device_ms());
   }
-  check_lists(method);  // the last run's, of the first set again
+  check_lists(method);  // the lists of the last run, which used the first set again
   time.device_ms = median(device_ms);
   time.host_ms = median(host_ms);
   return time;

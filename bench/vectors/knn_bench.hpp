@@ -1,4 +1,6 @@
-// Measures searches of one shape after the other by any VectorSearcher, and checks what it finds.
+// SPDX-License-Identifier: Apache-2.0
+// Measures searches of one shape after the other with any VectorSearcher, and checks its lists.
+// Called by knn_table.cpp.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +13,19 @@
 
 namespace starling::bench {
 
-/// Of runs from which a median is worth the name.
+/// The number of runs of a measurement, if they are short.
 inline constexpr int knn_runs_enough = 20;
 
 /// Medians over the runs.
 struct KnnTime {
-  double device_ms = 0;  ///< by the device's clock, see VectorSearcher; 0 where there is none
-  double host_ms = 0;    ///< by the host's, from queries to lists in its memory
+  double device_ms = 0;  ///< device time, see VectorSearcher; 0 without a device
+  double host_ms = 0;    ///< host time, from queries to lists in host memory
   int runs = 0;
 
   double ms() const { return device_ms > 0 ? device_ms : host_ms; }
 };
 
-/// The least that a search of direct sums can take: its bytes read or written once, its steps done.
+/// The least time of a search by direct sums: to read or write its bytes once, and to do its steps.
 struct KnnFloor {
   double bytes_ms = 0;
   double steps_ms = 0;
@@ -34,20 +36,21 @@ KnnFloor floor_of(const KnnShape& shape, const DeviceRates& rates);
 
 class KnnBench {
  public:
-  /// `runs` of each measurement; 0: 20, and 3 where one takes more than a second.
+  /// `runs` is the number of runs of each measurement. 0: 20, or 3 if one run takes more than a
+  /// second.
   KnnBench(VectorSearcher& searcher, std::uint64_t seed, int runs)
       : searcher_(searcher), seed_(seed), runs_(runs) {}
 
-  /// Makes the searcher's corpus and queries. What the last shape had and this one needs, stays.
+  /// Makes the corpus and the queries. It keeps the corpus if the last shape had the same.
   void set_shape(const KnnShape& shape);
 
-  /// Nothing where the searcher does not support the method. Throws std::runtime_error with a
-  /// sentence if a list is wrong.
+  /// Returns std::nullopt if the searcher does not support the method. Throws std::runtime_error
+  /// with a sentence if a list is wrong.
   std::optional<KnnTime> measure(SearchMethod method);
 
  private:
   struct ExactList {
-    std::uint32_t query = 0;  ///< of the first set
+    std::uint32_t query = 0;  ///< its number in the first set
     std::vector<VectorNeighbor> list;
   };
 
@@ -60,9 +63,9 @@ class KnnBench {
   int runs_;
   KnnShape shape_;
   std::vector<float> corpus_;
-  std::vector<std::vector<float>> sets_;  ///< of queries
+  std::vector<std::vector<float>> sets_;  ///< sets of queries
   std::vector<ExactList> exact_lists_;
-  std::vector<VectorNeighbor> lists_;  ///< of the last run
+  std::vector<VectorNeighbor> lists_;  ///< from the last run
 };
 
 }  // namespace starling::bench

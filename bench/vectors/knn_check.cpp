@@ -1,5 +1,6 @@
-// Scores of all rows, one component after the other, on all cores, and a partial sort of them: see
-// knn_check.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Computes the scores of all rows on all cores, adding one component after the other, and sorts
+// them partially: see knn_check.hpp.
 #include "starling/bench/vectors/knn_check.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// What a list of nearest rows must be, by the recipe at VectorNeighbor and a sort: the benchmark's
-// own, so that no wrong answer is timed.
+// SPDX-License-Identifier: Apache-2.0
+// Computes what a list of nearest rows must be, by the definition at VectorNeighbor and a sort. The
+// benchmarks check lists with it, so that they never report the time of a wrong answer.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +13,14 @@
 
 namespace starling::bench {
 
-/// Of prepared rows; k entries, {infinity, no_row} behind the last of a short list. `self` is no
-/// neighbour; no_row: all are.
+/// Returns k entries for prepared rows; a short list ends with {infinity, no_row}. The row `self`
+/// is left out; no_row leaves out none.
 std::vector<VectorNeighbor> exact_list(Metric metric, VectorsView corpus,
                                        std::span<const float> query, std::uint32_t k,
                                        VectorRow self);
 
-/// Where a list first differs: "entry 3 is row 17 at 0.5, not row 18 at 0.25".
+/// Returns the first difference, "entry 3 is row 17 at 0.5, not row 18 at 0.25"; std::nullopt if
+/// there is none.
 std::optional<std::string> difference(std::span<const VectorNeighbor> list,
                                       std::span<const VectorNeighbor> exact);
 

@@ -1,5 +1,6 @@
-// A hash of each component's number, so that threads make ranges of rows apart from each other: see
-// knn_data.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Each component is a hash of its number, so that threads can make ranges of rows independently:
+// see knn_data.hpp.
 #include "starling/bench/vectors/knn_data.hpp"
 
 #include "starling/knn/base/assert.hpp"
@@ -7,7 +8,8 @@
 namespace starling::bench {
 namespace {
 
-/// SplitMix64 (Steele, Lea & Flood 2014), of a counter: any component without those before it.
+/// SplitMix64 (Steele, Lea & Flood 2014) of a counter; a component does not depend on those before
+/// it.
 std::uint64_t mixed(std::uint64_t value) {
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
   value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;

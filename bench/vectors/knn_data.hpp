@@ -1,5 +1,6 @@
-// Random rows for `starling bench knn`, prepared for their metric: the same for the same seed,
-// whatever the number of threads.
+// SPDX-License-Identifier: Apache-2.0
+// Random rows for `starling bench knn` and `bench server vectors`, prepared for their metric. The
+// same seed gives the same rows on any number of threads.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 
 namespace starling::bench {
 
-/// Splits [0, count) into even ranges, one a core: task(begin, end).
+/// Splits [0, count) into even ranges, one for each core, and calls task(begin, end) for each.
 template <class Task>
 void for_each_range(std::size_t count, const Task& task) {
   const std::size_t ranges = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1,
@@ -24,8 +25,8 @@ void for_each_range(std::size_t count, const Task& task) {
   task(std::size_t{0}, count / ranges);
 }
 
-/// Uniform components, in [0, 1) for Hellinger and in [-1, 1) otherwise, prepared. `seed` names the
-/// rows: others are independent.
+/// Returns prepared rows. Their components are uniform, in [0, 1) for Hellinger and in [-1, 1)
+/// otherwise. Rows of different seeds are independent.
 std::vector<float> random_rows(Metric metric, std::uint32_t rows, std::uint32_t dimension,
                                std::uint64_t seed);
 

@@ -1,4 +1,5 @@
-// Chooses the shapes and formats their figures: see knn_table.hpp. Called by apps/bench.cpp.
+// SPDX-License-Identifier: Apache-2.0
+// Chooses the shapes and prints their figures: see knn_table.hpp.
 #include "starling/bench/vectors/knn_table.hpp"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ namespace {
 
 struct MethodTime {
   SearchMethod method;
-  std::optional<KnnTime> time;  ///< nothing: not supported
+  std::optional<KnnTime> time;  ///< std::nullopt: the searcher does not support the method
 };
 
 struct Figures {
@@ -34,12 +35,12 @@ std::vector<PaperRow> choose(const PaperTable& table, const KnnTableOptions& opt
     chosen.clear();
     for (const std::size_t number : options.shapes) {
       if (number < 1 || number > table.rows.size())
-        throw std::invalid_argument(format("table %s has no row %zu, only 1 to %zu",
+        throw std::invalid_argument(format("--shapes: table %s has no row %zu, only 1 to %zu",
                                            table.name.c_str(), number, table.rows.size()));
       chosen.push_back(table.rows[number - 1]);
     }
   }
-  // What was published is of the full size: beside another it would mislead.
+  // Published times belong to the full size; beside another size they would mislead.
   for (PaperRow& row : chosen) {
     if (options.scale == 1) continue;
     row.shape = scaled(row.shape, options.scale);
@@ -63,7 +64,7 @@ Figures measure(const PaperRow& row, const PaperTable& table, const DeviceRates&
   return figures;
 }
 
-/// Four digits that matter, or '-' for what is not known.
+/// Returns four significant digits, or '-' if the time is not known.
 std::string ms_text(double ms) {
   if (ms <= 0) return "-";
   return format(ms < 1      ? "%.4f"
@@ -187,8 +188,7 @@ void write_text_head(const PaperTable& table, const KnnTableOptions& options,
       << "published: " << table.source << '\n';
   if (options.scale != 1)
     out << format(
-        "rows and queries scaled by %g: what was published is of the full size and left "
-        "out\n",
+        "rows and queries scaled by %g; published times are of the full size and left out\n",
         options.scale);
   write_cells(heads_of(table), heads_of(table), out);
 }
@@ -197,30 +197,28 @@ void write_text_head(const PaperTable& table, const KnnTableOptions& options,
 
 std::string knn_figures_help() {
   std::string help =
-      "Random rows and queries; rows are prepared for their metric before. Columns, in "
-      "milliseconds\n"
-      "and medians over 20 runs, or over as few as stand in brackets behind:\n"
+      "Rows and queries are random; rows are prepared for their metric before the measurement.\n"
+      "The columns are milliseconds, medians over 20 runs or the number of runs in brackets:\n"
       "  rows, d, queries, k, metric\n"
-      "            the shape; queries \"graph\": every row of its own\n"
-      "  of        the paper's table or figure that has the shape\n"
-      "  then what was published, named after its hardware; '-': not given, drawn only, or not of\n"
-      "            this size. In `libraries`: the best library measured on one H200, and two "
-      "targets\n"
-      "  NAME      the paper's method: the device's time, by its own clock, corpus and lists "
-      "there;\n"
+      "            the shape; \"graph\" as queries: every row is a query among the others\n"
+      "  of        the table or figure of the paper that has the shape\n"
+      "  then published times, named after their hardware; '-': not given, only drawn, or of\n"
+      "            another size. In `libraries`: the best library on one H200, and two targets\n"
+      "  NAME      the paper's method here: device time, with corpus and lists on the device;\n"
       "            '-': there is no device, or this engine does not have the method\n"
-      "  NAME host the host's time of the same runs, queries to the device and lists from it\n"
+      "  NAME host host time of the same runs, with the copies of queries and lists\n"
       "  NAME/floor\n"
-      "            the device's time (without a device the host's) by the floor\n"
-      "  auto ...  the same of the method that is chosen for the shape\n"
-      "  floor     the larger of two times: rows, queries and lists by the speed of reading\n"
-      "            memory; rows x queries x d steps, a subtraction and a fused multiply-add each,\n"
-      "            by the speed of these. Both speeds are measured at the start. What takes fewer\n"
-      "            steps (a filter, one half of a graph) or finds rows in a cache may be below\n"
-      "  bound by  which of the two it is\n"
-      "Queries change from run to run, lists are poisoned before each. Of every measurement up to\n"
-      "three lists are computed again by the recipe and a sort; a difference ends the run.\n"
-      "Tables, the numbers of their rows for --shapes, and the columns of what was published:";
+      "            device time (without a device host time) / floor\n"
+      "  auto ...  the same three columns for the method that auto chooses for the shape\n"
+      "  floor     the larger of two times: to read or write rows, queries and lists once; and to\n"
+      "            do rows x queries x d steps, each a subtraction and a fused multiply-add. The\n"
+      "            speeds are measured at the start. A method with fewer steps (a filter, one\n"
+      "            half of a graph) or with rows in a cache can be faster than the floor\n"
+      "  bound by  the larger of the two times: bytes or steps\n"
+      "Each run has other queries, and its lists are poisoned before it. For every measurement,\n"
+      "up to three lists are computed again by the definition and a sort; a difference ends the\n"
+      "run.\n"
+      "The tables, the numbers of their rows for --shapes, and the columns of published times:";
   for (const PaperTable& table : paper_tables()) {
     help += format("\n  %s: 1 to %zu; ", table.name.c_str(), table.rows.size());
     for (std::size_t i = 0; i < table.published.size(); ++i) {

@@ -1,5 +1,6 @@
-// `starling bench knn`: a table's shapes measured, beside what was published of them; as text or
-// JSON.
+// SPDX-License-Identifier: Apache-2.0
+// `starling bench knn`: measures the shapes of a table and prints the published times beside ours,
+// as text or JSON. Called by apps/bench.cpp.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +16,18 @@ namespace starling::bench {
 struct KnnTableOptions {
   std::string table;
   std::string engine_name;            ///< for the heading only
-  std::vector<std::size_t> shapes{};  ///< which of the table's rows, from 1; empty: all
-  double scale = 1;                   ///< of rows and queries
+  std::vector<std::size_t> shapes{};  ///< rows of the table, numbered from 1; empty: all
+  double scale = 1;                   ///< factor for rows and queries
   std::uint64_t seed = 1;
-  int runs = 0;  ///< of each measurement; 0: 20, fewer where one is long
+  int runs = 0;  ///< of each measurement; 0: 20, or 3 if one is long
   bool json = false;
 };
 
-/// What each column and JSON field says, for --help.
+/// Returns the meaning of each column and JSON field, for --help.
 std::string knn_figures_help();
 
-/// Throws std::invalid_argument naming an unknown table or row, std::runtime_error with a sentence
-/// if a list is wrong.
+/// Throws std::invalid_argument that names an unknown table or row, and std::runtime_error with a
+/// sentence if a list is wrong.
 void write_knn_table(const KnnTableOptions& options, VectorSearcher& searcher, std::ostream& out);
 
 }  // namespace starling::bench

@@ -1,4 +1,6 @@
-// See paper_tables.hpp. Seconds of the papers stand as seconds, times 1e3.
+// SPDX-License-Identifier: Apache-2.0
+// The tables: see paper_tables.hpp. Times that a paper gives in seconds are written in seconds here
+// and multiplied by 1e3.
 #include "starling/bench/vectors/paper_tables.hpp"
 
 #include <algorithm>
@@ -33,11 +35,11 @@ PaperTable cuknn() {
   PaperTable table{"cuknn",
                    "Liang et al. 2010: few components, k 7",
                    "Liang et al. 2010, sect. 5: Tesla C1060; serial code on one core of a Xeon at "
-                   "2.66 GHz. Their queries in tab. 2 and fig. 6 are not stated: 1 here",
+                   "2.66 GHz. The paper does not state its queries in tab. 2 and fig. 6: 1 here",
                    {"C1060", "+ transfer", "Xeon core"},
                    {SearchMethod::cuknn},
                    {}};
-  // Table 1: whole seconds, transfers in them.
+  // Table 1: total seconds, with transfers.
   const auto queries = [&](std::uint32_t count, double serial_s, double total_s) {
     table.rows.push_back(
         {{32'768, 65, count, 7}, "tab. 1", {not_given, total_s * 1e3, serial_s * 1e3}});
@@ -48,7 +50,7 @@ PaperTable cuknn() {
   queries(8'000, 231.58, 5.84);
   queries(10'000, 289.27, 7.02);
   queries(12'000, 347.15, 8.17);
-  // Table 2: computation, and all, in milliseconds.
+  // Table 2: computation and total, in milliseconds.
   const auto dimensions = [&](std::uint32_t dimension, double computation_ms, double total_ms) {
     table.rows.push_back(
         {{262'144, dimension, 1, 7}, "tab. 2", {computation_ms, total_ms, not_given}});
@@ -58,7 +60,7 @@ PaperTable cuknn() {
   dimensions(16, 0.289, 50.508);
   dimensions(32, 0.336, 91.662);
   dimensions(64, 0.337, 172.970);
-  // Drawn only.
+  // The paper only draws these.
   for (const std::uint32_t rows : {8'192u, 65'536u, 524'288u, 1'048'576u})
     table.rows.push_back({{rows, 8, 1, 7}, "fig. 6", {not_given, not_given, not_given}});
   for (const std::uint32_t count : {16'384u, 65'536u, 262'144u, 1'048'576u})
@@ -72,7 +74,7 @@ PaperTable polimi() {
   };
   return {"polimi",
           "Russica & Tisato 2023: cosine; iterative selection, partial insertion sort",
-          "Russica & Tisato 2023, sect. 5: a GPU and a CPU of Colab, models not stated; those of "
+          "Russica & Tisato 2023, sect. 5: a GPU and a CPU of Colab, models not stated; times of "
           "163840 rows are the authors' estimates",
           {"selection", "part. sort", "CPU"},
           {SearchMethod::iterative, SearchMethod::insertion},
@@ -102,7 +104,8 @@ PaperTable komarov() {
   for (const MeanTimes& mean : means)
     for (std::size_t i = 0; i < 4; ++i)
       table.rows.push_back({{mean.rows, 1, 1u << 13, 64u << i}, "tab. 2", {mean.of[i]}});
-  // Drawn only: long rows (fig. 5), n times queries constant (fig. 7), few queries (fig. 9, 10).
+  // The paper only draws these: long rows (fig. 5), rows x queries constant (fig. 7), few queries
+  // (fig. 9, 10).
   for (const std::uint32_t k : {64u, 512u})
     table.rows.push_back({{1u << 18, 1, 1u << 13, k}, "fig. 5", {not_given}});
   table.rows.push_back({{1u << 17, 1, 1u << 10, 512}, "fig. 7", {not_given}});
@@ -115,9 +118,9 @@ PaperTable komarov() {
 PaperTable sbq() {
   PaperTable table{"sbq",
                    "Cordeiro 2023: few queries at once",
-                   "Cordeiro 2023, ch. 5: RTX A4500 for SBQ-KNN and FAISS' flat index; cluster: "
-                   "64 processes on 8 Xeon E5462 at 2.80 GHz. Tab. 5.1: k by the table, 32; the "
-                   "text has 2048",
+                   "Cordeiro 2023, ch. 5: RTX A4500 for SBQ-KNN and FAISS' flat index; cluster: 64 "
+                   "processes on 8 Xeon E5462 at 2.80 GHz. Tab. 5.1: k is 32 in the table, and "
+                   "2048 in the text",
                    {"SBQ-KNN", "flat index", "cluster"},
                    {SearchMethod::sbq},
                    {}};
@@ -166,7 +169,7 @@ PaperTable sbq() {
 
 PaperTable libraries() {
   PaperTable table{"libraries",
-                   "what libraries of today take, and what is aimed at",
+                   "times of current libraries, and targets",
                    "the best of FAISS 1.15, cuVS 25.10 and PyTorch 2.11 measured on one H200, "
                    "November 2026, corpus and lists on the device; reach and aim: targets",
                    {"best lib.", "reach", "aim"},

@@ -1,6 +1,6 @@
-// The shapes, what was published of them, and the rows as they are printed: see
-// selection_table.hpp. Times come from the timer in its options, which apps/bench.cpp
-// sets.
+// SPDX-License-Identifier: Apache-2.0
+// The shapes, their published times, and the printed rows: see selection_table.hpp. Measured times
+// come from the timer in the options, which apps/bench.cpp sets.
 #include "starling/bench/vectors/selection_table.hpp"
 
 #include <ostream>
@@ -13,8 +13,9 @@ namespace {
 
 constexpr std::uint32_t matrix_rows = 8'192;
 
-/// Komarov et al. 2014, table 2, on a Tesla C2050 (no unit stated; only ms agrees with its
-/// bandwidth); the best library measured on one H200, and targets. 0: not given.
+/// c2050: Komarov et al. 2014, table 2, on a Tesla C2050 (the paper states no unit; only ms agrees
+/// with its bandwidth). library: the best library measured on one H200. reach and aim: targets. 0:
+/// not given.
 struct SelectionRow {
   std::uint32_t columns;
   std::uint32_t k;
@@ -53,15 +54,18 @@ void write_text(const SelectionRow& row, double ms, double floor_ms, std::ostrea
 }  // namespace
 
 std::string selection_figures_help() {
-  return "Random numbers, on the device before, other ones each run. Milliseconds, medians:\n"
-         "  rows, columns, k  of the matrix; of each row the k least are selected, sorted\n"
-         "  C2050       Komarov et al. 2014, table 2 (no unit stated; only ms agrees with that\n"
-         "              GPU's bandwidth)\n"
-         "  best lib.   of FAISS 1.15, cuVS 25.10 and PyTorch 2.11, measured on one H200\n"
+  return "The numbers are random, lie on the device before the measurement, and differ in each\n"
+         "run. The times are milliseconds, medians:\n"
+         "  rows, columns, k\n"
+         "              the matrix; the k smallest numbers of each row are selected and sorted\n"
+         "  C2050       Komarov et al. 2014, table 2 (the paper states no unit; only ms agrees\n"
+         "              with the bandwidth of that GPU)\n"
+         "  best lib.   the best of FAISS 1.15, cuVS 25.10 and PyTorch 2.11 on one H200\n"
          "  reach, aim  targets\n"
-         "  device      quick multi-select here, by the device's clock\n"
-         "  floor       the matrix by the speed of reading memory, measured at the start\n"
-         "'-': not given. JSON: one object a row; 0 there.";
+         "  device      quick multi-select here, device time\n"
+         "  floor       the time to read the matrix once, at a speed measured at the start\n"
+         "  ratio       device / floor\n"
+         "'-': not given. JSON has one object per row, with 0 for times that are not given.";
 }
 
 void write_selection_table(const SelectionTableOptions& options, std::ostream& out) {

@@ -1,5 +1,6 @@
-// `starling bench selection`: the k least of each row of a matrix, alone, beside what was
-// published; as text or JSON.
+// SPDX-License-Identifier: Apache-2.0
+// `starling bench selection`: measures the selection of the k smallest numbers of each matrix row,
+// and prints published times beside ours, as text or JSON. Called by apps/bench.cpp.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +15,15 @@ struct SelectionTableOptions {
   std::string engine_name;  ///< for the heading only
   int runs = 20;
   bool json = false;
-  /// Milliseconds of `runs` runs of such a shape, each of other numbers and checked.
+  /// Returns the milliseconds of `runs` runs of this shape. Each run has other numbers, and its
+  /// result is checked.
   std::function<std::vector<double>(std::uint32_t rows, std::uint32_t columns, std::uint32_t k,
                                     int runs)>
       time_ms;
-  double read_gb_per_s = 0;  ///< of memory, measured
+  double read_gb_per_s = 0;  ///< of the device's memory, measured
 };
 
-/// What each column and JSON field says, for --help.
+/// Returns the meaning of each column and JSON field, for --help.
 std::string selection_figures_help();
 
 void write_selection_table(const SelectionTableOptions& options, std::ostream& out);

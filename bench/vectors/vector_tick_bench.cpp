@@ -1,5 +1,6 @@
-// Drives a Processor in lock step with random vectors, keeps a copy of all, and after each tick
-// computes one list anew from it: see vector_tick_bench.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Drives a Processor in lock step with random vectors and keeps a copy of all vectors. After each
+// tick it computes one list again from the copy: see vector_tick_bench.hpp.
 #include "starling/bench/vectors/vector_tick_bench.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ namespace starling::bench {
 namespace {
 
 constexpr std::size_t batch_rows = 4096;
-constexpr int ticks_before = 5;  // not measured: memory grows to what it needs
+constexpr int ticks_before = 5;  // not measured, because memory still grows
 
 class Run {
  public:
@@ -84,7 +85,7 @@ class Run {
     return raw;
   }
 
-  // The first `count` of the order are others each time, each at most once.
+  // Puts `count` random objects, all different, at the front of the order.
   void choose(std::uint32_t count) {
     for (std::uint32_t i = 0; i < count; ++i)
       std::swap(order_[i], order_[i + random_() % (options_.objects - i)]);
@@ -105,7 +106,8 @@ class Run {
     processor_.put_queries(StreamId{0}, definitions, statuses);
   }
 
-  /// Returns how many milliseconds it took to prepare and stage.
+  /// Gives the first `count` objects of the order new vectors. Returns the milliseconds to prepare
+  /// and stage them.
   double move(std::uint32_t count) {
     double ms = 0;
     std::vector<VectorUpdate> rows;
@@ -179,17 +181,18 @@ class Run {
 }  // namespace
 
 std::string vector_tick_figures_help() {
-  return "Columns, in milliseconds and medians over the ticks:\n"
-         "  stage_ms   preparing rows, id to slot, event times, staging\n"
-         "  copy_ms    of a device, by its own clock: staged rows to it, written in place; 0 on a "
-         "cpu\n"
-         "  build_ms   by the host's clock: staged rows applied, the copy included\n"
-         "  search_ms  lists brought up to date; of a device by its own clock\n"
-         "  diff_ms    comparing, and what is reported\n"
-         "  tick_ms    from begin_tick until the report is there; p99_ms likewise\n"
-         "  B/object   table and engine, both staging halves included\n"
-         "After each tick one list is computed again by the recipe and a sort; a difference ends\n"
-         "the run.";
+  return "The columns are medians over the ticks, in milliseconds:\n"
+         "  stage_ms   preparing rows, finding slots of ids, event times, staging\n"
+         "  copy_ms    device time: copying the staged rows to the device and applying them; 0 on\n"
+         "             a CPU\n"
+         "  build_ms   host time: applying the staged rows, with that copy\n"
+         "  search_ms  updating the lists; device time if there is a device\n"
+         "  diff_ms    comparing the lists and collecting the report\n"
+         "  tick_ms    from begin_tick until the report is complete\n"
+         "  p99_ms     99th percentile of tick_ms; with fewer than 100 ticks the slowest tick\n"
+         "  B/object   bytes of table and engine, with both staging halves, per object\n"
+         "After each tick one list is computed again by the definition and a sort; a difference\n"
+         "ends the run.";
 }
 
 VectorTickFigures run_vector_ticks(const VectorTickOptions& options) {

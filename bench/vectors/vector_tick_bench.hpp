@@ -1,5 +1,6 @@
-// Measures ticks of a vector space on one engine: some of many objects move, standing queries are
-// answered anew. Called by `starling bench vector-ticks`.
+// SPDX-License-Identifier: Apache-2.0
+// `starling bench vector-ticks`: measures ticks of a vector space on one engine. Some of many
+// objects get a new vector, and all standing queries are answered again. Called by apps/bench.cpp.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ struct VectorTickOptions {
   std::uint32_t objects = 100'000;
   std::uint32_t dimension = 128;
   Metric metric = Metric::l2;
-  double moving = 0.01;  ///< share of the objects that get another vector before each tick
+  double moving = 0.01;  ///< share of the objects that get a new vector before each tick
   std::uint32_t queries = 100;
   std::uint32_t k = 10;
   int ticks = 100;
@@ -27,26 +28,26 @@ struct VectorTickOptions {
   bool json = false;
 };
 
-/// Medians over the measured ticks, but for p99_ms. Drawing vectors is in none of them.
+/// Medians over the measured ticks, except p99_ms. No figure includes the time to draw vectors.
 struct VectorTickFigures {
-  double stage_ms = 0;    ///< preparing the rows, id to slot, event-time rules, staging
-  double tick_ms = 0;     ///< from begin_tick until the report is there
-  double copy_in_ms = 0;  ///< these four: see StageTimes
+  double stage_ms = 0;    ///< preparing rows, finding slots of ids, event-time rules, staging
+  double tick_ms = 0;     ///< from begin_tick until the report is complete
+  double copy_in_ms = 0;  ///< see StageTimes for this and the next three
   double build_ms = 0;
   double search_ms = 0;
   double diff_ms = 0;
-  double p99_ms = 0;            ///< of tick_ms; below 100 ticks the slowest one's
+  double p99_ms = 0;            ///< of tick_ms; with fewer than 100 ticks, the slowest
   double bytes_per_object = 0;  ///< table and engine, with both staging halves
 };
 
-/// After each tick one query's list is computed again by the recipe and a sort. Throws
-/// std::runtime_error if it is another.
+/// After each tick, computes one query's list again by the definition and a sort. Throws
+/// std::runtime_error if it differs.
 VectorTickFigures run_vector_ticks(const VectorTickOptions& options);
 
-/// What each column and JSON field says, for --help.
+/// Returns the meaning of each column and JSON field, for --help.
 std::string vector_tick_figures_help();
 
-/// Runs it and writes a table of one row, or JSON.
+/// Runs the benchmark and writes a table of one row, or JSON.
 void write_vector_ticks(const VectorTickOptions& options, std::ostream& out);
 
 }  // namespace starling::bench

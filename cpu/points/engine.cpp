@@ -1,6 +1,7 @@
-// Ticks on a thread of the engine's: rows applied, index built, lists searched in batches by all
-// threads, and compared with the last tick's. Questions run beside them where they can, else
-// between them: see engine.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Runs ticks on the engine's thread: applies rows, builds the index, searches the lists in batches
+// on all threads, and compares them with the last tick's lists. One-shot queries run beside a tick
+// if they can, else between ticks: see engine.hpp.
 #include "starling/cpu/points/engine.hpp"
 
 #include <algorithm>
@@ -134,7 +135,7 @@ class CpuEngine final : public Engine {
   EngineState copy_state();
   void take_state(const EngineState& state);
 
-  // A plan numbers its searches in 32 bits.
+  // A plan numbers its searches with 32 bits.
   static constexpr EngineLimits limits_{.objects_max = std::uint64_t{1} << 31,
                                         .queries_max = std::uint64_t{1} << 31,
                                         .neighbors_max = std::uint64_t{1} << 31};
@@ -144,12 +145,12 @@ class CpuEngine final : public Engine {
   std::array<Staging, 2> halves_;
   std::size_t writing_ = 0;
 
-  // Of the engine's thread:
+  // Used by the engine's thread:
   ThreadPool pool_;
   ObjectSnapshot objects_;
   std::vector<QueryRow> queries_;  ///< by slot
-  Staging kept_rows_;              ///< of failed ticks that could not apply them
-  FinishedTick finished_;          ///< and any thread's to ask
+  Staging kept_rows_;              ///< rows that failed ticks could not apply
+  FinishedTick finished_;          ///< other threads also ask it
   FilteredGrid filtered_;          ///< of the tick under way
   SpatialIndex::Scratch index_scratch_;
   std::vector<SearchScratch> scratches_;  ///< by thread
@@ -160,7 +161,7 @@ class CpuEngine final : public Engine {
   std::shared_ptr<TickLists> lists_ = lists_pool_.take();  ///< of the last finished tick
 
   TaskThread engine_thread_;
-  TaskThread question_thread_;  ///< ends first, since it hands on to the engine's
+  TaskThread question_thread_;  ///< ends first, because it posts to engine_thread_
 };
 
 void CpuEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
@@ -177,7 +178,7 @@ void CpuEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
     finished_.finish(tick, tau_us);
   } catch (const std::exception& error) {
     finished_.fail();
-    queries_changed_ = true;  // the next tick makes its plan anew
+    queries_changed_ = true;  // the next tick makes a new plan
     result->error = sentence_of(error, "remove queries or objects, or ask for fewer neighbours");
   }
   result->objects = objects_.alive_count();
@@ -185,8 +186,8 @@ void CpuEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
   on_result_(std::move(result));
 }
 
-// Rows that were applied stay applied if the tick fails later: the next one computes from them.
-// Only those that were not are kept.
+// Applied rows stay applied if the tick fails later, and the next tick computes from them. Only
+// rows that were not applied are kept.
 void CpuEngine::take_rows(Staging& half) {
   try {
     take_kept_rows();
@@ -229,8 +230,8 @@ void CpuEngine::compute(std::int64_t tau_us, TickResult& result) {
   result.times.diff_ms = watch.lap_ms();
 }
 
-// The last plan serves while the lists are the same; where anchors move, its order of place wears
-// off, and it is made anew every few ticks.
+// The last plan is used again while the lists are the same. If anchors move, the spatial order of
+// its searches gets worse, so a new plan is made every few ticks.
 std::shared_ptr<const ListPlan> CpuEngine::next_plan() {
   const bool same_lists =
       !queries_changed_ && !(plan_->has_every_object && objects_.membership_changed());
@@ -246,14 +247,15 @@ std::shared_ptr<const ListPlan> CpuEngine::next_plan() {
 void CpuEngine::search_lists(TickLists& lists, std::int64_t tau_us) {
   const SpatialIndex& index = finished_.next_index();
   const std::vector<PlannedSearch>& searches = lists.plan->searches;
-  // The k-th distances of the last tick, where the searches are still the same.
+  // The last tick's lists have the last k-th distances, if the searches are still the same.
   const TickLists* last = lists_->plan == lists.plan ? lists_.get() : nullptr;
   const auto kth_neighbor = [&](std::size_t i) {
     return &last->neighbors[lists.plan->rooms[i].first + searches[i].k - 1];
   };
   const std::size_t batches = (searches.size() + requests_per_batch - 1) / requests_per_batch;
   pool_.run(batches, [&](std::size_t batch, unsigned thread) {
-    // From the front those that all objects are asked, from the back those of the filtered grid.
+    // Searches among all objects fill the array from the front, searches in the filtered grid from
+    // the back.
     std::array<SearchRequest, requests_per_batch> requests;
     std::array<std::size_t, requests_per_batch> search_of;
     const std::size_t begin = batch * requests_per_batch;
@@ -289,7 +291,7 @@ void CpuEngine::search_lists(TickLists& lists, std::int64_t tau_us) {
   });
 }
 
-// A batch that ticks overtake again and again takes its turn between them.
+// If ticks finish during the answer too often, the queries are answered between ticks.
 void CpuEngine::answer_beside_ticks(const std::shared_ptr<const Asked>& asked) {
   for (int overtaken = 0; overtaken <= overtaken_max; ++overtaken)
     if (auto answers = answers_or_error([&] { return finished_.answer(asked->queries); }))
@@ -339,7 +341,7 @@ EngineState CpuEngine::copy_state() {
 
 void CpuEngine::take_state(const EngineState& state) {
   check_invariant(finished_.tick() == Tick{},
-                  "state is imported into an engine that has not ticked");
+                  "a state is imported only into an engine that has not ticked");
   objects_.add(state.births);
   objects_.apply(state.objects, pool_);
   queries_ = state.queries;

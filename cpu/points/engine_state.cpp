@@ -1,5 +1,6 @@
-// Objects, queries and lists as CpuEngine holds them: see engine_state.hpp. Imported lists get a
-// plan that can be reported from but not searched by; the next tick makes its own.
+// SPDX-License-Identifier: Apache-2.0
+// Copies objects, queries and lists of CpuEngine: see engine_state.hpp. Imported lists get a plan
+// from which changes can be reported, but which cannot be searched; the next tick makes a new plan.
 #include "starling/cpu/points/engine_state.hpp"
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// What CpuEngine holds to EngineState and back.
+// SPDX-License-Identifier: Apache-2.0
+// Converts the data of CpuEngine to EngineState and back. CpuEngine calls it for export and import.
 #pragma once
 
 #include <span>
@@ -9,11 +10,11 @@
 
 namespace starling::cpu {
 
-/// All of the state but its tick and time.
+/// Returns the whole state except its tick and time.
 EngineState export_parts(const ObjectSnapshot& objects, std::span<const QueryRow> queries,
                          const TickLists& lists);
 
-/// The lists as they were, under a plan that the next tick replaces.
+/// Restores the lists, with a plan that the next tick replaces.
 void import_lists(const EngineState& state, TickLists& lists);
 
 }  // namespace starling::cpu

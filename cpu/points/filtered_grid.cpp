@@ -1,4 +1,6 @@
-// When it is worth while, and who passes: see filtered_grid.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Decides whether the filtered grid is worth its cost, and picks the objects that pass: see
+// filtered_grid.hpp.
 #include "starling/cpu/points/filtered_grid.hpp"
 
 #include <algorithm>
@@ -8,11 +10,11 @@ namespace {
 
 constexpr std::size_t samples_max = 512;
 
-// To pick the passing out of all objects costs about a nanosecond each; to meet an object in a
-// search and turn it away, somewhat more.
+// Picking the passing objects costs about a nanosecond for each of all objects. Rejecting an object
+// during a search costs about as much as this many of them.
 constexpr double objects_per_meeting = 2;
 
-/// About how many of all objects pass, at least one of the asked.
+/// Returns an estimate, from a sample of slots, of the share of all objects that pass. Never 0.
 double passing_share(const ObjectSnapshot& objects, const TagFilter& tags) {
   const std::size_t step = std::max<std::size_t>(objects.slot_count() / samples_max, 1);
   std::size_t asked = 0;

@@ -1,6 +1,7 @@
-// The objects that pass the tag filter most queries have, in a grid of their own: riders look for
-// free drivers, and where few are free, all others would be met and turned away again and again.
-// CpuEngine builds it in a tick whose searches it saves more than it costs.
+// SPDX-License-Identifier: Apache-2.0
+// A grid of only those objects that pass the tag filter of most queries. Example: riders look for
+// free drivers. If few drivers are free, each search in the grid of all objects would reject many
+// others. CpuEngine builds it in a tick if it saves more time than it costs.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +18,12 @@ class FilteredGrid {
  public:
   explicit FilteredGrid(Space space) : space_(space), grid_(dimensions(space)) {}
 
-  /// For a tick whose searches are the plan's. Nothing is used that an earlier tick built.
+  /// Builds the grid for the searches of the plan, if it is worth its cost. Replaces the grid of
+  /// the earlier tick.
   void build(const ListPlan& plan, const ObjectSnapshot& objects, GridIndex::Scratch& scratch,
              ThreadPool& pool);
 
-  /// Whether searches with this filter find all that passes it in grid().
+  /// Returns whether grid() has all objects that pass this filter and no others.
   bool serves(const TagFilter& tags) const { return is_built_ && tags == tags_; }
   const GridIndex& grid() const { return grid_; }
 
@@ -31,7 +33,7 @@ class FilteredGrid {
   Space space_;
   TagFilter tags_;
   bool is_built_ = false;
-  ObjectSnapshot passing_;  ///< by the same slots; all others are dead
+  ObjectSnapshot passing_;  ///< has the same slots; objects that do not pass are dead
   GridIndex grid_;
 };
 

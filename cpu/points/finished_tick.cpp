@@ -1,5 +1,6 @@
-// Two indexes that take turns, and a mutex that questions hold for a few searches at most, so that
-// the engine soon has its turn: see finished_tick.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Two indexes that alternate, and a mutex. One-shot queries hold it for a few searches at most, so
+// that the engine gets it soon: see finished_tick.hpp.
 #include "starling/cpu/points/finished_tick.hpp"
 
 #include <stdexcept>
@@ -8,7 +9,7 @@
 
 namespace starling::cpu {
 
-// The engine's turn comes before the next question's: a mutex alone is not fair.
+// The engine gets the mutex before the next one-shot query: a mutex alone is not fair.
 std::unique_lock<std::mutex> FinishedTick::lock() {
   engine_waits_ = true;
   std::unique_lock lock(mutex_);

@@ -1,5 +1,6 @@
-// The last finished tick: its index, and the one-shot questions that it answers while the next tick
-// is computed. CpuEngine owns it.
+// SPDX-License-Identifier: Apache-2.0
+// The last finished tick: its index, which answers one-shot queries while the next tick is
+// computed. CpuEngine owns it.
 #pragma once
 
 #include <array>
@@ -21,36 +22,36 @@ namespace starling::cpu {
 
 class FinishedTick {
  public:
-  /// `objects` outlives it.
+  /// `objects` must outlive this object.
   FinishedTick(Space space, const ObjectSnapshot& objects)
       : objects_(objects), indexes_{SpatialIndex(space), SpatialIndex(space)} {}
 
-  // Of the engine's thread:
+  // Only the engine's thread calls these:
 
-  /// Keeps questions out while ids of objects change. Waits for a few questions at most.
+  /// Keeps one-shot queries out while ids of objects change. Waits for a few of them at most.
   std::unique_lock<std::mutex> lock();
-  /// The other index, for the tick under way.
+  /// The other index, which the tick under way builds.
   SpatialIndex& next_index() { return indexes_[1 - index_]; }
   const SpatialIndex& index() const { return indexes_[index_]; }
   const SpatialIndex& spare_index() const { return indexes_[1 - index_]; }
-  /// That tick has finished.
+  /// The tick under way has finished: it becomes the last finished tick.
   void finish(Tick tick, std::int64_t tau_us);
-  /// That tick has failed: until one finishes the objects are ahead of this one.
+  /// The tick under way has failed: until a tick finishes, the objects are newer than the index.
   void fail();
 
   Tick tick() const { return tick_; }
   std::int64_t tau_us() const { return tau_us_; }
   bool objects_are_ahead() const { return objects_ahead_; }
 
-  // Of any thread:
+  // Any thread may call these:
 
-  /// All answers from one tick; nothing if another finished in between. Questions that look at more
-  /// of the objects than their ids are for the engine's thread, between ticks. Throws
-  /// std::bad_alloc; std::runtime_error while the objects are ahead.
+  /// Returns all answers from one tick; std::nullopt if another tick finished in between. Queries
+  /// that read more of the objects than their ids must be asked on the engine's thread, between
+  /// ticks. Throws std::bad_alloc, and std::runtime_error while the objects are ahead.
   std::optional<Answers> answer(std::span<const OneShotQuery> queries);
 
-  /// The same without waiting for anybody: nothing while the engine or another question is at it.
-  /// Throws std::bad_alloc.
+  /// As answer, but never waits: std::nullopt while the engine or another query holds the mutex, or
+  /// while the objects are ahead. Throws std::bad_alloc.
   std::optional<Answers> answer_at_once(std::span<const OneShotQuery> queries);
 
  private:
@@ -58,8 +59,8 @@ class FinishedTick {
 
   const ObjectSnapshot& objects_;
   std::atomic<bool> engine_waits_{false};
-  /// Guards all below; the engine's thread, which alone writes, reads without, and so does whoever
-  /// asks between ticks.
+  /// Guards all members below. Only the engine's thread writes the index, tick and time, so it
+  /// reads them without the mutex.
   std::mutex mutex_;
   std::array<SpatialIndex, 2> indexes_;
   std::size_t index_ = 0;

@@ -1,5 +1,7 @@
-// Lists from queries, a sort of the searches by the index's cells, and the filter of the majority:
-// see list_plan.hpp. CpuEngine makes one when lists change, and now and then where anchors move.
+// SPDX-License-Identifier: Apache-2.0
+// Makes the lists of the queries, sorts their searches by the cells of the index, and finds the tag
+// filter of the majority: see list_plan.hpp. CpuEngine makes a plan when lists change, and every
+// few ticks if anchors move.
 #include "starling/cpu/points/list_plan.hpp"
 
 #include <hwy/contrib/sort/vqsort.h>
@@ -19,7 +21,7 @@ ListPlan::ListPlan(std::span<const QueryRow> rows, const ObjectSnapshot& objects
   find_usual_tags();
 }
 
-// The majority vote of Boyer and Moore (1981): whoever has the majority is left over.
+// The majority vote of Boyer and Moore (1981): if a filter has the majority, it remains.
 void ListPlan::find_usual_tags() {
   std::size_t lead = 0;
   for (const PlannedSearch& search : searches) {

@@ -1,4 +1,6 @@
-// Which lists a tick has, and in which order of place they are searched.
+// SPDX-License-Identifier: Apache-2.0
+// The lists of a tick, with their searches in spatial order. CpuEngine makes one and keeps it for
+// as long as the lists are the same.
 #pragma once
 
 #include <cstdint>
@@ -12,30 +14,30 @@
 
 namespace starling::cpu {
 
-/// One search, with all that it needs of its query.
+/// One search, with all data of its query that it needs.
 struct PlannedSearch {
   LatticePoint position;  ///< of a fixed query
-  Slot anchor = no_slot;  ///< the object followed, or the subject: excluded from its own list
+  Slot anchor = no_slot;  ///< the followed object or the subject; it is not in the list
   std::uint32_t k = 0;
   Filter filter;
 };
 
 struct ListPlan : ListDirectory {
-  /// What the result of a search is read by, apart from what the search itself reads.
+  /// Where the result of a search is, and how its changes are reported.
   struct Room {
-    std::uint64_t first = 0;  ///< where its neighbours go: room for k
+    std::uint64_t first = 0;  ///< the index of its first neighbour, with room for k
     ReportOn on = ReportOn::order;
   };
-  std::vector<PlannedSearch> searches;  ///< neighbours in place follow one another
+  std::vector<PlannedSearch> searches;  ///< in order of the index's cells
   std::vector<Room> rooms;              ///< by search
-  std::uint64_t room = 0;               ///< neighbours of all lists
-  /// The tag filter that most searches have, if one has the majority and is not empty, and how many
-  /// neighbours they ask for.
+  std::uint64_t room = 0;               ///< neighbours in all lists together
+  /// The tag filter of the majority of searches; an arbitrary one if there is no majority.
+  /// usual_tags_neighbors is the sum of k of the searches with it, or 0 if it is the empty filter.
   TagFilter usual_tags;
   std::uint64_t usual_tags_neighbors = 0;
 
   ListPlan() = default;
-  /// `rows` is by slot.
+  /// `rows` has the queries by slot.
   ListPlan(std::span<const QueryRow> rows, const ObjectSnapshot& objects,
            const SpatialIndex& index);
 

@@ -1,5 +1,6 @@
-// Compares lists in parallel, then counts the changed ones, so that each thread writes its reports
-// where those before end: see tick_lists.hpp. Called by CpuEngine.
+// SPDX-License-Identifier: Apache-2.0
+// Compares lists in parallel, then counts the changed ones, so that each thread knows where to
+// write its reports: see tick_lists.hpp. CpuEngine calls it.
 #include "starling/cpu/points/tick_lists.hpp"
 
 #include <algorithm>
@@ -26,8 +27,9 @@ std::vector<char> find_changed(const TickLists& last, const TickLists& now,
   return changed;
 }
 
-// The changed lists in order of their queries. Each thread counts those of some, and then writes
-// them where the counts before it end. Behind them is room for the removals.
+// Writes the reports of the changed lists in the order of their queries. Each thread counts the
+// reports of one part of the lists, then writes them after those of the earlier parts. Room for the
+// removals is left after the last report.
 void write_updates(TickLists& now, std::span<const char> changed, std::size_t removals,
                    const ObjectSnapshot& objects, ThreadPool& pool) {
   struct Part {

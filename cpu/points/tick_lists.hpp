@@ -1,4 +1,6 @@
-// The neighbour lists of one tick, and what changed between two ticks.
+// SPDX-License-Identifier: Apache-2.0
+// The neighbour lists of one tick, and the changes between two ticks. CpuEngine has the lists of
+// the last tick and of the tick under way.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +19,27 @@ struct TickLists {
   std::shared_ptr<const ListPlan> plan = std::make_shared<ListPlan>();
   std::vector<std::uint32_t> counts;  ///< by search
   std::vector<Neighbor> neighbors;
-  std::vector<Slot> slots;  ///< of the neighbours
+  std::vector<Slot> slots;  ///< the neighbours' slots, by index of `neighbors`
 
-  /// What streams asked to hear: see TickResult.
+  /// The spans of TickResult show these two.
   std::vector<ReportedList> reported;
   std::vector<NeighborState> states;
 
-  /// Takes room for all lists of the plan.
+  /// Makes room for all lists of the plan.
   void lay_out(std::shared_ptr<const ListPlan> next);
 
   std::span<const Neighbor> of(std::uint32_t search) const {
     return std::span(neighbors).subspan(plan->rooms[search].first, counts[search]);
   }
-  /// What is reported of a list's neighbours beside their ids.
+  /// Appends the states of a list's neighbours.
   void append_states(std::uint32_t search, const ObjectSnapshot& objects,
                      std::vector<NeighborState>& to) const;
-  /// The same, to where there is room for as many as the list has.
+  /// As append_states, to memory with room for all neighbours of the list.
   void write_states(std::uint32_t search, const ObjectSnapshot& objects, NeighborState* to) const;
 };
 
-/// Collects what each list's stream asks to hear, comparing with the last tick's lists. It stays
-/// where it is: the result shows it and shares its ownership.
+/// Compares the lists with those of the last tick and collects the reports for their streams. The
+/// result shows the memory of `now`, without a copy, and shares its ownership.
 void collect_changes(const TickLists& last, const std::shared_ptr<TickLists>& now,
                      const ObjectSnapshot& objects, ThreadPool& pool, TickResult& result);
 

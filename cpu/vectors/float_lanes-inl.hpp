@@ -1,5 +1,6 @@
-// Floats side by side with a real fused multiply-add, whatever the instruction set. Included once
-// per instruction set, by the scan of vectors and the measurement of rates.
+// SPDX-License-Identifier: Apache-2.0
+// SIMD floats with a true fused multiply-add on every instruction set. scan.cpp and rates.cpp
+// include it once per instruction set.
 #if defined(STARLING_CPU_FLOAT_LANES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef STARLING_CPU_FLOAT_LANES_INL_HPP
 #undef STARLING_CPU_FLOAT_LANES_INL_HPP
@@ -46,7 +47,7 @@ HWY_INLINE FloatLanes least(FloatLanes a, FloatLanes b) {
 HWY_INLINE bool any_below(FloatLanes values, FloatLanes limit) {
   return !hn::AllFalse(FloatTag(), hn::Lt(values, limit));
 }
-/// Bit i is of lane i.
+/// Returns a mask: bit i is set if lane i is below the limit.
 HWY_INLINE std::uint32_t lanes_below(FloatLanes values, FloatLanes limit) {
   std::uint8_t bytes[8] = {};
   hn::StoreMaskBits(FloatTag(), hn::Lt(values, limit), bytes);
@@ -55,9 +56,9 @@ HWY_INLINE std::uint32_t lanes_below(FloatLanes values, FloatLanes limit) {
 
 #else
 
-// Highway's own multiplies and adds where the processor cannot do both at once, which rounds twice;
-// and vectors whose length only the processor knows cannot stand in arrays. Here the compiler makes
-// of std::fma what it can.
+// Plain arrays with std::fma, for two kinds of instruction sets. Without a fused multiply-add,
+// Highway multiplies and then adds, which rounds twice. And vectors whose length is known only at
+// run time cannot be elements of arrays.
 inline constexpr std::size_t lanes = 4;
 struct FloatLanes {
   float lane[lanes];

@@ -1,5 +1,6 @@
-// Score and row as one 64-bit key, buffers of keys with room for twice k or more, and a SIMD sort
-// that cuts them: see nearest_rows.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Combines score and row in one 64-bit key. Buffers of keys have room for at least 2 k, and a SIMD
+// sort cuts them: see nearest_rows.hpp.
 #include "starling/cpu/vectors/nearest_rows.hpp"
 
 #include <algorithm>
@@ -12,7 +13,8 @@ namespace {
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr std::uint64_t no_bound = ~std::uint64_t{0};
 
-// A cut costs as much as it keeps: a buffer twice as long spreads that over k rows.
+// The cost of a cut is proportional to the keys that it sorts. With room for at least 2 k, it is
+// spread over at least k added rows.
 constexpr std::size_t rows_between_cuts_min = 128;
 
 }  // namespace
@@ -60,7 +62,7 @@ void NearestRows::cut(std::size_t query, VectorRow next_row) {
   set_gate(query, next_row);
 }
 
-// Sorting all takes this sort no longer than std::nth_element takes to set the k least apart.
+// This sort of all keys is as fast as a selection of the k smallest by std::nth_element.
 void NearestRows::keep_k(std::size_t query) {
   sorter_(keys_.data() + query * room_, counts_[query], hwy::SortAscending());
   counts_[query] = std::min(counts_[query], k_);

@@ -1,6 +1,7 @@
-// The nearest rows that one thread has met for each of some queries. A query's candidates gather in
-// a buffer behind a gate that lets pass only what may still be among its k nearest; a full buffer
-// is cut to k, which lowers the gate.
+// SPDX-License-Identifier: Apache-2.0
+// The nearest rows that one thread has found for each query of a block. Each query has a buffer of
+// candidates and a *gate*: a score that a row must be below to be among the k nearest. A full
+// buffer is cut to k, which lowers the gate. PanelSearch owns them, and the scan fills them.
 #pragma once
 
 #include <cstddef>
@@ -18,42 +19,43 @@ class NearestRows {
  public:
   static constexpr std::size_t rows_at_once_max = 16;
 
-  /// Forgets everything. Query 0 is not its own neighbour `first_self`, nor query 1 the row after
-  /// it; no_row: all rows are neighbours.
+  /// Clears everything. Query i skips the row `first_self` + i; no_row: no query skips a row.
   void start(std::size_t queries, std::uint32_t k, VectorRow first_self);
 
-  /// The same of one query, of which `start` said nothing.
+  /// Sets the row that one query skips.
   void pass_over(std::size_t query, VectorRow self) { selves_[query] = self; }
-  /// Of this query only rows whose bit is 1 are neighbours, bit i % 64 of word i / 64 for row i.
+  /// Restricts a query to rows whose bit is 1: bit i % 64 of word i / 64 belongs to row i.
   void choose_from(std::size_t query, const std::uint64_t* mask) { masks_[query] = mask; }
   const std::uint64_t* mask(std::size_t query) const { return masks_[query]; }
 
-  /// The rows added from here on are `next_row` and later ones, in order, until the next call. A
-  /// row that ties with the last of k is let pass only if it may be smaller.
+  /// Announces that the rows added until the next call are `next_row` and later ones, in order.
+  /// Sets the gates so that a row with the score of the k-th passes only if its number may be
+  /// smaller.
   void go_on_from(VectorRow next_row);
 
-  /// A row with this score or a larger one is not among the k nearest.
+  /// Returns the gate: a row with this score or a larger one is not among the k nearest.
   float gate(std::size_t query) const { return gates_[query]; }
 
-  /// A row below the gate. Between two calls of make_room come at most rows_at_once_max.
+  /// Adds a row below the gate. At most rows_at_once_max rows may be added between two calls of
+  /// make_room.
   void add(std::size_t query, float score, VectorRow row) {
     if (row == selves_[query]) return;
     keys_[query * room_ + counts_[query]++] = key_of(score, row);
   }
 
-  /// After rows were added, `next_row` being the next.
+  /// Call after rows were added; `next_row` is the next row that may be added.
   void make_room(std::size_t query, VectorRow next_row) {
     if (counts_[query] + rows_at_once_max > room_) cut(query, next_row);
   }
 
-  /// Adds to query 0 what another has met for one of its queries.
+  /// Adds the candidates of one query of another object to query 0.
   void add_all(const NearestRows& other, std::size_t others_query);
 
-  /// Writes the list, padded as VectorSearcher::search has it. Nothing is added afterwards.
+  /// Writes the list, padded as in VectorSearcher::search. Nothing may be added afterwards.
   void write(std::size_t query, std::span<VectorNeighbor> list);
 
  private:
-  /// Orders as (score, row) does, and holds both.
+  /// Returns a key that contains score and row and has the order of (score, row).
   static std::uint64_t key_of(float score, VectorRow row) {
     return std::uint64_t{ordered_of(score)} << 32 | row;
   }
@@ -65,10 +67,10 @@ class NearestRows {
 
   hwy::Sorter sorter_;
   std::size_t k_ = 1;
-  std::size_t room_ = 0;             ///< for keys, by query
-  std::vector<std::uint64_t> keys_;  ///< room_ by query, of which counts_ are in use
+  std::size_t room_ = 0;             ///< the number of keys that each query has room for
+  std::vector<std::uint64_t> keys_;  ///< room_ keys for each query, the first counts_ in use
   std::vector<std::size_t> counts_;
-  std::vector<std::uint64_t> bounds_;  ///< the k-th least key at the last cut; all ones before
+  std::vector<std::uint64_t> bounds_;  ///< the k-th smallest key at the last cut; all ones before
   std::vector<float> gates_;
   std::vector<std::uint64_t> selves_;
   std::vector<const std::uint64_t*> masks_;  ///< nullptr: all rows

@@ -1,5 +1,6 @@
-// The two ways to share a search out, and sizes of blocks and parts: a part stays in the
-// second-level cache while all queries of a block pass over it. See panel_search.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// The two ways to divide a search among threads, and the sizes of blocks and parts: a part stays in
+// the second-level cache while all queries of a block scan it. See panel_search.hpp.
 #include "starling/cpu/vectors/panel_search.hpp"
 
 #include <algorithm>
@@ -8,12 +9,12 @@
 namespace starling::cpu {
 namespace {
 
-// Half the second-level cache that server cores have today: panels of so many bytes are read from
-// there by all the queries of a block.
+// The bytes of a part's panels: half the second-level cache of today's server cores. All queries of
+// a block read them from there.
 constexpr std::size_t part_bytes = std::size_t{1} << 19;
 constexpr std::uint32_t block_queries_max = 128;
 constexpr std::uint32_t block_queries_min = 16;
-constexpr std::size_t blocks_per_thread = 4;  // evens out threads that are held up
+constexpr std::size_t blocks_per_thread = 4;  // evens out threads of unequal speed
 constexpr std::size_t parts_per_thread = 4;
 
 std::span<VectorNeighbor> list_of(const PanelQuestion& question, std::span<VectorNeighbor> lists,
@@ -41,7 +42,8 @@ void PanelSearch::nearest(const PanelQuestion& question, std::span<VectorNeighbo
     search_parts(question, lists);
 }
 
-// So many queries that each thread gets a few blocks, if that leaves blocks of a useful size.
+// Returns the number of queries in a block: small enough that each thread gets several blocks, but
+// at least block_queries_min.
 std::uint32_t PanelSearch::block_queries(std::uint32_t queries) const {
   const auto shares = static_cast<std::uint32_t>(blocks_per_thread * pool_.threads());
   return std::clamp(queries / shares, block_queries_min, block_queries_max);
@@ -59,7 +61,7 @@ void PanelSearch::scan_part(const PanelQuestion& question, PanelRange panels,
   scan({question.metric, question.corpus, panels, tiles}, nearest);
 }
 
-// Each thread takes blocks of queries through the corpus.
+// Each thread takes blocks of queries and scans the whole corpus for them.
 void PanelSearch::search_blocks(const PanelQuestion& question, std::uint32_t block,
                                 std::size_t blocks, std::span<VectorNeighbor> lists) {
   const std::uint32_t queries = question.queries.rows();
@@ -81,7 +83,7 @@ void PanelSearch::search_blocks(const PanelQuestion& question, std::uint32_t blo
   });
 }
 
-// All threads take parts of the corpus, for some queries after the others.
+// All threads take parts of the corpus for the same queries, one block of queries after another.
 void PanelSearch::search_parts(const PanelQuestion& question, std::span<VectorNeighbor> lists) {
   const std::uint32_t queries = question.queries.rows();
   const Parts parts = parts_of(question.corpus);
@@ -102,7 +104,7 @@ void PanelSearch::search_parts(const PanelQuestion& question, std::span<VectorNe
   }
 }
 
-// Applied rows are few panels: parts are small enough for every thread to have some.
+// The applied rows fill only a few panels, so parts are small enough that every thread gets some.
 void PanelSearch::within(Metric metric, const VectorPanels& corpus, VectorsView queries,
                          std::span<const VectorQuery> asked, const VectorMasks& masks,
                          const std::uint64_t* all, std::vector<VectorMatch>& matches) {

@@ -1,7 +1,8 @@
-// How a search among panels is shared by threads. Many queries: each thread takes a block of them
-// through all panels. Few: all threads take parts of the panels, whichever is next, for the same
-// queries, and what they have met is merged. The order of (score, row) is total, so neither shows.
-// The searcher of batches and the store of ticks own one each.
+// SPDX-License-Identifier: Apache-2.0
+// Divides a search in panels among threads. With many queries, each thread scans all panels for a
+// block of queries. With few queries, each thread takes the next part of the panels for the same
+// queries, and the candidates of all threads are merged. Both give the same result, because the
+// order of (score, row) is total. CpuVectorSearcher and CpuVectorStore own one each.
 #pragma once
 
 #include <cstddef>
@@ -25,24 +26,24 @@ struct PanelQuestion {
   const VectorPanels& corpus;
   VectorsView queries;
   std::uint32_t k = 1;
-  /// Called with so many queries, from `first` on, before they are searched for: what they pass
-  /// over, by NearestRows.
+  /// Called before `count` queries from `first` on are searched. It sets the rows and masks that
+  /// they skip, in `nearest`, where query `first` has number 0.
   std::function<void(NearestRows& nearest, std::uint32_t first, std::uint32_t count)> choose{};
-  /// Told how many queries are done, from the calling thread, now and then.
+  /// Called from the calling thread, now and then, with the number of finished queries.
   std::function<void(std::uint64_t)> on_progress{};
 };
 
 class PanelSearch {
  public:
-  /// Memory: per thread a copy of 128 queries at most, with 2 k + 200 keys of 8 bytes each, and a
-  /// copy of 128 queries for all threads.
+  /// Memory: for each thread a copy of at most 128 queries, with 2 k + 200 keys of 8 bytes for
+  /// each; and one copy of 128 queries for all threads together.
   explicit PanelSearch(ThreadPool& pool) : pool_(pool), scratch_(pool.threads()) {}
 
-  /// k entries a query, as VectorSearcher::search has them.
+  /// Writes k entries for each query, as VectorSearcher::search.
   void nearest(const PanelQuestion& question, std::span<VectorNeighbor> lists);
 
-  /// Appends all matches of `asked`, whose components are those of `queries`. `all` is the mask of
-  /// queries without one.
+  /// Appends all matches of the queries in `asked`; row i of `queries` has the components of
+  /// asked[i]. `all` is the mask for queries without a mask.
   void within(Metric metric, const VectorPanels& corpus, VectorsView queries,
               std::span<const VectorQuery> asked, const VectorMasks& masks,
               const std::uint64_t* all, std::vector<VectorMatch>& matches);
@@ -51,7 +52,7 @@ class PanelSearch {
   struct Scratch {
     QueryTiles tiles;
     NearestRows nearest;
-    NearestRows merged;  ///< one query's, of all threads
+    NearestRows merged;  ///< the candidates of all threads for one query
     RowsWithin within;
   };
   struct Parts {
@@ -74,7 +75,7 @@ class PanelSearch {
 
   ThreadPool& pool_;
   std::vector<Scratch> scratch_;  ///< by thread
-  QueryTiles tiles_;              ///< that all threads read
+  QueryTiles tiles_;              ///< read by all threads
 };
 
 }  // namespace starling::cpu

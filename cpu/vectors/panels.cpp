@@ -1,5 +1,6 @@
-// Transposes: a corpus into panels by all threads, single rows in and out, queries into tiles. See
-// panels.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Transposes a corpus into panels on all threads, single rows into and out of panels, and queries
+// into tiles. See panels.hpp.
 #include "starling/cpu/vectors/panels.hpp"
 
 #include <algorithm>
@@ -17,7 +18,8 @@ VectorPanels::VectorPanels(std::uint32_t dimension, std::size_t panel_rows)
   take_room(0);
 }
 
-// Each thread is the first to write its panels: zeros by one thread would take as long again.
+// Leaves the memory uninitialised, because filling it with zeros on one thread would double the
+// time. The threads that pack panels write it first.
 void VectorPanels::take_room(std::size_t panels) {
   constexpr std::size_t line_components = sizeof(Line) / sizeof(float);
   const std::size_t components = panels * panel_rows_ * dimension_;

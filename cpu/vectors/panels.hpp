@@ -1,6 +1,7 @@
-// Rows of vectors laid out for SIMD: component after component, with neighbouring rows side by
-// side, so that each lane of a register holds one row. The scan reads a corpus as panels and
-// queries as tiles.
+// SPDX-License-Identifier: Apache-2.0
+// Rows of vectors laid out for SIMD: all rows' values of one component lie next to each other, so
+// that each lane of a register holds one row. The scan reads a corpus as panels and queries as
+// tiles.
 #pragma once
 
 #include <cstddef>
@@ -14,20 +15,21 @@
 
 namespace starling::cpu {
 
-/// Rows in panels of `panel_rows` rows: component j of row r of a panel lies at
-/// j * panel_rows + r. The last panel of a corpus is filled up with zeros.
+/// Rows in panels of `panel_rows` rows each. Component j of row r of a panel is at index
+/// j * panel_rows + r. Zeros fill the rest of the last panel.
 class VectorPanels {
  public:
   VectorPanels() = default;
   VectorPanels(VectorsView corpus, std::size_t panel_rows, ThreadPool& pool);
-  /// For rows that come one by one, none as yet.
+  /// Without rows; grow and write add them.
   VectorPanels(std::uint32_t dimension, std::size_t panel_rows);
 
-  /// Takes another corpus of the same dimension over, into the same memory if that suffices.
+  /// Copies another corpus of the same dimension, into the same memory if it is large enough.
   void assign(VectorsView corpus, ThreadPool& pool);
-  /// Makes room for rows up to `rows`; those that come are zeros. Grows by a quarter at least.
+  /// Grows to at least `rows` rows; new rows are zeros. The memory grows by at least a quarter.
   void grow(std::uint32_t rows);
-  /// Rows of one panel lie in the same cache lines; threads may write different ones.
+  /// Threads may write different rows at the same time, although the rows of a panel share cache
+  /// lines.
   void write(VectorRow row, std::span<const float> components);
   void read(VectorRow row, std::span<float> components) const;
 
@@ -38,7 +40,7 @@ class VectorPanels {
   std::uint64_t bytes_used() const { return room_panels_ * panel_bytes(); }
   std::size_t panel_bytes() const { return panel_rows_ * dimension_ * sizeof(float); }
 
-  /// On a cache line of its own where panel_rows fills cache lines.
+  /// Returns the components of a panel. They begin a cache line if panel_rows fills cache lines.
   const float* panel(std::size_t number) const {
     return lines_[0].components + number * panel_rows_ * dimension_;
   }
@@ -50,7 +52,7 @@ class VectorPanels {
 
   void take_room(std::size_t panels);
   void pack(VectorsView corpus, std::size_t number);
-  /// Its first component; the next is panel_rows_ on.
+  /// Returns the first component of a row. The next component is panel_rows_ floats later.
   float* row_at(VectorRow row) const {
     return lines_[0].components + row / panel_rows_ * panel_rows_ * dimension_ + row % panel_rows_;
   }
@@ -63,12 +65,12 @@ class VectorPanels {
   std::size_t room_panels_ = 0;
 };
 
-/// Some queries in tiles of four: component j of query i of a tile lies at j * tile_queries + i.
+/// Queries in tiles of four. Component j of query i of a tile is at index j * tile_queries + i.
 class QueryTiles {
  public:
   static constexpr std::size_t tile_queries = 4;
 
-  /// Takes over `count` of the queries, from `first` on.
+  /// Copies `count` queries from `first` on.
   void pack(VectorsView queries, std::uint32_t first, std::uint32_t count);
 
   std::uint32_t queries() const { return queries_; }

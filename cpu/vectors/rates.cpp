@@ -1,5 +1,6 @@
-// A loop that only reads memory and one that only takes steps of sums, the fastest of a few trials
-// each: see rates.hpp. Compiled once per instruction set; called by the searcher of batches.
+// SPDX-License-Identifier: Apache-2.0
+// Times a loop that only reads memory and a loop that only computes steps of sums, and takes the
+// fastest of several trials of each: see rates.hpp. Compiled once per instruction set.
 #include "starling/cpu/vectors/rates.hpp"
 
 #include <algorithm>
@@ -10,8 +11,7 @@
 #include <span>
 #include <vector>
 
-// Compiles what stands between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE once per instruction
-// set.
+// Compiles the code between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE once per instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "starling/cpu/vectors/rates.cpp"
 #include <hwy/foreach_target.h>
@@ -23,7 +23,7 @@ HWY_BEFORE_NAMESPACE();
 namespace starling::cpu {
 namespace HWY_NAMESPACE {
 
-// Sums under way at once, all in registers: 16 of AVX-512's 32, 12 of AVX2's 16.
+// The number of independent sums, all in registers: 16 of the 32 of AVX-512, 12 of the 16 of AVX2.
 inline constexpr std::size_t chains = lanes == 8 ? 12 : 16;
 
 float sum_of(const FloatLanes (&sums)[chains]) {
@@ -36,7 +36,7 @@ float sum_of(const FloatLanes (&sums)[chains]) {
   return sum;
 }
 
-/// The components of whole rounds of `chains` vectors are read.
+/// Reads the components in rounds of `chains` vectors; an incomplete last round is left out.
 float read_all(std::span<const float> from) {
   FloatLanes sums[chains];
   for (FloatLanes& some : sums) some = all_lanes(0);
@@ -46,8 +46,8 @@ float read_all(std::span<const float> from) {
   return sum_of(sums);
 }
 
-/// A step subtracts another chain's sum, so that none is known before its round. Sums stay small
-/// and normal numbers.
+/// Each step subtracts from the sum of another chain, so that no step can be computed before its
+/// round. The sums stay small and normal numbers.
 float take_steps(std::size_t rounds) {
   const FloatLanes start = all_lanes(0x1p-20f);
   FloatLanes sums[chains];
@@ -80,15 +80,16 @@ HWY_EXPORT(steps_per_round);
 
 constexpr std::size_t read_floats = std::size_t{128} << 20;  // more than any cache
 constexpr std::size_t rounds = 1 << 17;                      // about a millisecond
-constexpr std::size_t chunks_per_thread = 16;                // evens out threads that are held up
+constexpr std::size_t chunks_per_thread = 16;                // evens out threads of unequal speed
 constexpr int read_trials = 4;
 constexpr int step_trials = 8;
 
-/// Of the fastest of a few trials, all threads at it: task(chunk) for each of `chunks`.
+/// Runs task(chunk) for each of `chunks` on all threads, `trials` times. Returns the seconds of the
+/// fastest trial.
 template <class Task>
 double least_s(ThreadPool& pool, std::size_t chunks, int trials, const Task& task) {
   using Clock = std::chrono::steady_clock;
-  std::vector<float> results(chunks);  // written, so that the compiler leaves nothing out
+  std::vector<float> results(chunks);  // stored, so that the compiler cannot remove the work
   double least = std::numeric_limits<double>::infinity();
   for (int trial = 0; trial < trials; ++trial) {
     const auto begun = Clock::now();

@@ -1,4 +1,6 @@
-// What the processor does at most, measured: the floor that benchmarks hold searches of vectors to.
+// SPDX-License-Identifier: Apache-2.0
+// Measures the highest rates of the processor. Benchmarks compare searches of vectors with them.
+// CpuVectorSearcher calls it.
 #pragma once
 
 #include "starling/knn/base/thread_pool.hpp"
@@ -6,7 +8,7 @@
 
 namespace starling::cpu {
 
-/// With all threads of the pool; takes 512 MiB for a moment.
+/// Measures with all threads of the pool. Uses 512 MiB of memory until it returns.
 DeviceRates measure_rates(ThreadPool& pool);
 
 }  // namespace starling::cpu

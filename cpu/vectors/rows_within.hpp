@@ -1,5 +1,6 @@
-// The rows that one thread has met within a bound of each of some queries: what a scan gathers for
-// CpuVectorStore, where NearestRows gathers the k nearest.
+// SPDX-License-Identifier: Apache-2.0
+// The rows that one thread has found within a bound for each query of a block. A scan fills it for
+// CpuVectorStore, as it fills NearestRows with the k nearest.
 #pragma once
 
 #include <cmath>
@@ -15,8 +16,8 @@ namespace starling::cpu {
 
 class RowsWithin {
  public:
-  /// Forgets everything. Matches count their queries from `first_query` on; masks are those of the
-  /// queries, or `all` where a query has none.
+  /// Clears everything except the matches, in which queries are numbered from `first_query` on. A
+  /// query without a mask uses `all`.
   void start(std::span<const VectorQuery> queries, const VectorMasks& masks,
              const std::uint64_t* all, std::uint32_t first_query) {
     constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -29,7 +30,7 @@ class RowsWithin {
     }
   }
 
-  /// A row with this score or a larger one is too far away.
+  /// Returns the gate: a row with this score or a larger one is too far away.
   float gate(std::size_t query) const { return gates_[query]; }
   const std::uint64_t* mask(std::size_t query) const { return masks_[query]; }
 

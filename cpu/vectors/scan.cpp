@@ -1,12 +1,12 @@
-// Four queries by one panel, all their sums in registers; scores are stored only where one is below
-// its query's gate: see scan.hpp. Compiled once per instruction set; called by PanelSearch.
+// SPDX-License-Identifier: Apache-2.0
+// Computes the scores of four queries and one panel with all sums in registers. Stores scores only
+// if one is below the gate of its query: see scan.hpp. Compiled once per instruction set.
 #include "starling/cpu/vectors/scan.hpp"
 
 #include <algorithm>
 #include <bit>
 
-// Compiles what stands between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE once per instruction
-// set.
+// Compiles the code between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE once per instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "starling/cpu/vectors/scan.cpp"
 #include <hwy/foreach_target.h>
@@ -18,13 +18,13 @@ HWY_BEFORE_NAMESPACE();
 namespace starling::cpu {
 namespace HWY_NAMESPACE {
 
-// A tile of four queries by one panel has all its sums in registers: 16 of AVX-512's 32, 12 of
-// AVX2's 16 (docs/decisions/0006-vector-sums.md has what other shapes cost).
+// The sums of a tile of four queries and one panel use 16 of the 32 registers of AVX-512, or 12 of
+// the 16 of AVX2. docs/decisions/0006-vector-sums.md has the cost of other shapes.
 inline constexpr std::size_t panel_vectors = lanes == 8 ? 3 : 4;
 inline constexpr std::size_t panel_rows = panel_vectors * lanes;
 static_assert(lanes <= NearestRows::rows_at_once_max);
 
-// Scores of the first `queries` of a tile against one panel.
+// The scores of the first `queries` queries of a tile and one panel.
 template <bool is_product, std::size_t queries>
 struct TileScores {
   FloatLanes of[queries][panel_vectors];
@@ -52,18 +52,19 @@ struct TileScores {
   }
 };
 
-// What is below the gate of one query. Seldom called, once the gate is low.
+// Adds the rows whose scores are below the gate of one query. Once the gate is low, calls are rare.
 template <class Rows>
 HWY_NOINLINE void add_below_gate(const FloatLanes (&scores)[panel_vectors], std::size_t query,
                                  VectorRow first_row, VectorRow end_row, Rows& nearest) {
-  static_assert(64 % lanes == 0 && panel_rows % lanes == 0, "a mask's word has all of a register");
+  static_assert(64 % lanes == 0 && panel_rows % lanes == 0,
+                "a word of a mask has the bits of a whole register");
   const std::uint64_t* const mask = nearest.mask(query);
   for (const FloatLanes& some : scores) {
     if (first_row == end_row) return;
     std::uint32_t below = lanes_below(some, all_lanes(nearest.gate(query)));
     if (mask != nullptr)
       below &= static_cast<std::uint32_t>(mask[first_row / 64] >> first_row % 64);
-    // Behind the last row a panel is filled up.
+    // Rows past the last one are the zeros that fill the panel.
     if (end_row - first_row < lanes) below &= (1u << (end_row - first_row)) - 1;
     if (below != 0) {
       float stored[lanes];

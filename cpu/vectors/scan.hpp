@@ -1,6 +1,7 @@
-// Scores of queries against panels of a corpus, by SIMD through Highway, the target chosen at run
-// time. Every target gives the same bits: a lane is one pair of rows, and sums it as VectorNeighbor
-// has it.
+// SPDX-License-Identifier: Apache-2.0
+// Computes the scores of queries and panels of a corpus, with SIMD through Highway. The instruction
+// set is chosen at run time, and all of them give the same bits: a lane sums one pair of rows as
+// VectorNeighbor specifies. PanelSearch calls it.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@
 
 namespace starling::cpu {
 
-/// How many rows the scan wants in a panel here.
+/// Returns the number of rows in a panel that suits this machine's instruction set.
 std::size_t scan_panel_rows();
 
 struct PanelRange {
@@ -20,16 +21,16 @@ struct PanelRange {
 };
 
 struct VectorScan {
-  Metric metric;  ///< of which only whether it is inner_product matters
+  Metric metric;  ///< only whether it is inner_product matters
   const VectorPanels& corpus;
   PanelRange panels;
   const QueryTiles& tiles;
 };
 
-/// Offers the rows of some panels, in order, to all the queries of the tiles, which are those of
-/// `nearest`.
+/// Scans the panels in order and adds to `nearest` the rows below the gate of each query. Query i
+/// of the tiles is query i of `nearest`.
 void scan(const VectorScan& asked, NearestRows& nearest);
-/// The same to all that want what is near enough.
+/// As above, for the rows within a bound.
 void scan(const VectorScan& asked, RowsWithin& near);
 
 }  // namespace starling::cpu

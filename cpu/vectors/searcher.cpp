@@ -1,4 +1,6 @@
-// The seam's side of a search: checks, the corpus, and whom PanelSearch is to pass over.
+// SPDX-License-Identifier: Apache-2.0
+// Implements VectorSearcher: checks the search, owns the corpus, and tells PanelSearch which rows
+// the queries skip. See searcher.hpp.
 #include "starling/cpu/vectors/searcher.hpp"
 
 #include <algorithm>
@@ -29,7 +31,7 @@ class CpuVectorSearcher final : public VectorSearcher {
 
   void set_corpus(Metric metric, VectorsView corpus) override {
     check_invariant(corpus.dimension >= 1 && corpus.dimension <= dimension_max,
-                    "rows have 1 to dimension_max components");
+                    "the dimension of a corpus is 1 to dimension_max");
     corpus_ = VectorPanels();
     metric_ = metric;
     corpus_ = VectorPanels(corpus, scan_panel_rows(), pool_);
@@ -38,7 +40,7 @@ class CpuVectorSearcher final : public VectorSearcher {
   void search(const VectorSearch& search, std::span<VectorNeighbor> lists) override {
     if (!supports(search.method))
       throw std::invalid_argument(
-          "the cpu searcher has no method to choose: ask for SearchMethod::automatic");
+          "the cpu searcher has only one method: use SearchMethod::automatic");
     check_search(search, corpus_.dimension(), lists.size());
     PanelQuestion question{.metric = metric_,
                            .corpus = corpus_,

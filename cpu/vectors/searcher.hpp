@@ -1,4 +1,5 @@
-// The VectorSearcher on CPU threads and SIMD: every row of the corpus against every query, in
+// SPDX-License-Identifier: Apache-2.0
+// The VectorSearcher on CPU threads and SIMD. It scores every row of the corpus for every query, in
 // blocks that stay in cache. cpu/backend.cpp makes it for users.
 #pragma once
 
@@ -8,7 +9,7 @@
 
 namespace starling::cpu {
 
-/// See make_vector_searcher in cpu/backend.hpp.
+/// As cpu::make_vector_searcher (cpu/backend.hpp).
 std::unique_ptr<VectorSearcher> make_panel_searcher(unsigned threads);
 
 }  // namespace starling::cpu

@@ -1,5 +1,6 @@
-// Panels by slot, and a bit for each living one. Queries are gathered some at a time and handed to
-// PanelSearch: see store.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Keeps rows in panels by slot, and a bit for each living slot. Copies the components of some
+// queries at a time and passes them to PanelSearch: see store.hpp.
 #include "starling/cpu/vectors/store.hpp"
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 namespace starling::cpu {
 namespace {
 
-constexpr std::size_t queries_at_once_max = 1024;  // whose components are gathered
+constexpr std::size_t queries_at_once_max = 1024;  // their components are copied together
 constexpr std::size_t rows_grain = 64;
 
 class CpuVectorStore final : public VectorStore {
@@ -95,7 +96,7 @@ class CpuVectorStore final : public VectorStore {
   }
 
  private:
-  /// Calls act(some, components) for all queries, some at a time.
+  /// Copies the components of some queries at a time and calls act(some, components).
   template <class Act>
   void for_some(std::span<const VectorQuery> queries, const Act& act) {
     while (!queries.empty()) {
@@ -139,8 +140,8 @@ class CpuVectorStore final : public VectorStore {
   std::uint32_t dimension_;
   ThreadPool pool_;
   PanelSearch search_;
-  VectorPanels rows_;                 ///< by slot; of the dead as they were
-  VectorPanels applied_;              ///< by index
+  VectorPanels rows_;                 ///< by slot; dead slots keep their last components
+  VectorPanels applied_;              ///< rows of the last near_applied, by index
   std::vector<std::uint64_t> alive_;  ///< bits by slot
   std::vector<float> gathered_;
 };

@@ -1,5 +1,6 @@
-// The VectorStore on CPU threads and SIMD: rows in panels, written in place, every one of them
-// scored. cpu/backend.cpp gives one to a VectorEngine where the space is one of vectors.
+// SPDX-License-Identifier: Apache-2.0
+// The VectorStore on CPU threads and SIMD: rows in panels, written in place; a search scores every
+// row. cpu/backend.cpp makes one for the VectorEngine of a vector space.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@ struct VectorStoreOptions {
   bool pin_threads = false;
 };
 
-/// Memory: the rows, with room for a quarter more; the last apply's once more if near_applied was
-/// asked; and what PanelSearch has.
+/// Memory: the rows with up to a quarter of spare room; a copy of the rows of the last
+/// near_applied; and the memory of PanelSearch.
 std::unique_ptr<VectorStore> make_vector_store(const VectorStoreOptions& options);
 
 }  // namespace starling::cpu

@@ -1,5 +1,6 @@
-// Which device the calling thread works on while an engine is made: that of the engine, and
-// afterwards the caller's again.
+// SPDX-License-Identifier: Apache-2.0
+// Selects a CUDA device for the calling thread while an engine is made on it, and then selects the
+// caller's device again.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -8,10 +9,10 @@
 
 namespace starling::gpu {
 
-/// Binds the calling thread to a device, and so what it allocates, while it lives.
+/// While it lives, the calling thread works and allocates on `device`.
 class BoundToDevice {
  public:
-  /// Throws DeviceError where there is no such device.
+  /// Throws DeviceError if there is no such device.
   explicit BoundToDevice(int device) {
     check(cudaGetDevice(&device_before_));
     check(cudaSetDevice(device));

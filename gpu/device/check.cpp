@@ -1,4 +1,5 @@
-// What a DeviceError says, and which of them are final: see check.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// The sentence of a DeviceError, and which errors are final: see check.hpp.
 #include "starling/gpu/device/check.hpp"
 
 namespace starling::gpu {
@@ -18,9 +19,10 @@ std::string sentence(cudaError_t code, const std::source_location& where) {
 DeviceError::DeviceError(cudaError_t code, const std::source_location& where)
     : std::runtime_error(sentence(code, where)), code_(code) {}
 
-// The refusals are those that CUDA documents without "leaves the process in an inconsistent state"
-// and that say nothing of the device itself. All others are final: exceptions on the device, after
-// which every call returns the same, lost or unusable devices and drivers, and codes yet to come.
+// The listed codes refuse one call: CUDA does not document them as leaving "the process in an
+// inconsistent state", and they do not concern the device itself. All other codes are final:
+// exceptions on the device, after which every call returns the same code; lost or unusable devices
+// and drivers; and codes that future versions of CUDA add.
 bool DeviceError::is_final() const {
   switch (code_) {
     case cudaErrorMemoryAllocation:
@@ -56,7 +58,7 @@ bool DeviceError::is_final() const {
 void check(cudaError_t code, std::source_location where) {
   if (code == cudaSuccess) [[likely]]
     return;
-  static_cast<void>(cudaGetLastError());  // not to be found again after the next launch
+  static_cast<void>(cudaGetLastError());  // or the next check_launch() would report it again
   throw DeviceError(code, where);
 }
 

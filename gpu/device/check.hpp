@@ -1,4 +1,6 @@
-// The one way a CUDA call is checked: every call and launch in gpu/ goes through it.
+// SPDX-License-Identifier: Apache-2.0
+// Checks CUDA calls and kernel launches. Every call and launch in gpu/ goes through it, except
+// calls that ignore errors on purpose, as destructors do.
 #pragma once
 
 #include <source_location>
@@ -9,12 +11,12 @@
 
 namespace starling::gpu {
 
-/// What the device or its driver answered, where, and what helps.
+/// Says what the device or its driver answered, at which source line, and what helps.
 class DeviceError : public std::runtime_error {
  public:
   DeviceError(cudaError_t code, const std::source_location& where);
   cudaError_t code() const { return code_; }
-  /// Nothing more works on this device in this process.
+  /// True if no further call can succeed on this device in this process.
   bool is_final() const;
 
  private:
@@ -24,7 +26,7 @@ class DeviceError : public std::runtime_error {
 /// Throws DeviceError unless `code` is cudaSuccess.
 void check(cudaError_t code, std::source_location where = std::source_location::current());
 
-/// Checks the kernel launch just before.
+/// Checks the kernel launch just before. Throws DeviceError if it failed.
 inline void check_launch(std::source_location where = std::source_location::current()) {
   check(cudaGetLastError(), where);
 }

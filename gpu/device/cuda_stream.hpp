@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Owners of CUDA streams, events and graphs. Move-only. gpu/ never uses the default CUDA stream.
 #pragma once
 
@@ -15,15 +16,15 @@ class CudaStream {
  public:
   CudaStream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
   CudaStream(CudaStream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
-  CudaStream& operator=(CudaStream&&) = delete;  // a CUDA stream serves as long as its owner
+  CudaStream& operator=(CudaStream&&) = delete;  // an owner keeps its CUDA stream for life
   ~CudaStream() {
     if (stream_ != nullptr) static_cast<void>(cudaStreamDestroy(stream_));
   }
 
   cudaStream_t get() const { return stream_; }
-  /// Returns once all that was enqueued is done.
+  /// Waits until all enqueued work is done.
   void wait() const { check(cudaStreamSynchronize(stream_)); }
-  /// False once it is.
+  /// Whether some enqueued work is not done yet.
   bool is_busy() const {
     const cudaError_t code = cudaStreamQuery(stream_);
     if (code != cudaErrorNotReady) {
@@ -37,14 +38,14 @@ class CudaStream {
   void drain() const noexcept {
     if (cudaStreamSynchronize(stream_) != cudaSuccess) static_cast<void>(cudaGetLastError());
   }
-  /// What is enqueued from here on begins when the event has passed. The host does not wait.
+  /// Makes work that is enqueued from now on wait for the event. The host does not wait.
   void begin_after(const Event& event) const;
 
  private:
   cudaStream_t stream_ = nullptr;
 };
 
-/// A point in a CUDA stream's work, with its time.
+/// Marks a point in a CUDA stream's work and records its time.
 class Event {
  public:
   Event() { check(cudaEventCreate(&event_)); }
@@ -56,9 +57,9 @@ class Event {
 
   cudaEvent_t get() const { return event_; }
   void record(const CudaStream& stream) { check(cudaEventRecord(event_, stream.get())); }
-  /// Until it has passed.
+  /// Waits until the CUDA stream has passed the event.
   void wait() const { check(cudaEventSynchronize(event_)); }
-  /// Milliseconds on the device's clock since `earlier`; both have passed.
+  /// Milliseconds on the device's clock since `earlier`. Call once both events have passed.
   double ms_since(const Event& earlier) const {
     float ms = 0;
     check(cudaEventElapsedTime(&ms, earlier.event_, event_));
@@ -73,8 +74,8 @@ inline void CudaStream::begin_after(const Event& event) const {
   check(cudaStreamWaitEvent(stream_, event.get(), 0));
 }
 
-/// Waits for a CUDA stream at the end of its scope, whichever way that is left. Declared after the
-/// memory that copies and kernels read or write, so that it does not go before they are done.
+/// Waits for a CUDA stream at the end of its scope, also when an exception leaves it. Declare it
+/// after the memory that copies and kernels use, so that they finish before that memory is freed.
 class DrainAtEnd {
  public:
   explicit DrainAtEnd(const CudaStream& stream) : stream_(stream) {}
@@ -86,13 +87,14 @@ class DrainAtEnd {
   const CudaStream& stream_;
 };
 
-/// Work recorded once, to be enqueued whole: its kernels follow each other faster.
+/// A CUDA graph: work recorded once and then enqueued as a whole. Its kernels follow each other
+/// faster than kernels that are launched one by one.
 class Graph {
  public:
-  /// Records what `enqueue` puts into the CUDA stream; nothing of it runs.
+  /// Records what `enqueue` puts into the CUDA stream. Nothing runs yet.
   template <class Enqueue>
   Graph(const CudaStream& stream, const Enqueue& enqueue) {
-    // Of this thread alone: others may allocate meanwhile.
+    // Thread-local capture: other threads may allocate meanwhile.
     check(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal));
     cudaGraph_t graph = nullptr;
     try {
@@ -100,7 +102,7 @@ class Graph {
     } catch (...) {
       static_cast<void>(cudaStreamEndCapture(stream.get(), &graph));
       if (graph != nullptr) static_cast<void>(cudaGraphDestroy(graph));
-      static_cast<void>(cudaGetLastError());  // what the capture left is told by the exception
+      static_cast<void>(cudaGetLastError());  // the exception reports the failure
       throw;
     }
     check(cudaStreamEndCapture(stream.get(), &graph));

@@ -1,4 +1,6 @@
-// Compiled by nvcc, which alone knows what GPUs the kernels are compiled for: see devices.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Finds the GPUs that this build's kernels run on: see devices.hpp. A .cu file, because only nvcc
+// defines the list of architectures that the kernels are compiled for.
 #include <algorithm>
 #include <iterator>
 #include <string>
@@ -11,7 +13,7 @@
 namespace starling::gpu {
 namespace {
 
-constexpr int architectures[] = {__CUDA_ARCH_LIST__};  // 900 is 9.0
+constexpr int architectures[] = {__CUDA_ARCH_LIST__};  // 900 means 9.0
 
 std::string version(int architecture) {
   return std::to_string(architecture / 100) + '.' + std::to_string(architecture / 10 % 10);
@@ -19,7 +21,8 @@ std::string version(int architecture) {
 
 }  // namespace
 
-// CMake has the code in PTX too, which newer GPUs' drivers compile.
+// The build also contains PTX, which the drivers of newer GPUs compile: only the oldest
+// architecture is a limit.
 int oldest_architecture() {
   return *std::min_element(std::begin(architectures), std::end(architectures));
 }

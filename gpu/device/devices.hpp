@@ -1,5 +1,6 @@
-// The GPUs of this machine that this build has code for. CUDA-free, so that gpu/backend.hpp can
-// include it.
+// SPDX-License-Identifier: Apache-2.0
+// Lists the GPUs of this machine that this build has code for. CUDA-free, so that gpu/backend.hpp
+// can include it.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +10,16 @@
 namespace starling::gpu {
 
 struct DeviceInfo {
-  int number = 0;
+  int number = 0;  ///< CUDA device number
   std::string name;
   std::uint64_t memory_bytes = 0;
 };
 
-/// The devices that this build has code for. `why_none` says, if there are none, why and what
-/// helps.
+/// Returns the devices that this build has code for. If there are none, `why_none` says why and
+/// what helps; otherwise it is empty.
 std::vector<DeviceInfo> find_devices(std::string& why_none);
 
-/// A device of this compute capability, 900 being 9.0, or of a newer one runs this build.
+/// The lowest compute capability that this build runs on; 900 means 9.0. Newer devices run it too.
 int oldest_architecture();
 
 }  // namespace starling::gpu

@@ -1,5 +1,7 @@
-// Kernels that come tick after tick in the same shape: recorded the second time, replayed from then
-// on, since those of a graph follow each other faster.
+// SPDX-License-Identifier: Apache-2.0
+// Replays kernels that every tick launches with the same arguments. The second launch of a shape is
+// recorded as a CUDA graph; from then on the graph runs, since its kernels follow each other
+// faster. The builds of both indexes use it.
 #pragma once
 
 #include <optional>
@@ -9,11 +11,11 @@
 
 namespace starling::gpu {
 
-/// A Shape says all that the kernels are launched with, and compares equal.
+/// `Shape` holds every value that the kernels are launched with, and has operator==.
 template <class Shape>
 class Replay {
  public:
-  /// Has `enqueue` put its kernels into the CUDA stream, or a record of them.
+  /// Runs the kernels of `enqueue` in the CUDA stream: calls it, or launches its recorded graph.
   template <class Enqueue>
   void run(const Shape& shape, const CudaStream& stream, const Enqueue& enqueue) {
     const bool is_again = shape == shape_;
@@ -30,7 +32,7 @@ class Replay {
   }
 
  private:
-  // Where there is no memory for a graph, the kernels go into the CUDA stream one by one.
+  // If there is no memory for a graph, run() launches the kernels one by one.
   template <class Enqueue>
   void record(const CudaStream& stream, const Enqueue& enqueue) {
     try {

@@ -1,4 +1,5 @@
-// CUB's radix sort of pairs, for the keys of 32 and of 64 bits that the indexes have: see
+// SPDX-License-Identifier: Apache-2.0
+// CUB's radix sort of key-value pairs, for the grid's 32-bit keys and the tree's 64-bit keys: see
 // key_sort.hpp.
 #include <cub/device/device_radix_sort.cuh>
 

@@ -1,4 +1,6 @@
-// Sorts by keys on the device: the objects of a tree, and searches in an order of place.
+// SPDX-License-Identifier: Apache-2.0
+// Sorts key-value pairs on the device. The tree sorts its objects with it, and DevicePlan puts its
+// searches into spatial order.
 #pragma once
 
 #include <array>
@@ -10,7 +12,7 @@
 
 namespace starling::gpu {
 
-/// Keys and values before and after a sort by key, and what the sort itself needs.
+/// Owns the keys and values before and after a sort by key, and the sort's scratch memory.
 template <class Key>
 class KeySort {
  public:
@@ -21,7 +23,7 @@ class KeySort {
 
   void reserve(std::uint32_t count);
 
-  /// To write before the sort.
+  /// The sort's input on the device; write it before the sort.
   Key* keys() { return keys_[0].data(); }
   std::uint32_t* values() { return values_[0].data(); }
 
@@ -29,12 +31,13 @@ class KeySort {
     const Key* keys;
     const std::uint32_t* values;
   };
-  /// By the lower `key_bits`. Stable; valid until the next write.
+  /// Sorts the first `count` pairs by the lower `key_bits` of their keys. Stable. The result stays
+  /// valid until the next sort_async or reserve.
   Sorted sort_async(std::uint32_t count, int key_bits, const CudaStream& stream);
 
   std::uint64_t bytes_used() const;
 
-  /// Where it works: a recorded sort is valid as long as this stays.
+  /// The addresses of all buffers. A recorded sort is valid as long as they stay the same.
   using Memory = std::array<const void*, 5>;
   Memory memory() const {
     return {keys_[0].data(), keys_[1].data(), values_[0].data(), values_[1].data(),

@@ -1,4 +1,6 @@
-// Some neighbouring lanes of a warp that work on one thing, beside the warp's other groups.
+// SPDX-License-Identifier: Apache-2.0
+// A group of neighbouring lanes of a warp that share one task, such as a search. The other groups
+// of the warp run the same code on their own tasks.
 #pragma once
 
 #include <cstdint>
@@ -8,25 +10,27 @@ namespace starling::gpu {
 inline constexpr unsigned warp_lanes = 32;
 inline constexpr unsigned all_lanes = ~0u;
 
-/// A lane's place among the `count` of its group, a power of two. What asks other lanes is called
-/// by all lanes of the warp at once.
+/// A lane's place in its group of `count` lanes, a power of two. All lanes of the warp must call
+/// ballot, ballot_of_all, any, sum and max together. Every lane gets the result, of its own group
+/// unless the function says otherwise.
 template <unsigned count>
 struct LaneGroup {
   unsigned lane = threadIdx.x % count;
-  unsigned first = threadIdx.x % warp_lanes - lane;  ///< of the group, in the warp
+  unsigned first = threadIdx.x % warp_lanes - lane;  ///< the group's first lane, within the warp
 
   static constexpr unsigned mask = all_lanes >> (warp_lanes - count);
 
+  /// Bit i is the value of the group's lane i.
   __device__ unsigned ballot(bool value) const {
     return __ballot_sync(all_lanes, value) >> first & mask;
   }
-  /// The ballots of all groups of the warp, laid over each other.
+  /// The ballots of all groups of the warp, combined with a bitwise or.
   __device__ unsigned ballot_of_all(bool value) const {
     unsigned lanes = __ballot_sync(all_lanes, value);
     for (unsigned step = count; step < warp_lanes; step *= 2) lanes |= lanes >> step;
     return lanes & mask;
   }
-  /// Which lanes before this one are in `lanes`, a ballot's answer.
+  /// The lanes of `lanes`, a result of ballot(), that come before this lane.
   __device__ unsigned before(unsigned lanes) const { return lanes & ((1u << lane) - 1); }
   __device__ bool any(bool value) const { return ballot(value) != 0; }
 

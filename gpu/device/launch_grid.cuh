@@ -1,4 +1,5 @@
-// How many threads and blocks a kernel is launched with.
+// SPDX-License-Identifier: Apache-2.0
+// Numbers of threads and blocks that kernels are launched with.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +17,9 @@ inline unsigned blocks_for(std::uint64_t count, unsigned threads = block_threads
   return static_cast<unsigned>((count + threads - 1) / threads);
 }
 
-/// Of dynamic shared memory that a block of the kernel may have on its device; allows it as much.
-/// Always the same, so that a launch on one thread takes nothing from one on another.
+/// Lets blocks of the kernel use all the dynamic shared memory that the current device has for a
+/// block, and returns that size. The size is always the same, so that threads that launch the
+/// kernel at the same time do not change each other's limit.
 template <class Kernel>
 std::size_t allow_shared_bytes(Kernel kernel) {
   int device = 0;
@@ -32,8 +34,8 @@ std::size_t allow_shared_bytes(Kernel kernel) {
   return static_cast<std::size_t>(bytes_max);
 }
 
-/// Threads of a block of warps of the kernel, `threads` at most, for which there is shared memory:
-/// 32 at least.
+/// The number of threads in a block: `threads`, halved until their shared memory fits, but at least
+/// 32.
 template <class Kernel>
 unsigned threads_that_fit(Kernel kernel, unsigned threads, std::size_t thread_bytes) {
   const std::size_t bytes_max = allow_shared_bytes(kernel);
@@ -49,8 +51,8 @@ inline unsigned multiprocessor_count() {
   return static_cast<unsigned>(count);
 }
 
-/// Blocks that the device runs of the kernel at once; allows it the shared memory. At least one a
-/// multiprocessor.
+/// How many blocks of the kernel the device runs at once, at least one for each multiprocessor.
+/// Calls allow_shared_bytes for the kernel.
 template <class Kernel>
 unsigned resident_blocks(Kernel kernel, unsigned threads, std::size_t shared_bytes) {
   allow_shared_bytes(kernel);
@@ -60,6 +62,7 @@ unsigned resident_blocks(Kernel kernel, unsigned threads, std::size_t shared_byt
   return static_cast<unsigned>(std::max(blocks, 1)) * multiprocessor_count();
 }
 
+/// The thread's index in a one-dimensional grid.
 __device__ inline std::uint64_t thread_index() {
   return std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
 }

@@ -1,4 +1,5 @@
-// The names of kernels that this thread launches, while a test wants to know.
+// SPDX-License-Identifier: Apache-2.0
+// Records the names of the kernels that a thread launches, for tests.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,8 @@
 
 namespace starling::gpu {
 
-/// On from construction to destruction, for launches of the constructing thread.
+/// Records from construction to destruction, on the constructing thread only, and only launches
+/// that go through traced_launch (traced_launch.cuh). One trace at a time for each thread.
 class LaunchTrace {
  public:
   LaunchTrace() { current_ = this; }
@@ -17,7 +19,7 @@ class LaunchTrace {
   LaunchTrace(const LaunchTrace&) = delete;
   LaunchTrace& operator=(const LaunchTrace&) = delete;
 
-  /// In order of launching, as the compiler names them.
+  /// In the order of their launches, with the names that the compiler gives them.
   const std::vector<std::string>& kernels() const { return kernels_; }
 
   static bool is_on() { return current_ != nullptr; }

@@ -1,5 +1,7 @@
-// Owners of device memory and of host memory that the device reaches. Move-only; a buffer's
-// contents are unset until written. Every allocation counts against one engine's limit.
+// SPDX-License-Identifier: Apache-2.0
+// Owners of device memory, and of pinned host memory that the device can access. Buffers are
+// move-only, and their contents are unset until written. Every allocation of device memory counts
+// against the limit of one engine or searcher.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +17,14 @@
 
 namespace starling::gpu {
 
-/// What one engine may take of its device.
+/// Allocates device memory for one engine or searcher, up to its limit. Any thread may call it.
 class DeviceMemory {
  public:
   explicit DeviceMemory(std::uint64_t bytes_max) : bytes_max_(bytes_max) {}
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  /// Throws DeviceError where the device has no room, std::runtime_error beyond the limit.
+  /// Throws DeviceError if the device has no room, std::runtime_error beyond the limit.
   void* allocate(std::size_t bytes);
   void release(void* memory, std::size_t bytes) noexcept;
   std::uint64_t bytes_used() const { return bytes_used_; }
@@ -60,8 +62,9 @@ class DeviceBuffer {
   const T* data() const { return data_; }
   std::size_t room() const { return room_; }
 
-  /// Room for `count`, geometrically; what was in it is lost if it grows, and goes first. If it
-  /// throws, there is no room at all. Not while the device may still use it.
+  /// Makes room for `count` elements; grows by at least an eighth. If it grows, it frees the old
+  /// memory and its contents first, and if it then throws, the buffer is empty. Do not call while
+  /// the device may still use the buffer.
   void reserve(std::size_t count) {
     if (count <= room_) return;
     const std::size_t room = grown(count);
@@ -69,15 +72,16 @@ class DeviceBuffer {
     *this = DeviceBuffer(*memory_, room);
   }
 
-  /// The same, all bytes 0 when it grows: for what is copied whole, written or not.
+  /// As above, but enqueues clearing all bytes if it grows: for buffers that are copied whole,
+  /// including elements that no kernel has written.
   void reserve_cleared(std::size_t count, const CudaStream& stream) {
     if (count <= room_) return;
     reserve(count);
     check(cudaMemsetAsync(data_, 0, room_ * sizeof(T), stream.get()));
   }
 
-  /// The same as the first, keeping the first `kept` elements; waits for the CUDA stream. If
-  /// it throws, nothing has changed.
+  /// As the first reserve, but keeps the first `kept` elements. If it grows, it waits for the CUDA
+  /// stream. If it throws, nothing has changed.
   void reserve(std::size_t count, std::size_t kept, const CudaStream& stream) {
     if (count <= room_) return;
     DeviceBuffer larger(*memory_, grown(count));
@@ -106,7 +110,7 @@ class PinnedMemory final : public std::pmr::memory_resource {
   }
 };
 
-/// All engines' pinned memory: it holds no state.
+/// The one resource for pinned memory that all engines share. It holds no state.
 PinnedMemory& pinned_memory();
 
 template <class T>
@@ -134,7 +138,8 @@ class PinnedBuffer {
   T& operator[](std::size_t i) { return data_[i]; }
   std::size_t room() const { return room_; }
 
-  /// Room for `count`, geometrically; what was in it is lost if it grows, and goes first.
+  /// Makes room for `count` elements; grows by at least an eighth. If it grows, it frees the old
+  /// memory and its contents first.
   void reserve(std::size_t count) {
     if (count <= room_) return;
     const std::size_t room = std::max(count, room_ + room_ / 8);
@@ -148,10 +153,11 @@ class PinnedBuffer {
 };
 
 /// Copies between host and device of at least this size run on their own CUDA stream and thread:
-/// they take 10 us or more at 50 GB/s. Smaller ones cost less inline than waking a thread.
+/// they take 10 us or more at 50 GB/s. Smaller copies cost less inline than waking a thread.
 inline constexpr std::size_t bytes_beside_min = std::size_t{512} << 10;
 
-/// Enqueued only: both ends stay untouched until the CUDA stream has come to it.
+/// Only enqueues the copy: leave source and destination untouched until the CUDA stream has done
+/// it. So do the two functions below.
 template <class T>
 void copy_to_device_async(std::span<const T> from, DeviceBuffer<T>& to, const CudaStream& stream) {
   if (from.empty()) return;

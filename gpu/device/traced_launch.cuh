@@ -1,5 +1,6 @@
-// Launches a kernel and, where somebody listens, says which one it was: a test holds every
-// published method to its own kernels.
+// SPDX-License-Identifier: Apache-2.0
+// Launches a kernel and, if the thread has a LaunchTrace, records its name. A test checks with it
+// that every published method runs only its own kernels.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,7 +16,8 @@ struct LaunchShape {
   std::size_t shared_bytes = 0;
 };
 
-/// Arguments are of the kernel's own types.
+/// `parameters` must have exactly the types of the kernel's parameters. Throws DeviceError if the
+/// launch fails.
 template <class... Parameters>
 void traced_launch(void (*kernel)(Parameters...), const LaunchShape& shape,
                    const CudaStream& stream, Parameters... parameters) {

@@ -1,6 +1,7 @@
-// Ticks on a thread of the engine's: rows applied, index built, lists searched and compared, or
-// answered without an index where all is small. TickIntake brings them, ReportDelivery takes
-// results away: see engine.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// GpuEngine: computes ticks on a thread of its own. A tick applies its rows, builds the index,
+// searches the lists and compares them with the last tick's. A small tick is answered without an
+// index. TickIntake passes ticks in, ReportDelivery passes results out: see engine.hpp.
 #include "starling/gpu/points/engine.hpp"
 
 #include <algorithm>
@@ -38,6 +39,7 @@
 namespace starling::gpu {
 namespace {
 
+/// While anchors move, searches are put into spatial order again after this many ticks.
 constexpr int order_age_ticks_max = 8;
 
 bool is_every_object(const QueryRow& query) {
@@ -47,7 +49,7 @@ bool is_every_object(const QueryRow& query) {
 template <int dimensions>
 class GpuEngine final : public Engine {
  public:
-  /// On a thread bound to the device.
+  /// The calling thread must be bound to the device.
   GpuEngine(const PointEngineOptions& options, std::shared_ptr<const FaultInjection> faults)
       : small_(options.small),
         faults_(std::move(faults)),
@@ -136,7 +138,7 @@ class GpuEngine final : public Engine {
   DeviceLists& last_lists() { return lists_[finished_lists_]; }
   DeviceLists& next_lists() { return lists_[1 - finished_lists_]; }
 
-  // Places and searches are numbered in 32 bits, 32 threads each in a launch.
+  // Places and searches have 32-bit numbers; a launch has up to 32 threads for each.
   static constexpr EngineLimits limits_{.objects_max = std::uint64_t{1} << 31,
                                         .queries_max = std::uint64_t{1} << 31,
                                         .neighbors_max = std::uint64_t{1} << 33};
@@ -145,9 +147,9 @@ class GpuEngine final : public Engine {
   const std::shared_ptr<const FaultInjection> faults_;
   DeviceMemory memory_;
 
-  // Of the engine's thread:
+  // Only the engine's thread uses these:
   CudaStream stream_;
-  Staging kept_rows_;              ///< of failed ticks that could not apply them
+  Staging kept_rows_;              ///< rows that failed ticks could not apply
   std::vector<QueryRow> queries_;  ///< by slot
   bool queries_changed_ = false;
   bool membership_changed_ = false;
@@ -158,14 +160,15 @@ class GpuEngine final : public Engine {
   std::array<DeviceLists, 2> lists_;
   std::size_t finished_lists_ = 0;
   ListChanges changes_;
-  FinishedTick<dimensions> finished_;  ///< and any thread's to read
+  FinishedTick<dimensions> finished_;  ///< any thread may read it, too
 
-  Questions<dimensions> questions_beside_;
-  Questions<dimensions> questions_between_;
+  Questions<dimensions> questions_beside_;   ///< for the question thread
+  Questions<dimensions> questions_between_;  ///< for the engine's thread, between ticks
 
-  // Threads end before what they use: the questions', those that compute, the one that delivers.
+  // Members are destroyed from the last to the first, so that each thread ends before what it uses:
+  // first the question thread, then those of TickIntake, then the one of ReportDelivery.
   ReportDelivery delivery_;
-  const DrainAtEnd drain_{stream_};  ///< of what computing has enqueued, before memory goes
+  const DrainAtEnd drain_{stream_};  ///< waits for enqueued work before memory is freed
   TickIntake intake_;
   TaskThread question_thread_;
 };
@@ -198,7 +201,7 @@ void GpuEngine<dimensions>::run_tick(BegunTick& begun) {
     else
       compute(tau_us, out);
     fail_if_asked(FaultInjection::Stage::after_search);
-    // From here on the copy to the host alone can fail.
+    // From here on only the copy to the host can fail.
     finished_lists_ = 1 - finished_lists_;
     finished_.finish(tick, tau_us);
   } catch (const std::exception& error) {
@@ -214,14 +217,14 @@ void GpuEngine<dimensions>::fail(const std::exception& error, OutgoingTick& out)
   stream_.drain();
   delivery_.cuda_stream().drain();
   finished_.fail();
-  queries_changed_ = true;  // the next tick makes its plan anew
+  queries_changed_ = true;  // so that the next tick makes a new plan
   const auto* const of_device = dynamic_cast<const DeviceError*>(&error);
   out.fail(sentence_of(error, "remove queries or objects, or ask for fewer neighbours"),
            of_device != nullptr && of_device->is_final());
 }
 
-/// Whether the tick is answered without an index: the same few lists as last time, among few
-/// objects.
+/// Whether the tick is answered without an index: it has the same lists as the last tick, and lists
+/// and objects are few.
 template <int dimensions>
 bool GpuEngine<dimensions>::is_small(const Staging& staged) const {
   const DevicePlan& plan = *lists_[finished_lists_].plan();
@@ -230,8 +233,8 @@ bool GpuEngine<dimensions>::is_small(const Staging& staged) const {
          objects_.slots_with(staged.births) <= small_.objects_max;
 }
 
-// Rows that were applied stay applied if the tick fails later: the next one computes from them.
-// Only those that were not are kept.
+// If applying the rows fails, they are kept for the next tick. If the tick fails later, its rows
+// stay applied and the next tick computes from them.
 template <int dimensions>
 void GpuEngine<dimensions>::take_rows(BegunTick& begun, OutgoingTick& out) {
   try {
@@ -245,7 +248,7 @@ void GpuEngine<dimensions>::take_rows(BegunTick& begun, OutgoingTick& out) {
   }
 }
 
-/// Call once the CUDA stream has applied them.
+/// Call once the CUDA stream has applied the tick's rows.
 template <int dimensions>
 void GpuEngine<dimensions>::release_rows(BegunTick& begun) {
   objects_.applied();
@@ -253,7 +256,8 @@ void GpuEngine<dimensions>::release_rows(BegunTick& begun) {
   intake_.give_back(begun);
 }
 
-/// They were applied and are not told yet. An engine that cannot tell its host is lost.
+/// The tick failed after it had applied its rows. The host may not have their change counts yet; if
+/// they cannot be stored to the host, the engine is lost.
 template <int dimensions>
 void GpuEngine<dimensions>::release_rows_after_failure(BegunTick& begun, OutgoingTick& out) {
   try {
@@ -283,7 +287,7 @@ void GpuEngine<dimensions>::apply_kept_rows() {
   kept_rows_.clear();
 }
 
-/// Copies the rows too, and waits.
+/// Copies rows to the device, applies them, and waits.
 template <int dimensions>
 void GpuEngine<dimensions>::apply_at_once(const Staging& staged) {
   DeviceRows rows(memory_);
@@ -341,7 +345,7 @@ void GpuEngine<dimensions>::compute(std::int64_t tau_us, OutgoingTick& out) {
   out.copy_async(stream_, delivery_.cuda_stream());
 }
 
-/// From the rows that are being applied, with no index.
+/// Searches the positions themselves, in the CUDA stream that applies the rows, without an index.
 template <int dimensions>
 void GpuEngine<dimensions>::answer_small(std::int64_t tau_us, OutgoingTick& out) {
   out.applied.record(stream_);
@@ -366,8 +370,8 @@ void GpuEngine<dimensions>::report_few(const ListMatching& matching, OutgoingTic
   out.stored_async(stream_);
 }
 
-// The last plan serves while the lists are the same; where anchors move, its order of place wears
-// off, and it is ordered anew every few ticks.
+// The last plan is used again while the lists stay the same. If anchors move, its spatial order
+// gets worse, so the searches are ordered again every order_age_ticks_max ticks.
 template <int dimensions>
 std::shared_ptr<DevicePlan> GpuEngine<dimensions>::next_plan() {
   std::shared_ptr<DevicePlan> plan = last_lists().plan();
@@ -421,7 +425,7 @@ void GpuEngine<dimensions>::fail_if_asked(FaultInjection::Stage stage) const {
   if (faults_->stage == FaultInjection::Stage::device_lost) check(cudaErrorECCUncorrectable);
 }
 
-// The answer comes behind the result of the tick that it speaks of.
+// Delivers the answer after the result of the tick that it is from.
 template <int dimensions>
 template <class Ask>
 void GpuEngine<dimensions>::answer_between_ticks(Ask ask, AnswersHandler handler) {
@@ -470,7 +474,7 @@ void GpuEngine<dimensions>::take_state(const EngineState& state) {
   staged.births.assign(state.births.begin(), state.births.end());
   staged.objects.assign(state.objects.begin(), state.objects.end());
   staged.queries.assign(state.queries.begin(), state.queries.end());
-  const DrainAtEnd drain(stream_);  // of copies from the state
+  const DrainAtEnd drain(stream_);  // waits for copies from `state`
   apply_at_once(staged);
   queries_changed_ = true;
   import_lists(state, last_lists(), memory_, stream_);
@@ -484,7 +488,7 @@ void GpuEngine<dimensions>::take_state(const EngineState& state) {
 
 std::unique_ptr<Engine> make_point_engine(const PointEngineOptions& options,
                                           std::shared_ptr<const FaultInjection> faults) {
-  check_invariant(options.space != Space::vector, "moving points lie in no space of vectors");
+  check_invariant(options.space != Space::vector, "moving points do not lie in a vector space");
   const BoundToDevice bound(options.device);
   if (options.space == Space::planar2)
     return std::make_unique<GpuEngine<2>>(options, std::move(faults));

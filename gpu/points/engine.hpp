@@ -1,5 +1,6 @@
-// The Engine for moving points on an NVIDIA GPU: the same answers as every other, byte for byte.
-// gpu/backend.cpp makes it for users; tests make it with faults.
+// SPDX-License-Identifier: Apache-2.0
+// The Engine for moving points on an NVIDIA GPU. Its answers are the same as every other engine's,
+// byte for byte. gpu/backend.cpp makes it for users; tests make it with injected faults.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace starling::gpu {
 
-/// As EngineOptions in gpu/backend.hpp.
+/// The members mean the same as in EngineOptions (gpu/backend.hpp).
 struct PointEngineOptions {
   Space space = Space::planar2;  ///< any but Space::vector
   int device = 0;
@@ -21,8 +22,8 @@ struct PointEngineOptions {
   SmallWork small{};
 };
 
-/// Ticks fail as `faults` says; null: none is made to fail. Throws DeviceError (see
-/// gpu/device/check.hpp), with a sentence, where there is no such device.
+/// `faults` says where ticks are made to fail; null: nowhere. Throws DeviceError
+/// (gpu/device/check.hpp), with a sentence, if there is no such device.
 std::unique_ptr<Engine> make_point_engine(const PointEngineOptions& options,
                                           std::shared_ptr<const FaultInjection> faults = nullptr);
 

@@ -1,5 +1,6 @@
-// Objects and lists copied to the host, and imported lists to the device; GpuEngine itself applies
-// imported objects, as staged rows: see engine_state.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Copies objects and lists to the host for an export, and imported lists to the device: see
+// engine_state.hpp. GpuEngine itself applies imported objects, as staged rows.
 #include "starling/gpu/points/engine_state.hpp"
 
 #include <cstdint>

@@ -1,4 +1,6 @@
-// What GpuEngine holds to EngineState and back.
+// SPDX-License-Identifier: Apache-2.0
+// Exports what GpuEngine holds as an EngineState, and imports the lists of one. GpuEngine calls
+// these functions on its own thread.
 #pragma once
 
 #include <span>
@@ -10,11 +12,12 @@
 
 namespace starling::gpu {
 
-/// All of the state but its tick and time; waits for the CUDA stream.
+/// Returns the state without its tick, tau_us and objects_ahead. Waits for the CUDA stream.
 EngineState export_parts(DeviceObjects& objects, std::span<const QueryRow> queries,
                          DeviceLists& lists, const CudaStream& stream);
 
-/// The lists as they were, under a plan that the next tick replaces; waits for the CUDA stream.
+/// Sets `lists` to the state's lists, under a plan that the next tick replaces. Waits for the CUDA
+/// stream.
 void import_lists(const EngineState& state, DeviceLists& lists, DeviceMemory& memory,
                   const CudaStream& stream);
 

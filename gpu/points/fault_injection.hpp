@@ -1,5 +1,6 @@
-// A way for tests to make ticks fail as a device would. Only tests name it; the engine asks it at
-// each stage of a tick.
+// SPDX-License-Identifier: Apache-2.0
+// Lets tests make ticks fail as they do when a device fails. Only tests set a stage; the engine
+// checks it at each stage of a tick.
 #pragma once
 
 #include <atomic>
@@ -11,12 +12,12 @@ struct FaultInjection {
   enum class Stage : std::uint8_t {
     none,
     before_rows,
-    telling_host,  ///< of what the rows changed
+    telling_host,  ///< while the rows' change counts are stored to the host
     after_rows,
     after_search,
-    device_lost,
+    device_lost,  ///< at the first check, as on a lost device
   };
-  std::atomic<Stage> stage{Stage::none};  ///< at which every tick fails until it is none
+  std::atomic<Stage> stage{Stage::none};  ///< every tick fails here; none: no tick fails
 };
 
 }  // namespace starling::gpu

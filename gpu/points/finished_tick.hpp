@@ -1,5 +1,6 @@
-// The last finished tick: its index, and the one-shot questions that read it while the next tick is
-// computed. GpuEngine owns it.
+// SPDX-License-Identifier: Apache-2.0
+// The last finished tick: holds its index, and counts the one-shot questions that read it while the
+// next tick is computed. GpuEngine owns it.
 #pragma once
 
 #include <array>
@@ -22,15 +23,16 @@ class FinishedTick {
  public:
   using Index = TickIndex<dimensions>;
 
-  /// `objects` outlives it.
+  /// `objects` must outlive it.
   FinishedTick(DeviceMemory& memory, DeviceObjects& objects)
       : objects_(objects), indexes_{Index(memory), Index(memory)} {}
 
-  // Of the engine's thread:
+  // For the engine's thread only:
 
-  /// Waits until no question reads an older tick, nor this one if the objects are ahead of it: then
-  /// rows may be applied, whose births may take the slots of what has left, and the next index
-  /// built. A batch at most is waited for, since new ones read this tick or none.
+  /// Waits until no question reads an older tick; if the objects are ahead of the finished tick,
+  /// also until no question reads that one. Then rows may be applied, whose births may reuse the
+  /// slots of objects that have left, and the next index may be built. The wait lasts one batch of
+  /// questions at most, since new batches read the finished tick or fail.
   void wait_for_older_readers() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] {
@@ -38,12 +40,12 @@ class FinishedTick {
     });
   }
 
-  /// The other index, for the tick under way.
+  /// The index that the tick under way builds.
   Index& next_index() { return indexes_[1 - finished_]; }
   const Index& index() const { return indexes_[finished_]; }
   const Index& spare_index() const { return indexes_[1 - finished_]; }
 
-  /// That tick has finished.
+  /// The tick under way has finished: next_index() becomes index().
   void finish(Tick tick, std::int64_t tau_us) {
     const std::lock_guard lock(mutex_);
     finished_ = 1 - finished_;
@@ -53,13 +55,14 @@ class FinishedTick {
     view_ = objects_.view();
   }
 
-  /// That tick has failed: until one finishes the objects are ahead of this one.
+  /// The tick under way has failed: the objects are ahead of the finished tick until another tick
+  /// finishes.
   void fail() {
     const std::lock_guard lock(mutex_);
     objects_ahead_ = true;
   }
 
-  /// While it lives no question reads: the objects' arrays may move.
+  /// While it lives, no question reads, so the objects' arrays may move.
   class Closed {
    public:
     explicit Closed(FinishedTick& finished) : finished_(finished) {
@@ -85,9 +88,10 @@ class FinishedTick {
   std::int64_t tau_us() const { return tau_us_; }
   bool objects_are_ahead() const { return objects_ahead_; }
 
-  // Of any thread:
+  // For any thread:
 
-  /// One question, or a batch of them: while it lives, what it shows stays where and as it is.
+  /// Read access for one batch of questions. While it lives, the index and the ids of its objects
+  /// do not change, and no array moves.
   class Reading {
    public:
     /// Throws std::runtime_error while the objects are ahead of the tick.
@@ -113,26 +117,27 @@ class FinishedTick {
 
     Tick tick{};
     std::int64_t tau_us = 0;
-    ObjectsView objects;  ///< ids of what the index holds; the rest may be ahead of it
+    ObjectsView objects;  ///< ids are those of the tick; the other arrays may be ahead of it
 
    private:
     FinishedTick& finished_;
-    std::size_t number_ = 0;  ///< of the index
+    std::size_t number_ = 0;  ///< of the index that it reads
   };
 
  private:
   DeviceObjects& objects_;
-  /// Guards all below but the next index; the engine's thread, which alone writes, reads without.
+  /// Guards all members below except the next index. Other threads write only readers_, so the
+  /// engine's thread reads the rest without it.
   std::mutex mutex_;
   std::condition_variable changed_;
   std::array<Index, 2> indexes_;
-  std::size_t finished_ = 0;  ///< the index of the last finished tick
+  std::size_t finished_ = 0;  ///< number of the last finished tick's index
   Tick tick_{};
   std::int64_t tau_us_ = 0;
   bool objects_ahead_ = false;
   ObjectsView view_;
   bool is_closed_ = false;
-  std::array<std::size_t, 2> readers_{};  ///< by index
+  std::array<std::size_t, 2> readers_{};  ///< by index number: how many Readings live
 };
 
 }  // namespace starling::gpu

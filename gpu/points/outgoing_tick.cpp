@@ -1,5 +1,7 @@
-// Reports are copied, large ones on a second CUDA stream, or stored by the device itself where they
-// are few: see outgoing_tick.hpp. GpuEngine fills it, ReportDelivery completes it.
+// SPDX-License-Identifier: Apache-2.0
+// Copies reports to the host, large copies on a second CUDA stream; few reports are stored by a
+// kernel instead: see outgoing_tick.hpp. GpuEngine fills an OutgoingTick, ReportDelivery completes
+// it.
 #include "starling/gpu/points/outgoing_tick.hpp"
 
 #include <exception>
@@ -18,7 +20,7 @@ void OutgoingTick::reserve(const ReportSize& size, std::vector<ReportedList> rem
                            const CudaStream& stream) {
   size_ = size;
   removals_ = std::move(removals);
-  lists_.reserve_cleared(size.lists, stream);  // gaps between members are copied too
+  lists_.reserve_cleared(size.lists, stream);  // padding between members is copied too
   neighbors_.reserve(size.neighbors);
   states_.reserve(size.states);
   host_ = pool_.take();
@@ -74,7 +76,8 @@ void OutgoingTick::complete() {
     copied_.wait();
     take_times();
   } catch (const std::exception& error) {
-    // The lists stand, but nobody has heard of them: no later report would tell what this one did.
+    // The device already holds the tick's lists, but the host never got their changes, and later
+    // reports would not repeat them.
     fail(std::string("the tick's reports did not reach the host: ") + error.what(), true);
     return;
   }

@@ -1,5 +1,7 @@
-// A tick's result on its way: what the device collects of it, the copy to pinned memory, and when
-// each stage ended. One is copied while the next tick is computed.
+// SPDX-License-Identifier: Apache-2.0
+// A tick's result on its way to the host: the reports that the device collects, their copy to
+// pinned memory, and the times of the tick's stages. One result is copied while the next tick is
+// computed. ReportDelivery owns two of them.
 #pragma once
 
 #include <atomic>
@@ -16,12 +18,12 @@
 
 namespace starling::gpu {
 
-/// What a TickResult shows.
+/// The pinned memory that the spans of a TickResult point into.
 struct HostReports {
   PinnedBuffer<ReportedList> lists;
   PinnedBuffer<Neighbor> neighbors;
   PinnedBuffer<NeighborState> states;
-  PinnedBuffer<ReportSize> size{1};  ///< where the device tells it
+  PinnedBuffer<ReportSize> size{1};  ///< written by the kernel that stores few reports
 };
 
 class OutgoingTick {
@@ -29,36 +31,37 @@ class OutgoingTick {
   OutgoingTick(DeviceMemory& memory, ReturnPool<HostReports>& pool);
 
   std::unique_ptr<TickResult> result;
-  /// The ends of a tick's stages, on the CUDA stream that computes it.
+  /// The start of the tick and the ends of its stages, in the CUDA stream that computes it.
   Event started, applied, built, searched;
 
-  // Of the engine's thread:
+  // For the engine's thread:
 
-  /// Room for what is reported, on both sides; `removals` are merged into it in the end. Throws
+  /// Makes room for the reports on device and host. complete() merges `removals` into them. Throws
   /// DeviceError, std::bad_alloc, and std::runtime_error beyond the memory's limit.
   void reserve(const ReportSize& size, std::vector<ReportedList> removals,
                const CudaStream& stream);
   ReportsView collected() { return {lists_.data(), neighbors_.data(), states_.data()}; }
-  /// Enqueues the copy to the host behind what `stream` collects: on `beside`, or if it is short on
-  /// the same.
+  /// Enqueues the copy to the host, after the work that is already in `stream`: on `beside`, or on
+  /// `stream` itself if the copy is small.
   void copy_async(const CudaStream& stream, const CudaStream& beside);
   bool is_copied_beside() const { return is_copied_beside_; }
-  /// Instead of these three, for what the device stores to the host itself: room for at most
-  /// `most`, where it goes, and that it is enqueued.
+  /// This and the next three functions replace reserve, collected and copy_async if a kernel stores
+  /// the reports to the host itself. Makes room on the host for at most `most`.
   void reserve_on_host(const ReportSize& most, std::vector<ReportedList> removals);
   ReportsView on_host();
   ReportSize* size_on_host() { return host_->size.data(); }
+  /// Call once the kernel that stores the reports is enqueued in `stream`.
   void stored_async(const CudaStream& stream);
-  /// The tick has failed, and no copy is under way.
+  /// Turns the result into that of a failed tick. Call only while no copy is under way.
   void fail(std::string error, bool is_engine_lost);
 
-  // Of whoever delivers:
+  // For the thread that delivers the result:
 
-  /// Waits for the copy, and has the result show it. If the copy fails, the result says that the
-  /// engine is lost.
+  /// Waits for the copy and lets the result's spans show it. If the copy fails, the result says
+  /// that the engine is lost.
   void complete();
 
-  std::atomic<bool> is_free{true};
+  std::atomic<bool> is_free{true};  ///< whether ReportDelivery may use it for another tick
 
  private:
   std::size_t bytes() const;

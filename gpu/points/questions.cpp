@@ -1,5 +1,6 @@
-// Searches class by class of k, copies counts and neighbours to the host and closes the gaps: see
-// questions.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Searches one class of k after the other, copies counts and neighbours to the host, and closes the
+// gaps between lists: see questions.hpp.
 #include "starling/gpu/points/questions.hpp"
 
 #include <algorithm>
@@ -66,7 +67,7 @@ void Questions<dimensions>::lay_out(std::span<const OneShotQuery> queries) {
     spec = {query.position, no_slot, query.k, query.filter};
     if (query.anchor == AnchorKind::follow) {
       spec.anchor = query.object;
-      spec.position.x = nowhere;  // of an object that nobody knows
+      spec.position.x = nowhere;  // an unknown object is no_slot: its list stays empty
     }
     host_rooms_.push_back(room_);
     room_ += query.k;
@@ -79,7 +80,7 @@ void Questions<dimensions>::lay_out(std::span<const OneShotQuery> queries) {
   rooms_.reserve(queries.size());
   order_.reserve(queries.size());
   counts_.reserve(queries.size());
-  neighbors_.reserve_cleared(room_, stream_);  // copied with the room that lists do not fill
+  neighbors_.reserve_cleared(room_, stream_);  // the copy includes room that lists do not fill
   slots_.reserve(room_);
   notes_.reserve(queries.size() + 1);
 }

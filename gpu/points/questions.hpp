@@ -1,5 +1,6 @@
-// One-shot questions against one index, on a CUDA stream of their own. GpuEngine has one asker for
-// the question thread and one for between ticks.
+// SPDX-License-Identifier: Apache-2.0
+// Answers one-shot questions from one index, on a CUDA stream of its own. GpuEngine has one
+// instance for the question thread and one for questions between ticks.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ namespace starling::gpu {
 template <int dimensions>
 class Questions {
  public:
-  /// `few_max`: SearchBatch::few_max.
+  /// `few_max` becomes SearchBatch::few_max.
   Questions(DeviceMemory& memory, std::uint32_t few_max)
       : few_max_(few_max),
         specs_(memory),
@@ -28,8 +29,8 @@ class Questions {
         slots_(memory),
         notes_(memory) {}
 
-  /// Appends the answers, waited for. Throws DeviceError, std::bad_alloc, and std::runtime_error
-  /// beyond the memory's limit.
+  /// Searches, waits, and appends the lists to `answers`. Throws DeviceError, std::bad_alloc, and
+  /// std::runtime_error beyond the memory's limit.
   void answer(std::span<const OneShotQuery> queries, const TickIndex<dimensions>& index,
               const ObjectsView& objects, std::int64_t tau_us, Answers& answers);
 

@@ -1,5 +1,6 @@
-// Two outgoing ticks, and a count of the tasks that are on the other thread: while there are any,
-// all goes that way, which keeps the order. See report_delivery.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Holds two outgoing ticks, and counts the tasks of the delivery thread. While that thread has a
+// task, every further task goes to it, too, which keeps the order: see report_delivery.hpp.
 #include "starling/gpu/points/report_delivery.hpp"
 
 #include <memory>
@@ -12,8 +13,7 @@ ReportDelivery::ReportDelivery(DeviceMemory& memory, int device)
   thread_.post([device] { static_cast<void>(cudaSetDevice(device)); });
 }
 
-// The last one again if it is free, so that where each tick waits for the one before one alone
-// grows.
+// Prefers the one used last: if each tick waits for the one before, only one of the two grows.
 OutgoingTick& ReportDelivery::next() {
   if (!ticks_[last_].is_free) {
     last_ = 1 - last_;
@@ -31,7 +31,7 @@ void ReportDelivery::deliver(OutgoingTick& tick) {
     post(finish_it);
 }
 
-// The engine's thread alone posts: where the other has nothing to do, it has done all before.
+// Only the engine's thread posts, so all earlier tasks are done if waiting_ is 0.
 void ReportDelivery::post(std::function<void()> task) {
   if (waiting_ == 0)
     task();

@@ -1,5 +1,6 @@
-// Delivers results in tick order, each when its copy from the device is done: on a thread of its
-// own where that takes long, else on the engine's. GpuEngine's.
+// SPDX-License-Identifier: Apache-2.0
+// Delivers results in tick order, each once its copy from the device is done. A thread of its own
+// waits for long copies; the engine's thread waits for short ones. GpuEngine owns it.
 #pragma once
 
 #include <array>
@@ -23,19 +24,21 @@ class ReportDelivery {
 
   void set_handler(Engine::ResultHandler handler) { on_result_ = std::move(handler); }
 
-  // Of the engine's thread:
+  // For the engine's thread:
 
-  /// For the next tick; waits until the copy of the one before the last is done.
+  /// Returns the OutgoingTick for the next tick. Waits until the copy of the tick before the last
+  /// one is done.
   OutgoingTick& next();
-  /// What long copies are enqueued on.
+  /// The CUDA stream for long copies.
   const CudaStream& cuda_stream() const { return stream_; }
-  /// Passes its result on, in its turn, when its copy is done.
+  /// Passes the tick's result to the handler once its copy is done and all earlier results and
+  /// tasks are delivered.
   void deliver(OutgoingTick& tick);
-  /// Runs `task` in its turn: behind every result so far.
+  /// Runs `task` after all earlier results and tasks.
   void post(std::function<void()> task);
 
  private:
-  // Two on their way, and as many with those who read them.
+  // Two on their way, and two that readers of results still hold.
   static constexpr std::size_t reports_kept_max = 4;
 
   void post_to_thread(std::function<void()> task);
@@ -46,7 +49,7 @@ class ReportDelivery {
   std::array<OutgoingTick, 2> ticks_;
   std::size_t last_ = 0;
   CudaStream stream_;
-  std::atomic<int> waiting_{0};  ///< tasks that the thread has not done
+  std::atomic<int> waiting_{0};  ///< tasks that the thread has not finished
   TaskThread thread_;
 };
 

@@ -1,15 +1,19 @@
-// Where the engine for moving points takes work for small. CUDA-free, so that gpu/backend.hpp can
-// include it.
+// SPDX-License-Identifier: Apache-2.0
+// The limits up to which the engine for moving points treats work as small. CUDA-free, so that
+// gpu/backend.hpp can include it.
 #pragma once
 
 #include <cstdint>
 
 namespace starling::gpu {
 
-/// Up to where work is small, and done in another way than much of it: the same bytes out.
+/// Small work goes to other kernels, which give the same answers, byte for byte.
 struct SmallWork {
-  std::uint32_t objects_max = std::uint32_t{1} << 14;  ///< few lists among them need no index
-  std::uint32_t searches_max = 4096;  ///< of like k: on the plane a warp each, else a thread
+  /// Few lists among at most this many objects are searched without an index.
+  std::uint32_t objects_max = std::uint32_t{1} << 14;
+  /// On the plane, up to this many searches of one class of k get a warp each. If there are more,
+  /// and k is small, a thread serves each.
+  std::uint32_t searches_max = 4096;
 };
 
 }  // namespace starling::gpu

@@ -1,5 +1,7 @@
-// What a tick is searched by: an index, or, where objects are so few that none pays, their
-// positions as they are. Questions read it while the next tick is computed.
+// SPDX-License-Identifier: Apache-2.0
+// What searches of a tick read: an index, or, if objects are too few for an index to pay, a copy of
+// their positions. Questions read it while the next tick is computed. FinishedTick owns two of
+// them.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +23,8 @@ class TickIndex {
 
   explicit TickIndex(DeviceMemory& memory) : index_(memory), positions_(memory) {}
 
-  /// Over the living objects. Not while a question reads; throws as DeviceBuffer does.
+  /// Builds the index of the living objects. Do not call while a question reads. Throws as
+  /// DeviceBuffer does.
   void build_async(DeviceObjects& objects, Workspace& workspace, const CudaStream& stream) {
     index_.reserve(objects.alive_count());
     workspace.reserve(objects.slot_count());
@@ -30,7 +33,7 @@ class TickIndex {
     ready_.record(stream);
   }
 
-  /// Keeps the positions instead.
+  /// As build_async, but copies the positions instead of building an index.
   void copy_async(const ObjectsView& objects, const CudaStream& stream) {
     positions_.reserve(objects.slots);
     copy_on_device_async(objects.positions, positions_, objects.slots, stream);
@@ -39,10 +42,11 @@ class TickIndex {
     ready_.record(stream);
   }
 
-  /// Passes when it may be searched.
+  /// The event that passes when the index may be searched.
   const Event& ready() const { return ready_; }
 
-  /// Of `objects` only what does not change with every tick is read: the rest is here.
+  /// Reads candidates' positions from here, and their ids from `objects`. Reads other arrays of
+  /// `objects` only for searches with a filter, an anchor that moves or lists of the last tick.
   void search_async(const ObjectsView& objects, const SearchBatch& batch,
                     const CudaStream& stream) const {
     if (copied_ == nullptr) return gpu::search_async(index_.view(), objects, batch, stream);
@@ -52,7 +56,7 @@ class TickIndex {
     flat_search_async(as_copied, batch, stream);
   }
 
-  /// That was built last.
+  /// The index that was built last.
   const Index& index() const { return index_; }
   std::uint64_t bytes_used() const {
     return index_.bytes_used() + positions_.room() * sizeof(LatticePoint);
@@ -61,7 +65,7 @@ class TickIndex {
  private:
   Index index_;
   DeviceBuffer<LatticePoint> positions_;  ///< by slot
-  LatticePoint* copied_ = nullptr;        ///< those; null: the index serves
+  LatticePoint* copied_ = nullptr;        ///< positions_, or null if searches read the index
   std::uint32_t slots_ = 0;
   Event ready_;
 };

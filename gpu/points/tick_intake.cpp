@@ -1,5 +1,6 @@
-// Two begun ticks: large ones are copied on a thread and a CUDA stream of their own, small ones by
-// the engine's thread, and neither overtakes the other. See tick_intake.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Holds two begun ticks. Many rows are copied on a thread and a CUDA stream of their own, few rows
+// by the engine's thread. In either case ticks stay in order: see tick_intake.hpp.
 #include "starling/gpu/points/tick_intake.hpp"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ TickIntake::TickIntake(DeviceMemory& memory, int device, std::function<void(Begu
 }
 
 bool TickIntake::begin(Tick tick, std::int64_t tau_us) {
-  // Whichever is free: a caller that waits for each result then has one alone grow.
+  // Takes the first free one: if the caller waits for each result, only one of the two grows.
   const auto free =
       std::ranges::find_if(begun_, [](const BegunTick& at) { return at.is_free.load(); });
   if (free == begun_.end()) return false;

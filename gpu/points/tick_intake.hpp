@@ -1,5 +1,6 @@
-// The way of a tick to the engine's thread: its staged rows are handed over, copied to the device
-// beside the ticks before it, and computed from in order. GpuEngine's.
+// SPDX-License-Identifier: Apache-2.0
+// Passes ticks to the engine's thread, in order. It takes over a tick's staged rows and copies them
+// to the device while earlier ticks are computed. GpuEngine owns it.
 #pragma once
 
 #include <array>
@@ -18,8 +19,8 @@
 
 namespace starling::gpu {
 
-/// A tick that has been begun. Its rows stay on the host until they are applied, so that nothing
-/// need be brought back from the device if they cannot be.
+/// A tick that has been begun. Its rows stay on the host until they are applied: if that fails,
+/// nothing must be copied back from the device.
 struct BegunTick {
   explicit BegunTick(DeviceMemory& memory) : staged(&pinned_memory()), rows(memory) {}
 
@@ -27,50 +28,50 @@ struct BegunTick {
   std::int64_t tau_us = 0;
   Staging staged;
   DeviceRows rows;
-  bool is_copied_beside = false;  ///< on a CUDA stream of its own, between these events
+  bool is_copied_beside = false;  ///< in TickIntake's CUDA stream, between these events
   Event copy_begun, copied;
-  std::exception_ptr copy_error;  ///< why it is not
+  std::exception_ptr copy_error;  ///< why that copy failed, or null
   std::atomic<bool> is_free{true};
 };
 
 class TickIntake {
  public:
-  /// `compute` runs on the engine's thread, for each tick in order, and gives its rows back.
+  /// Calls `compute` on the engine's thread for each tick, in order. `compute` must call give_back.
   TickIntake(DeviceMemory& memory, int device, std::function<void(BegunTick&)> compute);
 
-  // Of the thread that drives the engine:
+  // For the thread that drives the engine:
 
   Staging& staging() { return staging_; }
-  /// False, with nothing changed, while the rows of two ticks wait to be applied.
+  /// Returns false and changes nothing while the rows of two ticks wait to be applied.
   bool begin(Tick tick, std::int64_t tau_us);
-  /// Runs `task` on the engine's thread, behind every tick begun so far.
+  /// Runs `task` on the engine's thread, after every tick begun so far.
   void post(std::function<void()> task);
-  /// The same, and waits; returns or throws what it does.
+  /// As post, but waits for `work` and returns or throws what it does.
   template <class Result, class Work>
   Result run(Work work) {
     copy_thread_.run<void>([] {});
     return engine_thread_.run<Result>(std::move(work));
   }
 
-  // Of the engine's thread:
+  // For the engine's thread:
 
-  /// Its rows are applied, or taken out.
+  /// Frees `begun` for another tick. Call once its rows are applied, or kept elsewhere.
   void give_back(BegunTick& begun);
-  /// Until no copy to the device is under way.
+  /// Waits until no copy to the device is under way. Ignores errors.
   void drain() const noexcept { stream_.drain(); }
 
  private:
-  /// Runs `before` on the copy thread, and then `task` on the engine's.
+  /// Runs `before` on the copy thread, and then `task` on the engine's thread.
   void pass_on(std::function<void()> before, std::function<void()> task);
   void copy(BegunTick& begun);
 
   std::function<void(BegunTick&)> compute_;
   Staging staging_;
   std::array<BegunTick, 2> begun_;
-  std::atomic<int> passed_on_{0};  ///< tasks for the engine's thread that the other still has
+  std::atomic<int> passed_on_{0};  ///< tasks that the copy thread has not posted on yet
   CudaStream stream_;
   TaskThread engine_thread_;
-  TaskThread copy_thread_;  ///< ends first, since it hands on to the engine's
+  TaskThread copy_thread_;  ///< ends first, since it posts to engine_thread_
 };
 
 }  // namespace starling::gpu

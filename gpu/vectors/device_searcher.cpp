@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Divides the memory between corpus, workspace and transfers, searches the corpus as a whole or
 // part by part with queries in pieces, and makes the published methods when they are asked for: see
 // device_searcher.hpp.

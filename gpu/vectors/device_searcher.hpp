@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One GPU as a VectorSearcher. It also serves as one of several that answer together:
 // split_searcher.cpp gives each its rows and queries, and merges their lists.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels that measure the limits of a device: memory reads without writes, and steps of a sum
 // without memory. Launched by rates_launch.cu.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times the kernels of rates_kernel.cuh by events and takes the fastest of a few runs: see
 // rates_launch.hpp.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the limits of a device, against which benchmarks compare searches of vectors.
 #pragma once
 

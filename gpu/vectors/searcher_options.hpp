@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options of a VectorSearcher on one NVIDIA GPU or on several of one host. CUDA-free, so that
 // gpu/backend.hpp can include it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fills a matrix anew for each run, times the selection by events, and compares some rows of the
 // last run with a sort: see selection_timing.hpp.
 #include <algorithm>

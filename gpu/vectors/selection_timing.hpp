@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times quick multi-select by itself, from a matrix on the device, for `starling bench selection`.
 #pragma once
 

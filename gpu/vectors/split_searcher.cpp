@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Drives a DeviceSearcher for each GPU, each on its own thread; divides queries, rows or grids
 // among them, and has a ListExchange pass the lists: see split_searcher.hpp.
 #include "starling/gpu/vectors/split_searcher.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies queries, lists and matches through pinned memory. VectorWorkspace finds lists; a scan for
 // matches that did not fit is repeated with room for all. See store.hpp.
 #include "starling/gpu/vectors/store.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The VectorStore on an NVIDIA GPU: rows in panels in device memory, written in place. make_engine
 // gives one to a VectorEngine for a vector space.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of a store: write rows in place, read rows back, and match rows against the bounds of
 // queries. Launched by store_launch.cu.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launches the kernels of store_kernel.cuh: see store_launch.hpp.
 #include "starling/gpu/vectors/store_kernel.cuh"
 #include "starling/gpu/vectors/store_launch.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a vector store does beside searches: writes rows in place, reads rows back, and finds the
 // rows within a score. store.cpp calls these functions.
 #pragma once

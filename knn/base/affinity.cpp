@@ -1,5 +1,6 @@
-// The calls of Linux, and nothing elsewhere: see affinity.hpp. ThreadPool and CpuEngine call it on
-// the threads that are to be bound.
+// SPDX-License-Identifier: Apache-2.0
+// Binds threads with Linux system calls and does nothing on other systems: see affinity.hpp.
+// ThreadPool and CpuEngine call it on the threads that they bind.
 #include "starling/knn/base/affinity.hpp"
 
 #ifdef __linux__

@@ -1,4 +1,5 @@
-// Says on stderr what is broken and where, and aborts: see assert.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Writes the broken invariant and its source line to stderr, then aborts: see assert.hpp.
 #include "starling/knn/base/assert.hpp"
 
 #include <cstdio>

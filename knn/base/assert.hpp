@@ -1,4 +1,6 @@
-// Assertions for bugs: on in release, and they print the values.
+// SPDX-License-Identifier: Apache-2.0
+// Assertions for bugs. They stay on in release builds and print a sentence and a source line. Every
+// folder calls check_invariant.
 #pragma once
 
 #include <source_location>
@@ -6,10 +8,11 @@
 
 namespace starling {
 
-/// Prints the sentence and where it stands, then aborts.
+/// Prints the sentence and the source line of the caller, then aborts.
 [[noreturn]] void assertion_failed(std::string_view what,
                                    std::source_location where = std::source_location::current());
 
+/// Calls assertion_failed if `holds` is false.
 inline void check_invariant(bool holds, std::string_view what,
                             std::source_location where = std::source_location::current()) {
   if (!holds) [[unlikely]]

@@ -1,4 +1,6 @@
-// The two clocks of a running server, in microseconds. Pure parts take their numbers as arguments.
+// SPDX-License-Identifier: Apache-2.0
+// The two clocks of a running server, in microseconds. Code without side effects takes the time as
+// an argument and does not call these.
 #pragma once
 
 #include <chrono>
@@ -6,18 +8,19 @@
 
 namespace starling {
 
-/// Never goes back; says nothing about the date.
+/// Returns a time that never goes back. Its zero has no meaning; only differences do.
 inline std::int64_t steady_now_us() {
   return std::chrono::duration_cast<std::chrono::microseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
+/// Returns the milliseconds since a value of steady_now_us.
 inline double ms_since(std::int64_t steady_us) {
   return static_cast<double>(steady_now_us() - steady_us) / 1e3;
 }
 
-/// Since the epoch; may be set back.
+/// Returns the time since the Unix epoch. It goes back when the system's clock is set back.
 inline std::int64_t wall_now_us() {
   return std::chrono::duration_cast<std::chrono::microseconds>(
              std::chrono::system_clock::now().time_since_epoch())

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the large arrays of ObjectTable and of the CPU engine grow.
 #pragma once
 
@@ -7,14 +8,15 @@
 
 namespace starling {
 
-/// Room for `count` elements in all. It grows by a share of what there is, a 32nd, or to `count` if
-/// that is more: growth stays amortised and memory close to what is used.
+/// Reserves capacity for `count` elements in all. The capacity grows by 1/share, or to `count` if
+/// that is more. The cost of growth is amortised, and the capacity stays close to the size.
 template <std::size_t share = 32, class T>
 void reserve_with_headroom(std::vector<T>& values, std::size_t count) {
   const std::size_t room = values.capacity();
   if (count > room) values.reserve(std::max(count, room + room / share));
 }
 
+/// Resizes to `count` elements, with the growth of reserve_with_headroom.
 template <std::size_t share = 32, class T>
 void resize_with_headroom(std::vector<T>& values, std::size_t count, const T& fill = {}) {
   reserve_with_headroom<share>(values, count);

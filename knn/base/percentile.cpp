@@ -1,4 +1,5 @@
-// Nearest rank, without interpolation: see percentile.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Percentiles by the nearest-rank method, without interpolation: see percentile.hpp.
 #include "starling/knn/base/percentile.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Percentiles of measured values, for the reports of replays, simulations and benchmarks.
 #pragma once
 
@@ -5,8 +6,8 @@
 
 namespace starling {
 
-/// The smallest value that at least `share` (0 to 1) of all values do not exceed; 0 if there are
-/// none.
+/// Returns the smallest value v for which at least `share` (0 to 1) of all values are <= v; 0 if
+/// there are no values.
 double percentile(std::vector<double> values, double share);
 
 inline double median(const std::vector<double>& values) {

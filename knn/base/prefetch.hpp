@@ -1,15 +1,16 @@
-// Asking for memory ahead of its use, for the tables and searches that read all over it.
+// SPDX-License-Identifier: Apache-2.0
+// Cache prefetches, for the tables and searches whose memory accesses are scattered.
 #pragma once
 
 namespace starling {
 
-/// Fetches the cache line of `address`, which may be anything. GCC 12 takes a function that does
-/// nothing else for one without effect and drops the calls of it; the empty asm keeps them.
+/// Prefetches the cache line of `address`; any value is allowed. Without the empty asm, GCC 12
+/// treats the function as one without effect and removes its calls.
 inline void prefetch(const void* address) {
   __builtin_prefetch(address);
   asm volatile("");
 }
-/// The same for a line that will be written.
+/// As prefetch, for a cache line that will be written.
 inline void prefetch_to_write(const void* address) {
   __builtin_prefetch(address, 1);
   asm volatile("");

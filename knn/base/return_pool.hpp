@@ -1,5 +1,7 @@
-// Objects to use again: their memory is large, and results show it to other threads for as long as
-// they like. Engines take a tick's lists from here, Processor takes its reports.
+// SPDX-License-Identifier: Apache-2.0
+// A pool of large objects that are used again instead of freed. Results show their memory to other
+// threads, which return it whenever they are done. Engines take the lists of a tick from a pool,
+// and Processor takes its reports.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +16,23 @@ template <class T>
 class ReturnPool {
  public:
   class GiveBack;
-  /// The only owner of an object; empty by default. Its destructor returns the object to the pool,
-  /// on any thread and even after the pool is gone.
+  /// The only owner of an object; empty by default. Its destructor returns the object to the pool.
+  /// It may run on any thread, and after the pool is gone.
   using Owned = std::unique_ptr<T, GiveBack>;
 
   /// Keeps at most `kept_max` idle objects; further ones are freed.
   explicit ReturnPool(std::size_t kept_max = 2) : returned_(std::make_shared<Returned>(kept_max)) {}
 
-  /// An idle object as it was left, or a new one. Allocates nothing where there is an idle one.
+  /// Returns an idle object with its old content, or a new one if none is idle. Allocates only for
+  /// a new object.
   Owned take_owned() {
     std::unique_ptr<T> thing = take_returned();
     if (!thing) thing = std::make_unique<T>();
     return Owned(thing.release(), GiveBack(returned_));
   }
 
-  /// The same for several owners; the last one returns it. Allocates the owners' count.
+  /// As take_owned, for several owners: the last one returns the object. Allocates the reference
+  /// count.
   std::shared_ptr<T> take() { return take_owned(); }
 
  private:

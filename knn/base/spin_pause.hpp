@@ -1,10 +1,11 @@
-// What a thread does between two looks at what it waits for. ThreadPool spins so between rounds.
+// SPDX-License-Identifier: Apache-2.0
+// The pause of a spin loop. ThreadPool uses it while its threads wait for the next round.
 #pragma once
 
 namespace starling {
 
-/// Tells an x86 processor that this loop waits, which saves power and lets the core's other thread
-/// run. Does nothing on other processors.
+/// Tells an x86 processor that the loop only waits. This saves power and lets the other hardware
+/// thread of the core run. Does nothing on other processors.
 inline void spin_pause() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();

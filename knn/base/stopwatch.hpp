@@ -1,4 +1,5 @@
-// How long the parts of a tick take by the host's clock: of VectorEngine and of the CPU engine.
+// SPDX-License-Identifier: Apache-2.0
+// Measures the parts of a tick by the host's clock, for VectorEngine and the CPU engine.
 #pragma once
 
 #include <chrono>
@@ -8,7 +9,7 @@ namespace starling {
 
 class Stopwatch {
  public:
-  /// Milliseconds since the last call, or since the start.
+  /// Returns the milliseconds since the last call, or since construction.
   double lap_ms() {
     const auto now = std::chrono::steady_clock::now();
     return std::chrono::duration<double, std::milli>(now - std::exchange(last_, now)).count();

@@ -1,4 +1,6 @@
-// A thread that runs what it is handed, in order: an engine's own, and the one for questions.
+// SPDX-License-Identifier: Apache-2.0
+// A thread that runs tasks in the order in which they were posted. Every engine has one for its
+// ticks; CpuEngine and the CUDA engine have another one for one-shot queries.
 #pragma once
 
 #include <condition_variable>
@@ -12,8 +14,8 @@
 
 namespace starling {
 
-/// Its queue is bounded by its callers: the few ticks that an engine accepts, and the server's
-/// limit on questions.
+/// The callers bound the queue: an engine accepts only a few ticks, and the server limits the
+/// number of one-shot queries.
 class TaskThread {
  public:
   TaskThread() : thread_([this] { work(); }) {}
@@ -24,6 +26,7 @@ class TaskThread {
   TaskThread(const TaskThread&) = delete;
   TaskThread& operator=(const TaskThread&) = delete;
 
+  /// Appends a task to the queue. The destructor posts an empty one, which ends the thread.
   void post(std::function<void()> task) {
     {
       const std::lock_guard lock(mutex_);
@@ -32,7 +35,7 @@ class TaskThread {
     posted_.notify_one();
   }
 
-  /// Posts the work and waits for it; returns or throws what it does.
+  /// Posts the work and waits for it. Returns its result, or throws its exception.
   template <class Result, class Work>
   Result run(Work work) {
     const auto task = std::make_shared<std::packaged_task<Result()>>(std::move(work));

@@ -1,5 +1,6 @@
-// Rounds that threads look out for, spinning a while before they sleep, and shares of chunks that
-// whoever has done its own helps with: see thread_pool.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Threads wait for the next round, spinning for a while before they sleep. Each thread works on its
+// own share of the chunks first, then on the others': see thread_pool.hpp.
 #include "starling/knn/base/thread_pool.hpp"
 
 #include <algorithm>
@@ -17,8 +18,8 @@ namespace {
 
 constexpr std::size_t ranges_per_thread = 8;  // evens out ranges of unequal work
 
-// The rounds of a tick follow one another in microseconds, and waking a thread takes tens of them:
-// both sides look for so long before they sleep.
+// The rounds of a tick are microseconds apart, and waking a thread takes tens of microseconds: the
+// caller and the workers spin for this time before they sleep.
 constexpr std::chrono::microseconds spin_time{100};
 
 template <class Condition>
@@ -112,7 +113,7 @@ void ThreadPool::for_ranges(std::size_t count, std::size_t grain,
   });
 }
 
-// A thread that wakes late finds the round closed, or another one, which it may as well help with.
+// A thread that wakes late finds its round closed, or a later round open, on which it then works.
 void ThreadPool::work(unsigned thread) {
   for (std::uint64_t seen = 0; wait_for_round(seen);) {
     seen = round_;
@@ -124,7 +125,7 @@ void ThreadPool::work(unsigned thread) {
   }
 }
 
-// False when the pool stops.
+// Returns false when the pool stops.
 bool ThreadPool::wait_for_round(std::uint64_t seen) {
   const auto has_come = [&] { return stop_ || round_ != seen; };
   while (!spin_until(has_come)) {

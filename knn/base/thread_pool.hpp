@@ -1,6 +1,7 @@
-// Fork-join over a fixed set of threads: the engine's loops split into numbered chunks. Which
-// thread takes which chunk is free, so nothing may depend on it. CpuEngine owns one, and all parts
-// of a tick run on it.
+// SPDX-License-Identifier: Apache-2.0
+// Fork-join over a fixed set of threads: loops are split into numbered chunks. Any thread may take
+// any chunk, so no result may depend on it. CpuEngine runs all parts of a tick on one pool; the CPU
+// searcher and the CPU store of vectors own one each.
 #pragma once
 
 #include <atomic>
@@ -17,8 +18,9 @@ namespace starling {
 
 class ThreadPool {
  public:
-  /// `threads` includes the caller of run; at least 1. With `pin`, each other thread keeps a core
-  /// of its own, from the second on.
+  /// `threads` is at least 1 and includes the caller of run. With `pin`, each of the other threads
+  /// is bound to its own core, from the second core on. Throws std::runtime_error if the system
+  /// cannot start them all.
   explicit ThreadPool(unsigned threads, bool pin = false);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -26,19 +28,21 @@ class ThreadPool {
 
   unsigned threads() const { return static_cast<unsigned>(workers_.size()) + 1; }
 
-  /// Has sleeping threads look out for a run that comes soon: waking takes longer than many runs.
-  /// From any thread.
+  /// Wakes sleeping threads ahead of a run that follows soon, because waking takes longer than many
+  /// runs. Any thread may call it.
   void wake();
 
-  /// Calls task(chunk, thread) for every chunk in [0, chunks), thread in [0, threads()), and waits;
-  /// not for threads that are still asleep: whoever is awake takes their chunks.
-  /// Each thread starts with its own share of the chunks, the same one every time, so that it finds
-  /// in its cache what it wrote in an earlier run; then it helps the others. The first exception
-  /// thrown by a task is thrown again here.
+  /// Calls task(chunk, thread) for every chunk in [0, chunks), with thread in [0, threads()), and
+  /// waits until all calls have returned. It does not wait for threads that are still asleep: the
+  /// threads that are awake take their chunks.
+  ///
+  /// Each thread starts with its own share of the chunks, the same one in every run, so that the
+  /// data that it wrote in an earlier run is in its cache. Then it takes chunks of other shares.
+  /// The first exception that a task throws is thrown again here.
   void run(std::size_t chunks, const std::function<void(std::size_t, unsigned)>& task);
 
-  /// Splits [0, count) into even ranges, a few per thread, at least `grain` long: task(begin, end,
-  /// thread).
+  /// Splits [0, count) into equal ranges, a few per thread and each at least `grain` long, and
+  /// calls task(begin, end, thread) for each of them.
   void for_ranges(std::size_t count, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t, unsigned)>& task);
 
@@ -48,7 +52,7 @@ class ThreadPool {
   void take_chunks(unsigned thread);
   bool wait_for_round(std::uint64_t seen);
 
-  /// Chunks that one thread starts with. On a cache line of its own.
+  /// The chunks that one thread starts with. Each share has its own cache line.
   struct alignas(64) Share {
     std::atomic<std::size_t> next{0};
     std::size_t end = 0;
@@ -56,16 +60,16 @@ class ThreadPool {
 
   std::vector<std::thread> workers_;
 
-  // Of the round under way; written before it opens, while nobody is inside.
+  // The round under way. Written before the round opens, while no worker is inside.
   std::vector<Share> shares_;  ///< by thread
   const std::function<void(std::size_t, unsigned)>* task_ = nullptr;
-  std::atomic<bool> open_{false};       ///< a thread may begin with it
-  std::atomic<std::size_t> inside_{0};  ///< threads that may be at it, the caller's aside
+  std::atomic<bool> open_{false};       ///< workers may begin with the round
+  std::atomic<std::size_t> inside_{0};  ///< workers that may be in the round, without the caller
 
   std::atomic<std::uint64_t> round_{0};
   std::uint64_t wakes_ = 0;  ///< guarded by mutex_
   std::atomic<bool> stop_{false};
-  std::mutex mutex_;  ///< guards error_, and sleeping against waking
+  std::mutex mutex_;  ///< guards error_ and wakes_, and keeps a sleeper from missing a wake-up
   std::condition_variable start_;
   std::condition_variable done_;
   std::exception_ptr error_;

@@ -1,4 +1,6 @@
-// Questions outside any stream, and an Engine's answers to them.
+// SPDX-License-Identifier: Apache-2.0
+// One-shot queries, which belong to no stream, and an Engine's answers. Servers and embedding
+// programs pass them to Engine::search_finished.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +15,21 @@
 
 namespace starling {
 
-/// A question outside any stream.
+/// A query that is asked once and belongs to no stream.
 struct OneShotQuery {
   std::uint32_t k = 1;
   AnchorKind anchor = AnchorKind::fixed;  ///< fixed or follow
   LatticePoint position;
   Slot object = no_slot;
   Filter filter;
-  std::vector<float> components{};  ///< fixed in a vector space: prepared, as many as its dimension
+  std::vector<float> components{};  ///< fixed in a vector space: one prepared row
   bool vote = false;                ///< in a vector space: the answer carries a vote
 };
 
-/// Answers, or copies of current lists, all from one finished tick.
+/// The answers to one-shot queries, or copies of current lists, all from one finished tick.
 struct Answers {
   struct List {
-    Slot query = no_slot;  ///< one-shot: index of the question
+    Slot query = no_slot;  ///< the query's slot; for a one-shot query its index
     bool has_subject = false;
     ObjectId subject{};
     std::uint32_t count = 0;
@@ -39,8 +41,8 @@ struct Answers {
   std::int64_t tau_us = 0;
   std::vector<List> lists;
   std::vector<Neighbor> neighbors;
-  std::vector<NeighborState> states;  ///< only from read_lists, of queries that carry states
-  std::string error;                  ///< not empty: why there is no answer, and what helps
+  std::vector<NeighborState> states;  ///< only from read_lists, for queries that carry states
+  std::string error;                  ///< not empty: why there is no answer, and what to do
 };
 
 }  // namespace starling

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // The seam between Starling's tables and the hardware that answers: staged rows in, lists out.
-// A Processor drives one Engine from one thread; results arrive on a thread of the engine's. This
-// header brings all the types of the seam with it.
+// A Processor drives one Engine from one thread. Results arrive on a thread of the engine. This
+// header includes all types of the seam.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +24,23 @@ struct EngineLimits {
   std::uint64_t objects_max = 0;
   std::uint64_t queries_max = 0;
   std::uint32_t k_max = starling::k_max;
-  std::uint64_t neighbors_max = 0;  ///< of all lists together
+  std::uint64_t neighbors_max = 0;  ///< in all lists together
 };
 
-/// What an engine holds for its objects, for capacity planning. Staged rows, lists and the working
-/// memory of a tick come on top.
+/// The memory that an engine uses for its objects, for capacity planning. Staged rows, lists and
+/// the working memory of a tick are not included.
 struct EngineBytes {
   std::uint64_t state = 0;        ///< positions, times, tags and ids
-  std::uint64_t index = 0;        ///< of the last tick
-  std::uint64_t spare_index = 0;  ///< into which the next tick builds
+  std::uint64_t index = 0;        ///< the index of the last tick
+  std::uint64_t spare_index = 0;  ///< the memory in which the next tick builds its index
 
   std::uint64_t total() const { return state + index + spare_index; }
 };
 
+/// Computes ticks and answers one-shot queries, on the CPU or on a GPU. Example:
+/// examples/game_loop.cpp
+///
+///     starling::Processor processor(options, starling::cpu::make_engine({.threads = 1}));
 class Engine {
  public:
   using ResultHandler = std::function<void(std::unique_ptr<TickResult>)>;
@@ -43,48 +48,51 @@ class Engine {
 
   virtual ~Engine() = default;
 
-  virtual std::string_view name() const = 0;
+  virtual std::string_view name() const = 0;  ///< "cpu", "cuda"
   virtual const EngineLimits& limits() const = 0;
 
-  /// Between ticks, from any thread.
+  /// Any thread may call it, between ticks.
   virtual EngineBytes bytes_used() const = 0;
 
-  /// The handler runs on a thread of the engine's, in tick order. Set once, before the first tick.
+  /// The handler runs on a thread of the engine, in tick order. Call once, before the first tick.
   virtual void set_result_handler(ResultHandler handler) = 0;
 
-  /// The half to write now; another one after each begin_tick that returned true.
+  /// Returns the half that the caller writes now. Each begin_tick that returns true changes it.
   virtual Staging& staging() = 0;
 
-  /// Swaps the halves and returns at once. False, with nothing changed, while the engine has no
-  /// room for another tick: some take one at a time, others take the next in while they compute and
-  /// before earlier results have come. All accept once their last result has been delivered. Ticks
-  /// behind one that fails are computed from the rows of both.
+  /// Swaps the staging halves and returns at once. Returns false and changes nothing if the engine
+  /// has no room for another tick. Some engines take one tick at a time. Others accept the next
+  /// tick while they compute, before earlier results have arrived. Every engine accepts a tick once
+  /// it has delivered its last result. The tick after a failed tick computes from the rows of both.
   virtual bool begin_tick(Tick tick, std::int64_t tau_us) = 0;
 
-  /// Answers from the last finished tick, on a thread of the engine's. Questions at fixed positions
-  /// on a lattice without a filter on tags or age do not wait for a tick under way, nor for the
-  /// result of the one that they are answered from; others may, and are then answered from it.
-  /// Before the first tick: empty lists. After a failed tick, until the next that finishes, the
-  /// objects are ahead of the last finished one, and the answer is an error.
+  /// Answers from the last finished tick, on a thread of the engine. Queries at fixed positions on
+  /// a lattice without a filter on tags or age wait neither for a tick under way nor for the
+  /// delivery of the result from which they are answered. Other queries may wait for the tick under
+  /// way and are then answered from it.
+  ///
+  /// Before the first tick all lists are empty. After a failed tick, until the next tick that
+  /// finishes, the objects are newer than the last finished tick, and the answer is an error.
   virtual void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) = 0;
 
-  /// What search_finished would answer, on the caller's own thread, if that takes microseconds and
-  /// waits for nobody; else nothing, and search_finished is to be asked. An engine may always say
-  /// nothing.
+  /// Returns the answers of search_finished on the caller's thread if they take microseconds and
+  /// need no wait; else std::nullopt, and the caller calls search_finished. An engine may always
+  /// return std::nullopt.
   virtual std::optional<Answers> answer_at_once(std::span<const OneShotQuery> /*queries*/) {
     return std::nullopt;
   }
 
-  /// Copies the current lists of these queries, behind the ticks begun before, on a thread of the
-  /// engine's; the result of the tick that they are from comes first. After a failed tick lists
-  /// that carry states cannot be read: the answer is an error.
+  /// Copies the current lists of these queries, on a thread of the engine, after all ticks that
+  /// were begun before this call. The result of the tick that the lists belong to is delivered
+  /// before the handler is called. After a failed tick, lists that carry states cannot be read, and
+  /// the answer is an error.
   virtual void read_lists(std::vector<Slot> queries, AnswersHandler handler) = 0;
 
-  /// Waits for all ticks begun. Staged rows that no tick has taken are not part of the state.
-  /// Throws std::bad_alloc if there is no room for the copy.
+  /// Waits for all begun ticks. Staged rows that no tick has taken are not part of the state.
+  /// Throws std::bad_alloc if there is no memory for the copy.
   virtual EngineState export_state() = 0;
 
-  /// Only on an engine that has not ticked. Throws std::bad_alloc; the engine is then of no use.
+  /// Only on an engine that has not ticked. Throws std::bad_alloc; the engine is then unusable.
   virtual void import_state(const EngineState& state) = 0;
 };
 

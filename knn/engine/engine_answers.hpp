@@ -1,4 +1,6 @@
-// What every Engine says when it cannot answer, and which questions wait for a tick under way.
+// SPDX-License-Identifier: Apache-2.0
+// The errors of every Engine that cannot answer, and which one-shot queries wait for a tick under
+// way. The CPU, GPU and vector engines include it.
 #pragma once
 
 #include <exception>
@@ -12,15 +14,16 @@
 namespace starling {
 
 inline constexpr const char* ask_after_next_tick =
-    "the last tick failed; ask again when one has finished";
+    "the last tick failed; ask again after the next tick that finishes";
 
-/// What went wrong, and of memory, whose exception says nothing, what helps.
+/// Returns the error's own sentence. For std::bad_alloc, which has none, returns "out of memory"
+/// and `what_helps`.
 inline std::string sentence_of(const std::exception& error, const char* what_helps) {
   if (dynamic_cast<const std::bad_alloc*>(&error) == nullptr) return error.what();
   return std::string("out of memory; ") + what_helps;
 }
 
-/// What `make` returns, or the error that it met, for whoever asked.
+/// Returns the answers of `make`, or Answers with the error that it threw.
 template <class Make>
 auto answers_or_error(Make make) -> decltype(make()) {
   Answers failed;
@@ -32,8 +35,9 @@ auto answers_or_error(Make make) -> decltype(make()) {
   return failed;
 }
 
-/// The index of the last finished tick stays whole while the next one is built; the objects' tags,
-/// times and slots do not, so questions that read them wait their turn between ticks.
+/// Returns whether a query must wait until no tick is under way. The index of the last finished
+/// tick stays unchanged while the next index is built. The tags, times and slots of the objects
+/// change during a tick, so queries that read them are answered between ticks.
 inline bool reads_objects(const OneShotQuery& query) {
   return query.anchor != AnchorKind::fixed || !query.filter.tags.is_empty() ||
          query.filter.age_us_max != Filter::any_age;

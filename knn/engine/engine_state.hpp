@@ -1,4 +1,5 @@
-// An Engine's whole state between ticks, for export and import.
+// SPDX-License-Identifier: Apache-2.0
+// The whole state of an Engine between ticks, for export and import. ProcessorState contains it.
 #pragma once
 
 #include <cstdint>
@@ -10,29 +11,29 @@
 
 namespace starling {
 
-/// Everything an engine knows after a tick, finished or failed; importing it into another engine of
-/// any kind continues with the same bytes out.
+/// Everything an engine knows after a tick, finished or failed. Another engine of any kind that
+/// imports it continues with the same output, to the byte.
 struct EngineState {
-  Tick tick{};  ///< the last finished one
+  Tick tick{};  ///< the last finished tick
   std::int64_t tau_us = 0;
-  bool objects_ahead = false;  ///< of that tick and its lists: a tick failed after it
+  bool objects_ahead = false;  ///< a later tick failed, so the objects are newer than the lists
   std::vector<ObjectBirth> births;
   std::vector<ObjectRow> objects;
   std::vector<QueryRow> queries;
 
-  // Vector spaces alone fill these three, as in Staging.
+  // Only vector spaces fill these three, as in Staging.
   std::vector<float> object_components;
   std::vector<Label> object_labels;
   std::vector<float> query_components;
 
-  /// A query that the tick knew, with or without lists: its removal is to be reported.
+  /// A query of the tick, with or without lists. Its removal must be reported later.
   struct Query {
     Slot slot = no_slot;
     std::uint32_t generation = 0;
   };
   std::vector<Query> queries_known;  ///< by slot
 
-  /// A list as of the tick: what the next tick's changes are told from.
+  /// A list of the tick. The next tick compares its lists with these.
   struct List {
     Slot query = no_slot;
     std::uint32_t generation = 0;  ///< of the query
@@ -45,7 +46,7 @@ struct EngineState {
   };
   std::vector<List> lists;
   std::vector<Neighbor> neighbors;
-  std::vector<Slot> slots;  ///< of the neighbours
+  std::vector<Slot> slots;  ///< by index of neighbors
 };
 
 }  // namespace starling

@@ -1,5 +1,6 @@
-// Merges newer rows into the kept ones by slot, in place, and without sorting them where vectors
-// and labels lie beside them: see kept_rows.hpp. Called by the engines.
+// SPDX-License-Identifier: Apache-2.0
+// Merges newer rows into the kept rows by slot, in place. Rows that have vectors and labels in
+// parallel arrays are not sorted: see kept_rows.hpp. The engines call it.
 #include "starling/knn/engine/kept_rows.hpp"
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 namespace starling {
 namespace {
 
-// In place: memory is short when this is needed.
+// Merges in place, because memory is short when this is called.
 template <class Row>
 void keep_newest(std::pmr::vector<Row>& newer, std::pmr::vector<Row>& kept) {
   if (kept.empty()) return kept.swap(newer);
@@ -28,7 +29,7 @@ void keep_newest(std::pmr::vector<Row>& newer, std::pmr::vector<Row>& kept) {
   }
 }
 
-/// Some numbers for each of `rows` rows.
+/// A parallel array: the same number of values for each row.
 template <class Number>
 struct Column {
   std::pmr::vector<Number>& newer;
@@ -42,8 +43,8 @@ struct Column {
   }
 };
 
-// Rows that have columns beside them stay where they are; what finds them by slot is small beside
-// those.
+// Rows with parallel arrays stay in their places. The index that finds them by slot is small
+// compared with these arrays.
 template <class Row, class... Numbers>
 void keep_newest(std::pmr::vector<Row>& newer, std::pmr::vector<Row>& kept,
                  Column<Numbers>... columns) {

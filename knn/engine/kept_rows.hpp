@@ -1,13 +1,14 @@
-// Staged rows that a failed tick could not apply, kept for the next: an Engine's.
+// SPDX-License-Identifier: Apache-2.0
+// Keeps staged rows that a failed tick could not apply, for the next tick. Engines call it.
 #pragma once
 
 #include "starling/knn/engine/staging.hpp"
 
 namespace starling {
 
-/// Adds newer rows to those kept, and clears them: of a slot the newest stays, so that what is kept
-/// is bounded however many ticks fail. The process ends if there is no room even for them: staged
-/// rows were acknowledged and are not lost in silence.
+/// Moves the newer rows into the kept ones and clears `newer`. Only the newest row of a slot is
+/// kept, so the number of kept rows is bounded however many ticks fail. The process ends if there
+/// is no memory for this: staged rows were acknowledged and must not be lost silently.
 void keep_rows(Staging& newer, Staging& kept) noexcept;
 
 }  // namespace starling

@@ -1,5 +1,6 @@
-// Whether a list has changed in the way that its stream listens for: every CPU-side engine's
-// comparison of a tick's lists with the last tick's.
+// SPDX-License-Identifier: Apache-2.0
+// Compares a list of one tick with the same list of the last tick, for the kind of change that its
+// stream reports. The CPU engine and the vector engine call it.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 
 namespace starling {
 
+/// Returns whether both lists have the same objects, in any order.
 inline bool has_same_members(std::span<const Neighbor> a, std::span<const Neighbor> b) {
   std::vector<ObjectId> a_ids;
   std::vector<ObjectId> b_ids;
@@ -21,6 +23,7 @@ inline bool has_same_members(std::span<const Neighbor> a, std::span<const Neighb
   return a_ids == b_ids;
 }
 
+/// Returns whether a stream that reports on `on` must report the list.
 inline bool has_changed(std::span<const Neighbor> last, std::span<const Neighbor> now,
                         ReportOn on) {
   if (last.size() != now.size()) return true;

@@ -1,5 +1,6 @@
-// One walk through the lists of both ticks, which lie in the same order, tells what went on and
-// what is gone: see list_directory.hpp. Called by every Engine.
+// SPDX-License-Identifier: Apache-2.0
+// Matches the lists of two ticks in one pass, since both are in the same order: see
+// list_directory.hpp. Every Engine calls it.
 #include "starling/knn/engine/list_directory.hpp"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace starling {
 namespace {
 
 auto key_of(const ListDirectory::List& list) {
-  // A list without a subject comes before those with one: no_slot + 1 is 0.
+  // A list without a subject comes before lists with one, because no_slot + 1 is 0.
   return std::tuple(list.query, static_cast<Slot>(list.subject + 1));
 }
 
@@ -81,7 +82,7 @@ ListMatching match_lists(const ListDirectory& last, const ListDirectory& now,
   return Matcher(last, now).run(searches);
 }
 
-// From the back, so that no update is written over before it has moved.
+// Fills `lists` from the back, so that no update is overwritten before it has moved.
 void merge_removals(std::span<const ReportedList> removals, std::span<ReportedList> lists) {
   std::size_t updates = lists.size() - removals.size();
   for (std::size_t end = lists.size(); !removals.empty(); --end) {

@@ -1,6 +1,7 @@
-// Which lists a tick has, and what became of the last tick's: what every Engine needs to tell its
-// reports from. Engines make one from their queries and keep it while nothing that shapes it
-// changes.
+// SPDX-License-Identifier: Apache-2.0
+// The lists of a tick, and how they match the lists of the last tick. Every Engine makes its
+// reports from it. An engine builds a directory from its queries and keeps it until the queries, or
+// the objects that have lists, change.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct ListDirectory {
     std::uint32_t generation = 0;  ///< of the query
     Slot subject = no_slot;        ///< every-object: the subject's slot
     ObjectId subject_id{};
-    std::uint32_t search = 0;  ///< where the engine keeps its result
+    std::uint32_t search = 0;  ///< the index under which the engine keeps the list's result
     bool with_state = false;
   };
   struct Query {
@@ -33,9 +34,12 @@ struct ListDirectory {
   bool has_every_object = false;
 };
 
-/// Adds a query's lists: one, or of an every-object query one a subject. `objects` has slot_count()
-/// and, by slot, is_alive, tags and id. `add_search` is called for each list with the query and the
-/// object that its search is anchored to (no_slot: none), and returns List::search. Call by slot.
+/// Adds the lists of a query: one list, or for an every-object query one list for each subject.
+/// Call for the queries in order of their slots.
+///
+/// `objects` has slot_count() and, by slot, is_alive, tags and id. `add_search` is called for each
+/// list, with the query and the object at which the search is anchored (no_slot: none). It returns
+/// List::search.
 template <class Objects, class AddSearch>
 void add_lists(const QueryRow& query, const Objects& objects, ListDirectory& directory,
                const AddSearch& add_search) {
@@ -62,28 +66,29 @@ void add_lists(const QueryRow& query, const Objects& objects, ListDirectory& dir
   }
 }
 
-/// What became of the last tick's lists.
+/// Which lists of the last tick continue, and which are removed.
 struct ListMatching {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
-  std::vector<std::uint32_t> last_search;  ///< by search of now: the same list's, or none
+  std::vector<std::uint32_t> last_search;  ///< by new search: the same list's last search, or none
   std::vector<ReportedList> removals;      ///< by query slot, then subject slot
 };
 
-/// `searches` is how many searches `now` has. A query that is gone is reported once, whatever lists
-/// it had; of a query that stays, or that was removed and put again between the ticks, each list
-/// that is gone.
+/// Matches the lists of two ticks. `searches` is the number of searches in `now`. A query that is
+/// gone gives one removal, whatever lists it had. A query that remains, or that was removed and put
+/// again between the ticks, gives one removal for each list that is gone.
 ListMatching match_lists(const ListDirectory& last, const ListDirectory& now, std::size_t searches);
 
-/// Puts removals among a tick's updates, in place: by query slot, each query's removals first.
-/// `lists` has the updates in front, and behind them room for the removals.
+/// Merges the removals into the updates of a tick, in place: ordered by query slot, with the
+/// removals of a query before its updates. `lists` has the updates first and then room for the
+/// removals.
 void merge_removals(std::span<const ReportedList> removals, std::span<ReportedList> lists);
 
-/// The queries and lists of a state, its searches numbered in their order.
+/// Returns the queries and lists of a state. The searches are numbered in the order of the lists.
 ListDirectory directory_of(const EngineState& state);
 
-/// The same into a state. `count_of` and `first_of` tell of a search how many neighbours it has and
-/// the index of the first.
+/// Writes the queries and lists of a directory into a state. `count_of` returns the number of
+/// neighbours of a search, `first_of` the index of the first one.
 template <class CountOf, class FirstOf>
 void export_directory(const ListDirectory& directory, const CountOf& count_of,
                       const FirstOf& first_of, EngineState& state) {

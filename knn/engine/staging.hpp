@@ -1,4 +1,5 @@
-// The rows that a tick takes in: what changed about objects and queries. The tables write them, an
+// SPDX-License-Identifier: Apache-2.0
+// The rows that a tick takes: the changes of objects and queries. The tables write them, and an
 // Engine reads them.
 #pragma once
 
@@ -12,10 +13,10 @@
 
 namespace starling {
 
-/// An object's whole state as of the next tick. A slot appears at most once in a staging half.
+/// The whole state of an object for the next tick. A slot occurs at most once in a staging half.
 struct ObjectRow {
   Slot slot = no_slot;
-  std::uint32_t generation = 0;  ///< odd: alive; even: the object leaves the snapshot
+  std::uint32_t generation = 0;  ///< odd: alive; even: dead, not in the snapshot
   std::uint32_t tags = 0;
   LatticePoint position;
   std::int64_t time_us = 0;
@@ -26,29 +27,29 @@ constexpr bool is_alive(std::uint32_t generation) {
   return (generation & 1) != 0;
 }
 
-/// The id of a slot, staged once per owner, before the owner's first row.
+/// The id of the object that owns a slot. Staged once for each owner, before the owner's first row.
 struct ObjectBirth {
   Slot slot = no_slot;
   ObjectId id{};
 };
 
-/// A query's whole definition as of the next tick. A slot appears at most once in a staging half.
+/// The whole definition of a query for the next tick. A slot occurs at most once in a staging half.
 struct QueryRow {
   Slot slot = no_slot;
-  std::uint32_t generation = 0;  ///< odd: alive; even: removed, which is reported
+  std::uint32_t generation = 0;  ///< odd: alive; even: removed, and the tick reports the removal
   std::uint32_t k = 0;
   AnchorKind anchor = AnchorKind::fixed;
   ReportOn on = ReportOn::order;
   bool with_state = false;  ///< reports carry NeighborState
   bool vote = false;        ///< reports carry the label that the neighbours vote for
-  LatticePoint position;    ///< fixed
-  Slot object = no_slot;    ///< follow: its slot, stable while the query lives, alive or not
+  LatticePoint position;    ///< for a fixed anchor
+  Slot object = no_slot;    ///< follow: the object's slot, fixed while the query lives
   Filter filter;
   TagFilter subject;
 };
 
-/// The half that ingestion writes while the engine computes from the other. The memory resource is
-/// the engine's (pinned host memory on a GPU).
+/// One of two halves: the tables write one while the engine computes from the other. The engine
+/// chooses the memory resource (pinned host memory for a GPU).
 struct Staging {
   explicit Staging(std::pmr::memory_resource* memory = std::pmr::get_default_resource())
       : births(memory),
@@ -62,12 +63,12 @@ struct Staging {
   std::pmr::vector<ObjectRow> objects;
   std::pmr::vector<QueryRow> queries;
 
-  // Vector spaces fill these three; all other spaces leave them empty. Each row has as many
-  // components as the space's dimension, prepared for its metric. Components of dead rows, and of
-  // queries without a fixed place, mean nothing.
-  std::pmr::vector<float> object_components;  ///< of `objects`, row after row
-  std::pmr::vector<Label> object_labels;      ///< of `objects`
-  std::pmr::vector<float> query_components;   ///< of `queries`, row after row
+  // Only vector spaces fill these three. Each row has as many components as the dimension of the
+  // space, prepared for its metric. The components of dead rows, and of queries without a fixed
+  // anchor, are unspecified.
+  std::pmr::vector<float> object_components;  ///< for each row of `objects`, one after another
+  std::pmr::vector<Label> object_labels;      ///< one for each row of `objects`
+  std::pmr::vector<float> query_components;   ///< for each row of `queries`, one after another
 
   bool is_empty() const { return births.empty() && objects.empty() && queries.empty(); }
   void clear() {

@@ -1,5 +1,6 @@
-// What an Engine delivers after a tick: the lists that their streams asked to hear of, by slot.
-// Processor turns it into a TickReport.
+// SPDX-License-Identifier: Apache-2.0
+// The result of a tick that an Engine delivers: the lists that changed as their streams report it,
+// by slot. Processor turns it into a TickReport.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +14,25 @@
 
 namespace starling {
 
-/// One list that its stream asked to hear of.
+/// One list that its stream reports.
 struct ReportedList {
   static constexpr std::uint64_t no_state = ~std::uint64_t{0};
 
   Slot query = no_slot;
   ListEvent event = ListEvent::updated;
-  bool has_subject = false;  ///< an every-object list, keyed by query and subject
+  bool has_subject = false;  ///< a list of an every-object query, identified by query and subject
   ObjectId subject{};
   std::uint32_t count = 0;               ///< neighbours
   std::uint64_t first = 0;               ///< index into TickResult::neighbors
   std::uint64_t first_state = no_state;  ///< index into TickResult::states, if asked for
 };
 
-/// How long the parts of a tick took, by the host's clock or the device's.
+/// How long the parts of a tick took, by the clock of the host or of the device.
 struct StageTimes {
   double copy_in_ms = 0;  ///< copying staged rows to a device, and applying them there
-  double build_ms = 0;    ///< building the index; on the CPU applying staged rows first
+  double build_ms = 0;    ///< building the index; on the CPU also applying staged rows
   double search_ms = 0;
-  double diff_ms = 0;      ///< comparing with the last lists and collecting what is reported
+  double diff_ms = 0;      ///< comparing with the last lists and collecting the reports
   double copy_out_ms = 0;  ///< copying reports from a device
 };
 
@@ -39,18 +40,19 @@ struct TickResult {
   Tick tick{};
   std::int64_t tau_us = 0;
   std::uint64_t objects = 0;            ///< alive in the snapshot
-  std::span<const ReportedList> lists;  ///< by query slot; its removals, then its updates
-  std::span<const Neighbor> neighbors;  ///< room between lists may hold anything
+  std::span<const ReportedList> lists;  ///< by query slot: first removals, then updates
+  std::span<const Neighbor> neighbors;  ///< unspecified between the lists
   std::span<const NeighborState> states;
-  /// Empty, or one entry a list: its vote. Nothing where the query does not ask for a vote or the
-  /// list is removed; no_label where none of the list's objects has a label.
+  /// Empty, or one vote for each list. std::nullopt if the query does not ask for a vote or the
+  /// list is removed; no_label if no object of the list has a label.
   std::span<const std::optional<Label>> votes;
-  /// Owns what the four spans show; the engine uses that memory again.
+  /// Owns the memory of the four spans, which the engine uses again afterwards.
   std::shared_ptr<const void> owner;
   StageTimes times;
-  /// Not empty: why the tick failed, and what helps. The old lists stand, its rows are kept.
+  /// Not empty: why the tick failed, and what to do. The old lists stay valid, and the engine keeps
+  /// the rows of the tick.
   std::string error;
-  /// No later tick of this engine can finish either: its device is lost.
+  /// The device is lost: no later tick of this engine can finish.
   bool is_engine_lost = false;
 };
 

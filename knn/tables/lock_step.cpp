@@ -1,4 +1,5 @@
-// The engine's thread puts a result into the mailbox, the caller's thread waits for it: see
+// SPDX-License-Identifier: Apache-2.0
+// The engine's thread puts the result into a mailbox, and the caller's thread waits for it: see
 // lock_step.hpp.
 #include "starling/knn/tables/lock_step.hpp"
 
@@ -28,7 +29,8 @@ LockStep::LockStep(Processor& processor)
 }
 
 TickReport LockStep::advance(std::int64_t tau_us) {
-  check_invariant(processor_.begin_tick(tau_us), "a lock-step tick is alone");
+  check_invariant(processor_.begin_tick(tau_us),
+                  "no other tick is under way when a lock-step tick begins");
   std::unique_lock lock(mailbox_->mutex);
   mailbox_->arrived.wait(lock, [this] { return mailbox_->result != nullptr; });
   return processor_.finish_tick(std::move(mailbox_->result));

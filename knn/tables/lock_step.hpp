@@ -1,5 +1,6 @@
-// Ticks that a caller waits for, for programs with a clock of their own: the replay, the
-// simulation, the benchmarks, tests and embedding programs.
+// SPDX-License-Identifier: Apache-2.0
+// Ticks that the caller waits for, for programs with their own clock: the replay, the simulation,
+// the benchmarks, the tests and embedding programs.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,10 @@
 
 namespace starling {
 
-/// Begins a tick, waits for the engine's result, and finishes it. Takes the engine's result handler
-/// for itself. The processor must outlive it.
+/// Begins a tick, waits for the engine's result, and finishes the tick. Sets the engine's result
+/// handler. The processor must outlive it. Example: examples/own_clock.cpp
+///
+///     const starling::TickReport report = ticks.advance(tau_us);
 class LockStep {
  public:
   explicit LockStep(Processor& processor);

@@ -1,5 +1,6 @@
-// From object id to slot. Open addressing over 4-byte cells: 5 to 8 bytes an object beside the
-// records. ObjectTable is its only user.
+// SPDX-License-Identifier: Apache-2.0
+// Maps an object id to its slot, with open addressing over 4-byte cells. It needs 5 to 8 bytes for
+// each object in addition to the records. Only ObjectTable uses it.
 #pragma once
 
 #include <algorithm>
@@ -13,17 +14,17 @@
 
 namespace starling {
 
-/// `Records` is indexed by slot and yields something with a member `id`.
+/// `Records` is indexed by slot and returns an object with a member `id`.
 ///
-/// A cell holds a slot in its lower bits, as many as slots need, and some of its id's hash in the
-/// others: a search that meets another object's cell passes by without a look at its record.
+/// A cell holds a slot in its lower bits, as many bits as slots need, and bits of the id's hash in
+/// its upper bits, the *mark*. A search skips a cell with another mark without reading the record.
 template <class Records>
 class ObjectRegistry {
  public:
   explicit ObjectRegistry(std::uint64_t seed) : seed_(seed), cells_(cells_min, empty) {}
 
-  /// The finalizer of MurmurHash3 (Appleby); a seed that nobody knows keeps crafted ids from
-  /// sharing a cell.
+  /// Returns the hash of an id: the finalizer of MurmurHash3 (Appleby). With a secret seed, an
+  /// attacker cannot choose ids that share a cell.
   std::uint64_t hash(ObjectId id) const {
     std::uint64_t hash = to_number(id) ^ seed_;
     hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccdULL;
@@ -31,10 +32,11 @@ class ObjectRegistry {
     return hash ^ (hash >> 33);
   }
 
-  /// Many finds at once: take all hashes, prefetch all cells, then prefetch the records of all
-  /// likely slots. Only where a record turns out to have another id, find.
+  /// For many finds at once: compute all hashes, prefetch all cells, then prefetch the records of
+  /// all likely slots. Call find only for a record that has another id.
   void prefetch(std::uint64_t hash) const { starling::prefetch(&cells_[home(hash)]); }
-  /// What find would return, were there no other id with the same bits of its hash.
+  /// Returns the slot of the first cell with the mark of `hash`, or no_slot. It is the result of
+  /// find unless another id has the same mark.
   Slot likely_slot(std::uint64_t hash) const {
     for (std::size_t cell = home(hash);; cell = next(cell)) {
       if (cells_[cell] == empty) return no_slot;
@@ -42,7 +44,7 @@ class ObjectRegistry {
     }
   }
 
-  /// The slot of `id`, or no_slot.
+  /// Returns the slot of `id`, or no_slot.
   Slot find(ObjectId id, const Records& records) const {
     const std::uint64_t hash = this->hash(id);
     for (std::size_t cell = home(hash);; cell = next(cell)) {
@@ -52,14 +54,15 @@ class ObjectRegistry {
     }
   }
 
-  /// `id` must be absent and records[slot].id already be `id`. Memory goes by the largest slot.
+  /// `id` must be absent, and records[slot].id must already be `id`. The memory depends on the
+  /// largest slot.
   void insert(ObjectId id, Slot slot, const Records& records) {
     slots_ = std::max(slots_, std::size_t{slot} + 1);
     while (slots_ * 5 > cells_.size() * 4) grow(records);
     place(hash(id), slot);
   }
 
-  /// `id` must be present. Closes the gap by shifting back, so that no mark of it is left.
+  /// `id` must be present. Shifts later cells back into the gap, so no tombstone remains.
   void erase(ObjectId id, const Records& records) {
     std::size_t gap = home(hash(id));
     while (records[slot_of(cells_[gap])].id != id) gap = next(gap);
@@ -76,7 +79,7 @@ class ObjectRegistry {
 
  private:
   static constexpr std::size_t cells_min = 64;
-  static constexpr std::uint32_t empty = ~std::uint32_t{0};  // no slot has all its bits set
+  static constexpr std::uint32_t empty = ~std::uint32_t{0};  // no slot has all bits set
 
   std::size_t home(std::uint64_t hash) const { return (hash & 0xffffffff) * cells_.size() >> 32; }
   std::size_t next(std::size_t cell) const { return cell + 1 == cells_.size() ? 0 : cell + 1; }
@@ -101,7 +104,7 @@ class ObjectRegistry {
   void grow(const Records& records) {
     constexpr std::size_t prefetch_cells = 16;
     const std::uint32_t old_mask = slot_mask_;
-    const std::size_t cells = cells_.size();  // 2^b, or half as many again
+    const std::size_t cells = cells_.size();  // 2^b or 1.5 * 2^b
     std::vector<std::uint32_t> old(std::has_single_bit(cells) ? cells / 2 * 3 : cells / 3 * 4,
                                    empty);
     old.swap(cells_);
@@ -114,7 +117,7 @@ class ObjectRegistry {
   }
 
   std::uint64_t seed_;
-  std::size_t slots_ = 0;  ///< one more than the largest slot so far
+  std::size_t slots_ = 0;  ///< the largest slot so far, plus one
   std::vector<std::uint32_t> cells_;
   std::uint32_t slot_mask_ = cells_min - 1;
 };

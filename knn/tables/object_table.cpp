@@ -1,5 +1,7 @@
-// Updates of positions are looked up some at a time, so that cache misses overlap; every row is
-// taken by itself, and a slot has one staged row, however often it changes. See object_table.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Positions are updated in batches: the slots of a batch are looked up together, so that cache
+// misses overlap. Each row is then applied by itself. A slot has one staged row, however often it
+// changes. See object_table.hpp.
 #include "starling/knn/tables/object_table.hpp"
 
 #include <algorithm>
@@ -16,7 +18,7 @@ namespace {
 
 constexpr std::int64_t time_limit_us = std::int64_t{1} << 61;
 constexpr std::int64_t never_seen_us = std::numeric_limits<std::int64_t>::min();
-constexpr std::size_t rows_at_once = 64;  // looked up together, so that their misses overlap
+constexpr std::size_t rows_at_once = 64;  // looked up together, so that cache misses overlap
 
 bool is_time_in_range(std::int64_t time_us) {
   return time_us >= -time_limit_us && time_us <= time_limit_us;
@@ -43,7 +45,7 @@ void count(UpdateCounts& counts, UpdateStatus status) {
 
 template <class Row, class Take>
 UpdateCounts for_each_row(std::span<const Row> rows, std::span<UpdateStatus> statuses, Take take) {
-  check_invariant(statuses.size() == rows.size(), "one status a row");
+  check_invariant(statuses.size() == rows.size(), "there is one status for each row");
   UpdateCounts counts;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     statuses[i] = take(rows[i]);
@@ -84,8 +86,8 @@ Slot ObjectTable::find(ObjectId id) const {
 
 UpdateCounts ObjectTable::update(std::span<const ObjectUpdate> rows, std::int64_t time_us_max,
                                  std::span<UpdateStatus> statuses, Staging& staging) {
-  check_invariant(statuses.size() == rows.size(), "one status a row");
-  check_invariant(options_.dimension == 0, "objects of a vector space have components");
+  check_invariant(statuses.size() == rows.size(), "there is one status for each row");
+  check_invariant(options_.dimension == 0, "a vector space takes update_vectors, not update");
   UpdateCounts counts;
   std::array<Slot, rows_at_once> likely;
   Slot next = 0;
@@ -101,10 +103,10 @@ UpdateCounts ObjectTable::update(std::span<const ObjectUpdate> rows, std::int64_
   return counts;
 }
 
-// Writes the slot that each row's object very likely has, or no_slot, and fetches what updating it
-// will touch. Producers often send their objects in the order in which these first came, which is
-// that of the slots: from `next` on, as long as that holds, no look into the registry is needed.
-// Who is alive has no other slot; a forgotten object's record may still have its id.
+// Writes the likely slot of each row's object, or no_slot, and prefetches the memory that its
+// update will touch. Producers often send their objects in the order of the first updates, which is
+// the order of the slots. While the rows match the slots from `next` on, no lookup in the registry
+// is needed. The record must be alive: the record of a forgotten object may still have its id.
 void ObjectTable::look_up_ahead(std::span<const ObjectUpdate> rows, Slot next,
                                 std::span<Slot> likely, const Staging& staging) const {
   const auto is_next = [&](ObjectId id) {
@@ -121,7 +123,7 @@ void ObjectTable::look_up_ahead(std::span<const ObjectUpdate> rows, Slot next,
     likely[i] = registry_->likely_slot(hashes[i]);
     if (likely[i] == no_slot) continue;
     prefetch_to_write(&records_[likely[i]]);
-    prefetch_to_write(&records_[likely[i]].staged_row);  // it may reach into a second line
+    prefetch_to_write(&records_[likely[i]].staged_row);  // it may be in a second cache line
   }
   constexpr std::size_t rows_a_line = 64 / sizeof(ObjectRow);
   const std::size_t staged = staging.objects.size();
@@ -135,7 +137,7 @@ UpdateCounts ObjectTable::update_vectors(std::span<const VectorUpdate> rows, Vec
                                          Staging& staging) {
   check_invariant(options_.dimension != 0 && components.dimension == options_.dimension &&
                       components.rows() == rows.size(),
-                  "a row of the space's dimension for each object");
+                  "there is one row of the space's dimension for each object");
   VectorRow number = 0;
   return for_each_row(rows, statuses, [&](const VectorUpdate& row) {
     return update_vector_one(row, components.row(number++), time_us_max, staging);
@@ -179,7 +181,7 @@ UpdateStatus ObjectTable::update_vector_one(const VectorUpdate& row,
   return status;
 }
 
-// What an update changes in an object's record. The caller stages its slot if the row is accepted.
+// Applies an update to the object's record. The caller stages the slot if the row is accepted.
 UpdateStatus ObjectTable::take(const ObjectUpdate& row, Slot likely, std::int64_t time_us_max,
                                Staging& staging, Slot& slot) {
   if (!is_time_in_range(row.time_us)) return UpdateStatus::time_out_of_range;
@@ -243,7 +245,7 @@ UpdateStatus ObjectTable::remove_one(const ObjectRemoval& row, std::int64_t time
   if (is_alive(slot)) {
     kill(slot, staging);
   } else {
-    leavers_.insert(slot);  // this removal's tombstone takes the place of an older one
+    leavers_.insert(slot);  // the tombstone of this removal replaces an older one
   }
   return UpdateStatus::accepted;
 }
@@ -290,10 +292,10 @@ Slot ObjectTable::follow(ObjectId id, Staging& staging) {
 
 void ObjectTable::unfollow(Slot slot) {
   const auto it = followers_.find(slot);
-  check_invariant(it != followers_.end(), "only a followed object is unfollowed");
+  check_invariant(it != followers_.end(), "unfollow is called only for a followed object");
   if (--it->second > 0) return;
   followers_.erase(it);
-  // A tombstone that is there already falls due when it would have.
+  // An existing tombstone keeps its time.
   if (!is_alive(slot) && !forget_at_us_.contains(slot)) leavers_.insert(slot);
 }
 
@@ -314,7 +316,7 @@ Slot ObjectTable::add(ObjectId id, Staging& staging) {
     reserve_with_headroom(records_, records_.size() + 1);
     if (options_.dimension > 0) {
       const std::size_t slots = records_.size() + 1;
-      // By a quarter: so large an array is not to be copied often while its first objects come.
+      // Grows by a quarter, because copying so large an array often would be slow.
       resize_with_headroom<4>(components_, slots * options_.dimension);
       resize_with_headroom(labels_, slots, no_label);
     }
@@ -381,7 +383,7 @@ void ObjectTable::forget(Slot slot) {
   record.tags = 0;
   if (options_.dimension > 0) labels_[slot] = no_label;
   if (slot < tag_clocks_.size()) tag_clocks_[slot] = {};
-  if (followers_.contains(slot)) return;  // it keeps its slot, and nothing else
+  if (followers_.contains(slot)) return;  // a followed object keeps only its slot
   registry_->erase(record.id, records_);
   free_slots_.push_back(slot);
 }
@@ -421,7 +423,7 @@ ObjectTableState ObjectTable::export_state() const {
 }
 
 void ObjectTable::import_state(const ObjectTableState& state, Staging& staging) {
-  check_invariant(records_.empty(), "state is imported into an empty table");
+  check_invariant(records_.empty(), "a state is imported only into an empty table");
   records_.resize(state.records.size() + state.free_slots.size());
   if (options_.dimension > 0) {
     components_.resize(records_.size() * options_.dimension);

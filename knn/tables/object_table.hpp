@@ -1,5 +1,6 @@
-// The authoritative table of objects: event-time rules, tags with their own clock, tombstones,
-// expiry; it writes what changed into the engine's staging half. Owned by Processor.
+// SPDX-License-Identifier: Apache-2.0
+// The authoritative table of objects, with the rules of event time, tags with their own clock,
+// tombstones and expiry. It writes changed rows into the engine's staging half. Processor owns it.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ namespace starling {
 template <class Records>
 class ObjectRegistry;
 
-/// A position of an object at a time. `tags` counts only with `has_tags`, and only for those bits
-/// that no TagUpdate has spoken of.
+/// The position of an object at a time. `tags` is used only with `has_tags`, and only for bits that
+/// no TagUpdate has set or cleared.
 struct ObjectUpdate {
   ObjectId id{};
   std::int64_t time_us = 0;
@@ -31,8 +32,8 @@ struct ObjectUpdate {
   bool has_tags = false;
 };
 
-/// The same in a vector space, whose components come beside it. `label` counts only with
-/// `has_label`; no_label takes a label away.
+/// As ObjectUpdate, in a vector space; the components are passed separately. `label` is used only
+/// with `has_label`; no_label removes a label.
 struct VectorUpdate {
   ObjectId id{};
   std::int64_t time_us = 0;
@@ -42,7 +43,7 @@ struct VectorUpdate {
   bool has_label = false;
 };
 
-/// Bits to set and to clear (a bit in both is set). From then on these bits belong to tag updates.
+/// Sets and clears tag bits; a bit in both is set. From then on only tag updates change these bits.
 struct TagUpdate {
   ObjectId id{};
   std::int64_t time_us = 0;
@@ -57,8 +58,8 @@ struct ObjectRemoval {
 
 enum class UpdateStatus : std::uint8_t {
   accepted,
-  late,               ///< older than what is stored; dropped
-  future,             ///< beyond the latest time allowed
+  late,               ///< older than the stored time; dropped
+  future,             ///< later than the latest time allowed
   time_out_of_range,  ///< beyond +-2^61 us
   unknown_object,     ///< tags for an object never seen, or forgotten
   too_many_objects,   ///< the table is at its limit
@@ -69,17 +70,18 @@ std::string_view to_string(UpdateStatus status);
 struct UpdateCounts {
   std::uint64_t accepted = 0;
   std::uint64_t late = 0;
-  std::uint64_t rejected = 0;  ///< all other statuses
+  std::uint64_t rejected = 0;  ///< rows with any other status
 };
 
 struct ObjectTableOptions {
   static constexpr std::int64_t never_us = std::numeric_limits<std::int64_t>::max();
 
-  std::uint64_t objects_max = 1u << 27;           ///< alive, tombstones and followed ids together
-  std::int64_t object_ttl_us = never_us;          ///< an object with tau - time beyond this leaves
-  std::int64_t tombstone_ttl_us = 3'600'000'000;  ///< how long (in tau) a leaver's time is kept
-  std::uint64_t hash_seed = 0;                    ///< never changes a result
-  std::uint32_t dimension = 0;                    ///< of a vector space, else 0; Processor sets it
+  std::uint64_t objects_max = 1u << 27;   ///< objects alive, tombstones and followed ids together
+  std::int64_t object_ttl_us = never_us;  ///< an object expires when tau - time exceeds it
+  /// How long, by tau, the time of an object that left is kept.
+  std::int64_t tombstone_ttl_us = 3'600'000'000;
+  std::uint64_t hash_seed = 0;  ///< never changes a result
+  std::uint32_t dimension = 0;  ///< of a vector space, else 0; Processor sets it
 };
 
 /// The whole table, for export and import.
@@ -106,52 +108,61 @@ struct ObjectTableState {
   std::vector<Slot> leavers;
   std::optional<std::int64_t> newest_time_us;
 
-  // Of vector spaces, by record; else empty.
+  // By record in a vector space; else empty.
   std::vector<float> components;
   std::vector<Label> labels;
 };
 
+/// Objects by id and by slot. Programs reach it through Processor::update and its siblings.
+/// Example: examples/own_clock.cpp
+///
+///     processor.update({&row, 1}, tau_us, {&status, 1});
 class ObjectTable {
  public:
   explicit ObjectTable(const ObjectTableOptions& options);
   ~ObjectTable();
 
-  /// `statuses` has one entry a row. Rows are taken in order; at equal times the later one wins.
+  /// Applies the rows in order; at equal times the later row wins. Rows after `time_us_max` are
+  /// rejected. `statuses` has one entry for each row.
   UpdateCounts update(std::span<const ObjectUpdate> rows, std::int64_t time_us_max,
                       std::span<UpdateStatus> statuses, Staging& staging);
-  /// The same in a vector space: `components` are of `rows` and prepared for the space's metric.
+  /// As update, in a vector space. `components` has one row for each of `rows`, prepared for the
+  /// metric of the space.
   UpdateCounts update_vectors(std::span<const VectorUpdate> rows, VectorsView components,
                               std::int64_t time_us_max, std::span<UpdateStatus> statuses,
                               Staging& staging);
   UpdateCounts update_tags(std::span<const TagUpdate> rows, std::int64_t time_us_max,
                            std::span<UpdateStatus> statuses, Staging& staging);
-  /// A removal of an unknown object leaves a tombstone too: its fixes may still be under way.
+  /// Removing an unknown object also leaves a tombstone, because its updates may still arrive.
   UpdateCounts remove(std::span<const ObjectRemoval> rows, std::int64_t time_us_max,
                       std::span<UpdateStatus> statuses, Staging& staging);
 
-  /// What falls due at `tau_us`: expiry is staged, old tombstones are forgotten. Call right before
-  /// the engine swaps its halves. Reads every record once the oldest time seen may have expired:
-  /// about once a TTL while all objects keep moving, each tick where some fall silent one by one.
-  /// That costs less than an order by time would, which every update had to change.
+  /// Stages the objects that expire at `tau_us` and forgets old tombstones. Call right before the
+  /// engine swaps its halves.
+  ///
+  /// It reads every record when the oldest known time may have expired. This happens about once in
+  /// a TTL while all objects keep moving, and in each tick while objects fall silent one by one. An
+  /// index by time would cost more, because every update would have to change it.
   void prepare_tick(std::int64_t tau_us, Staging& staging);
 
-  /// A slot for a followed object, known or not, stable until as many unfollow calls; no_slot when
-  /// the table is full.
+  /// Returns a slot for a followed object, known or not; no_slot if the table is full. The object
+  /// keeps the slot until unfollow has been called once for each call of follow.
   Slot follow(ObjectId id, Staging& staging);
   void unfollow(Slot slot);
 
+  /// Returns the slot of an id, or no_slot.
   Slot find(ObjectId id) const;
   bool is_alive(Slot slot) const { return starling::is_alive(records_[slot].generation); }
   std::uint64_t alive_count() const { return alive_count_; }
-  /// What objects_max bounds: alive, tombstones and followed ids together.
+  /// Returns the number that objects_max limits: objects alive, tombstones and followed ids.
   std::uint64_t known_count() const { return records_.size() - free_slots_.size(); }
-  /// The newest event time of an accepted position so far, if any.
+  /// Returns the newest event time of all accepted positions; std::nullopt if there is none.
   std::optional<std::int64_t> newest_time_us() const { return newest_time_us_; }
   std::uint64_t bytes_used() const;
 
   ObjectTableState export_state() const;
-  /// Only into an empty table. Stages every record anew, which an engine takes as no change where
-  /// it knows the same.
+  /// Only into an empty table. Stages every record again; an engine that already has the same rows
+  /// sees no change.
   void import_state(const ObjectTableState& state, Staging& staging);
 
  private:
@@ -161,7 +172,7 @@ class ObjectTable {
     LatticePoint position;
     std::uint32_t tags = 0;
     std::uint32_t generation = 0;
-    std::uint32_t staged_row = 0;  ///< valid if that row of the half is this slot's
+    std::uint32_t staged_row = 0;  ///< valid if this row of the staging half has this slot
   };
   struct TagClock {
     std::uint32_t owned = 0;
@@ -191,16 +202,17 @@ class ObjectTable {
   ObjectTableOptions options_;
   std::vector<Record> records_;
   std::unique_ptr<ObjectRegistry<std::vector<Record>>> registry_;
-  std::vector<TagClock> tag_clocks_;  ///< by slot; shorter where no tag update has come
-  std::vector<float> components_;     ///< by slot, dimension each; none on a lattice
-  std::vector<Label> labels_;         ///< by slot; none on a lattice
+  std::vector<TagClock> tag_clocks_;  ///< by slot; may be shorter than records_
+  std::vector<float> components_;     ///< by slot, `dimension` numbers each; empty on a lattice
+  std::vector<Label> labels_;         ///< by slot; empty on a lattice
   std::unordered_map<Slot, std::uint32_t> followers_;
   std::vector<Slot> free_slots_;
-  std::set<Slot> leavers_;          ///< dead or removed anew since the last prepare_tick
-  std::set<Tombstone> tombstones_;  ///< one a slot
-  std::unordered_map<Slot, std::int64_t> forget_at_us_;  ///< of tombstones_, by slot
+  std::set<Slot> leavers_;          ///< slots that died or were removed since the last prepare_tick
+  std::set<Tombstone> tombstones_;  ///< at most one for each slot
+  std::unordered_map<Slot, std::int64_t> forget_at_us_;  ///< the times of tombstones_, by slot
   std::uint64_t alive_count_ = 0;
-  std::int64_t oldest_time_us_ = std::numeric_limits<std::int64_t>::max();  ///< lower bound, alive
+  /// A lower bound of the event times of all objects alive.
+  std::int64_t oldest_time_us_ = std::numeric_limits<std::int64_t>::max();
   std::optional<std::int64_t> newest_time_us_;
 };
 

@@ -1,5 +1,6 @@
-// Passes rows to the tables, begins and finishes ticks, and sorts what the engine reports by
-// stream: see processor.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Passes rows to the tables, begins and finishes ticks, and sorts the engine's results by stream:
+// see processor.hpp.
 #include "starling/knn/tables/processor.hpp"
 
 #include <stdexcept>
@@ -12,12 +13,12 @@ namespace {
 
 constexpr std::size_t idle_reports_max = 2;  // one tick is published while the next is computed
 
-// The tables are told the dimension of the space.
+// Checks the dimension of the space and copies it into the options of the tables.
 ProcessorOptions with_dimension(ProcessorOptions options) {
   const SpaceOptions& space = options.space;
   if (space.is_vector() && (space.dimension < 1 || space.dimension > dimension_max))
-    throw std::invalid_argument("vectors have 1 to " + std::to_string(dimension_max) +
-                                " components");
+    throw std::invalid_argument("the dimension of a vector space is 1 to " +
+                                std::to_string(dimension_max));
   options.objects.dimension = options.queries.dimension = space.is_vector() ? space.dimension : 0;
   return options;
 }
@@ -73,14 +74,14 @@ StreamStatus Processor::put_stream(const StreamDefinition& definition) {
 
 void Processor::put_queries(StreamId stream, std::span<const QueryDefinition> queries,
                             std::span<QueryStatus> statuses) {
-  check_invariant(statuses.size() == queries.size(), "one status a query");
+  check_invariant(statuses.size() == queries.size(), "there is one status for each query");
   for (std::size_t i = 0; i < queries.size(); ++i)
     statuses[i] = queries_.put(stream, queries[i], objects_, engine_->staging());
 }
 
 void Processor::remove_queries(StreamId stream, std::span<const QueryId> ids,
                                std::span<QueryStatus> statuses) {
-  check_invariant(statuses.size() == ids.size(), "one status a query");
+  check_invariant(statuses.size() == ids.size(), "there is one status for each query");
   for (std::size_t i = 0; i < ids.size(); ++i)
     statuses[i] = queries_.remove(stream, ids[i], objects_, engine_->staging());
 }
@@ -111,7 +112,7 @@ bool Processor::begin_tick(std::int64_t tau_us) {
   last_tau_us_ = tau_us;
   under_way_ = true;
   check_invariant(engine_->begin_tick(last_begun_, tau_us),
-                  "an engine that delivered its result takes the next tick");
+                  "an engine that has delivered its result accepts the next tick");
   queries_.tick_begun();
   return true;
 }
@@ -122,13 +123,13 @@ void Processor::remove_outgrown() {
   if (removed == 0) return;
   warning_ = std::to_string(removed) + " every-object queries were removed: with " +
              std::to_string(objects_.alive_count()) +
-             " objects all lists would hold more than neighbors_max (" +
+             " objects, all lists together would hold more than neighbors_max (" +
              std::to_string(options_.queries.neighbors_max) +
              ") neighbours; put them again with a smaller k, or raise the limit";
 }
 
 TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
-  check_invariant(under_way_ && result->tick == last_begun_, "results come in tick order");
+  check_invariant(under_way_ && result->tick == last_begun_, "results arrive in tick order");
   under_way_ = false;
   last_finished_ = result->tick;
 
@@ -163,7 +164,7 @@ TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
     streams[static_cast<std::size_t>(stream)].queries.push_back(query);
   }
   report.streams = streams;
-  // A failed tick's removals are reported by the next one, which takes its rows again.
+  // The tick after a failed one takes its rows again and reports its removals.
   if (report.error.empty())
     queries_.tick_finished();
   else
@@ -173,7 +174,7 @@ TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
 }
 
 ProcessorState Processor::export_state() {
-  check_invariant(!under_way_, "state is exported between ticks");
+  check_invariant(!under_way_, "a state is exported only between ticks");
   return {options_.space,          last_finished_,          last_tau_us_,
           objects_.export_state(), queries_.export_state(), engine_->export_state()};
 }

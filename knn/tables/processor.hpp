@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // Starling without a network: objects and standing queries in, changed neighbour lists out, tick by
-// tick. The server, the replay and embedding programs all drive this one class, from one thread.
+// tick. The server, the replay and embedding programs drive this class, each from one thread.
 #pragma once
 
 #include <cstdint>
@@ -33,44 +34,50 @@ struct StreamReport {
   std::vector<QueryReport> queries;
 };
 
-/// A finished tick. Destroying it returns its memory, which later ticks use again; any thread may
-/// do so, even after the processor is gone.
+/// A finished tick. Its destructor returns its memory, which later ticks use again. Any thread may
+/// destroy it, even after the processor is gone.
 struct TickReport {
   Tick tick{};
   std::int64_t tau_us = 0;
-  std::optional<std::int64_t> newest_time_us;  ///< newest event time in the snapshot's input
-  std::uint64_t objects = 0;
+  std::optional<std::int64_t> newest_time_us;  ///< newest event time accepted before the tick
+  std::uint64_t objects = 0;                   ///< alive in the snapshot
   StageTimes times;
-  std::string error;                      ///< not empty: the tick failed and the old lists stand
-  std::string warning;                    ///< not empty: queries were removed because of a limit
-  std::span<const StreamReport> streams;  ///< every stream, by StreamId, silent ones too
+  std::string error;    ///< not empty: the tick failed, and the old lists stay valid
+  std::string warning;  ///< not empty: queries were removed because of a limit
+  std::span<const StreamReport> streams;  ///< all streams by StreamId, also without any report
 
-  // What the spans show:
+  // The memory of the spans:
   ReturnPool<std::vector<StreamReport>>::Owned stream_reports;
   std::unique_ptr<TickResult> result;
 };
 
 struct ProcessorState;
 
+/// Owns the tables and an engine, and runs ticks. One thread at a time may call it. Examples:
+/// examples/game_loop.cpp in real time, examples/own_clock.cpp with the program's own clock,
+/// examples/vector_ticks.cpp in a vector space
+///
+///     processor.update(rows, now_us, statuses);
+///     processor.begin_tick(now_us);
 class Processor {
  public:
-  /// Throws std::invalid_argument as Lattice does, if a vector space has no dimension that it may
-  /// have, or if a limit exceeds the engine's. The engine is one for the space.
+  /// The engine must be made for the same space. Throws std::invalid_argument as Lattice does, if
+  /// the dimension of a vector space is out of range, or if a limit exceeds the engine's limit.
   Processor(const ProcessorOptions& options, std::unique_ptr<Engine> engine);
 
   const ProcessorOptions& options() const { return options_; }
   const SpaceOptions& space() const { return options_.space; }
-  /// Not of a vector space, which has none: that ends the process.
+  /// Not for a vector space, which has no lattice: the process aborts.
   const Lattice& lattice() const;
   const ObjectTable& objects() const { return objects_; }
   const QueryTable& queries() const { return queries_; }
   Engine& engine() { return *engine_; }
 
-  /// Objects; see ObjectTable. `statuses` has one entry a row.
+  /// Updates objects; see ObjectTable. `statuses` has one entry for each row.
   UpdateCounts update(std::span<const ObjectUpdate> rows, std::int64_t time_us_max,
                       std::span<UpdateStatus> statuses);
-  /// The same in a vector space. `components` are of the rows, in their order, prepared for the
-  /// space's metric (prepare_each, knn/words/metric.hpp).
+  /// As update, in a vector space. `components` has one row for each of `rows`, in the same order,
+  /// prepared for the metric of the space (prepare_each, knn/words/metric.hpp).
   UpdateCounts update_vectors(std::span<const VectorUpdate> rows, VectorsView components,
                               std::int64_t time_us_max, std::span<UpdateStatus> statuses);
   UpdateCounts update_tags(std::span<const TagUpdate> rows, std::int64_t time_us_max,
@@ -78,41 +85,45 @@ class Processor {
   UpdateCounts remove_objects(std::span<const ObjectRemoval> rows, std::int64_t time_us_max,
                               std::span<UpdateStatus> statuses);
 
-  /// Adds a stream or changes what an existing one reports; see QueryTable.
+  /// Adds a stream, or changes what an existing stream reports; see QueryTable.
   StreamStatus put_stream(const StreamDefinition& definition);
-  /// The stream's definition replaces each query's; its last list stays what changes are told from.
+  /// Adds queries to a stream, or replaces those with the same id. After a replacement, changes are
+  /// still found by comparison with the query's last list. `statuses` has one entry for each query.
   void put_queries(StreamId stream, std::span<const QueryDefinition> queries,
                    std::span<QueryStatus> statuses);
   void remove_queries(StreamId stream, std::span<const QueryId> ids,
                       std::span<QueryStatus> statuses);
 
-  /// Starts the next tick. False, with nothing changed, while one is under way. tau_us must not be
-  /// less than the last tick's.
-  /// Every-object queries whose lists have outgrown QueryTableOptions::neighbors_max are removed,
-  /// which their streams hear and the report's warning says.
+  /// Starts the next tick. Returns false and changes nothing while a tick is under way. tau_us must
+  /// not be less than tau of the last tick.
+  ///
+  /// If all lists together exceed QueryTableOptions::neighbors_max, every-object queries are
+  /// removed until they fit. Their streams report the removals, and TickReport::warning says how
+  /// many there were.
   bool begin_tick(std::int64_t tau_us);
-  /// Turns the engine's result into each stream's report. Call once per result, in order, on the
-  /// owner's thread.
+  /// Turns the engine's result into the reports of the streams. Call once for each result, in
+  /// order, on the thread that drives the processor.
   TickReport finish_tick(std::unique_ptr<TickResult> result);
 
   bool tick_under_way() const { return under_way_; }
   Tick last_tick() const { return last_finished_; }
-  /// tau of the last tick begun, if any.
+  /// Returns tau of the last begun tick; std::nullopt if there is none.
   std::optional<std::int64_t> last_tau_us() const { return last_tau_us_; }
 
-  /// What users are told of Neighbor::distance_sq: metres, or in a vector space the metric's
-  /// distance.
+  /// Returns the distance for a Neighbor::key: metres, or in a vector space the metric's distance.
   double to_distance(RankKey key) const;
-  /// The way back, for Filter::key_max. Throws std::invalid_argument for NaN, and on a
-  /// lattice for negative ones.
+  /// Returns the largest key within a distance, for Filter::key_max. Throws std::invalid_argument
+  /// for NaN, and on a lattice for a negative distance.
   RankKey to_key_max(double distance) const;
 
-  /// An id's slot for OneShotQuery::object; no_slot if unknown (the answer is then empty).
+  /// Returns the slot of an id for OneShotQuery::object. Returns no_slot if the id is unknown; the
+  /// answer to such a query is empty.
   Slot find_object(ObjectId id) const { return objects_.find(id); }
 
-  /// Waits for a tick under way; its result must have been finished.
+  /// Only between ticks: finish_tick must have been called for the last one.
   ProcessorState export_state();
-  /// Only on a processor with the same space that has done nothing yet.
+  /// Only on a processor that has done nothing yet. Throws std::invalid_argument if the state is of
+  /// another space.
   void import_state(const ProcessorState& state);
 
  private:
@@ -126,7 +137,7 @@ class Processor {
   Tick last_begun_{};
   Tick last_finished_{};
   std::optional<std::int64_t> last_tau_us_;
-  std::optional<std::int64_t> newest_time_us_;  ///< as of the last begin_tick
+  std::optional<std::int64_t> newest_time_us_;  ///< at the last begin_tick
   std::string warning_;                         ///< of the last begin_tick
   ReturnPool<std::vector<StreamReport>> stream_reports_;
   bool under_way_ = false;
@@ -134,7 +145,7 @@ class Processor {
 
 struct ProcessorState {
   SpaceOptions space;
-  Tick last_tick{};  ///< the engine's, or a failed one after it
+  Tick last_tick{};  ///< the engine's last finished tick, or a later failed one
   std::optional<std::int64_t> last_tau_us;
   ObjectTableState objects;
   QueryTableState queries;

@@ -1,4 +1,5 @@
-// What is checked and counted of a query; the slot of a removed one is free again only when a
+// SPDX-License-Identifier: Apache-2.0
+// Checks queries and counts what they need. The slot of a removed query becomes free only when a
 // finished tick has reported the removal. See query_table.hpp.
 #include "starling/knn/tables/query_table.hpp"
 
@@ -101,7 +102,7 @@ std::uint64_t QueryTable::neighbor_count(const ObjectTable& objects) const {
   return room_.neighbors + room_.neighbors_per_object * objects.alive_count();
 }
 
-// What is kept of a live query beside its entry; leave undoes enter.
+// Adds a live query to the counts and the indexes by lease and by k; leave reverses enter.
 void QueryTable::enter(Slot slot) {
   const QueryDefinition& definition = entries_[slot].definition;
   room_.of(definition) += definition.k;
@@ -172,7 +173,7 @@ std::uint64_t QueryTable::remove_outgrown(ObjectTable& objects, Staging& staging
 }
 
 void QueryTable::tick_begun() {
-  check_invariant(removed_begun_.empty(), "the tick before has finished or failed");
+  check_invariant(removed_begun_.empty(), "the last tick has finished or failed");
   removed_begun_.swap(removed_staged_);
 }
 
@@ -183,7 +184,7 @@ void QueryTable::tick_finished() {
 
 void QueryTable::tick_failed() {
   removed_staged_.merge(removed_begun_);
-  check_invariant(removed_begun_.empty(), "a query has one slot until its removal is reported");
+  check_invariant(removed_begun_.empty(), "a query keeps one slot until its removal is reported");
 }
 
 Slot QueryTable::find(StreamId stream, QueryId id) const {
@@ -200,9 +201,8 @@ std::vector<Slot> QueryTable::slots_of(StreamId stream) const {
   return slots;
 }
 
-// A query that is put again before its removal was reported keeps its slot: the new generation
-// tells the engine that it is another query. If no tick reported the removal in between, none needs
-// to.
+// A query that is put again before its removal is reported keeps its slot. The new generation tells
+// the engine that it is another query. The removal then needs no report.
 Slot QueryTable::allocate(StreamId stream, QueryId id) {
   if (count_ >= options_.queries_max) return no_slot;
   Slot slot = no_slot;
@@ -214,7 +214,8 @@ Slot QueryTable::allocate(StreamId stream, QueryId id) {
     slot = free_slots_.back();
     free_slots_.pop_back();
   } else {
-    // Slots whose removal no tick has reported yet are not free: a few more than live queries.
+    // Slots of removals that no tick has reported yet are not free, so there are more slots than
+    // live queries.
     if (entries_.size() >= 2 * options_.queries_max) return no_slot;
     slot = static_cast<Slot>(entries_.size());
     entries_.emplace_back();
@@ -271,7 +272,7 @@ void QueryTable::stage(Slot slot, Staging& staging) {
 }
 
 QueryTableState QueryTable::export_state() const {
-  check_invariant(removed_begun_.empty(), "state is exported between ticks");
+  check_invariant(removed_begun_.empty(), "a state is exported only between ticks");
   QueryTableState state;
   for (const Stream& stream : streams_) state.streams.push_back(stream.definition);
   for (const Entry& entry : entries_) state.entries.push_back(entry);
@@ -281,7 +282,7 @@ QueryTableState QueryTable::export_state() const {
 }
 
 void QueryTable::import_state(const QueryTableState& state, Staging& staging) {
-  check_invariant(streams_.empty(), "state is imported into an empty table");
+  check_invariant(streams_.empty(), "a state is imported only into an empty table");
   for (const StreamDefinition& definition : state.streams) {
     streams_by_name_.emplace(definition.name, static_cast<StreamId>(streams_.size()));
     streams_.push_back({definition, {}});

@@ -1,5 +1,6 @@
-// Streams and their standing queries: ids to slots, leases, and the rows staged for the engine.
-// Owned by Processor.
+// SPDX-License-Identifier: Apache-2.0
+// Streams and their standing queries: slots by id, leases, and the rows staged for the engine.
+// Processor owns it.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@
 
 namespace starling {
 
-/// Streams are numbered from 0 in the order they were first put; they are never removed.
+/// Streams are numbered from 0 in the order in which they were first put. They are never removed.
 enum class StreamId : std::uint32_t {};
 
 struct QueryTableOptions {
@@ -28,9 +29,9 @@ struct QueryTableOptions {
   std::uint64_t owner_queries_max = std::numeric_limits<std::uint64_t>::max();  ///< of one owner
   std::uint32_t streams_max = 4096;
   std::uint32_t k_max = starling::k_max;
-  /// Neighbours that all lists together may hold, 20 bytes each in every copy that the engine
-  /// keeps. A fixed or following query counts k; an every-object query counts k for each object
-  /// alive, whatever its subject filter, since tags change.
+  /// The limit on the neighbours in all lists together. The engine keeps copies of the lists, with
+  /// 20 bytes for each neighbour in each copy. A fixed or following query counts k. An every-object
+  /// query counts k for each object alive, whatever its subject filter, because tags change.
   std::uint64_t neighbors_max = std::uint64_t{1} << 27;
   std::uint32_t dimension = 0;  ///< of a vector space, else 0; Processor sets it
 };
@@ -48,10 +49,10 @@ enum class QueryStatus : std::uint8_t {
   k_too_large,
   too_many_queries,
   too_many_queries_of_owner,
-  too_many_objects,    ///< no room to remember the followed id
-  too_many_neighbors,  ///< all lists together would pass neighbors_max
-  wrong_dimension,     ///< components of a fixed anchor are not as many as the space's
-  no_labels,           ///< a vote outside of vector spaces
+  too_many_objects,    ///< the object table has no room for the followed id
+  too_many_neighbors,  ///< all lists together would exceed neighbors_max
+  wrong_dimension,     ///< a fixed anchor has another number of components than the space
+  no_labels,           ///< a vote is asked for outside a vector space
 };
 
 std::string_view to_string(StreamStatus status);
@@ -68,9 +69,13 @@ struct QueryTableState {
   std::vector<StreamDefinition> streams;
   std::vector<Entry> entries;  ///< by slot
   std::vector<Slot> free_slots;
-  std::vector<Slot> removed;  ///< not yet taken by a tick
+  std::vector<Slot> removed;  ///< removals that no tick has taken yet
 };
 
+/// Queries by stream and id, and by slot. Programs read it through Processor::queries and change it
+/// through Processor::put_queries. Example: examples/own_clock.cpp
+///
+///     processor.put_queries(*processor.queries().find_stream("riders"), queries, statuses);
 class QueryTable {
  public:
   explicit QueryTable(const QueryTableOptions& options) : options_(options) {}
@@ -88,35 +93,36 @@ class QueryTable {
 
   /// Removes queries whose lease ended before `tau_us`.
   void prepare_tick(std::int64_t tau_us, ObjectTable& objects, Staging& staging);
-  /// Objects came since the puts: removes as many every-object queries, the largest k first, as it
-  /// takes for all lists to fit neighbors_max again, and says how many. Call once the objects are
-  /// as the tick will see them.
+  /// Removes every-object queries, those with the largest k first, until all lists fit
+  /// neighbors_max. They may exceed it when objects were added after the queries. Returns the
+  /// number of removed queries. Call when the table of objects is ready for the tick.
   std::uint64_t remove_outgrown(ObjectTable& objects, Staging& staging);
-  /// The begun tick takes the removals staged so far; call after the engine swapped its halves.
+  /// The begun tick takes all removals staged so far. Call after the engine swapped its halves.
   void tick_begun();
-  /// That tick has reported them; their slots may be used again.
+  /// The tick has reported these removals: their slots may be used again.
   void tick_finished();
-  /// That tick has reported nothing; the next one takes them again.
+  /// The tick has reported nothing: the next tick takes the removals again.
   void tick_failed();
 
-  /// The query's slot, or no_slot.
+  /// Returns the slot of the query, or no_slot.
   Slot find(StreamId stream, QueryId id) const;
-  std::vector<Slot> slots_of(StreamId stream) const;  ///< by query id
+  std::vector<Slot> slots_of(StreamId stream) const;  ///< ordered by query id
 
-  /// Owner of a slot: valid from put until the tick that reports its removal has finished.
+  /// The stream, the id and the definition of a slot's query. They are valid from put until the
+  /// tick that reports the removal has finished.
   StreamId stream_of(Slot slot) const { return entries_[slot].stream; }
   QueryId id_of(Slot slot) const { return entries_[slot].definition.id; }
   const QueryDefinition& definition_of(Slot slot) const { return entries_[slot].definition; }
 
   std::uint64_t query_count() const { return count_; }
-  /// Of the owner who has the most.
+  /// Returns the largest number of queries that one owner has.
   std::uint64_t owner_query_count_most() const;
-  /// Neighbours that all lists may hold now, as neighbors_max counts them.
+  /// Returns the number of neighbours that all lists may hold now, as neighbors_max counts them.
   std::uint64_t neighbor_count(const ObjectTable& objects) const;
 
-  /// Not while a tick is under way.
+  /// Only between ticks.
   QueryTableState export_state() const;
-  /// Only into an empty table; stages every query anew, as ObjectTable does.
+  /// Only into an empty table. Stages every query again, as ObjectTable does.
   void import_state(const QueryTableState& state, Staging& staging);
 
  private:
@@ -125,13 +131,14 @@ class QueryTable {
     std::unordered_map<std::uint64_t, Slot> slots;  ///< by query id
   };
   struct Entry : QueryTableState::Entry {
-    std::uint32_t staged_row = 0;  ///< valid if that row of the half is this slot's
+    std::uint32_t staged_row = 0;  ///< valid if this row of the staging half has this slot
   };
-  /// Slots of removed queries by who had them. Until its removal is reported, a query has one slot.
+  /// The slots of removed queries, by stream and id. A query keeps one slot until its removal is
+  /// reported.
   using RemovedSlots = std::map<std::pair<StreamId, QueryId>, Slot>;
-  /// What the lists of live queries need.
+  /// The neighbours that the lists of live queries may hold.
   struct Room {
-    std::uint64_t neighbors = 0;             ///< of lists whose number is known
+    std::uint64_t neighbors = 0;             ///< of fixed and following queries
     std::uint64_t neighbors_per_object = 0;  ///< of every-object queries
 
     std::uint64_t& of(const QueryDefinition& definition) {
@@ -154,11 +161,11 @@ class QueryTable {
   std::unordered_map<std::string, StreamId> streams_by_name_;
   std::vector<Entry> entries_;
   std::vector<Slot> free_slots_;
-  RemovedSlots removed_staged_;  ///< in the half being written
-  RemovedSlots removed_begun_;   ///< in the tick under way
+  RemovedSlots removed_staged_;  ///< staged in the half that is written now
+  RemovedSlots removed_begun_;   ///< taken by the tick under way
   std::uint64_t count_ = 0;
   Room room_;
-  std::unordered_map<std::uint64_t, std::uint64_t> owner_query_counts_;  ///< none is 0
+  std::unordered_map<std::uint64_t, std::uint64_t> owner_query_counts_;  ///< absent: 0
   std::set<std::pair<std::int64_t, Slot>> leases_;                       ///< by end, in us
   std::set<std::pair<std::uint32_t, Slot>> every_object_;                ///< by k
 };

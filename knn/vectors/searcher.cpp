@@ -1,5 +1,6 @@
-// What every searcher asserts of a search before it begins: see vector_searcher.hpp. Called by
-// those in cpu/ and gpu/.
+// SPDX-License-Identifier: Apache-2.0
+// The assertions about a search that every searcher makes first: see searcher.hpp. The searchers in
+// cpu/ and gpu/ call it.
 #include "starling/knn/vectors/searcher.hpp"
 
 #include "starling/knn/base/assert.hpp"
@@ -7,10 +8,11 @@
 namespace starling {
 
 void check_search(const VectorSearch& search, std::uint32_t dimension, std::size_t list_entries) {
-  check_invariant(search.k >= 1 && search.k <= vector_k_max, "k is within 1 and vector_k_max");
-  check_invariant(search.queries.dimension == dimension, "queries have the corpus' dimension");
+  check_invariant(search.k >= 1 && search.k <= vector_k_max, "k is 1 to vector_k_max");
+  check_invariant(search.queries.dimension == dimension,
+                  "queries have the dimension of the corpus");
   check_invariant(list_entries == std::size_t{search.queries.rows()} * search.k,
-                  "there is room for every list, and no more");
+                  "`lists` has exactly k entries for each query");
 }
 
 }  // namespace starling

@@ -1,5 +1,6 @@
-// The seam between vectors in batch and the hardware that answers: a corpus in, lists out. cpu/ and
-// gpu/ implement it; `starling knn`, votes and benchmarks call it.
+// SPDX-License-Identifier: Apache-2.0
+// The seam between batch search of vectors and the hardware that answers: a corpus in, lists out.
+// cpu/ and gpu/ implement it. `starling knn`, benchmarks and embedding programs call it.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +13,9 @@
 
 namespace starling {
 
-/// How lists are found. Every method gives the same bytes; which is fastest depends on the shape.
-/// The named ones follow a paper each (docs/vectors.md).
+/// How lists are found. Every method gives the same bytes. Which one is fastest depends on the
+/// numbers of rows, queries and components and on k. Each named method follows a paper
+/// (docs/vectors.md).
 enum class SearchMethod : std::uint8_t {
   automatic,    ///< whichever is fastest for the shape
   kato,         ///< Kato & Hosino 2009
@@ -24,31 +26,36 @@ enum class SearchMethod : std::uint8_t {
   sbq,          ///< Cordeiro 2023
 };
 
-/// What is asked of a searcher at once.
+/// One call of a searcher.
 struct VectorSearch {
-  VectorsView queries;  ///< prepared for the corpus' metric, of its dimension
+  VectorsView queries;  ///< prepared for the metric of the corpus, with its dimension
   std::uint32_t k = 1;  ///< 1 to vector_k_max
-  /// The row that query 0 is of the corpus, query 1 being the next: it is not its own neighbour.
-  /// no_row: queries are not rows of the corpus.
+  /// If the queries are consecutive rows of the corpus: the row of query 0. Then no query is its
+  /// own neighbour. no_row: the queries are not rows of the corpus.
   VectorRow first_self = no_row;
   SearchMethod method = SearchMethod::automatic;
-  /// Told how many queries are done, from the calling thread, now and then.
-  std::function<void(std::uint64_t)> on_progress;
+  /// Called from the calling thread, now and then, with the number of finished queries.
+  std::function<void(std::uint64_t)> on_progress{};
 };
 
-/// Asserts that k is in its range, that queries have the corpus' dimension, and that there is room
-/// for every list. Every searcher asks first.
+/// Asserts that k is in its range, that the queries have the dimension of the corpus, and that
+/// `list_entries` is k for each query. Every searcher calls it first.
 void check_search(const VectorSearch& search, std::uint32_t dimension, std::size_t list_entries);
 
-/// What hardware does at most, as measured on it: a search's floor follows from them. 0: unknown.
+/// The highest rates of the hardware, as measured on it. They give a lower bound of the time of a
+/// search. 0: unknown.
 struct DeviceRates {
-  double read_gb_per_s = 0;  ///< of memory that is too large for its caches
-  /// A step is a component of a pair of rows as VectorNeighbor sums it: a subtraction and a fused
-  /// multiply-add, all in registers.
+  double read_gb_per_s = 0;  ///< from memory that is too large for the caches
+  /// A step handles one component of a pair of rows as VectorNeighbor sums it: a subtraction and a
+  /// fused multiply-add, all in registers.
   double steps_per_s = 0;
 };
 
-/// Exact k nearest rows of a corpus. One thread at a time calls it.
+/// Finds the exact k nearest rows of a corpus. One thread at a time may call it. Example:
+/// examples/vector_search.cpp
+///
+///     searcher->set_corpus(metric, {corpus, dimension});
+///     searcher->search(search, lists);
 class VectorSearcher {
  public:
   virtual ~VectorSearcher() = default;
@@ -56,23 +63,23 @@ class VectorSearcher {
   virtual std::string_view name() const = 0;  ///< "cpu", "cuda"
   virtual bool supports(SearchMethod method) const = 0;
 
-  /// Takes a corpus over: prepared rows, which are read here and need not live on. Of the metric
-  /// only whether it is inner_product matters from here on. Throws std::bad_alloc, or what the
-  /// device says; there is no corpus then.
+  /// Copies a corpus of prepared rows; the caller may free its rows afterwards. The searcher only
+  /// uses whether the metric is inner_product. Throws std::bad_alloc or a device error; then the
+  /// searcher has no corpus.
   virtual void set_corpus(Metric metric, VectorsView corpus) = 0;
 
-  /// Writes k entries for each query into `lists` (queries * k): the nearest, in order; where there
-  /// are fewer, VectorNeighbor{infinity, no_row} behind them. Throws as set_corpus; what `lists`
-  /// holds then means nothing.
+  /// Writes k entries for each query into `lists` (queries * k): the nearest rows, in order. If the
+  /// corpus has fewer rows, the remaining entries are VectorNeighbor{infinity, no_row}. Throws as
+  /// set_corpus; then the content of `lists` is unspecified.
   virtual void search(const VectorSearch& search, std::span<VectorNeighbor> lists) = 0;
 
-  /// How long the device worked on the last search, by its own clock, without copies of queries and
-  /// lists, but with growing its memory where that search was the first to need so much; 0 where
-  /// there is no device.
+  /// Returns how long the device worked on the last search, by its own clock; 0 without a device.
+  /// Copies of queries and lists are not included. Growth of device memory is included, in the
+  /// first search that needs it.
   virtual double device_ms() const { return 0; }
 
-  /// Measures them, which takes a moment and, until it returns, memory: 512 MiB of the host's or 2
-  /// GiB of a device's at most. Throws as set_corpus.
+  /// Measures the rates of the hardware. During the measurement it uses at most 512 MiB of host
+  /// memory or 2 GiB of device memory. Throws as set_corpus.
   virtual DeviceRates rates() { return {}; }
 };
 

@@ -1,6 +1,7 @@
-// The seam between the ticks of a vector space and the hardware that scores: rows by slot, written
-// in place, and which of them are near. VectorEngine drives one from one thread; cpu/ and gpu/
-// implement it.
+// SPDX-License-Identifier: Apache-2.0
+// The seam between the ticks of a vector space and the hardware that computes scores: rows by slot,
+// written in place, and searches among them. VectorEngine drives a store from one thread. cpu/ and
+// gpu/ implement it.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +16,19 @@
 
 namespace starling {
 
-/// What became of some slots, each at most once. Owns nothing.
+/// The new state of some slots, each slot at most once. Owns nothing.
 struct VectorRows {
   std::span<const Slot> slots;
-  std::span<const std::uint64_t> alive;  ///< bit i % 64 of word i / 64: of slots[i]
-  VectorsView components;                ///< of slots[i]; of the dead they mean nothing
+  std::span<const std::uint64_t> alive;  ///< bit i % 64 of word i / 64 belongs to slots[i]
+  VectorsView components;                ///< row i belongs to slots[i]; unspecified if it is dead
 
   bool is_alive(std::size_t i) const { return (alive[i / 64] >> (i % 64) & 1) != 0; }
 };
 
-/// Which rows are asked of. A mask is a run of bits, one for each row, bit i % 64 of word i / 64
-/// for row i; rows whose bit is 0 are passed over. Bits behind the last row are 0.
+/// Which rows a query searches. A mask has one bit for each row: bit i % 64 of word i / 64 belongs
+/// to row i. Rows whose bit is 0 are skipped. Bits after the last row are 0.
 struct VectorMasks {
-  std::span<const std::uint64_t> words;  ///< mask after mask
+  std::span<const std::uint64_t> words;  ///< one mask after another
   std::size_t words_each = 0;
 
   std::span<const std::uint64_t> of(std::uint32_t mask) const {
@@ -37,20 +38,20 @@ struct VectorMasks {
 inline constexpr std::uint32_t no_mask = ~std::uint32_t{0};
 
 struct VectorQuery {
-  const float* components = nullptr;  ///< dimension of them; nullptr: those of row `self`
-  Slot self = no_slot;                ///< alive, and not its own neighbour; no_slot: nobody
-  std::uint32_t mask = no_mask;       ///< an index into the masks beside it; none: all alive
-  float score_max = 0;                ///< inclusive; only near_applied and near_any look at it
+  const float* components = nullptr;  ///< as many as the dimension; nullptr: those of row `self`
+  Slot self = no_slot;                ///< a living row that is not in the result; no_slot: none
+  std::uint32_t mask = no_mask;       ///< an index into the masks; no_mask: all living rows
+  float score_max = 0;                ///< inclusive; only near_applied and near_any use it
 };
 
-/// A row that is near enough to a query.
+/// A row whose score for a query is at most VectorQuery::score_max.
 struct VectorMatch {
   std::uint32_t query = 0;  ///< index of the query
   VectorNeighbor row;       ///< its slot and its score
 };
 
-/// Scores are as VectorNeighbor has them, to the bit. Every function may throw std::bad_alloc or
-/// what the device says; nothing that was applied is lost by it.
+/// Stores the rows of a vector space and searches them. Scores are those of VectorNeighbor, to the
+/// bit. Every function may throw std::bad_alloc or a device error; applied rows are not lost.
 class VectorStore {
  public:
   virtual ~VectorStore() = default;
@@ -58,39 +59,40 @@ class VectorStore {
   virtual std::string_view name() const = 0;  ///< "cpu", "cuda"
   virtual std::uint64_t bytes_used() const = 0;
 
-  /// Where rows are best staged: memory that a device copies from fast. Outlives the store.
+  /// Returns the best memory for staged rows: a device copies from it fast. Outlives the store.
   virtual std::pmr::memory_resource* staging_memory() { return std::pmr::get_default_resource(); }
 
-  /// After a function threw: no later call can succeed either.
+  /// Call after a function threw. Returns true if no later call can succeed.
   virtual bool is_lost() const { return false; }
 
-  /// Milliseconds by the device's own clock that it took since this was last asked; 0 where there
-  /// is no device.
+  /// Returns the milliseconds that the device has worked since the last call, by its own clock; 0
+  /// without a device.
   virtual double take_device_ms() { return 0; }
 
-  /// Writes rows in place and makes room for slots beyond the last, at a growth that is amortised.
-  /// Slots that never came are dead. If it throws, some rows may have been written; they come
-  /// again, and writing what is there changes nothing.
+  /// Writes rows in place. New slots beyond the last one grow the memory, at amortised cost. Slots
+  /// that were never written are dead. If it throws, some rows may have been written. The caller
+  /// then applies all of them again, which gives the same result.
   virtual void apply(const VectorRows& rows) = 0;
 
-  /// Writes k entries for each query into `lists`, as VectorSearcher::search does, the row being
-  /// the slot: the nearest by (score, slot) of all who are alive. k is 1 to vector_k_max. Masks are
-  /// by slot, as long as there are slots.
+  /// Writes k entries for each query into `lists`, as VectorSearcher::search does, with the slot as
+  /// the row: the nearest living rows by (score, slot). k is 1 to vector_k_max. Masks have one bit
+  /// for each slot.
   virtual void nearest(std::span<const VectorQuery> queries, const VectorMasks& masks,
                        std::uint32_t k, std::span<VectorNeighbor> lists) = 0;
 
-  /// Appends, in any order, every living row of the last apply that is near enough to a query.
-  /// `applied` is that apply's argument once more, so that nobody needs to keep it; masks are by
-  /// index into it. Selves are passed over as by nearest.
+  /// Appends, in any order, every living row of the last apply whose score is at most score_max of
+  /// a query. `applied` is the argument of that apply again, so that the store need not keep it.
+  /// Masks have one bit for each index into `applied`. As in nearest, VectorQuery::self is skipped.
   virtual void near_applied(const VectorRows& applied, std::span<const VectorQuery> queries,
                             const VectorMasks& masks, std::vector<VectorMatch>& matches) = 0;
 
-  /// The same of all slots, masks being as for nearest. Seldom asked: where equal scores are so
-  /// many that nearest leaves doubt.
+  /// As near_applied, for all slots; masks are as for nearest. Called only if so many scores are
+  /// equal that the result of nearest is not enough.
   virtual void near_any(std::span<const VectorQuery> queries, const VectorMasks& masks,
                         std::vector<VectorMatch>& matches) = 0;
 
-  /// Copies rows out, one behind the other. Slots that came.
+  /// Copies the rows of some slots into `components`, one after another. The slots must have been
+  /// written before.
   virtual void read(std::span<const Slot> slots, std::span<float> components) const = 0;
 };
 

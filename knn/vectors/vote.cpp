@@ -1,4 +1,6 @@
-// Sorts the ballots by label and counts run by run, each sum in one order: see vote.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Sorts the ballots by label and counts each run of equal labels, adding up in a fixed order: see
+// vote.hpp.
 #include "starling/knn/vectors/vote.hpp"
 
 #include <algorithm>
@@ -10,7 +12,7 @@
 namespace starling {
 namespace {
 
-/// A label and what speaks for it.
+/// A label with its number of votes and the sum of their distances.
 struct Candidate {
   std::size_t votes = 0;
   double distance_sum = 0;
@@ -25,7 +27,7 @@ struct Candidate {
 }  // namespace
 
 Label vote(std::span<Ballot> ballots) {
-  // Of one label the nearest stays first, so that its sum has one order.
+  // A stable sort keeps the ballots of a label in their order, so that the sum has a fixed order.
   std::ranges::stable_sort(ballots, {}, &Ballot::label);
   Candidate best;
   for (auto ballot = ballots.begin(); ballot != ballots.end();) {
@@ -44,7 +46,7 @@ Label vote(Metric metric, std::span<const VectorNeighbor> list, std::span<const 
   ballots.reserve(list.size());
   for (const VectorNeighbor& neighbor : list) {
     if (neighbor.row == no_row) break;
-    check_invariant(neighbor.row < labels.size(), "every row that may be near has a label");
+    check_invariant(neighbor.row < labels.size(), "there is one label for each row of the corpus");
     ballots.push_back({labels[neighbor.row], distance_of(metric, neighbor.score)});
   }
   return vote(ballots);

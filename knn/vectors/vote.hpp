@@ -1,4 +1,6 @@
-// What the labels of a query's nearest rows vote for: classification by k nearest neighbours.
+// SPDX-License-Identifier: Apache-2.0
+// Classification by k nearest neighbours: the labels of a query's nearest rows vote. The vector
+// engine and `starling knn` call it.
 #pragma once
 
 #include <span>
@@ -14,14 +16,18 @@ struct Ballot {
   double distance = 0;
 };
 
-/// The label that most ballots have; of several, the one whose ballots' distances have the least
-/// sum, added up in float64 in the order given, which is from the nearest on; of these the
-/// smallest. Ballots of no_label do not count; of nothing else, no_label. Puts the ballots in
-/// another order.
+/// Returns the label with the most ballots. Ties are broken by the smallest sum of distances, added
+/// up in float64 in the given order, then by the smallest label. The ballots must be ordered from
+/// the nearest on. Ballots of no_label do not count; if there are no others, returns no_label.
+/// Changes the order of the ballots.
+///
+/// In a tick, set QueryDefinition::vote instead. Example: examples/vector_ticks.cpp
+///
+///     query.vote = true;
 Label vote(std::span<Ballot> ballots);
 
-/// The same of a list's rows, which ends where they do, or at its first `no_row`; `labels` has one
-/// for each row of the corpus.
+/// Returns the vote of a list of rows. The list ends at its first `no_row`, if it has one. `labels`
+/// has one label for each row of the corpus.
 Label vote(Metric metric, std::span<const VectorNeighbor> list, std::span<const Label> labels);
 
 }  // namespace starling

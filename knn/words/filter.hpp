@@ -1,5 +1,7 @@
-// Which objects a query accepts; acts before the limit k, so a filtered list is still exact. Part
-// of QueryDefinition, and so of every row that QueryTable stages for an Engine.
+// SPDX-License-Identifier: Apache-2.0
+// Which objects a query accepts. A filter acts before the limit k, so a filtered list is still the
+// exact k nearest. It is part of QueryDefinition and of each row that QueryTable stages for an
+// Engine.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +18,7 @@ struct TagFilter {
   constexpr bool passes(std::uint32_t tags) const {
     return (tags & required) == required && (tags & forbidden) == 0;
   }
-  /// True when every object passes.
+  /// Returns true if every object passes.
   constexpr bool is_empty() const { return (required | forbidden) == 0; }
   bool operator==(const TagFilter&) const = default;
 };
@@ -26,15 +28,14 @@ struct Filter {
   static constexpr RankKey any_distance{std::numeric_limits<std::uint64_t>::max()};
 
   TagFilter tags;
-  /// Inclusive; lattice units squared, or in a vector space what key_within makes of a
-  /// distance.
+  /// Inclusive. In lattice units squared; in a vector space the result of key_within.
   RankKey key_max = any_distance;
   std::int64_t age_us_max = any_age;  ///< inclusive; age is tau minus event time
 
   bool operator==(const Filter&) const = default;
 };
 
-/// The oldest event time an age limit lets through at `tau_us`, saturating.
+/// Returns the oldest event time that passes an age limit at `tau_us`, saturating.
 constexpr std::int64_t oldest_time_us(std::int64_t tau_us, std::int64_t age_us_max) {
   constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
   if (age_us_max == Filter::any_age || tau_us < lowest + age_us_max) return lowest;

@@ -1,5 +1,6 @@
-// Rounds without a call of std::round, takes many planar rows in a loop of their own, and turns
-// WGS84 into earth-centred metres and back: see lattice.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Rounds without calling std::round, has a separate loop for many planar rows, and converts WGS84
+// to earth-centred metres and back: see lattice.hpp.
 #include "starling/knn/words/lattice.hpp"
 
 #include <cmath>
@@ -19,15 +20,16 @@ constexpr double earth_flattening = 1.0 / 298.257223563;
 constexpr double earth_eccentricity_sq = earth_flattening * (2.0 - earth_flattening);
 constexpr double radians_per_degree = std::numbers::pi / 180.0;
 
-// What truncates to std::round(steps), half away from zero: the largest number below a half, added,
-// reaches the next whole number from a half on and from nothing less, since the sum is rounded to
-// even. It needs no call where the processor has no instruction for std::round.
+// Returns a number that truncates to std::round(steps), which rounds half away from zero. It adds
+// the largest number below 0.5. The sum is rounded to even, so it reaches the next whole number
+// exactly if the fraction is at least 0.5. This is faster than std::round, which is a function call
+// on processors without an instruction for it.
 double before_truncation(double steps) {
   constexpr double below_half = 0x1.fffffffffffffp-2;
   return steps + std::copysign(below_half, steps);
 }
 
-/// Whether what it truncates to is in [-2^30, 2^30); never for NaN.
+/// Returns whether the truncated number is in [-2^30, 2^30); false for NaN.
 bool fits_lattice(double untruncated) {
   return untruncated > -lattice_limit - 1 && untruncated < lattice_limit;
 }
@@ -44,8 +46,9 @@ Position earth_centred(double longitude_deg, double latitude_deg, double altitud
           (normal_m * (1.0 - earth_eccentricity_sq) + altitude_m) * sin_latitude};
 }
 
-// Fixed-point iteration on the latitude; contracts by the eccentricity squared (1/150) each round,
-// so eight rounds leave nothing a float64 can hold, at any altitude the lattice reaches.
+// Fixed-point iteration on the latitude. Each round shrinks the error by the eccentricity squared
+// (1/150), so after eight rounds it is below the precision of float64 at every altitude on the
+// lattice.
 Position geodetic(const Position& centred) {
   const auto [x, y, z] = centred;
   const double from_axis_m = std::hypot(x, y);
@@ -82,9 +85,9 @@ std::string_view to_string(PositionError error) {
 }
 
 Lattice::Lattice(const SpaceOptions& options) : options_(options) {
-  if (options.is_vector()) throw std::invalid_argument("vectors have no lattice");
+  if (options.is_vector()) throw std::invalid_argument("a vector space has no lattice");
   if (options.dimension != 0)
-    throw std::invalid_argument("a dimension is for spaces of vectors alone");
+    throw std::invalid_argument("a dimension is allowed only for a vector space");
   if (!(options.resolution_m > 0) || !std::isfinite(options.resolution_m))
     throw std::invalid_argument("the resolution must be a positive number of metres");
   if (options.space != Space::wgs84) {
@@ -94,9 +97,10 @@ Lattice::Lattice(const SpaceOptions& options) : options_(options) {
   }
   if (options.resolution_m < wgs84_resolution_min_m)
     throw std::invalid_argument(
-        "wgs84 needs a resolution of at least 0.006 m, or the earth does not fit the lattice");
+        "wgs84 needs a resolution of at least 0.006 m: with a finer one the earth does not fit the "
+        "lattice");
   if (options.origin != Position{})
-    throw std::invalid_argument("wgs84 has no origin to choose; use planar2 or planar3");
+    throw std::invalid_argument("wgs84 takes no origin; for an origin use planar2 or planar3");
 }
 
 PositionError Lattice::to_lattice(const Position& position, LatticePoint& point) const {
@@ -121,7 +125,7 @@ PositionError Lattice::to_lattice(const Position& position, LatticePoint& point)
   return PositionError::none;
 }
 
-// Where a row has no place, the call for one row says why.
+// If a row does not fit the lattice, the call for a single position finds the reason.
 template <std::size_t components, class Number>
 void Lattice::planar_to_lattice(std::span<const Number> coordinates, std::span<LatticePoint> points,
                                 std::span<PositionError> errors) const {

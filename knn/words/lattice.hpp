@@ -1,5 +1,6 @@
-// From a user's coordinates to the integer lattice, once, on arrival; everything after is exact.
-// Called by the decoders of update batches and by the trace readers.
+// SPDX-License-Identifier: Apache-2.0
+// Rounds a user's coordinates to the integer lattice once, on arrival. All later arithmetic is
+// exact. The decoders of update batches and the trace readers call it.
 #pragma once
 
 #include <cstddef>
@@ -23,33 +24,38 @@ enum class PositionError : std::uint8_t {
 
 std::string_view to_string(PositionError error);
 
+/// Converts between positions and lattice points. Example: examples/own_clock.cpp
+///
+///     processor.lattice().to_lattice(fix.position_m, row.position)
 class Lattice {
  public:
-  /// Throws std::invalid_argument with a sentence if the resolution is not positive and finite, is
-  /// below 6 mm for wgs84, or an origin is given for wgs84; or if the space is one of vectors.
+  /// Throws std::invalid_argument with a sentence if the space is a vector space or a dimension is
+  /// given, if the resolution is not positive and finite, or if the origin is not finite. For wgs84
+  /// it also throws if the resolution is below 6 mm or if an origin is given.
   explicit Lattice(const SpaceOptions& options);
 
   const SpaceOptions& options() const { return options_; }
 
-  /// Rounds half away from zero. On an error `point` is untouched.
+  /// Rounds half away from zero. Leaves `point` unchanged on an error.
   PositionError to_lattice(const Position& position, LatticePoint& point) const;
 
-  /// The same for many positions at once, `components` numbers (2 or 3) each, faster: one error and
-  /// one point a position.
+  /// As above for many positions at once, which is faster. Each position has `components` (2 or 3)
+  /// consecutive numbers in `coordinates`, and one entry in `points` and in `errors`.
   void to_lattice(std::span<const double> coordinates, std::size_t components,
                   std::span<LatticePoint> points, std::span<PositionError> errors) const;
   void to_lattice(std::span<const float> coordinates, std::size_t components,
                   std::span<LatticePoint> points, std::span<PositionError> errors) const;
 
-  /// The position that the lattice point stands for (the inverse up to half a resolution).
+  /// Returns the position of a lattice point. It is the inverse of to_lattice up to half the
+  /// resolution.
   Position to_position(const LatticePoint& point) const;
 
-  /// sqrt(d^2) * resolution, the number that wire and files carry.
+  /// Returns sqrt(distance_sq) * resolution, the number in messages and files.
   double to_metres(std::uint64_t distance_sq) const;
   double to_metres(RankKey key) const { return to_metres(to_number(key)); }
 
-  /// floor((metres / resolution)^2), saturating; infinity means no limit, NaN and negatives throw
-  /// std::invalid_argument.
+  /// Returns floor((metres / resolution)^2), saturating. Infinity means no limit. Throws
+  /// std::invalid_argument for NaN and negative numbers.
   std::uint64_t to_distance_sq(double metres) const;
 
  private:

@@ -1,5 +1,6 @@
-// Names, faults, rows prepared in float64, and distances told from scores and back: see
-// vectors.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// The names of metrics, faults in rows, the preparation of rows in float64, and conversions between
+// scores and distances: see metric.hpp.
 #include "starling/knn/words/metric.hpp"
 
 #include <algorithm>
@@ -32,7 +33,8 @@ std::optional<VectorFault::Reason> fault_of(Metric metric, float component) {
   return std::nullopt;
 }
 
-/// `less` from every component, then to length 1; a row of nothing else becomes zeros.
+/// Subtracts `less` from every component and scales the row to length 1. A row whose components all
+/// equal `less` becomes zeros.
 void normalize(std::span<const float> raw, double less, std::span<float> prepared) {
   double square_sum = 0;
   for (const float component : raw) {
@@ -45,7 +47,8 @@ void normalize(std::span<const float> raw, double less, std::span<float> prepare
 }
 
 double mean_of(std::span<const float> row) {
-  // Rounding must not make a direction out of a row that has none.
+  // A row of equal components has no direction. Its mean is exact here, so that rounding does not
+  // create one.
   if (std::all_of(row.begin(), row.end(), [&](float other) { return other == row[0]; }))
     return row[0];
   double sum = 0;
@@ -101,9 +104,9 @@ std::string_view sentence_of(VectorFault::Reason reason) {
     case VectorFault::Reason::infinite:
       return "is infinite";
     case VectorFault::Reason::too_large:
-      return "is beyond 2^56, the most that sums can bear";
+      return "is beyond 2^56, the limit that keeps sums finite";
     case VectorFault::Reason::negative:
-      return "is negative, which the Hellinger distance does not know";
+      return "is negative, which the Hellinger distance does not allow";
   }
   return "";
 }
@@ -116,7 +119,7 @@ std::string sentence_of(const VectorFault& fault) {
 std::optional<VectorFault> prepare_vectors(Metric metric, VectorsView raw,
                                            std::span<float> prepared) {
   check_invariant(raw.dimension >= 1 && prepared.size() == raw.components.size(),
-                  "prepared rows have no other size than raw ones");
+                  "prepared rows have the size of the raw rows");
   for (VectorRow number = 0; number < raw.rows(); ++number)
     if (const auto fault = prepare_one(metric, raw, number, prepared)) return fault;
   return std::nullopt;
@@ -126,7 +129,7 @@ std::size_t prepare_each(Metric metric, VectorsView raw, std::span<float> prepar
                          std::span<std::optional<VectorFault>> faults) {
   check_invariant(
       raw.dimension >= 1 && prepared.size() == raw.components.size() && faults.size() == raw.rows(),
-      "prepared rows have no other size than raw ones, and each its fault");
+      "prepared rows have the size of the raw rows, and there is one fault entry for each row");
   std::size_t faulty = 0;
   for (VectorRow number = 0; number < raw.rows(); ++number) {
     faults[number] = prepare_one(metric, raw, number, prepared);
@@ -151,13 +154,13 @@ double distance_of(Metric metric, float score) {
   return exact;
 }
 
-// distance_of never falls as the score rises, rounding included, so halving finds the last score
-// that is within.
+// distance_of is monotonic in the score, rounding included, so a binary search finds the last score
+// that is within the distance.
 RankKey key_within(Metric metric, double distance) {
   if (std::isnan(distance)) throw std::invalid_argument("a distance must be a number");
   if (distance == std::numeric_limits<double>::infinity()) return Filter::any_distance;
   const float least = metric == Metric::inner_product ? -std::numeric_limits<float>::max() : 0.0f;
-  std::uint64_t low = ordered_of(least);  // what is below is within
+  std::uint64_t low = ordered_of(least);  // every score below this one is within
   std::uint64_t high = std::uint64_t{ordered_of(std::numeric_limits<float>::max())} + 1;
   while (low < high) {
     const std::uint64_t middle = low + (high - low) / 2;

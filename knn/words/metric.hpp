@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vectors of float32 components: the metrics, how rows are prepared for them, and the total order
-// of answers. What every searcher, reader and oracle of vectors shares.
+// of answers. Every searcher, reader and oracle of vectors includes it.
 #pragma once
 
 #include <bit>
@@ -15,32 +16,35 @@
 
 namespace starling {
 
-/// What makes vectors near. Rows are prepared once, in float64 in a fixed order, and rounded to
-/// float32; the truth is defined on the prepared rows (docs/vectors.md).
+/// How the distance of two vectors is defined. Each row is prepared once, in float64 in a fixed
+/// order, and rounded to float32. Exact answers are defined on the prepared rows (docs/vectors.md).
+/// Below, x and y are rows and s is the sum of (x - y)^2 over prepared rows.
 enum class Metric : std::uint8_t {
-  l2,             ///< prepared: as it is; distance sqrt(s), s the sum of (x - y)^2
-  cosine,         ///< prepared: x / |x|, a zero row as it is; distance s / 2
-  pearson,        ///< prepared: x less its mean, then as cosine; distance s / 2
-  hellinger,      ///< prepared: sqrt(x), nothing negative; distance sqrt(s / 2)
-  inner_product,  ///< prepared: as it is; distance -(x . y), which may be negative
+  l2,             ///< prepared: unchanged; distance: sqrt(s)
+  cosine,         ///< prepared: x / |x|, a zero row unchanged; distance: s / 2
+  pearson,        ///< prepared: x minus its mean, then as cosine; distance: s / 2
+  hellinger,      ///< prepared: sqrt(x), negatives are refused; distance: sqrt(s / 2)
+  inner_product,  ///< prepared: unchanged; distance: -(x . y), which may be negative
 };
 
-/// "l2", "cosine", "pearson", "hellinger", "inner-product".
+/// Returns "l2", "cosine", "pearson", "hellinger" or "inner-product".
 std::string_view name_of(Metric metric);
+/// Returns the metric with this name; std::nullopt if there is none.
 std::optional<Metric> metric_named(std::string_view name);
 
 inline constexpr std::uint32_t dimension_max = 4096;
 inline constexpr std::uint32_t vector_k_max = 2048;
 
-/// No component is larger, so that no sum overflows: 4096 * (2 * 2^56)^2 = 2^126.
+/// Components are limited to this absolute value, so that no sum overflows: 4096 * (2 * 2^56)^2 =
+/// 2^126.
 inline constexpr float component_max = 0x1p56f;
 
-/// A row's number in its array. Fewer than 2^31 rows.
+/// The number of a row in its array. An array has fewer than 2^31 rows.
 using VectorRow = std::uint32_t;
 inline constexpr VectorRow no_row = ~VectorRow{0};
 inline constexpr std::uint32_t vector_rows_max = (std::uint32_t{1} << 31) - 1;
 
-/// Rows one behind the other, without gaps. Owns nothing.
+/// Rows stored one after another, without gaps. Owns nothing.
 struct VectorsView {
   std::span<const float> components;  ///< rows() * dimension
   std::uint32_t dimension = 1;        ///< 1 to dimension_max
@@ -51,7 +55,7 @@ struct VectorsView {
   }
 };
 
-/// The first component that a metric has no place for.
+/// The first component of a row that a metric does not allow, and the reason.
 struct VectorFault {
   enum class Reason : std::uint8_t { not_a_number, infinite, too_large, negative };
   VectorRow row = 0;
@@ -59,46 +63,47 @@ struct VectorFault {
   Reason reason = Reason::not_a_number;
 };
 
-/// "is not a number", "is infinite", "is beyond 2^56 ...", "is negative, ...".
+/// Returns a predicate, such as "is not a number" or "is infinite".
 std::string_view sentence_of(VectorFault::Reason reason);
 
-/// The same of one component among others: "component 3 is not a number", counted from 1.
+/// Returns a sentence that names the component, counted from 1: "component 3 is not a number".
 std::string sentence_of(const VectorFault& fault);
 
-/// Prepares all rows of `raw` into `prepared`, of the same size; they may be the same memory. On a
-/// fault, what `prepared` holds means nothing.
+/// Prepares all rows of `raw` into `prepared`, which has the same size and may be the same memory.
+/// Returns the first fault; then the content of `prepared` is unspecified. std::nullopt: no fault.
 std::optional<VectorFault> prepare_vectors(Metric metric, VectorsView raw,
                                            std::span<float> prepared);
 
-/// The same for rows that may be bad, each of which is refused by itself: `faults` has an entry a
-/// row. What `prepared` holds of a row with a fault means nothing. Returns how many have one.
+/// As prepare_vectors, but refuses each faulty row by itself. `faults` has one entry for each row.
+/// The prepared components of a faulty row are unspecified. Returns the number of faulty rows.
 std::size_t prepare_each(Metric metric, VectorsView raw, std::span<float> prepared,
                          std::span<std::optional<VectorFault>> faults);
 
 /// One entry of a vector's neighbour list. The order of the members is the total order of all
-/// answers: least score first, ties by the smaller row.
+/// answers: smallest score first, ties by the smaller row.
 ///
-/// The score is computed from prepared rows in float32, component after component, rounding to
-/// nearest, subnormals kept: s = 0; for each j: t = x[j] - y[j], s = fma(t, t, s). For
-/// inner_product: s = fma(x[j], y[j], s), and the score is 0 - s. Every searcher does just that, so
-/// that all give the same bits (docs/decisions/0006-vector-sums.md).
+/// The score is computed from prepared rows in float32, component after component, with rounding to
+/// nearest and with subnormals: s = 0; for each j: t = x[j] - y[j], s = fma(t, t, s). For
+/// inner_product: s = fma(x[j], y[j], s), and the score is 0 - s. Every searcher computes exactly
+/// this, so that all give the same bits (docs/decisions/0006-vector-sums.md).
 struct VectorNeighbor {
   float score = 0;  ///< never NaN, never -0
   VectorRow row = no_row;
   auto operator<=>(const VectorNeighbor&) const = default;
 };
 
-/// What a user is told: of a score, the distance by the metric.
+/// Returns the metric's distance for a score: the number that users read.
 double distance_of(Metric metric, float score);
 
-/// Unsigned numbers in the order of their scores, so that the least is the nearest: what
-/// Neighbor::key holds in a vector space. Floats of one sign order as their bits do, and
-/// those below zero the other way round.
+/// Maps a score to an unsigned number with the same order: the smallest number is the nearest. In a
+/// vector space Neighbor::key holds this number. The bits of positive floats already have the order
+/// of the floats; the bits of negative floats have the reverse order.
 constexpr std::uint32_t ordered_of(float score) {
   constexpr std::uint32_t sign_bit = std::uint32_t{1} << 31;
   const auto bits = std::bit_cast<std::uint32_t>(score);
   return (bits & sign_bit) != 0 ? ~bits : bits | sign_bit;
 }
+/// The inverse of ordered_of.
 constexpr float score_of_ordered(std::uint32_t ordered) {
   constexpr std::uint32_t sign_bit = std::uint32_t{1} << 31;
   return std::bit_cast<float>((ordered & sign_bit) != 0 ? ordered & ~sign_bit : ~ordered);
@@ -106,14 +111,15 @@ constexpr float score_of_ordered(std::uint32_t ordered) {
 constexpr RankKey rank_key_of(float score) {
   return RankKey{ordered_of(score)};
 }
-/// Only for a neighbour's key in a vector space.
+/// Only for the key of a neighbour in a vector space.
 constexpr float score_of(RankKey key) {
   return score_of_ordered(static_cast<std::uint32_t>(to_number(key)));
 }
 
-/// The largest ordered score whose distance is at most `distance`: what Filter::key_max
-/// holds in a vector space. Less than every score if there is none; Filter::any_distance for
-/// infinity. Distances of inner products may be negative. NaN throws std::invalid_argument.
+/// Returns the largest ordered score whose distance is at most `distance`: the value for
+/// Filter::key_max in a vector space. If no score is that near, returns a number below every score.
+/// For infinity it returns Filter::any_distance. `distance` may be negative for inner_product.
+/// Throws std::invalid_argument for NaN.
 RankKey key_within(Metric metric, double distance);
 
 }  // namespace starling

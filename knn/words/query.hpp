@@ -1,4 +1,5 @@
-// Standing queries and the streams they report to, as users define them.
+// SPDX-License-Identifier: Apache-2.0
+// Standing queries and the streams that they report to, as users define them.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +13,15 @@
 
 namespace starling {
 
-/// What kind of change makes a stream report a list. Each level includes the one before: silence
-/// promises that nothing of this kind changed.
+/// What kind of change makes a stream report a list. Each level includes the one before it. If a
+/// list is not reported, nothing of this kind changed in it.
 enum class ReportOn : std::uint8_t {
   membership,  ///< an object entered or left
   order,       ///< ... or two swapped places
   distance,    ///< ... or a distance changed
 };
 
-/// What a reported neighbour carries beside its id.
+/// What a reported neighbour carries in addition to its id.
 struct ReportWith {
   bool distance = true;
   bool position = false;
@@ -38,9 +39,9 @@ struct StreamDefinition {
 };
 
 enum class AnchorKind : std::uint8_t {
-  fixed,         ///< a position
-  follow,        ///< an object, which its own list excludes; empty while the object is missing
-  every_object,  ///< one list per object that passes `subject`: the k-NN graph
+  fixed,         ///< around a position
+  follow,        ///< around an object, which is not in the list; empty while it is missing
+  every_object,  ///< one list for each object that passes `subject`: the k-NN graph
 };
 
 struct Anchor {
@@ -56,13 +57,14 @@ struct QueryDefinition {
   std::uint32_t k = 1;  ///< 1 .. k_max
   Anchor anchor{};
   Filter filter{};
-  TagFilter subject{};                   ///< every_object: whose lists are kept
+  TagFilter subject{};                   ///< every_object: the objects that have a list
   std::int64_t lease_end_us = no_lease;  ///< removed at the first tick with tau > lease end
-  std::uint64_t owner = 0;  ///< who put it last, for QueryTableOptions::owner_queries_max
-  /// At a fixed place in a vector space: as many as its dimension, prepared for its metric.
+  std::uint64_t owner = 0;  ///< the last writer, counted for QueryTableOptions::owner_queries_max
+  /// For a fixed anchor in a vector space: the components, as many as the dimension of the space,
+  /// prepared for its metric.
   std::vector<float> components{};
-  /// In a vector space: reports carry the label that the list's objects vote for
-  /// (knn/vectors/vote.hpp), and the list is also reported when that changes, whatever its stream
+  /// Only in a vector space: reports carry the label that the objects of the list vote for
+  /// (knn/vectors/vote.hpp). The list is also reported when this label changes, whatever the stream
   /// reports on.
   bool vote = false;
 };

@@ -1,4 +1,6 @@
-// What a stream hears of a list after a tick. Processor makes QueryReports, the wire encodes them.
+// SPDX-License-Identifier: Apache-2.0
+// What a stream reports about one list after a tick. Processor makes QueryReports, and
+// protocol/wire encodes them.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +12,11 @@
 namespace starling {
 
 enum class ListEvent : std::uint8_t {
-  updated,  ///< the whole new list follows
-  removed,  ///< the query with all its lists is gone, or (has_subject) one subject's list
+  updated,  ///< the report has the whole new list
+  removed,  ///< the query is gone with all its lists; if has_subject: only that subject's list
 };
 
-/// One list of a tick, in the words of its stream. Spans live as long as the TickReport.
+/// One list of a tick, as its stream reports it. The spans live as long as the TickReport.
 struct QueryReport {
   QueryId query{};
   bool has_subject = false;  ///< from an every-object query: the list of object `subject`
@@ -22,8 +24,8 @@ struct QueryReport {
   ListEvent event = ListEvent::updated;
   std::span<const Neighbor> neighbors;
   std::span<const NeighborState> states;  ///< empty unless the stream asked for position or tags
-  /// If the query asks for a vote: the label that the list votes for, no_label if no object in it
-  /// has a label.
+  /// If the query asks for a vote: the label that the list votes for, or no_label if no object in
+  /// the list has a label.
   std::optional<Label> vote{};
 };
 

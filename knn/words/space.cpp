@@ -1,4 +1,5 @@
-// The names of spaces: see space.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// The names of the spaces: see space.hpp.
 #include "starling/knn/words/space.hpp"
 
 namespace starling {

@@ -1,4 +1,6 @@
-// Where objects live: the space of a processor, an engine and a server, and its options.
+// SPDX-License-Identifier: Apache-2.0
+// The space in which objects live, and its options. A processor, an engine and a server have one
+// each.
 #pragma once
 
 #include <array>
@@ -10,25 +12,27 @@
 
 namespace starling {
 
-/// Where objects live; one per server.
+/// The kind of a space.
 enum class Space : std::uint8_t {
   planar2,  ///< x, y in metres
   planar3,  ///< x, y, z in metres
   wgs84,    ///< longitude, latitude in degrees, altitude in metres above the ellipsoid
-  vector,   ///< as many components as SpaceOptions::dimension says; no lattice
+  vector,   ///< SpaceOptions::dimension components; no lattice
 };
 
 std::string_view to_string(Space space);
-/// A space with a lattice; the name of a vector space would need a dimension beside it.
+/// Returns a space with a lattice, or std::nullopt. "vector" is not accepted, because a vector
+/// space also needs a dimension.
 std::optional<Space> space_from_string(std::string_view text);
 
-/// Components a user's position has: 2 for planar2, 3 for planar3; wgs84 takes 2 or 3. Vector
-/// spaces have no positions.
+/// Returns the most components of a user's position: 2 for planar2, 3 for planar3 and wgs84, where
+/// the altitude may be left out. Not for vector spaces, which have no positions.
 constexpr int dimensions(Space space) {
   return space == Space::planar2 ? 2 : 3;
 }
 
-/// A user's position: x, y, z in metres, or longitude, latitude in degrees and altitude in metres.
+/// A user's position: x, y, z in metres, or longitude and latitude in degrees and altitude in
+/// metres.
 using Position = std::array<double, 3>;
 
 struct SpaceOptions {
@@ -36,7 +40,7 @@ struct SpaceOptions {
   double resolution_m = 0.01;
   Position origin{};  ///< metres, subtracted in float64 before rounding; zero for wgs84
 
-  // Vector spaces alone use these two, and neither of the two above:
+  // Only vector spaces use these two. They use neither resolution_m nor origin.
   std::uint32_t dimension = 0;  ///< 1 to dimension_max; 0 in all other spaces
   Metric metric = Metric::l2;
 

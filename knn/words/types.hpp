@@ -1,5 +1,6 @@
-// The words every part of Starling shares: ids, slots, ticks, and neighbours with their total
-// order. Every folder includes it: the tables, the engines, the wire and the replay.
+// SPDX-License-Identifier: Apache-2.0
+// The types that all parts of Starling share: ids, slots, ticks, and neighbours with their total
+// order. The tables, the engines, the wire format and the replay include it.
 #pragma once
 
 #include <compare>
@@ -22,8 +23,8 @@ constexpr std::uint64_t to_number(Tick tick) {
   return static_cast<std::uint64_t>(tick);
 }
 
-/// Where an object or a query stands in the engine's arrays. Reused after its owner is forgotten;
-/// a generation tells the owners apart.
+/// The index of an object or a query in the engine's arrays. A slot is used again after its owner
+/// is forgotten; a generation tells the owners apart.
 using Slot = std::uint32_t;
 inline constexpr Slot no_slot = ~Slot{0};
 
@@ -39,16 +40,16 @@ struct LatticePoint {
   bool operator==(const LatticePoint&) const = default;
 };
 
-/// Exact: at most 3 * 2^62, which fits.
+/// Returns the exact squared distance in lattice units. It is at most 3 * 2^62, which fits.
 constexpr std::uint64_t distance_sq(const LatticePoint& a, const LatticePoint& b) {
   const auto square = [](std::int64_t d) { return static_cast<std::uint64_t>(d * d); };
   return square(std::int64_t{a.x} - b.x) + square(std::int64_t{a.y} - b.y) +
          square(std::int64_t{a.z} - b.z);
 }
 
-/// What neighbours are ranked by: the least key is the nearest. It is an order and not a distance. In
-/// a space of positions it is the squared distance in lattice units; in a vector space it is the
-/// score as ordered_of (knn/words/metric.hpp) maps it. Processor::to_distance turns it into the
+/// Neighbours are ranked by this key: the smallest key is the nearest. A key is an order, not a
+/// distance. In a space of positions it is the squared distance in lattice units. In a vector space
+/// it is ordered_of(score) (knn/words/metric.hpp). Processor::to_distance converts a key into the
 /// distance that users read.
 enum class RankKey : std::uint64_t {};
 
@@ -56,7 +57,7 @@ constexpr std::uint64_t to_number(RankKey key) {
   return static_cast<std::uint64_t>(key);
 }
 
-/// The key that follows `key`; a key of `Filter::any_distance` has none.
+/// Returns the key after `key`. Not for Filter::any_distance, which is the last key.
 constexpr RankKey next_key(RankKey key) {
   return RankKey{to_number(key) + 1};
 }
@@ -69,13 +70,14 @@ struct Neighbor {
   auto operator<=>(const Neighbor&) const = default;
 };
 
-/// What an object of a vector space may be known to be; queries let their neighbours' labels vote.
+/// The class of an object in a vector space. A query may let the labels of its neighbours vote.
 using Label = std::int64_t;
 
-/// What an object without a label has, and what a list without labels votes for; labels are larger.
+/// The value of an object without a label, and the vote of a list without labels. All labels are
+/// larger.
 inline constexpr Label no_label = std::numeric_limits<Label>::min();
 
-/// What a stream may carry beside a neighbour: its state in the tick's snapshot.
+/// The state of a neighbour in the snapshot of the tick. A stream may report it with the neighbour.
 struct NeighborState {
   LatticePoint position;  ///< zeros in a vector space
   std::uint32_t tags = 0;

@@ -1,4 +1,5 @@
-// The client's calls, each a request and what its reply means: see client.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// The client's calls. Each sends one request and interprets its reply: see client.hpp.
 #include "starling/protocol/client/client.hpp"
 
 #include <utility>
@@ -9,19 +10,20 @@
 namespace starling::protocol {
 namespace {
 
-/// The body that the reply must have; it shows the reply's frame.
+/// The reply's body, which must be of type Body. It points into the reply's frame.
 template <class Body>
 Result<Body> body_of(const Result<ReceivedReply>& reply) {
   if (!reply) return reply.problem();
   if (const auto* body = std::get_if<Body>(&reply->decoded.body)) return *body;
-  return Problem{ErrorCode::malformed, "The server's reply is of another kind than the request."};
+  return Problem{ErrorCode::malformed,
+                 "The server's reply does not have the type that the request asks for."};
 }
 
 }  // namespace
 
 EndpointError::EndpointError(const std::string& endpoint, const std::string& why)
     : std::runtime_error("cannot connect to '" + endpoint + "': " + why +
-                         "; an endpoint is such as tcp://127.0.0.1:7411") {}
+                         "; an endpoint looks like tcp://127.0.0.1:7411") {}
 
 Client::Client(zmq::context_t& context, ClientOptions options)
     : connection_(std::make_unique<Connection>(context, std::move(options))) {}
@@ -95,8 +97,8 @@ Result<NameAnswers> Client::get_names(std::span<const std::uint64_t> object_ids)
   const auto body = body_of<Names>(reply);
   if (!body) return body.problem();
   if (body->texts.size() != object_ids.size())
-    return Problem{ErrorCode::malformed, "The server's reply names " +
-                                             std::to_string(body->texts.size()) + " of " +
+    return Problem{ErrorCode::malformed, "The server's reply has " +
+                                             std::to_string(body->texts.size()) + " texts for " +
                                              std::to_string(object_ids.size()) + " ids."};
   return NameAnswers{body->epoch, body->name_count, {body->texts.begin(), body->texts.end()}};
 }

@@ -1,7 +1,8 @@
-// A blocking client of one server: connects, keeps within its credit, sends batches without waiting
-// for each, and after a lost connection says hello again and resends what is unanswered under the
-// same numbers, so that nothing is applied twice. For one thread; replay, subscribe and tests use
-// it.
+// SPDX-License-Identifier: Apache-2.0
+// A blocking client of one server. It connects, stays within its credit, and sends batches without
+// waiting for each reply. After a lost connection it says hello again and resends the unanswered
+// requests under the same numbers, so the server applies none twice. Use a Client from one thread.
+// Replay, subscribe and the tests use it.
 #pragma once
 
 #include <array>
@@ -30,34 +31,35 @@ struct ClientOptions {
   std::string name = "starling client";  ///< for the server's logs
   std::string key{};
   std::int64_t timeout_ms = 30'000;          ///< longest wait for one reply, reconnects included
-  std::int64_t connect_timeout_ms = 30'000;  ///< the same for the first hello, if it is less
-  std::int64_t reconnect_after_ms = 5'000;   ///< without a reply for so long: connect anew
+  std::int64_t connect_timeout_ms = 30'000;  ///< as above, for the first hello, if less
+  std::int64_t reconnect_after_ms = 5'000;   ///< reconnects after this long without a reply
 };
 
-/// No reply within timeout_ms, or to the first hello within connect_timeout_ms.
+/// Thrown if no reply comes within timeout_ms, or within connect_timeout_ms for the first hello.
 class TimeoutError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The text is no endpoint that can be connected to.
+/// Thrown if ZeroMQ cannot connect to the text, usually because it is not an endpoint.
 class EndpointError : public std::runtime_error {
  public:
   EndpointError(const std::string& endpoint, const std::string& why);
 };
 
-/// What the batches since the last flush came to.
+/// Sums over the replies to all batches that were posted since the last flush.
 struct BatchTotals {
   std::uint64_t accepted = 0;
   std::uint64_t late = 0;
   std::uint64_t rejected = 0;
   std::array<std::uint64_t, std::size_t(last_row_reason) + 1> rejected_by_reason{};
-  /// What was in the way, by the same reason; no name where that was no limit.
+  /// The limit behind each reason; its name is empty if the reason is not a limit.
   std::array<ReachedLimit, std::size_t(last_row_reason) + 1> limit_by_reason{};
-  /// Of the refused batches the first; nothing of them was applied.
+  /// Why the server refused a batch as a whole, for the first such batch. The server applied no row
+  /// of a refused batch.
   std::optional<Problem> first_refusal{};
 };
 
-/// One-shot answers, in the order of the questions.
+/// The answers to one-shot questions, in the order of the questions.
 struct NeighborAnswers {
   std::uint64_t epoch = 0;
   Tick tick{};
@@ -65,7 +67,7 @@ struct NeighborAnswers {
   std::vector<HeldList> lists{};
 };
 
-/// Texts of ids, in the order asked; see Names.
+/// The texts of ids, in the order asked; see Names in messages.hpp.
 struct NameAnswers {
   std::uint64_t epoch = 0;
   std::uint64_t name_count = 0;
@@ -74,27 +76,34 @@ struct NameAnswers {
 
 using StatValues = std::vector<std::pair<std::string, double>>;
 
+/// A session with one server. examples/client.cpp is a whole program; in short:
+///
+///     zmq::context_t context;
+///     Client client(context, {.commands = "tcp://127.0.0.1:7411", .name = "my program"});
+///     client.put_stream({.name = "riders"}).value();
+///     client.update({.ids = ids, .times_us = times_us, .coordinates = coordinates}).value();
 class Client {
  public:
-  /// Connects and says hello. Throws TimeoutError, RefusedError (the server wants none of us), or
-  /// EndpointError. The context must outlive the client.
+  /// Connects and says hello. Throws TimeoutError, EndpointError, or RefusedError if the server
+  /// refuses the hello for good. The context must outlive the client.
   Client(zmq::context_t& context, ClientOptions options);
   ~Client();
   Client(Client&&) noexcept;
   Client& operator=(Client&&) noexcept;
 
-  /// The server's terms as of the last hello. A new epoch means that the server has started anew
-  /// and holds nothing of what was acknowledged before.
+  /// The server's terms from the last hello. A new epoch means that the server has restarted and
+  /// has lost everything that it acknowledged before.
   const HelloReply& server() const;
   std::uint64_t epoch() const { return server().epoch; }
 
   /// Sends an UpdateBatch, UpdateTags, RemoveObjects, PutNames, PutQueries or RemoveQueries and
-  /// waits only for credit. Nothing, or why it was not sent.
+  /// waits only until there is credit for it. Returns std::nullopt, or why it was not sent.
   [[nodiscard]] std::optional<Problem> post(const RequestBody& batch);
-  /// Waits until every posted batch is answered.
+  /// Waits until every posted batch is answered. Returns the sums of the replies.
   BatchTotals flush();
 
-  // Each of these waits for its reply. All throw TimeoutError.
+  // Each call below sends one request and waits for its reply. These calls, post() and flush() may
+  // throw TimeoutError.
   Result<BatchReply> update(const UpdateBatch& batch);
   Result<BatchReply> update_tags(const UpdateTags& batch);
   Result<BatchReply> remove_objects(const RemoveObjects& batch);
@@ -110,9 +119,10 @@ class Client {
   Result<Done> report_received(const ReportReceived& report);
 
   using PageHandler = std::function<void(const SnapshotPage&)>;
-  /// One page; the handler's argument shows the reply's frame. Returns next_page.
+  /// Fetches one page and passes it to the handler. The page points into the reply's frame and is
+  /// valid only during that call. Returns next_page.
   Result<std::uint64_t> get_snapshot_page(const GetSnapshot& request, const PageHandler& handler);
-  /// All pages, one after another.
+  /// Fetches all pages, one after another.
   Result<Done> get_snapshot(GetSnapshot request, const PageHandler& handler);
 
  private:

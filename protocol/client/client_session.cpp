@@ -1,4 +1,5 @@
-// Numbers, credit and resends: see client_session.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Sequence numbers, credit and resends: see client_session.hpp.
 #include "starling/protocol/client/client_session.hpp"
 
 #include <algorithm>
@@ -13,8 +14,8 @@ namespace starling::protocol {
 namespace {
 
 Problem too_long(std::size_t bytes, const ReachedLimit& bytes_max, const RequestBody& body) {
-  std::string sentence = "The request has " + std::to_string(bytes) + " bytes; allowed are " +
-                         to_string(bytes_max) + ", so split it";
+  std::string sentence = "The request has " + std::to_string(bytes) + " bytes; at most " +
+                         to_string(bytes_max) + " are allowed, so split it";
   if (const auto* batch = std::get_if<UpdateBatch>(&body); batch && batch->dimension != 0)
     sentence += ": some " +
                 std::to_string(bytes_max.value * batch->ids.size() / (bytes + bytes / 64)) +
@@ -54,7 +55,7 @@ std::variant<Outgoing, Problem> ClientSession::prepare(const RequestBody& body) 
   const ReachedLimit bytes_max =
       std::ranges::min(ReachedLimit{"frame-bytes-max", limits.frame_bytes_max},
                        ReachedLimit{"credit-bytes", limits.credit_bytes}, {}, &ReachedLimit::value);
-  // Before it is encoded, too: vectors may be longer than any FlatBuffer.
+  // Also checked before encoding, because vectors may be longer than a FlatBuffer can be.
   if (array_bytes(body) > bytes_max.value) return too_long(array_bytes(body), bytes_max, body);
   RequestHead head{.request_id = next_request_id_, .session = server_->session};
   if (is_sequenced(body)) head.sequence = next_sequence_;
@@ -73,7 +74,7 @@ std::variant<Outgoing, Problem> ClientSession::prepare(const RequestBody& body) 
 
 bool ClientSession::has_credit_for(const Outgoing& outgoing) const {
   const Limits& limits = server_->limits;
-  // Where one reply stays away and later ones come, the server still has to remember it.
+  // If one reply is lost and later ones arrive, the server must still remember the lost one.
   const bool is_remembered =
       outgoing.sequence == 0 || outgoing.sequence - oldest_sequence() < limits.unanswered_max;
   return unanswered_.size() < limits.unanswered_max && is_remembered &&

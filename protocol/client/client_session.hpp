@@ -1,5 +1,6 @@
-// A client's side of a session: numbers its requests, keeps what is unanswered for a resend, and
-// counts credit. Sans-IO; Client moves its frames.
+// SPDX-License-Identifier: Apache-2.0
+// A client's side of a session: numbers its requests, keeps unanswered ones for a resend, and
+// counts credit. Sans-IO: Client sends and receives the frames.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +15,11 @@
 
 namespace starling::protocol {
 
-/// An encoded request on its way, until its reply comes.
+/// An encoded request whose reply has not come yet.
 struct Outgoing {
   std::uint64_t request_id = 0;
   std::uint64_t sequence = 0;     ///< 0: not a sequenced request
-  std::uint64_t credit_rows = 0;  ///< held while unanswered, as the bytes
+  std::uint64_t credit_rows = 0;  ///< held until it is answered, like the bytes
   std::uint64_t credit_bytes = 0;
   Frame frame{};
 };
@@ -28,39 +29,42 @@ class ClientSession {
   ClientSession(std::string client, std::string key)
       : client_(std::move(client)), key_(std::move(key)) {}
 
-  /// What a new connection sends first. Its request id is 0, which no other request has.
+  /// The first frame of a new connection. Its request id is 0, which no other request has.
   Frame hello() const;
-  /// The answer to it. From now on unanswered() is addressed to this session and is to be sent
-  /// again.
+  /// Takes in the reply to hello() and addresses all unanswered() requests to its session. The
+  /// caller must then send them again.
   void on_hello(const HelloReply& reply);
 
-  /// The server's terms; only after the first on_hello.
+  /// The server's terms; call only after the first on_hello.
   const HelloReply& server() const { return *server_; }
 
-  /// The numbered request; or why no server with these terms would take it.
+  /// Numbers and encodes a request. Returns a Problem if no server with these terms would accept
+  /// it.
   std::variant<Outgoing, Problem> prepare(const RequestBody& body);
-  /// Whether the server takes it now, on top of what is unanswered.
+  /// Whether the server accepts the request now, in addition to the unanswered ones.
   bool has_credit_for(const Outgoing& outgoing) const;
-  /// It is about to be sent. The frame stays until its reply comes.
+  /// Takes over a prepared request that is about to be sent. Its frame stays here until its reply
+  /// comes.
   const Outgoing& admit(Outgoing outgoing);
 
   enum class Verdict : std::uint8_t {
-    answered,     ///< the request is done with, whatever the reply says
-    unexpected,   ///< no unanswered request has this id: an answer to a resend came twice
+    answered,     ///< the request is finished, whatever the reply says
+    unexpected,   ///< no unanswered request has this id: a resend was answered twice
     try_again,    ///< send this one request again, later
-    start_again,  ///< connect anew, say hello, send all unanswered again
+    start_again,  ///< reconnect, say hello, send all unanswered ones again
   };
-  /// `refusal` is the reply's error code, or none.
+  /// `refusal` is the reply's error code, or ErrorCode::none.
   Verdict on_reply(const ReplyHead& head, ErrorCode refusal);
 
-  /// Nobody waits for this request any more. A sequenced one stays: its number must be used.
+  /// Forgets a request for which the caller no longer waits. A sequenced one stays, because its
+  /// number must be used.
   void abandon(std::uint64_t request_id);
 
   const std::deque<Outgoing>& unanswered() const { return unanswered_; }
   const Outgoing* find(std::uint64_t request_id) const;
 
  private:
-  /// Of what is unanswered; if nothing is, the next number.
+  /// The number of the oldest unanswered request; the next number if all are answered.
   std::uint64_t oldest_sequence() const;
 
   std::string client_;

@@ -1,5 +1,6 @@
-// Connecting a ZeroMQ socket to an endpoint that a user has typed. Included by .cpp files of the
-// client that own sockets.
+// SPDX-License-Identifier: Apache-2.0
+// Connects a ZeroMQ socket to an endpoint that a user typed. Included by the client's .cpp files
+// that own sockets.
 #pragma once
 
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The client's socket: see connection.hpp.
 #include "starling/protocol/client/connection.hpp"
 
@@ -35,7 +36,8 @@ Client::Connection::Connection(zmq::context_t& context, ClientOptions options)
 void Client::Connection::open_socket() {
   socket_ = zmq::socket_t(context_, zmq::socket_type::dealer);
   socket_.set(zmq::sockopt::linger, 0);
-  // The session bounds what is unanswered, and so both queues; sends never block.
+  // The session limits the unanswered requests, and thus the length of both queues. Without
+  // high-water marks sends never block.
   socket_.set(zmq::sockopt::sndhwm, 0);
   socket_.set(zmq::sockopt::rcvhwm, 0);
   socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(server_frame_bytes_max));
@@ -45,7 +47,7 @@ void Client::Connection::open_socket() {
 }
 
 void Client::Connection::send(const Frame& frame) {
-  // Copied: the frame stays here for a resend, which may have to change its session.
+  // Sends a copy: the frame stays here for a resend, which may have to change its session.
   const auto bytes = frame.bytes();
   uninterrupted(
       [&] { return socket_.send(zmq::buffer(bytes.data(), bytes.size()), zmq::send_flags::none); });
@@ -92,9 +94,11 @@ void Client::Connection::check_deadline(Clock::time_point deadline) const {
   if (Clock::now() < deadline) return;
   std::string sentence = "The server at " + options_.commands + " did not answer within " +
                          std::to_string(wait_ms()) + " ms";
-  if (!last_obstacle_.empty()) throw TimeoutError(sentence + "; last it said: " + last_obstacle_);
+  if (!last_obstacle_.empty())
+    throw TimeoutError(sentence + "; its last refusal: " + last_obstacle_);
   if (!is_connected_)
-    sentence += "; start one with starling serve, or give the commands endpoint of one that runs";
+    sentence +=
+        "; start a server with starling serve, or give the commands endpoint of a running one";
   throw TimeoutError(sentence + ".");
 }
 

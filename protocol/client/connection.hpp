@@ -1,5 +1,6 @@
-// The socket of a Client: sends requests, receives replies, connects anew when they stay away.
-// Private to client.cpp.
+// SPDX-License-Identifier: Apache-2.0
+// The socket of a Client: sends requests, receives replies, and reconnects if no reply comes.
+// Private to client.cpp and connection.cpp.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +19,13 @@
 
 namespace starling::protocol {
 
-/// A decoded reply with the frame it shows.
+/// A decoded reply with the frame that it points into.
 struct ReceivedReply {
   std::unique_ptr<zmq::message_t> message{};
   AlignedBytes frame{};
   DecodedReply decoded{};
 
-  /// The refusal that the reply says, or that its frame deserves.
+  /// The refusal in the reply, or what is wrong with its frame; null if neither.
   const Problem* problem() const;
 };
 
@@ -36,7 +37,8 @@ class Client::Connection {
 
   std::optional<Problem> post(const RequestBody& batch);
   BatchTotals flush();
-  /// Waits for the reply to this one request; replies to posted batches go into the totals.
+  /// Sends a request and waits for its reply. Replies to posted batches that come meanwhile are
+  /// added to the totals.
   Result<ReceivedReply> call(const RequestBody& body);
 
  private:
@@ -47,7 +49,7 @@ class Client::Connection {
   void start_again(Clock::time_point deadline);
   void send(const Frame& frame);
   std::optional<ReceivedReply> receive(Clock::time_point until);
-  /// The next answer to an unanswered request, whatever has to be done to get it.
+  /// Waits for the next answer to an unanswered request; reconnects and resends where needed.
   ReceivedReply next_answer();
   void count(const ReceivedReply& reply);
   ReceivedReply answer_or_abandon(std::uint64_t request_id);
@@ -65,11 +67,11 @@ class Client::Connection {
   zmq::context_t& context_;
   ClientOptions options_;
   ClientSession session_;
-  bool is_connected_ = false;  ///< the server has said hello once
+  bool is_connected_ = false;  ///< the server has answered a hello
   zmq::socket_t socket_;
   BatchTotals totals_;
   std::int64_t back_off_ms_ = 0;
-  std::string last_obstacle_;  ///< for the sentence of a timeout
+  std::string last_obstacle_;  ///< the last refusal, for the text of a TimeoutError
 };
 
 }  // namespace starling::protocol

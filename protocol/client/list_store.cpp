@@ -1,4 +1,5 @@
-// From a chunk's arrays to lists of their own: see list_store.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Copies the lists of a chunk out of its arrays: see list_store.hpp.
 #include "starling/protocol/client/list_store.hpp"
 
 #include <functional>
@@ -8,7 +9,7 @@ namespace starling::protocol {
 
 std::size_t ListKeyHash::operator()(const ListKey& key) const {
   const std::hash<std::uint64_t> hash;
-  // The golden ratio keeps (a, b) and (b, a) apart.
+  // The factor, 2^64 divided by the golden ratio, gives (a, b) and (b, a) different hashes.
   return hash(to_number(key.query) * 0x9e3779b97f4a7c15ULL + to_number(key.subject) +
               (key.has_subject ? 1 : 0));
 }
@@ -42,7 +43,8 @@ HeldList list_of(const ListChunk& chunk, std::size_t list) {
 }
 
 void remove_lists(ListStore& lists, std::span<const ListKey> keys) {
-  // A query has one list without a subject, or one for each subject: those are looked for once.
+  // A query has either one list without a subject, or one list for each subject. One pass over all
+  // lists finds the second kind, for all keys together.
   std::unordered_set<std::uint64_t> queries;
   for (const ListKey& key : keys)
     if (lists.erase(key) == 0 && !key.has_subject) queries.insert(to_number(key.query));

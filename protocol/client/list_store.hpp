@@ -1,5 +1,6 @@
-// Neighbour lists as a client holds them, by query and subject. Filled from chunks by a
-// subscription and by one-shot answers.
+// SPDX-License-Identifier: Apache-2.0
+// Neighbour lists as a client holds them, keyed by query and subject. A subscription and one-shot
+// answers fill them from chunks.
 #pragma once
 
 #include <compare>
@@ -17,7 +18,7 @@ namespace starling::protocol {
 
 struct ListKey {
   QueryId query{};
-  bool has_subject = false;  ///< from an every-object query: the list of object `subject`
+  bool has_subject = false;  ///< the list of object `subject`, of an every-object query
   ObjectId subject{};
   auto operator<=>(const ListKey&) const = default;
 };
@@ -40,8 +41,11 @@ struct HeldState {
 
 struct HeldList {
   std::vector<HeldNeighbor> neighbors{};  ///< nearest first
-  std::vector<HeldState> states{};        ///< one a neighbour, or empty: the stream carries neither
-  Label vote = no_label;  ///< of the neighbours' labels, if the query votes and any has one
+  /// One per neighbour; empty if the stream carries neither positions nor tags.
+  std::vector<HeldState> states{};
+  /// The winner among the neighbours' labels; no_label if the query does not vote or no neighbour
+  /// has a label.
+  Label vote = no_label;
   bool operator==(const HeldList&) const = default;
 };
 
@@ -50,7 +54,7 @@ using ListStore = std::unordered_map<ListKey, HeldList, ListKeyHash>;
 ListKey key_of(const ListChunk& chunk, std::size_t list);
 HeldList list_of(const ListChunk& chunk, std::size_t list);
 
-/// Takes lists out. A key without a subject takes all lists of its query with it.
+/// Erases the lists of `keys`. A key without a subject also erases all lists of its query.
 void remove_lists(ListStore& lists, std::span<const ListKey> keys);
 
 }  // namespace starling::protocol

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Combines a client and a subscriber of one server, and waits for them: see manual_server.hpp.
 #include "starling/protocol/client/manual_server.hpp"
 

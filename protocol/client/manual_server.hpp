@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Connects to a server in manual-tick mode, sends it objects and queries, and follows one stream in
 // lock step. Replays and simulations use it, through sim::ServerHost.
 #pragma once
@@ -31,7 +32,8 @@ class NotManualError : public std::runtime_error {
 
 class ManualServer {
  public:
-  /// Upper bounds of the bytes that a row and a query take on the wire, with a share of the frame.
+  /// Upper bounds of the bytes that a row and a query take on the wire. Each includes a share of
+  /// the frame around them.
   static constexpr std::size_t row_bytes = 48;
   static constexpr std::size_t query_bytes = 192;
 

@@ -1,4 +1,6 @@
-// What a server answered: the value asked for, or why it refused. Returned by Client.
+// SPDX-License-Identifier: Apache-2.0
+// A server's answer to a request: the requested value, or the reason for the refusal. Client
+// returns it.
 #pragma once
 
 #include <stdexcept>
@@ -9,7 +11,7 @@
 
 namespace starling::protocol {
 
-/// Thrown by Result::value for programs to which a refusal is the end.
+/// Thrown by Result::value(), for programs that cannot go on after a refusal.
 class RefusedError : public std::runtime_error {
  public:
   explicit RefusedError(const Problem& problem)
@@ -17,6 +19,12 @@ class RefusedError : public std::runtime_error {
   ErrorCode code;
 };
 
+/// A value of type T, or the Problem that explains the refusal. There are two ways to read it; the
+/// second is that of examples/client.cpp:
+///
+///     const auto done = client.advance_tick(tau_us);
+///     if (!done) std::cerr << done.problem().sentence << '\n';
+///     const BatchReply reply = client.update(batch).value();  // throws RefusedError
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -26,10 +34,10 @@ class [[nodiscard]] Result {
   bool has_value() const { return outcome_.index() == 0; }
   explicit operator bool() const { return has_value(); }
 
-  /// Only if there is a value.
+  /// Call only if there is a value.
   const T& operator*() const { return *std::get_if<0>(&outcome_); }
   const T* operator->() const { return std::get_if<0>(&outcome_); }
-  /// Only if there is none.
+  /// Call only if there is no value.
   const Problem& problem() const { return *std::get_if<1>(&outcome_); }
 
   T value() && {

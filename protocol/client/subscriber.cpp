@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sockets of a subscription: see subscriber.hpp.
 #include "starling/protocol/client/subscriber.hpp"
 
@@ -55,14 +56,14 @@ class Subscriber::Sockets {
     return socket;
   }
 
-  /// Wakes early for what is due at a time of its own.
+  /// Also returns when a report is due, or the next attempt to fetch a snapshot.
   bool wait_for_tick(std::int64_t timeout_ms) {
     auto until = std::min(Clock::now() + std::chrono::milliseconds(timeout_ms), report_due_);
     if (state_.wanted_page()) until = std::min(until, retry_at_);
     return wait_until_readable(results_, until);
   }
 
-  /// Everything that waits, so that the socket's own queue stays short.
+  /// Receives all waiting messages, so that the socket's own queue stays short.
   void drain() {
     while (auto frames = receive_message()) state_.on_tick(to_tick(std::move(*frames)));
   }
@@ -84,7 +85,8 @@ class Subscriber::Sockets {
     return receive_tick(std::move(frames), owner);
   }
 
-  /// Page by page, reading ticks in between. A server that does not answer is asked again later.
+  /// Fetches a snapshot page by page and reads ticks in between. If the server refuses or does not
+  /// answer, a later call tries again.
   void take_snapshot() {
     while (Clock::now() >= retry_at_) {
       const auto request = state_.wanted_page();
@@ -106,7 +108,7 @@ class Subscriber::Sockets {
       static_cast<void>(ask([&] { return client_.report_received(*report); }));
   }
 
-  /// A refusal or a silent server is remembered as the obstacle.
+  /// Calls `request` and keeps its refusal or timeout as the obstacle.
   template <class Request>
   auto ask(const Request& request) -> decltype(request()) {
     try {

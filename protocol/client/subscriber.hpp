@@ -1,5 +1,7 @@
-// A subscription over sockets: a SUB socket for ticks and a Client for snapshots and reports. It
-// survives a server's restart. For one thread, which calls poll; `starling subscribe` and tests do.
+// SPDX-License-Identifier: Apache-2.0
+// Follows one stream over sockets: a SUB socket receives ticks, and a Client fetches snapshots and
+// sends reports. It goes on after a restart of the server. Use a Subscriber from one thread, which
+// calls poll(). `starling subscribe` and the tests use it.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +17,40 @@ struct SubscriberOptions {
   std::string results = "tcp://127.0.0.1:7412";
   ClientOptions client{};
   SubscriptionOptions subscription{};
-  int receive_hwm = 64;  ///< ticks waiting to be read, before they are dropped
+  int receive_hwm = 64;  ///< ticks that wait to be read; ZeroMQ drops further ones
   std::int64_t report_interval_ms = 1000;
-  std::int64_t retry_interval_ms = 250;  ///< between two tries for a snapshot
+  std::int64_t retry_interval_ms = 250;  ///< between two attempts to fetch a snapshot
 };
 
+/// Keeps the lists of one stream up to date. examples/client.cpp is a whole program; in short:
+///
+///     Subscriber subscriber(context, {.subscription = {.stream = "riders"}});
+///     while (subscriber.poll(/*timeout_ms=*/1000))
+///       show(subscriber.state().lists());  // a map of (query, subject) to HeldList
 class Subscriber {
  public:
-  /// Subscribes, then says hello; throws as Client does.
+  /// Subscribes, then says hello. Throws what Client's constructor throws. The context must outlive
+  /// the subscriber.
   Subscriber(zmq::context_t& context, SubscriberOptions options,
              SubscriptionHandlers handlers = {});
   ~Subscriber();
 
-  /// Waits for a tick, at most `timeout_ms` long, and takes in all that have come; takes a snapshot
-  /// and sends a report where due. Handlers run inside. False if no tick came.
+  /// Waits at most `timeout_ms` for a tick and takes in all ticks that have arrived. Also takes a
+  /// snapshot and sends a report where they are due. The handlers run inside this call. Returns
+  /// false if no tick arrived.
   bool poll(std::int64_t timeout_ms);
 
-  /// For who knows by another way, TickDone say, that a tick has passed which does not come: the
-  /// next poll takes a snapshot, that tick or a later one. Without this only the tick after it
-  /// shows the gap.
+  /// Call if you know from elsewhere, for example from TickDone, that a tick has passed whose
+  /// message does not come. The next poll then takes a snapshot of that tick or a later one.
+  /// Without this call only the message of the next tick shows the gap.
   void miss_tick();
 
   const SubscriptionState& state() const;
-  /// The server's terms as of the last hello.
+  /// The server's terms from the last hello.
   const HelloReply& server() const;
 
-  /// Why there is no snapshot yet, or empty: the stream is unknown, the server does not answer.
+  /// Why there is no snapshot yet: the stream is unknown, or the server does not answer. Empty if
+  /// there is no obstacle.
   const std::string& obstacle() const;
 
  private:

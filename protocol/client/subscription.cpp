@@ -1,4 +1,5 @@
-// The subscriber's algorithm, as README.md tells it: see subscription.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// The algorithm of "How to subscribe" in protocol/README.md: see subscription.hpp.
 #include "starling/protocol/client/subscription.hpp"
 
 #include <algorithm>
@@ -46,7 +47,7 @@ SubscriptionState::SubscriptionState(SubscriptionOptions options, SubscriptionHa
 
 void SubscriptionState::on_tick(ReceivedTick received) {
   if (received.tick.problem) {
-    ++counters_.ticks_malformed;  // Its sequence number is missed when the next one comes.
+    ++counters_.ticks_malformed;  // The next tick's number shows that this one is missing.
     return;
   }
   const TickHeader& header = received.tick.header;
@@ -62,9 +63,9 @@ void SubscriptionState::on_tick(ReceivedTick received) {
   buffer(std::move(received));
 }
 
-/// Ticks and pages come by two ways, so a former server's tick may follow its successor's page.
-/// Which epoch is the newer nobody can tell: each change asks for a snapshot, and the last one has
-/// the last word. A restart is told once.
+/// Ticks and pages arrive on two sockets, so a tick of the old server may arrive after a page of
+/// the new one. Epochs do not show which server is newer. So each change of epoch asks for a
+/// snapshot, and the last snapshot decides. Each restart is reported once.
 void SubscriptionState::enter_epoch(std::uint64_t epoch) {
   if (epoch_ == epoch) return;
   const bool is_first = !epoch_;

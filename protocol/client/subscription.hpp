@@ -1,6 +1,7 @@
-// What a subscriber knows and holds: applies ticks in order, finds gaps by sequence and restarts by
+// SPDX-License-Identifier: Apache-2.0
+// The state of a subscriber: applies ticks in order, finds gaps by sequence number and restarts by
 // epoch, and says when it needs a snapshot. Sans-IO: Subscriber feeds it from sockets, tests from a
-// virtual clock. Whatever it holds is the server's answer at held_at()'s tick, never half a tick.
+// virtual clock. Its lists are always the server's complete answer at the tick of held_at().
 #pragma once
 
 #include <cstddef>
@@ -20,21 +21,22 @@ namespace starling::protocol {
 
 struct SubscriptionOptions {
   std::string stream{};
-  std::vector<std::uint64_t> query_ids{};                 ///< empty: all of the stream
-  std::size_t buffer_bytes_max = std::size_t{256} << 20;  ///< of ticks while a snapshot is awaited
+  std::vector<std::uint64_t> query_ids{};  ///< empty: all queries of the stream
+  /// Ticks that arrive while a snapshot is fetched; beyond this the oldest are dropped.
+  std::size_t buffer_bytes_max = std::size_t{256} << 20;
 };
 
-/// A decoded tick with the frames it shows.
+/// A decoded tick with the frames that it points into.
 struct ReceivedTick {
   DecodedTick tick{};
   std::vector<AlignedBytes> frames{};   ///< header and chunks
-  std::shared_ptr<const void> owner{};  ///< of bytes that the frames show in place
+  std::shared_ptr<const void> owner{};  ///< of the bytes that frames use in place
   std::size_t bytes = 0;
 };
 
 ReceivedTick receive_tick(std::vector<AlignedBytes> frames, std::shared_ptr<const void> owner = {});
 
-/// The tick whose answers are held.
+/// The tick whose lists a SubscriptionState holds.
 struct HeldAt {
   std::uint64_t epoch = 0;
   Tick tick{};
@@ -44,16 +46,17 @@ struct HeldAt {
   bool operator==(const HeldAt&) const = default;
 };
 
-/// Takes a tick into lists, its removals first; of chosen queries alone, where there is a choice.
+/// Applies a tick to `lists`: first its removals, then its updates. Skips the lists of queries that
+/// are not wanted.
 void apply_lists(const DecodedTick& tick,
                  const std::function<bool(std::uint64_t query_id)>& is_wanted, ListStore& lists);
 
-/// Each is optional and must not call back into the subscription.
+/// Each handler is optional and must not call back into the subscription.
 struct SubscriptionHandlers {
-  std::function<void(const HeldAt&)> replaced{};      ///< by a snapshot
-  std::function<void(const DecodedTick&)> applied{};  ///< one tick, now part of lists()
-  std::function<void(std::uint64_t ticks)> lost{};    ///< so many never came
-  std::function<void()> restarted{};                  ///< the server is a new one
+  std::function<void(const HeldAt&)> replaced{};      ///< a snapshot replaced all lists
+  std::function<void(const DecodedTick&)> applied{};  ///< lists() contains this tick now
+  std::function<void(std::uint64_t ticks)> lost{};    ///< their messages never came
+  std::function<void()> restarted{};                  ///< the server has restarted
 };
 
 struct SubscriptionCounters {
@@ -64,28 +67,35 @@ struct SubscriptionCounters {
   std::uint64_t restarts = 0;
 };
 
+/// The algorithm of Subscriber without its sockets. Most programs only read it, through
+/// Subscriber::state() (see examples/client.cpp). A program with sockets of its own drives it so:
+///
+///     state.on_tick(receive_tick(std::move(frames), owner));  // a message without its topic
+///     if (const auto request = state.wanted_page())
+///       state.on_page(ask_server(*request));  // or on_page_refused()
 class SubscriptionState {
  public:
   explicit SubscriptionState(SubscriptionOptions options, SubscriptionHandlers handlers = {});
 
   void on_tick(ReceivedTick received);
 
-  /// The page to ask for next; nothing while every tick has come.
+  /// The snapshot page to request next; std::nullopt while no snapshot is needed.
   std::optional<GetSnapshot> wanted_page() const;
   void on_page(const SnapshotPage& page);
-  /// The page asked for will not come: the snapshot starts over.
+  /// Call if the requested page will not come. The snapshot starts over.
   void on_page_refused();
-  /// A tick is known to have passed that did not come. Without this only the one after it tells.
+  /// Call if a tick has passed whose message did not come. Without this call only the message of
+  /// the next tick shows the gap.
   void on_tick_missed() { needs_snapshot_ = true; }
 
-  /// Nothing is known to be missing.
+  /// True if lists are held and no tick is known to be missing.
   bool is_live() const { return held_at_.has_value() && !needs_snapshot_; }
   const ListStore& lists() const { return lists_; }
-  /// Whether a list of those held, or reported since the snapshot, has carried a vote, be it none.
+  /// True if the snapshot or a later tick carried votes, even if no list had a winner.
   bool has_votes() const { return has_votes_; }
-  /// Nothing before the first snapshot.
+  /// std::nullopt before the first snapshot.
   const std::optional<HeldAt>& held_at() const { return held_at_; }
-  /// The newest message of the current epoch, for ReportReceived.
+  /// The newest message of the current epoch and the losses; std::nullopt before the first message.
   std::optional<ReportReceived> report() const;
   const SubscriptionCounters& counters() const { return counters_; }
   std::size_t buffered_bytes() const { return buffered_bytes_; }
@@ -111,15 +121,15 @@ class SubscriptionState {
   SubscriptionCounters counters_;
 
   std::optional<std::uint64_t> epoch_;
-  std::deque<std::uint64_t> epochs_seen_;           ///< the last ones
-  std::optional<std::uint64_t> received_sequence_;  ///< newest of epoch_
+  std::deque<std::uint64_t> epochs_seen_;           ///< the most recent epochs
+  std::optional<std::uint64_t> received_sequence_;  ///< the newest in epoch_
   std::uint64_t lost_in_epoch_ = 0;
 
   ListStore lists_;
   bool has_votes_ = false;
   std::optional<HeldAt> held_at_;
   bool needs_snapshot_ = true;
-  std::optional<Incoming> incoming_;  ///< pages so far
+  std::optional<Incoming> incoming_;  ///< the pages of a snapshot so far
   std::deque<ReceivedTick> buffered_;
   std::size_t buffered_bytes_ = 0;
 };

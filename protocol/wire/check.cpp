@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks of single values: see check.hpp.
 #include "starling/protocol/wire/check.hpp"
 
@@ -57,7 +58,7 @@ bool is_utf8(std::string_view text) {
 std::optional<Problem> check_text(std::string_view what, std::string_view text,
                                   const ReachedLimit& limit) {
   const auto refuse = [&](const std::string& why) {
-    return Problem{ErrorCode::bad_text, std::string(what) + " " + why + "; allowed are 1 to " +
+    return Problem{ErrorCode::bad_text, std::string(what) + " " + why + "; it must have 1 to " +
                                             to_string(limit) + " bytes of UTF-8 without NUL."};
   };
   if (text.empty()) return refuse("is empty");
@@ -80,7 +81,7 @@ std::optional<Problem> check_query(const QuerySpec& query, const Limits& limits)
     const ReachedLimit limit{"k-max", limits.k_max};
     return Problem{
         ErrorCode::k_out_of_range,
-        "k is " + std::to_string(query.k) + "; allowed are 1 to " + to_string(limit) + ".",
+        "k is " + std::to_string(query.k) + "; it must be 1 to " + to_string(limit) + ".",
         query.k < 1 ? ReachedLimit{} : limit};
   }
   const bool may_be_negative =
@@ -108,7 +109,7 @@ std::optional<Problem> check_row_count(std::string_view what, std::uint64_t coun
   if (count <= limit.value) return std::nullopt;
   return Problem{ErrorCode::too_many_rows,
                  "The request has " + std::to_string(count) + " " + std::string(what) +
-                     "; allowed are " + to_string(limit) + ", so split it.",
+                     "; at most " + to_string(limit) + " are allowed, so split it.",
                  limit};
 }
 

@@ -1,5 +1,6 @@
-// Checks of single values in requests, each with the sentence that tells the client's author what
-// is allowed. Used by decode_request, and by programs that check names before they send them.
+// SPDX-License-Identifier: Apache-2.0
+// Checks of single values in requests. A refusal's sentence tells the client's author what is
+// allowed. Used by decode_request, decode_reply and ClientSession.
 #pragma once
 
 #include <cstddef>
@@ -16,16 +17,16 @@ namespace starling::protocol {
 /// Well-formed UTF-8: no overlong forms, no surrogates, nothing beyond U+10FFFF.
 bool is_utf8(std::string_view text);
 
-/// 1 to as many bytes as the limit allows, of UTF-8 without NUL. `what` starts the sentence.
+/// Allows 1 to `limit.value` bytes of UTF-8 without NUL. `what` starts the sentence.
 std::optional<Problem> check_text(std::string_view what, std::string_view text,
                                   const ReachedLimit& limit);
 
 std::optional<Problem> check_stream_name(std::string_view name);
 
-/// k, distances and ages of a query.
+/// Checks a query's k, distance_max_m and age_max_us.
 std::optional<Problem> check_query(const QuerySpec& query, const Limits& limits);
 
-/// Says in a refusal's sentence where it was: "Query 3: ...".
+/// Puts the place before a refusal's sentence: "Query 3: ...".
 std::optional<Problem> in_row(std::string_view what, std::size_t row,
                               std::optional<Problem> refusal);
 

@@ -1,4 +1,6 @@
-// Bytes to replies: see reply_codec.hpp. Clients trust a server no more than it trusts them.
+// SPDX-License-Identifier: Apache-2.0
+// Decodes replies: see reply_codec.hpp. A client verifies all that a server sends, as a server does
+// with a client's requests.
 #include <string>
 
 #include "starling/protocol/wire/check.hpp"
@@ -76,7 +78,7 @@ Refusal read(const wire::BatchReply& table, BatchReply& reply) {
   const auto columns = to_span(table.rejected_columns());
   if (columns.empty()) return std::nullopt;
   if (columns.size() != reply.first_rejected.size())
-    return malformed("A reply's rejected columns are not one for each row listed.");
+    return malformed("A reply's rejected_columns do not have one element for each listed row.");
   for (std::size_t row = 0; row < columns.size(); ++row)
     reply.first_rejected[row].column = columns[row];
   return std::nullopt;

@@ -1,4 +1,5 @@
-// Bytes to requests: see request_codec.hpp. The server's only way in for what clients send.
+// SPDX-License-Identifier: Apache-2.0
+// Decodes requests: see request_codec.hpp. All that clients send enters the server here.
 #include <new>
 #include <string>
 #include <utility>
@@ -12,7 +13,7 @@ namespace {
 
 using Refusal = std::optional<Problem>;
 
-// A wire enum's value is its product enum's; the highest is the last valid one.
+// A wire enum and its C++ enum have the same values; MAX is the last valid one.
 static_assert(static_cast<int>(wire::Space::MAX) == static_cast<int>(Space::vector));
 static_assert(static_cast<int>(wire::Metric::MAX) == static_cast<int>(Metric::inner_product));
 static_assert(static_cast<int>(wire::ReportOn::MAX) == static_cast<int>(ReportOn::distance));
@@ -52,7 +53,7 @@ Refusal check_dimension(std::uint32_t dimension, const Limits& limits) {
                    ".");
 }
 
-/// What only vectors have.
+/// Refuses the fields that only vectors have.
 Refusal check_no_vectors(const UpdateBatch& batch, Space space) {
   if (batch.dimension != 0)
     return bad_value("The batch has rows of dimension " + std::to_string(batch.dimension) +
@@ -64,7 +65,7 @@ Refusal check_no_vectors(const UpdateBatch& batch, Space space) {
   return std::nullopt;
 }
 
-/// One component count a space; wgs84 may leave out the altitude.
+/// Each space has one number of components; in wgs84 the altitude may be left out.
 Refusal check_components(const UpdateBatch& batch, const Limits& limits) {
   const Space space = limits.space;
   if (space == Space::vector) return check_dimension(batch.dimension, limits);
@@ -171,11 +172,12 @@ Refusal read(const wire::PutStream& table, const Limits& limits, PutStream& stre
   if (table.on() > wire::ReportOn::MAX)
     return bad_value("on is neither membership (0), order (1) nor distance (2).");
   if (stream.with.position && limits.space == Space::vector)
-    return bad_value("Vectors are not carried back with lists; leave with_position out.");
+    return bad_value("Lists do not carry vectors; leave with_position out.");
   return check_stream_name(stream.name);
 }
 
-/// Where a fixed anchor is: a vector of the server's dimension there, a position elsewhere.
+/// Checks where a fixed anchor is: in a vector space a vector of the server's dimension, in other
+/// spaces a position.
 Refusal check_place(const wire::Query& table, const Limits& limits) {
   const bool is_fixed = table.anchor() == wire::AnchorKind::fixed;
   const std::size_t components = to_span(table.vector()).size();
@@ -221,7 +223,7 @@ Refusal read(const QueryTables* tables, std::string_view what, const ReachedLimi
              const Limits& limits, std::vector<QuerySpec>& queries) {
   if (tables == nullptr) return std::nullopt;
   if (auto refusal = check_row_count("queries", tables->size(), count_max)) return refusal;
-  // Tables may share an array that the frame holds once, and each gets a copy.
+  // Several tables may share one array of the frame, but each decoded query gets a copy of it.
   std::uint64_t components = 0;
   for (const wire::Query* table : *tables)
     components += table->vector() == nullptr ? 0 : table->vector()->size();
@@ -348,12 +350,12 @@ DecodedRequest decode_request(const AlignedBytes& frame, const Limits& limits) {
   if (bytes.size() > limits.frame_bytes_max) {
     const ReachedLimit limit{"frame-bytes-max", limits.frame_bytes_max};
     request.problem = {ErrorCode::frame_too_large,
-                       "The frame has " + std::to_string(bytes.size()) + " bytes; allowed are " +
-                           to_string(limit) + ", so split it.",
+                       "The frame has " + std::to_string(bytes.size()) + " bytes; at most " +
+                           to_string(limit) + " are allowed, so split it.",
                        limit};
     return request;
   }
-  // Every table that is no query is counted on one hand.
+  // A request has a handful of tables besides its queries.
   const std::size_t tables_max = std::size_t{limits.rows_max} + limits.questions_max + 8;
   const auto* root = verified_root<wire::Request>(bytes, request_identifier, tables_max);
   if (root == nullptr) {
@@ -374,7 +376,7 @@ DecodedRequest decode_request(const AlignedBytes& frame, const Limits& limits) {
   try {
     request.problem = read_body(*root, limits, request);
   } catch (const std::bad_alloc&) {
-    request.problem = out_of_memory();  // here the head is known, and the client gets its answer
+    request.problem = out_of_memory();  // caught here, where the head is known and can be answered
   }
   return request;
 }

@@ -1,4 +1,5 @@
-// Replies to bytes: see reply_codec.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Encodes replies: see reply_codec.hpp.
 #include <algorithm>
 #include <vector>
 
@@ -12,7 +13,7 @@ namespace {
 using flatbuffers::FlatBufferBuilder;
 using flatbuffers::Offset;
 
-// What a page or answer takes beside its chunk: the reply, the head, a stream's name.
+// The bytes of a page or an answer besides its chunk: the reply, the head, a stream's name.
 constexpr std::size_t head_bytes = 1024;
 
 template <class Table>
@@ -107,7 +108,7 @@ Frame encode_names(const ReplyHead& head, const Names& reply) {
   FlatBufferBuilder builder;
   std::vector<Offset<flatbuffers::String>> texts;
   texts.reserve(reply.texts.size());
-  const auto no_name = builder.CreateString("");  // one for all ids without
+  const auto no_name = builder.CreateString("");  // shared by all ids without a name
   for (const std::string_view text : reply.texts)
     texts.push_back(text.empty() ? no_name : builder.CreateString(text.data(), text.size()));
   const auto texts_at = builder.CreateVector(texts);

@@ -1,4 +1,5 @@
-// Requests to bytes: see request_codec.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Encodes requests: see request_codec.hpp.
 #include <cstddef>
 #include <type_traits>
 #include <variant>
@@ -113,8 +114,8 @@ Offset<wire::GetNames> add(FlatBufferBuilder& builder, const GetNames& request) 
   return wire::CreateGetNames(builder, add_array(builder, request.object_ids));
 }
 
-/// So that the buffer of a long batch need not grow, and then be half empty, while it waits for its
-/// reply.
+/// The size with which the builder's buffer starts. A buffer that has grown may be half empty, and
+/// a long batch keeps its buffer until its reply comes.
 template <class Body>
 std::size_t bytes_expected(const Body& body) {
   constexpr std::size_t bytes_besides = 512;

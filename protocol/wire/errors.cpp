@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of the error codes and row reasons, and what a refusal does to a sequence number.
 #include "starling/protocol/wire/errors.hpp"
 

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // Why the server refuses a request or a row: the closed lists behind Error and BatchReply, equal to
-// those in starling.fbs. README.md says what a client does about each.
+// those in starling.fbs. protocol/README.md says what a client does about each.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +13,24 @@ namespace starling::protocol {
 enum class ErrorCode : std::uint16_t {
   none,
   malformed,        ///< not a verified Request of this schema
-  wrong_version,    ///< of another protocol version
-  unknown_request,  ///< a body that this server does not know
+  wrong_version,    ///< the request has another protocol version
+  unknown_request,  ///< this server does not know the request's body
   frame_too_large,  ///< longer than frame_bytes_max
   too_many_rows,    ///< more rows, queries, questions or ids than a request may have
   array_mismatch,   ///< arrays of one batch differ in length
   bad_value,        ///< a number or enum outside what its field allows
   bad_text,         ///< a name or text that is empty, too long, not UTF-8, or has a NUL
   k_out_of_range,   ///< k is 0 or beyond k_max
-  unknown_stream,   ///< no PutStream has named it
+  unknown_stream,   ///< no PutStream has made it
   too_many_streams,
   unknown_session,  ///< no Hello has opened it, or it was idle too long
   too_many_sessions,
   sequence_gap,        ///< not the successor of the last sequence number
-  sequence_forgotten,  ///< applied so long ago that its reply is gone
-  out_of_credit,       ///< beyond the session's rows or bytes without an answer
+  sequence_forgotten,  ///< applied, but too long ago: its reply is gone
+  out_of_credit,       ///< the session has no credit left for its rows or bytes
   busy,                ///< a bounded queue of the server is full; try again
   not_manual,          ///< AdvanceTick to a server whose ticks follow the wall clock
-  tau_too_early,       ///< AdvanceTick to before the last tick
+  tau_too_early,       ///< AdvanceTick to a time before the last tick's
   tick_failed,         ///< the engine failed; the old lists stand
   page_expired,        ///< the snapshot behind this page is no longer held
   shutting_down,
@@ -51,7 +52,7 @@ enum class RowReason : std::uint8_t {
   latitude_out_of_range,   ///< outside [-90, 90]
   unknown_query,
   too_many_queries,
-  text_is_not_its_id,  ///< PutNames: the text's id is another
+  text_is_not_its_id,  ///< PutNames: the text belongs to another id
   name_collision,      ///< PutNames: the id is known by another text
   too_many_names,
   too_many_neighbors,  ///< all lists together would hold more than the server allows
@@ -60,18 +61,20 @@ enum class RowReason : std::uint8_t {
   too_many_name_bytes,   ///< all names together would be longer than the server allows
   component_not_finite,  ///< of a vector
   component_too_large,   ///< beyond +-2^56
-  component_negative,    ///< where the metric takes no negative one
+  component_negative,    ///< negative, which the metric does not allow
 };
 inline constexpr auto last_row_reason = RowReason::component_negative;
 
 std::string_view to_string(ErrorCode code);
 std::string_view to_string(RowReason reason);
 
-/// Whether a refused request used up its sequence number: true for requests that no resend can
-/// help, false for those that may be sent again unchanged, now or later.
+/// Whether a refusal with this code uses up the request's sequence number: true if the same request
+/// can never succeed, false if it may be sent again unchanged. Also false for sequence_forgotten,
+/// whose number was used up when it was applied.
 bool consumes_sequence(ErrorCode code);
 
-/// The limit that was in the way, by the name of its flag without the dashes; no name: none was.
+/// The limit that was reached: its flag's name without the dashes, and its value. An empty name: no
+/// limit was reached.
 struct ReachedLimit {
   std::string name{};
   std::uint64_t value = 0;
@@ -88,7 +91,8 @@ struct Problem {
   ReachedLimit limit{};
 };
 
-/// For a request that there was no memory to read: busy, so that it may be sent again.
+/// The refusal of a request for which the server has no memory. Its code is busy, so that the
+/// client may send it again.
 Problem out_of_memory();
 
 }  // namespace starling::protocol

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Alignment of received frames: see frame.hpp.
 #include "starling/protocol/wire/frame.hpp"
 

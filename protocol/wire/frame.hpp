@@ -1,5 +1,6 @@
-// Bytes on their way out and in. FlatBuffers reads numbers in place, so what it reads must start at
-// a multiple of 8; ZeroMQ promises that for no frame.
+// SPDX-License-Identifier: Apache-2.0
+// Frames to send and received frames. FlatBuffers reads numbers in place, so a frame must start at
+// a multiple of 8 before it is read. ZeroMQ does not guarantee that.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@
 
 namespace starling::protocol {
 
-/// An encoded message, owned; at most one frame of a multipart message.
+/// Owns an encoded message, or one frame of a multipart message.
 class Frame {
  public:
   Frame() = default;
@@ -29,8 +30,8 @@ class Frame {
   flatbuffers::DetachedBuffer buffer_;
 };
 
-/// A received frame where FlatBuffers may read it: in place if it lies well, else copied. Bytes
-/// that lie well must outlive this and everything decoded from it.
+/// A received frame at an address where FlatBuffers may read it. Uses aligned bytes in place, and
+/// copies others. Bytes used in place must outlive this object and everything decoded from it.
 class AlignedBytes {
  public:
   static constexpr std::size_t alignment = 8;

@@ -1,4 +1,5 @@
-// Neighbour lists to arrays and back: see list_chunk.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Encodes neighbour lists as arrays, and decodes them: see list_chunk.hpp.
 #include "starling/protocol/wire/list_chunk.hpp"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace starling::protocol {
 namespace {
 
-// The table, its vtable, ten vectors' lengths and paddings.
+// The table, its vtable, and the lengths and padding of ten vectors.
 constexpr std::size_t chunk_overhead_bytes = 512;
 constexpr std::size_t list_bytes = 8 + 8 + 1 + 1 + 4 + 8;
 
@@ -28,7 +29,7 @@ double distance_of(const ListSource& source, const Neighbor& neighbor) {
   return starling::distance_of(source.metric, score_of_ordered(ordered));
 }
 
-/// A new array whose elements `fill` writes in order through the pointer it gets.
+/// Adds an array. `fill` writes its elements in order through the pointer that it gets.
 template <class T, class Fill>
 flatbuffers::Offset<flatbuffers::Vector<T>> fill_array(flatbuffers::FlatBufferBuilder& builder,
                                                        std::size_t count, const Fill& fill) {
@@ -51,11 +52,12 @@ std::optional<Problem> check_lengths(const ListChunk& lists) {
   if (!is_one_per(lists.subject_ids.size(), list_count) ||
       lists.has_subject.size() != lists.subject_ids.size() ||
       !is_one_per(lists.events.size(), list_count) || !is_one_per(lists.votes.size(), list_count))
-    return malformed("A chunk's subjects, events or votes are not one a list.");
+    return malformed("A chunk does not have one subject, event or vote for each list.");
   if (!is_one_per(lists.distances_m.size(), neighbor_count) ||
       !is_one_per(lists.tags.size(), neighbor_count) ||
       !is_one_per(lists.positions.size(), 3 * neighbor_count))
-    return malformed("A chunk's distances, positions or tags are not one a neighbour.");
+    return malformed(
+        "A chunk does not have one distance, position or set of tags for each neighbour.");
   if (lists.offsets.front() != 0 || lists.offsets.back() != neighbor_count ||
       !std::ranges::is_sorted(lists.offsets))
     return malformed("A chunk's offsets do not rise from 0 to its number of neighbours.");
@@ -167,7 +169,7 @@ flatbuffers::Offset<wire::ListChunk> add_lists(flatbuffers::FlatBufferBuilder& b
 }
 
 std::optional<Problem> read_lists(const wire::ListChunk* table, ListChunk& lists) {
-  if (table == nullptr) return malformed("A message that carries lists has none.");
+  if (table == nullptr) return malformed("A message that must carry lists has no ListChunk.");
   if (auto refusal = check_alignment(table->query_ids(), table->subject_ids(), table->object_ids(),
                                      table->distances_m(), table->positions(), table->votes()))
     return refusal;

@@ -1,5 +1,6 @@
-// Neighbour lists on the wire: a struct of arrays, at most chunk_bytes_max long, that holds whole
-// lists. Used in tick messages, snapshot pages and one-shot answers alike.
+// SPDX-License-Identifier: Apache-2.0
+// Neighbour lists on the wire: a struct of arrays that holds whole lists and is at most
+// chunk_bytes_max long. Tick messages, snapshot pages and one-shot answers use it.
 #pragma once
 
 #include <cstddef>
@@ -14,18 +15,18 @@
 
 namespace starling::protocol {
 
-/// A decoded chunk: views into its frame, with all lengths checked.
+/// A decoded chunk: views into its frame, whose lengths are checked.
 struct ListChunk {
-  std::span<const std::uint64_t> query_ids{};    ///< one a list
-  std::span<const std::uint8_t> has_subject{};   ///< one a list, or empty: none has
-  std::span<const std::uint64_t> subject_ids{};  ///< as has_subject
-  std::span<const std::uint8_t> events{};        ///< one a list, or empty: all updated
-  std::span<const std::uint32_t> offsets{};      ///< lists + 1
-  std::span<const std::uint64_t> object_ids{};   ///< one a neighbour, as all that follow
-  std::span<const double> distances_m{};         ///< or empty
-  std::span<const double> positions{};           ///< three a neighbour, or empty
-  std::span<const std::uint32_t> tags{};         ///< or empty
-  std::span<const Label> votes{};                ///< one a list, or empty: none votes
+  std::span<const std::uint64_t> query_ids{};    ///< one per list
+  std::span<const std::uint8_t> has_subject{};   ///< one per list; empty: no list has a subject
+  std::span<const std::uint64_t> subject_ids{};  ///< one per list, or empty, as has_subject
+  std::span<const std::uint8_t> events{};        ///< one per list; empty: all updated
+  std::span<const std::uint32_t> offsets{};      ///< list count + 1
+  std::span<const std::uint64_t> object_ids{};   ///< one per neighbour
+  std::span<const double> distances_m{};         ///< one per neighbour, or empty
+  std::span<const double> positions{};           ///< three per neighbour, or empty
+  std::span<const std::uint32_t> tags{};         ///< one per neighbour, or empty
+  std::span<const Label> votes{};                ///< one per list; empty: no query votes
 
   std::size_t list_count() const { return query_ids.size(); }
   bool subject_of(std::size_t list) const { return !has_subject.empty() && has_subject[list] != 0; }
@@ -36,7 +37,7 @@ struct ListChunk {
   std::size_t neighbor_count(std::size_t list) const { return offsets[list + 1] - offsets[list]; }
 };
 
-/// Lists to encode: what a tick reports, or a copy of current lists in the same form.
+/// Lists to encode: the reports of a tick, or current lists in the same form.
 struct ListSource {
   std::span<const QueryReport> reports{};
   ReportWith with{};
@@ -44,11 +45,11 @@ struct ListSource {
   Metric metric = Metric::l2;        ///< of a vector space
 };
 
-/// What is encoded of `source.with`: no positions and tags in a tick that was begun before its
-/// stream asked for them, and so lacks its neighbours' states.
+/// The columns of `source.with` that can be encoded. A tick that began before its stream asked for
+/// positions or tags lacks its neighbours' states, so both columns are left out.
 ReportWith carried_columns(const ListSource& source);
 
-/// How many of the first reports fit one chunk; at least one if there is any.
+/// Returns how many of the first reports fit one chunk: at least 1, unless there are none.
 std::size_t lists_that_fit(std::span<const QueryReport> reports, const ReportWith& with);
 
 }  // namespace starling::protocol

@@ -1,4 +1,5 @@
-// Which requests are sequenced, and what they cost of a session's credit.
+// SPDX-License-Identifier: Apache-2.0
+// Which requests are sequenced, and how much of a session's credit each one holds.
 #include "starling/protocol/wire/messages.hpp"
 
 #include <type_traits>

@@ -1,6 +1,6 @@
-// Every request and reply of the commands socket as plain C++: encoders read these structs,
-// decoders yield them. Spans and string views of a decoded message show its frame's bytes,
-// uncopied.
+// SPDX-License-Identifier: Apache-2.0
+// Every request and reply of the commands socket as a plain C++ struct. Encoders read these structs
+// and decoders fill them. The spans and string views of a decoded message point into its frame.
 #pragma once
 
 #include <cstddef>
@@ -32,20 +32,20 @@ struct Hello {
   std::string_view client{};         ///< a name for logs
   std::string_view key{};            ///< reserved for access rights; empty
   std::uint64_t resume_session = 0;  ///< the session to continue, or 0
-  std::uint64_t first_sequence = 1;  ///< the next number, should the session be a new one
+  std::uint64_t first_sequence = 1;  ///< the next number, if the session is a new one
 };
 
-/// Positions or vectors at times. Coordinates are interleaved, `components_a_row()` of them,
-/// in one of the two arrays.
+/// Positions or vectors, each with its time. One of the two coordinate arrays holds them row after
+/// row, `components_a_row()` numbers each.
 struct UpdateBatch {
   std::span<const std::uint64_t> ids{};
   std::span<const std::int64_t> times_us{};
-  std::uint8_t components = 2;  ///< not in a vector space
+  std::uint8_t components = 2;  ///< not read in a vector space
   std::span<const double> coordinates{};
   std::span<const float> coordinates_f32{};
   std::span<const std::uint32_t> tags{};  ///< empty: this batch says nothing about tags
   std::uint32_t dimension = 0;            ///< of a vector space; else 0
-  std::span<const Label> labels{};        ///< empty: says nothing; no_label takes one away
+  std::span<const Label> labels{};        ///< empty: nothing about labels; no_label removes one
 
   std::size_t components_a_row() const { return dimension != 0 ? dimension : components; }
 };
@@ -73,22 +73,22 @@ struct PutStream {
   ReportWith with{};
 };
 
-/// A standing query, or with GetNeighbors a one-shot question, as the wire has it.
+/// A standing query, or a one-shot question of GetNeighbors, as the wire has it.
 struct QuerySpec {
   static constexpr double any_distance_m = std::numeric_limits<double>::infinity();
 
   QueryId id{};
   std::uint32_t k = 1;
   AnchorKind anchor = AnchorKind::fixed;
-  Position position{};          ///< fixed, where there are positions
-  std::vector<float> vector{};  ///< fixed, in a vector space
-  ObjectId object{};            ///< follow
+  Position position{};          ///< fixed anchor, except in a vector space
+  std::vector<float> vector{};  ///< fixed anchor in a vector space
+  ObjectId object{};            ///< follow anchor
   TagFilter tags{};
   double distance_max_m = any_distance_m;  ///< not NaN; negative only for an inner product
   std::int64_t age_max_us = Filter::any_age;
-  TagFilter subject{};         ///< every_object
-  std::uint64_t lease_ms = 0;  ///< 0: until removed
-  bool vote = false;           ///< in a vector space: lists carry what their labels vote for
+  TagFilter subject{};         ///< every_object: which objects get a list
+  std::uint64_t lease_ms = 0;  ///< 0: stays until removed
+  bool vote = false;           ///< in a vector space: lists carry the label they vote for
   bool operator==(const QuerySpec&) const = default;
 };
 
@@ -108,7 +108,8 @@ struct GetSnapshot {
   std::uint64_t page = 0;                      ///< 0: the first; else a page's next_page
 };
 
-/// One-shot questions against the last finished tick: anchors fixed or follow; id and lease unread.
+/// One-shot questions about the last finished tick. Anchors are fixed or follow; ids and leases are
+/// not read.
 struct GetNeighbors {
   std::vector<QuerySpec> questions{};
 };
@@ -126,7 +127,7 @@ struct ReportReceived {
   std::uint64_t lost = 0;      ///< ticks of this epoch that never came, since subscribing
 };
 
-/// The texts that PutNames has told of these ids.
+/// Asks for the texts that PutNames gave for these ids.
 struct GetNames {
   std::span<const std::uint64_t> object_ids{};
 };
@@ -139,11 +140,11 @@ using RequestBody = std::variant<Hello, UpdateBatch, UpdateTags, RemoveObjects, 
 /// AdvanceTick.
 bool is_sequenced(const RequestBody& body);
 
-/// Bytes of the request's numbers alone, which is nearly all of a long one, before it is encoded.
+/// The bytes of the request's arrays, known before it is encoded: nearly all of a long request.
 std::size_t array_bytes(const RequestBody& body);
 
-/// Rows the request holds of its session's credit until it is answered: those of a batch; 0 for
-/// control requests, which are always read. A batch also holds its frame's bytes.
+/// The rows of its session's credit that the request holds until it is answered: the rows of a
+/// batch, and 0 for other requests, which are always read. A batch also holds its frame's bytes.
 std::uint64_t credit_rows(const RequestBody& body);
 bool is_batch(const RequestBody& body);
 
@@ -155,25 +156,25 @@ struct ReplyHead {
 
 struct ErrorReply {
   Problem problem{};
-  std::uint64_t sequence_expected = 0;  ///< the session's next number, where a session is known
+  std::uint64_t sequence_expected = 0;  ///< the session's next number, if the session is known
 };
 
 struct HelloReply {
   std::uint64_t session = 0;
-  bool resumed = false;             ///< false: a new session, with nothing of the one asked for
-  std::uint64_t last_sequence = 0;  ///< everything up to it is applied
+  bool resumed = false;             ///< false: a new session, which shares nothing with the old
+  std::uint64_t last_sequence = 0;  ///< all numbers up to this one are applied
   std::uint64_t epoch = 0;          ///< random at each start of the server
   std::string_view server{};        ///< program and version, for logs
   SpaceOptions space{};
   bool manual_ticks = false;
-  Limits limits{};                    ///< its space is space.space
-  std::uint64_t session_idle_ms = 0;  ///< a session unheard for so long is forgotten
+  Limits limits{};                    ///< limits.space equals space.space
+  std::uint64_t session_idle_ms = 0;  ///< forgets a session that is silent for longer
 };
 
 struct ReasonCount {
   RowReason reason = RowReason::none;
   std::uint64_t count = 0;
-  ReachedLimit limit{};  ///< for which the rows were rejected, if it was one
+  ReachedLimit limit{};  ///< the one that rejected the rows; no name if none did
   bool operator==(const ReasonCount&) const = default;
 };
 
@@ -182,7 +183,7 @@ struct RejectedRow {
 
   std::uint32_t index = 0;
   RowReason reason = RowReason::none;
-  std::uint32_t column = no_column;  ///< of a vector: the component at fault, from 0
+  std::uint32_t column = no_column;  ///< of a vector: the index of the bad component
   bool operator==(const RejectedRow&) const = default;
 };
 
@@ -196,16 +197,16 @@ struct BatchReply {
   bool operator==(const BatchReply&) const = default;
 };
 
-/// PutStream and ReportReceived are done.
+/// The reply to PutStream and ReportReceived.
 struct Done {};
 
-/// What a page says beside its lists; all pages of a snapshot are from one tick.
+/// A page without its lists. All pages of a snapshot are of one tick.
 struct SnapshotHead {
   std::string_view stream{};
   std::uint64_t epoch = 0;
   Tick tick{};
   std::int64_t tau_us = 0;
-  std::uint64_t sequence = 0;    ///< of the stream's message of that tick; 0: none yet
+  std::uint64_t sequence = 0;    ///< of the stream's message of that tick; 0: no message yet
   std::uint64_t next_page = 0;   ///< 0: this was the last
   std::uint64_t list_count = 0;  ///< in all pages
   ReportWith with{};             ///< what the lists carry; set by encode_snapshot_page
@@ -240,7 +241,7 @@ struct Stats {
 struct TickDone {
   Tick tick{};
   std::int64_t tau_us = 0;
-  std::uint64_t object_count = 0;   ///< alive in the snapshot
+  std::uint64_t object_count = 0;   ///< live objects in the snapshot
   std::uint64_t list_count = 0;     ///< reported, all streams together, removals not counted
   std::uint64_t removal_count = 0;  ///< lists reported as removed
   double build_ms = 0;
@@ -248,12 +249,12 @@ struct TickDone {
   double diff_ms = 0;
 };
 
-/// Names are only ever added: an id without one is worth asking for again when `epoch` or
-/// `name_count` has changed.
+/// The reply to GetNames. Names are only ever added, so ask again for an id without a name when
+/// `epoch` or `name_count` has changed.
 struct Names {
   std::uint64_t epoch = 0;
-  std::uint64_t name_count = 0;           ///< that the server knows in all
-  std::vector<std::string_view> texts{};  ///< one an id asked for, in their order; empty: no name
+  std::uint64_t name_count = 0;           ///< all names that the server knows
+  std::vector<std::string_view> texts{};  ///< one per id, in the order asked; empty: no name
 };
 
 using ReplyBody = std::variant<ErrorReply, HelloReply, BatchReply, Done, SnapshotPage, Neighbors,

@@ -1,4 +1,5 @@
-// Replies to bytes and back. The server encodes, the client decodes.
+// SPDX-License-Identifier: Apache-2.0
+// Encodes and decodes replies. The server encodes, the client decodes.
 #pragma once
 
 #include <optional>
@@ -25,7 +26,7 @@ Frame encode_neighbors(const ReplyHead& head, const NeighborsHead& answer, const
 struct DecodedReply {
   ReplyHead head{};
   std::optional<Problem> problem{};
-  ReplyBody body{};  ///< views into the frame; unread if there is a problem
+  ReplyBody body{};  ///< points into the frame; not filled if there is a problem
 };
 
 DecodedReply decode_reply(const AlignedBytes& frame);

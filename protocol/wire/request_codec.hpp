@@ -1,4 +1,5 @@
-// Requests to bytes and back. The client encodes, the server decodes; neither function does I/O,
+// SPDX-License-Identifier: Apache-2.0
+// Encodes and decodes requests. The client encodes, the server decodes. These functions do no I/O,
 // and any thread may call them.
 #pragma once
 
@@ -14,20 +15,20 @@ namespace starling::protocol {
 /// The message must stay below 2 GiB, FlatBuffers' limit; a server's frame_bytes_max is lower.
 Frame encode_request(const RequestHead& head, const RequestBody& body);
 
-/// Addresses an encoded request, whose session is not 0, to another one; for resends to a server
-/// that has forgotten the first.
+/// Addresses an encoded request to another session. Its old session must not be 0. For resends to a
+/// server that has forgotten the old session.
 void set_session(Frame& frame, std::uint64_t session);
 
 struct DecodedRequest {
-  RequestHead head{};  ///< as far as it could be read: zeros if the frame is no request at all
+  RequestHead head{};  ///< as far as it can be read; zeros if the frame is not a request
   std::optional<Problem> problem{};
-  bool sequenced = false;  ///< the body is of a sequenced kind, even if there is a problem
-  RequestBody body{};      ///< views into the frame; unread if there is a problem
+  bool sequenced = false;  ///< the body's type is a sequenced one, even if there is a problem
+  RequestBody body{};      ///< points into the frame; not complete if there is a problem
 };
 
-/// Verifies everything about the request that doesn't depend on the server's state: structure,
-/// version, lengths, limits, texts, k. Numbers that concern one row alone, such as a coordinate
-/// that is NaN, are left to the lattice and the tables, which reject that row.
+/// Verifies everything about the request that does not depend on the server's state: structure,
+/// version, lengths, limits, texts, k. Does not check the values of single rows, for example
+/// whether a coordinate is NaN: the lattice and the tables do that and reject the row.
 DecodedRequest decode_request(const AlignedBytes& frame, const Limits& limits);
 
 }  // namespace starling::protocol

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text ids: see text_id.hpp.
 #include "starling/protocol/wire/text_id.hpp"
 

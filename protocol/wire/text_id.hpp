@@ -1,4 +1,5 @@
-// From the text that users know an object by to the 64-bit id that everything else uses.
+// SPDX-License-Identifier: Apache-2.0
+// Converts the text by which users know an object to the 64-bit id that everything else uses.
 // Called by the trace readers, the clients, and the server where it checks PutNames.
 #pragma once
 
@@ -8,11 +9,12 @@
 
 namespace starling::protocol {
 
-/// True when the text is decimal digits alone and their number fits 64 bits: its id is the number.
+/// True if the text has only decimal digits and their number fits 64 bits. Its id is that number.
 bool is_decimal_id(std::string_view text);
 
-/// The number of decimal text, the XXH64 (seed 0) of any other. Leading zeros don't count: "007"
-/// and "7" are one object. Two texts may share a hash; only PutNames notices.
+/// The number of a decimal text, or the XXH64 (seed 0) of any other text. Leading zeros do not
+/// count: "007" and "7" are one object. Two texts may have the same hash; only PutNames detects
+/// that.
 ObjectId id_of_text(std::string_view text);
 
 }  // namespace starling::protocol

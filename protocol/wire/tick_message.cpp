@@ -1,4 +1,5 @@
-// A tick's message: see tick_message.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Encodes and decodes a tick's message: see tick_message.hpp.
 #include "starling/protocol/wire/tick_message.hpp"
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 namespace starling::protocol {
 namespace {
 
-// Some 700 KB at k 10: the passes over a part find it in a core's cache.
+// Some 700 KB at k 10, so that the passes over a part stay in a core's cache.
 constexpr std::size_t lists_per_part = 4096;
 
 Frame encode_header(const TickHeader& header) {
@@ -68,7 +69,7 @@ std::optional<Problem> check_columns(const TickHeader& header, const ListChunk& 
       lists.positions.size() == (header.with.position ? 3 * neighbors : 0) &&
       lists.tags.size() == (header.with.tags ? neighbors : 0))
     return std::nullopt;
-  return malformed("A chunk carries other columns than its header promises.");
+  return malformed("A chunk does not carry the columns that its header says.");
 }
 
 std::optional<Problem> read_chunks(std::span<const AlignedBytes> frames, DecodedTick& message) {
@@ -89,7 +90,7 @@ std::optional<Problem> read_chunks(std::span<const AlignedBytes> frames, Decoded
   }
   if (lists == message.header.list_count && removals == message.header.removal_count)
     return std::nullopt;
-  return malformed("A tick's chunks hold another number of lists than its header says.");
+  return malformed("A tick's chunks do not hold the number of lists that its header says.");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // A stream's multipart message of one tick on the results socket: topic, header, chunks. The server
-// encodes it, the subscriber decodes it; ZeroMQ delivers all of its frames or none.
+// encodes it, and the subscriber decodes it. ZeroMQ delivers all of its frames or none.
 #pragma once
 
 #include <cstddef>
@@ -28,9 +29,9 @@ struct TickHeader {
   std::int64_t tau_us = 0;
   std::int64_t newest_time_us = no_time;  ///< newest event time in the snapshot
   std::uint64_t sequence = 0;             ///< of this stream, from 1, one a tick
-  bool failed = false;                    ///< the tick failed: the lists of the one before stand
+  bool failed = false;                    ///< the tick failed: the lists of the tick before stand
   std::uint64_t object_count = 0;
-  std::uint32_t chunk_count = 0;    ///< set by encoding, as the two counts that follow
+  std::uint32_t chunk_count = 0;    ///< set by the encoder, as the two counts below
   std::uint64_t list_count = 0;     ///< updated lists
   std::uint64_t removal_count = 0;  ///< removed lists
   Space space = Space::planar2;
@@ -39,8 +40,8 @@ struct TickHeader {
   bool operator==(const TickHeader&) const = default;
 };
 
-/// The first frame, and what a subscriber subscribes to: the name and a NUL, so that "rider" does
-/// not receive "riders".
+/// The first frame, which is also the subscriber's filter: the name and a NUL, so that a subscriber
+/// of "rider" does not receive "riders".
 std::string topic_of(std::string_view stream);
 
 struct TickMessage {
@@ -51,16 +52,17 @@ struct TickMessage {
   std::size_t bytes() const;
 };
 
-/// A tick's message in parts, a few thousand lists each, that several threads may encode at a time.
+/// Encodes a tick's message in parts of a few thousand lists each, so that several threads may work
+/// at the same time.
 class TickEncoding {
  public:
-  /// What `lists` shows must live until all parts are encoded.
+  /// The memory that `lists` points to must live until all parts are encoded.
   TickEncoding(std::string_view stream, const TickHeader& header, const ListSource& lists);
 
   std::size_t part_count() const { return parts_.size(); }
-  /// Any thread; each part once.
+  /// Call once for each part, from any thread.
   void encode_part(std::size_t number);
-  /// After all parts.
+  /// Call after all parts are encoded.
   TickMessage finish();
 
  private:
@@ -75,17 +77,18 @@ class TickEncoding {
   std::vector<Part> parts_;
 };
 
-/// All parts, on the caller's thread. Time and memory are linear in what is reported.
+/// Encodes all parts on the caller's thread. Time and memory are linear in the reported neighbours.
 TickMessage encode_tick(std::string_view stream, const TickHeader& header, const ListSource& lists);
 
-/// A tick's message with all frames verified and the header's counts compared with the chunks.
+/// A decoded message. Without a problem, all frames are verified and the header's counts agree with
+/// the chunks.
 struct DecodedTick {
   std::optional<Problem> problem{};
   TickHeader header{};
   std::vector<ListChunk> chunks{};  ///< views into the frames
 };
 
-/// `frames`: header and chunks, without the topic.
+/// `frames` are the header and the chunks, without the topic.
 DecodedTick decode_tick(std::span<const AlignedBytes> frames);
 
 }  // namespace starling::protocol

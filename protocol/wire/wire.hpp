@@ -1,4 +1,5 @@
-// The generated FlatBuffers code and what this folder's encoders and decoders share around it.
+// SPDX-License-Identifier: Apache-2.0
+// The generated FlatBuffers code, and the helpers that this folder's encoders and decoders share.
 // Private: included by protocol/wire/*.cpp only, so that no user of the library sees FlatBuffers.
 #pragma once
 
@@ -11,13 +12,13 @@
 #include <string_view>
 #include <utility>
 
-#include "wire/starling_generated.h"
 #include "starling/protocol/wire/errors.hpp"
 #include "starling/protocol/wire/list_chunk.hpp"
+#include "wire/starling_generated.h"
 
 namespace starling::protocol {
 
-// The bytes of arrays are used in place.
+// Arrays are used in place, without swapping bytes.
 static_assert(std::endian::native == std::endian::little, "the wire is little-endian");
 
 inline constexpr const char* request_identifier = "STRQ";
@@ -58,7 +59,7 @@ inline Problem malformed(std::string sentence) {
   return {ErrorCode::malformed, std::move(sentence)};
 }
 
-/// FlatBuffers' verifier looks at where an array's length lies, not at its elements.
+/// FlatBuffers' verifier checks the alignment of an array's length, not of its elements.
 template <class... T>
 std::optional<Problem> check_alignment(const flatbuffers::Vector<T>*... vectors) {
   const auto lies_well = []<class Element>(const flatbuffers::Vector<Element>* vector) {
@@ -69,7 +70,7 @@ std::optional<Problem> check_alignment(const flatbuffers::Vector<T>*... vectors)
   return malformed("An array of 8-byte numbers does not begin at a multiple of 8 in the frame.");
 }
 
-/// The root table T of a frame, if every offset and length in it holds and the identifier is right.
+/// The root table T of a frame; null if the identifier or an offset or length in it is wrong.
 template <class T>
 const T* verified_root(std::span<const std::byte> bytes, const char* identifier,
                        std::size_t tables_max) {
@@ -80,13 +81,13 @@ const T* verified_root(std::span<const std::byte> bytes, const char* identifier,
   return flatbuffers::GetRoot<T>(to_octets(bytes));
 }
 
-/// Upper bound of the bytes that a chunk with these lists takes.
+/// An upper bound of the bytes of a chunk with these lists.
 std::size_t chunk_bytes(const ListSource& source);
 
 flatbuffers::Offset<wire::ListChunk> add_lists(flatbuffers::FlatBufferBuilder& builder,
                                                const ListSource& source);
 
-/// Views of a verified table's arrays, or the sentence that says which lengths disagree.
+/// Points `lists` at the arrays of a verified table. Returns a Problem if their lengths disagree.
 std::optional<Problem> read_lists(const wire::ListChunk* table, ListChunk& lists);
 
 }  // namespace starling::protocol

@@ -1,5 +1,6 @@
-// ZeroMQ messages as frames, and waiting for them: signals cut ZeroMQ's calls short, which
-// is no reason to fail. Included by .cpp files that own sockets.
+// SPDX-License-Identifier: Apache-2.0
+// Receives ZeroMQ messages as frames, and waits for them. A signal may interrupt a ZeroMQ call; the
+// call is then repeated. Included by .cpp files that own sockets.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +14,12 @@
 
 namespace starling::protocol {
 
-/// The message must outlive what is returned.
+/// The message must outlive the result.
 inline AlignedBytes to_aligned(const zmq::message_t& message) {
   return AlignedBytes({static_cast<const std::byte*>(message.data()), message.size()});
 }
 
-/// Repeats a call of ZeroMQ's that a signal cuts short.
+/// Repeats a ZeroMQ call that a signal interrupts.
 template <class Call>
 auto uninterrupted(const Call& call) {
   while (true) {
@@ -30,7 +31,7 @@ auto uninterrupted(const Call& call) {
   }
 }
 
-/// True once a message is there to be received, false if none comes until then.
+/// Waits until a message can be received. Returns false if none comes before `until`.
 inline bool wait_until_readable(zmq::socket_t& socket,
                                 std::chrono::steady_clock::time_point until) {
   return uninterrupted([&] {
@@ -41,7 +42,7 @@ inline bool wait_until_readable(zmq::socket_t& socket,
   });
 }
 
-/// The next frame of what waits; false if nothing does.
+/// Receives the next frame without waiting; returns false if there is none.
 inline bool receive_now(zmq::socket_t& socket, zmq::message_t& frame) {
   return uninterrupted([&] { return socket.recv(frame, zmq::recv_flags::dontwait).has_value(); });
 }

@@ -1,13 +1,16 @@
-// The assignment as a flow of least cost, solved by LEMON's network simplex:
+// SPDX-License-Identifier: Apache-2.0
+// The assignment as a minimum-cost flow, solved by LEMON's network simplex. Arcs carry a cost and a
+// capacity:
 //
-//   rider ──cost──▶ driver ──0, at most 1──▶ sink       whom the lists show
-//   rider ──bound──▶ unseen ──0──▶ driver               a driver of another's list
-//                    unseen ──0, at most so many──▶ sink  one of no list
-//   rider ──penalty──▶ sink                             nobody
+//   rider ──cost──▶ driver ──0, capacity 1──▶ sink            a driver in the rider's list
+//   rider ──bound──▶ unseen ──0──▶ driver                     a driver in other lists only
+//                    unseen ──0, capacity unseen_drivers──▶ sink  a driver in no list
+//   rider ──penalty──▶ sink                                   no driver
 //
-// Two flows of least cost differ by cycles of reduced cost 0 in the residual graph and by nothing
-// else (Ahuja, Magnanti, Orlin: Network Flows, 1993, sections 9.3 and 9.4). Along such cycles the
-// solver's flow is led to the one that is preferred, whichever the solver found.
+// Two minimum-cost flows differ only by cycles of reduced cost 0 in the residual graph (Ahuja,
+// Magnanti, Orlin: Network Flows, 1993, sections 9.3 and 9.4). prefer_early_arcs() moves the flow
+// along such cycles to the preferred optimum, so the result does not depend on which optimum the
+// solver finds.
 #include "starling/sim/city/assignment.hpp"
 
 #include <algorithm>
@@ -25,7 +28,7 @@ namespace {
 using Graph = lemon::SmartDigraph;
 using Simplex = lemon::NetworkSimplex<Graph, std::int64_t, std::int64_t>;
 
-/// Sums of all costs stay below it, which leaves LEMON room for its own artificial cost.
+/// Sums of all costs stay below this, which leaves LEMON room for its own artificial cost.
 constexpr std::int64_t total_cost_max = std::int64_t{1} << 60;
 
 class Flow {
@@ -69,9 +72,10 @@ class Flow {
  private:
   using Arcs = std::vector<Graph::Arc>;
 
-  // A multiple of the costs leaves room to charge 1 for each use of the unseen: if any optimum
-  // makes do with the seen, it is found, and what is certain is not doubted. Where numbers would
-  // become too large, the doubt stays.
+  // Multiplies all costs by riders + 1, so that each use of an unseen driver can be charged 1 extra
+  // without changing the order of the real costs. If some optimum uses no unseen driver, the solver
+  // then finds one, and the result is certain. If the numbers would become too large, there is no
+  // charge, and the result may be uncertain without need.
   void choose_scale() {
     std::int64_t cost_max = 1;
     for (const AssignmentArc& arc : problem_.arcs) cost_max = std::max(cost_max, arc.cost);
@@ -79,10 +83,11 @@ class Flow {
       if (cost != AssignmentProblem::knows_all) cost_max = std::max(cost_max, cost);
     const std::int64_t riders = std::int64_t{problem_.riders} + 1;
     scale_ = with_unseen_ ? riders : 1;
-    // One rider more is worth any detour of the others.
+    // Serving one more rider outweighs any extra cost of the others.
     const std::int64_t detour_max = cost_max + 1;
     if (detour_max > total_cost_max / riders / riders / scale_) scale_ = 1;
-    check_invariant(detour_max <= total_cost_max / riders / riders, "costs that can be added up");
+    check_invariant(detour_max <= total_cost_max / riders / riders,
+                    "the sum of all costs fits 64 bits");
     penalty_ = riders * detour_max * scale_;
   }
 
@@ -101,7 +106,7 @@ class Flow {
     for (const AssignmentArc& arc : problem_.arcs)
       arcs_.push_back(add_arc(riders_[arc.rider], drivers_[arc.driver], arc.cost * scale_, 1));
     if (with_unseen_) add_unseen();
-    // Last, as of each rider's arcs the earlier is preferred.
+    // Added last, because a rider's earlier arcs are preferred.
     for (const Graph::Node rider : riders_) add_arc(rider, sink_, penalty_, 1);
   }
 
@@ -117,8 +122,8 @@ class Flow {
     if (problem_.unseen_drivers > 0) add_arc(unseen_, sink_, 0, problem_.unseen_drivers);
   }
 
-  /// Leads the flow along a cycle that begins with the arc and meets no settled rider; false if
-  /// there is none.
+  /// Moves the flow along a cycle of reduced cost 0 that begins with arc `first` and passes no
+  /// settled rider. Returns false if there is no such cycle.
   bool divert(Graph::Arc first, const Graph::NodeMap<int>& components,
               const Graph::NodeMap<bool>& is_settled) {
     const Graph::Node rider = graph_.source(first);
@@ -163,13 +168,13 @@ class Flow {
     return arc;
   }
 
-  // Complementary slackness, arc by arc: what the solver says is proven, not believed.
+  // Proves that the solver's flow is optimal: complementary slackness holds for each arc.
   void check_optimal() const {
     for (Graph::ArcIt arc(graph_); arc != lemon::INVALID; ++arc) {
       const std::int64_t reduced = reduced_cost(arc);
       const std::int64_t flow = flow_[arc];
       check_invariant((reduced >= 0 || flow == capacities_[arc]) && (reduced <= 0 || flow == 0),
-                      "the solver's assignment is the least");
+                      "the solver's assignment is optimal");
     }
   }
 
@@ -184,10 +189,11 @@ class Flow {
                                [&](const auto& rider_arc) { return flow_[rider_arc.second] != 0; });
   }
 
-  // A flow without the unseen is the least without the charge too. The potentials that prove it
-  // are the old ones rounded down to a multiple of the scale, and a remainder: not one that the
-  // charge lifts some rider to, and there are more remainders than riders. Then what the charge
-  // adds is rounded off.
+  // A flow that uses no unseen driver is optimal without the charge too. This function removes the
+  // charge and finds potentials that prove it: each potential is rounded down to a multiple of the
+  // scale plus a common remainder. The remainder must differ from those of all charged riders'
+  // potentials; one is free, because there are more remainders than riders. The rounding then
+  // removes what the charge added.
   void drop_charge() {
     if (charge() == 0 || unseen_arcs_.empty()) return;
     const auto remainder = [&](std::int64_t value) { return (value % scale_ + scale_) % scale_; };
@@ -201,7 +207,7 @@ class Flow {
       potentials_[node] -= remainder(potentials_[node] - shift);
   }
 
-  // Rider by rider: the earliest arc that leaves those before with theirs.
+  // Gives each rider, in order, the earliest arc that does not change the riders before it.
   void prefer_early_arcs() {
     if (std::ranges::all_of(riders_,
                             [&](Graph::Node rider) { return earlier_arcs(rider).empty(); }))
@@ -224,7 +230,7 @@ class Flow {
     return arc;
   }
 
-  /// Those of reduced cost 0 before the one that the rider has, the earliest first.
+  /// The rider's arcs of reduced cost 0 that come before its current arc, earliest first.
   Arcs earlier_arcs(Graph::Node rider) const {
     const Graph::Arc own = own_arc(rider);
     Arcs arcs;
@@ -234,7 +240,8 @@ class Flow {
     return arcs;
   }
 
-  // No cycle leads from one into another, not even after the flow was led along some.
+  // Finds the strongly connected components of the residual graph over arcs of reduced cost 0. No
+  // cycle crosses from one component to another, even after the flow has moved along some cycles.
   void find_components(Graph::NodeMap<int>& components) const {
     Graph residual;
     residual.reserveNode(graph_.nodeNum());

@@ -1,4 +1,6 @@
-// Batch assignment, by straight distance or by pick-up time.
+// SPDX-License-Identifier: Apache-2.0
+// The batch policies: all waiting riders at once, by straight distance or by pick-up time. See
+// dispatch_policy.hpp.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -26,12 +28,12 @@ class BatchPolicy : public DispatchPolicy {
   }
 
  protected:
-  /// One cost a candidate, in the same order.
+  /// Fills `costs` with the cost of each candidate.
   virtual void find_costs(RideIndex /*ride*/, std::span<const Candidate> list,
                           std::span<std::int64_t> costs) {
     for (std::size_t i = 0; i < list.size(); ++i) costs[i] = std::llround(list[i].distance_m * 1e3);
   }
-  /// No driver as far off as this or further costs less.
+  /// A lower bound of the cost of drivers that are at least `distance_m` away.
   virtual std::int64_t cost_min(double distance_m) const { return std::llround(distance_m * 1e3); }
 
  private:
@@ -97,8 +99,8 @@ class BatchTimePolicy : public BatchPolicy {
     pickup_times_(ride, list, costs);
     for (std::int64_t& cost : costs) cost /= us_per_ms;
   }
-  // A whole millisecond less: the list's distance is between lattice points, each up to a
-  // centimetre off.
+  // Subtracts 2 cm, because the list's distance is between lattice points that are each up to a
+  // centimetre off, and then 1 ms for rounding.
   std::int64_t cost_min(double distance_m) const override {
     return std::max<std::int64_t>(
         static_cast<std::int64_t>((distance_m - 0.02) / speed_max_mps_ * 1e3) - 1, 0);

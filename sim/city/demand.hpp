@@ -1,5 +1,6 @@
-// Who asks for a ride, when, from where to where: drawn, or read from a file. Either way a list of
-// requests in order of time.
+// SPDX-License-Identifier: Apache-2.0
+// The demand of a simulation: a list of ride requests in order of time, either drawn at random or
+// read from a file (request_file.hpp).
 #pragma once
 
 #include <array>
@@ -22,13 +23,13 @@ std::string_view to_string(BadRow reason);
 struct Demand {
   std::vector<Request> requests;  ///< by time
   std::int64_t start_us = 0;
-  std::int64_t end_us = 0;  ///< nobody asks from here on
+  std::int64_t end_us = 0;  ///< all requests are before this time
   Area area;
-  std::string source;          ///< in a phrase
-  bool is_geographic = false;  ///< was, before it was laid on a plane
+  std::string source;          ///< where the requests come from, in words
+  bool is_geographic = false;  ///< the file had longitudes and latitudes, projected to the plane
   std::array<std::uint64_t, bad_row_count> bad_rows{};
-  std::uint64_t outside_time = 0;  ///< good rows outside the time asked for
-  std::int64_t spread_us = 0;      ///< that whole minutes were spread over; 0: none were
+  std::uint64_t outside_time = 0;  ///< number of good rows outside the requested time
+  std::int64_t spread_us = 0;      ///< times of whole minutes were spread over this; 0: not spread
 
   std::uint64_t& operator[](BadRow reason) { return bad_rows[static_cast<std::size_t>(reason)]; }
 };
@@ -38,13 +39,14 @@ struct PoissonOptions {
   double requests_per_hour = 1000;  ///< on average over a day
   std::int64_t start_us = 0;        ///< since midnight
   std::int64_t length_us = 0;
-  double side_m = 10'000;       ///< of the square around 0, 0, if `area` is empty
-  Area area{};                  ///< of a road network
-  std::uint32_t hot_spots = 5;  ///< 0: evenly spread
-  bool daily_curve = true;      ///< more in the morning and evening, few at night
+  double side_m = 10'000;       ///< side of the square around 0, 0; used if `area` is empty
+  Area area{};                  ///< area of the road network, if there is one
+  std::uint32_t hot_spots = 5;  ///< 0: places are spread evenly
+  bool daily_curve = true;      ///< demand varies over the day; false: constant
 };
 
-/// Times by a Poisson process; four in five pick-ups and half of the drop-offs near a hot spot.
+/// Draws request times from a Poisson process. 80 % of the pick-ups and 50 % of the drop-offs are
+/// near a hot spot.
 Demand draw_poisson_demand(const PoissonOptions& options);
 
 }  // namespace starling::sim::city

@@ -1,5 +1,7 @@
-// Dispatch policies: who is offered whom, from the riders' k-lists alone. Small parts that the
-// simulation takes one of; each knows when its lists were too short to be sure, and says for whom.
+// SPDX-License-Identifier: Apache-2.0
+// Dispatch policies: decide which driver is offered to which rider, from the riders' k-nearest
+// lists alone. The simulation uses one policy. Each policy reports the riders whose lists were too
+// short for a certain decision.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +16,19 @@
 
 namespace starling::sim::city {
 
-/// Riders come in the order of their requests.
+/// A rider who waits for a driver, with the list of the nearest free drivers.
 struct WaitingRider {
   RideIndex ride = none;
   std::span<const Candidate> list;           ///< nearest first
-  std::span<const DriverIndex> declined_by;  ///< not to be asked again
-  bool may_have_more = false;                ///< the list is full: others may stand further off
-  bool can_widen = false;                    ///< and may be made longer
+  std::span<const DriverIndex> declined_by;  ///< must not be asked again
+  bool may_have_more = false;                ///< the list is full: more drivers may be farther away
+  bool can_widen = false;                    ///< the list is full and may be made longer
 };
 
 struct DispatchInput {
-  std::span<const WaitingRider> riders;
-  std::uint32_t drivers = 0;       ///< of the whole fleet
-  std::uint32_t free_drivers = 0;  ///< how many, not where
+  std::span<const WaitingRider> riders;  ///< in the order of their requests
+  std::uint32_t drivers = 0;             ///< size of the whole fleet
+  std::uint32_t free_drivers = 0;        ///< number of free drivers
 };
 
 struct Offer {
@@ -37,8 +39,8 @@ struct Offer {
 
 struct DispatchDecision {
   std::vector<Offer> offers;
-  /// Whose lists were too short to be sure, indices of riders; the offers are the best that the
-  /// lists allow if none of them can be widened, and nothing is to be made of them otherwise.
+  /// Indices of the riders whose lists were too short for a certain decision. If one of these lists
+  /// can be widened, `offers` must be ignored; otherwise they are the best that the lists allow.
   std::vector<std::uint32_t> uncertain;
 };
 
@@ -49,18 +51,19 @@ class DispatchPolicy {
   virtual DispatchDecision decide(const DispatchInput& input) = 0;
 };
 
-/// Pick-up times of a rider's candidates in microseconds, one a candidate.
+/// Fills `times_us` with the pick-up time of each of a rider's candidates, in microseconds.
 using PickupTimes =
     std::function<void(RideIndex, std::span<const Candidate>, std::span<std::int64_t> times_us)>;
 
-/// First come, first served, each by the nearest driver who is left.
+/// First come, first served: each rider gets the nearest driver that is left.
 std::unique_ptr<DispatchPolicy> make_nearest_policy();
 
-/// All who wait at once: as many as possible, then the least sum of straight distances.
+/// Assigns all waiting riders at once: as many as possible, then with the least sum of straight
+/// distances.
 std::unique_ptr<DispatchPolicy> make_batch_policy();
 
-/// The same with the pick-up's time on the roads; none is shorter than the straight line at
-/// `speed_max_mps`.
+/// As make_batch_policy(), but with the least sum of pick-up times. No pick-up is faster than the
+/// straight line at `speed_max_mps`.
 std::unique_ptr<DispatchPolicy> make_batch_time_policy(PickupTimes pickup_times,
                                                        double speed_max_mps);
 

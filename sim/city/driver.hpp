@@ -1,4 +1,6 @@
-// A driver: where, on which way, for whom, and the kilometres and hours so far.
+// SPDX-License-Identifier: Apache-2.0
+// A driver's state: position, route, ride, and the distances and times so far. The fleet moves
+// drivers; the invariants and the summary read them.
 #pragma once
 
 #include <array>
@@ -13,37 +15,37 @@ namespace starling::sim::city {
 enum class DriverState : std::uint8_t { idle, to_pickup, occupied };
 inline constexpr std::size_t driver_state_count = 3;
 
-/// What a driver does without a fare.
+/// What a driver without a ride does.
 enum class Idling : std::uint8_t {
-  park,    ///< stands where the last rider left
-  cruise,  ///< drives about
-  head,    ///< for where riders asked of late, waits there, and heads on
+  park,    ///< stays where the last rider got out
+  cruise,  ///< drives around
+  head,    ///< drives to a place of a recent request, waits there, and drives to another
 };
 
 struct Driver {
-  /// The straight piece under way; beyond its end `next_waypoint` of the route goes on.
+  /// The current straight leg. After its end the route continues with `next_waypoint`.
   Waypoint leg_start;
   Waypoint leg_end;
   Point at;                    ///< as of the last move
-  std::int64_t driven_mm = 0;  ///< of the route, as of the last move
+  std::int64_t driven_mm = 0;  ///< driven part of the route, as of the last move
   DriverState state = DriverState::idle;
   bool is_offered = false;  ///< idle, but asked to take a ride
-  bool has_moved = true;    ///< since Fleet::tell_changes
+  bool has_moved = true;    ///< since the last Fleet::tell_changes()
   bool is_driving = false;
-  std::int64_t wakes_us = Ride::never_us;  ///< standing without a fare: when it goes on
+  std::int64_t wakes_us = Ride::never_us;  ///< when an idle, standing driver moves on
 
-  std::uint32_t told_tags = 0;  ///< by Fleet::tell_changes; 0: nothing yet
+  std::uint32_t told_tags = 0;  ///< reported by Fleet::tell_changes(); 0: not reported yet
   RideIndex ride = none;
   Route route;
   std::size_t next_waypoint = 0;
   std::int64_t route_start_us = 0;
-  std::int64_t since_us = 0;  ///< in this state
-  std::uint64_t trips = 0;    ///< idle ones too; numbers the random draws
+  std::int64_t since_us = 0;  ///< when the driver entered this state
+  std::uint64_t trips = 0;    ///< number of idle trips; numbers the random draws
   std::array<std::int64_t, driver_state_count> driven_by_state_mm{};
-  std::array<std::int64_t, driver_state_count> time_by_state_us{};  ///< while demand lasts
+  std::array<std::int64_t, driver_state_count> time_by_state_us{};  ///< until the demand ends
 };
 
-/// What the engine is told of a driver: exactly one bit.
+/// The driver's tags on the engine; exactly one bit is set.
 constexpr std::uint32_t tags_of(const Driver& driver) {
   if (driver.state == DriverState::to_pickup) return tag_to_pickup;
   if (driver.state == DriverState::occupied) return tag_occupied;

@@ -1,4 +1,5 @@
-// Movement, arrivals and idling: see fleet.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Moves drivers, reports arrivals and lets free drivers idle: see fleet.hpp.
 #include "starling/sim/city/fleet.hpp"
 
 #include <algorithm>
@@ -9,15 +10,15 @@ namespace starling::sim::city {
 namespace {
 
 constexpr std::size_t recent_pickups_max = 1000;
-constexpr std::int64_t stand_us = 120'000'000;  // where riders asked, before heading on
-constexpr std::int64_t pause_us = 1'000'000;    // of one who cruises, where a way has no length
+constexpr std::int64_t stand_us = 120'000'000;  // wait at a recent pick-up, with Idling::head
+constexpr std::int64_t pause_us = 1'000'000;    // wait after a cruise of length 0
 constexpr double placement_deviation_m = 300;
 
 std::size_t number_of(DriverState state) {
   return static_cast<std::size_t>(state);
 }
 
-/// Of a straight piece, at this time; exact at its ends.
+/// The length driven at `time_us` on the leg from `start` to `end`; exact at both ends.
 std::int64_t length_at(const Waypoint& start, const Waypoint& end, std::int64_t time_us) {
   if (time_us >= end.time_us) return end.length_mm;
   return start.length_mm + (end.length_mm - start.length_mm) * (time_us - start.time_us) /
@@ -146,8 +147,8 @@ void Fleet::start_idling(DriverIndex index, std::int64_t time_us) {
 void Fleet::go_on_idling(DriverIndex index, std::int64_t time_us) {
   Driver& driver = drivers_[index];
   driver.wakes_us = Ride::never_us;
-  // After the last request nobody looks for riders: the kilometres would count how long it takes
-  // until the last one is home.
+  // After the demand has ended, idle drivers stop; otherwise the empty kilometres would depend on
+  // how long the last ride takes.
   if (options_.idling == Idling::park || time_us >= options_.end_us) return;
   Random random(options_.seed, Draw::idling, index, driver.trips++);
   const Place from{driver.leg_end.at, driver.leg_end.edge, driver.leg_end.edge_offset_mm};
@@ -173,7 +174,7 @@ void Fleet::change_state(Driver& driver, DriverState state, std::int64_t time_us
 Place Fleet::place_of(DriverIndex index) const {
   const Driver& driver = drivers_[index];
   if (!driver.is_driving) return {driver.at, driver.leg_end.edge, driver.leg_end.edge_offset_mm};
-  // The piece lies on one edge, from wherever on it the way began.
+  // A leg lies on a single edge, so the offset follows from the leg's end.
   return {driver.at, driver.leg_end.edge,
           driver.leg_end.edge_offset_mm - (driver.leg_end.length_mm - driver.driven_mm)};
 }
@@ -194,7 +195,7 @@ std::int64_t Fleet::assign(DriverIndex index, RideIndex ride_index, const Ride& 
                            std::int64_t now_us) {
   Driver& driver = drivers_[index];
   check_invariant(driver.state == DriverState::idle && !driver.is_offered && driver.ride == none,
-                  "a driver who is given a ride is free");
+                  "a ride is assigned to a free driver");
   --free_count_;
   const Place from = place_of(index);
   change_state(driver, DriverState::to_pickup, now_us);

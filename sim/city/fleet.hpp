@@ -1,5 +1,6 @@
-// All drivers and their movement, from tick to tick, with arrivals at their exact microsecond. The
-// simulation gives them rides; without one they idle in the way chosen.
+// SPDX-License-Identifier: Apache-2.0
+// All drivers and their movement from tick to tick, with arrivals at exact microseconds. The
+// simulation assigns rides; drivers without a ride idle as FleetOptions::idling says.
 #pragma once
 
 #include <array>
@@ -18,18 +19,18 @@ struct FleetOptions {
   std::uint32_t drivers = 1000;
   Idling idling = Idling::cruise;
   std::int64_t start_us = 0;
-  std::int64_t end_us = 0;  ///< hours are counted until here
+  std::int64_t end_us = 0;  ///< times by state are counted until here
 };
 
-/// A rider got in or out.
+/// A driver reached the pick-up or drop-off of a ride.
 struct Arrival {
   std::int64_t time_us = 0;
   RideIndex ride = none;
   bool is_pickup = false;
-  std::int64_t driven_mm = 0;  ///< on the way that ends here
+  std::int64_t driven_mm = 0;  ///< length of the route that ends here
 };
 
-/// Where riders asked of late: what drivers know who head for demand.
+/// The places of recent requests, for drivers that idle with Idling::head.
 class RecentPickups {
  public:
   void add(const Place& place);
@@ -43,28 +44,30 @@ class RecentPickups {
 
 class Fleet {
  public:
-  /// Drivers start at places drawn from `starts`, or anywhere in the world's area if there is none.
+  /// Drivers start near pick-ups drawn from `starts`, or anywhere in the world's area if it is
+  /// empty.
   Fleet(const FleetOptions& options, const World& world, std::span<const Request> starts);
 
   std::span<const Driver> drivers() const { return drivers_; }
   const Driver& operator[](DriverIndex driver) const { return drivers_[driver]; }
   std::uint32_t free_count() const { return free_count_; }
 
-  /// Everyone to where they are at `now_us`; who got in and out on the way, driver by driver.
+  /// Moves all drivers to where they are at `now_us` and appends the arrivals on the way, driver by
+  /// driver.
   void move(std::int64_t now_us, std::vector<Arrival>& arrivals);
 
   /// The driver's place as of the last move.
   Place place_of(DriverIndex index) const;
 
   void set_offered(DriverIndex index, bool is_offered);
-  /// The driver, who is free, drives off to the rider. Returns the way's length.
+  /// Sends a free driver to the rider. Returns the length of the route in millimetres.
   std::int64_t assign(DriverIndex index, RideIndex ride_index, const Ride& ride,
                       std::int64_t now_us);
 
   void note_request(const Place& pickup) { recent_pickups_.add(pickup); }
 
-  /// Calls `tell(index, at, has_moved, tags, has_new_tags)` for each driver of whom something has
-  /// changed since they were last told of.
+  /// Calls `tell(index, at, has_moved, tags, has_new_tags)` for each driver that has moved or
+  /// changed its tags since the last call.
   template <class Tell>
   void tell_changes(const Tell& tell) {
     for (DriverIndex index = 0; index < drivers_.size(); ++index) {
@@ -77,12 +80,12 @@ class Fleet {
     }
   }
 
-  /// How many drivers are in each state.
+  /// The number of drivers in each state.
   const std::array<std::uint32_t, driver_state_count>& count_by_state() const { return counts_; }
 
-  /// Counts what time each driver has spent in the state they are in; once, at the end.
+  /// Adds each driver's time in the current state to time_by_state_us. Call once, at the end.
   void close_hours(std::int64_t now_us);
-  /// That a driver's times add up to.
+  /// The sum of a driver's times after close_hours().
   std::int64_t hours_us() const { return options_.end_us - options_.start_us; }
 
  private:
@@ -104,7 +107,7 @@ class Fleet {
   std::vector<Driver> drivers_;
   std::vector<Trip> trips_;  ///< by driver
   RecentPickups recent_pickups_;
-  std::uint32_t free_count_ = 0;  ///< idle and not offered
+  std::uint32_t free_count_ = 0;  ///< drivers that are idle and not offered a ride
   std::array<std::uint32_t, driver_state_count> counts_{};
 };
 

@@ -1,4 +1,5 @@
-// Drivers and riders to the host, lists from its ticks: see fleet_index.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Sends drivers and riders to the host and stores the lists of its ticks: see fleet_index.hpp.
 #include "starling/sim/city/fleet_index.hpp"
 
 #include <stdexcept>
@@ -13,10 +14,11 @@ FleetIndex::FleetIndex(const FleetIndexOptions& options, std::unique_ptr<LockSte
   const Space space = host_->space().space;
   if (space != Space::planar2)
     throw UsageError("--connect: the server's space is " + std::string(to_string(space)) +
-                     "; a city needs planar2");
+                     "; a simulation needs a server started with --space planar2");
   if (!host_->open({.name = options_.stream}).empty())
     throw std::runtime_error("the server's stream " + options_.stream +
-                             " has queries already; choose another with --stream, or a new server");
+                             " already has queries; choose another stream with --stream, or start "
+                             "a new server");
 }
 
 void FleetIndex::advance(std::int64_t tau_us, const FleetNews& news) {
@@ -31,9 +33,9 @@ void FleetIndex::advance(std::int64_t tau_us, const FleetNews& news) {
       });
   if (tick.objects != options_.drivers)
     throw std::runtime_error(describe() + " holds " + std::to_string(tick.objects) +
-                             " objects where the simulation has " +
+                             " objects, but the simulation has " +
                              std::to_string(options_.drivers) +
-                             " drivers; it needs a server of its own, without --object-ttl");
+                             " drivers; start a new server for it, without --object-ttl");
   if (!problem_.empty()) throw std::runtime_error(problem_);
 }
 
@@ -83,7 +85,7 @@ void FleetIndex::take_list(QueryId query, ListEvent event,
                            std::span<const protocol::HeldNeighbor> neighbors) {
   const std::uint64_t number = to_number(query);
   if (number == 0 || number > lists_.size()) {
-    problem_ = "the server's stream " + options_.stream + " has queries of others";
+    problem_ = "the server's stream " + options_.stream + " has queries of another program";
     return;
   }
   std::vector<Candidate>& list = lists_[number - 1];
@@ -93,7 +95,7 @@ void FleetIndex::take_list(QueryId query, ListEvent event,
     const std::uint64_t id = to_number(neighbor.object);
     if (id == 0 || id > options_.drivers) {
       problem_ = describe() + " lists object " + std::to_string(id) +
-                 ", which is no driver of this simulation";
+                 ", which is not a driver of this simulation";
       return;
     }
     list.push_back({static_cast<DriverIndex>(id - 1), neighbor.distance_m});

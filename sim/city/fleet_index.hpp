@@ -1,6 +1,7 @@
-// Which free drivers are near a waiting rider: the one question that the dispatcher asks. Drivers
-// are objects whose tags say whether they are free, waiting riders are standing queries of one
-// stream.
+// SPDX-License-Identifier: Apache-2.0
+// Finds the nearest free drivers of each waiting rider, which the dispatch policies need. Drivers
+// are objects whose tags say whether they are free; waiting riders are standing queries of one
+// stream. The simulation uses it.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ struct DriverTags {
   std::uint32_t tags = 0;
 };
 
-/// A waiting rider: asks for the k nearest free drivers within a distance.
+/// A waiting rider: a query for the k nearest free drivers within pickup_max_m.
 struct RiderQuery {
   RideIndex ride = none;
   Point at;
@@ -46,11 +47,11 @@ struct Candidate {
   bool operator==(const Candidate&) const = default;
 };
 
-/// What is told before a tick.
+/// The changes since the last tick.
 struct FleetNews {
   std::span<const DriverPosition> positions;
   std::span<const DriverTags> tags;
-  std::span<const RiderQuery> riders;  ///< new, or with another k
+  std::span<const RiderQuery> riders;  ///< new riders, and riders with another k
   std::span<const RideIndex> riders_gone;
 };
 
@@ -58,22 +59,24 @@ struct FleetIndexOptions {
   std::string stream = "riders";
   std::uint32_t drivers = 0;
   std::uint32_t rides = 0;
-  double pickup_max_m = 0;  ///< lists reach so far
+  double pickup_max_m = 0;  ///< lists hold drivers up to this distance
 };
 
 class FleetIndex {
  public:
-  /// Opens the stream on a host of its own. Throws UsageError if the host's space is no plane,
-  /// std::runtime_error if the stream has queries already, else as LockStepHost::open.
+  /// Takes ownership of the host and opens the stream. Throws UsageError if the host's space is not
+  /// planar2, std::runtime_error if the stream already has queries, and whatever
+  /// LockStepHost::open() throws.
   FleetIndex(const FleetIndexOptions& options, std::unique_ptr<LockStepHost> host);
 
-  /// Which engine answers, as a phrase.
+  /// Names the engine or server in words, for messages.
   const std::string& describe() const { return host_->describe(); }
 
-  /// One tick at `tau_us`, which may be the last one's again. Throws std::runtime_error.
+  /// Passes on the changes and runs one tick at `tau_us`, which must not be less than the last
+  /// tick's. Throws std::runtime_error if the host rejects a change or holds objects of others.
   void advance(std::int64_t tau_us, const FleetNews& news);
 
-  /// A waiting rider's list as of the last tick, nearest first; valid until the next.
+  /// A waiting rider's list as of the last tick, nearest first; valid until the next tick.
   std::span<const Candidate> list(RideIndex ride) const { return lists_[ride]; }
 
  private:
@@ -85,8 +88,8 @@ class FleetIndex {
 
   FleetIndexOptions options_;
   std::unique_ptr<LockStepHost> host_;
-  std::vector<std::vector<Candidate>> lists_;  ///< by ride; empty again once the rider is gone
-  std::string problem_;                        ///< with the lists of a tick, which ends the run
+  std::vector<std::vector<Candidate>> lists_;  ///< by ride; empty after the rider has left
+  std::string problem_;                        ///< an error in a tick's lists; advance() throws it
 
   std::vector<TraceRow> positions_;
   std::vector<TagUpdate> tags_;

@@ -1,4 +1,5 @@
-// The rules, one by one: see invariants.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Checks the rules one by one: see invariants.hpp.
 #include "starling/sim/city/invariants.hpp"
 
 #include <string_view>
@@ -26,7 +27,7 @@ std::string broken_by_ride(const Ride& ride, std::size_t index, bool is_over) {
   if (ride.ends != (has_ended ? 1u : 0u))
     return ride_name(index) + " has ended " + std::to_string(ride.ends) + " times and is " +
            std::string(to_string(ride.state));
-  if (is_over && !has_ended) return ride_name(index) + " has no end";
+  if (is_over && !has_ended) return ride_name(index) + " has not ended";
   const bool was_assigned = has_driver(ride.state) || ride.state == RideState::dropped_off;
   const bool was_picked_up = was_assigned && ride.state != RideState::assigned;
   if (was_assigned != (ride.driver != none) ||
@@ -34,7 +35,7 @@ std::string broken_by_ride(const Ride& ride, std::size_t index, bool is_over) {
       was_picked_up != (ride.picked_up_us != Ride::never_us) ||
       has_ended != (ride.ended_us != Ride::never_us))
     return ride_name(index) + " is " + std::string(to_string(ride.state)) +
-           " without what belongs to it";
+           ", but its driver or times do not match that state";
   std::int64_t time_us = ride.request.time_us;
   for (const std::int64_t next_us : {ride.assigned_us, ride.picked_up_us, ride.ended_us}) {
     if (next_us == Ride::never_us) continue;
@@ -50,16 +51,16 @@ std::string broken_by_ride(const Ride& ride, std::size_t index, bool is_over) {
 std::string broken_by_driver(const Driver& driver, std::size_t index, std::span<const Ride> rides,
                              bool is_over, std::int64_t hours_us) {
   if ((driver.state == DriverState::idle) != (driver.ride == none))
-    return driver_name(index) + " has a ride and is idle, or has none and is not";
+    return driver_name(index) + " is idle with a ride, or busy without one";
   if (driver.ride != none) {
     const Ride& ride = rides[driver.ride];
-    if (ride.driver != index) return driver_name(index) + " drives another's rider";
+    if (ride.driver != index) return driver_name(index) + " has the ride of another driver";
     if (ride.state !=
         (driver.state == DriverState::occupied ? RideState::picked_up : RideState::assigned))
-      return driver_name(index) + " and their rider are not in the same state";
+      return driver_name(index) + " and its ride are in states that do not match";
   }
   if (!is_over) return {};
-  if (driver.ride != none) return driver_name(index) + " still has a rider";
+  if (driver.ride != none) return driver_name(index) + " still has a ride";
   std::int64_t sum_us = 0;
   for (const std::int64_t time_us : driver.time_by_state_us) sum_us += time_us;
   if (sum_us != hours_us)
@@ -77,9 +78,9 @@ std::string find_broken_rule(std::span<const Ride> rides, std::span<const Driver
   for (std::size_t i = 0; i < rides.size(); ++i) {
     if (std::string broken = broken_by_ride(rides[i], i, is_over); !broken.empty()) return broken;
     const Ride& ride = rides[i];
-    // Each active ride's driver has this ride: so no two rides have one driver.
+    // The driver of each active ride has that ride, so no two rides share a driver.
     if (has_driver(ride.state) && drivers[ride.driver].ride != i)
-      return ride_name(i) + " has a driver who is another's";
+      return ride_name(i) + " has a driver with another ride";
     if (ride.state == RideState::picked_up || ride.state == RideState::dropped_off)
       to_riders_mm += ride.pickup_mm;
     if (ride.state == RideState::dropped_off) with_riders_mm += ride.trip_mm;
@@ -95,8 +96,8 @@ std::string find_broken_rule(std::span<const Ride> rides, std::span<const Driver
   }
   if (to_riders_mm != 0 || with_riders_mm != 0)
     return "the kilometres do not balance: rides count " + std::to_string(to_riders_mm) +
-           " mm more than drivers on the way to riders, " + std::to_string(with_riders_mm) +
-           " mm more with them";
+           " mm more than drivers drove to riders, and " + std::to_string(with_riders_mm) +
+           " mm more than they drove with riders";
   return {};
 }
 

@@ -1,4 +1,6 @@
-// The rules of the game, held against rides and drivers while every run goes on and when it ends.
+// SPDX-License-Identifier: Apache-2.0
+// Rules that all rides and drivers obey. The simulation checks them during every run and at its
+// end.
 #pragma once
 
 #include <span>
@@ -11,17 +13,19 @@ namespace starling::sim::city {
 
 class Fleet;
 
-/// A sentence on the first rule that is broken; empty if none is:
+/// Returns a sentence on the first rule that is broken, or an empty text. The rules are:
 ///
-/// - a ride's times run forward, in the order of its states, and it reaches one end, once;
-/// - a driver has one rider and that rider this driver, or neither has anyone;
-/// - the kilometres that drivers drove to riders and with them are those of the rides, to the
-///   millimetre, and no way is shorter than the straight line;
-/// - once all `is_over`: every ride has ended, every driver is free, and the hours of all states
-///   add up to the hours there were.
+/// - A ride's times increase in the order of its states, and it ends exactly once.
+/// - If a driver has a ride, that ride has this driver, and the other way round.
+/// - The distances that drivers drove to and with riders equal the rides' distances, to the
+///   millimetre, and no trip is shorter than the straight line.
+/// - If `is_over`: every ride has ended, no driver has a ride, and each driver's times in all
+/// states
+///   add up to `hours_us`.
 std::string find_broken_rule(std::span<const Ride> rides, std::span<const Driver> drivers,
                              bool is_over, std::int64_t hours_us);
 
+/// As above, for a fleet.
 std::string find_broken_rule(std::span<const Ride> rides, const Fleet& fleet, bool is_over);
 
 }  // namespace starling::sim::city

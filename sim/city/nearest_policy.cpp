@@ -1,4 +1,5 @@
-// First come, first served: see dispatch_policy.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// The policy "nearest", first come, first served: see dispatch_policy.hpp.
 #include <algorithm>
 
 #include "starling/sim/city/dispatch_policy.hpp"
@@ -23,7 +24,7 @@ class NearestPolicy : public DispatchPolicy {
         taken_[found->driver] = true;
         decision.offers.push_back({rider.ride, found->driver, found->distance_m});
       } else if (rider.may_have_more && input.free_drivers > decision.offers.size()) {
-        // Those who come later hang on whom this one gets: nothing after it counts for certain.
+        // Later riders depend on which driver this one gets, so their offers are not certain.
         decision.uncertain.push_back(i);
       }
     }

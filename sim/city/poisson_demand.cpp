@@ -1,4 +1,5 @@
-// Requests drawn from a Poisson process with hot spots and a daily curve.
+// SPDX-License-Identifier: Apache-2.0
+// Draws requests from a Poisson process with hot spots and a daily curve: see demand.hpp.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,10 +14,10 @@ namespace {
 constexpr double hour_us = 3.6e9;
 constexpr double hot_pickups = 0.8;
 constexpr double hot_dropoffs = 0.5;
-constexpr double hot_spot_share = 0.05;  // deviation around a hot spot, of the area's width
+constexpr double hot_spot_share = 0.05;  // deviation around a hot spot / the area's longer side
 
-/// Demand in each hour of the day against the average, after the shape that city taxis publish:
-/// least before dawn, peaks after work. They sum to 24.
+/// Demand in each hour of the day relative to the average, like published curves of city taxis:
+/// lowest before dawn, highest after work. The sum is 24.
 constexpr std::array<double, 24> hourly{0.85, 0.60, 0.42, 0.30, 0.24, 0.26, 0.55, 0.95,
                                         1.18, 1.20, 1.14, 1.16, 1.22, 1.20, 1.24, 1.18,
                                         1.04, 1.25, 1.52, 1.58, 1.44, 1.34, 1.22, 0.92};
@@ -33,7 +34,7 @@ class Places {
  public:
   Places(const Area& area, std::uint32_t hot_spots, Random& random) : area_(area), random_(random) {
     for (std::uint32_t i = 0; i < hot_spots; ++i) {
-      // Toward the middle: a normal around an edge would lose half.
+      // Moved toward the middle: a normal distribution around the edge would lose half its points.
       const Point spot = between(anywhere(), area_.middle(), 0.3);
       spots_.push_back({spot, 1.0 / (i + 1)});
       weight_ += 1.0 / (i + 1);
@@ -87,7 +88,8 @@ Demand draw_poisson_demand(const PoissonOptions& options) {
 
   Random random(options.seed, Draw::demand);
   Places places(demand.area, options.hot_spots, random);
-  // Thinning (Lewis and Shedler 1979): at the highest rate, then kept with the rate's share of it.
+  // Thinning (Lewis and Shedler 1979): draws at the highest rate and keeps each request with the
+  // probability current rate / highest rate.
   const double rate_max = options.requests_per_hour * (options.daily_curve ? hourly_max : 1);
   if (!(rate_max > 0)) return demand;
   double time_us = static_cast<double>(options.start_us);

@@ -1,4 +1,5 @@
-// Columns, bad rows, the plane and the order of time: see request_file.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Finds the columns, skips bad rows, projects to the plane and sorts by time: see request_file.hpp.
 #include "starling/sim/city/request_file.hpp"
 
 #include <algorithm>
@@ -18,17 +19,17 @@
 namespace starling::sim::city {
 namespace {
 
-constexpr std::int64_t days_max = 366;  // of a file, unless --for says otherwise
+constexpr std::int64_t days_max = 366;  // span of a file without --for
 constexpr std::int64_t minute_us = 60'000'000;
-/// One in sixty falls on a whole minute anyway; past one in ten, a recorder rounded.
+/// By chance, 1 in 60 times is a whole minute; if more than 1 in 10 are, the recorder rounded.
 constexpr std::size_t whole_share_told = 10;
-constexpr double coordinate_max_m = 1e7;  // what a lattice of centimetres holds
-constexpr std::size_t part_count = 5;     // time, then pick-up and drop-off, x before y
+constexpr double coordinate_max_m = 1e7;  // limit of a lattice with 1 cm resolution
+constexpr std::size_t part_count = 5;     // time, pick-up x, y, drop-off x, y
 constexpr std::array<const char*, part_count> geographic_names{"time", "pick_lon", "pick_lat",
                                                                "drop_lon", "drop_lat"};
 constexpr std::array<const char*, part_count> planar_names{"time", "pick_x", "pick_y", "drop_x",
                                                            "drop_y"};
-/// New York's taxi trips of 2013: no header; where they ended is no column's name.
+/// New York's taxi trips of 2013, which have no header: numbers of the columns from 0.
 constexpr std::array<std::size_t, part_count> new_york_columns{2, 6, 7, 8, 9};
 constexpr std::size_t new_york_width = 17;
 
@@ -54,8 +55,9 @@ RequestColumns parse_request_columns(const std::string& text) {
     may_be[1] = may_be[1] && planar != planar_names.end();
     if ((!may_be[0] && !may_be[1]) || equals + 1 >= pair.size())
       throw UsageError("--request-columns: " + quoted_text(pair) +
-                       " is not time=, pick_lon=, pick_lat=, drop_lon=, drop_lat=, or pick_x=, "
-                       "pick_y=, drop_x=, drop_y=, with a column's name or number");
+                       " does not fit; write time=, pick_lon=, pick_lat=, drop_lon=, drop_lat= or "
+                       "time=, pick_x=, pick_y=, drop_x=, drop_y=, each with a column's name or "
+                       "number");
     const auto part = static_cast<std::size_t>(may_be[0] ? geographic - geographic_names.begin()
                                                          : planar - planar_names.begin());
     if (!columns.names[part].empty())
@@ -64,7 +66,9 @@ RequestColumns parse_request_columns(const std::string& text) {
     ++given;
   }
   if (given != part_count)
-    throw UsageError("--request-columns: time, pick-up and drop-off need five columns");
+    throw UsageError(
+        "--request-columns: five columns are needed: the time and two coordinates each of pick-up "
+        "and drop-off");
   columns.geographic = may_be[0];
   columns.has_header = false;
   for (std::size_t part = 0; part < part_count; ++part) {
@@ -78,7 +82,8 @@ RequestColumns parse_request_columns(const std::string& text) {
   return columns;
 }
 
-/// By the first record: New York's trips, or a header with the names that columns have here.
+/// Recognises the layout by the first record: New York's trips, or a header with our column names.
+/// Returns std::nullopt for any other record.
 std::optional<RequestColumns> recognise(const std::vector<Field>& record) {
   RequestColumns columns;
   if (record.size() >= new_york_width && parse_time_us(record[2].text, {}) &&
@@ -128,7 +133,7 @@ class RequestReader {
     std::vector<Field> record;
     bool has_record = reader.next(record);
     if (!has_record)
-      throw InputError(options_.path, 1, 1, "the file is empty; requests are needed");
+      throw InputError(options_.path, 1, 1, "the file is empty; it must hold requests");
     find_columns(record);
     if (columns_.has_header) has_record = reader.next(record);
     for (; has_record; has_record = reader.next(record)) read_row(record);
@@ -140,8 +145,8 @@ class RequestReader {
       if (!recognised)
         throw InputError(
             options_.path, 1, 1,
-            "these are neither New York's taxi trips nor columns named time, pick_lon, "
-            "pick_lat, drop_lon, drop_lat; say which they are with --request-columns");
+            "the file is not in New York's layout and has no header with time, pick_lon, "
+            "pick_lat, drop_lon, drop_lat; name its columns with --request-columns");
       columns_ = *recognised;
     } else {
       columns_ = parse_request_columns(options_.columns);
@@ -210,8 +215,8 @@ class RequestReader {
     return *middle;
   }
 
-  // Metres in a degree at a latitude, of the WGS84 ellipsoid to a few decimetres in a degree
-  // (NIMA TR8350.2's series).
+  // The metres per degree at the median latitude of the WGS84 ellipsoid, exact to a few decimetres
+  // per degree (series from NIMA TR8350.2).
   void choose_plane() {
     if (rows_.empty()) return;
     std::vector<double> x;
@@ -250,7 +255,7 @@ class RequestReader {
     demand_.requests.push_back({row.time_us, to_plane(row.pickup), to_plane(row.dropoff)});
   }
 
-  /// "3 rows were skipped: 2 outside the area, 1 unparsable".
+  /// For example "3 rows were skipped: 2 outside the area, 1 unparsable".
   std::string skipped() const {
     std::uint64_t total = 0;
     std::string reasons;
@@ -267,7 +272,7 @@ class RequestReader {
   void finish() {
     std::vector<Request>& requests = demand_.requests;
     if (requests.empty())
-      throw InputError(options_.path + ": there is no request that makes sense; " + skipped());
+      throw InputError(options_.path + ": the file has no usable request; " + skipped());
     const auto is_whole = [](const Request& request) { return request.time_us % minute_us == 0; };
     const auto whole = static_cast<std::size_t>(std::ranges::count_if(requests, is_whole));
     if (options_.spreads_minutes && whole * whole_share_told > requests.size()) {
@@ -278,7 +283,7 @@ class RequestReader {
               Random(options_.seed, Draw::spreading, i).below(std::uint64_t{minute_us}));
     }
     std::ranges::stable_sort(requests, {}, &Request::time_us);
-    // From the full minute before the first.
+    // The simulation starts at the full minute before the first request.
     std::int64_t into_minute_us = requests.front().time_us % minute_us;
     if (into_minute_us < 0) into_minute_us += minute_us;
     demand_.start_us = requests.front().time_us - into_minute_us;
@@ -287,8 +292,8 @@ class RequestReader {
     const std::int64_t days = (demand_.end_us - demand_.start_us) / day_us;
     if (days > days_max && options_.length_us > days * day_us)
       throw InputError(options_.path + ": its requests span " + std::to_string(days) +
-                       " days, so that one of them may have a wrong time; take it out, or say how "
-                       "much is wanted by --for");
+                       " days, so one of them may have a wrong time; remove it, or say with --for "
+                       "how long to simulate");
     if (options_.length_us < demand_.end_us - demand_.start_us) {
       demand_.end_us = demand_.start_us + options_.length_us;
       const auto first_late =
@@ -297,8 +302,8 @@ class RequestReader {
       requests.erase(first_late, requests.end());
       if (requests.empty())
         throw UsageError("--for: " + options_.path +
-                         " has no request in so short a time from its "
-                         "first full minute on");
+                         " has no request in so short a time, which begins at the full minute "
+                         "before its first request");
     }
     for (const Request& request : requests) {
       demand_.area.add(request.pickup);

@@ -1,5 +1,6 @@
-// Requests for rides out of a CSV file: New York's taxi trips as they are published, or any other
-// by the names or numbers of its columns.
+// SPDX-License-Identifier: Apache-2.0
+// Reads ride requests from a CSV file: New York's taxi trips as published, or any other table by
+// the names or numbers of its columns.
 #pragma once
 
 #include <array>
@@ -14,23 +15,23 @@ namespace starling::sim::city {
 
 struct RequestFileOptions {
   std::string path{};
-  /// "time=...,pick_lon=...,pick_lat=...,drop_lon=...,drop_lat=..." or "...,pick_x=...,pick_y=...,
-  /// drop_x=...,drop_y=...": the header's names, or numbers from 1. Empty: New York's layout, or a
-  /// header with just these names, as the file shows.
+  /// "time=...,pick_lon=...,pick_lat=...,drop_lon=...,drop_lat=..." or
+  /// "time=...,pick_x=...,pick_y=...,drop_x=...,drop_y=...", with names of the header or column
+  /// numbers from 1. Empty: the file has New York's layout, or a header with the keys as names.
   std::string columns{};
-  /// In the file's coordinates: low x, low y, high x, high y. Absent: within area_km of the median
-  /// pick-up.
+  /// Low x, low y, high x, high y in the file's coordinates. std::nullopt: within area_km of the
+  /// median pick-up.
   std::optional<std::array<double, 4>> area{};
   double area_km = 40;
   std::uint64_t seed = 1;
-  bool spreads_minutes = true;  ///< where many times are whole minutes
-  std::int64_t length_us = std::numeric_limits<std::int64_t>::max();  ///< only the first so much
+  bool spreads_minutes = true;  ///< spread times that are rounded to whole minutes
+  std::int64_t length_us = std::numeric_limits<std::int64_t>::max();  ///< requests after this: cut
 };
 
-/// Longitudes and latitudes are laid on a plane that touches the earth at the median pick-up. Where
-/// many times are whole minutes, as one of New York's recorders wrote them, those are spread over
-/// their minutes, at random by the seed, unless told not to: nobody asks on the stroke. Rows that
-/// make no sense are counted and left out. Throws InputError, or UsageError for `columns`.
+/// Reads the file. Longitudes and latitudes are projected to a plane that touches the earth at the
+/// median pick-up. If many times are whole minutes, as from one of New York's recorders, and
+/// spreads_minutes is set, these times are spread over their minutes at random by the seed. Bad
+/// rows are counted and skipped. Throws InputError, and UsageError for `columns` and `length_us`.
 Demand read_request_file(const RequestFileOptions& options);
 
 }  // namespace starling::sim::city

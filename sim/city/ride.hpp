@@ -1,4 +1,5 @@
-// A request for a ride and what becomes of it.
+// SPDX-License-Identifier: Apache-2.0
+// A request for a ride, and the ride's state, driver, times and distances.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ struct Request {
   Point dropoff;
 };
 
-/// waiting and offered may alternate; gave_up and dropped_off are the ends.
+/// A ride may alternate between waiting and offered. gave_up and dropped_off are final.
 enum class RideState : std::uint8_t { waiting, offered, assigned, picked_up, dropped_off, gave_up };
 
 std::string_view to_string(RideState state);
@@ -33,16 +34,16 @@ struct Ride {
   Place pickup;
   Place dropoff;
   RideState state = RideState::waiting;
-  std::uint32_t ends = 0;  ///< how often an end was reached: once, at last
+  std::uint32_t ends = 0;  ///< how often a final state was reached; 1 at the end of a run
   DriverIndex driver = none;
   std::uint32_t offers = 0;
   std::vector<DriverIndex> declined_by;
   std::int64_t assigned_us = never_us;
   std::int64_t picked_up_us = never_us;
   std::int64_t ended_us = never_us;
-  double offered_distance_m = 0;  ///< straight, as the engine said when the driver was asked
-  std::int64_t pickup_mm = 0;     ///< driven to the rider
-  std::int64_t trip_mm = 0;       ///< driven with the rider
+  double offered_distance_m = 0;  ///< straight distance from the engine's list, at the offer
+  std::int64_t pickup_mm = 0;     ///< length driven to the rider
+  std::int64_t trip_mm = 0;       ///< length driven with the rider
 
   std::int64_t wait_us() const { return picked_up_us - request.time_us; }
 };

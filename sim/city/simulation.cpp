@@ -1,4 +1,5 @@
-// A period, step by step: see simulation.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// The steps of a period: see simulation.hpp.
 #include "starling/sim/city/simulation.hpp"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::size_t check_every_periods = 100;
 
-/// Adds the time until it goes out of scope.
+/// Adds the wall-clock time of its lifetime to a sum.
 class AddedTime {
  public:
   explicit AddedTime(double& sum_ms) : sum_ms_(sum_ms) {}
@@ -53,10 +54,10 @@ Simulation::Simulation(const SimulationOptions& options, const World& world, con
 bool Simulation::step() {
   if (periods_.size() >= options_.periods_max)
     throw std::runtime_error(
-        "after " + std::to_string(periods_.size()) + " periods, the most of a run, " +
+        "after " + std::to_string(periods_.size()) + " periods, the limit of a run, " +
         std::to_string(demand_.requests.size() - requests_admitted_ + active_rides_) +
-        " rides have not ended; choose a longer --period, or a shorter "
-        "--patience or --answer-time");
+        " rides have not ended; use a longer --period, or a shorter --patience or "
+        "--answer-time");
   period_ = {.time_us = now_us_};
   period_times_ = {};
   {
@@ -86,12 +87,12 @@ void Simulation::take_arrivals() {
     Ride& ride = rides_[arrival.ride];
     if (arrival.is_pickup) {
       check_invariant(ride.state == RideState::assigned && arrival.driven_mm == ride.pickup_mm,
-                      "who is picked up was assigned, and the way there was driven");
+                      "a picked-up ride was assigned, and its driver drove the planned length");
       ride.state = RideState::picked_up;
       ride.picked_up_us = arrival.time_us;
       ++period_.picked_up;
     } else {
-      check_invariant(ride.state == RideState::picked_up, "who is dropped off was picked up");
+      check_invariant(ride.state == RideState::picked_up, "a dropped-off ride was picked up");
       ride.trip_mm = arrival.driven_mm;
       end_ride(ride, RideState::dropped_off, arrival.time_us);
       ++period_.dropped_off;
@@ -129,7 +130,7 @@ void Simulation::admit_requests() {
   }
 }
 
-// Those who have an offer wait for its answer.
+// A rider with a pending offer does not give up before the answer.
 void Simulation::let_riders_give_up() {
   for (const Waiting& waiting : waiting_) {
     Ride& ride = rides_[waiting.ride];
@@ -148,12 +149,12 @@ void Simulation::end_ride(Ride& ride, RideState state, std::int64_t time_us) {
   --active_rides_;
 }
 
-/// Whoever neither waits nor has an offer leaves, and their query with them.
+/// Removes the riders that neither wait nor have an offer, and their queries.
 void Simulation::leave_queue() {
   std::erase_if(waiting_, [&](const Waiting& waiting) {
     const RideState state = rides_[waiting.ride].state;
     if (state == RideState::waiting || state == RideState::offered) return false;
-    // One who came and went between two ticks was never put.
+    // The query of a rider that came and left between two ticks was never put.
     if (std::erase_if(riders_to_put_,
                       [&](const RiderQuery& rider) { return rider.ride == waiting.ride; }) == 0)
       riders_gone_.push_back(waiting.ride);
@@ -198,8 +199,8 @@ std::vector<WaitingRider> Simulation::waiting_riders() const {
   return riders;
 }
 
-// Until the policy is sure, or no list can be made longer. Twice as long at first, then four times:
-// what once was not enough by far takes few rounds.
+// Repeats until the policy is certain or no list can be widened. The first round doubles the
+// uncertain lists, later rounds multiply them by four, so that few rounds are needed.
 DispatchDecision Simulation::decide() {
   for (std::uint32_t factor = 2;; factor = 4) {
     const std::vector<WaitingRider> riders = waiting_riders();
@@ -221,7 +222,7 @@ DispatchDecision Simulation::decide() {
 void Simulation::widen(std::span<const RideIndex> rides, std::uint32_t factor) {
   auto waiting = waiting_.begin();
   std::vector<RiderQuery> queries;
-  for (const RideIndex ride : rides) {  // in the order of the queue, as it is
+  for (const RideIndex ride : rides) {  // in the order of waiting_, so one pass finds them all
     waiting = std::find_if(waiting, waiting_.end(),
                            [&](const Waiting& other) { return other.ride == ride; });
     waiting->k = std::min(factor * waiting->k, options_.k_max);
@@ -243,7 +244,7 @@ void Simulation::find_pickup_times(RideIndex ride, std::span<const Candidate> li
 void Simulation::make_offers(std::span<const Offer> offers) {
   for (const Offer& offer : offers) {
     Ride& ride = rides_[offer.ride];
-    check_invariant(ride.state == RideState::waiting, "only who waits is offered a driver");
+    check_invariant(ride.state == RideState::waiting, "only a waiting rider is offered a driver");
     ++ride.offers;
     ++period_.offers;
     ride.state = RideState::offered;
@@ -260,7 +261,7 @@ void Simulation::make_offers(std::span<const Offer> offers) {
 void Simulation::answer(const Offer& offer) {
   Ride& ride = rides_[offer.ride];
   check_invariant(ride.state == RideState::offered && ride.driver == none,
-                  "nobody has two drivers");
+                  "an offered ride has no driver yet");
   Random mood(options_.seed, Draw::declining, offer.ride, offer.driver);
   if (mood.unit() < options_.decline_per_km * offer.distance_m / 1000) {
     ride.state = RideState::waiting;

@@ -1,6 +1,8 @@
-// The simulation: riders ask, drivers move, the engine answers who is near, a policy offers. Time
-// goes in periods; what happens between two of them (requests, arrivals, patience) keeps its own
-// microsecond. Everything follows from the seed and the demand; nothing from clocks or threads.
+// SPDX-License-Identifier: Apache-2.0
+// The simulation: riders request rides, drivers move, the engine finds the nearest free drivers, a
+// policy makes offers. Time advances in periods; events between two periods (requests, arrivals,
+// riders giving up) keep their exact microsecond. The results depend only on the options and the
+// demand, not on clocks or threads. `starling simulate` runs it.
 #pragma once
 
 #include <cstddef>
@@ -26,15 +28,15 @@ struct SimulationOptions {
   Idling idling = Idling::cruise;
   std::int64_t period_us = 2'000'000;
   std::uint32_t k = 16;
-  std::uint32_t k_max = 1024;  ///< lists are not widened beyond
+  std::uint32_t k_max = 1024;  ///< lists are never widened beyond this
   std::int64_t patience_us = 300'000'000;
-  std::int64_t answer_us = 0;  ///< from an offer to the driver's answer
-  double decline_per_km =
-      0.05;  ///< a driver declines with this probability for each km to the rider
-  std::size_t periods_max = 100'000'000;  ///< of a run, those after the last request included
+  std::int64_t answer_us = 0;    ///< time from an offer to the driver's answer
+  double decline_per_km = 0.05;  ///< probability per km to the rider that a driver declines
+  std::size_t periods_max =
+      100'000'000;  ///< limit of a run, including those after the last request
 };
 
-/// What a period told the engine, for the trace of the movement.
+/// A driver's change of position or tags in one period, for the trace of the movement.
 struct DriverChange {
   DriverIndex driver = none;
   Point at;
@@ -44,17 +46,19 @@ using MovementHandler = std::function<void(std::int64_t tau_us, std::span<const 
 
 class Simulation {
  public:
-  /// What is referred to must outlive the simulation.
+  /// All references must outlive the simulation.
   Simulation(const SimulationOptions& options, const World& world, const Demand& demand,
              FleetIndex& index, DispatchPolicy& policy);
 
   void on_movement(MovementHandler handler) { movement_handler_ = std::move(handler); }
 
-  /// One period; false once every ride has ended. Throws std::logic_error if the simulation breaks
-  /// its own rules, std::runtime_error beyond periods_max and as the index does.
+  /// Simulates one period. Returns false once the demand has ended and every ride with it. Throws
+  /// std::logic_error if a rule of invariants.hpp is broken, and std::runtime_error beyond
+  /// periods_max and if the index fails.
   bool step();
 
-  /// How long it takes the drivers of a list to a rider, as of the period under way.
+  /// Fills `times_us` with the time that each driver of a list needs to reach the rider, as of the
+  /// current period.
   void find_pickup_times(RideIndex ride, std::span<const Candidate> list,
                          std::span<std::int64_t> times_us) const;
 

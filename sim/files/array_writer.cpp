@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the numbers' bytes as they lie in memory, little-endian, as both formats do: see
 // array_writer.hpp.
 #include "starling/sim/files/array_writer.hpp"

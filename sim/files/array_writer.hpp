@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes arrays of int64 or float64 numbers to .npy, or row by row to .ivecs or .fvecs. The writers
 // of neighbour lists and votes use it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a text byte by byte and counts lines and columns. CsvReader and the JSON reader use it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses RFC 4180 byte by byte: see csv_reader.hpp.
 #include "starling/sim/files/csv_reader.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the records of a CSV file by RFC 4180: quotes, doubled quotes, line breaks within quotes,
 // CRLF or LF, a byte order mark; the final line break may be missing. Semicolons, tabs, bars and
 // spaces may separate the fields, too. The readers of traces, queries, requests and vectors use it.

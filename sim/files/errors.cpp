@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Puts the place in front of an error's sentence: see errors.hpp.
 #include "starling/sim/files/errors.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The errors of input files and flags, and the place in a file that an error names. All readers and
 // writers throw them; the commands print them.
 #pragma once

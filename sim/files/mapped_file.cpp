@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opens the file, refuses all but regular files, maps it and closes the descriptor: see
 // mapped_file.hpp.
 #include "starling/sim/files/mapped_file.hpp"
@@ -42,8 +43,9 @@ MappedFile::MappedFile(std::string path) : path_(std::move(path)) {
     throw InputError(path_ + ": cannot be read: " + std::strerror(errno));
   if (S_ISDIR(status.st_mode)) throw InputError(path_ + ": is a directory");
   if (!S_ISREG(status.st_mode))
-    throw InputError(path_ + ": is not a regular file; binary vectors and labels are read only "
-                             "from regular files");
+    throw InputError(path_ +
+                     ": is not a regular file; binary vectors and labels are read only "
+                     "from regular files");
   if (status.st_size == 0) return;
   const auto size = static_cast<std::size_t>(status.st_size);
   void* const begin = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps a file into memory, so that the system loads pages as they are touched. The readers of
 // binary vectors and labels use it.
 #pragma once

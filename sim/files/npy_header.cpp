@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The header is a Python literal, {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }: see
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #include "starling/sim/files/npy_header.hpp"

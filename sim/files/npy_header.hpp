@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The header of NumPy's .npy format, versions 1 to 3: the type, shape and order of the numbers that
 // follow. The readers and writers of arrays use it.
 #pragma once

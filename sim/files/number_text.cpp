@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses with std::from_chars: see number_text.hpp.
 #include "starling/sim/files/number_text.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses numbers from text. The readers of traces, requests, queries and vectors use it, and so do
 // the flags that take numbers.
 #pragma once

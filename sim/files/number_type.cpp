@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One small function per type and byte order, chosen once for many numbers: see number_type.hpp.
 #include "starling/sim/files/number_type.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The number types of binary files, and their conversion to float32 components and int64 labels.
 #pragma once
 

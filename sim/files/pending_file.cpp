@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Linux can link an unnamed file only to a name that is free. To replace a file, the new one gets a
 // hidden name first and is then renamed: see pending_file.hpp.
 #include "starling/sim/files/pending_file.hpp"

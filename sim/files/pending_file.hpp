@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file that gets its name only when it is complete. Until then it is in no directory, so that two
 // programs with the same output path do not disturb each other and a killed program leaves no
 // partial file. TextOutput uses it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks UTF-8 one character at a time: see quoted_text.hpp.
 #include "starling/sim/files/quoted_text.hpp"
 

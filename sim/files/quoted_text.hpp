@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes text from a file safe to print inside an error message: escapes control characters and
 // limits the length. All readers use it, and so does the reader of the --config file.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quotes and escapes: see text_append.hpp.
 #include "starling/sim/files/text_append.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Appends values to a text in the notation of the output formats: numbers, CSV, XML, JSON, times.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // zlib's gzread detects gzip and plain bytes by itself; it reports a truncated gzip file only
 // through gzerror. Zstandard files are detected by their first bytes, not by their name.
 #include "starling/sim/files/text_input.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a file's bytes in order and decompresses gzip and Zstandard. All readers of text files take
 // their input from it.
 #pragma once

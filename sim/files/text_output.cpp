@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plain, gzip and Zstandard sinks, and links and special files: see text_output.hpp.
 #include "starling/sim/files/text_output.hpp"
 

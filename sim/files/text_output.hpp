@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes text to a file, compressed if the file's name ends in .gz or .zst, or to the standard
 // output. The writers of results and traces use it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses times without locale and floating point; only durations go through float64: see
 // time_text.hpp.
 #include "starling/sim/files/time_text.hpp"

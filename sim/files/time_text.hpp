@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses times, durations and zone offsets, exact to the microsecond. The trace readers and the
 // flags of the commands use it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Passes the file to expat in chunks: see xml_parser.hpp.
 #include "starling/sim/files/xml_parser.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses an XML file with expat and calls the derived class at the start and end of each element.
 // The readers of SUMO's files derive from it.
 #pragma once

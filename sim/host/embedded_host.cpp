@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts rows for the processor and its tick reports to lists: see embedded_host.hpp.
 #include "starling/sim/host/embedded_host.hpp"
 

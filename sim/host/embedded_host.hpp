@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A host that computes in this process, with a Processor that is ticked in lock step.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The interface that replays and the city simulation run on: put objects and queries, run a tick,
 // get the changed lists. EmbeddedHost computes in this process, ServerHost asks a server; both give
 // the same lists.
@@ -56,9 +57,9 @@ class LockStepHost {
   virtual const std::string& describe() const = 0;
   virtual const SpaceOptions& space() const = 0;
 
-  /// Puts the stream. Call once, before the first query. Returns the lists that the stream's queries
-  /// already have; ticks report only changes to them. Throws UsageError if the stream's name is not
-  /// valid, and protocol::RefusedError if a server refuses.
+  /// Puts the stream. Call once, before the first query. Returns the lists that the stream's
+  /// queries already have; ticks report only changes to them. Throws UsageError if the stream's
+  /// name is not valid, and protocol::RefusedError if a server refuses.
   virtual protocol::ListStore open(const HostStream& stream) = 0;
 
   // Rows take effect with the next tick. These throw std::runtime_error if a row cannot be passed
@@ -76,8 +77,8 @@ class LockStepHost {
   virtual void settle_all(const std::string& what) = 0;
 
   /// Runs one tick at tau_us, which must not be less than the last tick's, and waits for it. Calls
-  /// `on_list` for each changed list, with the removals first. Throws std::runtime_error if the tick
-  /// fails.
+  /// `on_list` for each changed list, with the removals first. Throws std::runtime_error if the
+  /// tick fails.
   virtual FinishedTick advance(std::int64_t tau_us, const ListHandler& on_list) = 0;
 };
 

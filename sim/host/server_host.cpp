@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sends rows in batches within the server's limits and turns ticks and snapshots into changed
 // lists: see server_host.hpp.
 #include "starling/sim/host/server_host.hpp"
@@ -200,7 +201,10 @@ FinishedTick ServerHost::advance(std::int64_t tau_us, const ListHandler& on_list
     throw std::runtime_error(std::to_string(ticks_lost_) +
                              " ticks were lost on the way from the server; start it with a larger "
                              "--subscriber-ticks-max");
-  return {done.tick, done.tau_us, done.object_count, {done.build_ms, done.search_ms, done.diff_ms}};
+  return {done.tick,
+          done.tau_us,
+          done.object_count,
+          {.build_ms = done.build_ms, .search_ms = done.search_ms, .diff_ms = done.diff_ms}};
 }
 
 void ServerHost::report_tick(const protocol::DecodedTick& tick) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A host that uses a running server in manual-tick mode. Rows are sent through a Client, lists
 // arrive through a Subscriber. Other programs may subscribe to the same stream.
 #pragma once

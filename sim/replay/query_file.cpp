@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the columns and checks each query: see query_file.hpp.
 #include "starling/sim/replay/query_file.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads standing queries from a CSV file with the header query_id,lat,lon or query_id,x,y[,z] or
 // query_id,follow. `starling replay --queries FILE` uses it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loop over ticks: see replay.hpp.
 #include "starling/sim/replay/replay.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The replay loop: passes rows to a host and runs a tick at every multiple of a step, in the same
 // way for every host. `starling replay` uses it.
 #pragma once
@@ -53,9 +54,9 @@ using TickHandler = std::function<void(const FinishedTick&, std::uint64_t rows_d
 
 /// Replays all rows. Before the tick at tau, rows are taken until the next one is later than tau:
 /// in time order, these are all rows with time <= tau; in file order, an older row behind a newer
-/// one waits until the newer one is taken. Ticks also run where the trace has no rows; the last tick
-/// is the first at or after the newest row. Each tick's changes are applied to `lists` unless it is
-/// null. Throws UsageError if the rows span more than ticks_max ticks.
+/// one waits until the newer one is taken. Ticks also run where the trace has no rows; the last
+/// tick is the first at or after the newest row. Each tick's changes are applied to `lists` unless
+/// it is null. Throws UsageError if the rows span more than ticks_max ticks.
 ReplayResult replay(RowStream& rows, const ReplayOptions& options, LockStepHost& host,
                     protocol::ListStore* lists, const TickHandler& on_tick);
 

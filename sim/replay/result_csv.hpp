@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes results as CSV: tick,time_us,query_id,rank,object_id,distance_m, sorted by tick, query and
 // rank, with optional columns for votes and subjects. `starling replay` and `starling subscribe`
 // use it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The grammar of --columns: see columns.hpp.
 #include "starling/sim/traces/columns.hpp"
 

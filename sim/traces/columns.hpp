@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which column or key of a file holds the id, the time, the position and the tags. Parses --columns
 // and the column lists of the built-in layouts.
 #pragma once

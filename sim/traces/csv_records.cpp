@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads CSV tables whose records hold one position each, or one trip each: see record_readers.hpp.
 #include <charconv>
 #include <optional>

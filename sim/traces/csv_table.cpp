@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the header and the columns of a CSV file: see csv_table.hpp.
 #include "starling/sim/traces/csv_table.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads one JSON array of flat objects: see record_readers.hpp. This file splits the array into
 // elements, so that a file of any length needs little memory; simdjson parses each element. Numbers
 // are passed on as text, so that no digit is lost.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of layouts, and the functions that recognise a file's layout: see layout.hpp.
 #include "starling/sim/traces/layout.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The layouts in which traces are published, one table row each. Recognising a file, naming its
 // columns and reading its records are separate, so that most new layouts need only a new row.
 #pragma once

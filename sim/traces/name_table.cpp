@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An empty text in the map stands for the plain decimal number: see name_table.hpp.
 #include "starling/sim/traces/name_table.hpp"
 

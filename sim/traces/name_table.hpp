@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps numeric ids back to the texts of the input, so that results carry the original ids, and
 // detects two texts with the same id. The readers fill it; the result writers look texts up.
 #pragma once

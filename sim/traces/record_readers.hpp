@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The record readers: CSV tables of positions or trips, arrays of JSON objects, and SUMO's
 // floating-car data. Only the table of layouts (layout.cpp) uses them.
 #pragma once

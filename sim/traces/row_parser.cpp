@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks id, time, position and tags of a row: see row_parser.hpp.
 #include "starling/sim/traces/row_parser.hpp"
 

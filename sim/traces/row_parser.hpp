@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns a record's text into a checked row, or counts why the record is skipped. The rules are the
 // same for all layouts. Trace::read() calls it once per record.
 #pragma once
@@ -17,10 +18,10 @@ namespace starling::sim {
 /// How to read a row: set by the layout and by the user's flags.
 struct RowRules {
   TimeRules time;
-  bool geographic = false;     ///< positions are longitude, latitude; 0, 0 means "no position"
-  bool needs_z = false;        ///< z or altitude is used; a row without it is skipped
-  double z_unit_m = 1;         ///< metres per unit of altitude in the file
-  bool ais_positions = false;  ///< latitude 91 or longitude 181 means "no position"
+  bool geographic = false;        ///< positions are longitude, latitude; 0, 0 means "no position"
+  bool needs_z = false;           ///< z or altitude is used; a row without it is skipped
+  double z_unit_m = 1;            ///< metres per unit of altitude in the file
+  bool ais_positions = false;     ///< latitude 91 or longitude 181 means "no position"
   bool keep_null_island = false;  ///< 0, 0 is a position like any other
   bool strict = false;            ///< throw InputError instead of skipping a row
 };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes and reads runs in large blocks and merges them with a heap of the runs' first rows: see
 // row_runs.hpp.
 #include "starling/sim/traces/row_runs.hpp"
@@ -144,7 +145,8 @@ void RowRuns::append(std::span<const TraceRow> rows) {
 }
 
 std::unique_ptr<RowStream> merge(RowRuns runs, std::size_t memory_bytes, std::int64_t newest_us) {
-  const std::size_t fan_in = std::clamp<std::size_t>(memory_bytes / run_buffer_bytes, 2, fan_in_max);
+  const std::size_t fan_in =
+      std::clamp<std::size_t>(memory_bytes / run_buffer_bytes, 2, fan_in_max);
   const std::size_t buffer_rows =
       std::min(memory_bytes / (fan_in + 1), run_buffer_bytes) / sizeof(TraceRow);
   if (runs.runs().size() <= fan_in)

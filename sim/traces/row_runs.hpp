@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sorted runs of rows in a temporary file, and their merge. Used by RowSorter only.
 #pragma once
 

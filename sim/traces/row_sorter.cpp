@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collects rows; when memory is full, sorts them and writes them out: see row_sorter.hpp.
 #include "starling/sim/traces/row_sorter.hpp"
 
@@ -6,8 +7,8 @@
 namespace starling::sim {
 namespace {
 
-// The factor 3/2: a stable sort needs a buffer half the size of the rows, and a vector that grows to
-// its full size from half of it holds both.
+// The factor 3/2: a stable sort needs a buffer half the size of the rows, and a vector that grows
+// to its full size from half of it holds both.
 constexpr std::size_t bytes_per_held_row = sizeof(TraceRow) * 3 / 2;
 
 }  // namespace

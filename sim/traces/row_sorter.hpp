@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sorts any number of rows in bounded memory. Rows that do not fit are sorted in runs, written to a
 // temporary file and merged at the end. `starling replay` and `starling convert` use it.
 #pragma once

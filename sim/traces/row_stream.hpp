@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Delivers a trace's rows block by block, so that a replay does not hold all of them in memory.
 #pragma once
 

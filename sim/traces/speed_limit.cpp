@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides which rows are kept: see speed_limit.hpp.
 #include "starling/sim/traces/speed_limit.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rejects the jumps of wrong position fixes: rows that the object could reach only by moving faster
 // than a given speed. The row parser uses it if --max-speed-mps is given.
 #pragma once

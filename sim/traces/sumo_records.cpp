@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads SUMO's floating-car data element by element: the vehicles and persons inside a timestep
 // element have its time. See record_readers.hpp.
 #include <string>

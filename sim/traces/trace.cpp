@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts of skip reasons: see trace.hpp.
 #include "starling/sim/traces/trace.hpp"
 

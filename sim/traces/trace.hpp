@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The types of a trace: a row as text, a checked row, and the reasons why a row is skipped. Every
 // reader, the replay and its summary use them.
 #pragma once

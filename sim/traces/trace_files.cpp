@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists the files, determines layouts and space, and reads the rows: see trace_files.hpp.
 #include "starling/sim/traces/trace_files.hpp"
 

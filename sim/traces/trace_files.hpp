@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads one trace from several files or directories: finds each file's layout, determines the
 // space, and passes the rows to a callback; the caller decides what to keep in memory.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One class per format: see trace_writer.hpp.
 #include "starling/sim/traces/trace_writer.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes a trace's rows to a file for Starling or for other tools. `starling convert` uses it.
 #pragma once
 

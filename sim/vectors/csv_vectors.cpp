@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads vectors from CSV: one row per record, all with the same number of fields, with or without a
 // header. open_csv_vectors() opens them.
 #include <vector>
@@ -13,9 +14,9 @@ class CsvVectors : public VectorFile {
  public:
   explicit CsvVectors(const std::string& path) : VectorFile(path), input_(path), records_(input_) {
     if (!records_.next(fields_)) throw InputError(path + ": the file has no rows");
-    set_dimension(checked_dimension(fields_.size(), path + ":" +
-                                                        std::to_string(fields_.front().line) +
-                                                        ":1: the rows from here on hold"));
+    set_dimension(checked_dimension(
+        fields_.size(),
+        path + ":" + std::to_string(fields_.front().line) + ":1: the rows from here on hold"));
   }
 
   std::optional<std::uint32_t> row_count() const override { return std::nullopt; }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One function per format: see label_file.hpp.
 #include "starling/sim/vectors/label_file.hpp"
 
@@ -48,8 +49,9 @@ std::vector<Label> read_ivecs(const std::string& path) {
   const MappedFile file(path);
   const NumberType int32 = number_type_of(ArrayFormat::ivecs);
   if (file.bytes().size() % ivecs_row_bytes != 0)
-    throw InputError(path + ": the file is truncated or has more than one integer per row: a "
-                            "label takes " +
+    throw InputError(path +
+                     ": the file is truncated or has more than one integer per row: a "
+                     "label takes " +
                      std::to_string(ivecs_row_bytes) + " bytes");
   std::vector<Label> labels(checked_rows(file.bytes().size() / ivecs_row_bytes, path));
   const std::byte* at = file.bytes().data();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the labels that votes count, one for each row of the points: an integer array in .npy, rows
 // of one integer in .ivecs, or a CSV file with one column. `starling knn --labels` uses it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads vectors from a mapped .npy, .fvecs, .bvecs or .ivecs file. Dense float32 rows are used in
 // place; all others are copied and converted when they are read.
 #include <algorithm>
@@ -97,10 +98,9 @@ class VecsVectors : public MappedVectors {
   void read_row(std::uint32_t row, std::span<float> components) const override {
     const std::int64_t told = read_int32(row_bytes(row) - vecs_dimension_bytes);
     if (told != dimension())
-      throw InputError(path() + ": row " + std::to_string(row) +
-                       " (counted from 0) has " + std::to_string(told) +
-                       " components, but row 0 has " + std::to_string(dimension()) +
-                       "; all rows need the same number");
+      throw InputError(path() + ": row " + std::to_string(row) + " (counted from 0) has " +
+                       std::to_string(told) + " components, but row 0 has " +
+                       std::to_string(dimension()) + "; all rows need the same number");
     MappedVectors::read_row(row, components);
   }
 };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The endings and limits of the formats: see vector_file.hpp and vector_formats.hpp.
 #include "starling/sim/vectors/vector_file.hpp"
 
@@ -32,9 +33,8 @@ NumberType number_type_of(ArrayFormat vecs) {
 std::uint32_t checked_dimension(std::uint64_t dimension, const std::string& place) {
   if (dimension == 0) throw InputError(place + " vectors of 0 components; at least 1 is needed");
   if (dimension > dimension_max)
-    throw InputError(place + " vectors of " + std::to_string(dimension) +
-                     " components; at most " + std::to_string(dimension_max) +
-                     " are allowed, so project them to fewer");
+    throw InputError(place + " vectors of " + std::to_string(dimension) + " components; at most " +
+                     std::to_string(dimension_max) + " are allowed, so project them to fewer");
   return static_cast<std::uint32_t>(dimension);
 }
 

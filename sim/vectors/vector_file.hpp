@@ -1,5 +1,6 @@
-// Reads files of vectors row by row: .npy, .fvecs, .bvecs and .ivecs are mapped into memory, .csv is
-// read as a stream. docs/vectors.md says what each format may hold.
+// SPDX-License-Identifier: Apache-2.0
+// Reads files of vectors row by row: .npy, .fvecs, .bvecs and .ivecs are mapped into memory, .csv
+// is read as a stream. docs/vectors.md says what each format may hold.
 #pragma once
 
 #include <cstdint>

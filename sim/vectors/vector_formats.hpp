@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The file formats of vectors and labels, recognised by the file's ending. open_vectors() and
 // read_labels() use it.
 #pragma once

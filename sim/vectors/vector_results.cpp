@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One small class per kind of result: see vector_results.hpp.
 #include "starling/sim/vectors/vector_results.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the results of `starling knn`: neighbours as CSV, ids and distances as arrays, and the
 // votes of the neighbours' labels. Lists are written as they arrive; a file appears under its name
 // when it is closed.

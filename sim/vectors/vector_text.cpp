@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses with std::from_chars, recognises headers and words the errors: see vector_text.hpp.
 #include "starling/sim/vectors/vector_text.hpp"
 
@@ -14,8 +15,8 @@
 namespace starling::sim {
 namespace {
 
-/// Rounds a number that overflows or underflows float32; from_chars does not say which. strtof needs
-/// the "C" locale, which the program never changes.
+/// Rounds a number that overflows or underflows float32; from_chars does not say which. strtof
+/// needs the "C" locale, which the program never changes.
 float round_extreme(std::string_view text) {
   const std::string terminated(text);
   const float nearest = std::strtof(terminated.c_str(), nullptr);

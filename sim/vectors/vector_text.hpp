@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers in text tables: records after an optional header, and errors with the place in the file.
 // The CSV readers of vectors and of labels share it.
 #pragma once

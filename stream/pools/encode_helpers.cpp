@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pieces are taken from a counter that the caller and its helpers share: see encode_helpers.hpp.
 #include "starling/stream/pools/encode_helpers.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads that help their caller with work made of many independent pieces: the encoding of a
 // tick's parts. They sleep between ticks; the CPU engine's threads, which spin, are in
 // knn/base/thread_pool.hpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers the work as it comes and holds back results until theirs is next: see ordered_pool.hpp.
 #include "starling/stream/pools/ordered_pool.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Work on several threads whose results come back to the loop in the order the work was given: the
 // server's decoding. The caller bounds what is in flight, by `waiting()`.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // localhost as a number, and ZeroMQ's error numbers as sentences: see bind_endpoint.hpp.
 #include "starling/stream/sockets/bind_endpoint.hpp"
 

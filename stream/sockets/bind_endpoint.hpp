@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binds a ZeroMQ socket, and says how an endpoint is written where it is not. CommandSocket and
 // ResultsSocket call it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Frames in and out of the ROUTER, a turn's worth at a time: see command_socket.hpp. Server decodes
 // what comes in.
 #include "starling/stream/sockets/command_socket.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The commands endpoint: a ZeroMQ ROUTER on the server's loop. Knows frames and peers, not what
 // they say. DEALER peers send [body]; REQ peers send ["", body] and are answered alike.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Follows ZeroMQ's own events of a socket: see connection_limit.hpp.
 #include "starling/stream/sockets/connection_limit.hpp"
 

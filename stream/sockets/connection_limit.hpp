@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many peers are connected to a bound ZeroMQ socket, and a bound on them: ZeroMQ has none of
 // its own. It tells of connections that come and go; those beyond the bound are shut down at once,
 // and their ends try again. CommandSocket and ResultsSocket own one each.

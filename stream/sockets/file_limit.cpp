@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RLIMIT_NOFILE, from soft to hard: see file_limit.hpp.
 #include "starling/stream/sockets/file_limit.hpp"
 

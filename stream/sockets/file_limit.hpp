@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each connection is an open file. Called by `starling serve` and by its benchmark.
 #pragma once
 

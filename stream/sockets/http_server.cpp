@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One Beast connection object a client, each with a deadline for reading and for writing: see
 // http_server.hpp. Server answers /healthz and /metrics through it.
 #include "starling/stream/sockets/http_server.hpp"

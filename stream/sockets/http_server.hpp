@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small HTTP/1.1 server on the server's loop, for probes and scrapers: GET and HEAD, no bodies,
 // with limits on header size, connections and time.
 #pragma once

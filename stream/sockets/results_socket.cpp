@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sends each tick's frames from their own memory and sets XPUB's high-water mark as messages grow
 // and shrink: see results_socket.hpp. Called by Ticker.
 #include "starling/stream/sockets/results_socket.hpp"

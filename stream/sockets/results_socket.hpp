@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The results endpoint: a ZeroMQ XPUB on the server's loop. Sends each multipart message whole or
 // not at all to each subscriber, and counts subscriptions. A subscriber that does not read loses
 // whole messages beyond the high-water mark, which follows from a byte budget.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Waits for the edge of ZeroMQ's descriptor, then asks for events before each turn: see
 // zmq_watch.hpp.
 #include "starling/stream/sockets/zmq_watch.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lets a Boost.Asio loop wait for a ZeroMQ socket. ZMQ_FD is edge-triggered: it becomes readable
 // when the socket's state may have changed, and any call on the socket may swallow that edge; so
 // after each edge and each call ZMQ_EVENTS is asked, and the socket is drained until it is empty.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts under one lock: see credit_ledger.hpp. Decode workers take (prepare.cpp), RequestHandler
 // opens, closes and gives back.
 #include "starling/stream/state/credit_ledger.hpp"

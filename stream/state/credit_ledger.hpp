@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many rows and bytes of unanswered batches each session has, which bounds a producer. Decode
 // workers take credit before they convert a batch's rows; the loop gives it back with the answer.
 // Safe from any thread.

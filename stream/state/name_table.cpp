@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which texts are kept and which collide: see name_table.hpp. RequestHandler puts
 // what PutNames carries.
 #include "starling/stream/state/name_table.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The texts that users know objects by, from PutNames: what notices that two texts share one hash.
 // Sans-IO; bounded in entries and bytes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is fresh, a resend, a gap or forgotten, from a session's last number and kept replies: see
 // session_table.hpp.
 #include "starling/stream/state/session_table.hpp"

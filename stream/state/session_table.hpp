@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sessions: which sequence numbers of a producer are applied, and what they were answered with, so
 // that a resend is answered again and not applied twice. Sans-IO; RequestHandler is its user.
 #pragma once

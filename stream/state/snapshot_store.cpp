@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cuts a copy of lists into pages, and decides which session may pin one now: see
 // snapshot_store.hpp.
 #include "starling/stream/state/snapshot_store.hpp"

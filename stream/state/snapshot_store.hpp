@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Snapshots being paged out: lists copied from one tick and pinned for a session, few at a time,
 // not for long, and not asked for too often. Sans-IO; RequestHandler is its user.
 #pragma once

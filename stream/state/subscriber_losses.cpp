@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From running totals to what is new in them: see subscriber_losses.hpp. Called by RequestHandler
 // for ReportReceived.
 #include "starling/stream/state/subscriber_losses.hpp"

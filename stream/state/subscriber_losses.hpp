@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ticks that slow subscribers have lost, from what they report: XPUB drops without telling anyone.
 // Sans-IO; RequestHandler is its user. Bounded by sessions and streams.
 #pragma once

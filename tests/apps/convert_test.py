@@ -1,5 +1,6 @@
-"""`starling convert`, and how `starling replay` and it read traces, as programs: what they say, what
-they leave behind, and how much memory they take. Run by ctest with the program's path as the only
+# SPDX-License-Identifier: Apache-2.0
+"""Runs `starling convert` and `starling replay` as programs: how they read traces, what they print, which
+files they leave, and how much memory they take. Run by ctest with the path of the program as the only
 argument."""
 
 import ctypes
@@ -30,7 +31,7 @@ RECORDED = pathlib.Path(os.environ.get(
 
 
 def give_up_override():
-    """For a child: permissions hold for it too, even if it is root's."""
+    """For a child process: permissions apply to it, even if it runs as root."""
     libc = ctypes.CDLL(None)
     override_permissions, search_permission = 1, 2
     for capability in (override_permissions, search_permission):
@@ -201,7 +202,7 @@ class BadEndTest(TraceTest):
 @unittest.skipIf("STARLING_SANITIZE" in os.environ, "sanitizers take memory of their own")
 class MemoryTest(TraceTest):
     def peak_bytes(self, *arguments):
-        # A process starts with its parent's peak, so the parent must be a small one.
+        # A child process starts with the peak of its parent, so the parent must be small.
         measure = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
                    "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
         done = subprocess.run([sys.executable, "-c", measure, PROGRAM, *map(str, arguments)],

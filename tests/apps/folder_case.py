@@ -1,4 +1,5 @@
-"""What the tests of every command share: a folder of their own, and a disk that is full."""
+# SPDX-License-Identifier: Apache-2.0
+"""Shared by the tests of all commands: a temporary folder for each test, and a simulated full disk."""
 
 import os
 import pathlib
@@ -8,7 +9,7 @@ import unittest
 
 
 def limit_file_size(size):
-    """For a child: a file may not grow further, as on a full disk."""
+    """For a child process: no file can grow beyond this size, as on a full disk."""
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
     return limit
@@ -26,9 +27,9 @@ class FolderCase(unittest.TestCase):
         return path
 
     def writes(self, program):
-        """Whether it has written into a file of this folder, which has no name yet."""
+        """Whether the program has written into an unnamed file of this folder."""
         try:
             return any(os.readlink(link).startswith(f"{self.folder}/#") and link.stat().st_size > 0
                        for link in pathlib.Path(f"/proc/{program.pid}/fd").iterdir())
-        except FileNotFoundError:  # a file that was closed meanwhile
+        except FileNotFoundError:  # the program closed the file meanwhile
             return False

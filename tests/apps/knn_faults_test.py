@@ -1,5 +1,6 @@
-"""What `starling knn` refuses and what a refusal leaves behind; how it is used, what it shows, and how
-much memory it takes. Run by ctest with the program's path as the only argument."""
+# SPDX-License-Identifier: Apache-2.0
+"""What `starling knn` refuses, and which files a refusal leaves; its usage, its output, and its memory. Run
+by ctest with the path of the program as the only argument."""
 
 import os
 import pty
@@ -17,7 +18,7 @@ MIB = 1 << 20
 
 class BadEndTest(KnnTest):
     def refused(self, *arguments, **options):
-        """The one sentence; the old results stay, and nothing else is left."""
+        """Returns the one sentence of the refusal, and checks that only the old results are left."""
         out = self.write("out.csv", "old")
         before = sorted(self.folder.iterdir())
         done = self.knn(*arguments, "--out", out, "--out-ids", self.folder / "ids.npy", status=1,
@@ -30,7 +31,7 @@ class BadEndTest(KnnTest):
         return sentence
 
     def test_components_without_a_place_are_named(self):
-        large = "is beyond 2^56, the most that sums can bear"
+        large = "is beyond 2^56, the limit that keeps sums finite"
         cases = [("l2", "f4", numpy.nan, "is not a number"),
                  ("l2", "f8", numpy.nan, "is not a number"),
                  ("cosine", "f4", -numpy.inf, "is infinite"),
@@ -38,7 +39,7 @@ class BadEndTest(KnnTest):
                  ("inner-product", "f4", 2.0 ** 57, large),
                  ("pearson", "f8", 1e300, large),
                  ("hellinger", "f4", -0.5,
-                  "is negative, which the Hellinger distance does not know")]
+                  "is negative, which the Hellinger distance does not allow")]
         good = self.save("good.npy", numpy.ones((4, 3)))
         for metric, dtype, component, why in cases:
             rows = numpy.ones((70_000, 3), dtype)
@@ -55,7 +56,7 @@ class BadEndTest(KnnTest):
         self.assertEqual(
             self.refused("--points", bad, "--graph", "--metric", "hellinger"),
             f"starling: {bad}:4:3: the component is negative, which the Hellinger distance does not "
-            "know")
+            "allow")
 
         bad = self.write("bad.csv", "1,nan\n")
         self.assertEqual(self.refused("--points", bad, "--graph"),
@@ -130,7 +131,7 @@ class BadEndTest(KnnTest):
     def test_a_gpu_that_is_not_there_is_said(self):
         points = self.save("p.npy", self.integers(3, 1))
         for engine in ([], ["--engine", "cuda"]):
-            # Where there are GPUs it is named, else why there are none.
+            # With GPUs the sentence names the missing one, else it says why there are none.
             self.assertRegex(self.refused("--points", points, "--graph", *engine, "--devices",
                                           "0,1023"),
                              "^starling: --engine cuda: (--devices: there is no GPU 1023 that this "
@@ -216,7 +217,7 @@ class UsageTest(KnnTest):
 @unittest.skipIf("STARLING_SANITIZE" in os.environ, "sanitizers take memory of their own")
 class MemoryTest(KnnTest):
     def peak_bytes(self, *arguments):
-        # A process starts with its parent's peak, so the parent must be a small one.
+        # A child process starts with the peak of its parent, so the parent must be small.
         measure = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
                    "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
         done = subprocess.run(["/usr/bin/python3", "-c", measure, PROGRAM, "knn",
@@ -230,8 +231,8 @@ class MemoryTest(KnnTest):
         with open(points, "wb") as file:
             numpy.lib.format.write_array_header_1_0(
                 file, {"descr": "|u1", "fortran_order": False, "shape": (1 << 22, 1 << 10)})
-            file.truncate(file.tell() + (1 << 32))  # a hole, which takes no room on the disk
-        limit = 6 << 30  # of the 16 GiB that it takes as float32
+            file.truncate(file.tell() + (1 << 32))  # a hole, which uses no disk space
+        limit = 6 << 30  # as float32 the file takes 16 GiB
         done = self.knn(
             "--points", points, "--graph", "--out", self.folder / "o.csv", status=1,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))

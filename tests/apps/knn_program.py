@@ -1,4 +1,5 @@
-"""`starling knn` as the tests start it, in a directory of their own."""
+# SPDX-License-Identifier: Apache-2.0
+"""Starts `starling knn` for the tests, each with its own folder."""
 
 import subprocess
 import sys

@@ -1,5 +1,6 @@
-"""`starling knn` as a program, against NumPy: lists, graphs and votes, files read and written. Run by
-ctest with the program's path as the only argument."""
+# SPDX-License-Identifier: Apache-2.0
+"""Runs `starling knn` as a program and compares it with NumPy: lists, graphs, votes, and the files that it
+reads and writes. Run by ctest with the path of the program as the only argument."""
 
 import subprocess
 import unittest
@@ -12,7 +13,7 @@ NO_LABEL = numpy.iinfo(numpy.int64).min
 
 
 def write_vecs(path, rows):
-    """.fvecs, .ivecs or .bvecs, by the type of the rows."""
+    """Writes .fvecs, .ivecs or .bvecs; the type of the rows decides."""
     with open(path, "wb") as file:
         for row in rows:
             file.write(numpy.int32(len(row)).tobytes() + row.tobytes())
@@ -26,7 +27,7 @@ def read_vecs(path, dtype):
 
 
 def brute_force(points, queries, k, excluded=None):
-    """Ids and squared distances of integers, in integer arithmetic; ties by the smaller id."""
+    """Returns ids and squared distances in integer arithmetic; ties go to the smaller id."""
     ids, squares = [], []
     for number, query in enumerate(queries.astype(numpy.int64)):
         square = ((points.astype(numpy.int64) - query) ** 2).sum(axis=1)
@@ -39,7 +40,7 @@ def brute_force(points, queries, k, excluded=None):
 
 
 def majority(labels, distances):
-    """Most votes, then the least sum of distances, then the smallest label."""
+    """Returns the label with most votes, then the smallest sum of distances, then the smallest label."""
     sums = {}
     for label, distance in zip(labels, distances):
         count, total = sums.get(label, (0, 0.0))

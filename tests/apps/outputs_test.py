@@ -1,5 +1,6 @@
-"""What happens to the files and the standard output of every command, and to files that were there
-before. Run by ctest with the program's path as the only argument."""
+# SPDX-License-Identifier: Apache-2.0
+"""What every command does with its files, its standard output, and files that existed before. Run by ctest
+with the path of the program as the only argument."""
 
 import os
 import signal
@@ -38,7 +39,7 @@ class OutputTest(FolderCase):
 
 class FileTest(OutputTest):
     def start_waiting(self, out):
-        """A conversion that waits for the rest of its trace, its output open."""
+        """Starts a conversion that has opened its output and waits for the rest of its trace."""
         os.mkfifo(self.folder / "pipe")
         program = self.start("convert", "pipe", "--format", "csv", "--columns",
                              "id=id,time=time_us,x=x,y=y", "--to", "csv", "--out", out)
@@ -202,7 +203,7 @@ class StandardOutputTest(OutputTest):
                           ["knn", "--help"]]:
             with self.subTest(arguments), open("/dev/full", "w") as full:
                 done = self.run_program(*arguments, status=1, stdout=full)
-                # Of what was flushed before the end the reason is lost.
+                # If the output was flushed before the end, the reason of the failure is lost.
                 self.assertRegex(done.stderr, "^starling: the standard output cannot be written: "
                                  "(No space left on device|Input/output error)\n$")
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`starling simulate` as a program: the same bytes on every engine, wrong usage in one sentence, a full
 disk, the trace, the comparison, and the report as a browser shows it. Run by ctest with the path of the
 program as the only argument."""
@@ -25,7 +26,7 @@ ALL_FILES = sorted(SAME_FILES + ["timings.csv", "timings.json"])
 
 
 def give_up_override():
-    """For a child: permissions hold for it too, even if it is root's."""
+    """For a child process: permissions apply to it, even if it runs as root."""
     drop_from_bounding_set, override_permissions = 24, 1
     if ctypes.CDLL(None).prctl(drop_from_bounding_set, override_permissions, 0, 0, 0) != 0 and (
             os.geteuid() == 0):
@@ -93,7 +94,7 @@ class SimulateTest(FolderCase):
         for flags in (["--connect", "nonsense"], [*self.serve()[:2], "--results", "nonsense"]):
             done = self.simulate("--out", self.folder / "x", *SMALL, *flags, status=1)
             self.assertEqual(done.stderr, "starling: cannot connect to 'nonsense': Invalid argument; "
-                             "an endpoint is such as tcp://127.0.0.1:7411\n")
+                             "an endpoint looks like tcp://127.0.0.1:7411\n")
 
     def test_whoever_subscribes_sees_the_riders(self):
         connect = self.serve()
@@ -101,7 +102,7 @@ class SimulateTest(FolderCase):
         watcher = subprocess.Popen([PROGRAM, "subscribe", "riders", *connect, "--format", "csv"],
                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.addCleanup(watcher.stdout.close)
-        # The stream is there once the simulation is: long enough for the watcher to find it.
+        # The stream exists while the simulation runs, which is long enough for the watcher to find it.
         self.simulate("--out", out, "--drivers", 80, "--rate", 900, "--side-km", 4, "--for", "3h",
                       "--engine", "cpu", *connect)
         give_up = threading.Timer(PATIENCE_S, watcher.kill)
@@ -159,7 +160,7 @@ class SimulateTest(FolderCase):
         return sorted((str(path), path.is_dir() or path.read_text())
                       for path in self.folder.rglob("*"))
 
-    # The requests are not there either: outputs are tried before anything is read.
+    # The requests do not exist either: outputs are tried before any input is read.
     def test_outputs_that_cannot_be_made_are_found_first(self):
         try:
             subprocess.run(["true"], preexec_fn=give_up_override)
@@ -169,15 +170,16 @@ class SimulateTest(FolderCase):
             (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / name).write_text("old")
         (self.folder / "locked").chmod(0o555)
-        remedy = "; name a folder that is new or that you may write to"
+        remedy = "; name a new folder, or one that you may write to"
         trace_remedy = "; name a file that you may write"
         good = ["--out", self.folder / "new"]
         for flag, name, why, what_to_do in [
-            ("--out", "file", " cannot be made a folder: ", remedy),
-            ("--out", "file/x/y", " cannot be made a folder: ", remedy),
+            ("--out", "file", ": the folder cannot be created: ", remedy),
+            ("--out", "file/x/y", ": the folder cannot be created: ", remedy),
             ("--out", "locked", "/rides.csv cannot be opened: Permission denied", remedy),
-            ("--out", "locked/x", " cannot be made a folder: Permission denied", remedy),
-            ("--out", "new/" + 300 * "x", " cannot be made a folder: File name too long", remedy),
+            ("--out", "locked/x", ": the folder cannot be created: Permission denied", remedy),
+            ("--out", "new/" + 300 * "x", ": the folder cannot be created: File name too long",
+             remedy),
             ("--out", "taken", "/report.html cannot be opened: Is a directory", remedy),
             ("--trace-out", "nowhere/trace.csv", " cannot be opened: No such file", trace_remedy),
             ("--trace-out", "file/trace.csv", " cannot be opened: Not a directory", trace_remedy),
@@ -236,10 +238,10 @@ class SimulateTest(FolderCase):
                 self.assertIsNone(first.poll(), "the first run ended")
                 self.assertLess(time.monotonic(), deadline, "the first run does not begin")
                 time.sleep(0.01)
-            time.sleep(0.5)  # until it has the folder, too
+            time.sleep(0.5)  # until it has locked the folder, too
             done = self.simulate("--out", out, *SMALL, status=1)
-            self.assertIn(f"--out: {out} is another run's, which is under way; wait for its end or "
-                          "name another folder", done.stderr)
+            self.assertIn(f"--out: {out} is in use by another run; wait until it ends, or name "
+                          "another folder", done.stderr)
             self.assertIsNone(first.poll())
         finally:
             first.terminate()
@@ -316,7 +318,7 @@ class SimulateTest(FolderCase):
             ([*out, "--world", way], 1, "no way leads on from its only edge 'e'"),
             ([*out, "--requests", late, "--request-columns", columns, "--for", "10s"], 2,
              "has no request in so short a time"),
-            ([*out, *away], 1, "makes sense; 2 rows were skipped: 2 outside the area"),
+            ([*out, *away], 1, "usable request; 2 rows were skipped: 2 outside the area"),
             ([*out, "--requests", years, "--request-columns", columns], 1,
              "its requests span 15706 days"),
             ([*out, "--stream", "", "--drivers", "5"], 2, "--stream: "),
@@ -339,10 +341,10 @@ class SimulateTest(FolderCase):
             ([*out, "--requests", "nowhere.csv"], 1, "nowhere.csv"),
             ([*out, "--requests", PROGRAM], 1, "--request-columns"),
             ([*out, "--world", "nowhere.net.xml"], 1, "nowhere.net.xml"),
-            ([*out, "--world", net], 1, "edge 'e' names junction 'a', which is not there"),
-            ([*out, "--world", "grid", "--largest-part"], 2, "--largest-part is a flag for --world FILE.net.xml"),
+            ([*out, "--world", net], 1, "edge 'e' names junction 'a', which does not exist"),
+            ([*out, "--world", "grid", "--largest-part"], 2, "--largest-part is a flag for"),
             ([*out, "--world", "grid", "--side-km", "900", "--block-m", "20"], 2, "--block-m: "),
-            (["--out", "/dev/null/x"], 1, "--out: /dev/null/x cannot be made a folder"),
+            (["--out", "/dev/null/x"], 1, "--out: /dev/null/x: the folder cannot be created"),
             (["--compare", "a"], 2, "--compare"),
             ([*out, "--rate", "1e9"], 2, "--rate: that makes more than 100 million"),
             ([*out, "--period", "1us", "--for", "10m"], 2, "--period: the requests span"),
@@ -408,7 +410,7 @@ class SimulateTest(FolderCase):
              f"--user-data-dir={self.folder}/browser", "--dump-dom", f"file://{report}"],
             capture_output=True, text=True, timeout=PATIENCE_S).stdout
         for title in ["Wait until pick-up", "Pick-up distance", "Service rate", "Utilisation",
-                      "Riders who wait", "Unmet demand"]:
+                      "Riders waiting", "Unmet demand"]:
             self.assertIn(f'aria-label="{title}', shown)
         self.assertEqual(shown.count("<svg"), 8)
         self.assertGreaterEqual(shown.count('<path class="line"'), 7)

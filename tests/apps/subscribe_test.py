@@ -1,5 +1,6 @@
-"""`starling subscribe` as a program, against real servers: what it prints, and that a server's
-restart is survived and said. Run by ctest with the program's path as the only argument."""
+# SPDX-License-Identifier: Apache-2.0
+"""Runs `starling subscribe` as a program against real servers: what it prints, and that it survives and
+reports the restart of a server. Run by ctest with the path of the program as the only argument."""
 
 import json
 import os
@@ -17,14 +18,14 @@ CSV_HEAD = "tick,time_us,query_id,rank,object_id,distance_m"
 
 
 class LineReader:
-    """Lines of a pipe as they come, each within PATIENCE_S."""
+    """Reads a pipe line by line; each line must come within PATIENCE_S."""
 
     def __init__(self, pipe):
         self.fd = pipe.fileno()
         self.buffer = b""
 
     def line(self, timeout_s=PATIENCE_S):
-        """The next line, or None if none came in time or the pipe ended."""
+        """Returns the next line, or None if none came in time or the pipe ended."""
         deadline = time.monotonic() + timeout_s
         while b"\n" not in self.buffer:
             ready, _, _ = select.select([self.fd], [], [], max(0, deadline - time.monotonic()))
@@ -80,7 +81,7 @@ class SubscribeTest(unittest.TestCase):
         return process, LineReader(process.stdout), LineReader(process.stderr)
 
     def replay(self, distance_m, ids=("1", "2"), more=()):
-        """Ten ticks of two objects; the later in time than all before."""
+        """Replays ten ticks of two objects, later in time than all earlier replays."""
         path = os.path.join(self.folder.name, "trace.csv")
         with open(path, "w") as file:
             file.write("id,t,x,y\n")
@@ -93,8 +94,8 @@ class SubscribeTest(unittest.TestCase):
                        check=True, timeout=PATIENCE_S, capture_output=True)
 
     def replay_until(self, lines, text, distance_m):
-        """The first line with `text`. What is replayed before the subscriber has joined, or joined
-        anew, does not reach it, so there is more."""
+        """Replays until a line with `text` comes, and returns the first one. A replay that runs before the
+        subscriber has joined, or joined again, does not reach it, so several may be needed."""
         for _ in range(200):
             self.replay(distance_m)
             while (line := lines.line(timeout_s=0.2)) is not None:
@@ -147,6 +148,17 @@ class SubscribeTest(unittest.TestCase):
         subscriber, lines, _ = self.subscribe()
         self.assertIn("pairs  tick 10", lines.line())
         self.assertEqual(self.line_with(lines, "2 (110.0)").split(), ["0", "1", "2", "(110.0)"])
+
+    def test_a_query_that_the_stream_does_not_have_is_said_and_waited_for(self):
+        self.serve()
+        self.replay(100)
+        subscriber, lines, said = self.subscribe("--query", "0", "--query", "999", "--format",
+                                                 "ndjson")
+        self.assertEqual(said.line(), "starling subscribe: the stream 'pairs' has no list of query "
+                         "'999' yet; still listening")
+        self.replay_until(lines, '"event":"updated"', 200)
+        self.assertIsNone(subscriber.poll())
+        self.assertEqual(self.end(subscriber, signal.SIGTERM), 0)
 
     def test_text_ids_are_shown_by_their_names(self):
         self.serve()
@@ -202,7 +214,7 @@ class SubscribeTest(unittest.TestCase):
                                   timeout=PATIENCE_S)
             self.assertEqual((done.returncode, done.stderr),
                              (1, "starling: cannot connect to 'nonsense': Invalid argument; an "
-                              "endpoint is such as tcp://127.0.0.1:7411\n"), command)
+                              "endpoint looks like tcp://127.0.0.1:7411\n"), command)
 
     def test_wrong_usage_exits_2(self):
         for arguments in ([], ["pairs", "--format", "xml"], ["pairs", "--refresh", "often"]):

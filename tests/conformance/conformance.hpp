@@ -1,4 +1,5 @@
-// The fixture of the suite: a test written with TEST_P(Conformance, ...) runs once per engine.
+// SPDX-License-Identifier: Apache-2.0
+// The fixture of the suite: each TEST_P(Conformance, ...) runs once for each engine.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// The table of engines, and the suite made out of it.
+// SPDX-License-Identifier: Apache-2.0
+// The table of engines, and the instantiation of the suite.
 #include "tests/conformance/engines.hpp"
 
 #include <cstddef>
@@ -39,7 +40,8 @@ EngineChoice cuda_choice(const std::string& label, const gpu::SmallWork& small) 
   choice.make = [faults, small](const SpaceOptions& space, int /*threads*/) {
     return gpu::make_point_engine({.space = space.space, .small = small}, faults);
   };
-  // Each test begins with another stage: by its name, since ctest runs each in its own process.
+  // Each test begins with another stage. It depends on the test's name, because ctest runs each
+  // test in its own process.
   choice.fail_ticks = [faults, calls = std::size_t{0}]() mutable {
     constexpr Stage stages[] = {Stage::before_rows, Stage::after_rows, Stage::after_search};
     const std::string_view test = ::testing::UnitTest::GetInstance()->current_test_info()->name();

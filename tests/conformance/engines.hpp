@@ -1,4 +1,5 @@
-// The engines under test. The whole suite runs once against each; a new backend is one more row.
+// SPDX-License-Identifier: Apache-2.0
+// The engines under test. The whole suite runs once for each of them. A new backend adds one entry.
 #pragma once
 
 #include <functional>
@@ -13,15 +14,15 @@
 namespace starling::test {
 
 struct EngineChoice {
-  std::string name;   ///< what Engine::name() must answer
-  std::string label;  ///< how its tests are called: the same, and in which way it works
+  std::string name;   ///< what Engine::name() must return
+  std::string label;  ///< the suffix of its tests' names: `name`, or with the mode of work
   std::function<std::unique_ptr<Engine>(const SpaceOptions& space, int threads)> make;
-  /// While what it returns lives, ticks fail; each call may choose another way.
+  /// Makes ticks fail for as long as the returned object lives. Each call may choose another way.
   std::function<std::shared_ptr<void>()> fail_ticks;
-  std::string why_skipped;  ///< not empty: it cannot run here
+  std::string why_skipped;  ///< not empty: why it cannot run on this machine
 };
 
-/// GoogleTest shows parameters by this.
+/// GoogleTest prints parameters with it.
 inline void PrintTo(const EngineChoice& choice, std::ostream* out) {
   *out << choice.label;
 }

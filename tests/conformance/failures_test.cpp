@@ -1,5 +1,6 @@
-// What stands when memory runs out, and that the next tick goes on as if nothing had happened. And
-// the limit that is there so that it does not run out.
+// SPDX-License-Identifier: Apache-2.0
+// When memory runs out, a tick fails, the old lists stay, and the next tick continues as if nothing
+// had happened. Also tests the limit on neighbours, which keeps memory from running out.
 #include <new>
 #include <stdexcept>
 
@@ -28,7 +29,7 @@ OneShotQuery question(std::uint32_t k, std::int32_t x) {
   return one_shot;
 }
 
-/// Objects in a row, whose graph is too large for the memory there is while a tick fails.
+/// Objects in a row. Their k-NN graph needs more memory than a failing tick has.
 class Row : public Twin {
  public:
   explicit Row(const EngineChoice& engine, std::uint64_t objects = graph_objects)
@@ -155,7 +156,7 @@ TEST_P(Conformance, AfterAFailedTickQuestionsAreToldToComeBack) {
   EXPECT_THAT(read_lists(failed, {with_states}).error, HasSubstr("ask again"))
       << "the positions are newer than the list";
   const Answers old = read_lists(failed, {plain});
-  EXPECT_EQ(old.error, "") << "the old lists stand";
+  EXPECT_EQ(old.error, "") << "the old lists stay";
   EXPECT_EQ(old.tick, Tick{1});
   EXPECT_EQ(old.neighbors, row.list(0, 1));
   row.tick(2);
@@ -184,7 +185,7 @@ TEST_P(Conformance, AnAnswerThatDoesNotFitInMemoryIsAnErrorAndTheEngineGoesOn) {
   row.tick(1);
 }
 
-/// A graph over objects that come later, under a limit of 100 neighbours.
+/// An every-object query that is put before its objects, with a limit of 100 neighbours.
 class Outgrown : public Conformance {
  protected:
   void SetUp() override {

@@ -1,5 +1,6 @@
-// The situations that products of this kind get wrong, each small enough to check by hand. Expected
-// values are worked out on paper; the Twin compares the same ticks with the oracle besides.
+// SPDX-License-Identifier: Apache-2.0
+// Situations that such products often get wrong, each small enough to check by hand. The expected
+// values were computed on paper. The Twin also compares the same ticks with the oracle.
 #include <gmock/gmock.h>
 
 #include "tests/conformance/conformance.hpp"
@@ -18,7 +19,7 @@ constexpr std::uint64_t q = 7;
 constexpr std::uint32_t occupied = 0b1;
 constexpr std::uint32_t rider = 0b10;
 
-/// One stream that hears of every change, so that a subscriber holds every list exactly.
+/// Has one stream that reports every change, so that a subscriber has every list exactly.
 class Scene : public Twin {
  public:
   explicit Scene(const EngineChoice& engine, const TwinOptions& options = {})
@@ -179,10 +180,11 @@ TEST_P(Conformance, OccupiedIsNotLostToANewerFix) {
   scene.tick(10);
   EXPECT_THAT(scene.list(), ElementsAre(at(ann, 1)));
   EXPECT_EQ(scene.update_tags({ann, 5, occupied, 0}), UpdateStatus::accepted)
-      << "older than the fix, but tags have a clock of their own";
+      << "older than the position, but tags have their own clock";
   scene.update(tagged(fix(ann, 12, 2), 0));
   scene.tick(12);
-  EXPECT_THAT(scene.list(), IsEmpty()) << "and a fix does not speak of a bit that they own";
+  EXPECT_THAT(scene.list(), IsEmpty())
+      << "and an update does not change a bit that tag updates own";
   EXPECT_EQ(scene.update_tags({ann, 4, 0, occupied}), UpdateStatus::late);
   EXPECT_EQ(scene.update_tags({ann, 6, 0, occupied}), UpdateStatus::accepted);
   scene.tick(13);

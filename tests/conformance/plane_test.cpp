@@ -1,4 +1,6 @@
-// What an index on the plane can get wrong: crowds and strays, ties and near ties, borders.
+// SPDX-License-Identifier: Apache-2.0
+// Data that an index on the plane may handle wrongly: crowds, single far objects, ties and near
+// ties, and borders.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -14,7 +16,7 @@ namespace {
 constexpr std::int32_t lattice_min = -(1 << 30);
 constexpr std::int32_t lattice_max = (1 << 30) - 1;
 
-/// A stream that hears of every change, and objects numbered as they come.
+/// Has a stream that reports every change, and numbers objects in the order in which they are put.
 class Plane : public Twin {
  public:
   explicit Plane(const EngineChoice& engine) : Twin(engine, {}) {
@@ -44,7 +46,7 @@ class Plane : public Twin {
   std::int64_t time_us_ = 0;
 };
 
-/// In a square.
+/// Returns a random point in a square.
 LatticePoint within(Random& random, const LatticePoint& corner, std::int32_t side) {
   const auto offset = [&] { return static_cast<std::int32_t>(random.between(0, side)); };
   const std::int32_t x = corner.x + offset();
@@ -113,7 +115,7 @@ TEST_P(Conformance, TiesAtTheKthDistanceGoToTheSmallerIdWhereverTheyLie) {
     Random random(2);
     for (int i = 0; i < 3000; ++i)
       plane.put(within(random, {30 * scale, 30 * scale, 0}, 30 * scale));
-    std::vector<LatticePoint> ring;  // all 25 away, in scale
+    std::vector<LatticePoint> ring;  // all at a distance of 25 * scale
     for (const int sign_x : {-1, 1})
       for (const int sign_y : {-1, 1})
         for (const auto& [x, y] : {std::pair{7, 24}, {24, 7}, {15, 20}, {20, 15}})

@@ -1,4 +1,5 @@
-// What a stream hears and when: exactly what it asked for, and silence otherwise.
+// SPDX-License-Identifier: Apache-2.0
+// A stream reports exactly the changes that it was defined for, and nothing else.
 #include <gmock/gmock.h>
 
 #include "tests/conformance/conformance.hpp"
@@ -101,7 +102,7 @@ TEST_P(Conformance, TheRemovalOfAnEveryObjectQueryIsReportedOnceAndForAllItsList
   twin.put_query(0, query(8, 1, every_object()));
   twin.tick(0);
   twin.remove_query(0, QueryId{8});
-  EXPECT_EQ(only_event(twin.tick(0)), ListEvent::removed) << "though it had no list yet";
+  EXPECT_EQ(only_event(twin.tick(0)), ListEvent::removed) << "although it had no list yet";
   twin.update(fix(ann, 0, 1));
   twin.update(fix(bob, 0, 3));
   twin.tick(0);

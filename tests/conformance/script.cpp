@@ -1,5 +1,7 @@
-// Rows jitter in time so that late ones, ties and expiry occur; ids are few so that objects leave,
-// are forgotten, return and reuse slots; queries come, change and go between the ticks.
+// SPDX-License-Identifier: Apache-2.0
+// Random scripts: see script.hpp. Event times vary so that late rows, ties and expiry occur. There
+// are few ids, so that objects leave, are forgotten, return and use slots again. Queries are put,
+// changed and removed between the ticks.
 #include "tests/conformance/script.hpp"
 
 #include <algorithm>
@@ -118,7 +120,7 @@ class Script {
     twin_.put_stream(stream("stream " + std::to_string(index), on, with));
   }
 
-  // Quarter seconds, so that equal times are common.
+  // Returns multiples of a quarter second, so that equal times are common.
   std::int64_t draw_time() { return tau_us_ + random_.between(-8, 2) * 250 * ms; }
 
   ObjectUpdate draw_fix(ObjectId id) {

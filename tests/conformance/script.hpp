@@ -1,5 +1,6 @@
-// Random scripts: a seed draws a space, a shape of data and some ticks of everything users do. The
-// same seed makes the same inputs whatever engine and thread count answer them.
+// SPDX-License-Identifier: Apache-2.0
+// Random scripts: from a seed come a space, a shape of data and some ticks with all kinds of calls
+// that users make. A seed gives the same inputs for every engine and every number of threads.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +12,11 @@ namespace starling::test {
 struct ScriptOptions {
   std::uint64_t seed = 1;
   int threads = 2;
-  /// Exports the state between ticks and goes on in a new engine, whenever the seed says so.
+  /// At random, exports the state between ticks and continues in a new engine.
   bool moves = true;
 };
 
-/// Runs the script through a Twin, which compares every tick, and returns all reported bytes.
+/// Runs the script in a Twin, which compares every tick. Returns everything that was reported.
 Transcript run_script(const EngineChoice& engine, const ScriptOptions& options);
 
 }  // namespace starling::test

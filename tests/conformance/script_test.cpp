@@ -1,4 +1,5 @@
-// Hundreds of random scripts against the oracle. Each prints its seed on failure.
+// SPDX-License-Identifier: Apache-2.0
+// Compares hundreds of random scripts with the oracle. Each prints its seed on failure.
 #include "tests/conformance/script.hpp"
 
 #include <algorithm>

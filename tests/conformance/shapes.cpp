@@ -1,4 +1,6 @@
-// Points of each shape; wgs84 points go through degrees, as a user's do.
+// SPDX-License-Identifier: Apache-2.0
+// Draws points of each shape: see shapes.hpp. wgs84 points are converted from degrees, as a user's
+// points are.
 #include "tests/conformance/shapes.hpp"
 
 #include <algorithm>

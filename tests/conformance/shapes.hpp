@@ -1,4 +1,5 @@
-// Where test objects stand: the shapes of data that break indexes, on the lattice of each space.
+// SPDX-License-Identifier: Apache-2.0
+// Positions of test objects: the shapes of data that break indexes, on the lattice of each space.
 #pragma once
 
 #include <string_view>
@@ -15,7 +16,7 @@ enum class Shape {
   collinear,
   all_equal,
   one_cell_and_outlier,
-  corners,       ///< the lattice's extreme coordinates, and its middle
+  corners,       ///< the extreme coordinates of the lattice, and its middle
   antimeridian,  ///< wgs84: on both sides of 180 degrees, and on it
   poles,         ///< wgs84: around both
 };
@@ -23,13 +24,13 @@ enum class Shape {
 std::string_view to_string(Shape shape);
 const std::vector<Shape>& shapes_of(Space space);
 
-/// Draws points of one shape. Extents and centres are drawn too, so that small ones make ties.
+/// Draws points of one shape. Extents and centres are also random, so that small extents give ties.
 class PointSource {
  public:
   PointSource(Space space, Shape shape, Random& random);
 
   LatticePoint next();
-  /// A point at most `reach` units away in each coordinate, inside the lattice.
+  /// Returns a lattice point at most `reach` units away in each coordinate.
   LatticePoint near(const LatticePoint& point, std::int32_t reach);
 
  private:

@@ -1,4 +1,5 @@
-// Every size at which a block, a warp or a list is empty, exactly full or one over, on every shape
+// SPDX-License-Identifier: Apache-2.0
+// Sizes at which a block, a warp or a list is empty, exactly full or over by one, for every shape
 // of data in every space.
 #include <algorithm>
 #include <set>
@@ -21,7 +22,7 @@ struct Crowd {
   bool graph = true;  ///< with an every-object query
 };
 
-// Two ticks: all objects appear, then half of them move.
+// Runs two ticks: all objects appear, then half of them move.
 void expect_exact(const EngineChoice& engine, const Crowd& crowd) {
   SCOPED_TRACE(std::string(to_string(crowd.space)) + ", " + std::string(to_string(crowd.shape)) +
                ", objects " + std::to_string(crowd.objects) + ", k " + std::to_string(crowd.k));
@@ -82,7 +83,7 @@ TEST_P(Conformance, SearchesByTheHundredThousandAreExact) {
     std::uint64_t searches;
     std::uint32_t k;
   };
-  // About the numbers at which a GPU takes blocks of another size; of a size that ends in a warp.
+  // Numbers near those at which a GPU changes its block size, and numbers that end inside a warp.
   for (const Many& many : {Many{59'999, 10}, Many{60'001, 16}, Many{200'001, 32}}) {
     SCOPED_TRACE(many.searches);
     Random random(many.searches);

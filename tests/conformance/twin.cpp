@@ -1,4 +1,5 @@
-// Both sides of the comparison, and the words for what differs.
+// SPDX-License-Identifier: Apache-2.0
+// Feeds both sides, compares them, and describes differences: see twin.hpp.
 #include "tests/conformance/twin.hpp"
 
 #include <algorithm>
@@ -49,7 +50,7 @@ std::vector<ObjectId> ids_of(const List& list) {
   return ids;
 }
 
-/// GoogleTest's matchers explain a mismatch well but are slow: ask them only when there is one.
+/// GoogleTest's matchers explain a mismatch well but are slow, so they are used only for one.
 template <class T>
 void expect_equal(std::span<const T> actual, const std::vector<T>& expected) {
   if (std::equal(actual.begin(), actual.end(), expected.begin(), expected.end())) return;
@@ -199,7 +200,7 @@ OracleTick Twin::tick(std::int64_t tau_us) {
 
 void Twin::fail_tick(std::int64_t tau_us) {
   const TickReport report = clock_->advance(tau_us);
-  EXPECT_NE(report.error, "") << "the tick was to fail";
+  EXPECT_NE(report.error, "") << "the tick should have failed";
   for (const StreamReport& stream : report.streams) EXPECT_TRUE(stream.queries.empty());
 }
 
@@ -213,7 +214,8 @@ void Twin::compare_reports(const TickReport& report, const OracleTick& expected)
       SCOPED_TRACE(name_of(key));
       const auto wanted = missing.extract(key);
       if (wanted.empty()) {
-        ADD_FAILURE() << (expected.reports.contains(key) ? "reported twice" : "not to be reported")
+        ADD_FAILURE() << (expected.reports.contains(key) ? "reported twice"
+                                                         : "should not be reported")
                       << ", event " << static_cast<int>(actual.event) << ", "
                       << actual.neighbors.size() << " neighbours";
         continue;
@@ -236,7 +238,7 @@ void Twin::compare_subscriber(const TickReport& report) {
     SCOPED_TRACE(name_of(key));
     const auto held = subscriber_.lists().find(key);
     if (held == subscriber_.lists().end())
-      ADD_FAILURE() << "the subscriber never heard of it";
+      ADD_FAILURE() << "it was never reported to the subscriber";
     else
       expect_as_promised(weakest_on_[key.stream], held->second, list);
   }
@@ -286,7 +288,7 @@ void Twin::compare_current_lists() {
     SCOPED_TRACE("current list of " + name_of(key));
     const auto expected = wanted.extract(key);
     if (expected.empty()) {
-      ADD_FAILURE() << "a list that no tick has made, or that came twice";
+      ADD_FAILURE() << "no tick made this list, or it was returned twice";
       continue;
     }
     expect_equal(std::span<const Neighbor>(answers.neighbors).subspan(list.first, list.count),
@@ -301,7 +303,7 @@ void Twin::compare_current_lists() {
           std::span<const NeighborState>(answers.states).subspan(list.first_state, list.count),
           oracle_.states_of(expected.mapped()));
   }
-  for (const auto& [key, list] : wanted) ADD_FAILURE() << "not among the lists: " << name_of(key);
+  for (const auto& [key, list] : wanted) ADD_FAILURE() << "missing in the answer: " << name_of(key);
 }
 
 void Twin::compare_answer(std::uint32_t k, const Anchor& anchor, const Filter& filter,
@@ -331,7 +333,7 @@ void Twin::compare_answer(std::uint32_t k, const Anchor& anchor, const Filter& f
 List Twin::list(std::uint32_t stream, std::uint64_t query, std::optional<ObjectId> subject) const {
   const auto held = subscriber_.lists().find({stream, QueryId{query}, subject});
   if (held != subscriber_.lists().end()) return held->second;
-  ADD_FAILURE() << "no subscriber holds " << name_of({stream, QueryId{query}, subject});
+  ADD_FAILURE() << "no subscriber has " << name_of({stream, QueryId{query}, subject});
   return {};
 }
 

@@ -1,5 +1,6 @@
-// A Processor over the engine under test and the oracle beside it: every input goes into both, and
-// every tick's reports are compared to the byte. A mismatch is a test failure with both lists.
+// SPDX-License-Identifier: Apache-2.0
+// A Processor with the engine under test, and the oracle. Every input goes to both, and the reports
+// of every tick are compared to the byte. A mismatch is a test failure that prints both lists.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +20,13 @@ namespace starling::test {
 struct TwinOptions {
   Space space = Space::planar2;
   int threads = 2;
-  OracleOptions oracle;  ///< and the dimension and metric of a vector space
+  OracleOptions oracle;  ///< also has the dimension and the metric of a vector space
 };
 
-/// Everything a tick reported, flattened: equal transcripts are equal bytes.
+/// Everything that ticks reported, as numbers. Equal transcripts mean equal bytes.
 using Transcript = std::vector<std::uint64_t>;
 
-/// What a subscriber holds who applies each report as it comes.
+/// A subscriber that applies each report to its lists.
 class Subscriber {
  public:
   void apply(std::uint32_t stream, const QueryReport& report);
@@ -35,45 +36,47 @@ class Subscriber {
   Lists lists_;
 };
 
+/// See the top of this file.
 class Twin {
  public:
   Twin(const EngineChoice& engine, const TwinOptions& options);
 
   UpdateStatus update(const ObjectUpdate& row);
-  /// Components are prepared.
+  /// `components` must be prepared.
   UpdateStatus update_vector(const VectorUpdate& row, const std::vector<float>& components);
   UpdateStatus update_tags(const TagUpdate& row);
   UpdateStatus remove(ObjectId id, std::int64_t time_us);
-  /// Rows beyond this event time are refused from now on.
+  /// From now on, rows after this event time are refused.
   void set_time_limit(std::int64_t time_us_max) { time_us_max_ = time_us_max; }
 
   std::uint32_t put_stream(const StreamDefinition& definition);
   QueryStatus put_query(std::uint32_t stream, const QueryDefinition& definition);
   QueryStatus remove_query(std::uint32_t stream, QueryId id);
 
-  /// Runs the tick through both, compares, and says what the oracle expects to be reported.
+  /// Runs the tick on both sides and compares. Returns the reports that the oracle expects.
   OracleTick tick(std::int64_t tau_us);
 
-  /// A tick that the engine is to fail; nothing is reported. The next one takes over its rows.
+  /// Runs a tick that the engine should fail; nothing is reported. The next tick takes its rows.
   void fail_tick(std::int64_t tau_us);
 
-  /// Asks the engine for the current lists of every query and compares them. Right after a tick.
+  /// Reads the current lists of every query from the engine and compares them. Call right after a
+  /// tick.
   void compare_current_lists();
-  /// Asks a one-shot question of the last finished tick and compares the answer.
+  /// Asks the last finished tick a one-shot query and compares the answer.
   void compare_answer(std::uint32_t k, const Anchor& anchor, const Filter& filter,
                       const std::vector<float>& components = {});
 
-  /// Exports the state and goes on in a new engine and Processor that imported it.
+  /// Exports the state and continues with a new engine and Processor that import it.
   void move_to_new_engine(int threads);
 
   const Oracle& oracle() const { return oracle_; }
   Processor& processor() { return *processor_; }
-  /// What a subscriber to the engine's reports holds; fails the test if it holds no such list.
+  /// Returns a list as a subscriber to the engine's reports has it. Fails the test if it has none.
   List list(std::uint32_t stream, std::uint64_t query,
             std::optional<ObjectId> subject = std::nullopt) const;
   bool has_list(std::uint32_t stream, std::uint64_t query,
                 std::optional<ObjectId> subject = std::nullopt) const;
-  /// Of all ticks so far.
+  /// The reports of all ticks so far.
   const Transcript& transcript() const { return transcript_; }
 
  private:
@@ -88,12 +91,12 @@ class Twin {
   std::unique_ptr<Processor> processor_;
   std::unique_ptr<LockStep> clock_;
   std::int64_t time_us_max_ = Oracle::no_time_limit;
-  std::vector<ReportOn> weakest_on_;  ///< by stream: the least it ever promised
+  std::vector<ReportOn> weakest_on_;  ///< by stream: the weakest ReportOn that it ever had
   Subscriber subscriber_;
   Transcript transcript_;
 };
 
-/// The engine's answers, waited for.
+/// Asks the engine and waits for its answers.
 Answers ask(Engine& engine, std::vector<OneShotQuery> questions);
 Answers read_lists(Engine& engine, std::vector<Slot> queries);
 

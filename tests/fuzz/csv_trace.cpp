@@ -1,5 +1,6 @@
-// A table of positions: by header names, by numbers, or whatever layout its header has. Which of
-// these follows from the input's length, so that each run is short.
+// SPDX-License-Identifier: Apache-2.0
+// Fuzzes the reader of CSV traces: with columns given by name or by number, or recognised from the
+// header. The input's length chooses one of these ways, so that each run is short.
 #include "tests/fuzz/trace_input.hpp"
 
 namespace starling::fuzz {

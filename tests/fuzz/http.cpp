@@ -1,4 +1,5 @@
-// What a client of the http port sends, over a loopback socket, in two pieces.
+// SPDX-License-Identifier: Apache-2.0
+// Fuzzes the HTTP server: sends the input over a loopback socket, in two pieces.
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -27,11 +28,11 @@ class Exchange {
     const auto port =
         static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1)));
     Tcp::socket socket(loop_);
-    bool is_done = false;  // not by a blocking connect, which libFuzzer's alarm would interrupt
+    bool is_done = false;  // connects asynchronously: libFuzzer's alarm interrupts blocking calls
     socket.async_connect({asio::ip::make_address("127.0.0.1"), port},
                          [&](const boost::system::error_code&) { is_done = true; });
     while (!is_done) loop_.run_one();
-    socket.set_option(asio::socket_base::linger(true, 0));  // or a million wait in TIME_WAIT
+    socket.set_option(asio::socket_base::linger(true, 0));  // avoids a million sockets in TIME_WAIT
     boost::system::error_code ignored;
     asio::write(socket, asio::buffer(request.substr(0, request.size() / 2)), ignored);
     loop_.poll();
@@ -69,7 +70,6 @@ std::vector<std::string> seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace starling::fuzz;
   const std::string answer = Exchange::answer_to(text_of(data, size));
-  starling::check_invariant(answer.empty() || answer.starts_with("HTTP/1."),
-                            "what is answered is http");
+  starling::check_invariant(answer.empty() || answer.starts_with("HTTP/1."), "the answer is HTTP");
   return 0;
 }

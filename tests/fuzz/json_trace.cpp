@@ -1,4 +1,5 @@
-// OpenSky's array of records.
+// SPDX-License-Identifier: Apache-2.0
+// Fuzzes the reader of OpenSky's JSON array of records.
 #include "tests/fuzz/trace_input.hpp"
 
 namespace starling::fuzz {
@@ -19,7 +20,7 @@ std::vector<std::string> seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace starling::fuzz;
   const MemoryFile file(text_of(data, size));
-  // The length chooses, so that each run is short.
+  // The input's length chooses the options, so that each run is short.
   if (size % 2 == 0)
     read_trace(file, {.format = "opensky"});
   else

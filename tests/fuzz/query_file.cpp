@@ -1,4 +1,5 @@
-// The file of `starling replay --queries`, in one space or another.
+// SPDX-License-Identifier: Apache-2.0
+// Fuzzes the file of `starling replay --queries`.
 #include "starling/sim/replay/query_file.hpp"
 
 #include <unordered_set>
@@ -19,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace starling;
   using namespace starling::fuzz;
   const MemoryFile file(text_of(data, size));
-  // The length chooses the space, so that each run is short.
+  // The input's length chooses the space, so that each run is short.
   constexpr Space spaces[] = {Space::planar2, Space::planar3, Space::wgs84};
   const Lattice lattice({.space = spaces[size % std::size(spaces)]});
   sim::NameTable query_names;
@@ -28,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::unordered_set<std::uint64_t> ids;
     for (const auto& query :
          sim::read_query_file(file.path(), {}, lattice, query_names, object_names))
-      check_invariant(ids.insert(to_number(query.id)).second, "a query stands in a file once");
+      check_invariant(ids.insert(to_number(query.id)).second, "a file holds each query once");
   } catch (const sim::InputError& error) {
     check_invariant(*error.what() != '\0', "an error says something");
   }

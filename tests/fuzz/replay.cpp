@@ -1,5 +1,6 @@
-// A fuzz target without libFuzzer, for the default tests: runs it on its seeds and on the files
-// named, or writes the seeds for libFuzzer to begin with.
+// SPDX-License-Identifier: Apache-2.0
+// Runs a fuzz target without libFuzzer, for the default tests: on its seeds and on the files of the
+// command line. Can also write the seeds to files, for libFuzzer to begin with.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -13,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The last name told before a crash is the input at fault.
+/// Prints the name before the run: the last name before a crash is the input at fault.
 void run(const std::string& name, const std::string& input) {
   std::printf("%s\n", name.c_str());
   std::fflush(stdout);

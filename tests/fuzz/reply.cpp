@@ -1,4 +1,5 @@
-// A frame from a server, as a client takes it.
+// SPDX-License-Identifier: Apache-2.0
+// Fuzzes a client's decoding of a reply frame.
 #include "starling/protocol/client/list_store.hpp"
 #include "starling/protocol/wire/reply_codec.hpp"
 #include "tests/fuzz/target.hpp"

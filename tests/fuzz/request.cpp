@@ -1,4 +1,5 @@
-// A frame from a client, as the server's decode workers take it.
+// SPDX-License-Identifier: Apache-2.0
+// Fuzzes the server's decoding of a request frame.
 #include "starling/protocol/wire/request_codec.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/protocol/wire/samples.hpp"
@@ -14,7 +15,7 @@ void touch(std::span<const T> values) {
   for (const T& value : values) last = value;
 }
 
-/// Reads each number where it lies, as those who apply the request do.
+/// Reads each number in place, as the server does when it applies the request.
 void touch_arrays(const RequestBody& body) {
   std::visit(
       [](const auto& request) {
@@ -28,7 +29,7 @@ void touch_arrays(const RequestBody& body) {
       body);
 }
 
-/// A request that was read says the same once it is written and read again.
+/// Checks that a decoded request stays the same when it is encoded and decoded again.
 void expect_round_trip(const DecodedRequest& decoded, const Limits& limits) {
   const Frame written = encode_request(decoded.head, decoded.body);
   const AlignedBytes frame(written.bytes());
@@ -36,7 +37,7 @@ void expect_round_trip(const DecodedRequest& decoded, const Limits& limits) {
   check_invariant(!again.problem, "what we write can be read");
   check_invariant(
       string_of(encode_request(again.head, again.body).bytes()) == string_of(written.bytes()),
-      "a request says the same after a round trip");
+      "a request is the same after a round trip");
 }
 
 }  // namespace

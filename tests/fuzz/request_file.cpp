@@ -1,4 +1,5 @@
-// The file of `starling simulate --requests`.
+// SPDX-License-Identifier: Apache-2.0
+// Fuzzes the file of `starling simulate --requests`.
 #include "starling/sim/city/request_file.hpp"
 
 #include "starling/sim/files/errors.hpp"

@@ -1,4 +1,5 @@
-// SUMO's road networks, as far as a world that is driven through.
+// SPDX-License-Identifier: Apache-2.0
+// Fuzzes SUMO's road networks: reads one, connects it, and finds routes in it.
 #include "starling/sim/city/roads/road_network.hpp"
 
 #include "starling/sim/city/roads/road_world.hpp"

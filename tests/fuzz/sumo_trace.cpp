@@ -1,4 +1,5 @@
-// SUMO's floating-car data.
+// SPDX-License-Identifier: Apache-2.0
+// Fuzzes the reader of SUMO's floating-car data.
 #include "tests/fuzz/trace_input.hpp"
 
 namespace starling::fuzz {
@@ -21,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace starling;
   using namespace starling::fuzz;
   const MemoryFile file(text_of(data, size));
-  // The length chooses, so that each run is short.
+  // The input's length chooses the options, so that each run is short.
   if (size % 2 == 0)
     read_trace(file, {.format = "sumo", .persons = true});
   else

@@ -1,5 +1,6 @@
-// What a fuzz target is: a function over bytes that libFuzzer calls, and the inputs to begin with.
-// One target a file; replay.cpp runs the same function without libFuzzer.
+// SPDX-License-Identifier: Apache-2.0
+// The interface of a fuzz target: the function that libFuzzer calls with bytes, and the seeds. Each
+// target is one file. replay.cpp runs the same function without libFuzzer.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +12,12 @@
 
 #include "starling/knn/base/assert.hpp"
 
-/// Ends without a crash, a leak or a broken claim, whatever the bytes are; returns 0.
+/// Must return 0 for any bytes, without a crash, a leak or a failed check_invariant.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace starling::fuzz {
 
-/// Good inputs, made by the project's own code.
+/// Valid inputs for libFuzzer to begin with.
 std::vector<std::string> seeds();
 
 inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
@@ -31,7 +32,7 @@ inline std::string string_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// The bytes of the protocol tests' frames.
+/// The bytes of the protocol tests' sample frames.
 template <class Samples>
 std::vector<std::string> strings_of(const Samples& samples) {
   std::vector<std::string> all;
@@ -39,7 +40,7 @@ std::vector<std::string> strings_of(const Samples& samples) {
   return all;
 }
 
-/// The bytes after one more: at an odd address, as ZeroMQ may leave a frame.
+/// The bytes after one extra byte. They start at an odd address, as those of a ZeroMQ frame may.
 inline std::string shifted(const std::uint8_t* data, std::size_t size) {
   std::string text = ".";
   text += text_of(data, size);

@@ -1,5 +1,6 @@
-// Tick messages and snapshot pages from a server, as a subscription takes them. The input is a row
-// of frames, each behind a byte that says what it is and two that say its length.
+// SPDX-License-Identifier: Apache-2.0
+// Fuzzes a subscription with tick messages and snapshot pages. The input is a sequence of frames.
+// Each has one byte for its kind and two for its length in front.
 #include <algorithm>
 
 #include "starling/protocol/client/subscription.hpp"
@@ -37,11 +38,11 @@ std::string page_seed() {
                                      lists.source()));
 }
 
-/// Feeds what a server sends to a subscription, frame by frame.
+/// Passes a server's frames to a subscription, one by one.
 class Feed {
  public:
   void take(std::uint8_t kind, std::string_view bytes) {
-    // A frame of its own allocation, so that a sanitizer sees the first byte read beyond it.
+    // Allocates each frame separately, so that a sanitizer reports the first byte read beyond it.
     const auto owner = std::make_shared<const std::vector<char>>(bytes.begin(), bytes.end());
     const auto view = std::as_bytes(std::span(*owner));
     if (kind % kind_count == page) {
@@ -63,7 +64,7 @@ class Feed {
   void expect_consistent() const {
     state_.wanted_page();
     state_.report();
-    check_invariant(!state_.is_live() || state_.held_at(), "what is live is held at a tick");
+    check_invariant(!state_.is_live() || state_.held_at(), "a live subscription holds a tick");
   }
 
  private:

@@ -1,5 +1,6 @@
-// An input as a file in memory, and what holds of every trace that is read: only InputError and
-// UsageError end it, and the counts are those of the rows.
+// SPDX-License-Identifier: Apache-2.0
+// Presents an input as a file in memory, and checks the reading of a trace: it throws only
+// InputError and UsageError, and its counts equal the rows that it returns.
 #pragma once
 
 #include <cstdio>
@@ -48,7 +49,7 @@ inline void read_trace(const MemoryFile& file, const sim::TraceOptions& options)
       ++rows;
       LatticePoint point;
       check_invariant(lattice.to_lattice(row.position, point) == PositionError::none,
-                      "a row has a place on the lattice");
+                      "a row has a position on the lattice");
     });
     check_invariant(rows == counts.rows, "every good row is handed on");
   } catch (const sim::InputError& error) {

@@ -1,4 +1,6 @@
-// Vectors and labels, as a file of every format: of most, one look refuses it.
+// SPDX-License-Identifier: Apache-2.0
+// Fuzzes the readers of vectors and labels. The reader of each format gets the input; most refuse
+// it at once.
 #include "starling/sim/files/errors.hpp"
 #include "starling/sim/files/npy_header.hpp"
 #include "starling/sim/vectors/label_file.hpp"
@@ -12,7 +14,7 @@ std::string npy(std::string_view type, std::vector<std::uint64_t> shape, std::st
   return sim::npy_header_text(type, shape).append(data);
 }
 
-/// Only InputError ends it, and there are as many rows as the file says.
+/// Checks that reading throws only InputError and returns as many rows as the file says.
 void read_vectors(const MemoryFile& file, sim::ArrayFormat format) {
   try {
     const auto vectors = format == sim::ArrayFormat::npy ? sim::open_npy_vectors(file.path())
@@ -27,7 +29,7 @@ void read_vectors(const MemoryFile& file, sim::ArrayFormat format) {
       if (next.components.empty()) break;
       check_invariant(next.dimension == dimension && next.components.size() % dimension == 0 &&
                           next.rows() <= 3,
-                      "rows are whole, and no more than asked for");
+                      "rows are complete, and no more than requested");
       check_invariant(!vectors->place_of(next.rows() - 1, dimension - 1).empty(),
                       "every component has a place");
       rows += next.rows();
@@ -35,7 +37,7 @@ void read_vectors(const MemoryFile& file, sim::ArrayFormat format) {
     check_invariant(rows == vectors->row_count().value_or(static_cast<std::uint32_t>(rows)),
                     "every row is handed out");
     if (const auto all = vectors->in_place())
-      check_invariant(all->rows() == rows, "in place are all rows");
+      check_invariant(all->rows() == rows, "all rows are in place");
   } catch (const sim::InputError& error) {
     check_invariant(*error.what() != '\0', "an error says something");
   }
@@ -44,7 +46,7 @@ void read_vectors(const MemoryFile& file, sim::ArrayFormat format) {
 void read_labels(const MemoryFile& file, sim::ArrayFormat format) {
   try {
     for (const Label label : sim::read_labels(file.path(), format))
-      check_invariant(label != no_label, "a label is one");
+      check_invariant(label != no_label, "a label is not no_label");
   } catch (const sim::InputError& error) {
     check_invariant(*error.what() != '\0', "an error says something");
   }

@@ -1,5 +1,6 @@
-// Which room may include which: the house's table, as data, and the check of one #include line.
-// includes_test.cpp holds every source file against it.
+// SPDX-License-Identifier: Apache-2.0
+// Which room may include which: the table as data, and the check of one #include line.
+// includes_test.cpp checks every source file against it.
 #pragma once
 
 #include <optional>
@@ -21,10 +22,11 @@ inline void PrintTo(const Room& room, std::ostream* out) {
   *out << room.name;
 }
 
-/// All rooms, lowest first: a room includes only rooms above it in this list.
+/// All rooms, lowest first: a room may include only rooms that stand before it in this list.
 const std::vector<Room>& house_rooms();
 
-/// Why a file of `room` may not hold `line`, or nothing. Lines that include nothing are fine.
+/// Why a file of `room` may not contain `line`; std::nullopt if it may. Lines that include nothing
+/// are allowed.
 std::optional<std::string> include_violation(std::string_view room, std::string_view line);
 
 }  // namespace starling::house

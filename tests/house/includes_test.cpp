@@ -1,5 +1,6 @@
-// Holds the #include lines of every source against the house's table of rooms, and the rooms
-// against their limits.
+// SPDX-License-Identifier: Apache-2.0
+// Checks the #include lines of every source file against the table of rooms, and the number of
+// files in each room.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -24,7 +25,7 @@ bool is_source(const fs::path& path) {
   return extension == ".hpp" || extension == ".cpp" || extension == ".cuh" || extension == ".cu";
 }
 
-/// Sources directly in a folder of the checkout.
+/// The source files directly in a folder of the checkout, without those of its subfolders.
 std::vector<fs::path> sources_in(const fs::path& folder) {
   std::vector<fs::path> sources;
   for (const auto& entry : fs::directory_iterator(folder))
@@ -32,7 +33,7 @@ std::vector<fs::path> sources_in(const fs::path& folder) {
   return sources;
 }
 
-/// Sentences "file:line: why" for all files of a room.
+/// The violations in all files of a room, as "file:line: why".
 std::vector<std::string> violations_in(const fs::path& root, const std::string& room) {
   std::vector<std::string> violations;
   for (const fs::path& source : sources_in(root / room)) {
@@ -104,7 +105,8 @@ TEST(IncludeTable, ForbidsArrowsThatItDoesNotShow) {
   EXPECT_TRUE(include_violation("knn/words", "#include \"starling/cpu/backend.hpp\""));
   EXPECT_TRUE(include_violation("cpu/points", "#include \"starling/protocol/wire/messages.hpp\""));
   EXPECT_TRUE(include_violation("cpu/points", "#include \"starling/cpu/vectors/scan.hpp\""));
-  EXPECT_TRUE(include_violation("sim/files", "  #  include \"starling/stream/server.hpp\"  // why"));
+  EXPECT_TRUE(
+      include_violation("sim/files", "  #  include \"starling/stream/server.hpp\"  // why"));
   EXPECT_TRUE(include_violation("stream", "#include <starling/cpu/backend.hpp>"));
 }
 

@@ -1,4 +1,6 @@
-// A page that shows a file shows it as it is: what users copy is what the tests build and run.
+// SPDX-License-Identifier: Apache-2.0
+// A page that shows a file must show it unchanged, so that users copy code that the tests build and
+// run.
 #include <filesystem>
 #include <fstream>
 #include <sstream>

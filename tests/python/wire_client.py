@@ -1,6 +1,7 @@
-"""A Starling client in Python, written from protocol/README.md alone: pyzmq, flatbuffers and what
-`flatc --python` makes of the schema. Lists are held as {(query, subject or None): [(object, metres)]}.
-Used by wire_client_test.py, which also shows how to call it.
+# SPDX-License-Identifier: Apache-2.0
+"""A Starling client in Python, written from protocol/README.md alone, with pyzmq, flatbuffers and the
+code that `flatc --python` generates from the schema. Lists are held as
+{(query, subject or None): [(object, metres)]}. wire_client_test.py uses it and shows how to call it.
 """
 
 import importlib
@@ -113,14 +114,14 @@ class Client:
         return bytes(builder.Output())
 
     def call(self, body_type, **fields):
-        """A request that changes nothing."""
+        """Sends a request that changes nothing; returns the reply's body."""
         frame = self.encode(body_type, fields, 0)
         self.request_id += 1
         return self.exchange(frame)
 
     def change(self, body_type, **fields):
-        """A request that changes something, under the next number, which it uses up even if it is
-        refused for good."""
+        """Sends a request that changes something, under the next number. A refusal that is final
+        uses up the number too."""
         self.sequence += 1
         frame = self.encode(body_type, fields, self.sequence)
         self.request_id += 1
@@ -146,7 +147,8 @@ class Client:
         return self.change("AdvanceTick", tau_us=tau_us)
 
     def names(self, ids):
-        """{id: text} of those that have a name, as many at a time as the server takes."""
+        """Returns {id: text} of the ids that have a name. Asks for as many at a time as the server
+        allows."""
         result = {}
         for first in range(0, len(ids), self.hello.NamesAskedMax()):
             asked = ids[first:first + self.hello.NamesAskedMax()]
@@ -159,7 +161,7 @@ class Client:
 
 
 def lists_of(chunk):
-    """[(key, removed, neighbours)] of a ListChunk."""
+    """Returns [(key, removed, neighbours)] of a ListChunk."""
     result = []
     for at in range(chunk.QueryIdsLength()):
         has_subject = chunk.HasSubjectLength() > 0 and chunk.HasSubject(at)
@@ -172,7 +174,7 @@ def lists_of(chunk):
 
 
 def votes_of(chunk):
-    """{key: label, or None for no vote} of a ListChunk's lists that are not removed."""
+    """Returns {key: label, or None for no vote} of the lists of a ListChunk that are not removed."""
     result = {}
     for at, (key, removed, _) in enumerate(lists_of(chunk)):
         vote = chunk.Votes(at) if chunk.VotesLength() > 0 else NO_LABEL
@@ -182,7 +184,7 @@ def votes_of(chunk):
 
 
 class Subscription:
-    """The README's section "How to subscribe"."""
+    """Follows a stream as the README's section "How to subscribe" says."""
 
     def __init__(self, context, results, client, stream):
         self.client = client
@@ -206,7 +208,7 @@ class Subscription:
         self.socket.close()
 
     def read(self, timeout_ms):
-        """Takes in one message; False if none comes."""
+        """Reads and applies one message; returns False if none comes."""
         if not self.socket.poll(timeout_ms):
             return False
         topic, header, *chunks = self.socket.recv_multipart()
@@ -246,7 +248,7 @@ class Subscription:
             self.tick = header.Tick()
 
     def forget(self, query, subject):
-        """A removal without a subject is of the query with all its lists."""
+        """Erases a removed list, or without a subject all lists of the query."""
         gone = [key for key in self.lists
                 if key == (query, subject) or (subject is None and key[0] == query)]
         for key in gone:

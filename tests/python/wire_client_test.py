@@ -1,6 +1,7 @@
-"""Runs a real `starling serve` and talks to it as protocol/README.md says; compares every answer with
-a brute force of its own. Arguments: the starling program, flatc, the schema, a directory for flatc's
-output, then unittest's.
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a real `starling serve`, talks to it as protocol/README.md says, and compares every answer with
+a brute force. Arguments: the starling program, flatc, the schema, a directory for flatc's output; then
+the arguments of unittest.
 """
 
 import json
@@ -56,7 +57,7 @@ class World:
         return [(number, math.sqrt(d) * RESOLUTION_M) for d, number in sorted(found)[:k]]
 
     def lists(self):
-        """Of the queries that WireClientTest.put_queries puts."""
+        """The right lists of the queries of WireClientTest.put_queries."""
         x, y, _ = self.objects[1001]
         result = {(1, None): self.nearest(0, 0, 5),
                   (2, None): self.nearest(x, y, 3, without=1001),
@@ -129,7 +130,8 @@ class ServerTest(unittest.TestCase):
         return caught.exception
 
     def read_or_ask(self, subscription, tick):
-        """A subscription that has not reached the server yet gets no message: ask once more."""
+        """Reads messages up to `tick`. If no message has come at all, the subscription has not reached
+        the server yet: takes a snapshot instead."""
         while subscription.tick < tick:
             if subscription.read(500):
                 continue

@@ -1,5 +1,6 @@
-"""Traces made for the replay oracle in the layouts of which no recording is at hand, with the quirks
-that their descriptions and their users tell of. Each function writes one trace into a folder and
+# SPDX-License-Identifier: Apache-2.0
+"""Makes traces for the replay oracle, in the layouts for which there is no recording, with the quirks
+that their documentation and their users describe. Each function writes one trace into a folder and
 returns its path: a file, or a folder of files."""
 
 import csv
@@ -13,7 +14,7 @@ SPACING_S = 20
 
 
 def walks(seed):
-    """(object number, seconds, longitude, latitude), by object and time."""
+    """Yields (object number, seconds, longitude, latitude), by object and time."""
     source = random.Random(seed)
     for number in range(OBJECTS):
         longitude, latitude = source.uniform(9.9, 10.1), source.uniform(54.9, 55.1)
@@ -35,7 +36,7 @@ def moment(seconds, style):
 
 
 def make_ais_2025(folder):
-    """A byte order mark, quoted names, repeated rows, positions that are none."""
+    """With a byte order mark, quoted names, repeated rows, and invalid positions."""
     path = folder / "ais-2025-01-01.csv"
     with open(path, "w", encoding="utf-8-sig", newline="") as file:
         table = csv.writer(file)
@@ -58,7 +59,7 @@ def make_ais_2025(folder):
 
 
 def make_ais_danish(folder):
-    """The header is a comment, days come first, base stations have no position."""
+    """The header is a comment, dates begin with the day, and base stations have no position."""
     path = folder / "aisdk-2023-11-14.csv"
     with open(path, "w", encoding="utf-8", newline="") as file:
         file.write("# Timestamp,Type of mobile,MMSI,Latitude,Longitude,Navigational status,ROT\r\n")
@@ -74,7 +75,7 @@ def make_ais_danish(folder):
 
 
 def make_tdrive(folder):
-    """A file a taxi, without header; some files are empty."""
+    """One file per taxi, without a header; one file is empty."""
     path = folder / "taxi_log"
     path.mkdir()
     for number, seconds, longitude, latitude in walks(3):
@@ -88,7 +89,7 @@ def make_tdrive(folder):
 
 
 def make_cabspotting(folder):
-    """A file a cab, newest first, the cab's name in the file's."""
+    """One file per cab, newest row first; the file's name contains the cab's name."""
     path = folder / "cabs"
     path.mkdir()
     lines = {}
@@ -102,7 +103,7 @@ def make_cabspotting(folder):
 
 
 def make_porto(folder):
-    """Everything in quotes; trips without positions, and trips with some missing."""
+    """All fields are quoted; some trips have no positions, and some are marked as incomplete."""
     path = folder / "train.csv"
     source = random.Random(5)
     with open(path, "w", encoding="ascii", newline="") as file:

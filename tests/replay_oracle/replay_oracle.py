@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""Brute force over a whole trace, independent of the product: compares the CSV that `starling
-replay TRACE --queries all --out FILE` wrote with every neighbour list of every tick, ids and
-distances, and stops at the first difference with a sentence.
+# SPDX-License-Identifier: Apache-2.0
+"""Compares the CSV of `starling replay TRACE --queries all --out FILE` with a brute force.
+
+The brute force shares no code with the product. It computes every neighbour list of every tick,
+compares ids and distances, and stops at the first difference with a sentence.
 
     replay_oracle.py TRACE --format ais --tick 60s --result 8=FILE.csv [--result 1=...]
 
 The rules, from the documentation: rows count in event-time order, ties in the file's order; rows
 with a missing field, out of range, or at 0,0 in a geographic layout do not count; tau runs over the
-multiples of the tick from the first at or after the first row to the first at or after the last;
-a snapshot holds every row with time <= tau; degrees become earth-centred WGS84 metres; positions
-are rounded to centimetres, half away from zero; lists are the least (squared distance, id), exact.
+multiples of the tick from the first one at or after the first row to the first one at or after the
+last row; a snapshot holds every row with time <= tau; degrees become earth-centred WGS84 metres;
+positions are rounded to centimetres, half away from zero; lists are the least (squared distance, id),
+exact.
 tests/replay_oracle/run.py runs it for every trace."""
 
 import argparse
@@ -28,11 +31,11 @@ HEADER = b"tick,time_us,query_id,rank,object_id,distance_m\n"
 UNITS_US = {"us": 1, "ms": 1000, "s": 1_000_000, "min": 60_000_000, "m": 60_000_000,
             "h": 3_600_000_000}
 FARTHEST = numpy.uint64(2**64 - 1)
-BLOCK_CELLS = 4_000_000  # of the distance matrix held at a time: 32 MB an array
+BLOCK_CELLS = 4_000_000  # of the distance matrix in memory at a time: 32 MB per array
 
 
 class Difference(Exception):
-    """What the product says and what is right, in a sentence."""
+    """The text says what the product wrote and what is right."""
 
 
 def duration_us(text):
@@ -74,7 +77,7 @@ class Trace:
             number = id_of_text(name)
             known = text_of.setdefault(number, name)
             if known != name and not (known.isdigit() and name.isdigit()):
-                raise SystemExit(f"{known!r} and {name!r} have the same hash: no id tells them apart")
+                raise SystemExit(f"{known!r} and {name!r} have the same hash, so they share an id")
         numbers = sorted(text_of)
         self.index_of = {number: index for index, number in enumerate(numbers)}
         self.names = [text_of[number] for number in numbers]
@@ -85,7 +88,7 @@ class Trace:
             else (1, 0, self.names[i].encode()))
 
     def snapshots(self, tick_us):
-        """(tick, tau, object indices by id, their points, their times) for every tick."""
+        """Yields (tick, tau, object indices by id, their points, their times) for every tick."""
         latest = numpy.full(len(self.names), -1)
         tau_us = -(-int(self.times[0]) // tick_us) * tick_us
         begin, tick = 0, 1
@@ -112,8 +115,8 @@ def to_metres(positions, geographic):
 
 
 def to_lattice(metres):
-    """Integer points, and how many coordinates lie so close to a half that another correct order
-    of float64 operations may round them the other way."""
+    """Returns integer points, and the number of coordinates so close to a half that another correct
+    order of float64 operations may round them the other way."""
     units = metres / RESOLUTION_M
     whole = numpy.floor(numpy.abs(units) + 0.5)
     close = numpy.abs(numpy.abs(units) + 0.5 - numpy.rint(numpy.abs(units) + 0.5)) < 1e-6
@@ -121,8 +124,8 @@ def to_lattice(metres):
 
 
 def nearest(points, candidates, k):
-    """For each point, the indices of its k nearest candidates but itself, nearest first, ties by
-    index; and their squared distances. Rows are padded with squared distance 2^64 - 1."""
+    """Returns for each point the indices of its k nearest candidates without itself, nearest first,
+    ties by index; and their squared distances. Pads rows with the squared distance 2^64 - 1."""
     count = min(k, len(candidates))
     indices = numpy.empty((len(points), count), dtype=numpy.int64)
     squares = numpy.empty((len(points), count), dtype=numpy.uint64)
@@ -148,7 +151,7 @@ def squared_distances(here, there):
 
 
 def least(distances, count):
-    """Column indices of the `count` least of each row, by (value, column)."""
+    """Returns the column indices of the `count` least values of each row, by (value, column)."""
     if count == 0:
         return numpy.empty((len(distances), 0), dtype=numpy.int64)
     if count == distances.shape[1]:
@@ -157,7 +160,7 @@ def least(distances, count):
     values = numpy.take_along_axis(distances, best, axis=1)
     last = values.max(axis=1)
     best = numpy.take_along_axis(best, numpy.argsort(values, axis=1, kind="stable"), axis=1)
-    # argpartition may take any of those tied at the end: those rows are sorted in full.
+    # argpartition may choose any of the values that tie for the last place: sorts these rows in full.
     for row in numpy.flatnonzero((distances <= last[:, None]).sum(axis=1) > count):
         tied = numpy.flatnonzero(distances[row] <= last[row])
         best[row] = tied[numpy.argsort(distances[row][tied], kind="stable")][:count]
@@ -165,7 +168,7 @@ def least(distances, count):
 
 
 def tick_lines(trace, tick, tau_us, alive, indices, squares):
-    """The CSV lines of each list, in the order of the file."""
+    """Yields the CSV lines of each list, in the order of the file."""
     names = [trace.names[i] for i in alive]
     metres = numpy.sqrt(squares.astype(numpy.float64)) * RESOLUTION_M
     padding = (squares == FARTHEST).sum(axis=1)
@@ -178,7 +181,7 @@ def tick_lines(trace, tick, tau_us, alive, indices, squares):
 
 
 class Result:
-    """One CSV of the product's, compared as it is read."""
+    """One CSV file of the product, compared while it is read."""
 
     def __init__(self, k, name, stream):
         self.k, self.name, self.stream, self.lines = k, name, stream, 0
@@ -206,7 +209,8 @@ class Result:
 
 
 def compare(trace, tick_us, results, max_age_us=None):
-    """Compares all results at once, so that the distances are computed once; returns the ticks."""
+    """Compares all results together, so that distances are computed once. Returns the number of
+    ticks."""
     k_max = max(result.k for result in results)
     tick = 0
     for tick, tau_us, alive, points, times in trace.snapshots(tick_us):
@@ -228,7 +232,7 @@ def describe(trace, ticks, results):
     return (f"{len(trace.times):,} rows of {len(trace.names):,} objects"
             f"{f' (skipped: {skipped})' if skipped else ''}, {ticks:,} ticks: "
             f"every neighbour line is equal ({lines})"
-            f"{f'; {trace.close_calls} coordinates round at a hair' if trace.close_calls else ''}")
+            f"{f'; {trace.close_calls} coordinates lie close to a half' if trace.close_calls else ''}")
 
 
 def open_result(path):

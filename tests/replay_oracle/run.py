@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Replays one recorded or made trace through the `starling` program in every way there is, and holds the
-output to the oracle's and to itself: k 1, 8 and 64; 1 and 2 threads; embedded and into a server.
+# SPDX-License-Identifier: Apache-2.0
+"""Replays one recorded or made trace with the `starling` program and checks its output.
+
+The replays are: k 1, 8 and 64; 1 and 2 threads; embedded and through a server. Compares the output with
+the oracle's, and the replays of each k with each other.
 
     run.py --starling build/release/apps/starling --trace ais [--all]
 
-Without the recordings ($STARLING_TRACES, or ../shared/traces beside the checkout) it says so and
-exits with 77, which ctest counts as skipped; what is made here needs none. --all takes finer ticks
-over more of each trace."""
+The recordings are in $STARLING_TRACES, or in ../shared/traces beside the checkout. If one is missing,
+the program says so and exits with 77, which ctest counts as skipped. Made traces need no recording.
+--all takes finer ticks over more of each trace."""
 
 import argparse
 import hashlib
@@ -39,13 +42,13 @@ TRACES = {
                 "tick_all": "120s", "flags": ["--format", "opensky"]},
     "bus": {"file": "bus_capmetro_2016-03-22.csv.gz", "tick": "600s", "tick_all": "60s",
             "flags": ["--format", "csv", "--columns", BUS_COLUMNS]},
-    # Of made traces the program is told nothing: it has to recognise them.
+    # Made traces have no flags: the program must recognise their format.
     **{name: {"tick": "60s", "tick_all": "10s", "flags": []} for name in MAKERS},
 }
 
 
 class Hashing:
-    """A stream whose bytes are counted into a digest as they are read."""
+    """A stream that adds all bytes that are read from it to a digest."""
 
     def __init__(self, stream):
         self.stream, self.digest = stream, hashlib.sha256()
@@ -62,7 +65,7 @@ class Hashing:
 
 
 class Replay:
-    """One `starling replay`, writing its CSV into a pipe, so that no file is ever large."""
+    """One `starling replay` that writes its CSV into a pipe, so that no large file is needed."""
 
     def __init__(self, run, k, flags):
         self.command = [run.starling, "replay", str(run.path), *run.flags, "--tick", run.tick,
@@ -79,7 +82,7 @@ class Replay:
         return self.output.digest.hexdigest()
 
     def check_exit(self):
-        """Tells a replay that failed from one that is waiting for its reader."""
+        """Raises Difference if the replay has failed. A replay that waits for its reader has not."""
         try:
             status = self.process.wait(EXIT_TIMEOUT_S)
         except subprocess.TimeoutExpired:
@@ -98,7 +101,7 @@ class Replay:
 
 
 class Server:
-    """A `starling serve` that ticks on request, on ports that the system chose."""
+    """A `starling serve` with manual ticks, on ports that the system chooses."""
 
     def __init__(self, starling, space, folder):
         self.file = pathlib.Path(folder) / "endpoints.json"
@@ -112,7 +115,7 @@ class Server:
         give_up_at = time.monotonic() + SERVER_START_TIMEOUT_S
         while not self.file.exists() or not self.file.read_text().strip():
             if self.process.poll() is not None or time.monotonic() > give_up_at:
-                raise Difference("starling serve did not come up")
+                raise Difference("starling serve did not start")
             time.sleep(0.01)
         return json.loads(self.file.read_text())
 
@@ -132,7 +135,8 @@ class Run:
         self.flags = plan["flags"] + (["--to", self.to] if self.to else [])
 
     def against_the_oracle(self):
-        """Embedded, two threads: all list lengths at once. Returns each one's digest."""
+        """Compares embedded replays on two threads, all list lengths at once. Returns the digest of
+        each."""
         trace = Trace(self.path, self.name, to_us=iso_time_us(self.to) if self.to else None)
         replays = [Replay(self, k, ["--threads", "2"]) for k in LIST_LENGTHS]
         try:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The replay oracle against cases worked out by hand: an oracle that nobody checks proves nothing."""
+# SPDX-License-Identifier: Apache-2.0
+"""Tests the replay oracle with cases worked out by hand: an untested oracle proves nothing."""
 
 import gzip
 import io
@@ -14,8 +15,8 @@ from replay_oracle import Difference, Result, Trace, compare
 from traces import iso_time_us
 from xxh64 import id_of_text, xxh64
 
-# Three ships on the equator, the last 111 m from the first; rows out of order, one at 0,0, one
-# without a latitude, two of one ship at one time.
+# Three ships on the equator, the last one 111 m from the first. The rows are out of order; one is at
+# 0,0, one has no latitude, and two are of the same ship at the same time.
 SHIPS = """MMSI,BaseDateTime,LAT,LON
 20,2022-01-03T00:01:30,0,0.0002
 3,2022-01-03T00:00:30,0,0.0001

@@ -1,6 +1,7 @@
-"""Readers of the recorded and the made traces, for the replay oracle alone: no code and no habits
-shared with the product's readers. Each yields (id text, time in microseconds, x or longitude, y or latitude)
-in the file's order."""
+# SPDX-License-Identifier: Apache-2.0
+"""Readers of the recorded and the made traces, for the replay oracle only. They share no code with the
+product's readers. Each yields (id text, time in microseconds, x or longitude, y or latitude) in the
+file's order."""
 
 import csv
 import gzip
@@ -13,7 +14,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def iso_time_us(text):
-    """ISO 8601 with or without an offset; without one it is UTC."""
+    """Reads an ISO 8601 time; without an offset it is UTC."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=timezone.utc)
@@ -58,7 +59,7 @@ def read_opensky(path):
 
 
 def read_ais_2025(path):
-    """Longitude 181 or latitude 91 mean that there is no position."""
+    """Longitude 181 or latitude 91 means that there is no position."""
     with open(path, encoding="utf-8-sig", newline="") as file:
         for row in csv.DictReader(file):
             position = row["longitude"], row["latitude"]
@@ -93,7 +94,7 @@ def read_cabspotting(path):
 
 
 def read_porto(path):
-    """A trip with missing positions has no known times, and counts for none."""
+    """Skips trips with missing positions, because the times of their positions are unknown."""
     with open(path, newline="") as file:
         for row in csv.DictReader(file):
             if row["MISSING_DATA"] == "True":

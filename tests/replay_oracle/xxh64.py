@@ -1,5 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
 """XXH64 with seed 0, written from the algorithm's published description
-(https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md): ids that are not decimal text."""
+(https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md). It gives the ids of texts that are not
+decimal."""
 
 import struct
 
@@ -51,7 +53,7 @@ def xxh64(data):
 
 
 def id_of_text(text):
-    """Decimal text that fits 64 bits is its number, any other text its hash."""
+    """The number of a decimal text that fits 64 bits, or the hash of any other text."""
     if text.isascii() and text.isdigit() and int(text) <= MASK:
         return int(text)
     return xxh64(text.encode())

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Producers that send without end and read nothing: others are served meanwhile, memory is bounded,
 // and afterwards every list is exact.
 #include <atomic>

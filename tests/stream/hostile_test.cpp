@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Frames that no client should send: each gets its Error or is dropped and counted, and the server
 // stays up, and exact.
 #include <gtest/gtest.h>

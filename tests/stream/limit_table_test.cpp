@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each row of the table of limits is a flag of `serve`, a line of `info`, a gauge of /metrics and a
 // row of docs/limits.md; and there are no others.
 #include "starling/stream/limit_table.hpp"

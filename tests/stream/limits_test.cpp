@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What bounds producers, subscribers and questioners: credit, snapshots, names.
 #include <limits>
 

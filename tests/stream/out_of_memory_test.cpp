@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A server without memory for a request says so, counts it, and goes on.
 #include <memory>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Long batches are decoded by workers, short requests on the loop: what may overtake does, what may
 // not keeps its place.
 #include <gtest/gtest.h>

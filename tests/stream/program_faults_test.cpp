@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What may befall the real binary from outside: it is stopped for a while, or its disk is full.
 #include "tests/stream/support/program.hpp"
 #include "tests/stream/support/witness.hpp"

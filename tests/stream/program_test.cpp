@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The real binary: readiness, settings by flag, environment and file, exit statuses, SIGTERM.
 #include "tests/stream/support/program.hpp"
 

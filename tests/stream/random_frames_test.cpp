@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Frames of random bytes, and good frames damaged at random, at a live server: each is answered,
 // and beside them a good client's lists stay exact and memory bounded. STARLING_HOSTILE_FRAMES says
 // how many; the slow test sends a million.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Subscribers that join, leave and read when they like, while objects move and the server is now
 // and then another one: whatever a subscriber holds is the oracle's answer at its tick. Over real
 // sockets; the same on a virtual clock is in tests/protocol.

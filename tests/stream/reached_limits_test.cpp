@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each limit that a request can reach, reached: the answer names it and its value, nothing changes,
 // and the server goes on. Those that no request reaches are tested where the table below says.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options that no server can have: each is refused at the start, with what is allowed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The whole server over loopback: an update goes in, a tick makes it the answer, the subscriber
 // holds it; what is resent is not applied twice, and a restart is noticed.
 #include "starling/stream/server.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A subscriber that stops reading, over a real XPUB with a high-water mark of two: it loses whole
 // ticks, notices, resynchronises to equality, and the server counts what was lost.
 #include <gtest/gtest.h>

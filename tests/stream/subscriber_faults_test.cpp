@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Subscribers that vanish by the hundred, ask for what is not there, or lie about what they have
 // received; those that stall are in slow_subscriber_test.cpp. Whoever behaves holds the oracle's
 // lists.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The wall clock's ticks on a virtual clock: stream/tick_clock.
 #include "starling/stream/tick_clock.hpp"
 

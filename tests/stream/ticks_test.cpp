@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ticks that take long, fail, or are under way when the server is told to stop; with an engine that
 // finishes when told.
 #include <future>

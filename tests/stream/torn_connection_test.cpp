@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Producers that stop in the middle of what they send: bytes of ZMTP over a plain TCP socket, cut
 // off anywhere. Nothing of a request that did not come whole is applied, and it can be sent again.
 #include <boost/asio/buffer.hpp>

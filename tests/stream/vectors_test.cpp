@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A live server of vectors: whatever a subscriber holds, a snapshot shows and a question is
 // answered is the model's list at its tick, votes included; and what a row or a request is refused
 // for.
@@ -224,7 +225,7 @@ TEST_F(VectorServer, AnotherDimensionIsRefusedCountedAndChangesNothing) {
 TEST_F(VectorServer, AStreamWithPositionsIsRefused) {
   const auto refused = client.put_stream({.name = "s", .with = {.position = true}});
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.problem().sentence, HasSubstr("Vectors are not carried back"));
+  EXPECT_THAT(refused.problem().sentence, HasSubstr("Lists do not carry vectors"));
 }
 
 TEST_F(VectorServer, AListWhoseVoteAloneChangesIsReported) {
@@ -268,9 +269,10 @@ TEST_F(VectorServer, ABatchBeyondTheCreditInBytesIsToldSo) {
       {.ids = ids, .times_us = times_us, .coordinates_f32 = components, .dimension = 4096});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.problem().code, protocol::ErrorCode::frame_too_large);
-  EXPECT_THAT(refused.problem().sentence,
-              testing::EndsWith("allowed are frame-bytes-max (65536), so split it: some 3 rows of "
-                                "dimension 4096 fit."));
+  EXPECT_THAT(
+      refused.problem().sentence,
+      testing::EndsWith("at most frame-bytes-max (65536) are allowed, so split it: some 3 rows "
+                        "of dimension 4096 fit."));
 }
 
 TEST(VectorServerOptions, TheBytesOfAllVectorsBoundObjectsAndQueries) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A wall clock that is set forward and back under a running server, on a virtual clock: tau never
 // goes back, and what counts from it neither.
 #include <atomic>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replaces operator new of the whole program: see failing_new.hpp.
 #include "tests/support/failing_new.hpp"
 
 #include <atomic>
@@ -20,7 +22,8 @@ void* operator new(std::size_t bytes) {
   return memory;
 }
 
-// Or AddressSanitizer's own would serve it, and not know what delete is given.
+// Without this, AddressSanitizer's own nothrow new would be used, and it would report a mismatch
+// with the operator delete below.
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   try {
     return operator new(bytes);

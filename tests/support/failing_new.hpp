@@ -1,6 +1,7 @@
-// Makes memory run out: while one of these lives, an allocation by operator new of so many bytes or
-// more throws std::bad_alloc, on every thread or on all but the one that made it. Programs that
-// link failing_new.cpp may use it.
+// SPDX-License-Identifier: Apache-2.0
+// Makes memory run out. While a FailingNew lives, operator new throws std::bad_alloc for
+// allocations of at least a given size, on every thread or on all threads except the one that made
+// the object. For test programs that link failing_new.cpp.
 #pragma once
 
 #include <cstddef>

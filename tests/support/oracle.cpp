@@ -1,4 +1,6 @@
-// Written from the contract, for being plainly right: linear scans, sorts, 128-bit sums.
+// SPDX-License-Identifier: Apache-2.0
+// Implements the contract in the simplest way, so that it is evidently right: linear scans, sorts
+// and 128-bit sums. See oracle.hpp.
 #include "tests/support/oracle.hpp"
 
 #include <algorithm>
@@ -27,8 +29,8 @@ Wide squared_distance(const LatticePoint& a, const LatticePoint& b) {
          square_of_difference(a.z, b.z);
 }
 
-// Larger numbers for larger scores. Of negative floats the larger magnitude, which is the larger
-// number of their bits without the sign, is the less.
+// Returns larger numbers for larger scores. A negative float with a larger magnitude is smaller,
+// and its bits without the sign are a larger number.
 Wide in_order(float score) {
   std::uint32_t bits = 0;
   std::memcpy(&bits, &score, sizeof bits);
@@ -230,7 +232,7 @@ List Oracle::answer(std::uint32_t k, const Anchor& anchor, const Filter& filter,
   return nearest(followed->place, followed->id, k, filter);
 }
 
-// Counts by looking at the whole list for each label anew.
+// Counts by scanning the whole list again for each label.
 Label Oracle::vote_of(const List& list) const {
   Label best = no_label;
   std::size_t best_count = 0;
@@ -297,7 +299,8 @@ OracleTick Oracle::tick(std::int64_t tau_us) {
   OracleTick result;
   result.objects = snapshot_.size();
   result.newest_time_us = newest_time_us_;
-  // Of a query removed and put again, every list is a first one, and those it lost are reported.
+  // If a query was removed and put again, each of its lists is a first list, and each list that it
+  // no longer has is reported as removed.
   std::set<QueryKey> put_again;
   for (const QueryKey& key : removed_) {
     if (queries_.contains(key)) {
@@ -320,7 +323,7 @@ OracleTick Oracle::tick(std::int64_t tau_us) {
   Votes votes;
   for (const auto& [key, list] : now) {
     const auto before = votes_.find(key);
-    bool is_other_vote = before != votes_.end();  // of a query that asked for one, and does no more
+    bool is_other_vote = before != votes_.end();  // the query no longer asks for a vote
     if (queries_.at({key.stream, key.query}).vote) {
       votes[key] = vote_of(list);
       is_other_vote = before == votes_.end() || before->second != votes[key];

@@ -1,7 +1,8 @@
-// The whole contract as a plain model: objects with their event-time rules, standing queries, and
-// per tick every list by sorting everything in 128-bit arithmetic, or by the scalar recipe of
-// vectors, and what each stream must hear. It shares the input structs of knn/ and no code; the
-// conformance suites hold engines against it.
+// SPDX-License-Identifier: Apache-2.0
+// The whole contract as a simple model: objects with the rules of event time, and standing queries.
+// In each tick it sorts all objects for every list, with 128-bit arithmetic or with the scalar
+// definition of vector scores, and finds what each stream must report. It shares only the input
+// structs with knn/, no code. The conformance suites compare engines with it.
 #pragma once
 
 #include <compare>
@@ -27,7 +28,7 @@ struct OracleOptions {
   Metric metric = Metric::l2;
 };
 
-/// Which list: one per query, or per query and subject for the k-NN graph.
+/// Identifies a list: one for each query, or for each query and subject in the k-NN graph.
 struct ListKey {
   std::uint32_t stream = 0;
   QueryId query{};
@@ -42,13 +43,13 @@ using Votes = std::map<ListKey, Label>;
 struct OracleReport {
   ListEvent event = ListEvent::updated;
   List neighbors;
-  std::vector<NeighborState> states;  ///< if the stream asked for position or tags
-  std::optional<Label> vote;          ///< if the query asked for it
+  std::vector<NeighborState> states;  ///< if the stream reports position or tags
+  std::optional<Label> vote;          ///< if the query asks for a vote
 };
 
 struct OracleTick {
   std::uint64_t objects = 0;
-  std::optional<std::int64_t> newest_time_us;  ///< of the fixes accepted so far
+  std::optional<std::int64_t> newest_time_us;  ///< of the positions accepted so far
   std::map<ListKey, OracleReport> reports;
 };
 
@@ -64,24 +65,25 @@ class Oracle {
   UpdateStatus update_tags(const TagUpdate& row, std::int64_t time_us_max = no_time_limit);
   UpdateStatus remove(const ObjectRemoval& row, std::int64_t time_us_max = no_time_limit);
 
-  /// The stream's number, from 0 in the order of first puts.
+  /// Returns the number of the stream, from 0 in the order of first puts.
   std::uint32_t put_stream(const StreamDefinition& definition);
   QueryStatus put_query(std::uint32_t stream, const QueryDefinition& definition);
   QueryStatus remove_query(std::uint32_t stream, QueryId id);
 
   OracleTick tick(std::int64_t tau_us);
 
-  /// The lists as of the last tick, reported or not.
+  /// The lists of the last tick, reported or not.
   const Lists& lists() const { return lists_; }
   const Votes& votes() const { return votes_; }
-  /// A direct answer from the last tick's snapshot. Kind `every_object` is not a question.
+  /// Returns the answer to a one-shot query from the last tick's snapshot. The anchor must not be
+  /// `every_object`.
   List answer(std::uint32_t k, const Anchor& anchor, const Filter& filter,
               const std::vector<float>& components = {}) const;
   Label vote_of(const List& list) const;
   std::vector<NeighborState> states_of(const List& list) const;
 
  private:
-  /// On a lattice or among vectors, as the space is.
+  /// A position on the lattice, or the components in a vector space.
   struct Place {
     LatticePoint position;
     std::vector<float> components;
@@ -94,7 +96,7 @@ class Oracle {
     std::uint32_t tags = 0;
     std::uint32_t tags_owned = 0;
     std::optional<std::int64_t> tags_time_us;
-    std::optional<std::int64_t> left_at_tau_us;  ///< dead: the tick that saw it leave
+    std::optional<std::int64_t> left_at_tau_us;  ///< dead: tau of the tick that it first missed
   };
   struct Candidate {
     ObjectId id{};
@@ -123,10 +125,10 @@ class Oracle {
   std::optional<std::int64_t> newest_time_us_;
   std::vector<StreamDefinition> streams_;
   std::map<QueryKey, QueryDefinition> queries_;
-  std::set<QueryKey> ticked_;      ///< there at the last tick: their removal is heard of
-  std::vector<QueryKey> removed_;  ///< since the last tick
+  std::set<QueryKey> ticked_;      ///< queries of the last tick: their removal is reported
+  std::vector<QueryKey> removed_;  ///< removed since the last tick
   Lists lists_;
-  Votes votes_;                      ///< of the lists whose query asks for it
+  Votes votes_;                      ///< of the lists whose query asks for a vote
   std::vector<Candidate> snapshot_;  ///< by id
   std::int64_t snapshot_tau_us_ = 0;
 };

@@ -1,4 +1,5 @@
-// The oracle against cases worked out by hand, one for each rule that it models.
+// SPDX-License-Identifier: Apache-2.0
+// Compares the oracle with cases computed by hand, one for each rule that it models.
 #include "tests/support/oracle.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,6 @@
-// Draws are built from the generator's bits alone: the standard's distributions differ by library.
+// SPDX-License-Identifier: Apache-2.0
+// Draws use only the bits of the generator, because the distributions of the standard library
+// differ between implementations: see random.hpp.
 #include "tests/support/random.hpp"
 
 #include <cmath>

@@ -1,5 +1,6 @@
-// Random numbers for tests: the same draws on every platform for the same seed, and the seeds
-// themselves, which every randomized test prints and reads back from the environment.
+// SPDX-License-Identifier: Apache-2.0
+// Random numbers for tests, which are the same on every platform for the same seed, and the seeds.
+// Every randomized test prints its seed, and reads seeds from the environment.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +17,14 @@ class Random {
   explicit Random(std::uint64_t seed) : bits_(seed) {}
 
   std::uint64_t next() { return bits_(); }
-  /// In [0, count); count must not be 0.
+  /// Returns a number in [0, count); count must not be 0.
   std::uint64_t below(std::uint64_t count) { return bits_() % count; }
-  /// In [low, high].
+  /// Returns a number in [low, high].
   std::int64_t between(std::int64_t low, std::int64_t high);
-  /// In [0, 1).
+  /// Returns a number in [0, 1).
   double unit() { return static_cast<double>(bits_() >> 11) * 0x1p-53; }
   bool chance(double probability) { return unit() < probability; }
-  /// Normal with mean 0 and deviation 1.
+  /// Returns a normally distributed number with mean 0 and deviation 1.
   double normal();
 
   template <class T>
@@ -39,11 +40,11 @@ class Random {
   std::mt19937_64 bits_;
 };
 
-/// STARLING_SEED alone if set (to replay one run), else STARLING_SEEDS seeds (or `count_default`)
-/// from 1 on.
+/// Returns only STARLING_SEED if it is set, to replay one run. Otherwise returns the seeds from 1
+/// to STARLING_SEEDS, or to `count_default`.
 std::vector<std::uint64_t> seeds(std::size_t count_default);
 
-/// What to print beside a failure so that its run can be replayed.
+/// Returns a sentence to print with a failure, so that its run can be replayed.
 std::string replay_hint(std::uint64_t seed);
 
 }  // namespace starling::test

@@ -1,4 +1,6 @@
-// Written from the contract, for being plainly right.
+// SPDX-License-Identifier: Apache-2.0
+// Implements the contract in the simplest way, so that it is evidently right: see
+// vector_oracle.hpp.
 #include "tests/support/vector_oracle.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// Every list of nearest vectors by scoring and sorting all rows: what every VectorSearcher is held
-// against. It shares the declarations of knn/words/metric.hpp and no code.
+// SPDX-License-Identifier: Apache-2.0
+// Finds lists of nearest vectors by scoring and sorting all rows. Every VectorSearcher is compared
+// with it. It shares only the declarations of knn/words/metric.hpp, no code.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +11,11 @@
 
 namespace starling::test {
 
-/// The score of two prepared rows by the recipe at VectorNeighbor, one component after the other.
+/// Returns the score of two prepared rows as VectorNeighbor defines it, component by component.
 float vector_oracle_score(Metric metric, std::span<const float> x, std::span<const float> y);
 
-/// k entries for each query, as VectorSearcher::search writes them, of prepared rows. `first_self`
-/// is the row that query 0 is of the corpus, or no_row.
+/// Returns k entries for each query, as VectorSearcher::search writes them. All rows must be
+/// prepared. `first_self` is as VectorSearch::first_self.
 std::vector<VectorNeighbor> vector_oracle(Metric metric, VectorsView corpus, VectorsView queries,
                                           std::uint32_t k, VectorRow first_self);
 

@@ -1,4 +1,5 @@
-// The oracle of vectors against cases worked out by hand, against integers, and against the
+// SPDX-License-Identifier: Apache-2.0
+// Compares the oracle of vectors with cases computed by hand, with integer arithmetic, and with the
 // interval that docs/decisions/0006-vector-sums.md proves.
 #include "tests/support/vector_oracle.hpp"
 
@@ -38,7 +39,7 @@ TEST(VectorOracleScore, IsTheSumOfSquaresForEveryMetricButTheInnerProduct) {
 }
 
 TEST(VectorOracleScore, AddsComponentAfterComponent) {
-  // 2^24 + 1 is no float32: the ones vanish behind it and count in front of it.
+  // 2^24 + 1 is not a float32: ones that are added after 2^24 vanish, ones added before it count.
   EXPECT_EQ(l2_score({4096, 1, 1}, {0, 0, 0}), 0x1p24f);
   EXPECT_EQ(l2_score({1, 1, 4096}, {0, 0, 0}), 0x1p24f + 2);
   EXPECT_EQ(inner_score({4096, 1, 1}, {4096, 1, 1}), -0x1p24f);
@@ -46,7 +47,7 @@ TEST(VectorOracleScore, AddsComponentAfterComponent) {
 }
 
 TEST(VectorOracleScore, RoundsASquareTogetherWithItsSum) {
-  // (1 + 2^-12)^2 = 1 + 2^-11 + 2^-24: rounded alone it loses its last bit.
+  // (1 + 2^-12)^2 = 1 + 2^-11 + 2^-24: rounded by itself, it loses its last bit.
   const float one_and_a_bit = 1 + 0x1p-12f;
   EXPECT_EQ(inner_score({-1, one_and_a_bit}, {1, one_and_a_bit}), -(0x1p-11f + 0x1p-24f));
   EXPECT_EQ(l2_score({0x1p-12f, one_and_a_bit}, {0, 0}), 1 + 0x1p-11f + 0x1p-23f);
@@ -111,7 +112,8 @@ TEST(VectorOracle, LeavesOutARowThatIsTheQueryAndNotItsEqual) {
                           VectorNeighbor{16, 1}));
 }
 
-/// Integers so small that float32 holds every sum: the lists are those of integer arithmetic.
+/// Integers so small that float32 represents every sum: the lists equal those of integer
+/// arithmetic.
 TEST(VectorOracle, EqualsIntegerArithmetic) {
   for (const std::uint64_t seed : seeds(5)) {
     SCOPED_TRACE(replay_hint(seed));
@@ -147,8 +149,8 @@ TEST(VectorOracle, EqualsIntegerArithmetic) {
   }
 }
 
-// The interval of docs/decisions/0006-vector-sums.md. The true sum is taken in long double, whose
-// own error, below (d + 3) of its epsilons, is a 2^30th of the interval and added to it.
+// The interval of docs/decisions/0006-vector-sums.md. The true sum is computed in long double. Its
+// error is below (d + 3) epsilons of long double, about 2^-30 of the interval, and is added to it.
 
 long double relative_bound(std::size_t roundings) {
   const long double nu = static_cast<long double>(roundings) * 0x1p-24L;
@@ -158,7 +160,7 @@ long double relative_bound(std::size_t roundings) {
 
 struct TrueSum {
   long double sum = 0;
-  long double magnitude = 0;  ///< of the terms without their signs
+  long double magnitude = 0;  ///< the sum of the absolute values of the terms
 };
 
 TrueSum true_sum(Metric metric, const Row& x, const Row& y) {
@@ -173,7 +175,7 @@ TrueSum true_sum(Metric metric, const Row& x, const Row& y) {
   return result;
 }
 
-/// How much of the interval the score's error takes, which is at most 1.
+/// Returns the error of the score as a share of the interval. It must be at most 1.
 long double share_of_interval(Metric metric, const Row& x, const Row& y) {
   const TrueSum truth = true_sum(metric, x, y);
   const std::size_t roundings = x.size() + (metric == Metric::inner_product ? 0 : 2);
@@ -184,7 +186,7 @@ long double share_of_interval(Metric metric, const Row& x, const Row& y) {
 
 using Draw = std::function<float(Random&)>;
 
-/// Any of the exponents from `low` to `high`, any sign.
+/// Draws a number of any sign with an exponent from `low` to `high`.
 Draw of_exponents(int low, int high) {
   return [=](Random& random) {
     const double magnitude =
@@ -220,7 +222,7 @@ TEST(VectorOracleInterval, HoldsTheTrueSum) {
 }
 
 TEST(VectorOracleInterval, IsNearlyReachedAndSoNotTooWide) {
-  // Each of 4095 ones is rounded away behind 2^24.
+  // Each of the 4095 ones is rounded away, because it is added after 2^24.
   Row x(dimension_max, 1);
   x[0] = 4096;
   const long double l2 = share_of_interval(Metric::l2, x, Row(dimension_max, 0));

@@ -1,4 +1,5 @@
-// Short ways to say updates, queries and expected lists, so that a test reads as its claim.
+// SPDX-License-Identifier: Apache-2.0
+// Short forms of updates, queries and expected lists, so that a test reads like its claim.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace starling {
 
-// Found by GoogleTest when it prints a mismatch.
+// GoogleTest calls these to print a mismatch.
 inline void PrintTo(ObjectId id, std::ostream* out) {
   *out << to_number(id);
 }

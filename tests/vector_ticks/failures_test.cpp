@@ -1,4 +1,6 @@
-// What stands when the store fails, and that the next tick goes on as if nothing had happened.
+// SPDX-License-Identifier: Apache-2.0
+// When the store fails, a tick fails, the old lists stay, and the next tick continues as if nothing
+// had happened.
 #include <gmock/gmock.h>
 
 #include "tests/vector_ticks/line.hpp"
@@ -13,7 +15,7 @@ using ::testing::HasSubstr;
 
 constexpr std::uint64_t objects = 200;
 
-/// Objects in a row, few of which move.
+/// Objects in a row, of which only a few move.
 class Row : public Line {
  public:
   Row(const EngineChoice& engine, StoreFaults& faults) : Line(engine), faults_(faults) {

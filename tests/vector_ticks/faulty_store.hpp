@@ -1,4 +1,5 @@
-// A VectorStore that fails when told to, and counts what it is asked: around any other.
+// SPDX-License-Identifier: Apache-2.0
+// A VectorStore that wraps another one, fails on request, and counts its calls.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +13,14 @@ struct StoreFaults {
   enum class At { none, before_apply, amid_apply, after_apply, nearest, near_applied, near_any };
   At at = At::none;
 
-  /// How often it was asked.
+  // Counts of rows and queries that were passed to the store:
   std::uint64_t applied_rows = 0;
   std::uint64_t nearest_queries = 0;
   std::uint64_t near_applied_queries = 0;
   std::uint64_t near_any_queries = 0;
 };
 
-/// It says "the store failed" for as long as `faults->at` is where it is asked.
+/// The store throws std::runtime_error("the store failed") in each call that `faults->at` names.
 std::unique_ptr<VectorStore> make_faulty_store(std::unique_ptr<VectorStore> store,
                                                std::shared_ptr<StoreFaults> faults);
 

@@ -1,5 +1,6 @@
-// Vectors of one component, and how to say updates and queries of them: for tests that name what
-// they expect.
+// SPDX-License-Identifier: Apache-2.0
+// Vectors of one component, with short forms of updates and queries, for tests that name the
+// expected lists.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ class Line : public Twin {
   explicit Line(const EngineChoice& engine, Metric metric = Metric::l2)
       : Twin(engine, options(metric)) {}
 
-  /// Later calls are later fixes.
+  /// Each call has a later event time than the one before.
   void move(std::uint64_t id, float place) { move(id, place, {}); }
   void label(std::uint64_t id, float place, Label label) {
     VectorUpdate row;

@@ -1,5 +1,6 @@
-// What streams of vectors promise, one claim a test. Every tick is compared with the oracle's as
-// well.
+// SPDX-License-Identifier: Apache-2.0
+// The promises of ticks in vector spaces, one claim in each test. Every tick is also compared with
+// the oracle.
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -49,7 +50,8 @@ TEST_P(VectorTicks, EqualScoresAreInOrderOfIdWhateverTheSlots) {
   line.put_query(0, Line::at_place(1, 3, 0));
   for (std::uint64_t id = 500; id > 0; --id) line.move(id, id % 2 == 0 ? 1.0f : -1.0f);
   line.next_tick();
-  EXPECT_THAT(ids(line.list(0, 1)), ElementsAre(1, 2, 3)) << "the last that came";
+  EXPECT_THAT(ids(line.list(0, 1)), ElementsAre(1, 2, 3))
+      << "the object with the smallest id was put last";
   EXPECT_EQ(faults().near_any_queries, 1u);
   line.move(2, 7);
   line.next_tick();
@@ -74,7 +76,7 @@ TEST_P(VectorTicks, WhatMovesIsScoredAndTheRestIsLeftAlone) {
       line.move((static_cast<std::uint64_t>(tick) * 5 + i) * 17 % 1000, static_cast<float>(i * 90));
     line.next_tick();
   }
-  EXPECT_EQ(faults().nearest_queries, 20u) << "no list lost as many as it had to spare";
+  EXPECT_EQ(faults().nearest_queries, 20u) << "no list lost all of its spare entries";
   EXPECT_EQ(faults().near_applied_queries, 200u);
 }
 
@@ -149,24 +151,25 @@ TEST_P(VectorTicks, AVoteIsReportedWheneverItChangesEvenIfTheListIsTheSame) {
   line.put_query(0, Line::voting(Line::at_place(1, 3, 0)));
   line.put_query(0, Line::at_place(2, 3, 0));
   const ListKey key{0, QueryId{1}, std::nullopt};
-  EXPECT_EQ(line.next_tick().reports.at(key).vote, no_label) << "nobody is there";
+  EXPECT_EQ(line.next_tick().reports.at(key).vote, no_label) << "the list is empty";
   line.move(1, 1);
-  EXPECT_EQ(line.next_tick().reports.at(key).vote, no_label) << "nobody has a label";
+  EXPECT_EQ(line.next_tick().reports.at(key).vote, no_label) << "no object has a label";
   line.label(1, 1, 5);
   OracleTick tick = line.next_tick();
   EXPECT_EQ(tick.reports.size(), 1u) << "the other query has the same list and asks for no vote";
   EXPECT_EQ(tick.reports.at(key).vote, 5);
   line.label(2, 2, 4);
-  EXPECT_EQ(line.next_tick().reports.at(key).vote, 5) << "a tie is for the nearer";
+  EXPECT_EQ(line.next_tick().reports.at(key).vote, 5) << "the nearer label wins a tie";
   line.label(3, -1, 4);
-  EXPECT_EQ(line.next_tick().reports.at(key).vote, 4) << "two of three";
+  EXPECT_EQ(line.next_tick().reports.at(key).vote, 4) << "two of three objects have it";
   line.label(2, 2, no_label);
   EXPECT_THAT(line.next_tick().reports, IsEmpty());
-  EXPECT_EQ(line.oracle().votes().at(key), 4) << "of 4 and 5, each at a distance of 1, the smaller";
+  EXPECT_EQ(line.oracle().votes().at(key), 4) << "4 and 5 are both at distance 1; the smaller wins";
   line.move(1, 1);
-  EXPECT_THAT(line.next_tick().reports, IsEmpty()) << "an update that says nothing of the label";
+  EXPECT_THAT(line.next_tick().reports, IsEmpty()) << "an update without a label";
   line.put_query(0, Line::at_place(1, 3, 0));
-  EXPECT_EQ(line.next_tick().reports.at(key).vote, std::nullopt) << "nobody asks for it any more";
+  EXPECT_EQ(line.next_tick().reports.at(key).vote, std::nullopt)
+      << "the query does not ask for a vote any more";
   EXPECT_THAT(line.next_tick().reports, IsEmpty());
   line.compare_current_lists();
 }

@@ -1,6 +1,8 @@
-// Vectors are drawn from few values, so that equal scores and equal rows are common, or from many.
-// Rows jitter in time so that late ones, ties and expiry occur; ids are few so that objects leave,
-// are forgotten, return and reuse slots; queries come, change and go between the ticks.
+// SPDX-License-Identifier: Apache-2.0
+// Random scripts: see script.hpp. Vectors are drawn from few values, so that equal scores and equal
+// rows are common, or from many. Event times vary so that late rows, ties and expiry occur. There
+// are few ids, so that objects leave, are forgotten, return and use slots again. Queries are put,
+// changed and removed between the ticks.
 #include "tests/vector_ticks/script.hpp"
 
 #include <array>
@@ -23,7 +25,7 @@ namespace {
 constexpr std::int64_t ms = 1000;
 constexpr std::uint32_t tag_bits = 0b111;
 constexpr std::uint32_t streams = 3;
-constexpr std::size_t every_object_ids_max = 70;  // the oracle sorts everything for each
+constexpr std::size_t every_object_ids_max = 70;  // the oracle sorts all objects for each of them
 
 using Components = std::vector<float>;
 
@@ -32,7 +34,7 @@ const T& one_of(Random& random, const std::array<T, count>& choices) {
   return random.pick(std::span<const T>(choices));
 }
 
-/// How raw vectors are drawn.
+/// How the components of raw vectors are drawn.
 enum class Kind { all_equal, few_values, normal, clustered, large };
 
 class Script {
@@ -70,7 +72,8 @@ class Script {
     twin.threads = options_.threads;
     twin.oracle.dimension = dimension_;
     twin.oracle.metric = metric_;
-    // What falls due at a failed tick is due at once, which the oracle would learn only later.
+    // No expiry in runs with faults: a failed tick already expires objects in the tables, but the
+    // oracle would expire them only at the next tick.
     if (options_.faults != nullptr) return twin;
     if (random_.chance(0.5)) twin.oracle.object_ttl_us = random_.between(100, 6000) * ms;
     if (random_.chance(0.8)) twin.oracle.tombstone_ttl_us = random_.between(0, 3000) * ms + 1;
@@ -101,7 +104,7 @@ class Script {
     if (moves && options_.moves) twin_.move_to_new_engine(threads);
   }
 
-  // Where the tick never asks what was to fail, it does not fail; so the apply always does.
+  // Only faults in apply: every tick calls it, but not every tick calls the other functions.
   void fail_tick() {
     options_.faults->at =
         one_of(random_, std::array{StoreFaults::At::before_apply, StoreFaults::At::amid_apply,
@@ -134,7 +137,7 @@ class Script {
     row.tags = draw_tags();
     row.has_label = random_.chance(0.7);
     row.label = random_.chance(0.1) ? no_label : random_.between(-1, 2);
-    // Sometimes only what is beside the vector changes.
+    // Sometimes the vector stays the same and only tags, label and time change.
     if (!random_.chance(0.1)) last_components_ = draw_components();
     twin_.update_vector(row, last_components_);
   }
@@ -158,7 +161,7 @@ class Script {
     twin_.put_stream(stream("stream " + std::to_string(index), on, with));
   }
 
-  // Quarter seconds, so that equal times are common.
+  // Returns multiples of a quarter second, so that equal times are common.
   std::int64_t draw_time() { return tau_us_ + random_.between(-8, 2) * 250 * ms; }
   std::uint32_t draw_tags() { return static_cast<std::uint32_t>(random_.next()) & tag_bits; }
 
@@ -206,8 +209,7 @@ class Script {
 
   RankKey draw_distance_max() {
     if (random_.chance(0.1))
-      return RankKey{
-          one_of(random_, std::array<std::uint64_t, 3>{0, 0x7fffffffu, 0x80000000u})};
+      return RankKey{one_of(random_, std::array<std::uint64_t, 3>{0, 0x7fffffffu, 0x80000000u})};
     const float score = vector_oracle_score(metric_, draw_components(), draw_components());
     return twin_.processor().to_key_max(distance_of(metric_, score));
   }

@@ -1,4 +1,5 @@
-// A random run of a vector space against the oracle, drawn from one seed.
+// SPDX-License-Identifier: Apache-2.0
+// A random run in a vector space, drawn from one seed and compared with the oracle.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +12,12 @@ namespace starling::test {
 struct VectorScriptOptions {
   std::uint64_t seed = 0;
   int threads = 2;
-  bool moves = true;  ///< now and then to a new engine
-  /// Where the store fails now and then; none: nowhere.
+  bool moves = true;  ///< at random, continues in a new engine that imports the state
+  /// The faults of the engine's store, for runs in which ticks fail at random; nullptr: no faults.
   StoreFaults* faults = nullptr;
 };
 
-/// Everything that was reported.
+/// Runs the script in a Twin. Returns everything that was reported.
 Transcript run_vector_script(const EngineChoice& engine, const VectorScriptOptions& options);
 
 }  // namespace starling::test

@@ -1,4 +1,5 @@
-// Hundreds of random scripts against the oracle. Each prints its seed on failure.
+// SPDX-License-Identifier: Apache-2.0
+// Compares hundreds of random scripts with the oracle. Each prints its seed on failure.
 #include "tests/vector_ticks/script.hpp"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ TEST_P(VectorTicks, RandomScriptsEqualTheOracle) {
     run_vector_script(engine(), {.seed = seed, .threads = static_cast<int>(1 + seed % 3)});
     if (HasFailure()) return;
   }
-  // All ways of the engine were taken.
+  // The scripts together made the engine call every function of the store.
   EXPECT_GT(faults().nearest_queries, 0u);
   EXPECT_GT(faults().near_applied_queries, 0u);
   EXPECT_GT(faults().near_any_queries, 0u);

@@ -1,5 +1,6 @@
-// A store alone, held against a plain map of its rows: what is written, overwritten, dead, masked
-// and grown into.
+// SPDX-License-Identifier: Apache-2.0
+// Compares a store by itself with a plain map of its rows: new, overwritten, dead and masked rows,
+// and growth.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -31,7 +32,7 @@ class TwinStore {
     store_ = choice.make(space, 2);
   }
 
-  /// Some slots below `slots`, each at most once, of which some die.
+  /// Applies rows to random slots below `slots`, each at most once. Some of them die.
   void apply(Slot slots, double touched) {
     slots_.clear();
     alive_.clear();
@@ -117,7 +118,7 @@ class TwinStore {
     }
   }
 
-  /// Two masks, of the living only.
+  /// Returns two masks in which only living rows are set.
   template <class SlotOf>
   Mask draw_masks(std::size_t words_each, const SlotOf& slot_of, std::size_t count) {
     Mask words(2 * words_each);
@@ -128,7 +129,8 @@ class TwinStore {
     return words;
   }
 
-  /// Of all who are let through, in order. `slots`: masks are by index into them.
+  /// Returns the rows that the query's mask allows, with their scores, in order. If `slots` is
+  /// given, masks are by index into it.
   std::vector<VectorNeighbor> scores_of(std::size_t query, const VectorMasks& masks,
                                         const std::vector<Slot>* slots) const {
     std::vector<VectorNeighbor> scores;
@@ -161,15 +163,15 @@ class TwinStore {
         EXPECT_EQ(match->row.score, row.score);
         ++match;
       }
-    EXPECT_TRUE(match == matches.end()) << "more than are near";
+    EXPECT_TRUE(match == matches.end()) << "there are more matches than expected";
   }
 
   Metric metric_;
   Random random_;
   std::unique_ptr<VectorStore> store_;
-  std::map<Slot, Components> rows_;  ///< the living
+  std::map<Slot, Components> rows_;  ///< the living rows
   Slot slot_count_ = 0;
-  std::vector<Slot> slots_;  ///< these three: of the last apply
+  std::vector<Slot> slots_;  ///< this and the next two: the rows of the last apply
   Mask alive_;
   Components components_;
   std::vector<VectorQuery> queries_;
@@ -181,7 +183,7 @@ TEST_P(VectorTicks, AStoreAloneEqualsAPlainMapOfItsRows) {
     SCOPED_TRACE(replay_hint(seed));
     for (const Metric metric : {Metric::l2, Metric::inner_product}) {
       TwinStore store(GetParam(), metric, seed);
-      store.compare(3, 4);  // nothing came yet
+      store.compare(3, 4);  // the store is empty
       for (const Slot slots : {1u, 33u, 64u, 65u, 200u, 200u, 1500u, 1500u}) {
         store.apply(slots, slots % 2 == 0 ? 0.3 : 1.0);
         store.compare(1, 1);

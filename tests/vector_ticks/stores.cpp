@@ -1,4 +1,5 @@
-// The table of stores, and the suite made out of it.
+// SPDX-License-Identifier: Apache-2.0
+// The table of stores, and the instantiation of the suite.
 #include "tests/vector_ticks/stores.hpp"
 
 #include "starling/cpu/vectors/store.hpp"

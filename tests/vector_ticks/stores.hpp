@@ -1,5 +1,6 @@
-// The stores under test. The whole suite runs once against each, under a VectorEngine; a new
-// backend is one more row.
+// SPDX-License-Identifier: Apache-2.0
+// The stores under test. The whole suite runs once for each of them, in a VectorEngine. A new
+// backend adds one entry.
 #pragma once
 
 #include <functional>
@@ -15,19 +16,19 @@
 namespace starling::test {
 
 struct StoreChoice {
-  std::string name;  ///< what Engine::name() must answer
+  std::string name;  ///< what Engine::name() must return
   std::function<std::unique_ptr<VectorStore>(const SpaceOptions& space, int threads)> make;
-  std::string why_skipped{};  ///< not empty: it cannot run here
+  std::string why_skipped{};  ///< not empty: why it cannot run on this machine
 };
 
-/// GoogleTest shows parameters by this.
+/// GoogleTest prints parameters with it.
 inline void PrintTo(const StoreChoice& choice, std::ostream* out) {
   *out << choice.name;
 }
 
 const std::vector<StoreChoice>& stores();
 
-/// A VectorEngine on such a store, which does what `faults` say.
+/// Returns the choice of a VectorEngine with this store. The store fails as `faults` says.
 EngineChoice engine_on(const StoreChoice& store, const std::shared_ptr<StoreFaults>& faults);
 
 }  // namespace starling::test

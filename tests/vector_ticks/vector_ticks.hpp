@@ -1,4 +1,5 @@
-// The fixture of the suite: a test written with TEST_P(VectorTicks, ...) runs once per store.
+// SPDX-License-Identifier: Apache-2.0
+// The fixture of the suite: each TEST_P(VectorTicks, ...) runs once for each store.
 #pragma once
 
 #include <memory>

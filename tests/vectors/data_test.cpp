@@ -1,4 +1,5 @@
-// Data on which a bound, a tie or a rounding goes wrong first, in every metric.
+// SPDX-License-Identifier: Apache-2.0
+// Data for which bounds, ties or roundings go wrong first, in every metric.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -74,7 +75,7 @@ TEST_P(Vectors, TiesAreBrokenByTheSmallerRow) {
   }
 }
 
-// The k-th bound goes down with every row, which is all that a gate can be asked to do.
+// Every row lowers the bound of the k-th: the worst case for a gate.
 TEST_P(Vectors, RowsThatComeEverNearerAreExact) {
   Question question{.dimension = 2, .k = 100, .queries = {0.0f, 0.0f, 1.0f, -1.0f}};
   for (std::uint32_t row = 0; row < 20'000; ++row)

@@ -1,4 +1,5 @@
-// What the seam promises beside the lists themselves: that they do not depend on how they are asked
+// SPDX-License-Identifier: Apache-2.0
+// What VectorSearcher promises in addition to exact lists: they do not depend on how they are asked
 // for.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws rows of each shape: see rows.hpp.
 #include "tests/vectors/rows.hpp"
 
 #include <algorithm>
@@ -51,7 +53,7 @@ float subnormal(Random& random) {
   return static_cast<float>(random.between(-1000, 1000)) * 0x1p-149f;
 }
 
-// For the shapes whose components know nothing of each other.
+// For shapes with independent components.
 float draw_component(RowShape shape, Random& random) {
   switch (shape) {
     case RowShape::negative:
@@ -77,7 +79,8 @@ float draw_component(RowShape shape, Random& random) {
   }
 }
 
-// Makes every row one of a few, at times with a step of one unit in the last place.
+// Makes every row a copy of one of the first rows, at times with components that are one unit in
+// the last place away.
 void repeat_rows(std::vector<float>& components, std::uint32_t dimension, std::uint32_t originals,
                  bool with_steps, Random& random) {
   const std::size_t rows = components.size() / dimension;

@@ -1,4 +1,5 @@
-// The table of searchers, and the suite made out of it.
+// SPDX-License-Identifier: Apache-2.0
+// The table of searchers, and the instantiation of the suite.
 #include "tests/vectors/searchers.hpp"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace starling::test {
 
 namespace {
 
-// Several threads wherever it runs, so that lists are merged.
+// Several threads on every machine, so that lists are merged.
 constexpr unsigned cpu_threads = 3;
 
 #ifdef STARLING_CUDA
@@ -31,7 +32,7 @@ std::unique_ptr<VectorSearcher> searcher_in_little_memory() {
   return gpu::make_vector_searcher(options);
 }
 
-// All devices there are, and three shares wherever it runs.
+// All devices of the machine, but at least three shares.
 std::vector<gpu::VectorSearcherOptions> shares() {
   std::string why_none;
   const std::vector<gpu::DeviceInfo> devices = gpu::find_devices(why_none);
@@ -41,18 +42,18 @@ std::vector<gpu::VectorSearcherOptions> shares() {
   return options;
 }
 
-// Each has the corpus.
+// Each share has the whole corpus.
 std::unique_ptr<VectorSearcher> searcher_of_shares() {
   return gpu::make_vector_searcher(shares());
 }
 
-// Each has a part of the corpus, and lists are merged.
+// Each share has a part of the corpus, and lists are merged.
 std::unique_ptr<VectorSearcher> sharded_searcher() {
   return gpu::make_vector_searcher(
       shares(), {.placement = gpu::RowPlacement::shares, .transport = gpu::ListTransport::copies});
 }
 
-// And reads that from the host's memory by and by.
+// As above, and each share reads its part from host memory piece by piece.
 std::unique_ptr<VectorSearcher> sharded_searcher_in_little_memory() {
   std::vector<gpu::VectorSearcherOptions> options = shares();
   for (gpu::VectorSearcherOptions& device : options)
@@ -75,7 +76,7 @@ SearcherChoice nccl_choice() {
   if (!choice.why_skipped.empty()) return choice;
   std::string why_none;
   if (gpu::find_devices(why_none).size() < 2)
-    choice.why_skipped = "NCCL merges lists of two GPUs or more, and there is one";
+    choice.why_skipped = "NCCL merges the lists of two or more GPUs; this machine has one";
   else
     static_cast<void>(gpu::nccl_version(choice.why_skipped));
   return choice;

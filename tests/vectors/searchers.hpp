@@ -1,4 +1,5 @@
-// The searchers under test. The whole suite runs once against each; a new one is one more row.
+// SPDX-License-Identifier: Apache-2.0
+// The searchers under test. The whole suite runs once for each of them. A new one adds one entry.
 #pragma once
 
 #include <functional>
@@ -12,15 +13,15 @@
 namespace starling::test {
 
 struct SearcherChoice {
-  std::string name;  ///< what VectorSearcher::name() must answer
+  std::string name;  ///< what VectorSearcher::name() must return
   std::function<std::unique_ptr<VectorSearcher>()> make;
-  std::string why_skipped;  ///< not empty: it cannot run here
-  std::string variant;      ///< of several of one name
+  std::string why_skipped;  ///< not empty: why it cannot run on this machine
+  std::string variant;      ///< distinguishes searchers with the same name
 
   std::string test_name() const { return name + variant; }
 };
 
-/// GoogleTest shows parameters by this.
+/// GoogleTest prints parameters with it.
 inline void PrintTo(const SearcherChoice& choice, std::ostream* out) {
   *out << choice.test_name();
 }

@@ -1,4 +1,5 @@
-// Every size at which a panel, a block, a warp or a list is empty, exactly full or one over.
+// SPDX-License-Identifier: Apache-2.0
+// Sizes at which a panel, a block, a warp or a list is empty, exactly full or over by one.
 #include <algorithm>
 #include <set>
 
@@ -71,7 +72,7 @@ TEST_P(Vectors, ThousandsOfRowsAreExactForEveryK) {
   }
 }
 
-// Megabytes of corpus: more than a second-level cache holds, and enough to be shared out.
+// A corpus of several megabytes: more than a second-level cache holds, and enough for all threads.
 TEST_P(Vectors, CorporaLargerThanCachesAreExact) {
   expect_exact(searcher(), {.rows = 9001, .dimension = 784, .queries = 3, .k = 100});
   expect_exact(searcher(), {.shape = RowShape::tight_clusters,

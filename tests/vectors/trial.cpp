@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws corpora and queries, and compares lists: see trial.hpp.
 #include "tests/vectors/trial.hpp"
 
 #include <algorithm>
@@ -31,7 +33,7 @@ std::string describe(const Trial& trial) {
          (trial.is_graph ? ", a graph" : "");
 }
 
-// Corpus and queries are drawn at once, so that they share clusters and duplicates.
+// Corpus and queries are drawn together, so that they share clusters and duplicates.
 Question draw_question(const Trial& trial, Random& random) {
   Question question;
   question.metric = trial.metric;
@@ -61,7 +63,7 @@ std::vector<VectorNeighbor> search_all(VectorSearcher& searcher, const Question&
   search.k = question.k;
   search.first_self = question.first_self;
   search.method = method;
-  // What is not overwritten equals nothing that is expected.
+  // An entry that is not overwritten equals no expected entry.
   std::vector<VectorNeighbor> lists(std::size_t{search.queries.rows()} * search.k,
                                     {std::numeric_limits<float>::quiet_NaN(), no_row - 1});
   searcher.search(search, lists);

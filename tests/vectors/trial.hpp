@@ -1,4 +1,5 @@
-// One search held against the oracle: whole lists, bit for bit, by every method that the searcher
+// SPDX-License-Identifier: Apache-2.0
+// Compares one search with the oracle: whole lists, bit for bit, by every method that the searcher
 // supports.
 #pragma once
 
@@ -20,12 +21,12 @@ struct Trial {
   std::uint32_t dimension = 1;
   std::uint32_t queries = 1;
   std::uint32_t k = 1;
-  bool is_graph = false;  ///< the queries are rows of the corpus, from one in its middle on
+  bool is_graph = false;  ///< the queries are consecutive rows from the middle of the corpus
 };
 
 std::string describe(const Trial& trial);
 
-/// Prepared rows to search among and for.
+/// Prepared rows of a corpus and of queries.
 struct Question {
   Metric metric = Metric::l2;
   std::uint32_t dimension = 1;
@@ -40,7 +41,7 @@ struct Question {
 
 Question draw_question(const Trial& trial, Random& random);
 
-/// What the searcher, whose corpus is the question's, answers by one method.
+/// Returns the searcher's lists by one method. Its corpus must be that of the question.
 std::vector<VectorNeighbor> search_all(VectorSearcher& searcher, const Question& question,
                                        SearchMethod method = SearchMethod::automatic);
 
@@ -50,7 +51,7 @@ std::vector<SearchMethod> supported_methods(const VectorSearcher& searcher);
 void expect_same_lists(std::span<const VectorNeighbor> lists,
                        std::span<const VectorNeighbor> expected, std::uint32_t k);
 
-/// Draws a question, has the searcher take its corpus, and compares all it answers.
+/// Draws a question, gives the searcher its corpus, and compares the lists of all methods.
 void expect_exact(VectorSearcher& searcher, const Trial& trial, std::uint64_t seed = 1);
 
 }  // namespace starling::test

@@ -1,4 +1,5 @@
-// The fixture of the suite: a test written with TEST_P(Vectors, ...) runs once per searcher.
+// SPDX-License-Identifier: Apache-2.0
+// The fixture of the suite: each TEST_P(Vectors, ...) runs once for each searcher.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,7 @@
-// Positions to cells of a square grid over a box, numbered in Morton order: what puts objects and
-// queries in an order of place. ObjectSnapshot keeps the box; the indexes and the sort
-// by place number the cells.
+// SPDX-License-Identifier: Apache-2.0
+// Maps positions to the cells of a square grid over a box. The cells are numbered in Morton order,
+// which gives objects and queries a spatial order. ObjectSnapshot keeps the box; SpatialIndex,
+// TreeIndex and PlaceSort use the cells.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 
 namespace starling::cpu {
 
-/// The bounding box of the points added.
+/// The bounding box of all added points.
 struct Box {
   static constexpr auto most = std::numeric_limits<std::int32_t>::max();
   static constexpr auto least = std::numeric_limits<std::int32_t>::min();
@@ -24,18 +25,19 @@ struct Box {
     min = {std::min(min.x, p.x), std::min(min.y, p.y), std::min(min.z, p.z)};
     max = {std::max(max.x, p.x), std::max(max.y, p.y), std::max(max.z, p.z)};
   }
-  void add(const Box& other) {  // not empty
+  void add(const Box& other) {  // `other` must not be empty
     add(other.min);
     add(other.max);
   }
   bool is_empty() const { return min.x > max.x; }
 };
 
+/// A grid of 2^16 cells along each axis in 2 dimensions, or 2^10 in 3.
 class CellGrid {
  public:
   CellGrid() = default;
 
-  /// `dimensions` is 2 or 3; the box is not empty.
+  /// `dimensions` is 2 or 3. The box must not be empty.
   CellGrid(const Box& box, int dimensions) : min_(box.min), dimensions_(dimensions) {
     const auto extent = [](std::int32_t low, std::int32_t high) {
       return static_cast<std::uint32_t>(high) - static_cast<std::uint32_t>(low);
@@ -46,13 +48,13 @@ class CellGrid {
     shift_ = std::max(0, static_cast<int>(std::bit_width(extent_)) - bits);
   }
 
-  /// Bits that a cell's number has.
+  /// Returns the number of bits of a cell's number.
   int cell_bits() const { return dimensions_ == 2 ? 2 * bits_2d : 3 * bits_3d; }
 
   int dimensions() const { return dimensions_; }
   bool is_one_point() const { return extent_ == 0; }
 
-  /// A point outside the box gets the cell of the nearest border.
+  /// Returns the cell of a point; for a point outside the box, the nearest cell at the border.
   std::uint32_t cell(const LatticePoint& point) const {
     const std::uint32_t x = coordinate(point.x, min_.x);
     const std::uint32_t y = coordinate(point.y, min_.y);
@@ -70,7 +72,7 @@ class CellGrid {
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(offset, 0, extent_)) >> shift_;
   }
 
-  // Bit i of the argument goes to bit 2 i of the result, or to bit 3 i.
+  // Moves bit i of the argument to bit 2 i of the result, or to bit 3 i.
   static constexpr std::uint32_t spread_by_2(std::uint32_t v) {
     v = (v | (v << 8)) & 0x00ff00ffu;
     v = (v | (v << 4)) & 0x0f0f0f0fu;

@@ -1,5 +1,6 @@
-// How many columns and rows make the cells about square: see cell_rectangle.hpp. Called by
-// GridIndex for the outer grid, and by grid_fill.cpp for that of each block.
+// SPDX-License-Identifier: Apache-2.0
+// Chooses the numbers of columns and rows so that the cells are about square: see
+// cell_rectangle.hpp. GridIndex calls it for the outer grid, grid_fill.cpp for each block's grid.
 #include "starling/cpu/points/index/cell_rectangle.hpp"
 
 #include <algorithm>

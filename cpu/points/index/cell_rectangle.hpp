@@ -1,5 +1,6 @@
-// A rectangle cut into cells: the outer grid over all objects, and the inner one of each block.
-// GridIndex builds and holds them, grid_fill puts objects into them, the grid's search reads them.
+// SPDX-License-Identifier: Apache-2.0
+// A rectangle divided into cells: the outer grid over all objects, and the inner grid of each
+// block. GridIndex owns them, grid_fill.cpp puts objects into them, and grid_search.cpp reads them.
 #pragma once
 
 #include <array>
@@ -8,7 +9,7 @@
 
 namespace starling::cpu {
 
-/// [0, extent] cut into equal parts, at most one for each unit.
+/// The range [0, extent] divided into equal parts, at most one for each integer.
 class Division {
  public:
   Division() = default;
@@ -20,9 +21,9 @@ class Division {
 
   std::uint32_t extent() const { return extent_; }
   std::uint32_t parts() const { return parts_; }
-  /// Parts a unit, times 2^bits.
+  /// Returns the number of parts for each integer, times 2^bits.
   std::uint32_t scale() const { return scale_; }
-  /// In which part an offset up to the extent lies. Never falls as the offset grows.
+  /// Returns the part of an offset in [0, extent]. It is monotonic in the offset.
   std::uint32_t part(std::uint32_t offset) const {
     return static_cast<std::uint32_t>(std::uint64_t{offset} * scale_ >> bits);
   }
@@ -35,13 +36,13 @@ class Division {
   std::uint32_t scale_ = 1;
 };
 
-/// A rectangle of the two axes of the grid, cut into columns and rows of cells.
+/// A rectangle in the plane of the grid's two axes, divided into columns and rows of cells.
 struct CellRectangle {
   std::array<std::int32_t, 2> min{};
   std::array<Division, 2> divisions;
 
   std::size_t cells() const { return std::size_t{divisions[0].parts()} * divisions[1].parts(); }
-  /// Row by row. The point is inside.
+  /// Returns the cell of a point inside the rectangle. Cells are numbered row by row.
   std::size_t cell(std::int32_t a, std::int32_t b) const {
     const std::uint32_t column = divisions[0].part(offset(a, min[0]));
     const std::uint32_t row = divisions[1].part(offset(b, min[1]));
@@ -52,7 +53,7 @@ struct CellRectangle {
   }
 };
 
-/// At most `cells` cells, about as wide as high.
+/// Divides a rectangle into at most `cells` cells that are about square.
 CellRectangle divide(const std::array<std::int32_t, 2>& min, const std::array<std::int32_t, 2>& max,
                      std::size_t cells);
 

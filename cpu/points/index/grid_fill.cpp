@@ -1,5 +1,6 @@
-// Finds cells a register of positions at a time, and puts a block in order by a counting sort: see
-// grid_fill.hpp. Compiled once per instruction set.
+// SPDX-License-Identifier: Apache-2.0
+// Finds cells for a register of positions at a time, and sorts a block by cell with a counting
+// sort: see grid_fill.hpp. Compiled once per instruction set.
 #include "starling/cpu/points/index/grid_fill.hpp"
 
 #include <algorithm>
@@ -7,8 +8,7 @@
 #include <cstring>
 #include <utility>
 
-// Compiles what stands between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE once per instruction
-// set.
+// Compiles the code between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE once per instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "starling/cpu/points/index/grid_fill.cpp"
 #include <hwy/foreach_target.h>
@@ -24,7 +24,7 @@ using Lanes = hn::CappedTag<std::int32_t, lanes_max>;
 using Offsets = hn::RebindToUnsigned<Lanes>;
 using Vector = hn::Vec<Lanes>;
 
-// Division::part of each lane.
+// Returns Division::part for each lane.
 HWY_INLINE hn::Vec<Offsets> part(const Division& division, hn::Vec<Offsets> offsets) {
   const Offsets d;
 #if HWY_TARGET == HWY_SCALAR
@@ -39,7 +39,7 @@ HWY_INLINE hn::Vec<Offsets> part(const Division& division, hn::Vec<Offsets> offs
 #endif
 }
 
-// CellRectangle::cell of each lane.
+// Returns CellRectangle::cell for each lane.
 HWY_INLINE hn::Vec<Offsets> cell(const CellRectangle& rectangle, Vector a, Vector b) {
   const Lanes d;
   const Offsets u;
@@ -93,7 +93,7 @@ void find_all_cells(const CellRectangle& rectangle, std::int32_t LatticePoint::*
     find_along<2, 0>(rectangle, positions, range, found);
 }
 
-// A vector of objects' coordinates along the axes of the grid.
+// Loads the coordinates along axes 0 and 1 of the grid for a vector of objects.
 template <std::size_t stride>
 HWY_INLINE std::pair<Vector, Vector> load(const std::int32_t* objects) {
   const Lanes d;
@@ -105,7 +105,7 @@ HWY_INLINE std::pair<Vector, Vector> load(const std::int32_t* objects) {
   return {a, b};
 }
 
-// The vectors' lanes past `count` repeat the first object.
+// Lays the grid over the bounding box of the objects. Lanes beyond `count` repeat the first object.
 template <std::size_t stride>
 CellRectangle lay_grid(const std::int32_t* objects, std::size_t count, std::size_t cells_max) {
   const Lanes d;
@@ -155,7 +155,7 @@ std::uint64_t order(const BlockObjects& block, std::size_t cells_max, CellRectan
     const std::size_t at = begins[cells[i]]++;
     std::memcpy(block.objects + at * stride, unordered + i * stride, stride * sizeof(std::int32_t));
   }
-  // Each begin has moved on to its cell's end, which is the next cell's begin.
+  // Each begin has advanced to the end of its cell, which is the begin of the next cell.
   for (std::size_t i = grid.cells(); i > 0; --i) begins[i] = begins[i - 1] + block.first;
   begins[0] = block.first;
   return shared;

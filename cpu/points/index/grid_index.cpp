@@ -1,4 +1,6 @@
-// Builds the grid: a scatter of the objects into blocks, then each block on its own.
+// SPDX-License-Identifier: Apache-2.0
+// Builds the grid: scatters the objects into blocks, then orders each block by itself. See
+// grid_index.hpp.
 #include "starling/cpu/points/index/grid_index.hpp"
 
 #include <algorithm>
@@ -12,24 +14,24 @@
 namespace starling::cpu {
 namespace {
 
-// Tuned on W1 to W4: few enough objects a block that its inner grid is filled in the first-level
-// cache, few enough a cell that a search sees little more than it needs.
+// Tuned on workloads W1 to W4. A block has so few objects that its inner grid is filled in the
+// first-level cache, and a cell so few that a search reads little more than it needs.
 constexpr std::size_t block_objects = 192;
 constexpr std::size_t cell_objects = 4;
 constexpr std::size_t blocks_per_task = 4;
 constexpr std::size_t values_a_line = 64 / sizeof(std::int32_t);
 
-// Mean number of objects that share an object's cell, past which the tree is the faster index.
+// The mean number of objects in an object's cell above which the tree is faster.
 constexpr std::uint64_t crowd_max = 48;
 
-// planar3: depth, in mean distances between objects, up to which a volume counts as flat.
+// planar3: a volume counts as flat up to this depth, in mean distances between objects.
 constexpr double flat_depth = 4;
-// wgs84: least cosine between the earth's surface and the grid's plane.
+// wgs84: the least allowed cosine between the earth's surface and the plane of the grid.
 constexpr double flat_cosine = 0.45;
 
 }  // namespace
 
-// Gives its memory back: the tree takes over for a while.
+// Frees the memory, because the tree is used for some ticks.
 void GridIndex::clear() {
   blocks_ = std::vector<GridBlock>();
   cell_begins_ = std::vector<std::uint32_t>();
@@ -59,12 +61,13 @@ bool GridIndex::build(const ObjectSnapshot& objects, const Box& box, Space space
         object[1] = position.*b;
         if (dimensions_ == 3) object[2] = position.*depth;
         object[dimensions_] = static_cast<std::int32_t>(slot);
-        prefetch_to_write(object + values_a_line);  // there are too many blocks for the hardware to foresee
+        // There are too many blocks for the hardware prefetcher.
+        prefetch_to_write(object + values_a_line);
       },
       pool);
 
   resize_with_headroom(blocks_, block_count);
-  // A block of n objects has at most n / cell_objects cells or one, and one begin more.
+  // A block of n objects has at most max(n / cell_objects, 1) cells, and one more begin.
   resize_with_headroom(cell_begins_, count / cell_objects + 2 * block_count + 1);
   std::atomic<std::uint64_t> shared_cells{0};
   const std::size_t tasks = (block_count + blocks_per_task - 1) / blocks_per_task;
@@ -83,15 +86,15 @@ bool GridIndex::build(const ObjectSnapshot& objects, const Box& box, Space space
   return false;
 }
 
-// The depth is the axis that loses least: in planar3 the shortest extent, in wgs84 the direction
-// that the earth's surface faces.
+// The depth is the axis whose projection loses least: in planar3 the axis with the shortest extent,
+// in wgs84 the axis closest to the normal of the earth's surface.
 bool GridIndex::choose_axes(const Box& box, Space space, std::uint64_t objects) {
   constexpr std::array<Axis, 3> all = {&LatticePoint::x, &LatticePoint::y, &LatticePoint::z};
   axes_ = all;
   foreshortening_ = 1;
   if (space == Space::planar2) return true;
   std::array<double, 3> extents;
-  std::array<double, 3> least;  // distance from the centre of the earth along an axis
+  std::array<double, 3> least;  // the least distance from the earth's centre along an axis
   double radius_sq = 0;
   for (std::size_t d = 0; d < 3; ++d) {
     const auto low = static_cast<double>(box.min.*all[d]);
@@ -117,7 +120,7 @@ bool GridIndex::choose_axes(const Box& box, Space space, std::uint64_t objects) 
 }
 
 float GridIndex::radius_sq_per_object(const GridBlock& block) const {
-  constexpr std::uint32_t telling_count = 8;  // fewer objects say little about density
+  constexpr std::uint32_t telling_count = 8;  // fewer objects do not show the density
   const auto width = [](const Division& division) { return division.extent() + 1.0; };
   const auto& inner = block.grid.divisions;
   const auto& outer = outer_.divisions;
@@ -128,7 +131,7 @@ float GridIndex::radius_sq_per_object(const GridBlock& block) const {
   return static_cast<float>(foreshortening_ * area / (std::numbers::pi * objects));
 }
 
-// Returns the sum over the block's objects of how many share their cell.
+// Returns the sum, over the objects of the block, of the number of objects in the object's cell.
 std::uint64_t GridIndex::fill_block(std::size_t index, std::uint32_t first, std::uint32_t count,
                                     FillScratch& scratch) {
   GridBlock& block = blocks_[index];

@@ -1,5 +1,7 @@
-// The index for what lies flat and not too crowded, which real traffic does: a grid of blocks, each
-// with a grid of its own over its objects, two or three to a cell. A row of cells is contiguous.
+// SPDX-License-Identifier: Apache-2.0
+// The index for objects that lie flat and are not too crowded, as in real traffic: a grid of
+// blocks. Each block has an inner grid over its objects, with about four objects in a cell. The
+// objects of a row of cells are contiguous. SpatialIndex owns it.
 #pragma once
 
 #include <array>
@@ -16,13 +18,13 @@
 
 namespace starling::cpu {
 
-/// A cell of the outer grid, and the inner grid over its objects' bounding box.
+/// A cell of the outer grid, with an inner grid over the bounding box of its objects.
 struct GridBlock {
-  std::uint32_t first = 0;  ///< place of its first object
+  std::uint32_t first = 0;  ///< the place of its first object
   std::uint32_t count = 0;
   CellRectangle grid;
-  std::uint32_t cells = 0;  ///< index of its first cell's begin
-  /// Square of the radius of a circle that should hold one object, by the density hereabouts.
+  std::uint32_t cells = 0;  ///< the index, in the array of begins, of its first cell
+  /// The squared radius of a circle that should hold one object, by the local density.
   float radius_sq_per_object = 0;
 };
 
@@ -30,7 +32,7 @@ class GridIndex {
  public:
   using Axis = std::int32_t LatticePoint::*;
 
-  /// Working memory that one index after another may share.
+  /// Working memory. Indexes that are built one after another may share it.
   struct Scratch {
     BucketScatter scatter;
     std::vector<FillScratch> fills;  ///< by thread
@@ -38,31 +40,31 @@ class GridIndex {
 
   explicit GridIndex(int dimensions) : dimensions_(static_cast<std::size_t>(dimensions)) {}
 
-  /// False, and empty, where the objects are not flat (see axes()) or crowd so much that a cell
-  /// would have very many: TreeIndex takes those.
+  /// Builds the grid. Returns false and is empty if the objects are not flat (see axes()), or if
+  /// they are so crowded that cells would have very many objects. TreeIndex is for such objects.
   bool build(const ObjectSnapshot& objects, const Box& box, Space space, Scratch& scratch,
              ThreadPool& pool);
   void clear();
 
   std::size_t dimensions() const { return dimensions_; }
 
-  /// The objects by place, each its coordinates along the axes, then its slot. One that is read in
-  /// full vectors may be read `padding` objects past the last.
+  /// The objects by place. Each has its coordinates along the axes, then its slot. SIMD code may
+  /// read up to `padding` objects past the last one.
   const std::int32_t* objects() const { return objects_.data(); }
   std::size_t stride() const { return dimensions_ + 1; }
   Slot slot(std::size_t place) const {
     return static_cast<Slot>(objects_[place * stride() + dimensions_]);
   }
 
-  /// Which coordinate of a position each axis is: the grid spans axes 0 and 1; axis 2 is the depth,
-  /// along which distances are computed but nothing is divided.
+  /// Returns the coordinate of a position for each axis. The grid divides axes 0 and 1. Axis 2 is
+  /// the depth: distances include it, but it is not divided.
   const std::array<Axis, 3>& axes() const { return axes_; }
   const CellRectangle& outer() const { return outer_; }
   const std::vector<GridBlock>& blocks() const { return blocks_; }
   const GridBlock& block(std::size_t column, std::size_t row) const {
     return blocks_[row * outer_.divisions[0].parts() + column];
   }
-  /// Places where the cells of a block begin, row by row, and one past the end.
+  /// Returns the places where the cells of a block begin, row by row, and the end of the last cell.
   const std::uint32_t* cell_begins(const GridBlock& block) const {
     return &cell_begins_[block.cells];
   }
@@ -79,7 +81,7 @@ class GridIndex {
 
   std::size_t dimensions_;
   std::array<Axis, 3> axes_{&LatticePoint::x, &LatticePoint::y, &LatticePoint::z};
-  double foreshortening_ = 1;  ///< how much closer objects lie on the plane than in space, at most
+  double foreshortening_ = 1;  ///< largest ratio of an area in space to its projection on the plane
   CellRectangle outer_;
   std::vector<GridBlock> blocks_;
   std::vector<std::uint32_t> cell_begins_;

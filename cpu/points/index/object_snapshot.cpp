@@ -1,5 +1,6 @@
-// Rows applied by ranges in parallel, with slots fetched ahead, and the box, which only grows until
-// it is drawn anew: see object_snapshot.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Applies ranges of rows in parallel, with prefetches of their slots. The box only grows until it
+// is computed again: see object_snapshot.hpp.
 #include "starling/cpu/points/index/object_snapshot.hpp"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
-// The objects as of a tick, by slot: what the index is built from and filters read.
+// SPDX-License-Identifier: Apache-2.0
+// The objects at a tick, by slot. The indexes are built from it, and filters read it. CpuEngine
+// owns it.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +19,17 @@ namespace starling::cpu {
 
 class ObjectSnapshot {
  public:
-  /// Makes room for the born and notes their ids.
+  /// Makes room for new slots and stores their ids.
   void add(std::span<const ObjectBirth> births);
-  /// Each slot at most once, and born before.
+  /// Applies rows. Each slot occurs at most once and was added before.
   void apply(std::span<const ObjectRow> rows, ThreadPool& pool);
 
-  /// From here on, membership_changed tells whether an object came, went or changed its tags.
+  /// Begins a new set of changes: membership_changed then returns whether an object was added, was
+  /// removed or changed its tags.
   void begin_changes() { membership_changed_ = false; }
   bool membership_changed() const { return membership_changed_; }
 
-  /// Of all slots; x is `nowhere`, which no lattice point is, of the dead.
+  /// The positions of all slots. A dead slot has x = `nowhere`, which no lattice point has.
   std::span<const LatticePoint> positions() const { return positions_; }
   static constexpr std::int32_t nowhere = std::numeric_limits<std::int32_t>::min();
 
@@ -41,12 +44,12 @@ class ObjectSnapshot {
   void prefetch_id(Slot slot) const { prefetch(&ids_[slot]); }
   void prefetch_position(Slot slot) const { prefetch(&positions_[slot]); }
 
-  /// Holds all live objects, and may be larger: it grows as they move and is drawn anew now and
-  /// then.
+  /// Returns a box that contains all live objects. It may be too large: it grows as objects move
+  /// and is computed again every few ticks.
   const Box& box() const { return box_; }
 
-  /// Becomes a copy that is only good for building an index of: positions alone, in which whoever
-  /// does not pass is dead.
+  /// Becomes a copy of the positions only, from which an index can be built. Objects that do not
+  /// pass the filter are dead in it.
   void take_passing(const ObjectSnapshot& all, const TagFilter& tags, ThreadPool& pool);
 
   std::uint64_t bytes_used() const;
@@ -55,7 +58,7 @@ class ObjectSnapshot {
   void apply_range(std::span<const ObjectRow> rows);
   void draw_box();
 
-  // Each in an array of its own: the passes of a build read positions alone.
+  // Separate arrays, because the passes of a build read only the positions.
   std::vector<LatticePoint> positions_;
   std::vector<ObjectId> ids_;
   std::vector<std::int64_t> times_us_;
@@ -64,7 +67,7 @@ class ObjectSnapshot {
   int box_age_ = 0;
   std::uint64_t alive_count_ = 0;
   bool membership_changed_ = false;
-  std::mutex mutex_;  ///< guards the box and the two above while rows are applied
+  std::mutex mutex_;  ///< guards box_, alive_count_ and membership_changed_ while rows are applied
 };
 
 }  // namespace starling::cpu

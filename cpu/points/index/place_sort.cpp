@@ -1,5 +1,6 @@
-// Sorts keys of cell and index; a cell that is crowded is sorted again by a finer grid of its own,
-// and objects that coincide by id: see place_sort.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Sorts keys of cell and index. A crowded cell is sorted again by its own finer grid; objects at
+// the same point are sorted by id: see place_sort.hpp.
 #include "starling/cpu/points/index/place_sort.hpp"
 
 #include <algorithm>
@@ -8,7 +9,8 @@
 namespace starling::cpu {
 namespace {
 
-// A bucket of about 128 sorts in the first-level cache, and amortises the call of the SIMD sort.
+// A bucket of about 128 objects is sorted in the first-level cache, and is large enough to amortise
+// the call of the SIMD sort.
 constexpr std::size_t bucket_objects = 128;
 constexpr int bucket_bits_max = 14;
 constexpr std::size_t simd_sort_min = 48;
@@ -85,7 +87,7 @@ void PlaceSort::refine(std::span<PlacedObject> run, Scratch& scratch) {
 }
 
 void PlaceSort::sort_by_id(std::span<PlacedObject> run, Scratch& scratch) const {
-  // Not hwy::K64V64, which would be the type for it: the sort of Highway 1.0.3 loses some of them.
+  // Not hwy::K64V64, the type meant for it: the sort of Highway 1.0.3 loses some of its values.
   scratch.ids.resize(run.size());
   for (std::size_t i = 0; i < run.size(); ++i)
     scratch.ids[i] = {.lo = i, .hi = to_number(objects_->id(run[i].slot))};

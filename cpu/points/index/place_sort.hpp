@@ -1,5 +1,6 @@
-// Puts objects in order of place: a scatter into buckets of neighbouring cells, then a sort of each
-// bucket in cache. TreeIndex is its only user.
+// SPDX-License-Identifier: Apache-2.0
+// Sorts objects in spatial order: scatters them into buckets of neighbouring cells, then sorts each
+// bucket in cache. Only TreeIndex uses it.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ struct PlacedObject {
 
 class PlaceSort {
  public:
-  /// Sorts the live objects by cell of `grid`. Cells with more than `crowd` objects are ordered
-  /// inside as well, by grids of their own; objects at one point go by id. The result is
+  /// Sorts the live objects by cell of `grid`. The objects of a cell with more than `crowd` objects
+  /// are sorted by its own finer grid; objects at the same point are sorted by id. The result is
   /// valid until the next call.
   std::span<const PlacedObject> sort(const ObjectSnapshot& objects, const CellGrid& grid,
                                      std::size_t crowd, BucketScatter& scatter, ThreadPool& pool);

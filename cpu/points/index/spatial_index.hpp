@@ -1,4 +1,6 @@
-// The index of one tick, rebuilt each tick: the grid where it fits the objects, else the tree.
+// SPDX-License-Identifier: Apache-2.0
+// The index of one tick, built again in each tick: the grid if it suits the objects, else the tree.
+// FinishedTick owns two of them.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +19,7 @@ class SpatialIndex {
   explicit SpatialIndex(Space space)
       : space_(space), grid_(dimensions(space)), tree_(dimensions(space)) {}
 
-  /// Working memory that one index after another may share.
+  /// Working memory. Indexes that are built one after another may share it.
   struct Scratch {
     GridIndex::Scratch grid;
     PlaceSort sort;
@@ -38,17 +40,17 @@ class SpatialIndex {
       tree_.build(objects, cells_, scratch.sort, scratch.grid.scatter, pool);
   }
 
-  /// Null if the tree holds the objects.
+  /// Returns nullptr if the tree holds the objects.
   const GridIndex* grid() const { return is_grid_ ? &grid_ : nullptr; }
   const TreeIndex& tree() const { return tree_; }
 
-  /// A number by which searches in order are searches in order of place.
+  /// Returns the Morton number of the point's cell. Searches sorted by it are in spatial order.
   std::uint32_t cell(const LatticePoint& point) const { return cells_.cell(point); }
 
   std::uint64_t bytes_used() const { return grid_.bytes_used() + tree_.bytes_used(); }
 
  private:
-  // What did not suit the grid seldom does a tick later.
+  // Objects that do not suit the grid seldom suit it one tick later.
   static constexpr int grid_rest_builds = 16;
 
   Space space_;

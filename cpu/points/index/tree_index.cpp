@@ -1,5 +1,7 @@
-// Fills leaves with the sorted objects, then builds level upon level, with the least id of each box
-// that is a single point: see tree_index.hpp. SpatialIndex builds it where the grid does not fit.
+// SPDX-License-Identifier: Apache-2.0
+// Fills the leaves with the sorted objects, then builds the levels upwards. For each box that is a
+// single point it stores the smallest id: see tree_index.hpp. SpatialIndex builds it if the grid
+// does not suit the objects.
 #include "starling/cpu/points/index/tree_index.hpp"
 
 #include <algorithm>
@@ -26,7 +28,7 @@ std::int32_t max_of(const Line& line) {
 
 }  // namespace
 
-// Gives its memory back: the grid takes over for a while.
+// Frees the memory, because the grid is used for some ticks.
 void TreeIndex::clear() {
   count_ = 0;
   leaves_ = std::vector<Line>();
@@ -69,8 +71,7 @@ void TreeIndex::place(std::span<const PlacedObject> placed, ThreadPool& pool) {
   });
 }
 
-// `nodes` counts what is below: objects, or nodes of the level below. Lanes past the end repeat a
-// box below, or stay at the lattice's border; searches mask them off.
+// `nodes` is the number of children: objects, or nodes of the level below.
 IndexLevel TreeIndex::make_level(const IndexLevel* below, std::size_t nodes,
                                  const ObjectSnapshot& objects, ThreadPool& pool) const {
   IndexLevel level;
@@ -100,8 +101,8 @@ IndexLevel TreeIndex::make_level(const IndexLevel* below, std::size_t nodes,
   return level;
 }
 
-// The lanes of the last group that are no nodes repeat its last node, so that the level above takes
-// their minimum without a count.
+// Lanes of the last group without a node repeat the last node, so that the level above can take the
+// minimum of all lanes. Searches mask these lanes off.
 void TreeIndex::fill_up(IndexLevel& level) const {
   const std::size_t used = (level.count - 1) % fanout + 1;
   for (std::size_t line = level.groups.size() - 2 * dimensions_; line < level.groups.size(); ++line)
@@ -139,8 +140,8 @@ std::size_t TreeIndex::leaf_near(const LatticePoint& point, std::size_t hint) co
   for (std::size_t step = 1; high < leaves && leaf_cells_[high] <= cell; step *= 2) high += step;
   const auto begin = leaf_cells_.begin() + static_cast<std::ptrdiff_t>(low);
   const auto end = leaf_cells_.begin() + static_cast<std::ptrdiff_t>(std::min(high, leaves));
-  // Of several leaves that begin with the cell the first: where objects coincide, it has the
-  // smallest ids.
+  // If several leaves begin with the cell, takes the first: it has the smallest ids of coincident
+  // objects.
   const auto at =
       static_cast<std::size_t>(std::lower_bound(begin, end, cell) - leaf_cells_.begin());
   const bool begins_with_it = at < leaves && leaf_cells_[at] == cell;

@@ -1,5 +1,7 @@
-// The index for what no grid suits: objects in Morton order, cut into leaves of 16, under a tree of
-// bounding boxes 16 wide that has no pointers. docs/decisions/0003-cpu-index.md says why.
+// SPDX-License-Identifier: Apache-2.0
+// The index for objects that do not suit the grid: objects in Morton order, divided into leaves of
+// 16, under a tree of bounding boxes with 16 children per node and no pointers.
+// docs/decisions/0003-cpu-index.md explains why. SpatialIndex owns it.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +17,7 @@
 
 namespace starling::cpu {
 
-/// Children a node has, and objects a leaf has: one vector of 16 32-bit lanes.
+/// The number of children of a node and of objects in a leaf: one vector of 16 lanes of 32 bits.
 inline constexpr std::size_t fanout = 16;
 
 /// One cache line of 16 values.
@@ -23,14 +25,14 @@ struct alignas(64) Line {
   std::int32_t lane[fanout];
 };
 
-/// Bounding boxes of one level. Node i of level 0 covers leaf i, node i of level l covers nodes
+/// The bounding boxes of one level. Node i of level 0 covers leaf i. Node i of level l covers nodes
 /// [16 i, 16 i + 16) of level l - 1.
 struct IndexLevel {
   std::size_t count = 0;
-  /// Boxes of 16 nodes in a row: for each dimension, a line of minima and a line of maxima.
+  /// The boxes of 16 consecutive nodes: for each dimension a line of minima and a line of maxima.
   std::vector<Line> groups;
-  /// Smallest id inside a node whose objects all coincide (else 0): where distances tie, it says
-  /// that a node has nothing to add. Empty where no node of the level is such.
+  /// The smallest id in each node whose objects are all at one point; 0 for other nodes. At equal
+  /// distances it shows that a node cannot improve a list. Empty if the level has only other nodes.
   std::vector<ObjectId> min_id;
 };
 
@@ -38,7 +40,7 @@ class TreeIndex {
  public:
   explicit TreeIndex(int dimensions) : dimensions_(static_cast<std::size_t>(dimensions)) {}
 
-  /// There is at least one live object, and `cells` lies over all of them.
+  /// There must be at least one live object, and `cells` must cover all of them.
   void build(const ObjectSnapshot& objects, const CellGrid& cells, PlaceSort& sort,
              BucketScatter& scatter, ThreadPool& pool);
   void clear();
@@ -47,15 +49,15 @@ class TreeIndex {
   std::size_t count() const { return count_; }
   std::size_t leaf_count() const { return leaf_cells_.size(); }
 
-  /// A leaf's lines: one of coordinates for each dimension, then one of slots. The last leaf may be
-  /// filled up with copies of its last object: see count().
+  /// Returns the lines of a leaf: one line of coordinates for each dimension, then one line of
+  /// slots. The last leaf may end with copies of its last object; count() does not count them.
   const Line* leaf(std::size_t leaf) const { return &leaves_[leaf * (dimensions_ + 1)]; }
   Slot slot(std::size_t place) const {
     return static_cast<Slot>(leaf(place / fanout)[dimensions_].lane[place % fanout]);
   }
   const std::vector<IndexLevel>& levels() const { return levels_; }
 
-  /// The leaf near which the point lies: where a search starts. `hint` is a leaf not far off.
+  /// Returns the leaf at which a search for this point starts. `hint` is a leaf that may be near.
   std::size_t leaf_near(const LatticePoint& point, std::size_t hint) const;
 
   std::uint64_t bytes_used() const;
@@ -72,7 +74,7 @@ class TreeIndex {
   std::size_t count_ = 0;
   CellGrid cells_;
   std::vector<Line> leaves_;
-  std::vector<std::uint32_t> leaf_cells_;  ///< cell of each leaf's first object
+  std::vector<std::uint32_t> leaf_cells_;  ///< the cell of each leaf's first object
   std::vector<IndexLevel> levels_;
 };
 

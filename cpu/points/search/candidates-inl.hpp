@@ -1,5 +1,6 @@
-// Objects gathered for a search, and what their estimated distances say before anything is computed
-// exactly. Included once per instruction set, by the grid's search.
+// SPDX-License-Identifier: Apache-2.0
+// The objects gathered for a search, and decisions from their estimated distances before exact ones
+// are computed. grid_search.cpp includes it once per instruction set.
 #if defined(STARLING_CPU_CANDIDATES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef STARLING_CPU_CANDIDATES_INL_HPP
 #undef STARLING_CPU_CANDIDATES_INL_HPP
@@ -22,12 +23,12 @@ namespace starling::cpu {
 namespace HWY_NAMESPACE {
 
 struct Candidates {
-  const float* estimates;  ///< of squared distances; a full vector may be read past the last
+  const float* estimates;  ///< of squared distances; one vector past the end must be readable
   const std::int32_t* places;
   std::size_t count;
 };
 
-/// Which of a vector of candidates from `first` on have estimates within the limit.
+/// Returns which candidates, in one vector from `first` on, have estimates within the limit.
 HWY_INLINE hn::Mask<FloatLanes> within(float limit, const Candidates& candidates,
                                        std::size_t first) {
   const FloatLanes f;
@@ -42,9 +43,9 @@ inline std::size_t count_within(float limit, const Candidates& candidates) {
   return count;
 }
 
-/// A limit on estimates, near the k-th, that the k nearest are within; `limit` where there are
-/// fewer. On a plane the count within a distance grows with its square, so that interpolation comes
-/// close in two or three steps.
+/// Returns a limit on estimates that the k nearest are within and that is close to the k-th
+/// estimate; `limit` if there are fewer than k. On a plane the number of objects within a distance
+/// grows with its square, so linear interpolation on squares comes close in two or three steps.
 inline float limit_near(std::size_t k, const Candidates& candidates, float limit) {
   constexpr int steps_max = 5;
   const std::size_t slack = 4 + k / 8;
@@ -61,12 +62,12 @@ inline float limit_near(std::size_t k, const Candidates& candidates, float limit
     (count >= k ? high : low) = middle;
     (count >= k ? count_high : count_low) = count;
   }
-  // At least k objects have estimates up to `high`: the k-th distance is within it, widened.
+  // At least k objects have estimates up to `high`, so the k-th distance is within widened(high).
   return count_high >= k ? std::min(limit, widened(high)) : limit;
 }
 
-/// Writes the candidates' order by estimate. False where there are too many for it, where estimates
-/// tie, or where they do not tell for certain which the k nearest are.
+/// Writes the order of the candidates by estimate. Returns false if there are too many candidates,
+/// if estimates tie, or if the estimates do not determine the k nearest with certainty.
 inline bool order_by_estimates(const Candidates& candidates, std::size_t k,
                                std::span<std::uint8_t, few> order) {
   const Lanes d;

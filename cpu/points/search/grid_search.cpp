@@ -1,5 +1,7 @@
-// Exact k-NN over a GridIndex: all objects within a radius that should hold a few more than k, by
-// the density around; were there fewer, a larger one. Then the nearest by estimate, ranked exactly.
+// SPDX-License-Identifier: Apache-2.0
+// Exact k-NN search in a GridIndex. It gathers all objects within a radius that should hold a few
+// more than k, by the local density, and takes a larger radius if there are fewer. Then it selects
+// the nearest by estimate and ranks them exactly. See search.hpp.
 
 #include <algorithm>
 #include <bit>
@@ -11,8 +13,7 @@
 #include "starling/cpu/points/search/search.hpp"
 #include "starling/knn/base/prefetch.hpp"
 
-// Compiles what stands between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE once per instruction
-// set.
+// Compiles the code between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE once per instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "starling/cpu/points/search/grid_search.cpp"
 #include <hwy/foreach_target.h>
@@ -27,18 +28,19 @@ namespace HWY_NAMESPACE {
 
 static_assert(GridIndex::padding >= lanes_max);
 
-// How far around a query objects are gathered. The centre is along the axes of the grid.
+// The circle around a query in which objects are gathered. The centre has the order of the grid's
+// axes.
 struct Circle {
   std::int32_t center[3] = {};
   std::uint64_t radius_sq = 0;
   double radius = 0;
   std::int64_t bound = 0;  ///< the radius rounded up
-  float limit = 0;         ///< on estimates of squared distances
-  bool is_last = false;    ///< no larger radius can find more
+  float limit = 0;         ///< the limit on estimates of squared distances
+  bool is_last = false;    ///< a larger radius cannot find more
 };
 
-// A few requests go through each step together: the steps of one wait for each other, those of
-// different requests do not.
+// Several requests go through each step together. The steps of one request depend on each other;
+// those of different requests overlap in the processor.
 template <std::size_t dimensions>
 class GridSearch {
  public:
@@ -50,7 +52,8 @@ class GridSearch {
     make_room(2 * lanes_max);
   }
 
-  /// At most requests_at_once. All but the ids of the neighbours, which it prefetches.
+  /// Answers at most requests_at_once requests. It prefetches the ids of the neighbours but does
+  /// not write them.
   void answer(std::span<SearchRequest> requests) {
     Circle circles[requests_at_once];
     std::size_t ends[requests_at_once];
@@ -95,12 +98,12 @@ class GridSearch {
     return request.k > 0 && request.k < few && !request.filters_objects();
   }
 
-  // The excluded object may hold a place among the nearest.
+  // The number of objects to find. The excluded object may be among the nearest.
   static std::size_t needed(const SearchRequest& request) {
     return request.k + (request.exclude == no_slot ? 0u : 1u);
   }
 
-  // So many that a circle expected to hold them has k most of the time.
+  // Returns a number of objects above k: a circle expected to hold this number usually holds k.
   double enough(const SearchRequest& request) {
     const std::size_t k = needed(request);
     if (k != last_k_) {
@@ -110,8 +113,9 @@ class GridSearch {
     return enough_;
   }
 
-  // Square of the first radius: by where the k-th is expected, else by the density around. Where
-  // many objects have come at once, the density says so and the expectation does not.
+  // Returns the square of the first radius, from the expected distance of the k-th neighbour if it
+  // is known, else from the local density. The density also limits the expected distance, because
+  // many objects may have been added since the last tick.
   double reach_sq(const GridBlock& home, const SearchRequest& request) {
     constexpr double beyond_density_max = 4;
     const double enough = this->enough(request);
@@ -122,7 +126,7 @@ class GridSearch {
                     beyond_density_max * by_density);
   }
 
-  // Settles where one search in forty has to widen its circle.
+  // Converges to the slack at which one search in forty must widen its circle.
   void learn_slack(bool was_answered) {
     constexpr double step = 0.002;
     constexpr double slack_min = 0.05;
@@ -131,7 +135,7 @@ class GridSearch {
         std::clamp(scratch_.slack + (was_answered ? -step : 39 * step), slack_min, slack_max);
   }
 
-  // Sets the centre, and returns the block that it is in, or nearest to.
+  // Sets the centre, and returns the block that contains it or is nearest to it.
   const GridBlock& home_block(const SearchRequest& request, Circle& circle) const {
     for (std::size_t axis = 0; axis < 3; ++axis)
       circle.center[axis] = request.position.*index_.axes()[axis];
@@ -139,7 +143,7 @@ class GridSearch {
                         nearest_part(index_.outer(), circle, 1));
   }
 
-  // The column (axis 0) or row that the centre is in, or nearest to.
+  // Returns the column (axis 0) or the row (axis 1) that contains the centre or is nearest to it.
   static std::size_t nearest_part(const CellRectangle& rectangle, const Circle& circle,
                                   std::size_t axis) {
     const Division& division = rectangle.divisions[axis];
@@ -153,7 +157,7 @@ class GridSearch {
            nearest_part(block.grid, circle, 0);
   }
 
-  // Fetches the objects of the centre's cell and of those above and below.
+  // Prefetches the objects of the centre's cell and of the cells above and below it.
   void prefetch_around(const GridBlock& block, const Circle& circle) const {
     if (block.count == 0) return;
     const std::size_t columns = block.grid.divisions[0].parts();
@@ -179,7 +183,7 @@ class GridSearch {
     circle.limit = filter_limit(circle.radius_sq);
   }
 
-  // From what the circle holds. False if that may be too few.
+  // Answers from the objects in the circle. Returns false if they may be too few.
   bool answer_from(const Candidates& candidates, const Circle& circle, SearchRequest& request) {
     if (candidates.count < needed(request) && !circle.is_last) return false;
     if (rank_by_estimates(candidates, circle, request)) return true;
@@ -190,13 +194,14 @@ class GridSearch {
     return true;
   }
 
-  // For what the first circle does not answer, which held `count` candidates: larger ones until one
-  // does.
+  // Answers a request whose first circle, with `count` candidates, was not enough. Takes larger
+  // circles until one is.
   void widen(Circle circle, std::size_t count, SearchRequest& request) {
     request.found = 0;
     if (request.k == 0) return;
     const double enough = this->enough(request);
-    // The radius is `gap` to where objects begin (0 until nothing is found) plus `reach`.
+    // The radius is gap + reach. `gap` is the distance to the nearest block; it stays 0 unless a
+    // circle was empty.
     double gap = 0;
     bool has_gap = false;
     double reach = circle.radius;
@@ -218,8 +223,8 @@ class GridSearch {
     }
   }
 
-  // For a query in the void: how far it is to the nearest block's objects, and how far to reach in
-  // among them.
+  // For a query far from all objects: returns the distance to the objects of the nearest block, and
+  // how far to search beyond it.
   std::pair<double, double> nearest_block(const Circle& circle, double enough) const {
     double least_sq = std::numeric_limits<double>::infinity();
     double reach_sq = 0;
@@ -245,7 +250,7 @@ class GridSearch {
     bool is_empty;
   };
 
-  // The columns (axis 0) or rows of cells that the circle meets.
+  // Returns the columns (axis 0) or rows (axis 1) of cells that the circle may touch.
   static HWY_INLINE Range cells_within(const CellRectangle& rectangle, const Circle& circle,
                                        std::size_t axis) {
     const Division& division = rectangle.divisions[axis];
@@ -257,8 +262,8 @@ class GridSearch {
             division.part(static_cast<std::uint32_t>(std::min(end, extent))), false};
   }
 
-  // Appends the objects whose estimates are within the limit to the `gathered` first; returns how
-  // many there are then.
+  // Appends the objects whose estimates are within the limit to the first `gathered` ones. Returns
+  // the new number of gathered objects.
   std::size_t gather(const Circle& circle, std::size_t gathered) {
     const Range columns = cells_within(index_.outer(), circle, 0);
     const Range rows = cells_within(index_.outer(), circle, 1);
@@ -301,7 +306,7 @@ class GridSearch {
     return gathered;
   }
 
-  // Of the squared distances of the objects in places from `place` on.
+  // Returns estimates of the squared distances of a vector of objects from `place` on.
   HWY_INLINE hn::Vec<FloatLanes> estimate(std::size_t place, const Circle& circle) const {
     const Lanes d;
     const FloatLanes f;
@@ -340,8 +345,8 @@ class GridSearch {
     return kept;
   }
 
-  // The usual case, a few estimates far enough apart to put their objects in order: only the k
-  // nearest are computed exactly. False where that would not be certain, or too few are found.
+  // The usual case: few estimates, far enough apart to order the objects. Only the k nearest are
+  // computed exactly. Returns false if the order is not certain, or if too few objects are found.
   bool rank_by_estimates(const Candidates& candidates, const Circle& circle,
                          SearchRequest& request) {
     std::uint8_t order[few];
@@ -405,8 +410,8 @@ class GridSearch {
   std::size_t last_k_ = 0;
   double enough_ = 0;  // for last_k_
   std::size_t room_ = 0;
-  float* estimates_ = nullptr;      // of gathered objects' squared distances
-  std::int32_t* places_ = nullptr;  // of gathered objects
+  float* estimates_ = nullptr;      // estimated squared distances of the gathered objects
+  std::int32_t* places_ = nullptr;  // places of the gathered objects
 };
 
 void search_grid_all(const GridIndex& index, const ObjectSnapshot& objects,

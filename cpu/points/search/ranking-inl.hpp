@@ -1,5 +1,6 @@
-// Exact candidates of one search and their ranking, for both indexes. Included once per instruction
-// set, inside the searches' translation units only.
+// SPDX-License-Identifier: Apache-2.0
+// The exact candidates of one search and their ranking, for both indexes. Only grid_search.cpp and
+// tree_search.cpp include it, once per instruction set.
 #if defined(STARLING_CPU_RANKING_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef STARLING_CPU_RANKING_INL_HPP
 #undef STARLING_CPU_RANKING_INL_HPP
@@ -24,13 +25,13 @@ using Lanes = hn::CappedTag<std::int32_t, lanes_max>;
 using FloatLanes = hn::RebindToFloat<Lanes>;
 using KeyLanes = hn::CappedTag<std::int64_t, 8>;
 
-/// So few candidates are put in order by counting, for each, how many are smaller.
+/// Up to this many candidates are ordered by counting, for each one, how many are smaller.
 inline constexpr std::size_t few = 64;
 
-// A float32 estimate of a squared distance is within 5 * 2^-24 of it, relatively: a difference is
-// exact in int32, its conversion (squared) and up to three sums each round by 2^-24 at most. A
-// limit widened by 2^-20 covers that more than twice, so it never drops what the exact comparison
-// keeps.
+// A float32 estimate of a squared distance has a relative error of at most 5 * 2^-24. A difference
+// is exact in int32; its conversion, which is squared, and up to three sums each round by at most
+// 2^-24. A limit widened by 2^-20 covers this more than twice, so it never drops a candidate that
+// the exact comparison keeps.
 inline float widened(float limit) {
   return limit * (1.0f + 0x1p-20f);
 }
@@ -46,7 +47,7 @@ class Ranking {
 
   void start(const SearchRequest& request) {
     request_ = &request;
-    // The excluded object may hold a place among the nearest: ask for one more, leave it out later.
+    // The excluded object may be among the nearest: search for one more, and skip it in `write`.
     k_ = request.k + (request.exclude == no_slot ? 0u : 1u);
     filters_objects_ = request.filters_objects();
     restart(request.distance_sq_max);
@@ -70,7 +71,7 @@ class Ranking {
     scratch_.distances_sq.resize(candidates);
   }
 
-  /// There is room for it.
+  /// The caller has reserved room.
   void add(std::uint64_t distance_sq, std::uint32_t place) {
     if (distance_sq > bound_sq_) return;
     scratch_.distances_sq[count_] = distance_sq;
@@ -85,7 +86,7 @@ class Ranking {
            objects_.time_us(slot) >= request_->time_us_min;
   }
 
-  /// Keeps the k best candidates, in order; with k of them, the last one bounds the answer.
+  /// Keeps the k best candidates, in order. If there are k, the last one becomes the bound.
   void rank() {
     if (!is_ranked_ && (count_ > few || !rank_few())) rank_any();
     is_ranked_ = true;
@@ -95,10 +96,11 @@ class Ranking {
     bound_sq_ = scratch_.distances_sq[k_ - 1];
   }
 
-  /// Whether an object with this id, just as far as the bound, would still rank.
+  /// Returns whether an object with this id, at the distance of the bound, can be among the best.
   bool takes_tied(ObjectId id) const { return !is_full_ || id <= id_of(scratch_.places[k_ - 1]); }
 
-  /// Ids come from all over memory: they are fetched here and read by fill_in_ids later.
+  /// Writes slots and distances. Ids are scattered in memory: they are prefetched here, and
+  /// answer_all reads them later.
   void write(SearchRequest& request) const {
     request.found = 0;
     for (std::size_t i = 0; i < count_ && request.found < request.k; ++i) {
@@ -115,8 +117,8 @@ class Ranking {
  private:
   ObjectId id_of(std::uint32_t place) const { return objects_.id(index_.slot(place)); }
 
-  // Each candidate's rank is how many are smaller, counted in SIMD without a branch. False, with
-  // nothing changed, where squared distances tie or exceed what a key holds.
+  // The rank of a candidate is the number of smaller ones, counted with SIMD and without branches.
+  // Returns false and changes nothing if squared distances tie or do not fit a key.
   bool rank_few() {
     const KeyLanes d;
     const std::size_t lanes = hn::Lanes(d);
@@ -179,13 +181,12 @@ class Ranking {
   std::uint64_t bound_sq_ = 0;
   bool filters_objects_ = false;
   bool is_ranked_ = true;
-  bool is_full_ = false;  // k candidates are ranked, and the last of them is the bound
+  bool is_full_ = false;  // k candidates are ranked, and the last one is the bound
 };
 
 inline constexpr std::size_t requests_at_once = 32;
 
-// Has `search` answer some requests at a time, and fills in the ids when their fetches have
-// arrived.
+// Calls `search` for a few requests at a time, and fills in the ids after their prefetches.
 template <class Search>
 void answer_all(Search search, const ObjectSnapshot& objects, std::span<SearchRequest> requests) {
   while (!requests.empty()) {

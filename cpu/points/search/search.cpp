@@ -1,5 +1,6 @@
-// Hands requests to grid_search.cpp or tree_search.cpp, whichever index the tick has; where there
-// are no objects nobody is found. See search.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Passes requests to grid_search.cpp or tree_search.cpp, depending on the index of the tick.
+// Without objects, all results are empty. See search.hpp.
 #include "starling/cpu/points/search/search.hpp"
 
 namespace starling::cpu {

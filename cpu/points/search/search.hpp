@@ -1,5 +1,7 @@
-// Exact k-NN over a SpatialIndex: SIMD through Highway, the target chosen at run time. A float32
-// test, rounded outwards, only filters; what ranks is exact integer arithmetic.
+// SPDX-License-Identifier: Apache-2.0
+// Exact k-NN search in a SpatialIndex, with SIMD through Highway; the instruction set is chosen at
+// run time. A float32 test, rounded outwards, only filters candidates. The ranking is exact integer
+// arithmetic. CpuEngine and FinishedTick call it.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +20,21 @@ namespace starling::cpu {
 struct SearchRequest {
   LatticePoint position;
   std::uint32_t k = 1;
-  Slot exclude = no_slot;  ///< an object that is never its own neighbour
+  Slot exclude = no_slot;  ///< an object that is not in the result
   TagFilter tags;
   std::uint64_t distance_sq_max = to_number(Filter::any_distance);
   std::int64_t time_us_min = std::numeric_limits<std::int64_t>::min();
-  std::uint64_t expected_sq = 0;  ///< about how far the k-th is likely to be; 0: no idea
-  Neighbor* neighbors = nullptr;  ///< room for k, nearest first
-  Slot* slots = nullptr;          ///< room for k: the same neighbours' slots
-  std::uint32_t found = 0;        ///< written: how many there are
+  std::uint64_t expected_sq = 0;  ///< the likely squared distance of the k-th; 0: unknown
+  Neighbor* neighbors = nullptr;  ///< output: room for k, nearest first
+  Slot* slots = nullptr;          ///< output: room for k, the slots of the same neighbours
+  std::uint32_t found = 0;        ///< output: the number of neighbours
 
   bool filters_objects() const {
     return !tags.is_empty() || time_us_min != std::numeric_limits<std::int64_t>::min();
   }
 };
 
-/// Still without a place to ask around and room for the answer.
+/// Returns a request without a position and without memory for the result.
 inline SearchRequest request_for(const Filter& filter, std::uint32_t k, std::int64_t tau_us) {
   SearchRequest request;
   request.k = k;
@@ -42,7 +44,7 @@ inline SearchRequest request_for(const Filter& filter, std::uint32_t k, std::int
   return request;
 }
 
-/// Asks around an object, which is not its own neighbour; there is nothing around a missing one.
+/// Sets the position to an object's, and excludes it. For a missing object the result is empty.
 inline void ask_around(Slot object, const ObjectSnapshot& objects, SearchRequest& request) {
   request.exclude = object;
   if (objects.is_known_alive(object))
@@ -51,7 +53,7 @@ inline void ask_around(Slot object, const ObjectSnapshot& objects, SearchRequest
     request.k = 0;
 }
 
-/// Working memory of one thread's searches.
+/// Working memory for the searches of one thread.
 struct SearchScratch {
   struct Candidate {
     Neighbor neighbor;
@@ -60,17 +62,17 @@ struct SearchScratch {
   std::vector<std::uint64_t> distances_sq;
   std::vector<std::uint32_t> places;  ///< in the index
   std::vector<Candidate> candidates;
-  double slack = 1;                    ///< how much farther than expected to look; found by trial
-  std::vector<float> estimates;        ///< of gathered objects' squared distances
-  std::vector<std::int32_t> gathered;  ///< their places
+  double slack = 1;                    ///< scales how far beyond the expected distance to search
+  std::vector<float> estimates;        ///< estimated squared distances of the gathered objects
+  std::vector<std::int32_t> gathered;  ///< places of the gathered objects
 };
 
-/// Answers the requests one after the other; neighbouring requests share cache lines, so ask in
-/// order of place. `objects` is read for ids and, by requests that filter objects, tags and times.
+/// Answers the requests in order. Nearby requests share cache lines, so pass them in spatial order.
+/// Reads ids from `objects`, and tags and times for requests that filter objects.
 void search(const SpatialIndex& index, const ObjectSnapshot& objects,
             std::span<SearchRequest> requests, SearchScratch& scratch);
 
-/// The two that it chooses from.
+/// The searches in one kind of index; `search` calls one of them.
 void search_grid(const GridIndex& index, const ObjectSnapshot& objects,
                  std::span<SearchRequest> requests, SearchScratch& scratch);
 void search_tree(const TreeIndex& index, const ObjectSnapshot& objects,

@@ -1,13 +1,14 @@
-// Exact k-NN over a TreeIndex: from the leaf at the question's place up the tree, at each level
-// looking into those of the node's siblings that the k-th candidate so far lets through.
+// SPDX-License-Identifier: Apache-2.0
+// Exact k-NN search in a TreeIndex. It starts at the leaf nearest to the query and climbs the tree.
+// At each level it visits those siblings of the node that may hold a nearer object than the k-th
+// candidate so far. See search.hpp.
 
 #include <algorithm>
 #include <bit>
 
 #include "starling/cpu/points/search/search.hpp"
 
-// Compiles what stands between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE once per instruction
-// set.
+// Compiles the code between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE once per instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "starling/cpu/points/search/tree_search.cpp"
 #include <hwy/foreach_target.h>
@@ -48,7 +49,7 @@ class TreeSearch {
     ranking_.write(request);
   }
 
-  static constexpr std::size_t depth_max = 8;  // 16^8 objects fill the slots
+  static constexpr std::size_t depth_max = 8;  // enough for 16^8 = 2^32 objects
 
   struct Visit {
     std::uint32_t depth;
@@ -78,7 +79,8 @@ class TreeSearch {
     }
   }
 
-  // The first child ends on top of the stack: where distances tie, it has the smaller ids.
+  // Pushes the near children. The first child ends on top, because it has the smallest ids of
+  // coincident objects.
   void open(std::size_t depth, std::size_t first, std::uint32_t near) {
     while (near != 0) {
       const auto child = static_cast<std::uint32_t>(std::bit_width(near)) - 1;
@@ -88,7 +90,8 @@ class TreeSearch {
     }
   }
 
-  // Bit i says that the i-th of 16 boxes or objects may be within the bound; `count` of them exist.
+  // Returns a mask: bit i is set if the i-th of 16 boxes or objects may be within the bound. Only
+  // the first `count` of them exist.
   template <class Gap>
   HWY_INLINE std::uint32_t near_mask(std::size_t count, const Gap& gap_at) const {
     const Lanes d;
@@ -117,8 +120,8 @@ class TreeSearch {
     });
   }
 
-  // Where nodes are of coincident objects, decides exactly and by id: many of them would all be
-  // visited otherwise.
+  // Decides exactly, and by id at equal distances, if the level has nodes of coincident objects.
+  // Otherwise the search would visit all such nodes.
   bool can_improve(const IndexLevel& level, std::size_t node) {
     if (level.min_id.empty()) return true;
     tighten();

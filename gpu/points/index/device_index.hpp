@@ -1,4 +1,5 @@
-// Which index a tick has: a grid on the plane; in space, where most of a box is empty, a tree.
+// SPDX-License-Identifier: Apache-2.0
+// Chooses the index of a tick: a grid on the plane; in space, where most of a box is empty, a tree.
 #pragma once
 
 #include <type_traits>
@@ -12,7 +13,7 @@ namespace starling::gpu {
 template <int dimensions>
 using DeviceIndex = std::conditional_t<dimensions == 2, DeviceGrid, DeviceTree>;
 
-/// For searches in an order of place.
+/// Sorts searches into spatial order.
 template <int dimensions>
 using SearchSort = KeySort<typename DeviceIndex<dimensions>::SearchKey>;
 

@@ -1,5 +1,7 @@
-// Where positions lie in a grid. Build and search ask here, so that both agree to the bit: what is
-// further along an axis is never in a lower cell or leaf, and all else follows from that.
+// SPDX-License-Identifier: Apache-2.0
+// Finds the cell and the leaf of a position in a grid. Build and search both call these functions,
+// so that they agree to the bit. A greater coordinate never gives a lower cell or leaf; the
+// exactness of searches rests on that.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +10,8 @@
 
 namespace starling::gpu {
 
-/// A coordinate's cell in the upper 32 bits, and how far into the cell in the lower. What lies
-/// outside the grid is taken to its border.
+/// A coordinate's cell in the upper 32 bits, and the fraction of the cell that it has passed in the
+/// lower 32. A coordinate outside the grid is moved to its border.
 __device__ inline std::uint64_t along(std::int32_t at, std::int32_t min, std::uint32_t extent,
                                       std::uint32_t cells_per_unit) {
   const auto distance = static_cast<std::uint32_t>(at) - static_cast<std::uint32_t>(min);
@@ -48,27 +50,27 @@ __device__ inline std::uint32_t cell_at(const GridGeometry& grid, std::int32_t x
   return cell_number(grid, cell_of(along_x(grid, x)), cell_of(along_y(grid, y)));
 }
 
-/// Into how many leaves along each axis a cell of so many objects is split.
+/// The number of leaves along each axis of a cell with `objects` objects.
 __device__ inline std::int32_t splits_of(std::uint32_t objects) {
   constexpr float leaves_per_object = 1.0f / GridTuning::leaf_objects;
   const auto splits =
       static_cast<std::int32_t>(__fsqrt_rn(static_cast<float>(objects) * leaves_per_object) + 0.5f);
   return min(max(splits, 1), GridTuning::splits_max);
 }
-/// Which of them along one axis.
+/// The leaf at this fraction of a cell, along one axis.
 __device__ inline std::int32_t split_at(std::uint32_t fraction, std::int32_t splits) {
   return static_cast<std::int32_t>(__umulhi(fraction, static_cast<std::uint32_t>(splits)));
 }
 
-/// How many offsets leave room for all leaves of that many objects in so many cells: of x objects a
-/// leaf's worth, a cell has (sqrt(x) + 1/2)^2 leaves at most and one offset more, which is less
-/// than 5/4 x + 3.
+/// A number of offsets that has room for all leaves of `cells` cells with `objects` objects in
+/// total. A cell with x * leaf_objects objects has at most (sqrt(x) + 1/2)^2 leaves, and one offset
+/// more than leaves: less than 5/4 x + 3 offsets.
 __host__ __device__ constexpr std::uint32_t offsets_before(std::uint32_t objects,
                                                            std::uint32_t cells) {
   constexpr std::uint64_t per_object = (std::uint64_t{5} << 32) / 4 / GridTuning::leaf_objects;
   return static_cast<std::uint32_t>(objects * per_object >> 32) + 4 * cells;
 }
-/// Index of the offset of a cell's first leaf; `start` is the cell's first place.
+/// The index into `offsets` of a cell's first leaf. `start` is the cell's first place.
 __device__ inline std::uint32_t leaves_of(std::uint32_t cell, std::uint32_t start) {
   return offsets_before(start, cell);
 }

@@ -1,5 +1,7 @@
-// Builds a grid: objects are counted into cells, moved to these by a counting sort, and then cell
-// by cell to their leaves by another.
+// SPDX-License-Identifier: Apache-2.0
+// Kernels that build a grid: they count the objects of each cell, move the objects to their cells
+// by a counting sort, and then, within each cell, to their leaves by another. Launched by
+// grid_launch.cu.
 #pragma once
 
 #include <cub/block/block_scan.cuh>
@@ -10,7 +12,7 @@
 
 namespace starling::gpu {
 
-/// Where the kernels write a grid, and what they work in. Device pointers.
+/// Where the kernels write a grid, and their working memory. Device pointers.
 struct GridMemory {
   GridGeometry* geometry;
   std::uint32_t* starts;
@@ -18,11 +20,11 @@ struct GridMemory {
   int2* points;
   Slot* slots;
 
-  std::uint32_t* counts;       ///< by cell; one more, which is 0
-  uint4* ranks;                ///< by four slots: of each in its cell
-  int4* by_cell;               ///< x, y and slot of the objects in order of cells
-  std::uint32_t* large_count;  ///< cells that a block splits
-  std::uint32_t* large_cells;
+  std::uint32_t* counts;       ///< by cell: its objects; one entry more, which is 0
+  uint4* ranks;                ///< for every four slots: the objects' ranks in their cells
+  int4* by_cell;               ///< x, y and slot of the objects, in the order of the cells
+  std::uint32_t* large_count;  ///< how many cells a block is to split
+  std::uint32_t* large_cells;  ///< their numbers
 };
 
 /// The smallest rectangle around some positions.
@@ -44,20 +46,22 @@ struct Rectangle {
 };
 
 inline constexpr unsigned samples = 128;
-/// Of living objects among them: fewer say nothing of where most are.
+/// Samples that must be living objects: fewer do not show where most objects are.
 inline constexpr unsigned samples_alive_min = 16;
 
-/// Cuts an axis to what lies between all but a few of a sample, twice as wide.
+/// Cuts the range of an axis, `min` to `max`, to twice the width of the range `low` to `high`,
+/// which holds all but a few samples.
 __device__ inline void cut(std::int32_t& min, std::int32_t& max, std::int32_t low,
                            std::int32_t high) {
   const std::int64_t margin = (std::int64_t{high} - low) / 2 + 1;
   min = static_cast<std::int32_t>(::max(std::int64_t{min}, low - margin));
   max = static_cast<std::int32_t>(::min(std::int64_t{max}, high + margin));
-  max = ::max(min, max);  // whatever the bounds: a rectangle is one
+  max = ::max(min, max);  // a rectangle is not inverted, whatever the bounds are
 }
 
-/// Where most objects are, within their bounds: one gone astray must not make all others share a
-/// cell. By a block of at least `samples` threads; valid on the first.
+/// The rectangle where most objects are, within their bounds: one stray object must not put all
+/// others into one cell. All threads of a block call, at least `samples` of them; the result is
+/// valid on the first. Static shared memory: 1040 bytes.
 __device__ inline Rectangle core_of(const ObjectsView& objects) {
   __shared__ int2 sampled[samples];
   __shared__ int2 low;
@@ -96,7 +100,7 @@ __device__ inline Rectangle core_of(const ObjectsView& objects) {
   return core;
 }
 
-/// As many cells as `objects` call for, and never more than `cells_max`.
+/// Divides the rectangle into cells for `objects` objects, at most `cells_max` cells.
 __device__ inline GridGeometry geometry_of(const Rectangle& core, std::uint32_t objects,
                                            std::uint32_t cells_max) {
   GridGeometry grid;
@@ -122,8 +126,9 @@ __device__ inline GridGeometry geometry_of(const Rectangle& core, std::uint32_t 
   }
 }
 
-// All blocks clear the counters. The first finds the geometry, and takes the bounds away: the next
-// kernel makes them anew.
+// Any number of blocks of block_threads threads. All blocks clear counts[cells_max + 1]. The first
+// block finds the geometry, clears large_count, and resets the objects' bounds, which count_kernel
+// then computes.
 __global__ void prepare_grid_kernel(const __grid_constant__ ObjectsView objects,
                                     std::uint32_t living, std::uint32_t cells_max,
                                     const __grid_constant__ GridMemory to) {
@@ -133,12 +138,13 @@ __global__ void prepare_grid_kernel(const __grid_constant__ ObjectsView objects,
   const Rectangle core = core_of(objects);
   if (threadIdx.x != 0) return;
   *to.large_count = 0;
-  to.points[living] = {};  // the last of a pair, which searches read together
+  to.points[living] = {};  // searches read points in pairs: completes the last pair
   *to.geometry = geometry_of(core, living, cells_max);
   *objects.bounds = {{min_of_none, min_of_none, 0}, {max_of_none, max_of_none, 0}};
 }
 
-/// Widens the bounds by the block's rectangles. All its threads call, once.
+/// Widens the bounds to hold the rectangles `seen` of all threads of the block. All of them must
+/// call, once.
 __device__ inline void widen(Bounds* bounds, Rectangle seen) {
   constexpr unsigned warps_max = block_threads / 32;
   __shared__ Rectangle of_warps[warps_max];
@@ -152,19 +158,19 @@ __device__ inline void widen(Bounds* bounds, Rectangle seen) {
   if (threadIdx.x >= 32) return;
   seen = of_warp(threadIdx.x < blockDim.x / 32 ? of_warps[threadIdx.x] : Rectangle::of_none());
   if (threadIdx.x != 0) return;
-  // Most lie within, and an old bound costs no more than an atomic.
+  // Most rectangles lie within the bounds. An outdated bound costs at most an atomic too many.
   if (seen.min_x < bounds->min[0]) atomicMin(&bounds->min[0], seen.min_x);
   if (seen.min_y < bounds->min[1]) atomicMin(&bounds->min[1], seen.min_y);
   if (seen.max_x > bounds->max[0]) atomicMax(&bounds->max[0], seen.max_x);
   if (seen.max_y > bounds->max[1]) atomicMax(&bounds->max[1], seen.max_y);
 }
 
-/// Four neighbouring slots, `nowhere` where there is nobody.
+/// Positions of four neighbouring slots. x is `nowhere` for a slot without a living object.
 struct FourPositions {
   std::int32_t x[4];
   std::int32_t y[4];
 
-  /// The four from `first` on, a multiple of four: three loads of 16 bytes.
+  /// Reads slots first to first + 3 with three loads of 16 bytes; `first` is a multiple of four.
   __device__ FourPositions(const ObjectsView& objects, std::uint64_t first) {
     static_assert(sizeof(LatticePoint) == 12);
     if (first + 4 <= objects.slots) {
@@ -190,7 +196,9 @@ struct FourPositions {
   }
 };
 
-// A thread four slots. Counts the objects of each cell, which ranks them, and makes their bounds.
+// One thread for every four slots. Counts the objects of each cell, which gives each object its
+// rank in its cell, and computes the bounds of all objects. Writes counts by cell, and one entry of
+// ranks for each thread.
 __global__ void __launch_bounds__(block_threads)
     count_kernel(const __grid_constant__ ObjectsView objects,
                  const __grid_constant__ GridMemory to) {
@@ -209,7 +217,8 @@ __global__ void __launch_bounds__(block_threads)
   widen(objects.bounds, seen);
 }
 
-// A thread four slots. Moves the objects to their cells.
+// One thread for every four slots. Moves the objects to their cells. Reads ranks, and starts[cells
+// + 1], which is the scan of the counts. Writes by_cell, one entry for each living object.
 __global__ void __launch_bounds__(block_threads)
     scatter_kernel(const __grid_constant__ ObjectsView objects,
                    const __grid_constant__ GridMemory to) {
@@ -230,7 +239,7 @@ __global__ void __launch_bounds__(block_threads)
       to.by_cell[places[i]] = {at.x[i], at.y[i], static_cast<std::int32_t>(first + i), 0};
 }
 
-/// A cell to split.
+/// A cell whose objects are to be moved to its leaves.
 struct Cell {
   std::uint32_t start;  ///< its first place
   std::uint32_t count;
@@ -258,13 +267,14 @@ __device__ inline void put(const GridMemory& to, std::uint32_t place, const int4
 }
 
 inline constexpr unsigned split_warps = 8;
-/// Objects of a cell that a warp splits; larger ones a block does.
+/// A warp splits cells of up to this many objects, a block larger ones.
 inline constexpr std::uint32_t warp_objects_max = 512;
-/// sqrt(512 / 4) is less than 11.5.
+/// The most leaves of such a cell, 11 by 11: sqrt(512 / 4) is less than 11.5.
 inline constexpr std::uint32_t warp_leaves_max = 121;
 static_assert(warp_objects_max / GridTuning::leaf_objects < 132);
 
-/// Turns the counts of the warp's leaves into their first places, in shared memory and in offsets.
+/// Replaces the counts of the cell's leaves, in shared memory, with the leaves' first places, and
+/// writes these to the grid's offsets. All lanes of the warp must call.
 __device__ inline void place_leaves(const GridMemory& to, const Cell& cell, std::uint32_t* counts) {
   const unsigned lane = threadIdx.x % 32;
   std::uint32_t before = cell.start;
@@ -286,8 +296,10 @@ __device__ inline void place_leaves(const GridMemory& to, const Cell& cell, std:
   __syncwarp();
 }
 
-// A warp a cell: counts its objects by leaf, which ranks them, and moves them there. Large cells
-// are noted.
+// One warp for each cell: counts the cell's objects by leaf, which gives each object its rank in
+// its leaf, and moves the objects to their leaves. Leaves large cells to split_large_kernel and
+// adds them to large_cells. Writes offsets by leaf, and points and slots by place. Static shared
+// memory: 20,256 bytes.
 __global__ void __launch_bounds__(split_warps * 32)
     split_kernel(const __grid_constant__ GridMemory to) {
   __shared__ std::uint32_t counts_of_warps[split_warps][warp_leaves_max];
@@ -321,7 +333,8 @@ __global__ void __launch_bounds__(split_warps * 32)
 
 inline constexpr unsigned split_large_threads = 512;
 
-// A block a large cell: the same.
+// Does what split_kernel does, for the large cells. Each block splits one cell after another.
+// Static shared memory: 16 KiB of counts and the scan's storage.
 __global__ void __launch_bounds__(split_large_threads)
     split_large_kernel(const __grid_constant__ GridMemory to) {
   constexpr std::uint32_t leaves_max = GridTuning::splits_max * GridTuning::splits_max;

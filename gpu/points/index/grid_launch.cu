@@ -1,5 +1,6 @@
-// Launches the kernels of grid_kernel.cuh in order, a scan by CUB among them, and replays them as a
-// graph while the shape stays: see grid_launch.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Launches the kernels of grid_kernel.cuh, with a scan by CUB between them, and replays them as a
+// CUDA graph while their arguments stay the same: see grid_launch.hpp.
 #include <algorithm>
 
 #include <cub/device/device_scan.cuh>
@@ -11,10 +12,10 @@ namespace starling::gpu {
 namespace {
 
 constexpr unsigned prepare_blocks_max = 1024;
-/// Two a multiprocessor.
+/// Two for each of the 132 multiprocessors of an H100 or H200.
 constexpr unsigned split_large_blocks = 264;
 
-/// A quarter more than the objects fill where they lie evenly.
+/// The most cells for this many objects: a quarter more than evenly spread objects fill.
 std::uint32_t cells_max(std::uint32_t objects) {
   constexpr std::uint32_t least = 64;
   return static_cast<std::uint32_t>(std::uint64_t{objects} * 5 / 4 / GridTuning::cell_objects) +

@@ -1,5 +1,6 @@
-// Builds the index of a tick on the plane: the owner of its memory, and of the working memory that
-// builds share.
+// SPDX-License-Identifier: Apache-2.0
+// Builds the index of a tick on the plane. DeviceGrid owns its memory, GridWorkspace the working
+// memory that builds share. TickIndex calls them.
 #pragma once
 
 #include <array>
@@ -14,7 +15,7 @@
 
 namespace starling::gpu {
 
-/// What a build works in.
+/// The working memory of a build.
 class GridWorkspace {
  public:
   explicit GridWorkspace(DeviceMemory& memory)
@@ -25,7 +26,7 @@ class GridWorkspace {
         large_cells_(memory),
         scratch_(memory) {}
 
-  /// For builds over so many slots.
+  /// Makes room for builds over `slots` slots.
   void reserve(std::uint32_t slots);
   std::uint64_t bytes_used() const;
 
@@ -50,10 +51,11 @@ class DeviceGrid {
   explicit DeviceGrid(DeviceMemory& memory)
       : geometry_(memory, 1), starts_(memory), offsets_(memory), points_(memory), slots_(memory) {}
 
-  /// Room for `count` objects. Not while the device may still use the grid.
+  /// Makes room for `count` objects. Do not call while the device may still use the grid.
   void reserve(std::uint32_t count);
 
-  /// Over the living objects, of which there are `alive`. Their bounds become exact.
+  /// Enqueues building the index of the living objects; `alive` is their number. Makes the objects'
+  /// bounds exact.
   void build_async(const ObjectsView& objects, std::uint32_t alive, Workspace& workspace,
                    const CudaStream& stream);
 
@@ -61,7 +63,7 @@ class DeviceGrid {
   std::uint64_t bytes_used() const;
 
  private:
-  /// What shapes a build.
+  /// All values that a build's kernels are launched with.
   struct Shape {
     GridView view;
     ObjectsView objects;

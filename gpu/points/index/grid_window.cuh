@@ -1,4 +1,6 @@
-// Which leaves of a grid a rectangle touches, cell by cell.
+// SPDX-License-Identifier: Apache-2.0
+// Finds the leaves of a grid that a rectangle touches, cell by cell. Both searches of the grid use
+// it.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +9,7 @@
 
 namespace starling::gpu {
 
-/// All leaves between two corners, these as along() has them.
+/// All leaves between two corners, which are results of along_x() and along_y().
 struct GridWindow {
   std::uint64_t x_low;
   std::uint64_t x_high;
@@ -18,12 +20,12 @@ struct GridWindow {
   __device__ std::int32_t rows() const { return cell_of(y_high) - cell_of(y_low) + 1; }
 };
 
-/// Without a leaf.
+/// A window without leaves.
 __device__ inline GridWindow empty_window() {
   return {std::uint64_t{1} << 32, 0, std::uint64_t{1} << 32, 0};
 }
 
-/// How far a window reaches from its middle, in lattice units.
+/// How far a window reaches from the position of its search, in lattice units.
 struct Reach {
   std::int64_t left;
   std::int64_t right;
@@ -31,14 +33,14 @@ struct Reach {
   std::int64_t up;
 };
 
-/// Holds the leaves of all objects that are at most so far away along both axes.
+/// The window with the leaves of all objects that lie within `reach` of (x, y) along both axes.
 __device__ inline GridWindow window_around(const GridGeometry& grid, std::int32_t x, std::int32_t y,
                                            const Reach& reach) {
   return {along_x(grid, x - reach.left), along_x(grid, x + reach.right),
           along_y(grid, y - reach.down), along_y(grid, y + reach.up)};
 }
 
-/// Rows or columns of a cell's leaves, none where first is more than last.
+/// Rows or columns of a cell's leaves, first and last included. Empty if first > last.
 struct LeafSpan {
   std::int32_t first;
   std::int32_t last;
@@ -47,7 +49,7 @@ struct LeafSpan {
   __device__ bool holds(std::int32_t leaf) const { return first <= leaf && leaf <= last; }
 };
 
-/// What lies between two corners of a window, along one axis.
+/// The cell's leaves between two corners of a window, along one axis.
 __device__ __forceinline__ LeafSpan span_in_cell(std::uint64_t low, std::uint64_t high,
                                                  std::int32_t cell, std::int32_t splits) {
   if (cell < cell_of(low) || cell > cell_of(high)) return {0, -1};
@@ -55,7 +57,7 @@ __device__ __forceinline__ LeafSpan span_in_cell(std::uint64_t low, std::uint64_
           cell == cell_of(high) ? split_at(fraction_of(high), splits) : splits - 1};
 }
 
-/// Places from `begin` up to `end`.
+/// Places from `begin` up to `end`, without `end`.
 struct Run {
   std::uint32_t begin;
   std::uint32_t end;
@@ -63,8 +65,8 @@ struct Run {
   __device__ std::uint32_t count() const { return end - begin; }
 };
 
-/// The objects of a cell that lie in one window and not in another, which lies within the first: of
-/// a row of leaves two runs, either of which may be empty.
+/// The objects of a cell that lie in `window` but not in `seen`, a window within it. Each row of
+/// leaves has two runs of them, either of which may be empty.
 class CellRuns {
  public:
   __device__ __forceinline__ CellRuns(const GridView& grid, const GridGeometry& geometry,
@@ -81,7 +83,7 @@ class CellRuns {
     seen_columns_ = span_in_cell(seen.x_low, seen.x_high, column, splits_);
     seen_rows_ = span_in_cell(seen.y_low, seen.y_high, row, splits_);
     if (seen_columns_.is_empty()) seen_rows_ = {0, -1};
-    // Rows that are whole follow each other.
+    // The places of whole rows follow each other, so one run holds all rows.
     const bool is_whole = columns_.first == 0 && columns_.last == splits_ - 1;
     rows_at_once_ = is_whole && seen_rows_.is_empty() ? rows_.last - rows_.first + 1 : 1;
   }
@@ -89,10 +91,10 @@ class CellRuns {
   __device__ bool is_done() const { return rows_.is_empty(); }
 
   struct Row {
-    Run left{0, 0};
-    Run right{0, 0};  ///< of what the other window holds
+    Run left{0, 0};   ///< left of `seen`, or the whole row
+    Run right{0, 0};  ///< right of `seen`
   };
-  /// Of the next row of leaves, or of all.
+  /// The runs of the next row of leaves, or of all rows at once.
   __device__ __forceinline__ Row next() {
     Row runs;
     const std::uint32_t* row = offsets_ + rows_.first * splits_;

@@ -1,5 +1,7 @@
-// Places of cells on a Hilbert curve. Runs of neighbours on it are compact, which Morton order's
-// are not: boxes around them overlap less.
+// SPDX-License-Identifier: Apache-2.0
+// Computes places of cells on a Hilbert curve. Cells that follow each other on it form compact
+// groups, unlike in Morton order, so boxes around them overlap less. Used for the keys of objects
+// and of searches.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +25,14 @@ __device__ inline std::uint64_t spread_by_3(std::uint64_t v) {
   return (v | (v << 2)) & 0x1249249249249249ull;
 }
 
-/// Turns a cell's coordinates of `bits` bits each into its place on the curve, whose bits are
-/// spread over the numbers, the first number's being the most significant of each rank.
+/// Replaces a cell's coordinates, of `bits` bits each, with its place on the curve. The place's
+/// bits are spread over the numbers: bit i of the first number is more significant than bit i of
+/// the second.
 ///
-/// On the plane the curve visits a square's quarters (0,0), (0,1), (1,1), (1,0); the first and the
-/// last it walks with the axes swapped, the last also backwards on both.
+/// On the plane the curve visits the quarters of a square in the order (0,0), (0,1), (1,1), (1,0).
+/// It walks the first and the last with the axes swapped, and the last also backwards on both axes.
 __device__ inline void to_hilbert(std::uint32_t (&cell)[2], int bits) {
-  const std::uint32_t differ = cell[0] ^ cell[1];  // no matter how a square is turned
+  const std::uint32_t differ = cell[0] ^ cell[1];  // the same however a square is turned
   std::uint32_t swapped = 0;
   std::uint32_t backwards = 0;
   std::uint32_t upper = 0;
@@ -44,7 +47,7 @@ __device__ inline void to_hilbert(std::uint32_t (&cell)[2], int bits) {
   cell[1] = differ;
 }
 
-/// J. Skilling, Programming the Hilbert curve, AIP Conf. Proc. 707, 2004.
+/// In space, by J. Skilling, Programming the Hilbert curve, AIP Conf. Proc. 707, 2004.
 __device__ inline void to_hilbert(std::uint32_t (&cell)[3], int bits) {
   for (std::uint32_t bit = 1u << (bits - 1); bit > 1; bit >>= 1) {
     const std::uint32_t below = bit - 1;
@@ -61,7 +64,7 @@ __device__ inline void to_hilbert(std::uint32_t (&cell)[3], int bits) {
   for (int d = 0; d < 3; ++d) cell[d] ^= flips;
 }
 
-/// The place on the curve of a cell, given by coordinates of `bits` bits each.
+/// The place on the curve of a cell, whose coordinates have `bits` bits each. Overwrites `cell`.
 __device__ inline std::uint32_t hilbert_key(std::uint32_t (&cell)[2], int bits) {
   to_hilbert(cell, bits);
   return spread_by_2(cell[0]) << 1 | spread_by_2(cell[1]);

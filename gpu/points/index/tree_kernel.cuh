@@ -1,4 +1,5 @@
-// Keys, leaves and boxes of the tree.
+// SPDX-License-Identifier: Apache-2.0
+// Kernels that build the tree: its keys, leaves and boxes. Launched by tree_launch.cu.
 #pragma once
 
 #include "starling/gpu/device/launch_grid.cuh"
@@ -8,7 +9,8 @@
 
 namespace starling::gpu {
 
-// A thread a slot. The bounds that the keys are relative to become the tree's own.
+// One thread for each slot: writes keys[slots] and values[slots]. Keys are relative to the objects'
+// bounds; a copy of these goes to `tree_bounds`, which the tree keeps.
 __global__ void keys_kernel(const __grid_constant__ ObjectsView objects, Bounds* tree_bounds,
                             TreeKey* keys, Slot* values) {
   const std::uint64_t slot = thread_index();
@@ -36,7 +38,8 @@ __device__ inline TreeBox box_around(TreeBox a, const TreeBox& b) {
   return a;
 }
 
-/// The box around those of some neighbouring lanes, on each of them; `lanes` call.
+/// The box around the boxes of `count` neighbouring lanes, valid on each of them. Exactly the lanes
+/// in the mask `lanes` must call.
 template <unsigned count>
 __device__ TreeBox box_of_lanes(TreeBox box, unsigned lanes) {
   for (int d = 0; d < 3; ++d)
@@ -55,11 +58,13 @@ struct TreeMemory {
   TreeBox* boxes;
 };
 
-/// Threads of a block that makes leaves and the two levels above them.
+/// Threads of a block of leaves_kernel, which makes 64 leaves and the two levels above them.
 inline constexpr unsigned leaves_threads = leaf_objects * fan_out * fan_out;
 
-/// Eight lanes a node, one each of its children in the block's shared memory. `nodes` of the level
-/// exist; the last one's children may be fewer.
+/// Makes the block's `count` nodes of `level`, eight lanes for each node and one for each child.
+/// Reads children[count * 8] and writes own[count], both in the block's shared memory. Also writes
+/// the boxes of nodes that exist to `boxes`. Lanes past the last child of the level stand in for
+/// their node's first child. All threads of the block call; those without a child return at once.
 __device__ inline void make_level(const TreeView& tree, TreeBox* boxes, int level,
                                   const TreeBox* children, TreeBox* own, unsigned count) {
   if (level >= tree.levels || threadIdx.x >= count * fan_out) return;
@@ -76,8 +81,9 @@ __device__ inline void make_level(const TreeView& tree, TreeBox* boxes, int leve
   if (first + node < tree.nodes[level]) boxes[tree.firsts[level] + first + node] = box;
 }
 
-// A lane a place, a block 64 leaves with their nodes on the two levels above. Of the last leaf the
-// lanes past the last place stand in for its first.
+// One lane for each place. A block makes 64 leaves and their nodes on the two levels above. In the
+// last leaf, lanes past the last place stand in for its first. Reads positions by slot, and
+// sorted_keys and sorted_slots by place. Static shared memory: 73 boxes, 1752 bytes.
 __global__ void __launch_bounds__(leaves_threads)
     leaves_kernel(const __grid_constant__ TreeView tree, const LatticePoint* positions,
                   const TreeKey* sorted_keys, const Slot* sorted_slots,
@@ -92,7 +98,7 @@ __global__ void __launch_bounds__(leaves_threads)
     const std::uint64_t source = place < tree.count ? place : leaf * leaf_objects;
     const Slot slot = sorted_slots[source];
     const LatticePoint point = positions[slot];
-    to.points[place] = to_point(point);  // a leaf is readable as a whole
+    to.points[place] = to_point(point);  // past the last place too: searches read whole leaves
     if (place < tree.count) to.slots[place] = slot;
     const auto box = box_of_lanes<leaf_objects>(box_at(point), lanes);
     if (place % leaf_objects == 0) {
@@ -107,8 +113,9 @@ __global__ void __launch_bounds__(leaves_threads)
   make_level(tree, to.boxes, 2, of_nodes, of_block, 1);
 }
 
-// Eight lanes a node of `level`, one each of its children, which are of the level below. Lanes past
-// the last child stand in for the first.
+// Makes a node of `level`, eight lanes for each node and one for each child on the level below.
+// Lanes past the last child stand in for their node's first child. Exactly the lanes in the mask
+// `lanes` must call.
 __device__ inline void make_box(const TreeView& tree, TreeBox* boxes, int level,
                                 std::uint64_t child, unsigned lanes) {
   const std::uint64_t node = child / fan_out;
@@ -117,7 +124,8 @@ __device__ inline void make_box(const TreeView& tree, TreeBox* boxes, int level,
   if (child % fan_out == 0) boxes[tree.firsts[level] + node] = box;
 }
 
-// A thread a child.
+// One thread for each child, so eight lanes for each node of `level`. The level below must be
+// complete.
 __global__ void boxes_kernel(const __grid_constant__ TreeView tree, TreeBox* boxes, int level) {
   const std::uint64_t child = thread_index();
   const bool has_node = child / fan_out < tree.nodes[level];
@@ -125,7 +133,8 @@ __global__ void boxes_kernel(const __grid_constant__ TreeView tree, TreeBox* box
   if (has_node) make_box(tree, boxes, level, child, lanes);
 }
 
-// One block: all levels from `level` on, and the bounds of all.
+// One block: makes all levels from `level` on, and sets `bounds` to the box around all objects. The
+// levels below must be complete.
 __global__ void upper_boxes_kernel(const __grid_constant__ TreeView tree, TreeBox* boxes, int level,
                                    Bounds* bounds) {
   for (; level < tree.levels; ++level) {

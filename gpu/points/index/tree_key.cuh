@@ -1,4 +1,5 @@
-// Places of positions on a Hilbert curve through the bounds of all objects.
+// SPDX-License-Identifier: Apache-2.0
+// The tree's sort keys: places of positions on a Hilbert curve through the bounds of all objects.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +9,10 @@
 
 namespace starling::gpu {
 
-/// The key of slots without a living object: the last in order, and nobody else's.
+/// The key of slots without a living object. It is the greatest key, and no position has it.
 inline constexpr TreeKey key_of_nobody = ~TreeKey{0} >> (64 - tree_key_bits);
 
-/// A position outside the bounds has the key of the nearest inside.
+/// A position outside the bounds has the key of the nearest position inside.
 __device__ inline TreeKey key_of(const LatticePoint& point, const Bounds& bounds) {
   const std::int32_t coordinates[3] = {point.x, point.y, point.z};
   std::uint32_t extent = 0;

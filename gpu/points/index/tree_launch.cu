@@ -1,5 +1,7 @@
-// Launches keys, sort and leaves, then level upon level and the top in one block, and replays them
-// as a graph while the shape stays: see tree_launch.hpp. The kernels are in tree_kernel.cuh.
+// SPDX-License-Identifier: Apache-2.0
+// Launches the kernels of tree_kernel.cuh: keys, sort and leaves, then one kernel for each large
+// level, and one block for all levels above. Replays them as a CUDA graph while their arguments
+// stay the same: see tree_launch.hpp.
 #include "starling/gpu/points/index/tree_kernel.cuh"
 #include "starling/gpu/points/index/tree_launch.hpp"
 
@@ -7,7 +9,7 @@ namespace starling::gpu {
 namespace {
 
 constexpr unsigned one_block_threads = 1024;
-/// Levels of at most so many nodes are built by one block, in one launch.
+/// One block builds all levels of at most this many nodes, in one launch.
 constexpr std::uint32_t one_block_nodes = 256;
 
 std::uint32_t parts(std::uint32_t count, std::uint32_t size) {
@@ -21,7 +23,7 @@ void DeviceTree::reserve(std::uint32_t count) {
   points_.reserve(std::size_t{leaves} * leaf_objects);
   slots_.reserve(count);
   leaf_keys_.reserve(leaves);
-  // Each level has an eighth of the one below, and at most one node more.
+  // Each level has an eighth as many nodes as the one below, rounded up.
   boxes_.reserve(leaves + leaves / (fan_out - 1) + levels_max);
 }
 
@@ -61,7 +63,7 @@ void DeviceTree::enqueue_build(const ObjectsView& objects, Workspace& sort,
       view_, objects.positions, sorted.keys, sorted.values,
       {points_.data(), slots_.data(), leaf_keys_.data(), boxes_.data()});
   check_launch();
-  int level = 3;  // the leaves' kernel makes three
+  int level = 3;  // leaves_kernel makes levels 0 to 2
   for (; level < view_.levels && view_.nodes[static_cast<std::size_t>(level)] > one_block_nodes;
        ++level) {
     const std::uint64_t lanes =

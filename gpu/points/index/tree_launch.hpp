@@ -1,4 +1,5 @@
-// Builds the index of a tick in space: the owner of its memory.
+// SPDX-License-Identifier: Apache-2.0
+// Builds the index of a tick in space, and owns its memory. TickIndex calls it.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +23,11 @@ class DeviceTree {
   explicit DeviceTree(DeviceMemory& memory)
       : points_(memory), slots_(memory), leaf_keys_(memory), boxes_(memory), bounds_(memory, 1) {}
 
-  /// Room for `count` objects. Not while the device may still use the tree.
+  /// Makes room for `count` objects. Do not call while the device may still use the tree.
   void reserve(std::uint32_t count);
 
-  /// Over the living objects, of which there are `alive`.
+  /// Enqueues building the index of the living objects; `alive` is their number. Makes the objects'
+  /// bounds exact. `sort` is working memory, with room for all slots.
   void build_async(const ObjectsView& objects, std::uint32_t alive, Workspace& sort,
                    const CudaStream& stream);
 
@@ -33,7 +35,7 @@ class DeviceTree {
   std::uint64_t bytes_used() const;
 
  private:
-  /// What shapes a build.
+  /// All values that a build's kernels are launched with.
   struct Shape {
     TreeView view;
     ObjectsView objects;

@@ -1,6 +1,7 @@
-// The index of a tick in space: the living objects in the order of a Hilbert curve, in leaves
-// of 16, under an implicit tree of bounding boxes, eight to a node. DeviceTree owns it; the search
-// reads it.
+// SPDX-License-Identifier: Apache-2.0
+// The index of a tick in space: the living objects in the order of a Hilbert curve, in leaves of 16
+// objects, under an implicit tree of bounding boxes with eight children for each node. DeviceTree
+// owns it; the search reads it.
 #pragma once
 
 #include <array>
@@ -17,10 +18,10 @@ inline constexpr std::uint32_t leaf_objects = 16;
 /// Children of a node.
 inline constexpr std::uint32_t fan_out = 8;
 inline constexpr int fan_out_bits = 3;
-/// 16 * 8^10 objects are more than slots can number.
+/// Levels of the largest tree: 16 * 8^10 objects are more than there can be slots.
 inline constexpr int levels_max = 10;
 
-/// w is unused: one load instead of three.
+/// x, y and z in lattice units. w is unused: it lets one load read a point.
 using TreePoint = int4;
 
 /// A place on the curve, with 21 bits of each coordinate.
@@ -33,14 +34,14 @@ struct alignas(8) TreeBox {
   std::int32_t max[3];
 };
 
-/// Device pointers. A place is a rank in that order; leaf i holds places 16i to 16i + 15. Level 0
-/// is the leaves' boxes; the last level has at most eight nodes.
+/// Device pointers. An object's place is its rank in the order of the curve; leaf i holds places
+/// 16i to 16i + 15. Level 0 has the leaves' boxes; the last level has at most eight nodes.
 struct TreeView {
-  const TreePoint* points = nullptr;               ///< by place; readable up to a whole leaf
+  const TreePoint* points = nullptr;               ///< by place; readable to the end of a leaf
   const Slot* slots = nullptr;                     ///< by place
-  const TreeKey* leaf_keys = nullptr;              ///< of each leaf's first object
+  const TreeKey* leaf_keys = nullptr;              ///< by leaf: the key of its first object
   const TreeBox* boxes = nullptr;                  ///< level after level
-  const Bounds* bounds = nullptr;                  ///< that keys are relative to
+  const Bounds* bounds = nullptr;                  ///< one, that the keys are relative to
   std::uint32_t count = 0;                         ///< objects
   int levels = 0;                                  ///< 0: no objects
   std::array<std::uint32_t, levels_max> nodes{};   ///< by level

@@ -1,4 +1,6 @@
-// The neighbour lists of one tick on the device, under the plan that laid them out.
+// SPDX-License-Identifier: Apache-2.0
+// The neighbour lists of one tick on the device, and the plan that says where each list is.
+// GpuEngine owns two: the last tick's and the one for the tick under way.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +22,7 @@ class DeviceLists {
         slots_(memory),
         notes_(memory) {}
 
-  /// Takes room for all lists of the plan; what was in it is lost, even if it throws.
+  /// Makes room for all lists of the plan. The old lists are lost, even if it throws.
   void lay_out(std::shared_ptr<DevicePlan> plan, const CudaStream& stream) {
     counts_.reserve(plan->list_count());
     neighbors_.reserve_cleared(plan->room(), stream);
@@ -37,7 +39,8 @@ class DeviceLists {
   DeviceBuffer<std::uint32_t>& counts() { return counts_; }
   DeviceBuffer<Neighbor>& neighbors() { return neighbors_; }
   DeviceBuffer<Slot>& slots() { return slots_; }
-  /// The index's, one more than lists: SearchBatch::leaves or postponed.
+  /// SearchBatch::leaves or SearchBatch::postponed, whichever the index uses; one entry more than
+  /// there are lists.
   DeviceBuffer<std::uint32_t>& notes() { return notes_; }
 
  private:

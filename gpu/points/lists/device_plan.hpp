@@ -1,6 +1,7 @@
-// Which lists a tick has and in which order of place they are searched: on the host to report
-// from, on the device to search by. Made from the queries and kept while nothing that shapes it
-// changes.
+// SPDX-License-Identifier: Apache-2.0
+// Says which lists a tick has and in which order they are searched. The host needs it to report
+// changes, the device to search. GpuEngine makes a plan from the queries and keeps it until queries
+// or every-object subjects change.
 #pragma once
 
 #include <array>
@@ -22,34 +23,36 @@ inline constexpr std::size_t k_classes = std::size(k_class_limits);
 
 class DevicePlan {
  public:
-  /// No lists.
+  /// A plan without lists.
   explicit DevicePlan(DeviceMemory& memory);
-  /// `queries` is by slot. To be numbered by place before it is searched.
+  /// `queries` is by slot. Call number_by_place before searching.
   DevicePlan(DeviceMemory& memory, std::span<const QueryRow> queries, const DeviceObjects& objects);
-  /// Lists of an imported state, as they were; never searched.
+  /// The lists of an imported state. Such a plan is never searched.
   DevicePlan(DeviceMemory& memory, const EngineState& state, const CudaStream& stream);
 
   const ListDirectory& directory() const { return directory_; }
   std::uint32_t list_count() const { return static_cast<std::uint32_t>(directory_.lists.size()); }
   std::uint64_t room() const { return room_; }
-  /// Index of a search's first neighbour.
+  /// Where a search's list begins: an index into the arrays of neighbours and slots.
   std::uint64_t first(std::uint32_t search) const { return firsts_[search]; }
   std::uint32_t k(std::uint32_t search) const { return specs_[search].k; }
   const std::uint64_t* device_rooms() const { return rooms_.data(); }
   const ListRow* device_rows() const { return rows_.data(); }
 
-  /// Numbers the searches by place, class by class, so that what is near is side by
-  /// side in every array. Waits until the device has the plan. Once, before the first search.
+  /// Numbers the searches of each class in spatial order, so that near searches are neighbours in
+  /// every array. Waits until the device has the plan. Call once, before the first search.
   template <int dimensions>
   void number_by_place(const DeviceIndex<dimensions>& index, const ObjectsView& objects,
                        SearchSort<dimensions>& sort, const CudaStream& stream);
 
-  /// Orders the searches anew by place, whatever their numbers: where anchors move.
+  /// Puts the searches of each class into spatial order again and keeps their numbers. Needed when
+  /// anchors have moved.
   template <int dimensions>
   void order_async(const DeviceIndex<dimensions>& index, const ObjectsView& objects,
                    SearchSort<dimensions>& sort, const CudaStream& stream);
 
-  /// Calls `search` with a batch per class, without outputs.
+  /// Calls `search` with one batch for each class that has searches. The caller sets the batch's
+  /// outputs.
   template <class Search>
   void for_each_class(const Search& search) const {
     for (std::size_t i = 0; i < k_classes; ++i) {
@@ -80,11 +83,11 @@ class DevicePlan {
   DeviceBuffer<SearchSpec> device_specs_;
   DeviceBuffer<std::uint64_t> rooms_;
   DeviceBuffer<ListRow> rows_;
-  DeviceBuffer<std::uint32_t> numbers_;  ///< searches by class
-  DeviceBuffer<std::uint32_t> order_;    ///< the same, each class in order of place
+  DeviceBuffer<std::uint32_t> numbers_;  ///< numbers of the searches, by class
+  DeviceBuffer<std::uint32_t> order_;    ///< as numbers_, but each class in spatial order
 };
 
-/// The class of a k, an index below k_classes.
+/// The class of searches with this k: an index below k_classes.
 std::size_t k_class(std::uint32_t k);
 
 }  // namespace starling::gpu

@@ -1,5 +1,6 @@
-// Few lists are compared and reported by one kernel; of many the sizes are compared first, and the
-// host waits for their sum: see list_changes.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// One kernel compares and reports few lists. Many lists are compared first, and the host waits for
+// the total size of the reports before they are collected: see list_changes.hpp.
 #include "starling/gpu/points/lists/list_changes.hpp"
 
 #include <algorithm>

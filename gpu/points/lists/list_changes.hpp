@@ -1,5 +1,6 @@
-// Which lists of a tick are reported, told from the last tick's, and how much that is. GpuEngine's,
-// on its own thread.
+// SPDX-License-Identifier: Apache-2.0
+// Compares the lists of a tick with the last tick's: finds which lists are reported, and how large
+// the reports are. GpuEngine owns it and uses it on its own thread.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +18,25 @@ class ListChanges {
  public:
   explicit ListChanges(DeviceMemory& memory) : sizes_(memory), last_searches_(memory), total_(1) {}
 
-  /// Whether report_few_async may be asked.
+  /// Whether the lists are few enough for report_few_async.
   static bool are_few(const DevicePlan& plan);
-  /// Enqueues what compare and collect_async do together, straight to the host.
+  /// Enqueues one kernel that does what compare and collect_async do, and stores the reports
+  /// straight to the host.
   void report_few_async(DeviceLists& last, DeviceLists& now, const ListMatching& matching,
                         const ObjectsView& objects, const HostStores& stores,
                         const CudaStream& stream);
 
-  /// Compares, and waits for the CUDA stream to know how much is to be reported. `matching` says
-  /// what became of the last plan's lists, if the plan is another one.
+  /// Compares, waits for the CUDA stream, and returns how much is reported. `matching` says what
+  /// became of the last plan's lists; ignored if both ticks have the same plan.
   ReportSize compare(DeviceLists& last, DeviceLists& now, const ListMatching& matching,
                      const CudaStream& stream);
-  /// Enqueues the collection of what was found.
+  /// Enqueues the collection of the reports that compare found.
   void collect_async(DeviceLists& now, const ObjectsView& objects, const ReportsView& reports,
                      const CudaStream& stream) const;
 
  private:
-  /// On the device, what the lists were last tick; null: all what they are now.
+  /// Returns a device pointer: by search, its number in the last plan, or ListMatching::none. Null
+  /// if both ticks have the same plan, so that no number changed.
   const std::uint32_t* last_searches(DeviceLists& last, DeviceLists& now,
                                      const ListMatching& matching, const CudaStream& stream);
 

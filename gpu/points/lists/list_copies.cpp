@@ -1,5 +1,6 @@
-// Gathers lists and states by a kernel, with room for k each, and closes the gaps on the host: see
-// list_copies.hpp. Called by GpuEngine for read_lists.
+// SPDX-License-Identifier: Apache-2.0
+// Gathers lists and states with a kernel, each list with room for k, and closes the gaps between
+// them on the host: see list_copies.hpp. Called by GpuEngine for read_lists.
 #include "starling/gpu/points/lists/list_copies.hpp"
 
 #include <algorithm>
@@ -14,7 +15,8 @@
 namespace starling::gpu {
 namespace {
 
-/// `count` values from `first` on, to where those before them end.
+/// Moves `count` values from `first` down to `end`. Sets `first` to their new place and `end`
+/// behind them.
 template <class T>
 void move_down(std::vector<T>& values, std::uint32_t count, std::uint64_t& first,
                std::uint64_t& end) {
@@ -76,7 +78,7 @@ void copy_lists(std::span<const Slot> queries, DeviceLists& lists, bool objects_
   DeviceBuffer<std::uint32_t> device_counts(memory, searches.size());
   DeviceBuffer<Neighbor> device_neighbors(memory);
   DeviceBuffer<NeighborState> device_states(memory);
-  device_neighbors.reserve_cleared(room, stream);  // copied with what lists do not fill
+  device_neighbors.reserve_cleared(room, stream);  // the copy includes room that no list fills
   device_states.reserve_cleared(room_states, stream);
   const DrainAtEnd drain(stream);
   copy_to_device_async(std::span<const std::uint32_t>(searches), device_searches, stream);

@@ -1,5 +1,6 @@
-// Current lists of some queries, copied from the device for whoever asked for them. Questions
-// closes the gaps in its answers here, too.
+// SPDX-License-Identifier: Apache-2.0
+// Copies the current lists of some queries from the device, for GpuEngine's read_lists. Questions
+// uses close_gaps, too.
 #pragma once
 
 #include <span>
@@ -11,12 +12,13 @@
 
 namespace starling::gpu {
 
-/// Moves lists that were given room for k and have fewer neighbours, and the states of some of
-/// them, together, so that each begins where the one before ends.
+/// Removes the unused room between lists with fewer than k neighbours: moves neighbours, and the
+/// states of lists that carry them, so that each list begins where the one before ends.
 void close_gaps(Answers& answers);
 
-/// Appends them, waited for. Throws std::runtime_error if objects are ahead of lists that carry
-/// states, DeviceError and std::bad_alloc.
+/// Copies the lists of `queries`, waits, and sets them in `answers`, which has no lists yet. Throws
+/// DeviceError, std::bad_alloc, and std::runtime_error if a list carries states and the objects are
+/// ahead of the lists.
 void copy_lists(std::span<const Slot> queries, DeviceLists& lists, bool objects_are_ahead,
                 const ObjectsView& objects, DeviceMemory& memory, const CudaStream& stream,
                 Answers& answers);

@@ -1,4 +1,6 @@
-// Comparing and collecting lists: a warp a list, a lane a neighbour.
+// SPDX-License-Identifier: Apache-2.0
+// Kernels that compare, collect and copy lists. A warp handles a list, and lane i its neighbours i,
+// i + 32 and so on. Launched by lists_launch.cu.
 #pragma once
 
 #include <cub/block/block_scan.cuh>
@@ -12,6 +14,7 @@ namespace starling::gpu {
 
 inline constexpr unsigned list_lanes = 32;
 
+/// The warp's index in the grid.
 __device__ inline std::uint32_t warp_index() {
   return static_cast<std::uint32_t>(thread_index() / list_lanes);
 }
@@ -25,7 +28,8 @@ __device__ inline bool holds(const Neighbor* neighbors, std::uint32_t count, Obj
   return false;
 }
 
-/// Both lists have `count` neighbours. The whole warp asks and hears.
+/// Whether a list changed in the way that `on` reports. Both lists have `count` neighbours. All
+/// lanes of the warp must call, and all get the answer.
 __device__ inline bool has_changed(const Neighbor* last, const Neighbor* now, std::uint32_t count,
                                    ReportOn on) {
   bool in_order = true;
@@ -37,13 +41,14 @@ __device__ inline bool has_changed(const Neighbor* last, const Neighbor* now, st
   in_order = __all_sync(~0u, in_order);
   if (in_order) return on == ReportOn::distance && !__all_sync(~0u, same_distances);
   if (on != ReportOn::membership) return true;
-  bool same_members = true;  // no list names an object twice
+  bool same_members = true;  // one direction is enough: no list names an object twice
   for (std::uint32_t i = lane_index(); i < count && same_members; i += list_lanes)
     same_members = holds(last, count, now[i].object);
   return !__all_sync(~0u, same_members);
 }
 
-/// Nothing if the list is not to be reported. The whole warp asks and hears.
+/// The size of the list's report; zeros if it is not reported. All lanes of the warp must call, and
+/// all get the answer.
 __device__ inline ReportSize report_size(const ListRow& row, const ListsView& now,
                                          const ListsView& last,
                                          const std::uint32_t* last_searches) {
@@ -56,6 +61,8 @@ __device__ inline ReportSize report_size(const ListRow& row, const ListsView& no
   return {count, row.with_state ? count : 0, 1};
 }
 
+// One warp for each list. Reads rows[lists], by list, and last_searches[searches], by search, which
+// may be null. Writes sizes[lists]: what each list reports.
 __global__ void compare_kernel(const ListRow* rows, std::uint32_t lists, ListsView now,
                                ListsView last, const std::uint32_t* last_searches,
                                ReportSize* sizes) {
@@ -69,7 +76,8 @@ __device__ inline NeighborState state_of(Slot slot, const ObjectsView& objects) 
   return {objects.positions[slot], objects.tags[slot]};
 }
 
-/// `before` is the size of what comes before the list. The whole warp writes.
+/// Writes the list's report. `before` is the total size of the reports before it. All lanes of the
+/// warp must call.
 __device__ inline void write_report(const ListRow& row, const ReportSize& before,
                                     const ListsView& now, const ObjectsView& objects,
                                     const ReportsView& reports) {
@@ -90,6 +98,9 @@ __device__ inline void write_report(const ListRow& row, const ReportSize& before
   report.first_state = row.with_state ? before.states : ReportedList::no_state;
 }
 
+// One warp for each list. Reads rows[lists] and sums[lists], the sizes up to and including each
+// list. Writes the reports of lists whose size is not zero, without gaps, in the order of the
+// lists.
 __global__ void collect_kernel(const ListRow* rows, std::uint32_t lists, ListsView now,
                                const ReportSize* sums, ObjectsView objects, ReportsView reports) {
   const std::uint32_t list = warp_index();
@@ -101,7 +112,11 @@ __global__ void collect_kernel(const ListRow* rows, std::uint32_t lists, ListsVi
 inline constexpr unsigned few_lists_threads = 1024;
 static_assert(few_lists_max <= few_lists_threads);
 
-// One block, a warp a list at a time, a thread a list for the sums.
+// One block for at most few_lists_max lists. Each warp compares, and later writes, one list after
+// the other; in between, thread i gets the sum of the sizes before list i. Static shared memory:
+// two arrays of few_lists_max sizes (12 KiB) and the scan's storage. Stores the reports, their
+// total size and the change counts to pinned memory, valid once the host has waited for the CUDA
+// stream.
 __global__ void __launch_bounds__(few_lists_threads)
     report_few_kernel(const ListRow* rows, std::uint32_t lists, ListsView now, ListsView last,
                       const std::uint32_t* last_searches, ObjectsView objects, HostStores stores) {
@@ -131,6 +146,8 @@ __global__ void __launch_bounds__(few_lists_threads)
       write_report(rows[list], before[list], now, objects, stores.reports);
 }
 
+// One warp for each of copy.count lists: copies its neighbours, its states if it carries any, and
+// its count. Room after a list's last neighbour is not written.
 __global__ void copy_lists_kernel(ListsView now, ObjectsView objects, ListCopy copy) {
   const std::uint32_t i = warp_index();
   if (i >= copy.count) return;

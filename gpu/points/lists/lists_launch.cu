@@ -1,5 +1,6 @@
-// Launches the kernels of lists_kernel.cuh: a comparison with a scan of its sizes, the collection,
-// both in one block for few lists, and copies. See lists_launch.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Launches the kernels of lists_kernel.cuh: the comparison and a scan of its sizes, the collection,
+// one block that does both for few lists, and copies. See lists_launch.hpp.
 #include <cub/device/device_scan.cuh>
 #include <cuda/std/functional>
 

@@ -1,5 +1,6 @@
-// The neighbour lists of a tick on the device: what changed since the last tick, and the way out of
-// what streams asked to hear.
+// SPDX-License-Identifier: Apache-2.0
+// Launches the kernels that compare a tick's neighbour lists with the last tick's and collect the
+// reports that streams asked for. ListChanges and copy_lists call them.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 
 namespace starling::gpu {
 
-/// What a list's report says beside its neighbours, and when it is reported.
+/// What a list's report says besides its neighbours, and what kind of change causes a report.
 struct ListRow {
   Slot query = no_slot;
   bool has_subject = false;
@@ -25,12 +26,12 @@ struct ListRow {
 /// Device pointers.
 struct ListsView {
   const std::uint64_t* rooms = nullptr;  ///< by search: index of its first neighbour
-  std::uint32_t* counts = nullptr;       ///< by search
-  Neighbor* neighbors = nullptr;
-  Slot* slots = nullptr;  ///< of the neighbours
+  std::uint32_t* counts = nullptr;       ///< by search: number of its neighbours
+  Neighbor* neighbors = nullptr;         ///< by search from its room on, nearest first
+  Slot* slots = nullptr;                 ///< of the same neighbours
 };
 
-/// How much is reported: of one list, or up to and with one.
+/// The size of one list's report, or of all reports up to and including it.
 struct ReportSize {
   std::uint64_t neighbors = 0;
   std::uint64_t states = 0;
@@ -41,24 +42,26 @@ struct ReportSize {
   }
 };
 
-/// Where reports go. Device pointers, or pinned memory.
+/// Where reports are written: device memory or pinned memory.
 struct ReportsView {
   ReportedList* lists = nullptr;
   Neighbor* neighbors = nullptr;
   NeighborState* states = nullptr;
 };
 
-/// Working memory of compare_async, and its result: sizes up to and with each list.
+/// Compares lists; owns the working memory and the result: for each list, the size of all reports
+/// up to and including its own.
 class ReportSizes {
  public:
   explicit ReportSizes(DeviceMemory& memory) : sizes_(memory), sums_(memory), scratch_(memory) {}
 
   void reserve(std::uint32_t lists);
-  /// Compares list by list. `last_searches[i]` is what search i was last tick,
-  /// ListMatching::none if it is new; null: each has kept its number.
+  /// Compares list by list. `last_searches[i]` is search i's number in the last tick, or
+  /// ListMatching::none if its list is new. Null: every search has kept its number.
   void compare_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
                      const ListsView& last, const std::uint32_t* last_searches,
                      const CudaStream& stream);
+  /// The result, by list, on the device. Valid until the next compare_async or reserve.
   const ReportSize* sums() const { return sums_.data(); }
 
  private:
@@ -67,31 +70,33 @@ class ReportSizes {
   DeviceBuffer<std::byte> scratch_;
 };
 
-/// Writes what compare_async found to have changed, in order of the lists.
+/// Writes the reports of the lists that compare_async found changed, in the order of the lists.
+/// `sums` is ReportSizes::sums().
 void collect_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
                    const ReportSize* sums, const ObjectsView& objects, const ReportsView& reports,
                    const CudaStream& stream);
 
-/// Up to so many lists are compared and collected by one kernel, which stores to the host itself: a
-/// small tick is over before the host could have learned how much to copy.
+/// One kernel compares and collects up to this many lists and stores the reports to the host
+/// itself: a small tick ends before the host could have learned how much to copy.
 inline constexpr std::uint32_t few_lists_max = 256;
 
-/// What that kernel stores to pinned memory.
+/// Where that kernel stores its results. Pinned memory, except `changes`.
 struct HostStores {
   ReportsView reports;  ///< with room for all lists
   ReportSize* size = nullptr;
-  const ObjectChanges* changes = nullptr;  ///< the device's, and where they are told
-  ObjectChanges* changes_told = nullptr;
+  const ObjectChanges* changes = nullptr;  ///< on the device
+  ObjectChanges* changes_told = nullptr;   ///< becomes a copy of `changes`
 };
 
-/// Compares and writes, in order of the lists, as compare_async and collect_async together.
+/// Does what compare_async and collect_async do, for at most few_lists_max lists, in one kernel.
 void report_few_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
                       const ListsView& last, const std::uint32_t* last_searches,
                       const ObjectsView& objects, const HostStores& stores,
                       const CudaStream& stream);
 
-/// Copies lists one by one: to firsts[i] on goes that of searches[i], to first_states[i] on, unless
-/// it is ReportedList::no_state, what is reported beside ids; and counts[i] is written.
+/// Copy i reads the list of search searches[i]. The list's neighbours go to `neighbors` from index
+/// firsts[i] on, and their number to counts[i]. Their states go to `states` from index
+/// first_states[i] on, unless that is ReportedList::no_state. Device pointers.
 struct ListCopy {
   const std::uint32_t* searches = nullptr;
   const std::uint64_t* firsts = nullptr;

@@ -1,9 +1,11 @@
-// Device code of tell_host_launch.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// The kernel behind tell_host_launch.hpp.
 #pragma once
 
 namespace starling::gpu {
 
-// One thread. `host` is pinned memory, which the device writes to where it lies.
+// One thread. `host` is pinned memory, which the device writes in place; valid there once the host
+// has waited for the CUDA stream.
 template <class T>
 __global__ void tell_host_kernel(const T* value, T* host) {
   *host = *value;

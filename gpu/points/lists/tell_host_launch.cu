@@ -1,4 +1,6 @@
-// Launches one thread that stores: see tell_host_launch.hpp. Called by GpuEngine and ListChanges.
+// SPDX-License-Identifier: Apache-2.0
+// Launches one thread that stores a value to the host: see tell_host_launch.hpp. Called by
+// GpuEngine and ListChanges.
 #include "starling/gpu/points/lists/tell_host_kernel.cuh"
 #include "starling/gpu/points/lists/tell_host_launch.hpp"
 

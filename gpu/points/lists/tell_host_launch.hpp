@@ -1,5 +1,6 @@
-// A few numbers that the host waits for in the middle of a tick, stored to its pinned memory. A
-// copy would queue behind the last tick's reports, which take the same way.
+// SPDX-License-Identifier: Apache-2.0
+// Stores a few numbers, which the host waits for in the middle of a tick, to pinned memory. A copy
+// would queue behind the last tick's reports, which go the same way.
 #pragma once
 
 #include "starling/gpu/device/cuda_stream.hpp"
@@ -8,7 +9,7 @@
 
 namespace starling::gpu {
 
-/// The host may read once it has waited for the CUDA stream.
+/// Enqueues one store. The host may read the value once it has waited for the CUDA stream.
 void tell_host_async(const ObjectChanges* changes, ObjectChanges* host, const CudaStream& stream);
 void tell_host_async(const ReportSize* size, ReportSize* host, const CudaStream& stream);
 

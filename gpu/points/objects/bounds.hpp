@@ -1,4 +1,5 @@
-// The smallest box around some objects, on the device.
+// SPDX-License-Identifier: Apache-2.0
+// The smallest box around some objects, on the device. The builds of both indexes use it.
 #pragma once
 
 #include <array>
@@ -7,13 +8,13 @@
 
 namespace starling::gpu {
 
-/// min > max where there are no objects.
+/// In lattice units, inclusive, by dimension. min > max if there are no objects.
 struct Bounds {
   std::array<std::int32_t, 3> min;
   std::array<std::int32_t, 3> max;
 };
 
-/// By dimension, of no objects.
+/// The bounds of no objects, in each dimension.
 constexpr std::int32_t min_of_none = std::numeric_limits<std::int32_t>::max();
 constexpr std::int32_t max_of_none = std::numeric_limits<std::int32_t>::min();
 constexpr Bounds no_bounds() {

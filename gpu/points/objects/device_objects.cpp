@@ -1,5 +1,6 @@
-// Grows the arrays and enqueues the kernels of objects_launch.hpp; how many live, and whether
-// members changed, is heard from the device afterwards: see device_objects.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Grows the arrays and enqueues the kernels of objects_launch.hpp. Afterwards the device tells the
+// host how many objects are alive and whether the membership changed: see device_objects.hpp.
 #include "starling/gpu/points/objects/device_objects.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// The objects as of the last applied rows: their arrays on the device, and on the host what shapes
-// every-object queries. GpuEngine's, on its own thread.
+// SPDX-License-Identifier: Apache-2.0
+// The objects as of the last applied rows: their arrays on the device, and the copies on the host
+// that the plan of every-object queries needs. GpuEngine owns it and uses it on its own thread.
 #pragma once
 
 #include <cstddef>
@@ -18,24 +19,25 @@ class DeviceObjects {
  public:
   DeviceObjects(DeviceMemory& memory, const CudaStream& stream);
 
-  /// How many slots there are when these have been born.
+  /// The number of slots once `births` are applied.
   std::size_t slots_with(std::span<const ObjectBirth> births) const;
-  /// Whether there is room for them.
+  /// Whether the arrays have room for that many slots.
   bool has_room(std::span<const ObjectBirth> births) const;
-  /// Makes that room, and waits for the CUDA stream; the arrays move. If it throws, every object is
-  /// as before.
+  /// Makes that room, which moves the arrays. Waits for the CUDA stream. If it throws, no object
+  /// has changed.
   void reserve(std::span<const ObjectBirth> births, const CudaStream& stream);
 
-  /// Applies rows, for whose births there is room and which the CUDA stream finds on the device. If
-  /// it throws they may be applied or not: applied again, they leave what they would have left.
+  /// Enqueues applying the rows. There must be room for their births, and the CUDA stream must
+  /// already bring `rows` to the device. If it throws, the rows may be applied or not; applying
+  /// them again gives the right state in either case.
   void apply_async(const Staging& staged, const DeviceRows& rows, const CudaStream& stream);
-  /// What the rows changed is to be told to the host, by whatever kernel comes next.
+  /// The change counts on the device, and the pinned memory to which a later kernel stores them.
   struct Telling {
     const ObjectChanges* changes;
     ObjectChanges* host;
   };
   Telling to_tell() { return {changes_.data(), host_changes_.data()}; }
-  /// Call once the CUDA stream has finished copying the change counts to the host.
+  /// Call once the CUDA stream has stored the change counts to the host.
   void applied();
 
   ObjectsView view() {
@@ -49,7 +51,8 @@ class DeviceObjects {
   /// Whether an object came, left or changed its tags since the last call.
   bool take_membership_changed();
 
-  /// Brings the device's positions and tags to the host, for what follows.
+  /// Copies positions and tags to the host, for the three functions below. Waits for the CUDA
+  /// stream.
   void fetch(const CudaStream& stream);
   bool is_alive(Slot slot) const { return host_positions_[slot].x != nowhere; }
   std::uint32_t tags(Slot slot) const { return host_tags_[slot]; }
@@ -63,16 +66,16 @@ class DeviceObjects {
   DeviceBuffer<std::int64_t> times_us_;
   DeviceBuffer<std::uint32_t> tags_;
   DeviceBuffer<Bounds> bounds_;
-  DeviceBuffer<ObjectChanges> changes_;  ///< of all time
+  DeviceBuffer<ObjectChanges> changes_;  ///< summed up since construction
   PinnedBuffer<ObjectChanges> host_changes_;
-  std::uint32_t slots_ = 0;  ///< up to the highest that was ever born
+  std::uint32_t slots_ = 0;  ///< one more than the highest slot that was ever born
   std::vector<ObjectId> host_ids_;
   std::vector<LatticePoint> host_positions_;
   std::vector<std::uint32_t> host_tags_;
   std::uint32_t alive_count_ = 0;
-  bool membership_changed_ = false;  ///< or perhaps: rows are being applied
+  bool membership_changed_ = false;  ///< true also while rows are being applied: it may change
   bool membership_changed_before_ = false;
-  std::uint32_t members_told_ = 0;
+  std::uint32_t members_told_ = 0;  ///< ObjectChanges::members at the last applied()
 };
 
 }  // namespace starling::gpu

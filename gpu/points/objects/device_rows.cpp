@@ -1,5 +1,6 @@
-// Births and object rows to the device: see device_rows.hpp. Called by TickIntake on a CUDA stream
-// of its own where there are many, else by GpuEngine on its own.
+// SPDX-License-Identifier: Apache-2.0
+// Copies births and object rows to the device: see device_rows.hpp. TickIntake copies many rows on
+// a CUDA stream of its own; GpuEngine copies few rows on its own.
 #include "starling/gpu/points/objects/device_rows.hpp"
 
 #include <span>

@@ -1,4 +1,5 @@
-// Staged rows on the device, from their copy until they are applied.
+// SPDX-License-Identifier: Apache-2.0
+// Holds staged rows on the device from their copy until they are applied.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +14,8 @@ class DeviceRows {
  public:
   explicit DeviceRows(DeviceMemory& memory) : births_(memory), objects_(memory) {}
 
-  /// Enqueues the copy of births and objects; queries stay on the host. `staged` stays as it is
-  /// until the CUDA stream has come to it. Throws DeviceError, and std::runtime_error beyond the
+  /// Enqueues the copy of births and objects; queries stay on the host. Leave `staged` unchanged
+  /// until the CUDA stream has done the copy. Throws DeviceError, and std::runtime_error beyond the
   /// memory's limit; part of the copy may then be enqueued.
   void copy_async(const Staging& staged, const CudaStream& stream);
 
@@ -26,7 +27,7 @@ class DeviceRows {
   DeviceBuffer<ObjectRow> objects_;
 };
 
-/// Of what DeviceRows copies.
+/// The number of bytes that DeviceRows::copy_async copies.
 inline std::size_t bytes_to_copy(const Staging& staged) {
   return staged.births.size() * sizeof(ObjectBirth) + staged.objects.size() * sizeof(ObjectRow);
 }

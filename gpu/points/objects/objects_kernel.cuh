@@ -1,4 +1,5 @@
-// Staged rows into the arrays by slot.
+// SPDX-License-Identifier: Apache-2.0
+// Kernels that write staged rows into the objects' arrays, by slot. Launched by objects_launch.cu.
 #pragma once
 
 #include "starling/gpu/device/launch_grid.cuh"
@@ -6,7 +7,7 @@
 
 namespace starling::gpu {
 
-// A thread a slot.
+// One thread for each slot from `first` up to `end`. Slot 0's thread also resets the bounds.
 __global__ void clear_objects_kernel(ObjectsView objects, Slot first, Slot end) {
   const std::uint64_t slot = first + thread_index();
   if (slot >= end) return;
@@ -17,15 +18,16 @@ __global__ void clear_objects_kernel(ObjectsView objects, Slot first, Slot end) 
   objects.tags[slot] = 0;
 }
 
-// A thread a birth.
+// One thread for each of the `count` births.
 __global__ void apply_births_kernel(const ObjectBirth* births, std::uint32_t count,
                                     ObjectsView objects) {
   const std::uint64_t i = thread_index();
   if (i < count) objects.ids[births[i].slot] = births[i].id;
 }
 
-/// Widens the bounds by the warp's positions; all its lanes call. Most lie within, and cost loads
-/// that hit the cache; an old bound there costs no more than an atomic.
+/// Widens the bounds to hold the positions of the warp's lanes whose `is_alive` is true. All lanes
+/// of the warp must call. Most positions lie within the bounds and cost only loads that hit the
+/// cache. A load that returns an outdated bound costs an atomic too many, at most.
 __device__ inline void widen(Bounds* bounds, bool is_alive, const LatticePoint& position) {
   const std::int32_t at[3] = {position.x, position.y, position.z};
   for (int d = 0; d < 3; ++d) {
@@ -39,7 +41,8 @@ __device__ inline void widen(Bounds* bounds, bool is_alive, const LatticePoint& 
   }
 }
 
-// A thread a row. A warp adds up what its rows changed; most change no membership.
+// One thread for each of the `count` rows; a slot appears in at most one of them. A warp sums up
+// what its rows changed and adds that to `changes`. Most warps change no membership and skip that.
 __global__ void apply_rows_kernel(const ObjectRow* rows, std::uint32_t count, ObjectsView objects,
                                   ObjectChanges* changes) {
   const std::uint64_t i = thread_index();

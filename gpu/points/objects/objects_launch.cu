@@ -1,5 +1,6 @@
-// Launches the kernels of objects_kernel.cuh, a thread a slot, a birth or a row: see
-// objects_launch.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Launches the kernels of objects_kernel.cuh with one thread for each slot, birth or row: see
+// objects_launch.hpp. Called by DeviceObjects.
 #include "starling/gpu/points/objects/objects_kernel.cuh"
 #include "starling/gpu/points/objects/objects_launch.hpp"
 

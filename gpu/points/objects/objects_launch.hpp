@@ -1,5 +1,6 @@
-// The objects on the device, by slot, and the kernels that bring them up to date. DeviceObjects
-// owns the arrays.
+// SPDX-License-Identifier: Apache-2.0
+// The objects' arrays on the device, by slot, and launches of the kernels that update them.
+// DeviceObjects owns the arrays and calls these functions.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace starling::gpu {
 
-/// x of a slot without a living object: outside the lattice.
+/// The x of a slot without a living object. It lies outside the lattice.
 inline constexpr std::int32_t nowhere = std::numeric_limits<std::int32_t>::min();
 
 /// Device pointers, by slot.
@@ -20,25 +21,26 @@ struct ObjectsView {
   ObjectId* ids = nullptr;
   std::int64_t* times_us = nullptr;
   std::uint32_t* tags = nullptr;
-  Bounds* bounds = nullptr;  ///< one, around all living objects and perhaps more
-  std::uint32_t slots = 0;   ///< how many there are
+  Bounds* bounds = nullptr;  ///< one, holds all living objects; may be larger than needed
+  std::uint32_t slots = 0;   ///< length of each array
 
   bool operator==(const ObjectsView&) const = default;
 };
 
-/// Slots from `first` up to `end` hold nobody; from 0 on, there are no bounds either.
+/// Marks the slots from `first` up to `end` as empty. If `first` is 0, also resets the bounds.
 void clear_objects_async(const ObjectsView& objects, Slot first, Slot end,
                          const CudaStream& stream);
 
-/// Writes the ids of new owners, then the rows. Both arrays are the device's; a slot appears at
-/// most once in each.
+/// Writes the ids of the slots' new owners. Call before apply_rows_async. `births` and `rows` are
+/// device pointers; a slot appears at most once in each.
 void apply_births_async(const ObjectBirth* births, std::uint32_t count, const ObjectsView& objects,
                         const CudaStream& stream);
-/// What rows changed is added to `changes`; the bounds are widened to hold them.
+/// Counts what rows changed.
 struct ObjectChanges {
-  std::int32_t alive = 0;     ///< came less left
-  std::uint32_t members = 0;  ///< more each time that objects came, left or changed their tags
+  std::int32_t alive = 0;     ///< objects that came, minus objects that left
+  std::uint32_t members = 0;  ///< increases whenever objects came, left or changed their tags
 };
+/// Writes the rows, adds what they changed to `changes`, and widens the bounds to hold them.
 void apply_rows_async(const ObjectRow* rows, std::uint32_t count, const ObjectsView& objects,
                       ObjectChanges* changes, const CudaStream& stream);
 

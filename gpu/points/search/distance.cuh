@@ -1,4 +1,5 @@
-// Exact squared distances, in integers.
+// SPDX-License-Identifier: Apache-2.0
+// Exact squared distances in lattice units, computed in integers. All searches use them.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,7 @@
 
 namespace starling::gpu {
 
-/// `difference` of two lattice coordinates fits 32 bits, its square 64.
+/// The difference of two lattice coordinates fits in 32 bits, its square in 64.
 __device__ inline std::uint64_t square(std::int32_t difference) {
   const auto magnitude = static_cast<std::uint32_t>(abs(difference));
   return std::uint64_t{magnitude} * magnitude;
@@ -20,12 +21,13 @@ __device__ inline std::uint64_t distance_sq(const LatticePoint& a, const int4& b
   return square(a.x - b.x) + square(a.y - b.y) + square(a.z - b.z);
 }
 
+/// The squared distance from `at` to the range from `low` to `high`, along one axis.
 __device__ inline std::uint64_t square_outside(std::int32_t at, std::int32_t low,
                                                std::int32_t high) {
   return square(max(max(low - at, at - high), 0));
 }
 
-/// To the nearest point of the box.
+/// The squared distance to the nearest point of the box.
 template <class Box>
 __device__ std::uint64_t box_distance_sq(const LatticePoint& at, const Box& box) {
   std::uint64_t sum =

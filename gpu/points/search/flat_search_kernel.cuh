@@ -1,4 +1,6 @@
-// A block a search, a warp a share of all slots: for so few objects that an index does not pay.
+// SPDX-License-Identifier: Apache-2.0
+// Searches all slots without an index, if objects are too few for one to pay. A block serves a
+// search, and each of its warps reads a share of the slots. Launched by flat_search_launch.cu.
 #pragma once
 
 #include "starling/gpu/points/search/nearest_in_shared.cuh"
@@ -11,10 +13,11 @@ inline constexpr unsigned flat_warps_max = 16;
 
 using FlatNearest = NearestInShared<warp_lanes, warp_lanes>;
 
+/// Offers the objects in the warp's share of the slots. All lanes of the warp must call.
 __device__ __forceinline__ void offer_slots(const ObjectsView& objects,
                                             const Acceptance& acceptance,
                                             const LatticePoint& position, FlatNearest& nearest) {
-  constexpr unsigned ahead = 4;  // loads under way
+  constexpr unsigned ahead = 4;  // loads in flight
   const LaneGroup<warp_lanes> lanes;
   const std::uint32_t first = threadIdx.x - lanes.lane;
   for (std::uint32_t begin = first; begin < objects.slots; begin += ahead * blockDim.x) {
@@ -38,7 +41,10 @@ __device__ __forceinline__ void offer_slots(const ObjectsView& objects,
   }
 }
 
-// Shared memory: a NearestInShared of `entries` for each warp. A place is a slot.
+// One block for each search of the batch. Each warp collects the nearest of its share of the slots;
+// then the first warp takes those of the others and writes the list: counts[number], and neighbors
+// and slots from rooms[number] on. Places are slots. Dynamic shared memory:
+// FlatNearest::bytes(entries) for each warp.
 __global__ void __launch_bounds__(flat_warps_max* warp_lanes)
     flat_search_kernel(const __grid_constant__ ObjectsView objects,
                        const __grid_constant__ SearchBatch batch, std::uint32_t entries) {
@@ -70,12 +76,12 @@ __global__ void __launch_bounds__(flat_warps_max* warp_lanes)
   const std::uint64_t room = batch.rooms[number];
   const std::uint32_t count =
       nearest.for_each([&](std::uint32_t rank, std::uint64_t apart_sq, std::uint32_t slot) {
-        batch.neighbors[room + rank] = {apart_sq, objects.ids[slot]};
+        batch.neighbors[room + rank] = {RankKey{apart_sq}, objects.ids[slot]};
         batch.slots[room + rank] = slot;
       });
   if (threadIdx.x != 0) return;
   batch.counts[number] = count;
-  batch.leaves[number] = 0;  // no index has told it
+  batch.leaves[number] = 0;  // unknown without an index
 }
 
 }  // namespace starling::gpu

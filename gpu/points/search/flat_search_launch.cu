@@ -1,5 +1,6 @@
-// A block a search, of as many warps as shared memory has room for: see flat_search_launch.hpp.
-// GpuEngine searches small ticks by it, and TickIndex answers questions about them.
+// SPDX-License-Identifier: Apache-2.0
+// Launches one block for each search, with as many warps as shared memory has room for: see
+// flat_search_launch.hpp.
 #include "starling/gpu/device/launch_grid.cuh"
 #include "starling/gpu/points/search/flat_search_kernel.cuh"
 #include "starling/gpu/points/search/flat_search_launch.hpp"

@@ -1,4 +1,6 @@
-// Exact k-NN over all slots without an index: a small tick is answered before one would be built.
+// SPDX-License-Identifier: Apache-2.0
+// Exact k-NN over all slots, without an index: a small tick is answered sooner than an index is
+// built. GpuEngine searches small ticks with it, TickIndex answers questions about them.
 #pragma once
 
 #include "starling/gpu/device/cuda_stream.hpp"
@@ -7,7 +9,7 @@
 
 namespace starling::gpu {
 
-/// A block reads all slots for each search.
+/// Enqueues the searches of a batch. For each search a block reads all slots.
 void flat_search_async(const ObjectsView& objects, const SearchBatch& batch,
                        const CudaStream& stream);
 

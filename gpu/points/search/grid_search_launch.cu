@@ -1,5 +1,7 @@
-// Searches of a grid: by threads where k is small and searches are many, and by warps those that
-// threads postponed and all others; also their keys of place. See search_launch.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Launches searches of a grid. If k is small and searches are many, a thread serves each, and warps
+// repeat those that the threads postponed. Otherwise a warp serves each. Also computes the
+// searches' spatial sort keys: see search_launch.hpp.
 #include "starling/gpu/device/launch_grid.cuh"
 #include "starling/gpu/points/index/hilbert.cuh"
 #include "starling/gpu/points/search/grid_search_thread_kernel.cuh"
@@ -8,7 +10,7 @@
 
 namespace starling::gpu {
 
-/// A position outside the grid has the key of the nearest inside.
+/// A position outside the grid has the key of the nearest position inside.
 __device__ GridKey search_key(const GridView& grid, const LatticePoint& position) {
   const GridGeometry& geometry = *grid.geometry;
   const std::uint32_t extent = max(geometry.extent_x, geometry.extent_y);
@@ -23,10 +25,12 @@ __device__ GridKey search_key(const GridView& grid, const LatticePoint& position
 
 namespace {
 
-/// 1M / 10k, k 10: 0.058 ms with 32, 0.053 with 16, 0.048 with 8, 0.051 with 4.
+/// How many lanes of a warp have a search if searches are few. 10k searches among 1M objects, k 10:
+/// 0.058 ms with 32, 0.053 with 16, 0.048 with 8, 0.051 with 4.
 constexpr unsigned few_searches_a_warp = 8;
 
-/// `threads` a block, of which the kernel may have `threads_max`.
+/// Launches blocks of `threads` threads, at most `threads_max`. A multiprocessor should hold
+/// `blocks` blocks of threads_max threads.
 template <int k_limit, unsigned threads_max, unsigned blocks>
 void launch_threads(unsigned threads, unsigned searches_a_warp, const GridView& grid,
                     const ObjectsView& objects, const SearchBatch& batch,
@@ -39,7 +43,7 @@ void launch_threads(unsigned threads, unsigned searches_a_warp, const GridView& 
   check_launch();
 }
 
-/// Small blocks for few searches, so that every multiprocessor has some.
+/// Few searches are launched in small blocks, so that every multiprocessor gets some.
 template <int k_limit>
 void search_by_thread_async(const GridView& grid, const ObjectsView& objects,
                             const SearchBatch& batch, const CudaStream& stream) {
@@ -53,12 +57,13 @@ void search_by_thread_async(const GridView& grid, const ObjectsView& objects,
                                                  stream);
   else if (batch.count >= 30'000)
     launch_threads<k_limit, warp_lanes, 1>(warp_lanes, warp_lanes, grid, objects, batch, stream);
-  else  // a warp is done when its last lane is
+  else  // few searches in each warp, which takes as long as its slowest lane
     launch_threads<k_limit, warp_lanes, 1>(warp_lanes, few_searches_a_warp, grid, objects, batch,
                                            stream);
 }
 
-/// At most so many blocks, which a kernel that finds nothing to do gets through in microseconds.
+/// The most blocks of a launch. If no search was postponed, this many blocks end within
+/// microseconds.
 constexpr unsigned warp_blocks_max = 2048;
 
 template <WarpShare share>
@@ -80,7 +85,8 @@ void search_by_warp_async(const GridView& grid, const ObjectsView& objects,
 void search_async(const GridView& grid, const ObjectsView& objects, const SearchBatch& batch,
                   const CudaStream& stream) {
   if (batch.count == 0) return;
-  // Few are sooner done by a warp each: a thread alone takes as long as it takes.
+  // Few searches end sooner with a warp each: a search by one thread takes its time, however few
+  // searches there are.
   if (batch.k_max > 32 || batch.count <= batch.few_max) {
     search_by_warp_async<WarpShare::all>(grid, objects, batch, stream);
     return;

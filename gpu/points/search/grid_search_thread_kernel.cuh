@@ -1,6 +1,8 @@
-// A thread a search on the plane, for small k. What it finds it orders by rounded distances; where
-// these leave doubt, and where too much would have to be scanned, the search is postponed: a warp
-// does it anew.
+// SPDX-License-Identifier: Apache-2.0
+// Searches on the plane with one thread for each search, for small k. A thread orders what it finds
+// by rounded distances. If these leave the order in doubt, or if there is too much to scan, it
+// postpones the search: a warp repeats it (grid_search_warp_kernel.cuh). Launched by
+// grid_search_launch.cu.
 #pragma once
 
 #include "starling/gpu/device/lane_group.cuh"
@@ -12,7 +14,7 @@ namespace starling::gpu {
 
 inline constexpr unsigned thread_search_threads = 128;
 
-/// All lanes of a warp construct and run it together.
+/// One lane's search. All lanes of a warp must construct it and call run() and write() together.
 template <int k_limit>
 class ThreadSearch {
  public:
@@ -38,11 +40,12 @@ class ThreadSearch {
               reinterpret_cast<std::uint16_t*>(memory_of_warp + Shape::places_bytes +
                                                Shape::begins_bytes) +
                   threadIdx.x % warp_lanes) {
-    if (spec.anchor != no_slot) checked_ = 1;  // who is excluded is where the search is
+    if (spec.anchor != no_slot) checked_ = 1;  // the excluded object is at distance 0
     if (Acceptance(spec, batch.tau_us).reads_objects) checked_ = Keys::infinity;
   }
 
-  /// Whether all of the nearest k are among the keys. Windows grow until they must be.
+  /// Scans growing windows until the keys must include all of the nearest k. Returns false if a
+  /// window was too large, or if passes_max windows were not enough.
   __device__ __forceinline__ bool run(bool is_searching) {
     Reach reach = first_reach();
     GridWindow seen = empty_window();
@@ -71,11 +74,12 @@ class ThreadSearch {
     return is_found;
   }
 
-  /// Writes what run() found; the lanes write search after search together, so that stores are
-  /// whole lines; only the first `searches` have one. False where there is nothing, and where its
-  /// order is in doubt: what was written of that is wrong.
+  /// Writes what run() found. The lanes write one search after the other together, so that stores
+  /// fill whole cache lines. Only the first `searches` lanes have a search. Returns false on a lane
+  /// without a result, and on a lane whose list's order is in doubt; what was written for that list
+  /// is wrong.
   __device__ __forceinline__ bool write(bool is_found, unsigned searches) {
-    // Keys that are two steps apart are in order, whatever was rounded.
+    // Keys that are at least two steps apart are in order, however they were rounded.
     const std::uint32_t kth = keys_.key_at(k_ - 1);
     const std::uint32_t after = keys_.key_at(k_);
     bool is_sure = is_found && (after >= Keys::infinity ||
@@ -93,10 +97,11 @@ class ThreadSearch {
   static constexpr int passes_max = 4;
   static constexpr int window_cells_max = 64;
   static constexpr unsigned searches_a_round = warp_lanes / k_limit;
-  static constexpr unsigned rounds_at_once = 4;  ///< so many loads are on their way together
+  static constexpr unsigned rounds_at_once = 4;  ///< rounds whose loads are in flight together
 
-  /// A lane a neighbour, for some rounds of searches from `first` on. Sets `count` of the lanes
-  /// whose searches these are; false if such a lane's is in doubt.
+  /// Writes rounds_at_once rounds of searches, beginning with that of lane `first`, one lane for
+  /// each neighbour. Sets `count` on the lanes whose searches these are. Returns false on such a
+  /// lane if the order of its list is in doubt.
   __device__ __forceinline__ bool write_some(unsigned first, std::uint64_t room,
                                              std::uint32_t& count) const {
     const unsigned lane = threadIdx.x % warp_lanes;
@@ -130,10 +135,10 @@ class ThreadSearch {
       const bool is_there = places[round] != place_none;
       const bool is_within = is_there && distances_sq[round] <= limit_sq;
       if (is_within) {
-        put({distances_sq[round], ids[round]}, batch_.neighbors + to);
+        put({RankKey{distances_sq[round]}, ids[round]}, batch_.neighbors + to);
         batch_.slots[to] = slots[round];
       }
-      // A tie goes to the lower id: not here.
+      // A tie, which needs the ids, or a wrong order: a warp must repeat the search.
       const unsigned doubtful =
           __ballot_sync(all_lanes, is_there && rank > 0 && distances_sq[round] <= before_sq);
       const unsigned within = __ballot_sync(all_lanes, is_within);
@@ -145,16 +150,16 @@ class ThreadSearch {
     return is_sure;
   }
 
-  /// In one store.
+  /// Writes a neighbour in one store.
   __device__ static void put(const Neighbor& neighbor, Neighbor* to) {
     static_assert(sizeof(Neighbor) == sizeof(ulonglong2));
     *reinterpret_cast<ulonglong2*>(to) = {to_number(neighbor.key), to_number(neighbor.object)};
   }
 
-  /// As wide as k objects should need where they are as dense as in the cell, out to the borders of
-  /// the leaves.
+  /// A reach that should hold k objects if they are everywhere as dense as in the search's cell,
+  /// extended to the borders of leaves.
   __device__ __forceinline__ Reach first_reach() const {
-    // Of 1.0 to 1.5, this costs least: a circle of that area holds 1.2 k objects, or 1.4.
+    // The fastest factor from 1.0 to 1.5. A circle of that radius holds 1.2 k objects, or 1.4 k.
     constexpr float share_of_radius = (k_limit <= 16 ? 1.1f : 1.2f) * 0.5641896f;  // 1 / sqrt(pi)
     const std::uint64_t x = along_x(geometry_, x_);
     const std::uint64_t y = along_y(geometry_, y_);
@@ -176,6 +181,7 @@ class ThreadSearch {
             units(ceilf(y_in_leaves + in_leaves) - y_in_leaves)};
   }
 
+  /// Lists the runs of places that are in `window` but not in `seen`.
   __device__ __forceinline__ void list_runs(const GridWindow& window, const GridWindow& seen) {
     const std::int32_t columns = window.columns();
     const std::int32_t rows = window.rows();
@@ -199,7 +205,7 @@ class ThreadSearch {
     }
   }
 
-  /// Goes through the places of all runs, two by two.
+  /// Iterates over the places of all runs, two by two.
   struct PairCursor {
     const RunList<k_limit>& runs;
     int next_run = 0;
@@ -214,7 +220,7 @@ class ThreadSearch {
       place = run.begin & ~1u;
       return true;
     }
-    /// Places at the ends of a run may be none of it.
+    /// The first and the last pair of a run may include a place outside the run.
     __device__ bool has_first() const { return place >= run.begin; }
     __device__ bool has_second() const { return place + 1 < run.end; }
   };
@@ -226,7 +232,7 @@ class ThreadSearch {
       offer_blocks();
   }
 
-  /// The next pair is on its way while one is taken in.
+  /// Loads the next pair while it offers the current one.
   __device__ __forceinline__ void offer_pairs() {
     PairCursor cursor{runs_};
     bool has_more = cursor.advance();
@@ -244,7 +250,7 @@ class ThreadSearch {
     }
   }
 
-  /// The next block is on its way while one is taken in.
+  /// Loads the next block of pairs while it offers the current one.
   __device__ __forceinline__ void offer_blocks() {
     struct Pair {
       int4 points;
@@ -285,11 +291,12 @@ class ThreadSearch {
     }
   }
 
-  /// Of two neighbouring places, `place` even.
+  /// The points at `place`, which is even, and at the place after it.
   __device__ int4 points_at(std::uint32_t place) const {
     return __ldg(reinterpret_cast<const int4*>(grid_.points) + place / 2);
   }
 
+  /// Offers the two candidates of a pair, unless the search does not accept them.
   __device__ __forceinline__ void offer(int pair, std::uint32_t key, std::uint32_t next_key,
                                         std::uint32_t place) {
     const std::uint32_t checked = min(checked_, keys_.last());
@@ -308,7 +315,7 @@ class ThreadSearch {
     return Keys::key_of(fmaf(across, across, up * up));
   }
 
-  /// No less than how far the result reaches.
+  /// At least the distance of the farthest neighbour of the result, in lattice units.
   __device__ float needed_distance() const {
     const std::uint32_t kth = keys_.key_at(k_ - 1) & ~Keys::number_mask;
     const float limit_sq = __ull2float_ru(distance_sq_max_);
@@ -317,7 +324,8 @@ class ThreadSearch {
     return __fsqrt_ru(fminf(kth_sq, limit_sq)) * rounded_up;
   }
 
-  /// Whether all that near has been offered. Beyond the border of the grid is nobody.
+  /// Whether all objects within `distance` have been offered. A side of the window that reaches the
+  /// border of the grid also covers the objects beyond it.
   __device__ bool is_seen(float distance, const Reach& reach) const {
     const auto is_short = [distance](std::int64_t reached) {
       return static_cast<float>(reached) * rounded_down <= distance;
@@ -330,7 +338,8 @@ class ThreadSearch {
              (y_ + reach.up < max_y && is_short(reach.up)));
   }
 
-  /// To what is needed, where so many are known; else to the double of what was seen.
+  /// Widens each side to `needed`, but at most to about twice its reach if fewer than k objects are
+  /// known.
   __device__ void widen(Reach& reach, float needed) const {
     const bool is_full = keys_.key_at(k_ - 1) < Keys::infinity;
     const auto least = static_cast<std::int64_t>(fminf(needed * 1.0001f + 2, 8e9f));
@@ -351,13 +360,14 @@ class ThreadSearch {
   std::int32_t x_;
   std::int32_t y_;
   int k_;
-  std::uint32_t checked_ = 0;  ///< below that key, whether an object is accepted
+  std::uint32_t checked_ = 0;  ///< candidates with a lower key are checked for acceptance
   std::uint64_t distance_sq_max_;
   Keys keys_;
   RunList<k_limit> runs_;
 };
 
-/// Appends the lanes' searches to those that warps do.
+/// Appends the searches of lanes whose `is_postponed` is true to those that warps repeat. All lanes
+/// of the warp must call.
 __device__ inline void postpone(const SearchBatch& batch, bool is_postponed, std::uint32_t number) {
   const unsigned lanes = __ballot_sync(all_lanes, is_postponed);
   if (lanes == 0) return;
@@ -369,9 +379,11 @@ __device__ inline void postpone(const SearchBatch& batch, bool is_postponed, std
     batch.postponed[1 + first + static_cast<std::uint32_t>(__popc(warp.before(lanes)))] = number;
 }
 
-// A thread a search of the batch, each k at most k_limit; of a warp the first searches_a_warp have
-// one. Blocks of at most `threads`, of which a multiprocessor is to hold `blocks`. Shared memory:
-// warp_bytes a warp.
+// One thread for each search of the batch, each with k at most k_limit. Only the first
+// searches_a_warp lanes of a warp have a search. A block has at most `threads` threads, and a
+// multiprocessor should hold `blocks` blocks. Dynamic shared memory:
+// ThreadSearchShape<k_limit>::warp_bytes for each warp. Writes counts[number], and neighbors and
+// slots from rooms[number] on; these are valid unless the search is postponed.
 template <int k_limit, unsigned threads, unsigned blocks>
 __global__ void __launch_bounds__(threads, blocks)
     thread_search_kernel(const __grid_constant__ GridView grid,

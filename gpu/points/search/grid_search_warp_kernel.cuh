@@ -1,5 +1,7 @@
-// A warp a search on the plane, whatever its k and filter: windows around its position are scanned
-// from the first, small one outwards until nobody nearer can be left.
+// SPDX-License-Identifier: Apache-2.0
+// Searches on the plane with one warp for each search, for any k and filter. The warp scans a small
+// window around the position, and widens it until no nearer object can be left. Launched by
+// grid_search_launch.cu.
 #pragma once
 
 #include "starling/gpu/device/lane_group.cuh"
@@ -11,6 +13,7 @@ namespace starling::gpu {
 
 inline constexpr unsigned warp_search_threads = 128;
 
+/// One warp's search. All lanes of the warp must construct it and call its functions together.
 class WarpSearch {
  public:
   using Nearest = NearestInShared<warp_lanes, warp_lanes>;
@@ -44,7 +47,7 @@ class WarpSearch {
   __device__ Nearest& nearest() { return nearest_; }
 
  private:
-  /// No less than the root of a squared distance.
+  /// At least the root of a squared distance.
   __device__ static std::int64_t root_of(std::uint64_t distance_sq) {
     return static_cast<std::int64_t>(__dsqrt_ru(__ull2double_ru(distance_sq))) + 1;
   }
@@ -53,7 +56,8 @@ class WarpSearch {
     return window_around(geometry_, position_.x, position_.y, {radius, radius, radius, radius});
   }
 
-  /// How far k objects should reach where they are as dense as in the cell, and to there.
+  /// A radius that should hold k objects if they are everywhere as dense as in the search's cell,
+  /// plus the distance from the position to the grid if it lies outside.
   __device__ std::int64_t first_radius() const {
     const std::uint64_t x = along_x(geometry_, position_.x);
     const std::uint64_t y = along_y(geometry_, position_.y);
@@ -77,7 +81,8 @@ class WarpSearch {
            position_.y + radius >= std::int64_t{geometry_.min_y} + geometry_.extent_y;
   }
 
-  /// A lane a cell, each with its own runs.
+  /// Offers the objects that are in `window` but not in `seen`. Each lane lists the runs of one
+  /// cell.
   __device__ void scan(const GridWindow& window, const GridWindow& seen) {
     const auto columns = static_cast<std::uint32_t>(window.columns());
     const std::uint32_t cells = columns * static_cast<std::uint32_t>(window.rows());
@@ -97,9 +102,9 @@ class WarpSearch {
     }
   }
 
-  /// The lanes' runs one after another, a lane an object.
+  /// Offers the objects of all lanes' runs, one run after another, one lane for each object.
   __device__ void offer(const Run& run) {
-    std::uint32_t end = run.count();  // of the lane's run among all
+    std::uint32_t end = run.count();  // where the lane's run ends among all runs
     if (!any_in_warp(end > 0)) return;
     for (unsigned step = 1; step < warp_lanes; step *= 2) {
       const std::uint32_t before = __shfl_up_sync(all_lanes, end, step);
@@ -120,7 +125,7 @@ class WarpSearch {
     }
   }
 
-  /// The lane whose run holds that object: the first whose end is behind it.
+  /// The lane whose run holds the object at this rank: the first lane whose `end` is greater.
   __device__ static int owner_of(std::uint32_t rank, std::uint32_t end) {
     int lane = 0;
     for (int step = warp_lanes / 2; step > 0; step /= 2) {
@@ -130,7 +135,7 @@ class WarpSearch {
     return lane;
   }
 
-  /// Beyond all of the lattice.
+  /// Beyond the lattice from every position on it.
   static constexpr std::int64_t radius_max = std::int64_t{1} << 31;
 
   const GridView& grid_;
@@ -143,6 +148,8 @@ class WarpSearch {
   Nearest nearest_;
 };
 
+/// Searches, and writes the list. All lanes of the warp must call. `memory` is the warp's, with
+/// WarpSearch::Nearest::bytes(entries) bytes.
 __device__ inline void search_by_warp(const GridView& grid, const ObjectsView& objects,
                                       const SearchBatch& batch, std::uint32_t number,
                                       std::byte* memory, std::uint32_t entries) {
@@ -160,18 +167,20 @@ __device__ inline void search_by_warp(const GridView& grid, const ObjectsView& o
     count = search.nearest().for_each(
         [&](std::uint32_t rank, std::uint64_t distance_sq, std::uint32_t place) {
           const Slot slot = grid.slots[place];
-          batch.neighbors[room + rank] = {distance_sq, objects.ids[slot]};
+          batch.neighbors[room + rank] = {RankKey{distance_sq}, objects.ids[slot]};
           batch.slots[room + rank] = slot;
         });
   }
   if (threadIdx.x % warp_lanes == 0) batch.counts[number] = count;
-  __syncwarp();  // the memory serves the next search
+  __syncwarp();  // the next search uses the same memory
 }
 
 /// Whether a warp kernel does all searches of the batch, or those that were postponed.
 enum class WarpShare { all, postponed };
 
-// A warp one search after another. Shared memory: `entries` entries of NearestInShared a warp.
+// Any number of warps; each serves one search after another. Dynamic shared memory:
+// WarpSearch::Nearest::bytes(entries) for each warp. Writes counts[number], and neighbors and slots
+// from rooms[number] on.
 template <WarpShare share>
 __global__ void __launch_bounds__(warp_search_threads)
     warp_search_kernel(const __grid_constant__ GridView grid,

@@ -1,4 +1,6 @@
-// The nearest of what a group of lanes finds, in shared memory.
+// SPDX-License-Identifier: Apache-2.0
+// Keeps the nearest of the candidates that a group of lanes finds, in shared memory. The grid's
+// search by warps, the tree's search and the flat search use it.
 #pragma once
 
 #include <bit>
@@ -8,35 +10,37 @@
 
 namespace starling::gpu {
 
-/// How many a search that wants k may hold between two leaves.
+/// The most candidates within the bound that a search for k neighbours keeps after tighten().
 __host__ __device__ constexpr std::uint32_t size_limit(std::uint32_t k) {
   constexpr std::uint32_t slack_min = 10;
   return k + (k / 2 > slack_min ? k / 2 : slack_min);
 }
 
-/// How many entries serve such a search, to which `offered_max` are offered at once.
+/// The entries that such a search needs if up to `offered_max` candidates are offered between two
+/// calls of tighten().
 constexpr std::uint32_t entries_for(std::uint32_t k, std::uint32_t offered_max) {
   return std::bit_ceil(size_limit(k) + offered_max);
 }
 
-/// A buffer to which candidates are appended by ballot. When much more than k are within the bound,
-/// that is lowered until few more are; who is beyond it then leaves the buffer when that is full.
-/// `offered_max` may be offered between two calls of tighten(), for which entries_for() leaves
-/// room. All lanes of a warp call at once, whatever their groups hold.
+/// A buffer of candidates for each group of lanes. When many more than k candidates are within the
+/// bound, the bound is lowered until few more than k are. Candidates beyond the bound leave the
+/// buffer when it is full. At most `offered_max` candidates may be offered between two calls of
+/// tighten(); entries_for() leaves room for them. All lanes of a warp must call together, whatever
+/// their groups hold.
 template <unsigned lanes, std::uint32_t offered_max>
 class NearestInShared {
  public:
   using Group = LaneGroup<lanes>;
 
-  /// Of memory; a little more than the entries, so that what the searches of a warp read at once
-  /// lies in different banks.
+  /// Shared memory for one group: a little more than the entries take, so that entries that the
+  /// searches of a warp read at once lie in different banks.
   __host__ __device__ static constexpr std::size_t bytes(std::uint32_t entries) {
     constexpr std::size_t stagger = 72;
     return entries * (sizeof(std::uint64_t) + sizeof(std::uint32_t)) + stagger;
   }
 
-  /// `memory` is of bytes(entries). Nobody beyond `bound` enters; `is_tight`: it is near the k-th
-  /// distance.
+  /// `memory` has bytes(entries) bytes. `bound` is a squared distance, beyond which no candidate
+  /// may be offered. `is_tight` says that it is near the k-th squared distance.
   __device__ NearestInShared(std::byte* memory, std::uint32_t entries, std::uint32_t k,
                              std::uint64_t bound, bool is_tight, const IdOfPlace& id_of)
       : distances_sq_(reinterpret_cast<std::uint64_t*>(memory)),
@@ -47,11 +51,12 @@ class NearestInShared {
         is_tight_(is_tight),
         id_of_(id_of) {}
 
-  /// Nobody beyond this enters any more.
+  /// The squared distance beyond which no candidate may be offered any more.
   __device__ std::uint64_t bound() const { return bound_; }
 
-  /// Call after offers: lowers the bound if much more than k are within it; after the first leaf
-  /// already if more are. Whether any bound of the warp may have become less.
+  /// Call after offers. Lowers the bound if many more than k candidates are within it; after the
+  /// first leaf (`is_first`) if more than k are. Returns whether a bound of the warp may have
+  /// become lower.
   __device__ __forceinline__ bool tighten(bool is_first) {
     const std::uint32_t limit = is_first ? k_ : size_limit(k_);
     const bool is_lowered = any_in_warp(near_ > limit);
@@ -60,7 +65,8 @@ class NearestInShared {
     return is_lowered;
   }
 
-  /// Lowers the bound to the farthest of those within it, if they are k or more. Whether they are.
+  /// Lowers the bound to the farthest candidate within it, if these are at least k. Returns whether
+  /// they are.
   __device__ bool close() {
     tighten(true);
     settle();
@@ -69,7 +75,7 @@ class NearestInShared {
     return near_ >= k_;
   }
 
-  /// Each lane offers one, or not. There is room.
+  /// Each lane whose `is_offered` is true offers one candidate. There must be room.
   __device__ __forceinline__ void offer(bool is_offered, std::uint64_t distance_sq,
                                         std::uint32_t place) {
     const unsigned offered = group_.ballot(is_offered);
@@ -83,14 +89,14 @@ class NearestInShared {
     near_ += count;
   }
 
-  /// Lets go of who is beyond the bound; another warp may then take the rest.
+  /// Removes the candidates beyond the bound. After a barrier another warp may take() the others.
   __device__ __forceinline__ void settle() {
     __syncwarp();
     if (any_in_warp(size_ > near_)) compact();
   }
   __device__ std::uint32_t size() const { return size_; }
 
-  /// Offers itself the first `size` entries of another, which has settled.
+  /// Offers the first `size` entries of another buffer, which must have settled, to this one.
   __device__ __forceinline__ void take(const NearestInShared& other, std::uint32_t size) {
     for (std::uint32_t begin = 0; begin < size; begin += lanes) {
       const std::uint32_t i = begin + group_.lane;
@@ -100,8 +106,9 @@ class NearestInShared {
     }
   }
 
-  /// Calls `write(rank, distance_sq, place)` for each of the nearest k, by some lane, the last call
-  /// for a rank being the right one; returns how many there are. Nothing is offered after.
+  /// Calls `write(rank, distance_sq, place)` for each of the nearest k, on some lane of the group.
+  /// If it calls more than once for a rank, the last call is right. Returns how many neighbours
+  /// there are. Offer nothing afterwards.
   template <class Write>
   __device__ __forceinline__ std::uint32_t for_each(const Write& write) {
     settle();
@@ -110,7 +117,7 @@ class NearestInShared {
       is_ranked = any_in_warp(bound_ > ~std::uint32_t{0}) ? write_ranked<std::uint64_t>(write)
                                                           : write_ranked<std::uint32_t>(write);
     if (any_in_warp(!is_ranked)) [[unlikely]] {
-      sort_and_cut();  // its synchronisation orders these writes behind those
+      sort_and_cut();  // its barriers let the writes below come after those above
       for (std::uint32_t rank = group_.lane; rank < size_; rank += lanes)
         write(rank, distances_sq_[rank], places_[rank]);
     }
@@ -118,11 +125,12 @@ class NearestInShared {
   }
 
  private:
-  /// Up to so many, counting who is nearer is faster than a sort.
+  /// Up to this many entries, ranking each by counting the nearer ones is faster than a sort.
   static constexpr std::uint32_t ranked_max = 64;
 
-  /// Each lane counts, for some entries at a time, how many are nearer. False if two are equally
-  /// far, and what was written is wrong. A Key holds every distance.
+  /// Ranks the entries and writes the nearest k: for some entries at a time, each lane counts the
+  /// nearer ones. Returns false if two entries are equally far; what was written is then wrong.
+  /// `Key` must be able to hold every squared distance of the buffer.
   template <class Key, class Write>
   __device__ __forceinline__ bool write_ranked(const Write& write) const {
     constexpr unsigned share = 3;
@@ -151,6 +159,7 @@ class NearestInShared {
     return group_.sum(sum) == size_ * (size_ - 1) / 2;  // ranks 0, 1, 2, ... each once
   }
 
+  /// Sorts the entries and keeps the nearest k.
   __device__ __forceinline__ void sort_and_cut() {
     sort(*this, size_);
     if (size_ < k_) return;
@@ -158,7 +167,8 @@ class NearestInShared {
     bound_ = distances_sq_[k_ - 1];
   }
 
-  /// Of each search with more than `limit` within its bound, k or more.
+  /// Lowers the bound of each search that has more than `limit` candidates within its bound.
+  /// `limit` is at least k.
   __device__ __forceinline__ void lower_bound(std::uint32_t limit) {
     __syncwarp();
     const Bound lower = bound_near(*this, size_, near_, bound_);
@@ -174,11 +184,11 @@ class NearestInShared {
 
   struct Bound {
     std::uint64_t distance_sq;
-    std::uint32_t count;  ///< of entries within
+    std::uint32_t count;  ///< entries within distance_sq
   };
 
-  /// A bound within which there are at least k, and seldom many more, if there are so many at all.
-  /// Their number grows with the squared distance, on a plane, so that interpolation comes close in
+  /// Returns a bound with at least k entries within it, if there are k, and seldom many more. On a
+  /// plane the number of entries grows with the squared distance, so interpolation comes close in
   /// one or two steps.
   __device__ __noinline__ static Bound bound_near(const NearestInShared nearest, std::uint32_t size,
                                                   std::uint32_t near, std::uint64_t bound) {
@@ -206,6 +216,7 @@ class NearestInShared {
     return high;
   }
 
+  /// The greatest squared distance of the first `size` entries, on all lanes of the group.
   __device__ static std::uint64_t farthest(const NearestInShared& nearest, std::uint32_t size) {
     std::uint64_t distance_sq = 0;
     for (std::uint32_t i = nearest.group_.lane; i < size; i += lanes)
@@ -220,7 +231,7 @@ class NearestInShared {
     size_ = near_;
   }
 
-  /// Moves the entries within the distance to the front, in their order.
+  /// Moves the entries within distance_sq_max to the front and keeps their order.
   __device__ __noinline__ static void compact(const NearestInShared nearest, std::uint32_t size,
                                               std::uint64_t distance_sq_max) {
     std::uint32_t kept = 0;
@@ -234,7 +245,7 @@ class NearestInShared {
       __syncwarp();
       if (is_kept) {
         const auto to = kept + static_cast<std::uint32_t>(__popc(nearest.group_.before(within)));
-        nearest.distances_sq_[to] = distance_sq;  // at or before what all lanes have read
+        nearest.distances_sq_[to] = distance_sq;  // every lane has read what this overwrites
         nearest.places_[to] = place;
       }
       kept += static_cast<std::uint32_t>(__popc(within));
@@ -242,7 +253,7 @@ class NearestInShared {
     }
   }
 
-  /// Bitonic. Not inlined: it is rare, and its registers are needed elsewhere.
+  /// A bitonic sort. Not inlined: it is rare, and the rest of the search needs the registers.
   __device__ __noinline__ static void sort(NearestInShared nearest, std::uint32_t size) {
     std::uint32_t length = lanes;
     for (const std::uint32_t size_max = max_in_warp(size); length < size_max;) length *= 2;
@@ -281,7 +292,7 @@ class NearestInShared {
   std::uint32_t entries_;
   std::uint32_t k_;
   std::uint32_t size_ = 0;
-  std::uint32_t near_ = 0;  ///< how many of them are within the bound
+  std::uint32_t near_ = 0;  ///< how many of the `size_` entries are within the bound
   std::uint64_t bound_;
   bool is_tight_;
   IdOfPlace id_of_;

@@ -1,4 +1,6 @@
-// What a thread that searches the plane holds: the nearest so far, and what it is to scan.
+// SPDX-License-Identifier: Apache-2.0
+// What ThreadSearch, which searches the plane with one thread, holds: the nearest candidates so
+// far, and the runs that it is to scan.
 #pragma once
 
 #include <bit>
@@ -13,44 +15,48 @@
 
 namespace starling::gpu {
 
-/// What a kernel for k up to `k_limit` takes.
+/// The sizes and limits of the kernel for k up to `k_limit`.
 template <int k_limit>
 struct ThreadSearchShape {
-  /// Candidates that go in at once: pairs into a short list, sorted blocks into a long one. 1M and
-  /// 1M, k 32: 0.751 ms with blocks of 4 pairs, 0.789 of 8, 0.800 pair by pair.
+  /// Pairs of candidates that are inserted at once: one pair into a short list, a sorted block of
+  /// pairs into a long one. 1M searches among 1M objects, k 32: 0.751 ms with blocks of 4 pairs,
+  /// 0.789 with blocks of 8, 0.800 pair by pair.
   static constexpr int pairs_at_once = k_limit <= 16 ? 1 : 4;
-  /// Of keys, those that wait to go in included.
+  /// How many numbers keys need, including keys that wait to be inserted.
   static constexpr int numbers = pairs_at_once == 1 ? k_limit + 1 : k_limit + 2 * pairs_at_once;
   static constexpr int number_bits = std::bit_width(static_cast<unsigned>(numbers - 1));
-  /// A window of more runs is left to a warp.
+  /// The most runs that a thread lists; a search whose window has more is left to a warp.
   static constexpr int runs_max = k_limit <= 10 ? 16 : k_limit <= 16 ? 20 : 22;
-  /// Blocks that a multiprocessor is to hold: registers spilled to hold more cost less than waiting
-  /// does. 1M / 1M, k 10: 0.348 ms with 8, 0.367 with 6, 0.372 with what the compiler takes.
+  /// Blocks that a multiprocessor should hold. Registers that are spilled to hold more blocks cost
+  /// less than waiting for memory. 1M searches among 1M objects, k 10: 0.348 ms with 8, 0.367 with
+  /// 6, 0.372 with the compiler's own choice.
   static constexpr unsigned blocks_min = k_limit <= 10 ? 8 : k_limit <= 16 ? 7 : 4;
   static constexpr std::size_t places_bytes = numbers * warp_lanes * sizeof(std::uint32_t);
   static constexpr std::size_t begins_bytes = runs_max * warp_lanes * sizeof(std::uint32_t);
   static constexpr std::size_t counts_bytes = runs_max * warp_lanes * sizeof(std::uint16_t);
-  /// Shared memory of a warp: for each lane a column of places, and the runs' begins and counts.
+  /// Shared memory of a warp: for each lane a column of places, one of the runs' begins and one of
+  /// their counts.
   static constexpr std::size_t warp_bytes = places_bytes + begins_bytes + counts_bytes;
 };
 
-/// Of what a thread finds the nearest k_limit + 1, as ascending keys in registers: the upper bits
-/// of a squared distance in float, and the number under which shared memory has the place. A key
-/// that goes leaves its number to one that comes.
+/// The nearest k_limit + 1 candidates of a thread, as ascending keys in registers. The upper bits
+/// of a key are those of the squared distance as a float. Its lower bits are a number: the row of
+/// the lane's column in shared memory that holds the candidate's place. A key that is dropped
+/// leaves its number to a new one.
 template <int k_limit>
 class RankedKeys {
  public:
   using Shape = ThreadSearchShape<k_limit>;
   static constexpr std::uint32_t number_mask = (1u << Shape::number_bits) - 1;
-  static constexpr std::uint32_t infinity = 0x7f800000;  ///< as a float, and behind all distances
+  static constexpr std::uint32_t infinity = 0x7f800000;  ///< as a float; above every distance
 
   __device__ static std::uint32_t key_of(float distance_sq) {
     return __float_as_uint(distance_sq) & ~number_mask;
   }
 
-  /// Nobody from here on enters.
+  /// Only candidates with a lower key are inserted.
   __device__ std::uint32_t last() const { return keys_[k_limit]; }
-  /// `rank` is none that the compiler knows.
+  /// `rank` is a run-time value; selecting in a loop keeps the keys in registers.
   __device__ std::uint32_t key_at(int rank) const {
     std::uint32_t key = keys_[0];
 #pragma unroll
@@ -59,8 +65,8 @@ class RankedKeys {
     return key;
   }
 
-  /// Puts the places of the nearest `count` in order of rank, for place_at(), and nobody's behind
-  /// them. All lanes together; nothing is offered any more.
+  /// Writes the places of the nearest `count` to shared memory by rank, for place_at(), and
+  /// place_none behind them. All lanes of the warp must call together. Offer nothing afterwards.
   __device__ __forceinline__ void rank_places(int count) {
     std::uint32_t ranked[k_limit];
 #pragma unroll
@@ -73,18 +79,19 @@ class RankedKeys {
     __syncwarp();
   }
 
-  /// Of another lane's search.
+  /// The place at this rank in the search of any lane of the warp. Call after rank_places().
   __device__ std::uint32_t place_at(unsigned rank, unsigned lane) const {
     return of_warp()[ranked_at(rank, lane)];
   }
 
  protected:
-  /// `places` is the lane's column.
+  /// `places` is the lane's column in shared memory.
   __device__ explicit RankedKeys(std::uint32_t* places) : places_(places) {
 #pragma unroll
     for (int i = 0; i <= k_limit; ++i) keys_[i] = infinity | i;
   }
 
+  /// Where shared memory holds the place of the key's candidate.
   __device__ std::uint32_t& place_of(std::uint32_t key) const {
     return places_[(key & number_mask) * warp_lanes];
   }
@@ -92,7 +99,7 @@ class RankedKeys {
   std::uint32_t keys_[k_limit + 1];
 
  private:
-  /// A search's ranks lie in banks of their own.
+  /// The ranks of one search lie in different banks.
   __device__ static unsigned ranked_at(unsigned rank, unsigned lane) {
     return rank * warp_lanes + (lane + rank) % warp_lanes;
   }
@@ -103,7 +110,7 @@ class RankedKeys {
   std::uint32_t* places_;
 };
 
-/// Candidates go in two by two: three instructions a key and pair.
+/// Inserts candidates two by two: three instructions for each key and pair.
 template <int k_limit>
 class KeysByPairs : public RankedKeys<k_limit> {
  public:
@@ -111,7 +118,8 @@ class KeysByPairs : public RankedKeys<k_limit> {
 
   __device__ explicit KeysByPairs(std::uint32_t* places) : Ranked(places) {}
 
-  /// Two candidates at neighbouring places, by key_of() or infinity.
+  /// Offers the candidates at `place` and `place + 1`. Each key is from key_of(), or infinity for
+  /// no candidate.
   __device__ __forceinline__ void offer(int /*pair*/, std::uint32_t key, std::uint32_t next_key,
                                         std::uint32_t place) {
     const std::uint32_t last = keys_[k_limit];
@@ -131,7 +139,8 @@ class KeysByPairs : public RankedKeys<k_limit> {
  private:
   using Ranked::keys_;
 
-  /// a <= b. The two last keys go, or the last one for a.
+  /// Inserts a and b, a <= b, and drops the last two keys. If b is ~0u, only the last one is
+  /// dropped.
   __device__ __forceinline__ void insert(std::uint32_t a, std::uint32_t b) {
 #pragma unroll
     for (int i = k_limit; i > 1; --i)
@@ -141,7 +150,7 @@ class KeysByPairs : public RankedKeys<k_limit> {
   }
 };
 
-/// Which to compare with which: Batcher's odd-even merge sort of `size`, a power of two up to 8.
+/// The comparisons of Batcher's odd-even merge sort for `size` values, a power of two up to 8.
 struct SortingNetwork {
   struct Step {
     int low;
@@ -159,8 +168,8 @@ struct SortingNetwork {
   }
 };
 
-/// Candidates wait until they are a block, which is sorted and merged: 27 instructions a candidate
-/// for k 32, where pairs take 50.
+/// Collects candidates into a block, sorts it and merges it with the keys: 27 instructions for each
+/// candidate at k 32, where pairs take 50.
 template <int k_limit>
 class KeysByBlocks : public RankedKeys<k_limit> {
  public:
@@ -173,17 +182,18 @@ class KeysByBlocks : public RankedKeys<k_limit> {
     for (int i = 0; i < block; ++i) block_[i] = Ranked::infinity | (k_limit + i);
   }
 
-  /// Two candidates at neighbouring places, by key_of() or infinity, as one of a block's pairs. All
-  /// of them are offered before they are taken in.
+  /// Offers the candidates at `place` and `place + 1` as the block's pair number `pair`. Each key
+  /// is from key_of(), or infinity for no candidate. Offer all pairs of the block before take_in().
   __device__ __forceinline__ void offer(int pair, std::uint32_t key, std::uint32_t next_key,
                                         std::uint32_t place) {
     put(2 * pair, key, place);
     put(2 * pair + 1, next_key, place + 1);
   }
 
-  /// The nearest of both stay; what goes leaves its numbers to the next block. The least that ever
-  /// went is the last key. Of a block with nobody nearer than that all go: 1M and 1M, k 32, 0.728
-  /// ms without the look, 0.706 with it; clustered 0.882 and 0.843.
+  /// Merges the block: the nearest of keys and block stay, and what is dropped leaves its numbers
+  /// to the next block. The last key is the least key that was ever dropped. A block without a
+  /// nearer candidate is dropped at once. 1M searches among 1M objects, k 32: 0.728 ms without that
+  /// check, 0.706 with it; clustered, 0.882 and 0.843.
   __device__ __forceinline__ void take_in() {
     std::uint32_t nearest = block_[0];
 #pragma unroll
@@ -195,7 +205,7 @@ class KeysByBlocks : public RankedKeys<k_limit> {
 #pragma unroll
     for (int i = 0; i < block; ++i) keys_[k_limit] = min(keys_[k_limit], block_[i]);
 #pragma unroll
-    for (int step = k_limit / 2; step > 0; step /= 2)  // what stayed ascends and then descends
+    for (int step = k_limit / 2; step > 0; step /= 2)  // the keys ascend and then descend
 #pragma unroll
       for (int i = 0; i < k_limit; ++i)
         if ((i & step) == 0) order(keys_[i], keys_[i + step]);
@@ -231,14 +241,14 @@ template <int k_limit>
 using NearestKeys = std::conditional_t<ThreadSearchShape<k_limit>::pairs_at_once == 1,
                                        KeysByPairs<k_limit>, KeysByBlocks<k_limit>>;
 
-/// What a thread is to scan, in shared memory.
+/// The runs that a thread is to scan, in shared memory.
 template <int k_limit>
 class RunList {
  public:
   using Shape = ThreadSearchShape<k_limit>;
-  static constexpr std::uint32_t count_max = 2000;  ///< of one run
+  static constexpr std::uint32_t count_max = 2000;  ///< the most places of one run
 
-  /// The lane's columns.
+  /// `begins` and `counts` are the lane's columns.
   __device__ RunList(std::uint32_t* begins, std::uint16_t* counts)
       : begins_(begins), counts_(counts) {}
 
@@ -255,7 +265,7 @@ class RunList {
     }
   }
   __device__ void overfill() { size_ = Shape::runs_max + 1; }
-  /// Some did not fit, or were too long.
+  /// Whether a run did not fit or was too long.
   __device__ bool is_overfull() const { return size_ > Shape::runs_max; }
   __device__ int size() const { return size_; }
   __device__ Run run(int i) const {

@@ -1,12 +1,13 @@
-// The stack of a walk down an implicit tree.
+// SPDX-License-Identifier: Apache-2.0
+// The stack of a walk down an implicit tree, in registers. GroupSearch uses it.
 #pragma once
 
 #include "starling/gpu/points/index/tree_view.hpp"
 
 namespace starling::gpu {
 
-/// Which children of nodes on the way down are still to be visited: eight bits a level, the
-/// innermost last. Deep enough for levels_max.
+/// The children that are still to be visited, for each node on the way down: eight bits for each
+/// level, the innermost level in the lowest bits. It holds 16 levels, more than levels_max.
 class PendingChildren {
  public:
   __device__ void push(unsigned children) {
@@ -20,11 +21,11 @@ class PendingChildren {
   __device__ unsigned innermost() const {
     return static_cast<unsigned>(inner_) & ((1u << fan_out) - 1);
   }
-  /// Of the innermost.
+  /// Drops the children of the innermost level that are not in `children`.
   __device__ void keep(unsigned children) {
     inner_ &= ~std::uint64_t{(1u << fan_out) - 1} | children;
   }
-  /// The lowest bit of the innermost, taken out.
+  /// Removes the first child of the innermost level and returns its number. There must be one.
   __device__ std::uint32_t take() {
     const auto child = static_cast<std::uint32_t>(__ffs(static_cast<int>(innermost()))) - 1;
     inner_ &= inner_ - 1;

@@ -1,4 +1,6 @@
-// What the searches of every index are made of: where one is, whom it accepts, the total order.
+// SPDX-License-Identifier: Apache-2.0
+// What all searches have in common: the position of a search, the objects that it accepts, and the
+// ids that break ties.
 #pragma once
 
 #include "starling/gpu/device/launch_grid.cuh"
@@ -7,15 +9,15 @@
 
 namespace starling::gpu {
 
-/// A place that nobody has, behind every object at its distance: an empty entry of a list.
+/// The place of an empty entry of a list. It comes after every object at the same distance.
 inline constexpr std::uint32_t place_none = ~std::uint32_t{0};
 
-/// Whom a search accepts beside the distance.
+/// Which objects a search accepts, apart from their distance.
 struct Acceptance {
-  Slot exclude;
+  Slot exclude;  ///< the followed object or the subject; no_slot: none
   TagFilter tags;
   std::int64_t time_us_min;
-  bool reads_objects;
+  bool reads_objects;  ///< whether the filter limits tags or age
 
   __device__ Acceptance(const SearchSpec& spec, std::int64_t tau_us)
       : exclude(spec.anchor),
@@ -23,7 +25,7 @@ struct Acceptance {
         time_us_min(oldest_time_us(tau_us, spec.filter.age_us_max)),
         reads_objects(!tags.is_empty() || spec.filter.age_us_max != Filter::any_age) {}
 
-  /// `slots` is by place.
+  /// Whether the object at `place` is accepted. `slots` is by place.
   __device__ bool accepts(std::uint32_t place, const Slot* slots,
                           const ObjectsView& objects) const {
     return (!reads_objects && exclude == no_slot) || accepts_slot(slots[place], objects);
@@ -36,7 +38,7 @@ struct Acceptance {
   }
 };
 
-/// The id of the object at a place, by which ties are broken.
+/// Returns the id of the object at a place. Ids break ties.
 struct IdOfPlace {
   const Slot* slots;  ///< by place; null: a place is a slot
   const ObjectId* ids;
@@ -45,7 +47,8 @@ struct IdOfPlace {
   }
 };
 
-/// Where a search is, or false, with nothing written: it follows an object that is not there.
+/// Sets `position` to that of a search. Returns false and sets nothing if the search follows an
+/// object that is not alive.
 __device__ inline bool find_position(const SearchSpec& spec, const ObjectsView& objects,
                                      LatticePoint& position) {
   if (spec.anchor != no_slot && spec.anchor >= objects.slots) return false;
@@ -55,7 +58,9 @@ __device__ inline bool find_position(const SearchSpec& spec, const ObjectsView& 
   return true;
 }
 
-// A thread an entry. `Index` is a view; search_key() gives a position's place in it.
+// One thread for each of the searches.count entries. Thread i writes the spatial sort key of search
+// numbers[i] to keys[i] and its number to values[i]. A search without a position has key 0. `Index`
+// is an index's view; search_key() gives a position's key in it.
 template <class Index, class Key>
 __global__ void search_keys_kernel(const __grid_constant__ Index index,
                                    const __grid_constant__ ObjectsView objects,

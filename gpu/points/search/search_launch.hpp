@@ -1,5 +1,7 @@
-// Exact k-NN over an index of a tick. On the plane a thread serves a search where k is small and
-// searches are many, else a warp; in space eight lanes do, or sixteen.
+// SPDX-License-Identifier: Apache-2.0
+// Exact k-NN over a tick's index. On the plane a thread serves a search if k is small and searches
+// are many, otherwise a warp does. In space eight or sixteen lanes serve a search. TickIndex and
+// DevicePlan call these functions.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +16,7 @@
 
 namespace starling::gpu {
 
-/// One search, with all that it needs of its query.
+/// One search, with all that it needs from its query.
 struct SearchSpec {
   LatticePoint position;
   Slot anchor = no_slot;  ///< the object followed, or the subject: excluded from its own list
@@ -22,17 +24,18 @@ struct SearchSpec {
   Filter filter;
 };
 
-/// Searches of one size class, by their numbers in an order of place. Device pointers.
+/// Searches of one class of k, in spatial order. Device pointers.
 struct SearchBatch {
   const SearchSpec* specs = nullptr;     ///< by search
   const std::uint64_t* rooms = nullptr;  ///< by search: index of its first neighbour
-  const std::uint32_t* order = nullptr;  ///< the searches of the batch
-  std::uint32_t count = 0;               ///< of the batch
+  const std::uint32_t* order = nullptr;  ///< the numbers of the batch's searches
+  std::uint32_t count = 0;               ///< how many searches the batch has
   std::uint32_t k_max = 0;               ///< at least every k of the batch
-  std::uint32_t few_max = 0;             ///< on the plane: so few are done by a warp each
+  std::uint32_t few_max = 0;             ///< on the plane: up to this many get a warp each
   std::int64_t tau_us = 0;
 
-  /// For the tree, of the same searches' lists last tick, to start from; null: there are none.
+  /// Last tick's lists of the same searches, by search: their lengths, slots, and leaves. The
+  /// tree's search and the flat search start from them. Null: there are none.
   const std::uint32_t* last_counts = nullptr;
   const Slot* last_slots = nullptr;
   const std::uint32_t* last_leaves = nullptr;
@@ -41,23 +44,26 @@ struct SearchBatch {
   Neighbor* neighbors = nullptr;    ///< written from rooms on, nearest first
   Slot* slots = nullptr;            ///< written: the same neighbours' slots
 
-  /// The tree's: written, by search: the leaf of its nearest.
+  /// Written by the tree's search, by search: the leaf of its nearest neighbour.
   std::uint32_t* leaves = nullptr;
-  /// The grid's to work in: how many searches a warp does after all, and their numbers.
+  /// Working memory of the grid's search: how many searches threads have postponed, and then the
+  /// numbers of these searches.
   std::uint32_t* postponed = nullptr;
 };
 
-/// Searches of like k are searched together: each is in the first class that holds its k. In the
-/// first two a thread of the grid's serves a search or eight lanes of the tree's, in the others a
-/// warp or sixteen lanes.
+/// The greatest k of each class. Searches of one class run together; a search is in the first class
+/// whose limit is not below its k. In the first two classes a thread (grid) or eight lanes (tree)
+/// serve a search, in the others a warp (grid) or sixteen lanes (tree).
 inline constexpr std::uint32_t k_class_limits[] = {16, 32, 128, 1024};
 
+/// Enqueues the searches of a batch.
 void search_async(const GridView& grid, const ObjectsView& objects, const SearchBatch& batch,
                   const CudaStream& stream);
 void search_async(const TreeView& tree, const ObjectsView& objects, const SearchBatch& batch,
                   const CudaStream& stream);
 
-/// The places of searches as sort keys, with their numbers: `numbers[i]` is any permutation.
+/// Spatial sort keys of searches, with the searches' numbers as values. `numbers` may be in any
+/// order. Device pointers.
 template <class Key>
 struct SearchKeys {
   const SearchSpec* specs = nullptr;

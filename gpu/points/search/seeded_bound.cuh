@@ -1,4 +1,5 @@
-// Where last tick's neighbours bound this tick's.
+// SPDX-License-Identifier: Apache-2.0
+// Bounds a search by last tick's neighbours. The tree's search and the flat search start from it.
 #pragma once
 
 #include "starling/gpu/device/lane_group.cuh"
@@ -7,9 +8,11 @@
 
 namespace starling::gpu {
 
-/// A bound on the k-th distance: the farthest of last tick's k, where they are now. They need not
-/// be the nearest any more, nor the same objects in their slots: k that the search accepts suffice.
-/// distance_sq_max where there are not so many. All lanes of the warp call.
+/// An upper bound on the k-th squared distance: that of the farthest of last tick's k neighbours,
+/// where they are now. They need not be the nearest any more, and their slots may have new owners:
+/// any k objects that the search accepts give a bound. Without k of them it is the filter's limit,
+/// key_max. All lanes of the warp must call; the result is valid on all lanes of the search's
+/// group.
 template <unsigned lanes>
 __device__ __forceinline__ std::uint64_t seeded_bound(const SearchBatch& batch,
                                                       std::uint32_t number, const SearchSpec& spec,

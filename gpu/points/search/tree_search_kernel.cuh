@@ -1,6 +1,8 @@
-// A group of lanes a search of the tree; the searches of a warp, which are neighbours, walk the
-// tree together. A node that any of them wants is visited by all: each tests its children, or its
-// share of a leaf's objects, against its own bound.
+// SPDX-License-Identifier: Apache-2.0
+// Searches the tree with a group of lanes for each search. The searches of a warp, which are near
+// each other, walk the tree together. If one of them needs a node, all visit it: each search tests
+// the node's children, or the objects of a leaf, against its own bound. Launched by
+// tree_search_launch.cu.
 #pragma once
 
 #include "starling/gpu/device/lane_group.cuh"
@@ -13,16 +15,18 @@
 namespace starling::gpu {
 
 inline constexpr unsigned group_search_threads = 128;
-/// Blocks a multiprocessor holds: with 64 registers a thread, more searches hide more latency than
-/// the few spilled words cost (docs/measurements/h200.md).
+/// Blocks that a multiprocessor holds, which leaves 64 registers to each thread. More searches at
+/// once hide more latency than the few spilled words cost (docs/measurements/h200.md).
 inline constexpr unsigned group_search_blocks = 8;
 
+/// The search of one group of lanes. All lanes of a warp must construct it and call its functions
+/// together.
 template <unsigned lanes>
 class GroupSearch {
  public:
   using Nearest = NearestInShared<lanes, leaf_objects>;
 
-  /// `is_searching`: not a lane of a group that has nothing to search.
+  /// `is_searching` is false on the lanes of a group that has no search.
   __device__ GroupSearch(const TreeView& tree, const ObjectsView& objects,
                          const Acceptance& acceptance, const LatticePoint& position,
                          bool is_searching, const Nearest& nearest)
@@ -33,8 +37,8 @@ class GroupSearch {
         is_searching_(is_searching),
         nearest_(nearest) {}
 
-  /// From a leaf near the queries upwards, at each level its siblings: what is near comes early and
-  /// bounds the rest. `home` is the same on all lanes.
+  /// Starts at `home`, a leaf near the searches, and goes up the tree, visiting the siblings on
+  /// each level: near objects come early and bound the rest. `home` is the same on all lanes.
   __device__ __forceinline__ void run(std::uint32_t home) {
     scan(home, true);
     for (int level = 0; level < tree_.levels; ++level) {
@@ -47,7 +51,8 @@ class GroupSearch {
   __device__ Nearest& nearest() { return nearest_; }
 
  private:
-  /// Some of the eight nodes from `first` on, with all below them that is near enough.
+  /// Visits nodes of level `top` and all nodes below them that are near enough. Bit i of `nodes`
+  /// selects node `first` + i.
   __device__ __forceinline__ void visit(int top, std::uint32_t first, unsigned nodes) {
     if (nodes == 0) return;
     PendingChildren pending;
@@ -83,7 +88,8 @@ class GroupSearch {
         box_distance_sq(position_, tree_.boxes[tree_.firsts[level] + node]) <= nearest_.bound());
   }
 
-  /// Whether any bound may have become less.
+  /// Offers the leaf's objects to each search of the warp. Returns whether a bound may have become
+  /// lower.
   __device__ __forceinline__ bool scan(std::uint32_t leaf, bool is_first) {
     constexpr std::uint32_t share = leaf_objects / lanes;
     const std::uint32_t first = leaf * leaf_objects + group_.lane;
@@ -126,7 +132,8 @@ __device__ inline TreeKey search_key(const TreeView& tree, const LatticePoint& p
   return key_of(position, *tree.bounds);
 }
 
-/// The leaf of last tick's nearest neighbour, where that is still close, or the query's own.
+/// The leaf that a search starts from: that of last tick's nearest neighbour, if it is still close,
+/// otherwise the one that the position's key belongs to.
 __device__ inline std::uint32_t home_leaf(const TreeView& tree, const SearchBatch& batch,
                                           std::uint32_t number, const LatticePoint& position,
                                           std::uint64_t bound) {
@@ -137,8 +144,9 @@ __device__ inline std::uint32_t home_leaf(const TreeView& tree, const SearchBatc
   return find_leaf(tree, search_key(tree, position));
 }
 
-// `lanes` lanes a search of the batch. Shared memory: `entries` entries of NearestInShared for each
-// search of a block.
+// `lanes` lanes for each search of the batch. Dynamic shared memory:
+// NearestInShared::bytes(entries) for each search of a block. Writes counts[number], neighbors and
+// slots from rooms[number] on, and leaves[number] if there is a neighbour.
 template <unsigned lanes>
 __global__ void __launch_bounds__(group_search_threads, group_search_blocks)
     group_search_kernel(const __grid_constant__ TreeView tree,
@@ -172,7 +180,7 @@ __global__ void __launch_bounds__(group_search_threads, group_search_blocks)
   const std::uint32_t count = search.nearest().for_each(
       [&](std::uint32_t rank, std::uint64_t distance_sq, std::uint32_t place) {
         const Slot slot = tree.slots[place];
-        batch.neighbors[room + rank] = {distance_sq, objects.ids[slot]};
+        batch.neighbors[room + rank] = {RankKey{distance_sq}, objects.ids[slot]};
         batch.slots[room + rank] = slot;
         if (rank == 0) batch.leaves[number] = place / leaf_objects;
       });

@@ -1,5 +1,7 @@
-// Searches of a tree, by eight lanes where k is small and by sixteen else, and their keys of place:
-// see search_launch.hpp. The kernel is in tree_search_kernel.cuh.
+// SPDX-License-Identifier: Apache-2.0
+// Launches searches of a tree, with eight lanes for each search if k is small and sixteen
+// otherwise, and computes the searches' spatial sort keys: see search_launch.hpp. The kernel is in
+// tree_search_kernel.cuh.
 #include "starling/gpu/device/launch_grid.cuh"
 #include "starling/gpu/points/search/search_launch.hpp"
 #include "starling/gpu/points/search/tree_search_kernel.cuh"

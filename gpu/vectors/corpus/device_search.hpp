@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A VectorSearch whose queries and lists already lie on the device. The scans and the published
 // methods take it as their argument.
 #pragma once

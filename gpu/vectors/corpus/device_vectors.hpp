@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A corpus on the device, and the view of it that every search reads. DeviceSearcher owns the whole
 // corpus or one part of it at a time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bounds on the recipe's score of two rows (VectorNeighbor), computed from the tensor-core product
 // of their shadows and rounded outward. The kernels of the filter call them. All scores here are
 // multiplied by scale^2 (see ShadowFrame).

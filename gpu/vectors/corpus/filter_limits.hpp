@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The constants of filter_interval.cuh: how far the product of two shadows and the recipe's score
 // may be from the exact values. They depend only on the dimension.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels for neighbour lists on the device: one empties lists, the other merges two lists of each
 // query.
 #pragma once

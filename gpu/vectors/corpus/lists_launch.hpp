@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Empties neighbour lists on the device, and merges lists of several parts of a corpus or of
 // several devices. Both functions only enqueue.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels that pack rows into panels, unpack them, and prepare the queries and lists of a scan.
 #pragma once
 

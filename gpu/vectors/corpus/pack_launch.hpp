@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packs rows into panels, unpacks them, and prepares the queries and lists of a scan.
 // DeviceVectors, VectorWorkspace and the store call these functions.
 #pragma once

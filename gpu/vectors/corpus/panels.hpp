@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The layout of vectors on the device (panels), and the arguments of a scan over them. Plain views.
 // All scans share the layout, so a corpus is stored once.
 #pragma once

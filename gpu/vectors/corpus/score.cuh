@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The recipe: the score of two rows, summed component by component as VectorNeighbor defines it
 // (knn/words/metric.hpp), and the keys that order candidates.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shadows: the rows of a corpus and the queries of a batch in half precision, with bounds on their
 // errors. Plain views; docs/decisions/0007-vector-filter.md says what the filter does with them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels that make shadows: of the rows once for a corpus, of the queries once for a batch.
 #pragma once
 

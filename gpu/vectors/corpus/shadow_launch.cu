@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launches the kernels of shadow_kernel.cuh, for the rows of a corpus and for the queries of a
 // batch: see shadow_launch.hpp.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the shadows of the rows of a corpus and of the queries of a batch: see shadow.hpp.
 #pragma once
 

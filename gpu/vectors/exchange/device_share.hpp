@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How rows of a corpus, queries and lists are divided among several devices.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exchange by copies between devices, and the choice between it and NCCL: see
 // list_exchange.hpp.
 #include "starling/gpu/vectors/exchange/list_exchange.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Passes lists between the devices of one process. Each device found lists of all queries over its
 // part of the corpus; device i then receives and merges the lists of its share of the queries.
 // Called by split_searcher.cpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads NCCL at run time; each device is a rank, and all sends and receives of an exchange are one
 // group: see nccl_exchange.hpp. A build without NCCL's header only reports that.
 #include "starling/gpu/vectors/exchange/nccl_exchange.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exchange of lists over NCCL. list_exchange.cpp calls it.
 #pragma once
 

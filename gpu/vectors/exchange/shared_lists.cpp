@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allocates queries and lists, and merges what the devices sent into the lists of the first: see
 // shared_lists.hpp. Called by DeviceSearcher.
 #include "starling/gpu/vectors/exchange/shared_lists.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The queries and lists of one device while several devices find lists of the same queries, each
 // among its own pairs of rows, and merge them. split_searcher.cpp makes one for each device and
 // search.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Divides a search by a method that writes a matrix of scores into batches of queries and, if even
 // few queries have no room for all rows, into parts of the corpus, whose lists are merged.
 #pragma once

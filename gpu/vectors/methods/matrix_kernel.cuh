@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel of the distance matrix of Russica & Tisato. Launched by matrix_launch.cu.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tile of pairs: sums over all components stay in registers, rows go through shared memory. The
 // kernels that write matrices are built from it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The interface of a published method of exact k-NN: corpus, queries and lists lie on the device.
 // DeviceSearcher runs the method that a search names.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys of candidates (score.cuh) in the kernels of the published methods: sorting them, guarding
 // them by a lock, and turning them into answers.
 #pragma once
@@ -17,7 +18,7 @@ __device__ inline VectorNeighbor neighbor_of_key(std::uint64_t key) {
   return {score_of_ordered(static_cast<std::uint32_t>(key >> 32)), static_cast<VectorRow>(key)};
 }
 
-/// The power of two in which sort_list() sorts k keys.
+/// The number of places in which sort_list() sorts k keys: a power of two.
 __host__ __device__ constexpr std::uint32_t sorted_size_of(std::uint32_t k) {
   std::uint32_t size = 2;
   while (size < k) size *= 2;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory that a published method takes beside corpus, queries and lists: one piece of device
 // memory, divided into arrays anew for every search.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads rows of a matrix, for quick multi-select and for the filter of the method multiselect.
 #pragma once
 

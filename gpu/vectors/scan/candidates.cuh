@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the scores of a warp become candidates, and how a bound that all blocks share falls. The
 // scans for few and for many queries and the kernel that finishes lists include it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scan for few queries: reads the corpus once from memory into registers, each panel by one
 // warp. Launched by few_queries_launch.cu.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses the passes over the panels: one cooperative launch if no warp has more than one panel,
 // else one launch with or without a sample before it. See few_queries_launch.hpp; called by
 // workspace.cpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scan for few queries. Called by workspace.cpp.
 #pragma once
 

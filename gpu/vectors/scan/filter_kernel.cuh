@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The filter's product: multiplies tiles of shadows on the tensor cores and makes every row that
 // may be within a query's bound its candidate. Launched by filter_launch.cu.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the queries' shadows, filters in phases over more and more rows, each followed by a
 // narrowing of the bounds, and scores the rows that are left: see filter_launch.hpp. Called by
 // workspace.cpp.

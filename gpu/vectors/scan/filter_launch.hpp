@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The filter of a corpus by shadows, which runs before the scan for many queries. Called by
 // workspace.cpp.
 #pragma once

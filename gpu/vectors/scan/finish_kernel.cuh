@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns candidates into lists: the k nearest of each query, in order. Launched by finish_launch.cu;
 // the published methods use sort_keys().
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launches one block for each query, with more threads where queries are few and more room where k
 // is large: see finish_launch.hpp.
 #include "starling/gpu/device/traced_launch.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns candidates into sorted lists. Called by workspace.cpp.
 #pragma once
 

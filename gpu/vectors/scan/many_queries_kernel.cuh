@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scan for many queries: tiles of rows and queries go through shared memory, sums stay in
 // registers. Launched by many_queries_launch.cu.
 #pragma once

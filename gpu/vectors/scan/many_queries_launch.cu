@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses the tile by the number of queries, and cuts the rows into parts so that blocks fill whole
 // rounds of the device: see many_queries_launch.hpp. Called by workspace.cpp.
 #include "starling/gpu/device/launch_grid.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The filter between its phases and after the last: lowers bounds, drops candidates beyond them,
 // and scores the rest by the recipe. Launched by filter_launch.cu.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scan for very many queries of few components: a thread keeps a few queries and their lists in
 // registers, and sees every row. Launched by short_rows_launch.cu.
 #pragma once

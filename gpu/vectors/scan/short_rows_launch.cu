@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When this scan pays, and which kernel serves the dimension and k: see short_rows_launch.hpp.
 // Called by workspace.cpp.
 #include "starling/gpu/device/launch_grid.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scan for very many queries of few components. Called by workspace.cpp.
 #pragma once
 

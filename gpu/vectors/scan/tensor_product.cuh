@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The instructions of a tile product in half precision with float32 sums: copies that bypass
 // registers, fragments from shared memory, products. A shared tile has rows of 64 bytes (32
 // halves); the four pieces of 16 bytes of a row are permuted so that eight rows read at once touch

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order in which scans visit the tiles of a corpus: a pseudo-random walk over all of them.
 // Launches of the scans compute its step.
 #pragma once

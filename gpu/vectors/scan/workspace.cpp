@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cuts queries into batches that fit the memory, and chooses the scan: for short rows, for few
 // queries, or for many queries, with the filter first where that pays. See workspace.hpp.
 #include "starling/gpu/vectors/scan/workspace.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Searches a corpus on the device by the scans of this folder: owns the memory that they need
 // beside the corpus, and chooses the scan. DeviceSearcher and the store call it.
 #pragma once

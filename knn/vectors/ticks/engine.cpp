@@ -1,5 +1,6 @@
-// Ticks, questions and states one after the other on the engine's thread, over the store that cpu/
-// or gpu/ gives it: see vector_engine.hpp. Searching is left to VectorSearches.
+// SPDX-License-Identifier: Apache-2.0
+// Ticks, one-shot queries and states, one after another on the engine's thread, over the store that
+// cpu/ or gpu/ passes in: see engine.hpp. VectorSearches does the searching.
 #include "starling/knn/vectors/ticks/engine.hpp"
 
 #include <algorithm>
@@ -90,22 +91,22 @@ class VectorEngine final : public Engine {
                                         .neighbors_max = std::uint64_t{1} << 31};
 
   const VectorEngineOptions options_;
-  std::unique_ptr<VectorStore> store_;  ///< of the engine's thread
+  std::unique_ptr<VectorStore> store_;  ///< used by the engine's thread
   ResultHandler on_result_;
   std::atomic<bool> under_way_{false};
   std::array<Staging, 2> halves_;
   std::size_t writing_ = 0;
 
-  // Of the engine's thread:
+  // Used by the engine's thread:
   VectorObjects objects_;
   VectorQueries queries_{options_.dimension};
-  Staging kept_rows_{store_->staging_memory()};  ///< of failed ticks that could not apply them
+  Staging kept_rows_{store_->staging_memory()};  ///< rows that failed ticks could not apply
   VectorSearches searches_{*store_, objects_, queries_};
   std::vector<Slot> applied_slots_;
   std::vector<std::uint64_t> applied_alive_;
-  VectorRows applied_;          ///< of the tick under way
-  bool objects_ahead_ = false;  ///< of the last finished tick: a later one failed
-  Tick tick_{};                 ///< the last finished one
+  VectorRows applied_;          ///< the rows of the tick under way
+  bool objects_ahead_ = false;  ///< a tick failed after the last finished one
+  Tick tick_{};                 ///< the last finished tick
   std::int64_t tau_us_ = 0;
   ReturnPool<VectorLists> lists_pool_;
   std::shared_ptr<VectorLists> lists_ = lists_pool_.take();  ///< of the last finished tick
@@ -118,7 +119,7 @@ void VectorEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
   result->tick = tick;
   result->tau_us = tau_us;
   try {
-    static_cast<void>(store_->take_device_ms());  // of questions since the last tick
+    static_cast<void>(store_->take_device_ms());  // drops the time of queries since the last tick
     Stopwatch watch;
     objects_.begin_changes();
     if (objects_ahead_) searches_.forget_all();
@@ -143,8 +144,8 @@ void VectorEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
   on_result_(std::move(result));
 }
 
-// Rows that were applied stay applied if the tick fails later: the next one computes from them.
-// Only those that were not are kept.
+// Applied rows stay applied if the tick fails later, and the next tick computes from them. Only
+// rows that were not applied are kept.
 void VectorEngine::take_rows(Staging& half) {
   try {
     take_kept_rows();
@@ -161,7 +162,8 @@ void VectorEngine::take_kept_rows() {
   kept_rows_ = Staging(store_->staging_memory());
 }
 
-// What may fail comes first: rows that were applied in part are applied again.
+// The steps that may throw come first. After an exception all rows are applied again, including
+// those that had been applied.
 void VectorEngine::apply(const Staging& half) {
   objects_.add(half.births);
   queries_.make_room(half.queries);
@@ -199,7 +201,7 @@ void VectorEngine::compute(std::int64_t tau_us, TickResult& result) {
   for (std::uint32_t search = 0; search < now->counts.size(); ++search)
     now->write(search, searches_.list(search));
   result.times.search_ms = watch.lap_ms();
-  // By a device's own clock where there is one.
+  // The device's own clock, if there is a device.
   if (const double device_ms = store_->take_device_ms(); device_ms > 0)
     result.times.search_ms = device_ms;
   now->count_votes(options_.metric, queries_, objects_);
@@ -213,7 +215,7 @@ Answers VectorEngine::answer(const std::vector<OneShotQuery>& questions) {
   for (const OneShotQuery& question : questions)
     check_invariant(
         question.anchor != AnchorKind::fixed || question.components.size() == options_.dimension,
-        "a question has as many components as the space");
+        "a query at a fixed place has as many components as the space");
   Answers answers;
   answers.tick = tick_;
   answers.tau_us = tau_us_;
@@ -293,7 +295,7 @@ EngineState VectorEngine::copy_state() {
 }
 
 void VectorEngine::take_state(const EngineState& state) {
-  check_invariant(tick_ == Tick{}, "state is imported into an engine that has not ticked");
+  check_invariant(tick_ == Tick{}, "a state is imported only into an engine that has not ticked");
   Staging rows;
   rows.births.assign(state.births.begin(), state.births.end());
   rows.objects.assign(state.objects.begin(), state.objects.end());
@@ -333,8 +335,8 @@ void VectorEngine::import_lists(const EngineState& state) {
 std::unique_ptr<Engine> make_vector_engine(const VectorEngineOptions& options,
                                            std::unique_ptr<VectorStore> store) {
   if (options.dimension < 1 || options.dimension > dimension_max)
-    throw std::invalid_argument("vectors have 1 to " + std::to_string(dimension_max) +
-                                " components");
+    throw std::invalid_argument("the dimension of a vector space is 1 to " +
+                                std::to_string(dimension_max));
   return std::make_unique<VectorEngine>(options, std::move(store));
 }
 

@@ -1,5 +1,6 @@
-// The Engine of a vector space, on any hardware that a VectorStore is for: objects by slot,
-// standing queries, lists and what changed, all on the host; scores and scans are the store's.
+// SPDX-License-Identifier: Apache-2.0
+// The Engine of a vector space, on any hardware that has a VectorStore. Objects, standing queries,
+// lists and their changes are on the host; the store computes the scores.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +17,12 @@ struct VectorEngineOptions {
   Metric metric = Metric::l2;
 };
 
-/// An engine with the store's name, for the space of these options. cpu::make_engine and
+/// Makes an engine with the name of the store, for the space of these options. cpu::make_engine and
 /// gpu::make_engine call it. Throws std::invalid_argument if the dimension is out of range.
 ///
-/// Questions are answered between ticks, whatever they ask. Memory: what the store needs; 24 bytes
-/// an object with its id, tags, time and label 8 more; 24 bytes for each of 1.5 k neighbours a
-/// list.
+/// One-shot queries are always answered between ticks. Memory: the store's; for each object 24
+/// bytes for its id, tags and time and 8 for its label; for each list 24 bytes for each of 1.5 k
+/// neighbours.
 std::unique_ptr<Engine> make_vector_engine(const VectorEngineOptions& options,
                                            std::unique_ptr<VectorStore> store);
 

@@ -1,5 +1,6 @@
-// Where the horizon comes to lie when entries are cut to their room, and when a scan was answered:
-// see kept_nearest.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Sets the horizon when entries are cut to their room, and when a scan is taken over: see
+// kept_nearest.hpp.
 #include "starling/knn/vectors/ticks/kept_nearest.hpp"
 
 #include <algorithm>
@@ -8,9 +9,8 @@ namespace starling {
 
 void KeptNearest::ask(std::uint32_t k, const Filter& filter) {
   k_ = k;
-  limit_ = filter.key_max == Filter::any_distance
-               ? infinity
-               : Neighbor{next_key(filter.key_max), ObjectId{0}};
+  limit_ = filter.key_max == Filter::any_distance ? infinity
+                                                  : Neighbor{next_key(filter.key_max), ObjectId{0}};
   forget();
 }
 
@@ -21,7 +21,7 @@ void KeptNearest::settle() {
     std::ranges::nth_element(entries_, first_out, {}, &Entry::neighbor);
     horizon_ = first_out->neighbor;
     entries_.erase(first_out, entries_.end());
-    // Equal scores may have brought in everybody.
+    // With equal scores, all objects may have been added.
     if (entries_.capacity() > 4 * room) entries_.shrink_to_fit();
   }
   std::ranges::sort(entries_, {}, &Entry::neighbor);

@@ -1,5 +1,7 @@
-// The nearest objects of one search, kept from tick to tick: more than are asked for, and how far
-// out they are complete. VectorSearches owns one a list; docs/decisions/0008 has the rule.
+// SPDX-License-Identifier: Apache-2.0
+// The nearest objects of one search, kept from tick to tick: more than k of them, and the distance
+// up to which they are complete. VectorSearches owns one for each list.
+// docs/decisions/0008-streaming-vectors.md explains the rule.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +15,8 @@
 
 namespace starling {
 
-/// Every object that passes the filter and comes before the *horizon* in the total order is among
-/// the entries, and nobody else. What lies beyond is unknown, unless the horizon has reached the
+/// The entries are exactly the objects that pass the filter and come before the *horizon* in the
+/// total order. The objects beyond the horizon are unknown, unless the horizon has reached the
 /// *limit*: the distance that the filter allows, or infinity.
 class KeptNearest {
  public:
@@ -23,45 +25,48 @@ class KeptNearest {
     Slot slot = no_slot;
   };
 
-  /// So many are kept at most, and asked of a scan: enough for a few to leave before the next.
+  /// Returns how many entries a list keeps at most, and how many a scan asks for: enough that some
+  /// may leave before the next scan is needed.
   static constexpr std::uint32_t room_of(std::uint32_t k) {
     constexpr std::uint32_t spare_min = 16;
     return k + (k / 2 > spare_min ? k / 2 : spare_min);
   }
 
-  /// For lists of another length, or with another filter: nothing is known.
+  /// Sets the length and the filter of the list. Nothing is known afterwards.
   void ask(std::uint32_t k, const Filter& filter);
   void forget() { know_nobody_before({}); }
   bool is_unknown() const { return horizon_ == Neighbor{}; }
-  /// There is nobody: an anchor that is missing has no neighbours.
+  /// The list is known to be empty: a missing anchor has no neighbours.
   void know_nobody() { know_nobody_before(limit_); }
 
-  /// An object counts only if it comes before.
+  /// Only objects before the horizon can become entries.
   const Neighbor& horizon() const { return horizon_; }
 
-  /// Takes out whoever was touched or passes the filter no more.
+  /// Removes the entries for whose slot `leaves` returns true: objects that were touched, or that
+  /// no longer pass the filter.
   template <class Leaves>
   void drop_if(const Leaves& leaves) {
     std::erase_if(entries_, [&](const Entry& entry) { return leaves(entry.slot); });
   }
-  /// Somebody who passes the filter and is not yet among the entries; in any order, then settle.
+  /// Adds an object that passes the filter and is not yet an entry. Call in any order, then settle.
   void add(const Entry& entry) {
     if (entry.neighbor < horizon_) entries_.push_back(entry);
   }
-  /// Orders the entries and keeps as many as there is room for: who goes is the new horizon.
+  /// Orders the entries and keeps the first room_of(k). If entries are removed, the first of them
+  /// becomes the horizon.
   void settle();
 
-  /// Whether the list is known. If it is not, a scan is needed.
+  /// Returns whether the list is known. If not, a scan is needed.
   bool is_certain() const { return entries_.size() >= k_ || horizon_ == limit_; }
 
-  /// Takes over the answer to a scan for room_of(k): entries with the least (score, slot).
-  /// `is_all`: nobody else passes the filter. Of others as far away as the last some may have
-  /// smaller ids, so the horizon is before them.
+  /// Takes over the result of a scan for room_of(k): the entries with the smallest (score, slot).
+  /// `is_all`: no other object passes the filter. Otherwise objects with the score of the last
+  /// entry may have smaller ids, so the horizon is before all objects with this score.
   void take_scan(std::span<const Entry> entries, bool is_all);
-  /// Takes over everybody within a distance, inclusive, in any order.
+  /// Takes over all objects up to `key`, inclusive, in any order.
   void take_within(std::span<const Entry> entries, RankKey key);
 
-  /// The list: once it is certain.
+  /// Returns the list. Only if is_certain().
   std::span<const Entry> list() const {
     return std::span(entries_).first(entries_.size() < k_ ? entries_.size() : k_);
   }

@@ -1,5 +1,6 @@
-// Lays lists out by a plan, counts their votes, and collects in order of queries those that
-// changed: see vector_lists.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Lays out the lists of a plan, counts their votes, and collects the changed lists in the order of
+// the queries: see lists.hpp.
 #include "starling/knn/vectors/ticks/lists.hpp"
 
 #include <algorithm>

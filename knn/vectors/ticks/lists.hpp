@@ -1,5 +1,6 @@
-// The neighbour lists of one tick in a vector space, what they vote for, and what changed between
-// two ticks. VectorEngine has those of the last tick and of the one under way.
+// SPDX-License-Identifier: Apache-2.0
+// The neighbour lists of one tick in a vector space, their votes, and the changes between two
+// ticks. VectorEngine has the lists of the last tick and of the tick under way.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +19,16 @@
 
 namespace starling {
 
-/// Which lists a tick has. Kept while they are the same.
+/// Which lists a tick has. A plan is kept until they change.
 struct VectorPlan : ListDirectory {
   struct Search {
     Slot query = no_slot;
-    Slot anchor = no_slot;    ///< the object followed, or the subject: not in its own list
-    std::uint64_t first = 0;  ///< where its neighbours go: room for k
+    Slot anchor = no_slot;    ///< the followed object or the subject; it is not in the list
+    std::uint64_t first = 0;  ///< the index of its first neighbour, with room for k
     ReportOn on = ReportOn::order;
   };
   std::vector<Search> searches;
-  std::uint64_t room = 0;  ///< neighbours of all lists
+  std::uint64_t room = 0;  ///< neighbours in all lists together
 
   VectorPlan() = default;
   VectorPlan(const VectorQueries& standing, const VectorObjects& objects);
@@ -37,18 +38,18 @@ struct VectorLists {
   std::shared_ptr<const VectorPlan> plan = std::make_shared<VectorPlan>();
   std::vector<std::uint32_t> counts;  ///< by search
   std::vector<Neighbor> neighbors;
-  std::vector<Slot> slots;                  ///< of the neighbours
-  std::vector<std::optional<Label>> votes;  ///< by search; nothing if no query of the plan votes
+  std::vector<Slot> slots;                  ///< the neighbours' slots, by index of `neighbors`
+  std::vector<std::optional<Label>> votes;  ///< by search; empty if no query of the plan votes
 
-  /// What streams asked to hear: see TickResult.
+  /// The spans of TickResult show these three.
   std::vector<ReportedList> reported;
   std::vector<NeighborState> states;
   std::vector<std::optional<Label>> reported_votes;
 
-  /// Takes room for all lists of the plan.
+  /// Makes room for all lists of the plan.
   void lay_out(std::shared_ptr<const VectorPlan> next);
   void write(std::uint32_t search, std::span<const KeptNearest::Entry> list);
-  /// Has the lists vote whose queries ask for it.
+  /// Counts the votes of the lists whose queries ask for a vote.
   void count_votes(Metric metric, const VectorQueries& queries, const VectorObjects& objects);
 
   std::span<const Neighbor> of(std::uint32_t search) const {
@@ -62,12 +63,13 @@ struct VectorLists {
   }
 };
 
-/// What the list's objects vote for.
+/// Returns the label that the objects of a list vote for.
 Label vote_of_list(Metric metric, std::span<const Neighbor> list, std::span<const Slot> slots,
                    const VectorObjects& objects);
 
-/// Collects what each list's stream asks to hear, comparing with the last tick's lists; no matching
-/// if these have the same plan. It stays where it is: the result shows it and shares its ownership.
+/// Compares the lists with those of the last tick and collects the reports for their streams.
+/// `matching` is nullptr if both ticks have the same plan. The result shows the memory of `now`,
+/// without a copy, and shares its ownership.
 void collect_changes(const VectorLists& last, const std::shared_ptr<VectorLists>& now,
                      const ListMatching* matching, const VectorObjects& objects,
                      TickResult& result);

@@ -1,5 +1,6 @@
-// Births may fail and come first, rows cannot; masks are made word by word from the bits of the
-// living: see vector_objects.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Births may throw, so they come first; rows cannot. Masks are made word by word from the bits of
+// the living objects: see objects.hpp.
 #include "starling/knn/vectors/ticks/objects.hpp"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 
 namespace starling {
 
-// After 2^32 ticks a number comes again: nobody may still have it by then.
+// After 2^32 ticks the numbers start again, so all old ones are cleared then.
 void VectorObjects::begin_changes() {
   membership_changed_ = false;
   if (++changes_ != 0) return;

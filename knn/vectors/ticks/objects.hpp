@@ -1,5 +1,6 @@
-// The objects of a vector space as of a tick, by slot, without their components, which the
-// VectorStore holds: what filters, reports and votes read. VectorEngine owns it.
+// SPDX-License-Identifier: Apache-2.0
+// The objects of a vector space at a tick, by slot: the data that filters, reports and votes read.
+// The VectorStore holds their components. VectorEngine owns it.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +16,16 @@ namespace starling {
 
 class VectorObjects {
  public:
-  /// From here on, is_touched and membership_changed speak of what is applied.
+  /// Begins a new set of changes: is_touched and membership_changed refer to rows applied after it.
   void begin_changes();
-  /// Makes room for the born and notes their ids. May throw; apply does not.
+  /// Makes room for new slots and stores their ids. May throw; apply does not.
   void add(std::span<const ObjectBirth> births);
-  /// Each slot at most once, and born before; a label a row.
+  /// Each slot occurs at most once and was added before. `labels` has one label for each row.
   void apply(std::span<const ObjectRow> rows, std::span<const Label> labels) noexcept;
 
   std::size_t slot_count() const { return objects_.size(); }
   std::uint64_t alive_count() const { return alive_count_; }
-  /// An object came, went or changed its tags.
+  /// Returns whether an object was added, was removed or changed its tags.
   bool membership_changed() const { return membership_changed_; }
 
   bool is_alive(Slot slot) const { return (alive_[slot / 64] >> slot % 64 & 1) != 0; }
@@ -35,11 +36,11 @@ class VectorObjects {
   std::int64_t time_us(Slot slot) const { return objects_[slot].time_us; }
   Label label(Slot slot) const { return labels_[slot]; }
 
-  /// Not asked of the dead.
+  /// Only for a living object.
   bool passes(Slot slot, const TagFilter& filter, std::int64_t time_us_min) const {
     return filter.passes(tags(slot)) && time_us(slot) >= time_us_min;
   }
-  /// Appends a mask by slot (knn/vectors/store.hpp) of the living who pass.
+  /// Appends a mask by slot (knn/vectors/store.hpp) of the living objects that pass.
   void append_mask(const TagFilter& filter, std::int64_t time_us_min,
                    std::vector<std::uint64_t>& words) const;
   std::size_t mask_words() const { return alive_.size(); }
@@ -51,12 +52,12 @@ class VectorObjects {
     ObjectId id{};
     std::int64_t time_us = 0;
     std::uint32_t tags = 0;
-    std::uint32_t touched_in = 0;  ///< the changes that it was last part of
+    std::uint32_t touched_in = 0;  ///< the number of the last changes with a row of this object
   };
 
   std::vector<Object> objects_;
   std::vector<Label> labels_;
-  std::vector<std::uint64_t> alive_;  ///< bits
+  std::vector<std::uint64_t> alive_;  ///< one bit for each slot
   std::uint64_t alive_count_ = 0;
   std::uint32_t changes_ = 1;
   bool membership_changed_ = false;

@@ -1,5 +1,6 @@
-// The standing queries of a vector space by slot, with the vectors of those at fixed places.
-// VectorEngine owns it.
+// SPDX-License-Identifier: Apache-2.0
+// The standing queries of a vector space by slot, with the vectors of fixed anchors. VectorEngine
+// owns it.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,7 @@ class VectorQueries {
  public:
   explicit VectorQueries(std::uint32_t dimension) : dimension_(dimension) {}
 
-  /// May throw; apply does not.
+  /// Makes room for the slots of `rows`. May throw; apply does not.
   void make_room(std::span<const QueryRow> rows) {
     std::size_t slots = rows_.size();
     for (const QueryRow& row : rows) slots = std::max<std::size_t>(slots, row.slot + 1);
@@ -27,7 +28,7 @@ class VectorQueries {
     rows_.resize(slots);
   }
 
-  /// `components` are as Staging has them: of each row, as many as the dimension.
+  /// `components` are as in Staging: for each row as many as the dimension.
   void apply(std::span<const QueryRow> rows, std::span<const float> components) noexcept {
     for (const QueryRow& row : rows) {
       const auto given = components.first(dimension_);
@@ -47,8 +48,9 @@ class VectorQueries {
   std::span<const float> components() const { return components_; }
   const float* components(Slot slot) const { return components_.data() + slot * dimension_; }
 
-  /// Since the last tick that finished: some row came; one that asks for another list.
+  /// Returns whether a row was applied since the last finished tick.
   bool has_changed() const { return has_changed_; }
+  /// Returns whether such a row gave this slot another k, anchor or filter, or another query.
   bool is_other_search(Slot slot) const { return is_other_search_[slot] != 0; }
   void finish_changes() {
     if (!has_changed_) return;

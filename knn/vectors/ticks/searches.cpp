@@ -1,5 +1,6 @@
-// Sorts lists into those that touched rows are scored against and those that need a scan, asks the
-// store for some at a time, and settles ties by id: see vector_searches.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Divides the lists into those that only need the scores of touched rows and those that need a
+// scan, calls the store for a part of them at a time, and settles ties by id: see searches.hpp.
 #include "starling/knn/vectors/ticks/searches.hpp"
 
 #include <algorithm>
@@ -12,15 +13,15 @@
 namespace starling {
 namespace {
 
-constexpr std::uint32_t masks_at_once_max = 16;  // each as long as there are slots
+constexpr std::uint32_t masks_at_once_max = 16;  // each has one bit for each slot
 constexpr std::size_t entries_at_once_max = std::size_t{1} << 20;
-constexpr std::size_t matches_at_once_max = std::size_t{1} << 24;  // where all scores are equal
-// Where so large a share of the objects was touched, scoring these and mending the lists costs as
-// much as a scan of all.
-constexpr std::uint64_t touched_share_max = 2;  // one in so many
+constexpr std::size_t matches_at_once_max = std::size_t{1} << 24;  // reached if scores are equal
+// If at least 1 of this many objects was touched, scoring the touched ones and repairing the lists
+// costs as much as a scan of all objects.
+constexpr std::uint64_t touched_share_max = 2;
 
-/// The score that a bound on ordered scores stands for, rounded to the far side: what is let pass
-/// is held against the bound itself again.
+/// Returns the score for a bound on ordered scores. It may be farther than the bound, so objects
+/// within it are compared with the bound itself again.
 float score_within(RankKey key) {
   const std::uint64_t ordered = to_number(key);
   constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -67,7 +68,7 @@ VectorSearches::Ask VectorSearches::ask_for(const VectorPlan::Search& search, Ke
   return ask;
 }
 
-// Lists that go on keep what is known of them; of the others nothing is known.
+// Lists that continue keep their entries. The other lists start with nothing known.
 void VectorSearches::take_over(const VectorPlan& plan, const ListMatching* matching) {
   if (matching == nullptr && kept_.size() == plan.searches.size()) return;
   std::vector<KeptNearest> last = std::move(kept_);
@@ -94,7 +95,7 @@ void VectorSearches::update(const VectorPlan& plan, const ListMatching* matching
     KeptNearest& kept = kept_[i];
     const Slot anchor = plan.searches[i].anchor;
     if (anchor != no_slot && !objects_.is_known_alive(anchor)) {
-      kept.know_nobody();  // it is touched when it comes back
+      kept.know_nobody();  // when the anchor returns, it is touched
       continue;
     }
     const Ask ask = ask_for(plan.searches[i], kept, tau_us);
@@ -112,8 +113,8 @@ void VectorSearches::update(const VectorPlan& plan, const ListMatching* matching
   scan();
 }
 
-// Whoever was touched is out of the lists; here those come in who are near enough now. Some lists
-// at a time, so that neither matches nor masks are without limit.
+// Touched objects have been removed from the lists; this adds those that are near enough now. It
+// handles a part of the lists at a time, so that matches and masks are bounded.
 void VectorSearches::add_applied(const VectorRows& applied) {
   const std::size_t most = std::max<std::size_t>(1, matches_at_once_max / applied.slots.size());
   for (std::span<Ask> rest = near_; !rest.empty();) {
@@ -160,8 +161,8 @@ std::uint32_t VectorSearches::mask_of_applied(const MaskKey& key, const VectorRo
   return known->second;
 }
 
-// Lists of one length and one filter together, as many as there is room for; in order of slots, so
-// that their own rows are read in order.
+// Scans for lists of the same length together, as many as there is room for. They are ordered by
+// filter, so that few masks are needed, then by the anchor's slot, so that rows are read in order.
 void VectorSearches::scan() {
   std::ranges::sort(scan_, {},
                     [](const Ask& ask) { return std::tuple(ask.room, ask.key, ask.query.self); });
@@ -208,7 +209,8 @@ void VectorSearches::scan_some(std::span<Ask> some) {
   }
 }
 
-// So many are as far away as the last that was found that their ids must be compared.
+// More objects may have the score of the last found one than the scan returned. Finds all of them,
+// so that their ids can be compared.
 void VectorSearches::settle_ties(const Ask& ask, float score) {
   VectorQuery query = ask.query;
   query.score_max = score;
@@ -217,7 +219,7 @@ void VectorSearches::settle_ties(const Ask& ask, float score) {
   entries_.clear();
   for (const VectorMatch& match : matches_) entries_.push_back(entry_of(match.row));
   ask.kept->take_within(entries_, rank_key_of(score));
-  check_invariant(ask.kept->is_certain(), "all who may be in the list were found");
+  check_invariant(ask.kept->is_certain(), "all objects that may be in the list were found");
 }
 
 std::vector<KeptNearest> VectorSearches::answer(std::span<const OneShotQuery> questions,

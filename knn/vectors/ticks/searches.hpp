@@ -1,9 +1,10 @@
-// Keeps the nearest of every list from tick to tick: what moved is scored against all lists, and
-// only lists that this leaves in doubt are searched for among all objects. Exact, always
-// (docs/decisions/0008-streaming-vectors.md). VectorEngine owns it.
+// SPDX-License-Identifier: Apache-2.0
+// Keeps the nearest objects of every list from tick to tick. Touched rows are scored against all
+// lists. Only lists that are then not certain are searched among all objects. The result is always
+// exact (docs/decisions/0008-streaming-vectors.md). VectorEngine owns it.
 //
-// A tick costs lists x touched rows of scores, (lists whose own vector changed or that lost many) x
-// all rows, and what is kept of each list is walked through once.
+// A tick scores every touched row for every list. It scores all rows for each list whose own vector
+// changed or that lost too many entries. And it passes once over the entries of each list.
 #pragma once
 
 #include <cstddef>
@@ -26,27 +27,28 @@ namespace starling {
 
 class VectorSearches {
  public:
-  /// They outlive it.
+  /// The arguments must outlive this object.
   VectorSearches(VectorStore& store, const VectorObjects& objects, const VectorQueries& queries)
       : store_(store), objects_(objects), queries_(queries) {}
 
-  /// The next update searches for every list anew: rows were applied that none has seen.
+  /// Forgets all lists, so that the next update searches all of them. Call if rows were applied
+  /// without an update.
   void forget_all() { kept_.clear(); }
 
-  /// Brings every list of the plan up to date. `applied` is all that was touched since the last
-  /// update; `matching` is with the plan of that update, none if it is the same. If it throws, call
-  /// forget_all.
+  /// Brings every list of the plan up to date. `applied` has all rows touched since the last
+  /// update. `matching` matches the plan with the plan of that update; nullptr if it is the same.
+  /// If it throws, call forget_all.
   void update(const VectorPlan& plan, const ListMatching* matching, const VectorRows& applied,
               std::int64_t tau_us);
   std::span<const KeptNearest::Entry> list(std::uint32_t search) const {
     return kept_[search].list();
   }
 
-  /// Answers questions from what is applied, as of `tau_us`, all in one go.
+  /// Answers one-shot queries from the applied rows at `tau_us`, all together.
   std::vector<KeptNearest> answer(std::span<const OneShotQuery> questions, std::int64_t tau_us);
 
  private:
-  /// What a mask is made from: tags required and forbidden, and the oldest time.
+  /// A mask is made from these: tags required, tags forbidden, and the oldest time.
   using MaskKey = std::tuple<std::uint32_t, std::uint32_t, std::int64_t>;
 
   struct Ask {
@@ -75,8 +77,8 @@ class VectorSearches {
   std::vector<KeptNearest> kept_;  ///< by search
 
   // Working memory:
-  std::vector<Ask> near_;  ///< lists that the applied rows are scored for
-  std::vector<Ask> scan_;  ///< lists that all rows are scored for
+  std::vector<Ask> near_;  ///< lists for which only the applied rows are scored
+  std::vector<Ask> scan_;  ///< lists for which all rows are scored
   std::vector<VectorQuery> asked_;
   std::map<MaskKey, std::uint32_t> mask_numbers_;
   std::vector<std::uint64_t> mask_words_;

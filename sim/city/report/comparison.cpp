@@ -1,4 +1,5 @@
-// Two summaries and two pages read back: see comparison.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Reads the summaries and pages of two runs and compares them: see comparison.hpp.
 #include "starling/sim/city/report/comparison.hpp"
 
 #include <algorithm>
@@ -33,13 +34,13 @@ std::string read_text(const std::string& path) {
 
 using Values = std::vector<std::pair<std::string, std::string>>;
 
-/// As it is written, its last decimals too.
+/// The number exactly as the file spells it, with trailing zeros.
 std::string_view number_text(simdjson::ondemand::value& value) {
-  const std::string_view token = value.raw_json_token();  // with the spaces behind it
+  const std::string_view token = value.raw_json_token();  // includes the spaces after it
   return token.substr(0, token.find_first_of(" \t\r\n"));
 }
 
-/// The members of one of summary.json's objects, numbers as they are written.
+/// The members of one object in summary.json; numbers as the file spells them.
 Values read_values(simdjson::ondemand::document& root, std::string_view name) {
   Values values;
   for (auto field : root[name].get_object()) {
@@ -65,7 +66,7 @@ struct RunFiles {
       settings = read_values(root, "settings");
       results = read_values(root, "results");
     } catch (const simdjson::simdjson_error& error) {
-      throw std::runtime_error(path + " is no summary of a simulation: " + error.what());
+      throw std::runtime_error(path + " is not a simulation's summary: " + error.what());
     }
   }
 };
@@ -139,7 +140,7 @@ std::string plots_of(const std::string& folder) {
   const std::size_t begin = page.find(plots_begin);
   const std::size_t end = page.find(plots_end);
   if (begin == std::string::npos || end == std::string::npos || end < begin)
-    throw std::runtime_error(folder + "/report.html is no report of a simulation");
+    throw std::runtime_error(folder + "/report.html is not a simulation's report");
   return page.substr(begin, end - begin);
 }
 

@@ -1,5 +1,6 @@
-// Two runs that lie in their folders, side by side: as a table of text, and as a page with both
-// runs' plots.
+// SPDX-License-Identifier: Apache-2.0
+// Compares two runs from their folders: as a text table, and as a page with the plots of both runs.
+// `starling simulate --compare` uses it.
 #pragma once
 
 #include <string>
@@ -9,24 +10,26 @@ namespace starling::sim::city {
 
 struct ComparedRow {
   std::string key;
-  std::string left;  ///< as the run's summary.json has it; empty: not there
+  std::string left;  ///< as in the run's summary.json; empty: the key is missing there
   std::string right;
-  std::string change;  ///< right minus left, and per cent of left; empty where they are no numbers
+  std::string change;  ///< right minus left, and in per cent of left; empty if not numbers
 };
 
 struct Comparison {
-  std::string left;  ///< the folders
-  std::string right;
-  std::vector<ComparedRow> settings;  ///< those that differ
+  std::string left;                   ///< folder of the first run
+  std::string right;                  ///< folder of the second run
+  std::vector<ComparedRow> settings;  ///< only settings that differ
   std::vector<ComparedRow> results;
 };
 
-/// Throws std::runtime_error if a folder holds no run.
+/// Reads both runs. Throws std::runtime_error if a folder holds no run.
 Comparison compare_runs(const std::string& left, const std::string& right);
 
+/// The comparison as a text table.
 std::string comparison_table(const Comparison& comparison);
 
-/// With the plots out of both runs' report.html.
+/// The comparison as an HTML page, with the plots from both runs' report.html. Throws
+/// std::runtime_error if one of these files has no plots.
 std::string comparison_page(const Comparison& comparison);
 
 }  // namespace starling::sim::city

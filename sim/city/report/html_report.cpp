@@ -1,4 +1,5 @@
-// The page of a run: see html_report.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Builds the page and its plots: see html_report.hpp.
 #include "starling/sim/city/report/html_report.hpp"
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 namespace starling::sim::city {
 namespace {
 
-constexpr std::size_t buckets_max = 120;  // of time, a point in a plot each
+constexpr std::size_t buckets_max = 120;  // time buckets; each is one point of a plot over time
 constexpr std::size_t bars_max = 30;
 constexpr std::size_t map_cells_wide = 40;
 
@@ -76,7 +77,7 @@ class Report {
     return (static_cast<double>(bucket) + 0.5) * bucket_us_ / 60e6;
   }
 
-  /// The mean of what each value is counted for, over time; buckets with nothing are left out.
+  /// The mean of the values in each time bucket; empty buckets are left out.
   class Means {
    public:
     explicit Means(const Report& report)
@@ -140,7 +141,7 @@ class Report {
       to_pickup.add(period.time_us, 100.0 * period.to_pickup, drivers);
       idle.add(period.time_us, 100.0 * period.idle, drivers);
     }
-    return over_time("Utilisation: what drivers do", "per cent of drivers",
+    return over_time("Utilisation: drivers by state", "per cent of drivers",
                      {{"with a rider", occupied.points()},
                       {"to a rider", to_pickup.points()},
                       {"idle", idle.points()}});
@@ -150,12 +151,12 @@ class Report {
     Means waiting(*this);
     for (const PeriodRecord& period : simulation_.periods())
       waiting.add(period.time_us, period.waiting);
-    return over_time("Riders who wait for a driver", "riders, mean",
+    return over_time("Riders waiting for a driver", "riders, mean",
                      {{"waiting", waiting.points()}});
   }
 
   static std::string bars(std::string title, std::string x_title, std::vector<double> values) {
-    // Up to the 99th percentile: a few who waited longest would press the rest together.
+    // Only up to the 99th percentile: a few very large values would compress all other bars.
     const double high = std::max(percentile(values, 0.99), 1e-9);
     const double power = std::pow(10, std::floor(std::log10(high / bars_max)));
     double bar_width = 10 * power;
@@ -175,7 +176,7 @@ class Report {
     for (const Ride& ride : simulation_.rides())
       if (ride.state == RideState::dropped_off)
         values.push_back(static_cast<double>(ride.wait_us()) / 1e6);
-    return bars("Waits (the longest hundredth left out)", "seconds", std::move(values));
+    return bars("Waits (without the longest 1 %)", "seconds", std::move(values));
   }
 
   std::string pickups() const {
@@ -183,7 +184,7 @@ class Report {
     for (const Ride& ride : simulation_.rides())
       if (ride.state == RideState::dropped_off)
         values.push_back(static_cast<double>(ride.pickup_mm) / 1e3);
-    return bars("Pick-up distances (the longest hundredth left out)", "metres", std::move(values));
+    return bars("Pick-up distances (without the longest 1 %)", "metres", std::move(values));
   }
 
   std::string unmet_map() const {
@@ -208,8 +209,8 @@ class Report {
       ++unmet;
     }
     const double most = map.cells.empty() ? 0 : *std::ranges::max_element(map.cells);
-    map.note = std::to_string(unmet) + " requests unmet; squares of " + format_number(cell_m, 0) +
-               " m, the darkest " + format_number(most, 0) + "; north is up";
+    map.note = std::to_string(unmet) + " unmet requests in squares of " + format_number(cell_m, 0) +
+               " m; the darkest square has " + format_number(most, 0) + "; north is up";
     return draw_map(map);
   }
 

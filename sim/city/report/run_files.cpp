@@ -1,4 +1,5 @@
-// Rows and objects as text, written together: see run_files.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Formats the files and writes them together: see run_files.hpp.
 #include "starling/sim/city/report/run_files.hpp"
 
 #include <algorithm>
@@ -25,9 +26,9 @@ namespace {
 constexpr std::size_t write_bytes = 1 << 16;
 constexpr std::array run_file_names{"rides.csv",   "periods.csv", "summary.json",
                                     "report.html", "timings.csv", "timings.json"};
-constexpr const char* remedy = "; name a folder that is new or that you may write to";
+constexpr const char* remedy = "; name a new folder, or one that you may write to";
 
-/// One line of comma-separated values after another, written in large pieces.
+/// Builds lines of comma-separated values and writes them in large blocks.
 class CsvLines {
  public:
   CsvLines(TextOutput& output, std::string_view header) : output_(output) {
@@ -201,7 +202,7 @@ RunFolder::RunFolder(const std::string& folder) : folder_(folder) {
     if (!error) continue;
     remove_made();
     throw std::runtime_error("--out: " + folder +
-                             " cannot be made a folder: " + error.message().append(remedy));
+                             ": the folder cannot be created: " + error.message().append(remedy));
   }
   lock();
 }
@@ -211,19 +212,17 @@ RunFolder::~RunFolder() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-// A folder that cannot be locked, as on some network disks, is used without.
+// If the file system cannot lock, as on some network disks, the folder is used without a lock.
 void RunFolder::lock() {
   lock_ = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (lock_ < 0 || ::flock(lock_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   ::close(lock_);
-  throw std::runtime_error(
-      "--out: " + folder_ +
-      " is another run's, which is under way; wait for its end or name another "
-      "folder");
+  throw std::runtime_error("--out: " + folder_ +
+                           " is in use by another run; wait until it ends, or name another folder");
 }
 
 void RunFolder::remove_made() {
-  std::error_code ignored;  // one that someone else has put a file into stays
+  std::error_code ignored;  // removal fails, as intended, if the folder holds other files
   for (; !made_.empty(); made_.pop_back()) std::filesystem::remove(made_.back(), ignored);
 }
 
@@ -256,7 +255,7 @@ void write_run(const std::string& folder, const Simulation& simulation, const De
   open("report.html").write(html_report(simulation, demand, summary));
   write_timings(open("timings.csv"), simulation);
   open("timings.json").write(timings_json(shares, simulation));
-  // All that can fail for want of room first: then they appear together.
+  // First finishes all files, which may fail for lack of space; then they appear together.
   for (TextOutput& file : files) file.finish();
   for (TextOutput& file : files) file.close();
 }

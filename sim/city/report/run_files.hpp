@@ -1,6 +1,7 @@
-// The files of a run: rides.csv, periods.csv, summary.json and report.html, which are the same
-// bytes each time, and timings.csv and timings.json, which are not. Either all of them appear or
-// none does.
+// SPDX-License-Identifier: Apache-2.0
+// Writes the files of a run: rides.csv, periods.csv, summary.json and report.html, which are
+// identical in every run with the same settings, and timings.csv and timings.json, which are not.
+// Either all files appear or none. `starling simulate` uses it.
 #pragma once
 
 #include <string>
@@ -11,35 +12,39 @@
 
 namespace starling::sim::city {
 
-/// The folder of a run, made if need be, with those around it, and this run's alone for as long as
-/// the object lives. What was made goes again with the object, unless kept or used.
+/// The output folder of a run. Creates it and its parents if needed, and locks it against other
+/// runs while this object lives. The destructor removes the created folders again if they are
+/// empty and keep() was not called.
 class RunFolder {
  public:
-  /// Throws std::runtime_error, which says what to do, as do the members.
+  /// The constructor and all members throw std::runtime_error on failure; the message says what to
+  /// do.
   explicit RunFolder(const std::string& folder);
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
 
-  /// That the files of a run can be made here: each is, under its partial name, and is gone again.
+  /// Checks that the run's files can be created here: opens each one and discards it.
   void check_files() const;
 
-  /// Whether `path` is one of the run's own files.
+  /// True if `path` is one of the run's own files.
   bool is_run_file(const std::string& path) const;
 
+  /// Keeps the created folders when this object is destroyed.
   void keep() { made_.clear(); }
-  /// Removes what was made and holds nothing of others.
+  /// Removes the created folders that are empty.
   void remove_made();
 
  private:
   void lock();
 
   std::string folder_;
-  int lock_ = -1;                  ///< the open folder
-  std::vector<std::string> made_;  ///< outermost first
+  int lock_ = -1;                  ///< descriptor of the locked folder
+  std::vector<std::string> made_;  ///< the created folders, outermost first
 };
 
-/// Into a folder that is there. Throws std::runtime_error, and leaves what stood there before.
+/// Writes all files of a run into an existing folder. Throws std::runtime_error on failure; older
+/// files then stay unchanged.
 void write_run(const std::string& folder, const Simulation& simulation, const Demand& demand,
                const RunSummary& summary, const TimingShares& shares);
 

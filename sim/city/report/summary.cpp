@@ -1,4 +1,5 @@
-// Figures and shares of a run: see summary.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Computes the figures and shares of a run: see summary.hpp.
 #include "starling/sim/city/report/summary.hpp"
 
 #include <numeric>
@@ -64,7 +65,7 @@ class Figures {
     add("wait_mean_s", "Wait until pick-up, mean (s)", mean(waits_s_), 3);
     add("wait_median_s", "Wait, median (s)", percentile(waits_s_, 0.5), 3);
     add("wait_p95_s", "Wait, 95th percentile (s)", percentile(waits_s_, 0.95), 3);
-    add("assigned_after_mean_s", "Of that until assigned, mean (s)", mean(assigned_after_s_), 3);
+    add("assigned_after_mean_s", "Wait until assigned, mean (s)", mean(assigned_after_s_), 3);
     add("pickup_driven_mean_m", "Driven to pick-up, mean (m)", mean(pickups_m_), 1);
     add("pickup_driven_median_m", "Driven to pick-up, median (m)", percentile(pickups_m_, 0.5), 1);
     add("pickup_driven_p95_m", "Driven to pick-up, 95th percentile (m)",
@@ -79,8 +80,8 @@ class Figures {
     const double all_km = to_km(driven_mm[0] + driven_mm[1] + driven_mm[2]);
     add("occupied_km", "Occupied kilometres", to_km(driven_mm[2]), 3);
     add("empty_km", "Empty kilometres (deadheading)", to_km(driven_mm[0] + driven_mm[1]), 3);
-    add("empty_pickup_km", "Of those on the way to riders", to_km(driven_mm[1]), 3);
-    add("empty_idle_km", "Of those without a fare", to_km(driven_mm[0]), 3);
+    add("empty_pickup_km", "Empty kilometres to riders", to_km(driven_mm[1]), 3);
+    add("empty_idle_km", "Empty kilometres without a ride", to_km(driven_mm[0]), 3);
     add("empty_share", "Share of kilometres that are empty",
         share(to_km(driven_mm[0] + driven_mm[1]), all_km), 4);
   }
@@ -93,7 +94,7 @@ class Figures {
     const double all = hours[0] + hours[1] + hours[2];
     add("utilisation", "Utilisation (share of hours with a rider)", share(hours[2], all), 4);
     add("pickup_time_share", "Share of hours on the way to riders", share(hours[1], all), 4);
-    add("idle_time_share", "Share of hours without a fare", share(hours[0], all), 4);
+    add("idle_time_share", "Share of hours without a ride", share(hours[0], all), 4);
   }
 
   void add_lists() {
@@ -110,8 +111,8 @@ class Figures {
     const auto periods = static_cast<double>(simulation_.periods().size());
     add("periods", "Periods", periods);
     add("waiting_mean", "Riders to dispatch in a period, mean", share(asked, periods), 2);
-    add("lists_widened", "Lists that were too short, and widened", widened);
-    add("periods_widened", "Periods with such lists", periods_widened);
+    add("lists_widened", "Lists that were too short and were widened", widened);
+    add("periods_widened", "Periods with widened lists", periods_widened);
     add("periods_uncertain", "Periods whose optimum stayed uncertain", periods_uncertain);
   }
 

@@ -1,5 +1,7 @@
-// What a run came to, in the figures that the field compares by. Everything here follows from the
-// run's settings; what differs from run to run is in timings.
+// SPDX-License-Identifier: Apache-2.0
+// The results of a run in the figures that the field uses. The figures depend only on the run's
+// settings; wall-clock times are kept apart in TimingShares. Used for summary.json, report.html and
+// the terminal.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +13,15 @@
 
 namespace starling::sim::city {
 
-/// A figure with its name in summary.json, in words, and the decimals that it is written with.
+/// A figure of the results.
 struct Figure {
-  std::string key;
-  std::string title;
+  std::string key;    ///< name in summary.json
+  std::string title;  ///< name in the report
   double value = 0;
-  int decimals = 0;
+  int decimals = 0;  ///< decimals to write
 };
 
-/// A setting of the run, as it was chosen.
+/// A setting of the run.
 struct Setting {
   std::string key;
   std::string value;
@@ -31,24 +33,27 @@ struct RunSummary {
   std::vector<Figure> figures;
 };
 
+/// Computes all figures of a finished run.
 std::vector<Figure> find_figures(const Simulation& simulation);
 
-/// With so many decimals.
+/// The value in decimal notation, with this number of decimals.
 std::string format_number(double value, int decimals);
 
+/// How the wall-clock time of a run is divided.
 struct TimingShares {
   double wall_s = 0;
   double simulated_s = 0;
-  double movement = 0;  ///< shares of wall_s
+  double movement = 0;  ///< share of wall_s, as the next three
   double engine = 0;
   double matcher = 0;
   double other = 0;
-  double waiting_mean = 0;  ///< riders whom the policy was asked to find a driver for, a period
+  double waiting_mean = 0;  ///< mean number of riders per period that the policy had to serve
   std::uint64_t ticks = 0;
 
   double times_real_time() const { return wall_s > 0 ? simulated_s / wall_s : 0; }
 };
 
+/// Computes the shares of a finished run that took `wall_s`.
 TimingShares find_shares(const Simulation& simulation, double wall_s);
 
 }  // namespace starling::sim::city

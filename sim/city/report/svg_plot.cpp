@@ -1,4 +1,5 @@
-// Frames, lines, bars and squares as SVG: see svg_plot.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Draws frames, lines, bars and squares: see svg_plot.hpp.
 #include "starling/sim/city/report/svg_plot.hpp"
 
 #include <algorithm>
@@ -21,7 +22,7 @@ constexpr double bottom = 44;
 constexpr int ticks_wanted = 5;
 constexpr std::array<const char*, 4> colours{"#1f6fb4", "#d1662a", "#3a8f4d", "#8355a8"};
 
-/// 1, 2 or 5 times a power of ten.
+/// The distance between axis labels: 1, 2 or 5 times a power of ten.
 double nice_step(double range) {
   const double rough = range / ticks_wanted;
   const double power = std::pow(10, std::floor(std::log10(rough)));
@@ -30,7 +31,8 @@ double nice_step(double range) {
   return 10 * power;
 }
 
-/// A plot's frame: axes from 0, or from the least x, to what is just beyond the largest values.
+/// A plot's frame. The y axis runs from 0 to just above the largest value, the x axis from x_low to
+/// x_high.
 class Frame {
  public:
   Frame(double x_low, double x_high, double y_high)

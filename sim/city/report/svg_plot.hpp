@@ -1,4 +1,5 @@
-// Plots as SVG text: lines over time, bars, and a map of squares. No more than the reports need.
+// SPDX-License-Identifier: Apache-2.0
+// Draws plots as SVG text: lines over time, bars, and a map of squares. The reports use it.
 #pragma once
 
 #include <span>
@@ -44,7 +45,7 @@ struct MapPlot {
 
 std::string draw_map(const MapPlot& plot);
 
-/// For text between tags.
+/// Escapes text for HTML content and attributes.
 std::string escape_html(std::string_view text);
 
 }  // namespace starling::sim::city

@@ -1,4 +1,6 @@
-// A town of square blocks, and whether a network holds together.
+// SPDX-License-Identifier: Apache-2.0
+// Generates the network of square blocks, and checks that a network is connected: see
+// road_network.hpp.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -25,8 +27,9 @@ class GridBuilder {
     const double columns = std::ceil(options.area.width_m() / options.block_m) + 1;
     const double rows = std::ceil(options.area.height_m() / options.block_m) + 1;
     if (4 * columns * rows > edges_max)
-      throw UsageError("--block-m: the grid would have more than 2 million streets");
-    // Nobody turns around in a street: in a single block they would go round in it for ever.
+      throw UsageError("--block-m: the grid would have more than 2 million edges");
+    // At least 3 x 3 corners: without U-turns, the two directions around a single block would not
+    // be connected.
     columns_ = std::max(3u, static_cast<std::uint32_t>(columns));
     rows_ = std::max(3u, static_cast<std::uint32_t>(rows));
   }
@@ -55,7 +58,7 @@ class GridBuilder {
     std::uint32_t row = 0;
   };
 
-  // There and back, so that the other direction of edge e is e ^ 1.
+  // Adds both directions one after the other, so that the opposite of edge e is e ^ 1.
   void add_street(Corner from, Corner to, std::uint32_t number) {
     const double speed_mps = number % avenue_every == 0 ? avenue_mps : street_mps;
     add_edge(from, to, speed_mps);
@@ -82,8 +85,8 @@ class GridBuilder {
   std::uint32_t columns_ = 0;
   std::uint32_t rows_ = 0;
   RoadNetwork network_;
-  std::vector<std::vector<std::uint32_t>> leaving_;  ///< by corner
-  std::vector<std::size_t> ends_;                    ///< by edge: its corner
+  std::vector<std::vector<std::uint32_t>> leaving_;  ///< by corner: the edges that begin there
+  std::vector<std::size_t> ends_;                    ///< by edge: the corner where it ends
 };
 
 bool leads_to(const RoadNetwork& network, std::uint32_t from, std::uint32_t to) {
@@ -159,10 +162,11 @@ void connect_network(RoadNetwork& network, bool keeps_largest) {
   const std::string gap = network.name + ": no way leads from edge " + quoted_text(from) +
                           " to edge " + quoted_text(to) + "; ";
   if (*largest_at == 1)
-    throw InputError(gap + "there is no way back to any edge, and drivers need one");
+    throw InputError(gap + "no edge has a way back to itself, and drivers need one");
   throw InputError(gap + "the network falls into " + std::to_string(parts) +
-                   " parts, the largest of " + std::to_string(*largest_at) + " of " +
-                   std::to_string(network.edges.size()) + " edges (--largest-part keeps that)");
+                   " parts, and the largest has " + std::to_string(*largest_at) + " of " +
+                   std::to_string(network.edges.size()) +
+                   " edges (--largest-part keeps only that one)");
 }
 
 }  // namespace starling::sim::city

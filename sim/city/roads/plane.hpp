@@ -1,5 +1,6 @@
-// The plane that the city lies in: points in metres, areas, lengths in whole millimetres so that
-// sums of them are exact.
+// SPDX-License-Identifier: Apache-2.0
+// The plane of the city: points in metres, rectangles, and conversions to whole millimetres, whose
+// sums are exact.
 #pragma once
 
 #include <algorithm>
@@ -29,12 +30,12 @@ inline double to_km(std::int64_t mm) {
   return static_cast<double>(mm) / 1e6;
 }
 
-/// The point at this share of the way from a to b.
+/// The point on the line from a to b at `share` of its length; share is in [0, 1].
 inline Point between(Point a, Point b, double share) {
   return {a.x_m + (b.x_m - a.x_m) * share, a.y_m + (b.y_m - a.y_m) * share};
 }
 
-/// An axis-parallel rectangle; empty until something is added.
+/// An axis-parallel rectangle; empty until a point is added.
 struct Area {
   Point low{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
   Point high{-std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};

@@ -1,4 +1,5 @@
-// Draws and distributions: see random.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// SplitMix64 in counter mode, and the distributions: see random.hpp.
 #include "starling/sim/city/roads/random.hpp"
 
 #include <cmath>

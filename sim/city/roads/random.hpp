@@ -1,7 +1,8 @@
-// Random numbers of the city: each draw is a function of the seed, what it is for, whom it is for
-// and a counter. So no draw depends on the order in which others were made, and two policies meet
-// the same demand, the same drivers and the same moods. The distributions are written out here:
-// those of the standard library differ from one library to the next.
+// SPDX-License-Identifier: Apache-2.0
+// The city's random numbers. Each number is a function of the seed, its purpose, the driver or
+// rider it is for, and a counter. It does not depend on the order of other draws, so two policies
+// get the same demand, the same drivers and the same answers. The distributions are written here,
+// because those of standard libraries differ.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +13,18 @@ enum class Draw : std::uint64_t { demand = 1, placement, idling, declining, spre
 
 class Random {
  public:
+  /// `whom` and `whom_else` are indices of a driver, ride or trip; equal arguments give equal
+  /// numbers.
   Random(std::uint64_t seed, Draw purpose, std::uint64_t whom = 0, std::uint64_t whom_else = 0);
 
   std::uint64_t next();
-  /// In [0, 1).
+  /// Uniform in [0, 1).
   double unit();
-  /// In [0, count); count must not be 0.
+  /// Uniform in [0, count); `count` must not be 0.
   std::uint64_t below(std::uint64_t count);
-  /// With mean 1.
+  /// Exponential with mean 1.
   double exponential();
-  /// With mean 0 and deviation 1.
+  /// Normal with mean 0 and standard deviation 1.
   double normal();
 
  private:

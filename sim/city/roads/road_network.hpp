@@ -1,5 +1,6 @@
-// Roads: one-way edges with shape and speed, and which edge one may turn into from which. Read from
-// SUMO's network files or laid out as a grid; RoadWorld drives on them.
+// SPDX-License-Identifier: Apache-2.0
+// A road network: one-way edges with shape and speed, and the allowed turns between them. It is
+// read from a SUMO network file or generated as a grid. RoadWorld routes on it.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +15,18 @@ struct RoadEdge {
   std::string id;
   std::vector<Point> shape;  ///< at least two points
   double speed_mps = 0;
-  double length_m = 0;  ///< driven; not less than the shape's, and 0 stands for that
+  double length_m = 0;  ///< driven length; if less than the shape's length, that one counts
 };
 
 struct RoadNetwork {
   std::string name;
   std::vector<RoadEdge> edges;
-  std::vector<std::vector<std::uint32_t>> successors;  ///< by edge, each once
+  std::vector<std::vector<std::uint32_t>> successors;  ///< by edge: the edges to turn into
 };
 
-/// SUMO's .net.xml: ordinary edges that taxis or passenger cars may use, between their junctions'
-/// positions or along their own shape; connections where there are any, else every turn at a
-/// junction. Throws InputError, with the line and the edge at fault.
+/// Reads SUMO's .net.xml: the ordinary edges that taxis or passenger cars may use. An edge without
+/// a shape is the straight line between its junctions. Turns are the file's connections; if it has
+/// none, every turn at a junction is allowed. Throws InputError with the line and the faulty edge.
 RoadNetwork read_sumo_network(const std::string& path);
 
 struct GridOptions {
@@ -33,12 +34,13 @@ struct GridOptions {
   double block_m = 200;
 };
 
-/// Two-way streets around square blocks; every fifth is a faster avenue. Nobody turns back but at a
-/// corner of the town. Throws UsageError where that would be too many.
+/// Makes two-way streets around square blocks; every fifth street is a faster avenue. U-turns are
+/// not allowed. Throws UsageError if the grid would have more than 2 million edges.
 RoadNetwork make_grid_network(const GridOptions& options);
 
-/// Every edge must lead to every other. With `keeps_largest` those that do not are left out; else
-/// throws InputError, which names an edge without a way to another.
+/// Checks that every edge leads to every other. With `keeps_largest`, reduces the network to its
+/// largest part with that property. Otherwise throws InputError, which names two edges without a
+/// way from one to the other.
 void connect_network(RoadNetwork& network, bool keeps_largest);
 
 }  // namespace starling::sim::city

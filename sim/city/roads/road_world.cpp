@@ -1,4 +1,5 @@
-// Places, ways and times on roads: see road_world.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// Finds places with an R-tree, and routes and times with Dijkstra: see road_world.hpp.
 #include "starling/sim/city/roads/road_world.hpp"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ namespace bg = boost::geometry;
 using BoostPoint = bg::model::d2::point_xy<double>;
 using BoostSegment = bg::model::segment<BoostPoint>;
 
-constexpr std::size_t near_segments = 8;  // those of both directions of a street are as near
+constexpr std::size_t near_segments = 8;  // several: a street's two directions are equally near
 constexpr int wander_edges = 4;
 
 struct SegmentName {
@@ -33,7 +34,7 @@ struct SegmentName {
 };
 using SegmentTree = bg::index::rtree<std::pair<BoostSegment, SegmentName>, bg::index::rstar<16>>;
 
-/// Of the point's foot on the segment, as a share of the way.
+/// The position of the segment's point nearest to `point`, as a share of the way from a to b.
 double share_along(Point a, Point b, Point point) {
   const double x_m = b.x_m - a.x_m;
   const double y_m = b.y_m - a.y_m;
@@ -44,14 +45,15 @@ double share_along(Point a, Point b, Point point) {
 
 }  // namespace
 
-/// Edges are the graph's nodes and turns its arcs, which cost the time on the edge turned into.
+/// The graph of the searches: edges are its nodes, turns are its arcs, and an arc costs the time on
+/// the edge that the turn leads into.
 class RoadWorld::Search {
  public:
   using Graph = lemon::StaticDigraph;
   using Times = Graph::ArcMap<std::int64_t>;
   using Backward = lemon::ReverseDigraph<const Graph>;
 
-  /// In place of LEMON's own map of arcs, which builds on what C++20 took out of allocators.
+  /// Replaces LEMON's map of arcs, which uses allocator members that C++20 removed.
   class TurnsTaken {
    public:
     using Key = Graph::Node;
@@ -94,7 +96,8 @@ class RoadWorld::Search {
     segments_ = SegmentTree(segments);
   }
 
-  /// The edges between the end of `from` and the first that leads into `to`, that one included.
+  /// Fills `way` with the edges of the fastest way from the end of edge `from` to the nearest edge
+  /// of `into`, which is the last one in `way`.
   void find_way(std::uint32_t from, std::span<const std::uint32_t> into,
                 std::vector<std::uint32_t>& way) {
     forward_->init();
@@ -112,7 +115,8 @@ class RoadWorld::Search {
     check_invariant(false, "a connected network has a way");
   }
 
-  /// From the end of each edge of `from` to the beginning of what the edges of `into` lead into.
+  /// Fills `times_us` with the least times from the end of each place's edge to the end of any edge
+  /// of `into`.
   void find_times(std::span<const Place> from, std::span<const std::uint32_t> into,
                   std::span<std::int64_t> times_us) {
     backward_->init();
@@ -157,8 +161,8 @@ RoadWorld::RoadWorld(RoadNetwork network) : network_(std::move(network)) {
 
 RoadWorld::~RoadWorld() = default;
 
-// Lengths are rounded up, so that no way is shorter than the straight line; what an edge has beyond
-// its shape is spread along it.
+// Rounds lengths up, so that no way is shorter than the straight line. If the road is longer than
+// its shape, the excess is spread evenly along the shape.
 RoadWorld::Edge RoadWorld::make_edge(const RoadEdge& road) {
   Edge edge{.shape = road.shape, .offsets_mm = {0}};
   double length_m = 0;
@@ -205,7 +209,7 @@ Place RoadWorld::place_at(Point point) const {
   return best;
 }
 
-/// Goes on from the route's last waypoint.
+/// Appends the drive along an edge from `from_mm` to `to_mm` to the route.
 void RoadWorld::drive(std::uint32_t edge_index, std::int64_t from_mm, std::int64_t to_mm,
                       Route& route) const {
   const Edge& edge = edges_[edge_index];

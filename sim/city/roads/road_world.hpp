@@ -1,5 +1,6 @@
-// A world of roads. Places lie on edges; ways are the fastest, found by LEMON's Dijkstra over edges
-// and the turns between them, so that one-way streets and forbidden turns count.
+// SPDX-License-Identifier: Apache-2.0
+// A world of roads. Places lie on edges. Routes are the fastest ones, found by LEMON's Dijkstra
+// over edges and turns, so that one-way streets and forbidden turns are respected.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace starling::sim::city {
 
-/// For one thread: searches share working memory.
+/// Not thread-safe: searches share working memory, even through const members.
 class RoadWorld : public World {
  public:
   /// The network must be connected; see connect_network.
@@ -31,11 +32,11 @@ class RoadWorld : public World {
  private:
   struct Edge {
     std::vector<Point> shape;
-    std::vector<std::int64_t> offsets_mm;  ///< of the shape's points
+    std::vector<std::int64_t> offsets_mm;  ///< driven length up to each point of the shape
     std::int64_t time_us = 0;
 
     std::int64_t length_mm() const { return offsets_mm.back(); }
-    /// time_us * offset_mm / length_mm(), of which the product may be too large.
+    /// time_us * offset_mm / length_mm(), computed so that the product cannot overflow.
     std::int64_t time_at(std::int64_t offset_mm) const {
       return time_us / length_mm() * offset_mm + time_us % length_mm() * offset_mm / length_mm();
     }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Straight lines at one speed: see straight_world.hpp.
 #include "starling/sim/city/roads/straight_world.hpp"
 
@@ -7,7 +8,7 @@
 namespace starling::sim::city {
 namespace {
 
-constexpr double wander_m = 500;  // how far one without a fare drives in a direction
+constexpr double wander_m = 500;  // standard deviation of an idle trip along each axis
 
 }  // namespace
 
@@ -17,7 +18,7 @@ std::string StraightWorld::describe() const {
   return text;
 }
 
-// Upwards, so that nobody is faster than the speed.
+// Rounds up, so that no driver exceeds the speed.
 std::int64_t StraightWorld::time_us(double metres) const {
   return static_cast<std::int64_t>(std::ceil(metres / speed_mps_ * 1e6));
 }

@@ -1,4 +1,5 @@
-// A plane without roads: everyone drives straight on, at one speed.
+// SPDX-License-Identifier: Apache-2.0
+// A world without roads: drivers move in straight lines at a constant speed.
 #pragma once
 
 #include "starling/sim/city/roads/world.hpp"

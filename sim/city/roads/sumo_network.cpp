@@ -1,4 +1,5 @@
-// SUMO's network files. Junctions stand behind the edges that name them, so all is
+// SPDX-License-Identifier: Apache-2.0
+// Reads SUMO's network files. Edges name junctions that come later in the file, so everything is
 // collected first and joined at the end.
 #include <algorithm>
 #include <array>
@@ -19,7 +20,7 @@
 namespace starling::sim::city {
 namespace {
 
-// What a lattice of centimetres holds, and speeds that a way's time can be told of.
+// Positions must fit a lattice with 1 cm resolution, and times of routes must fit 64 bits.
 constexpr double coordinate_max_m = 1e7;
 constexpr double edge_length_max_m = 1e6;
 constexpr double speed_min_mps = 0.1;
@@ -34,7 +35,8 @@ bool has_word(std::string_view words, std::string_view word) {
   return false;
 }
 
-/// Whether taxis or passenger cars may use a lane. SUMO writes what it allows, or else what not.
+/// True if taxis or passenger cars may use a lane. SUMO writes either the allowed vehicle classes
+/// or the forbidden ones.
 bool is_for_taxis(std::string_view allowed, std::string_view forbidden) {
   const auto has = [](std::string_view words) {
     return [words](const char* kind) { return has_word(words, kind); };
@@ -87,7 +89,8 @@ class NetworkParser final : public XmlParser {
   void start(std::string_view name, const XmlAttributes& attributes) override {
     if (!has_root_) {
       if (name != "net")
-        fail("a SUMO network begins with <net>, this with <" + printable_text(name) + ">");
+        fail("a SUMO network begins with <net>, but this file begins with <" +
+             printable_text(name) + ">");
       has_root_ = true;
     }
     if (name == "edge") return start_edge(attributes);
@@ -101,7 +104,7 @@ class NetworkParser final : public XmlParser {
   }
 
   void start_edge(const XmlAttributes& attributes) {
-    // Internal ones lie within a junction, the others belong to pedestrians.
+    // Internal edges lie within a junction; the other functions are for pedestrians.
     const std::string_view function = attributes["function"];
     in_edge_ = function.empty() || function == "normal" || function == "connector";
     if (!in_edge_) return;
@@ -110,9 +113,9 @@ class NetworkParser final : public XmlParser {
     edge_.from = attributes["from"];
     edge_.to = attributes["to"];
     edge_.line = line();
-    if (edge_.id.empty()) fail("an edge without id");
+    if (edge_.id.empty()) fail("this edge has no id");
     if (edge_.from.empty() || edge_.to.empty())
-      fail("edge " + quoted_text(edge_.id) + " does not say from where to where");
+      fail("edge " + quoted_text(edge_.id) + " does not name the junctions 'from' and 'to'");
     edge_.shape = parse_shape(attributes["shape"]);
     lanes_ = 0;
   }
@@ -142,7 +145,7 @@ class NetworkParser final : public XmlParser {
       return;
     }
     if (!by_id_.emplace(edge_.id, static_cast<std::uint32_t>(edges_.size())).second)
-      fail("edge " + quoted_text(edge_.id) + " stands there twice");
+      fail("edge " + quoted_text(edge_.id) + " occurs twice");
     edges_.push_back(std::move(edge_));
   }
 
@@ -159,7 +162,7 @@ class NetworkParser final : public XmlParser {
     if (from.starts_with(':') || to.starts_with(':')) return;  // within a junction
     for (const std::string* const id : {&from, &to})
       if (!by_id_.contains(*id) && !unused_.contains(*id))
-        fail("a connection names edge " + quoted_text(*id) + ", which is not there");
+        fail("a connection names edge " + quoted_text(*id) + ", which does not exist");
     if (unused_.contains(from) || unused_.contains(to)) return;
     connections_.push_back({by_id_.at(from), by_id_.at(to)});
   }
@@ -179,7 +182,7 @@ class NetworkParser final : public XmlParser {
       const auto x = parse_number(pair.substr(0, comma));
       const auto y = parse_number(rest.substr(0, rest.find(',')));  // a z may follow
       if (!is_position(x, y))
-        fail("edge " + quoted_text(edge_.id) + " has a shape that is no list of x,y");
+        fail("edge " + quoted_text(edge_.id) + " has a shape that is not a list of x,y");
       shape.push_back({*x, *y});
     }
     return shape;
@@ -190,11 +193,12 @@ class NetworkParser final : public XmlParser {
       if (!junctions_.contains(*junction))
         throw InputError(path_, raw.line, 1,
                          "edge " + quoted_text(raw.id) + " names junction " +
-                             quoted_text(*junction) + ", which is not there");
+                             quoted_text(*junction) + ", which does not exist");
     const Point from = junctions_.at(raw.from);
     const Point to = junctions_.at(raw.to);
     if (raw.shape.size() < 2) raw.shape = {from, to};
-    // Edges of junctions that were joined begin and end away from them: that way is driven, too.
+    // At joined junctions an edge's shape may begin or end away from the junction's position; that
+    // gap is driven, too.
     constexpr double gap_min_m = 0.01;
     const double before_m = distance_m(from, raw.shape.front());
     const double behind_m = distance_m(raw.shape.back(), to);

@@ -1,5 +1,6 @@
-// Where drivers and riders can be and how one gets from place to place. The fleet drives through
-// it, the policies ask it for pick-up times. One world is a plane without obstacles, the other a
+// SPDX-License-Identifier: Apache-2.0
+// The places of drivers and riders, and the routes between them. The fleet drives along its routes,
+// and the policies use its pick-up times. StraightWorld is a plane without obstacles, RoadWorld a
 // network of roads.
 #pragma once
 
@@ -16,24 +17,24 @@ namespace starling::sim::city {
 
 inline constexpr std::uint32_t no_edge = ~std::uint32_t{0};
 
-/// A point, and on roads the edge it lies on and how far along.
+/// A point; on roads also the edge that it lies on and the offset from the edge's start.
 struct Place {
   Point at;
   std::uint32_t edge = no_edge;
   std::int64_t offset_mm = 0;
 };
 
-/// Straight on from the waypoint before, at constant speed. Times and lengths count from the
-/// route's start and never go down.
+/// The end of a straight leg driven at constant speed from the previous waypoint. Times and lengths
+/// count from the route's start and never decrease.
 struct Waypoint {
   Point at;
   std::int64_t time_us = 0;
   std::int64_t length_mm = 0;
-  std::uint32_t edge = no_edge;     ///< driven on towards this waypoint
-  std::int64_t edge_offset_mm = 0;  ///< of the waypoint on that edge
+  std::uint32_t edge = no_edge;     ///< the edge that the leg lies on
+  std::int64_t edge_offset_mm = 0;  ///< offset of the waypoint on that edge
 };
 
-/// At least one waypoint, the start.
+/// A route has at least one waypoint, its start.
 struct Route {
   std::vector<Waypoint> waypoints;
 
@@ -45,19 +46,19 @@ class World {
  public:
   virtual ~World() = default;
 
-  /// In a phrase, for reports.
+  /// Describes the world in words, for reports.
   virtual std::string describe() const = 0;
   virtual const Area& area() const = 0;
-  /// The nearest place to a point.
+  /// The place nearest to a point.
   virtual Place place_at(Point point) const = 0;
-  /// Replaces what `route` holds by the fastest way.
+  /// Replaces the content of `route` by the fastest route.
   virtual void find_route(const Place& from, const Place& to, Route& route) const = 0;
-  /// Somewhere near, for one who has no fare.
+  /// A random place nearby, for an idle driver.
   virtual Place wander(const Place& from, Random& random) const = 0;
-  /// How long the fastest way takes from each place to `to`; one time a place.
+  /// Fills `times_us` with the time of the fastest route from each place to `to`.
   virtual void find_times(std::span<const Place> from, const Place& to,
                           std::span<std::int64_t> times_us) const = 0;
-  /// No way is faster than the straight line at this speed.
+  /// The highest speed: no route is faster than the straight line at this speed.
   virtual double speed_max_mps() const = 0;
 };
 

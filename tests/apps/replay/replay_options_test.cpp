@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The flags of `starling replay`: the plan that they make, and the sentences that refuse them.
 #include "starling/apps/replay/replay_options.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of `starling subscribe`, as text.
 #include "starling/apps/subscribe/live_table.hpp"
 

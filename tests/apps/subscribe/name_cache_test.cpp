@@ -1,4 +1,5 @@
-// Which ids are asked for, and when again.
+// SPDX-License-Identifier: Apache-2.0
+// Which ids the cache asks for, and when it asks again.
 #include "starling/apps/subscribe/name_cache.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,6 @@
-// Names beside the stream: shown at once where the server answers, and never waited for twice.
+// SPDX-License-Identifier: Apache-2.0
+// The lookup of names: it shows names at once if the server answers, and waits for a silent server
+// only once.
 #include "starling/apps/subscribe/name_lookup.hpp"
 
 #include <atomic>

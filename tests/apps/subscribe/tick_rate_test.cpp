@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rate of ticks in the head of `starling subscribe`'s table.
 #include "starling/apps/subscribe/tick_rate.hpp"
 

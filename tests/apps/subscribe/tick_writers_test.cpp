@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CSV and NDJSON of `starling subscribe`.
 #include "starling/apps/subscribe/tick_writers.hpp"
 

@@ -1,5 +1,6 @@
-// `starling bench server` at its smallest: every workload runs against the real program, and its
-// rows have the figures that users and scripts look for. No time is judged.
+// SPDX-License-Identifier: Apache-2.0
+// `starling bench server` at its smallest size: every workload runs against the real program, and
+// its rows have the figures that users and scripts read. The tests judge no times.
 #include "starling/bench/server/server_bench.hpp"
 
 #include <sstream>

@@ -1,5 +1,6 @@
-"""Ten minutes of a server at 70 % of what it takes: memory and the answers' 99th percentile stay
-flat. Run by ctest, among the slow tests, with the program's path as the only argument."""
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a server for ten minutes at 70 % of its capacity: its memory and the 99th percentile of its answers
+do not grow. Run by ctest, as a slow test, with the path of the program as the only argument."""
 
 import json
 import os
@@ -10,7 +11,7 @@ import sys
 PROGRAM = sys.argv[1]
 DURATION = os.environ.get("STARLING_SOAK", "10m")
 RSS_GROWTH_MAX = 1.1
-P99_GROWTH_MAX = 2  # the host's other guests come and go
+P99_GROWTH_MAX = 2  # other programs on this machine change it
 
 
 def main():

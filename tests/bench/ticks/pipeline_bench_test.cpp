@@ -1,5 +1,6 @@
-// `starling bench pipeline` on workloads of a blink: its table, its JSON and what its shares mean.
-// No time is judged.
+// SPDX-License-Identifier: Apache-2.0
+// `starling bench pipeline` on very small workloads: its table, its JSON and the meaning of its
+// shares. The tests judge no times.
 #include "starling/bench/ticks/pipeline_bench.hpp"
 
 #include <sstream>

@@ -1,5 +1,6 @@
-// `starling bench knn` on shapes of a blink: its tables, its text, its JSON, and that it finds a
-// searcher that errs. No time is judged.
+// SPDX-License-Identifier: Apache-2.0
+// `starling bench knn` on very small shapes: its tables, its text, its JSON, and that it detects a
+// searcher with wrong lists. The tests judge no times.
 #include "starling/bench/vectors/knn_bench.hpp"
 
 #include <cmath>
@@ -40,7 +41,7 @@ std::string output_of(const KnnTableOptions& options) {
   return out.str();
 }
 
-/// Answers as the CPU's, and then spoils one entry. Calls itself a method's.
+/// Answers as the CPU searcher does, then spoils one entry.
 class ErringSearcher final : public VectorSearcher {
  public:
   enum class Error { none, score, row, unwritten };

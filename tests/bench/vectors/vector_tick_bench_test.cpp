@@ -1,5 +1,6 @@
-// `starling bench vector-ticks` on a workload of a blink: what its table and its JSON say. No time
-// is judged.
+// SPDX-License-Identifier: Apache-2.0
+// `starling bench vector-ticks` on a very small workload: its table and its JSON. The tests judge
+// no times.
 #include "starling/bench/vectors/vector_tick_bench.hpp"
 
 #include <sstream>

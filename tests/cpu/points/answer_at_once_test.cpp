@@ -1,5 +1,6 @@
-// Which questions the CPU engine answers on the caller's thread. That the answers are right is the
-// conformance suite's affair.
+// SPDX-License-Identifier: Apache-2.0
+// Which one-shot queries the CPU engine answers on the caller's thread. The conformance suite tests
+// that the answers are right.
 #include <array>
 #include <cstdint>
 #include <span>

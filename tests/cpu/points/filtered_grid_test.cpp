@@ -1,5 +1,6 @@
-// The grid of those who pass the usual tag filter: the answers are those of every object asked one
-// by one, while tags change, whichever filters stand beside it, and whether it is used or not.
+// SPDX-License-Identifier: Apache-2.0
+// The grid of objects that pass the usual tag filter. Answers are compared with a test of every
+// object, while tags change, with other filters in use, and whether the grid is used or not.
 #include "starling/cpu/points/filtered_grid.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+// Candidates and gates of one query: the order of scores, ties, cuts, and merged candidates.
 #include "starling/cpu/vectors/nearest_rows.hpp"
 
 #include <algorithm>
@@ -34,7 +36,7 @@ TEST(NearestRows, OpenTheGateForTiesOfSmallerRowsAlone) {
   nearest.start(1, 2, no_row);
   EXPECT_EQ(nearest.gate(0), infinity);
   for (VectorRow row = 1000; row < 2000; ++row) add(nearest, 5, row);
-  EXPECT_EQ(nearest.gate(0), 5.0f) << "rows from here on tie with smaller ones";
+  EXPECT_EQ(nearest.gate(0), 5.0f) << "later rows with this score are larger";
   nearest.go_on_from(10);
   EXPECT_GT(nearest.gate(0), 5.0f);
   add(nearest, 5, 10);

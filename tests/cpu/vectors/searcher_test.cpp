@@ -1,7 +1,6 @@
-// What is the CPU searcher's own: threads, instruction sets, and what it refuses. The lists
-// themselves are held to the oracle in tests/vectors.
-#include "starling/cpu/backend.hpp"
-
+// SPDX-License-Identifier: Apache-2.0
+// Properties of the CPU searcher only: threads, instruction sets, and refused searches.
+// tests/vectors compares its lists with the oracle.
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -12,13 +11,14 @@
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 
+#include "starling/cpu/backend.hpp"
 #include "tests/support/failing_new.hpp"
 #include "tests/vectors/trial.hpp"
 
 namespace starling::test {
 namespace {
 
-// While it lives, everything runs on this instruction set.
+// While an object of this class lives, all SIMD code runs on one instruction set.
 class OnTarget {
  public:
   explicit OnTarget(std::int64_t target) {
@@ -59,7 +59,7 @@ TEST(CpuVectorSearcher, GivesTheSameBitsOnEveryNumberOfThreads) {
     SCOPED_TRACE(threads);
     const auto searcher = cpu::make_vector_searcher(threads);
     for (const RowShape shape : {RowShape::uniform, RowShape::small_integers}) {
-      // Parts of the corpus for each thread, then blocks of queries.
+      // The small number of queries divides the corpus among threads, the large one the queries.
       expect_exact(*searcher,
                    {.shape = shape, .rows = 250'000, .dimension = 3, .queries = 2, .k = 40});
       expect_exact(*searcher,
@@ -80,7 +80,7 @@ TEST(CpuVectorSearcher, SaysWhatToAskForWhereItLacksAMethod) {
   std::vector<VectorNeighbor> list(1);
   try {
     searcher->search(search, list);
-    FAIL() << "it should throw";
+    FAIL() << "an exception was expected";
   } catch (const std::invalid_argument& error) {
     EXPECT_THAT(error.what(), ::testing::HasSubstr("automatic"));
   }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sentence of a DeviceError, and which errors are final.
 #include "starling/gpu/device/check.hpp"
 
 #include <string>
@@ -20,7 +22,7 @@ TEST(DeviceError, WhatLeavesNoDeviceToGoOnWithIsFinal) {
         cudaErrorECCUncorrectable, cudaErrorNvlinkUncorrectable, cudaErrorDevicesUnavailable,
         cudaErrorNoKernelImageForDevice, cudaErrorUnknown})
     EXPECT_TRUE(is_final(code)) << cudaGetErrorName(code);
-  EXPECT_TRUE(is_final(static_cast<cudaError_t>(9999))) << "nobody knows";
+  EXPECT_TRUE(is_final(static_cast<cudaError_t>(9999))) << "an unknown code";
 }
 
 TEST(DeviceError, ARefusedCallIsNot) {

@@ -1,5 +1,6 @@
-// What the conformance suite does not ask of the CUDA engine: its limit on memory, and a machine
-// without a GPU.
+// SPDX-License-Identifier: Apache-2.0
+// What the conformance suite does not test of the CUDA engine: its memory limit, final failures,
+// and a machine without a GPU.
 #include "starling/gpu/points/engine.hpp"
 
 #include <memory>

@@ -1,6 +1,6 @@
-// Ticks begun while earlier ones are in flight: their rows on the way to the device, their lists
-// searched, their reports on the way back. An engine driven so must tell what one tells that is
-// driven tick by tick.
+// SPDX-License-Identifier: Apache-2.0
+// Begins ticks while earlier ones are in flight: copying their rows, searching their lists, or
+// copying their reports. The engine must report the same as one that waits for each tick's result.
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -32,7 +32,8 @@ namespace {
 using test::Random;
 using ::testing::HasSubstr;
 
-// Enough to be copied beside another tick: rows if all objects move, reports if all lists change.
+// Enough that copies run beside another tick: of rows if all objects move, of reports if all lists
+// change.
 constexpr std::uint32_t object_count = 20'000;
 constexpr std::uint32_t query_count = 4'000;
 static_assert(object_count * sizeof(ObjectRow) > bytes_beside_min);
@@ -50,12 +51,13 @@ void PrintTo(const Sizes& sizes, std::ostream* out) {
        << (sizes.space == Space::planar2 ? "planar2" : "planar3");
 }
 
-/// So few that a tick whose queries are the last one's needs no index.
+/// Few enough that a tick without a query change needs no index.
 constexpr Sizes few(Space space) {
   return {space, 300, 30};
 }
 
-/// What ticks take in: some much, some little or nothing. Objects leave and come back, queries too.
+/// The rows of each tick: some ticks have many, some few or none. Objects leave and come back, and
+/// so do queries.
 class Script {
  public:
   explicit Script(std::uint64_t seed, const Sizes& sizes = {}) : sizes_(sizes), random_(seed) {
@@ -134,7 +136,7 @@ class Script {
   std::vector<Staging> ticks_;
 };
 
-/// What a result says, flattened: equal words are equal bytes.
+/// A result as a flat sequence of words: equal words mean equal bytes.
 struct Heard {
   Tick tick{};
   std::string error;
@@ -145,7 +147,7 @@ struct Heard {
 
 using Lists = std::map<Slot, std::vector<Neighbor>>;
 
-/// An engine, and all that it says.
+/// An engine, and all results that it has delivered.
 class Driven {
  public:
   explicit Driven(const PointEngineOptions& options = {},
@@ -156,7 +158,7 @@ class Driven {
 
   Engine& engine() { return *engine_; }
 
-  /// Waits for no result, but for room.
+  /// Begins a tick with these rows. Waits until the engine has room for it, not for any result.
   void begin(const Staging& rows) {
     Staging& half = engine_->staging();
     half.births.assign(rows.births.begin(), rows.births.end());
@@ -168,13 +170,13 @@ class Driven {
     most_in_flight_ = std::max(most_in_flight_, begun_ - heard_count());
   }
 
-  /// Until all that was begun is heard.
+  /// Waits for the results of all ticks begun.
   void wait() {
     std::unique_lock lock(mutex_);
     arrived_.wait(lock, [this] { return heard_.size() == begun_; });
   }
 
-  /// Asks for the current lists, as a server does for its snapshots.
+  /// Asks for some current lists, as a server does for its snapshots.
   void read_some_lists() {
     engine_->read_lists({1, 2, 3}, [this](const Answers& answers) {
       EXPECT_EQ(answers.error, "");
@@ -190,7 +192,7 @@ class Driven {
     const std::lock_guard lock(mutex_);
     return heard_.size();
   }
-  /// Once nothing is in flight.
+  /// Call once no tick is in flight.
   const std::vector<Heard>& heard() const { return heard_; }
   const Lists& lists_heard_of() const { return lists_; }
 
@@ -243,7 +245,7 @@ class Driven {
   Lists lists_;
   std::uint64_t begun_ = 0;
   std::uint64_t most_in_flight_ = 0;
-  std::unique_ptr<Engine> engine_;  ///< ends first: it says what it has left
+  std::unique_ptr<Engine> engine_;  ///< destroyed first: it then delivers its last results
 };
 
 void expect_in_order(const Driven& driven) {
@@ -329,12 +331,12 @@ TEST_P(PipelineOfSizes, QuestionsWithoutEndAreAnsweredEachFromOneTickAndHoldUpNo
   Driven driven({.space = GetParam().space});
   std::vector<OneShotQuery> questions(2'000);
   for (std::size_t i = 0; i < questions.size(); ++i) {
-    questions[i].k = i % 2 == 0 ? 20 : 200;  // other kernels, with other shared memory
+    questions[i].k = i % 2 == 0 ? 20 : 200;  // two kernels that differ in shared memory
     questions[i].position = {static_cast<std::int32_t>(i) * 50, 0, 0};
   }
   std::atomic<bool> is_over{false};
   std::promise<void> last_answered;
-  std::uint64_t last_tick = 0;  // of the question thread
+  std::uint64_t last_tick = 0;  // used by the question thread only
   std::function<void(Answers)> ask_again = [&](const Answers& answers) {
     EXPECT_EQ(answers.error, "");
     EXPECT_GE(to_number(answers.tick), last_tick);
@@ -379,7 +381,7 @@ TEST_F(Pipeline, RowsThatTheLimitOnMemoryKeepsOutFailTheirTickInOrder) {
   driven.begin(few);
   driven.begin(Staging());
   Staging many = script.ticks().front();
-  const std::size_t copies = 5;  // more than fit, of rows that are copied beside another tick
+  const std::size_t copies = 5;  // more rows than fit, copied beside another tick
   for (Slot slot = object_count; slot < copies * object_count; ++slot) {
     many.births.push_back({slot, ObjectId{slot}});
     many.objects.push_back({slot, 1, 0, {}, 0});

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// The searcher on one device with the method that it chooses itself: exact lists for all shapes and
+// data, within its memory limit.
 #include <thread>
 
 #include "tests/gpu/vectors/vector_case.hpp"
@@ -51,7 +54,7 @@ TEST_F(CudaVectors, VeryManyQueriesOfFewComponents) {
       c.metric = random.chance(0.5) ? Metric::l2 : Metric::inner_product;
       constexpr std::uint32_t row_counts[] = {1, 7, 33, 256, 257, 1000};
       const std::size_t rows = random.pick(std::span<const std::uint32_t>(row_counts));
-      // Of few integers many are equal.
+      // With integers below 4, many rows are equal.
       const bool has_ties = random.chance(0.5);
       const auto values = [&](std::size_t count) {
         return has_ties ? integers(random, count, 4) : uniform(random, count);
@@ -70,7 +73,7 @@ TEST_F(CudaVectors, VeryManyQueriesOfFewComponents) {
   expect_exact(graph, ~std::uint64_t{0}, 30);
 }
 
-// Estimates say less of rows far from the origin, and of what is very small or very large.
+// Estimates are less exact for rows far from the origin, and for very small or very large values.
 TEST_F(CudaVectors, VeryManyQueriesFarFromTheOriginAndOfEverySize) {
   test::Random random(12);
   constexpr std::uint32_t query_count = 1u << 17;
@@ -82,7 +85,7 @@ TEST_F(CudaVectors, VeryManyQueriesFarFromTheOriginAndOfEverySize) {
       c.k = 7;
       c.rows = normal(random, std::size_t{3000} * c.dimension, mean);
       c.queries = normal(random, std::size_t{query_count} * c.dimension, mean);
-      // Some in the midst of tight clusters, some who are rows.
+      // Some queries equal rows, and others lie very close to rows.
       for (std::size_t i = 0; i < c.rows.size() / 2; ++i)
         c.queries[i] = c.rows[i] * (i / c.dimension % 3 == 0 ? 1.0f : 1.0f + 0x1p-20f);
       for (float& component : c.rows) component *= scale;
@@ -180,7 +183,7 @@ TEST_F(CudaVectors, SubnormalsAndTheLargestComponents) {
       }
 }
 
-// Fewer panels than warps that run at once, as many, and more.
+// The corpus has fewer panels than warps run at once, as many, and more.
 TEST_F(CudaVectors, FewQueriesAmongMoreAndMoreRows) {
   test::Random random(13);
   for (const std::uint32_t rows : {32u, 3'000u, 67'000u, 101'344u, 101'376u, 101'408u, 140'000u})
@@ -198,7 +201,7 @@ TEST_F(CudaVectors, FewQueriesAmongMoreAndMoreRows) {
       }
 }
 
-// Each wants the whole device for a moment.
+// Each search launches a grid that needs the whole device for a moment.
 TEST_F(CudaVectors, TwoSearchersOfOneDeviceAnswerAtOnce) {
   const auto ask_often = [](std::uint64_t seed) {
     test::Random random(seed);
@@ -233,7 +236,7 @@ TEST_F(CudaVectors, WhatDoesNotFitGoesInParts) {
       c.first_self = 150'000;
       expect_exact(c, bytes_max, 3);
     }
-  Case c;  // the corpus fits, lists with room for all of it do not
+  Case c;  // the corpus fits, but lists with room for all of its rows do not
   c.dimension = 2;
   c.k = 2048;
   c.rows = integers(random, std::size_t{1'000'000} * 2, 500);
@@ -246,7 +249,7 @@ TEST_F(CudaVectors, ACorpusOfMoreThanAGibibyteInOne) {
   Case c;
   c.dimension = 128;
   c.k = 100;
-  // Uniform enough, and made in a moment.
+  // Uniform enough, and fast to make.
   const std::vector<float> some = uniform(random, 1'000'003);
   c.rows.resize(std::size_t{2'500'000} * c.dimension);
   for (std::size_t i = 0; i < c.rows.size(); ++i) c.rows[i] = some[i * 7 % some.size()];

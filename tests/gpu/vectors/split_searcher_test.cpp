@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+// Searches that are split over several devices, or over one device that is named several times.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -11,7 +13,8 @@ namespace {
 
 constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
 
-/// All devices there are, and as many as that wherever it runs.
+/// Options for `count` shares, or one for each device if there are more devices. Devices are named
+/// again if there are fewer.
 std::vector<VectorSearcherOptions> shares(std::size_t count,
                                           std::uint64_t memory_bytes_max = ~std::uint64_t{0}) {
   std::string why_none;
@@ -85,7 +88,7 @@ TEST_F(SplitVectors, RowsAreSharedOutWhereOneDeviceHasNoRoomForAll) {
   c.rows = uniform(random, std::size_t{300'000} * c.dimension);  // 120 MB
   c.queries.assign(c.rows.begin() + 150'000 * 100, c.rows.begin() + 150'500 * 100);
   c.first_self = 150'000;
-  // All on each device; shares on each; parts of shares, one after the other.
+  // Room on each device for the whole corpus, for its share, and for only a part of its share.
   for (const std::uint64_t bytes_max : {400 * mebibyte, 100 * mebibyte, 40 * mebibyte}) {
     const auto searcher = make_vector_searcher(shares(4, bytes_max));
     searcher->set_corpus(c.metric, c.rows_view());

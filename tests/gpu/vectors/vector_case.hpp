@@ -1,4 +1,6 @@
-// Searches on the device against an oracle that sorts everything, bit for bit.
+// SPDX-License-Identifier: Apache-2.0
+// Compares searches on the device, bit for bit, with an oracle that sorts everything. Used by all
+// tests of gpu/vectors that search.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +26,8 @@ struct Case {
   std::vector<float> queries;
   std::uint32_t k = 1;
   VectorRow first_self = no_row;
-  VectorRow first_row = 0;                           ///< of a method: what row 0 is called
-  std::uint64_t bytes_max = std::uint64_t{1} << 30;  ///< of a method
+  VectorRow first_row = 0;                           ///< for methods: the number of row 0
+  std::uint64_t bytes_max = std::uint64_t{1} << 30;  ///< for methods: their memory limit
 
   VectorsView rows_view() const { return {rows, dimension}; }
   VectorsView queries_view() const { return {queries, dimension}; }
@@ -44,13 +46,14 @@ inline std::vector<VectorNeighbor> expected_list(const Case& c, std::uint32_t qu
   return list;
 }
 
-/// Compares bits of up to `checked` queries, spread over all.
+/// Compares the lists of about `checked` queries, spread over all and including the last, bit for
+/// bit.
 inline void expect_lists(const Case& c, std::span<const VectorNeighbor> lists,
                          std::uint32_t checked) {
   const std::uint32_t count = c.queries_view().rows();
   const std::uint32_t step = std::max(count / checked, 1u);
   for (std::uint32_t query = 0; query < count; query += step) {
-    // The last ones are as telling as the first.
+    // The last step checks the last query, which may be in an incomplete tile.
     const std::uint32_t asked = query + step < count ? query : count - 1;
     const auto expected = expected_list(c, asked);
     for (std::uint32_t rank = 0; rank < c.k; ++rank) {
@@ -83,7 +86,8 @@ inline std::vector<float> integers(test::Random& random, std::size_t count, std:
   return values;
 }
 
-/// By a searcher, over lists that hold something else before.
+/// Returns the lists that a searcher finds. They hold other values before, so that an entry which
+/// is not written shows.
 inline std::vector<VectorNeighbor> lists_of(VectorSearcher& searcher, const Case& c,
                                             SearchMethod method = SearchMethod::automatic) {
   VectorSearch search;
@@ -98,7 +102,8 @@ inline std::vector<VectorNeighbor> lists_of(VectorSearcher& searcher, const Case
 
 using MakeMethod = std::unique_ptr<VectorMethod> (*)(DeviceMemory& memory, std::uint64_t bytes_max);
 
-/// By a method itself, likewise; it takes no more than it may, or than `bytes_least`.
+/// As above, but calls a method itself. Checks that the method takes at most c.bytes_max of memory,
+/// or `bytes_least` if that is more.
 inline std::vector<VectorNeighbor> lists_of(MakeMethod make, const Case& c,
                                             std::uint64_t bytes_least) {
   DeviceMemory memory(~std::uint64_t{0});
@@ -131,7 +136,7 @@ class CudaVectorCase : public testing::Test {
     if (find_devices(why_none).empty()) GTEST_SKIP() << why_none;
   }
 
-  /// Compares bits of up to `checked` queries, spread over all.
+  /// Searches with a new searcher and compares as expect_lists does.
   static void expect_exact(const Case& c, std::uint64_t memory_bytes_max = ~std::uint64_t{0},
                            std::uint32_t checked = 40, bool may_filter = false) {
     VectorSearcherOptions options;

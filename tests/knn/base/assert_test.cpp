@@ -1,4 +1,5 @@
-// Assertions stay on in release and say what they saw.
+// SPDX-License-Identifier: Apache-2.0
+// Assertions stay on in release builds and print their sentence.
 #include "starling/knn/base/assert.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// What is let go comes back with its memory, from any owner and after the pool.
+// SPDX-License-Identifier: Apache-2.0
+// Released objects return to the pool with their memory, from any owner and after the pool is gone.
 #include "starling/knn/base/return_pool.hpp"
 
 #include <memory>
@@ -32,7 +33,7 @@ TEST(ReturnPool, GivesAgainWhatTheLastOfSeveralOwnersLetGo) {
   std::shared_ptr<std::vector<int>> two = one;
   const std::vector<int>* const thing = one.get();
   one.reset();
-  EXPECT_NE(pool.take_owned().get(), thing) << "the other owner has it";
+  EXPECT_NE(pool.take_owned().get(), thing) << "another owner still has it";
   two.reset();
   EXPECT_EQ(pool.take_owned().get(), thing);
 }

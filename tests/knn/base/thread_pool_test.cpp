@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every chunk runs once in every round, exceptions reach the caller, and ranges cover all elements.
 #include "starling/knn/base/thread_pool.hpp"
 
 #include <atomic>

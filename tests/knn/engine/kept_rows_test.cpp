@@ -1,4 +1,6 @@
-// That of rows kept from failed ticks the newest of each slot stays, with all that is beside it.
+// SPDX-License-Identifier: Apache-2.0
+// Of the rows kept from failed ticks, the newest row of each slot stays, with its components and
+// its label.
 #include "starling/knn/engine/kept_rows.hpp"
 
 #include <gmock/gmock.h>
@@ -10,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-/// Rows of two components: the slot and what `mark` says.
+/// Returns rows with two components: the slot and `mark`.
 Staging half_of(std::initializer_list<Slot> slots, std::uint32_t mark) {
   Staging half;
   for (const Slot slot : slots) {

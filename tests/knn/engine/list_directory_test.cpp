@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares merge_removals with std::ranges::merge on random reports.
 #include "starling/knn/engine/list_directory.hpp"
 
 #include <algorithm>
@@ -17,7 +19,7 @@ ReportedList report(Slot query, ListEvent event, std::uint32_t count = 0) {
   ReportedList list;
   list.query = query;
   list.event = event;
-  list.count = count;  // tells the lists of a query apart
+  list.count = count;  // distinguishes the lists of a query
   return list;
 }
 

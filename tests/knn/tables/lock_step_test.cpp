@@ -1,4 +1,5 @@
-// Ticks over an engine that reports one list a tick: who owns the memory of a report.
+// SPDX-License-Identifier: Apache-2.0
+// Lock-step ticks on an engine that reports one list in each tick: reports own their memory.
 #include "starling/knn/tables/lock_step.hpp"
 
 #include <memory>

@@ -1,4 +1,6 @@
-// The registry against std::unordered_map under random inserts and erasures, and crafted ids.
+// SPDX-License-Identifier: Apache-2.0
+// Compares the registry with std::unordered_map under random inserts and erasures, and with ids
+// chosen to collide.
 #include "starling/knn/tables/object_registry.hpp"
 
 #include <unordered_map>
@@ -16,7 +18,7 @@ struct Record {
 };
 using Records = std::vector<Record>;
 
-/// Inserts and erases like ObjectTable: a freed slot is used again.
+/// Inserts and erases as ObjectTable does: freed slots are used again.
 class Fleet {
  public:
   explicit Fleet(std::uint64_t seed) : registry_(seed) {}

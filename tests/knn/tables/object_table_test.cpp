@@ -1,4 +1,5 @@
-// The table directly: event-time rules, what is staged, slots, limits, and state that survives.
+// SPDX-License-Identifier: Apache-2.0
+// Tests ObjectTable by itself: rules of event time, staged rows, slots, limits, export and import.
 #include "starling/knn/tables/object_table.hpp"
 
 #include <array>
@@ -45,7 +46,7 @@ class ObjectTableTest : public ::testing::Test {
     table_->remove(std::span(&row, 1), time_us_max, std::span(&status, 1), half_);
     return status;
   }
-  /// What the tick takes; the next half starts empty.
+  /// Returns the half that a tick would take. The next half is empty.
   Staging tick(std::int64_t tau_us) {
     table_->prepare_tick(tau_us, half_);
     Staging taken = half_;
@@ -166,7 +167,7 @@ TEST_F(ObjectTableTest, ForgetsATombstoneAndReusesItsSlotUnderANewGeneration) {
   remove(ann, 5);
   tick(10);
   tick(19);
-  EXPECT_EQ(table_->find(ann), slot) << "ten microseconds of tau have not passed";
+  EXPECT_EQ(table_->find(ann), slot) << "the tombstone is kept for ten microseconds of tau";
   tick(21);
   EXPECT_EQ(table_->find(ann), no_slot);
   update(fix(bob, 0, 2));
@@ -286,7 +287,8 @@ TEST_F(ObjectTableTest, HoldsBackTagsOlderThanARemoval) {
   remove(ann, 20);
   remove(bob, 20);
   EXPECT_EQ(update_tags({ann, 19, 1, 0}), UpdateStatus::late);
-  EXPECT_EQ(update_tags({bob, 19, 1, 0}), UpdateStatus::late) << "removed before it was seen";
+  EXPECT_EQ(update_tags({bob, 19, 1, 0}), UpdateStatus::late)
+      << "removed at 20, before its first update";
   EXPECT_EQ(update_tags({ann, 20, 1, 0}), UpdateStatus::accepted);
   update(fix(ann, 21, 1));
   EXPECT_EQ(tick(21).objects[0].tags, 1u);
@@ -356,7 +358,8 @@ TEST_F(ObjectTableTest, ForgetsTheTimeAndTagsOfAnObjectEvenWhileItIsFollowed) {
   remove(ann, 6);
   for (const std::int64_t tau_us : {10, 30, 50}) tick(tau_us);
   EXPECT_EQ(update_tags({ann, 60, 1, 0}), UpdateStatus::unknown_object);
-  EXPECT_EQ(update(fix(ann, 1, 1)), UpdateStatus::accepted) << "a follower changes no answer";
+  EXPECT_EQ(update(fix(ann, 1, 1)), UpdateStatus::accepted)
+      << "a follower does not change the rules";
   EXPECT_EQ(table_->find(ann), slot);
   EXPECT_EQ(tick(60).objects[0].tags, 0u);
 }
@@ -393,7 +396,7 @@ TEST_F(ObjectTableTest, ContinuesFromItsExportedState) {
   update(tagged(fix(ann, 60, 2), 0));
   EXPECT_EQ(table_->alive_count(), 1u);
   tick(111);
-  EXPECT_EQ(update(fix(bob, 29, 1)), UpdateStatus::accepted) << "forgotten when it would have been";
+  EXPECT_EQ(update(fix(bob, 29, 1)), UpdateStatus::accepted) << "the tombstone's time was imported";
 }
 
 /// A table of vectors with two components.

@@ -1,4 +1,5 @@
-// Streams and queries: names, limits, leases, slots, and the rows staged for the engine.
+// SPDX-License-Identifier: Apache-2.0
+// Tests QueryTable by itself: names, limits, leases, slots, and the rows staged for the engine.
 #include "starling/knn/tables/query_table.hpp"
 
 #include <memory>
@@ -103,13 +104,14 @@ TEST_F(QueryTableTest, AQueryCountsForTheOwnerWhoPutItLast) {
   };
   EXPECT_EQ(put_by(1, 1), QueryStatus::accepted);
   EXPECT_EQ(put_by(1, 2), QueryStatus::too_many_queries_of_owner);
-  EXPECT_EQ(put_by(1, 1), QueryStatus::accepted) << "its own, again";
+  EXPECT_EQ(put_by(1, 1), QueryStatus::accepted) << "owner 1 puts its own query again";
   EXPECT_EQ(put_by(2, 2), QueryStatus::accepted);
-  EXPECT_EQ(put_by(2, 1), QueryStatus::too_many_queries_of_owner) << "it has one";
+  EXPECT_EQ(put_by(2, 1), QueryStatus::too_many_queries_of_owner)
+      << "owner 2 already has one query";
   EXPECT_EQ(put_by(3, 1), QueryStatus::accepted) << "owner 1 has none now";
   EXPECT_EQ(put_by(1, 3), QueryStatus::accepted);
   remove(3);
-  EXPECT_EQ(put_by(1, 4), QueryStatus::accepted) << "what is removed counts no more";
+  EXPECT_EQ(put_by(1, 4), QueryStatus::accepted) << "removed queries do not count";
   EXPECT_EQ(table_->owner_query_count_most(), 1u);
 }
 
@@ -122,8 +124,9 @@ TEST_F(QueryTableTest, RefusesQueriesWhoseListsWouldPassTheLimitOnNeighbors) {
   EXPECT_EQ(put(query(3, 3, every_object())), QueryStatus::accepted);
   EXPECT_EQ(put(query(4, 2, fixed_at(0))), QueryStatus::too_many_neighbors);
   EXPECT_EQ(put(query(1, 7, fixed_at(0))), QueryStatus::too_many_neighbors);
-  EXPECT_EQ(table_->definition_of(find(1)).k, 5u) << "the old definition stands";
-  EXPECT_EQ(put(query(1, 6, fixed_at(0))), QueryStatus::accepted) << "in place of its 5";
+  EXPECT_EQ(table_->definition_of(find(1)).k, 5u) << "the old definition stays";
+  EXPECT_EQ(put(query(1, 6, fixed_at(0))), QueryStatus::accepted)
+      << "its 6 neighbours replace its 5";
   EXPECT_EQ(find(4), no_slot);
   remove(3);
   EXPECT_EQ(put(query(4, 9, fixed_at(0))), QueryStatus::accepted);
@@ -136,7 +139,7 @@ TEST_F(QueryTableTest, RemovesTheLargestEveryObjectQueriesThatObjectsHaveOutgrow
   put(query(3, 6, every_object()));
   put(query(4, 1, every_object()));
   add_objects(0, 9);
-  EXPECT_EQ(table_->remove_outgrown(*objects_, half_), 0u) << "10 and 9 times 10";
+  EXPECT_EQ(table_->remove_outgrown(*objects_, half_), 0u) << "10 neighbours and 9 times 10";
   add_objects(9, 23);
   EXPECT_EQ(table_->remove_outgrown(*objects_, half_), 2u);
   EXPECT_EQ(find(2), no_slot);
@@ -329,7 +332,7 @@ TEST_F(QueryTableTest, ContinuesFromItsExportedState) {
   EXPECT_EQ(find(8), slot);
   EXPECT_EQ(find(9), no_slot);
   tick(11);
-  EXPECT_EQ(find(7), no_slot) << "its lease went on";
+  EXPECT_EQ(find(7), no_slot) << "its lease was imported";
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Votes worked out by hand: the majority, its ties, and lists that are short or empty.
+// SPDX-License-Identifier: Apache-2.0
+// Votes computed by hand: the majority, ties, and lists that are short or empty.
 #include "starling/knn/vectors/vote.hpp"
 
 #include <limits>
@@ -22,15 +23,15 @@ TEST(Vote, IsForTheLabelThatMostRowsHave) {
 
 TEST(Vote, TiesAreForTheLeastSumOfDistances) {
   const Labels labels{1, 2, 2, 1};
-  // 0 + 4 against 1 + 2, of scores 0, 1, 4 and 16.
+  // Label 1 has distances 0 + 4, label 2 has 1 + 2; the scores are 0, 1, 4 and 16.
   EXPECT_EQ(vote(Metric::l2, List{{0, 0}, {1, 1}, {4, 2}, {16, 3}}, labels), 2);
-  // A half of 0 + 5 against a half of 1 + 4.5.
+  // Label 1 has distances (0 + 5) / 2, label 2 has (1 + 4.5) / 2.
   EXPECT_EQ(vote(Metric::cosine, List{{0, 0}, {1, 1}, {4.5, 2}, {5, 3}}, labels), 1);
 }
 
 TEST(Vote, DistancesDecideAndNotTheirSquares) {
   const Labels labels{1, 2, 2, 1};
-  // Distances 0 + 3 against 1.5 + 2; squares 9 against 6.25.
+  // Label 1 has distances 0 + 3, label 2 has 1.5 + 2; the sums of squares are 9 and 6.25.
   EXPECT_EQ(vote(Metric::l2, List{{0, 0}, {2.25f, 1}, {4, 2}, {9, 3}}, labels), 1);
 }
 

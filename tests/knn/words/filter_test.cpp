@@ -1,4 +1,5 @@
-// Tag filters bit by bit, and the age limit at the ends of time.
+// SPDX-License-Identifier: Apache-2.0
+// Tag filters bit by bit, and the age limit near the smallest and largest times.
 #include "starling/knn/words/filter.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
-// From coordinates to the lattice and back: rounding, ranges, reasons, and the ellipsoid against
-// GeographicLib, an implementation by other hands.
+// SPDX-License-Identifier: Apache-2.0
+// Coordinates to the lattice and back: rounding, ranges, error reasons. The ellipsoid is compared
+// with GeographicLib, an independent implementation.
 #include "starling/knn/words/lattice.hpp"
 
 #include <cmath>
@@ -46,7 +47,7 @@ TEST(Lattice, RoundsHalfAwayFromZero) {
   EXPECT_EQ(point_at(metres, {0.49999999999999994, 0, 0}), (LatticePoint{0, 0, 0}));
 }
 
-// Halves, their neighbours on both sides and numbers at random, against the standard library.
+// Compares halves, the numbers next to them, and random numbers with std::round.
 TEST(Lattice, RoundsEveryNumberAsTheStandardLibraryDoes) {
   const Lattice metres = lattice_of(Space::planar3, 1.0);
   for (const std::uint64_t seed : test::seeds(3)) {
@@ -70,7 +71,8 @@ TEST(Lattice, RoundsEveryNumberAsTheStandardLibraryDoes) {
   }
 }
 
-/// Coordinates of all kinds: on and beside halves, at the ends of the ranges, beyond, no numbers.
+/// Draws coordinates of all kinds: halves and their neighbours, the ends of the ranges, numbers
+/// beyond them, NaN and infinity.
 template <class Number>
 Number any_coordinate(test::Random& random) {
   static const std::vector<double> special{
@@ -257,7 +259,8 @@ TEST(Lattice, SaturatesADistanceLimit) {
   const Lattice lattice = lattice_of(Space::planar2);
   EXPECT_EQ(lattice.to_distance_sq(infinity), to_number(Filter::any_distance));
   EXPECT_EQ(lattice.to_distance_sq(1e300), to_number(Filter::any_distance));
-  EXPECT_EQ(lattice_of(Space::planar2, 1.0).to_distance_sq(std::exp2(32)), to_number(Filter::any_distance));
+  EXPECT_EQ(lattice_of(Space::planar2, 1.0).to_distance_sq(std::exp2(32)),
+            to_number(Filter::any_distance));
   EXPECT_THROW(lattice.to_distance_sq(nan), std::invalid_argument);
   EXPECT_THROW(lattice.to_distance_sq(-1), std::invalid_argument);
 }

@@ -1,4 +1,6 @@
-// The metrics' definitions, by sums of their own, and what no metric accepts.
+// SPDX-License-Identifier: Apache-2.0
+// Compares the metrics with their definitions, computed here separately, and checks the rows that
+// metrics refuse.
 #include "starling/knn/words/metric.hpp"
 
 #include <algorithm>
@@ -38,7 +40,7 @@ std::vector<float> prepared(Metric metric, std::vector<float> raw, std::uint32_t
   return rows;
 }
 
-// Of prepared rows, as VectorNeighbor has it but in float64.
+// Returns the score of prepared rows as VectorNeighbor defines it, but in float64.
 double score_of(Metric metric, std::span<const float> x, std::span<const float> y) {
   double sum = 0;
   for (std::size_t j = 0; j < x.size(); ++j)
@@ -65,7 +67,7 @@ std::vector<double> less_mean(std::vector<double> row) {
   return row;
 }
 
-// By the textbook, of raw rows.
+// Returns the distance of raw rows by the textbook definition.
 double distance_by_definition(Metric metric, const std::vector<double>& x,
                               const std::vector<double>& y) {
   double sum = 0;
@@ -162,7 +164,7 @@ TEST(PrepareVectors, LeavesZeroRowsZero) {
 }
 
 TEST(PrepareVectors, MakesZerosOfConstantRowsInPearson) {
-  // Means of these round, were they computed.
+  // A computed mean of these constants would be rounded.
   for (const float constant : {0.1f, -1e7f / 3, component_max, subnormal})
     for (const std::uint32_t dimension : {1u, 3u, 7u, dimension_max})
       EXPECT_THAT(prepared(Metric::pearson, std::vector<float>(dimension, constant), dimension),
@@ -188,7 +190,7 @@ TEST(PrepareVectors, TakesNoRows) {
 void expect_fault(Metric metric, float component, Reason reason) {
   std::vector<float> rows(35, 1.0f);
   rows[3 * 7 + 4] = component;
-  rows[3 * 7 + 5] = infinity;  // only the first fault is told
+  rows[3 * 7 + 5] = infinity;  // only the first fault is returned
   rows[4 * 7 + 1] = not_a_number;
   const auto fault = prepare_vectors(metric, {rows, 7}, rows);
   ASSERT_TRUE(fault.has_value()) << component;
@@ -270,8 +272,7 @@ TEST(OrderedScores, WithinADistanceEndWithTheLastWhoseDistanceIsNotLarger) {
 
 TEST(OrderedScores, WithinADistanceAreAllOrNoneAtTheEnds) {
   for (const Metric metric : metrics) {
-    EXPECT_EQ(key_within(metric, std::numeric_limits<double>::infinity()),
-              Filter::any_distance);
+    EXPECT_EQ(key_within(metric, std::numeric_limits<double>::infinity()), Filter::any_distance);
     EXPECT_LT(to_number(key_within(metric, -1e300)),
               ordered_of(-std::numeric_limits<float>::max()) +
                   (metric == Metric::inner_product ? 0u : 1u << 31));

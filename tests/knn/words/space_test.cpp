@@ -1,4 +1,5 @@
-// The names of spaces, there and back.
+// SPDX-License-Identifier: Apache-2.0
+// The names of spaces, converted in both directions.
 #include "starling/knn/words/space.hpp"
 
 #include <gtest/gtest.h>

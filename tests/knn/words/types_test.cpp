@@ -1,4 +1,5 @@
-// The total order and the exact distance, which every answer rests on.
+// SPDX-License-Identifier: Apache-2.0
+// The total order of neighbours and the exact distance. Every answer depends on them.
 #include "starling/knn/words/types.hpp"
 
 #include <gtest/gtest.h>
@@ -24,8 +25,10 @@ TEST(DistanceSq, IsSymmetricAndZeroOnlyAtThePointItself) {
 TEST(TotalOrder, IsNearestFirstThenTheSmallerId) {
   EXPECT_LT((Neighbor{RankKey{1}, ObjectId{9}}), (Neighbor{RankKey{2}, ObjectId{1}}));
   EXPECT_LT((Neighbor{RankKey{1}, ObjectId{1}}), (Neighbor{RankKey{1}, ObjectId{9}}));
-  EXPECT_LT((Neighbor{RankKey{1}, ObjectId{1}}), (Neighbor{RankKey{1}, ObjectId{~std::uint64_t{0}}}));
-  EXPECT_LT((Neighbor{RankKey{1}, ObjectId{1}}), (Neighbor{RankKey{std::uint64_t{1} << 63}, ObjectId{0}}));
+  EXPECT_LT((Neighbor{RankKey{1}, ObjectId{1}}),
+            (Neighbor{RankKey{1}, ObjectId{~std::uint64_t{0}}}));
+  EXPECT_LT((Neighbor{RankKey{1}, ObjectId{1}}),
+            (Neighbor{RankKey{std::uint64_t{1} << 63}, ObjectId{0}}));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// A client's numbers, credit and resends, without a socket.
+// SPDX-License-Identifier: Apache-2.0
+// A client's sequence numbers, credit and resends, without a socket.
 #include "starling/protocol/client/client_session.hpp"
 
 #include <gtest/gtest.h>
@@ -83,7 +84,7 @@ TEST_F(ClientSessionTest, ARequestThatNoServerWouldTakeIsNotSent) {
   EXPECT_TRUE(session.unanswered().empty());
 }
 
-// Longer than any FlatBuffer may be, so it must not even be encoded.
+// The batch is longer than a FlatBuffer can be, so it must be refused before it is encoded.
 TEST_F(ClientSessionTest, ABatchOfVectorsThatIsTooLongIsToldHowManyRowsFit) {
   constexpr std::size_t row_count = 262'144;
   const std::vector<std::uint64_t> ids(row_count);
@@ -98,8 +99,8 @@ TEST_F(ClientSessionTest, ABatchOfVectorsThatIsTooLongIsToldHowManyRowsFit) {
   const Problem problem = std::get<Problem>(refused);
   EXPECT_EQ(problem.code, ErrorCode::frame_too_large);
   EXPECT_EQ(problem.sentence,
-            "The request has 4299161600 bytes; allowed are frame-bytes-max (16777216), so split "
-            "it: some 1007 rows of dimension 4096 fit.");
+            "The request has 4299161600 bytes; at most frame-bytes-max (16777216) are allowed, so "
+            "split it: some 1007 rows of dimension 4096 fit.");
   EXPECT_EQ(problem.limit, (ReachedLimit{"frame-bytes-max", 16'777'216}));
 }
 

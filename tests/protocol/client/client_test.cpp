@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // The blocking client against a scripted server: pipelining within credit, resends after silence
-// and after a server that has forgotten the session, and refusals as values.
+// and after the server has forgotten the session, and refusals as values.
 #include "starling/protocol/client/client.hpp"
 
 #include <algorithm>
@@ -60,7 +61,7 @@ TEST_F(ClientTest, NoMoreRowsAreUnderWayThanTheCreditAllows) {
   std::atomic<int> answered = 0;
   FakeServer server(context, [&](const DecodedRequest& request) -> std::optional<Frame> {
     if (is_hello(request)) return hello_reply(7, 1, {.credit_rows = 6});
-    // With room for two batches, the third can only come after the first was answered.
+    // The credit covers two batches, so the third may come only after the first was answered.
     EXPECT_LE(request.head.sequence, static_cast<std::uint64_t>(answered + 2));
     ++answered;
     return accept_all(request);
@@ -83,7 +84,7 @@ TEST_F(ClientTest, ALostReplyIsAskedForAgainUnderTheSameNumber) {
   EXPECT_FALSE(client.post(batch));
   EXPECT_FALSE(client.post(batch));
   EXPECT_EQ(client.flush().accepted, 6u);
-  // On a busy machine the patience may end more than once.
+  // On a busy machine the client may resend more than once.
   const std::vector<RequestHead> expected{{1, 7, 1}, {2, 7, 2}, {1, 7, 1}, {2, 7, 2}};
   std::vector<RequestHead> received = server.received();
   received.resize(expected.size());
@@ -143,7 +144,7 @@ TEST_F(ClientTest, ASilentServerEndsInATimeoutThatNamesIt) {
   impatient.timeout_ms = 50;
   try {
     Client client(context, impatient);
-    FAIL() << "It said hello to nobody.";
+    FAIL() << "connected without an answer";
   } catch (const TimeoutError& error) {
     EXPECT_NE(std::string(error.what()).find(server.endpoint()), std::string::npos);
   }
@@ -153,7 +154,7 @@ TEST_F(ClientTest, AServerThatIsNotThereIsGivenUpAfterTheTimeToConnect) {
   ClientOptions nobody{.commands = "tcp://127.0.0.1:1", .connect_timeout_ms = 60};
   try {
     Client client(context, nobody);
-    FAIL() << "It said hello to nobody.";
+    FAIL() << "connected without an answer";
   } catch (const TimeoutError& error) {
     const std::string sentence = error.what();
     EXPECT_NE(sentence.find("did not answer within 60 ms"), std::string::npos) << sentence;
@@ -192,7 +193,7 @@ TEST_F(ClientTest, ATextThatIsNoEndpointIsNamed) {
     FAIL() << "connected to nonsense";
   } catch (const EndpointError& error) {
     EXPECT_STREQ(error.what(),
-                 "cannot connect to 'nonsense': Invalid argument; an endpoint is such as "
+                 "cannot connect to 'nonsense': Invalid argument; an endpoint looks like "
                  "tcp://127.0.0.1:7411");
   }
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A scripted server: see fake_server.hpp.
 #include "tests/protocol/client/fake_server.hpp"
 

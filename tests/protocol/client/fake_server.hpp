@@ -1,5 +1,7 @@
-// A ROUTER on a loopback port whose answers a test writes: what Client does when a server is slow,
-// forgetful, or gone. Runs on a thread of its own until destroyed.
+// SPDX-License-Identifier: Apache-2.0
+// A ROUTER socket on a loopback port that answers as a test scripts it, to test what Client does
+// when a server is slow, has forgotten the session, or is gone. Runs on its own thread until
+// destroyed.
 #pragma once
 
 #include <atomic>
@@ -19,14 +21,14 @@ namespace starling::protocol::test {
 
 class FakeServer {
  public:
-  /// Called on the server's thread; no frame: silence.
+  /// Called on the server's thread. Returns the reply, or std::nullopt to send none.
   using Answer = std::function<std::optional<Frame>(const DecodedRequest&)>;
 
   FakeServer(zmq::context_t& context, Answer answer);
   ~FakeServer();
 
   std::string endpoint() const { return endpoint_; }
-  /// Heads of all requests so far but Hello's.
+  /// The heads of all requests so far, except those of Hello.
   std::vector<RequestHead> received() const;
 
  private:

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // A server's stream without a server: random lists that change tick by tick, their messages and
-// snapshots as bytes, and the truth for each tick. For the subscription tests.
+// snapshots as bytes, and the true lists of each tick. For the subscription tests.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +28,11 @@ class FakeStream {
  public:
   FakeStream(std::uint64_t epoch, std::uint64_t seed);
 
-  /// Changes some lists and publishes the changes; a failed tick changes none.
+  /// Changes some lists and returns the tick's message; a failed tick changes none.
   TickFrames tick(bool failed = false);
 
-  /// The current lists in pages of at most `lists_max`, as reply frames. With `query_ids`, theirs.
+  /// The current lists in pages of at most `lists_max`, as reply frames. With `query_ids`, only the
+  /// lists of these queries.
   std::vector<Bytes> snapshot(std::size_t lists_max,
                               const std::vector<std::uint64_t>& query_ids = {}) const;
 
@@ -39,7 +41,7 @@ class FakeStream {
 
   std::uint64_t epoch() const { return epoch_; }
   HeldAt now() const;
-  /// What a subscriber who holds that tick must hold.
+  /// The lists that a subscriber at that tick must hold.
   const ListStore& truth(Tick tick) const { return truths_.at(tick); }
 
  private:
@@ -51,7 +53,7 @@ class FakeStream {
   using Lists = std::map<ListKey, List>;
 
   void change_one(std::map<ListKey, ListEvent>& changed);
-  /// All its lists at once, as of an every-object query.
+  /// Removes all lists of a query at once, as for an every-object query.
   void remove_query(QueryId query, std::map<ListKey, ListEvent>& changed);
   ListStore to_store() const;
   std::vector<QueryReport> current_lists(const std::vector<std::uint64_t>& query_ids) const;
@@ -63,11 +65,11 @@ class FakeStream {
   Lists lists_;
   std::map<Tick, ListStore> truths_;
   std::uint64_t sequence_ = 0;
-  Tick tick_{};      ///< newest, failed or not
-  Tick finished_{};  ///< newest that did not fail
+  Tick tick_{};      ///< the newest, failed or not
+  Tick finished_{};  ///< the newest that did not fail
 };
 
-/// A decoded page with the bytes it shows.
+/// A decoded page with the bytes that it points into.
 struct PageReply {
   explicit PageReply(const Bytes& encoded)
       : bytes(encoded), frame(bytes), reply(decode_reply(frame)) {}

@@ -1,5 +1,6 @@
-// The subscriber's sockets against a real XPUB and a scripted commands socket: it joins, loses
-// ticks while it does not read, notices, and is right again; and it outlives its server.
+// SPDX-License-Identifier: Apache-2.0
+// Subscriber against a real XPUB socket and a scripted commands socket. It joins, loses ticks while
+// it does not read, notices the loss and catches up; and it follows a server that restarts.
 #include "starling/protocol/client/subscriber.hpp"
 
 #include <memory>
@@ -19,14 +20,14 @@ using test::FakeStream;
 
 constexpr int polls_max = 1000;
 
-/// An XPUB with a high-water mark, and a stream behind it.
+/// An XPUB socket with a high-water mark that publishes a FakeStream.
 class Publisher {
  public:
   Publisher(zmq::context_t& context, int hwm) : socket_(context, zmq::socket_type::xpub) {
     socket_.set(zmq::sockopt::linger, 0);
     socket_.set(zmq::sockopt::sndhwm, hwm);
     socket_.set(zmq::sockopt::rcvtimeo, 10'000);
-    socket_.bind("inproc://results");  // Nothing waits in a kernel's buffers.
+    socket_.bind("inproc://results");  // No message waits in the kernel's buffers.
     start(1);
   }
 
@@ -53,7 +54,7 @@ class Publisher {
     }
   }
 
-  /// From the commands socket's thread.
+  /// Called on the commands socket's thread.
   std::optional<Frame> answer(const DecodedRequest& request) {
     const ReplyHead head{request.head.request_id, request.head.sequence};
     const std::scoped_lock lock(mutex_);
@@ -77,7 +78,7 @@ class Publisher {
   std::uint64_t lost_ = 0;
 };
 
-/// A publisher that keeps `hwm` ticks for a slow reader, and one reader, who keeps as many.
+/// A publisher that keeps `hwm` ticks for a slow reader, and one reader that also keeps `hwm`.
 struct Pair {
   explicit Pair(int hwm)
       : publisher(context, hwm),
@@ -124,8 +125,8 @@ TEST(Subscriber, AStoppedReaderLosesTicksNoticesAndIsRightAgain) {
   Pair pair(2);
   EXPECT_TRUE(pair.catches_up());
   for (int round = 0; round < 5; ++round) {
-    pair.publisher.publish(50);  // Nobody reads.
-    // The newest tick may be among the lost, which only the next one tells.
+    pair.publisher.publish(50);  // The subscriber does not read.
+    // The newest tick may be lost too; only the next tick shows that.
     for (int tick = 0; tick < polls_max && !pair.catches_up(20); ++tick) pair.publisher.publish();
     EXPECT_TRUE(pair.is_up_to_date());
   }

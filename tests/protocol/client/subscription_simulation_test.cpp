@@ -1,6 +1,8 @@
-// A subscriber on a bad network, on a virtual clock: joins late, reads slowly behind a queue that
-// drops, loses pages, outlives servers. After every event what it holds is the truth of its tick,
-// and once the network is good it catches up. A failing seed replays exactly.
+// SPDX-License-Identifier: Apache-2.0
+// Simulates a subscriber on a bad network, on a virtual clock: it joins late, reads slowly from a
+// queue that drops ticks, loses pages, and sees servers restart. After every event it holds the
+// true lists of its tick, and once the network is good it catches up. A failing seed replays
+// exactly.
 #include <deque>
 #include <memory>
 
@@ -36,7 +38,7 @@ class Simulation {
     } else if (action < 96) {
       lose_waiting_ticks();
     } else if (action < 98) {
-      pages_.clear();  // Expired at the server.
+      pages_.clear();  // The server has dropped the snapshot.
     } else if (action < 99) {
       rejoin();
     } else {
@@ -45,7 +47,7 @@ class Simulation {
     check();
   }
 
-  /// Nothing is lost any more: some ticks later the subscriber is up to date.
+  /// Stops all losses. Some ticks later the subscriber must be up to date.
   void calm_down() {
     queue_max_ = 1000;
     publish();
@@ -67,7 +69,7 @@ class Simulation {
   void start_server() {
     servers_.push_back(std::make_unique<FakeStream>(servers_.size() + 1, random_.next()));
     pages_.clear();
-    // What the former one had sent may still be on its way.
+    // Ticks of the old server may still be on their way.
     if (random_.chance(0.5)) queue_.clear();
   }
 
@@ -137,7 +139,7 @@ TEST(SubscriptionSimulation, WhatASubscriberHoldsIsTheTruthOfItsTick) {
     lost += simulation.state().counters().ticks_lost;
     restarts += simulation.state().counters().restarts;
   }
-  // The simulation is worth its name only if all of this happens.
+  // The simulation tests something only if ticks are applied and lost and servers restart.
   if (starling::test::seeds(200).size() < 100) return;
   EXPECT_GT(applied, 1000u);
   EXPECT_GT(lost, 100u);

@@ -1,4 +1,5 @@
-// The subscriber's algorithm step by step: join, gap, restart, and what is never half applied.
+// SPDX-License-Identifier: Apache-2.0
+// The subscriber's algorithm step by step: join, gap and restart. No tick is ever half applied.
 #include "starling/protocol/client/subscription.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,7 @@
-// Whatever arrives instead of a message, decoding ends with a value or a problem, never outside the
-// frame: truncated at every length, every bit flipped, random bytes. Sanitizer builds watch.
+// SPDX-License-Identifier: Apache-2.0
+// Decoding damaged bytes returns a value or a problem and never reads outside the frame. The frames
+// are cut at every length, have each bit flipped, or are random bytes. Sanitizer builds check
+// reads.
 #include <algorithm>
 #include <cstring>
 
@@ -17,11 +19,11 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// Exactly as long as the frame, so that a sanitizer sees the first byte read beyond it.
+/// `bytes` is exactly as long as the frame, so that a sanitizer reports a read beyond it.
 DecodedRequest decode_as_request(const Bytes& bytes, const Limits& limits) {
   const AlignedBytes frame(bytes);
   DecodedRequest decoded = decode_request(frame, limits);
-  // Reading all that it shows.
+  // Encoding reads everything that the decoded request points to.
   if (!decoded.problem) encode_request(decoded.head, decoded.body);
   decoded.body = {};
   return decoded;
@@ -71,7 +73,7 @@ TEST(Corruption, ATruncatedRequestIsMalformed) {
       const Bytes shorter(sample.bytes.begin(),
                           sample.bytes.begin() + static_cast<std::ptrdiff_t>(size));
       const auto decoded = decode_as_request(shorter, sample.limits);
-      // FlatBuffers are built from the back: what is cut off may be padding that nothing refers to.
+      // FlatBuffers are built from the back: the bytes cut off may be unused padding.
       if (!decoded.problem) {
         EXPECT_GE(size + 8, sample.bytes.size()) << sample.name;
         continue;
@@ -121,9 +123,9 @@ TEST(Corruption, ATickWithAnyBitFlippedOrCutShortIsReadOrRefused) {
   expect_read_or_refused_where_damaged(vector_lists.source());
 }
 
-// FlatBuffers' verifier lets the elements of an array begin 4 bytes away from where numbers of 8
-// may be read. One element fewer and 4 bytes later is such an array, with all its bytes in the
-// frame.
+// FlatBuffers' verifier accepts an array of 8-byte numbers that begins 4 bytes after a multiple
+// of 8. This test makes one: the array starts 4 bytes later and has one element fewer, so all its
+// bytes stay in the frame.
 TEST(Corruption, AnArrayThatIsNotAlignedIsRefused) {
   const std::uint64_t ids[] = {0x1111111111111111, 0x2222222222222222};
   Bytes bytes = test::copy_of(encode_request({1, 2, 3}, RemoveQueries{"riders", ids}));
@@ -137,7 +139,7 @@ TEST(Corruption, AnArrayThatIsNotAlignedIsRefused) {
     std::memcpy(&word, bytes.data() + at, sizeof(word));
     return word;
   };
-  // The vector is where its first element follows its length.
+  // Finds the vector: its length, 2, stands before the low half of its first element.
   std::size_t vector = 0;
   while (word_at(vector) != 2 || word_at(vector + 4) != 0x11111111) vector += 4;
   std::size_t offset = 0;

@@ -1,4 +1,5 @@
-// Replies survive the wire unchanged, and lists carry what they were encoded with.
+// SPDX-License-Identifier: Apache-2.0
+// Replies decode to the values that were encoded, and so do their lists.
 #include "starling/protocol/wire/reply_codec.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@ namespace {
 
 constexpr ReplyHead head{41, 42};
 
-/// Keeps the frame that the decoded reply shows.
+/// Keeps the frame that the decoded reply points into.
 struct Decoded {
   explicit Decoded(Frame encoded) : frame(std::move(encoded)), bytes(frame.bytes()) {
     reply = decode_reply(bytes);

@@ -1,5 +1,6 @@
-// Requests survive the wire unchanged, arrays are read in place, and each rule that a request can
-// break has its error.
+// SPDX-License-Identifier: Apache-2.0
+// Requests decode to the values that were encoded, arrays are read in place, and a request that
+// breaks a rule gets the error of that rule.
 #include "starling/protocol/wire/request_codec.hpp"
 
 #include <algorithm>
@@ -9,8 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "wire/starling_generated.h"
 #include "tests/protocol/wire/samples.hpp"
+#include "wire/starling_generated.h"
 
 namespace starling::protocol {
 namespace {
@@ -184,7 +185,7 @@ TEST(RequestCodec, NamesAreAskedForUpToALimitOfTheirOwn) {
   const auto problem = refusal_of(GetNames{ids}, {.names_asked_max = 2});
   ASSERT_EQ(code_of(problem), ErrorCode::too_many_rows);
   EXPECT_THAT(problem->sentence,
-              HasSubstr("3 object_ids; allowed are names-asked-max (2), so split it"));
+              HasSubstr("3 object_ids; at most names-asked-max (2) are allowed, so split it"));
 }
 
 TEST(RequestCodec, AskingForNamesIsNoBatchAndCostsNothing) {

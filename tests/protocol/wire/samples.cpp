@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sample messages: see samples.hpp.
 #include "tests/protocol/wire/samples.hpp"
 

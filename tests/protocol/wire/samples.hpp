@@ -1,4 +1,5 @@
-// One of each request and reply, filled with values that no field has by default, and reports to
+// SPDX-License-Identifier: Apache-2.0
+// One sample of each request and reply, with fields that differ from their defaults, and reports to
 // encode as lists. Shared by the codec tests.
 #pragma once
 
@@ -18,7 +19,7 @@ struct NamedRequest {
   std::string name;
   RequestHead head;
   RequestBody body;
-  Limits limits{};  ///< of a server that takes it
+  Limits limits{};  ///< of a server that accepts it
 };
 
 struct NamedFrame {
@@ -27,17 +28,17 @@ struct NamedFrame {
   Limits limits{};
 };
 
-/// Of a server of vectors of dimension 3.
+/// The limits of a server of vectors of dimension 3.
 Limits vector_limits(Metric metric = Metric::l2);
 
-/// One of each kind, all valid in a planar2 server with default limits, then those that differ in a
-/// server of vectors.
+/// One request of each kind, valid for a planar2 server with default limits; then the requests that
+/// differ for a server of vectors.
 std::vector<NamedRequest> sample_requests();
 std::vector<NamedFrame> sample_request_frames();
 std::vector<NamedFrame> sample_reply_frames();
 
-/// Three lists of a stream with everything: one of two neighbours, one empty, one removed; the
-/// first has a subject.
+/// Three lists of a stream that carries distances, positions and tags. The first has a subject and
+/// two neighbours, the second is empty, the third is removed.
 struct SampleLists {
   SampleLists();
   ListSource source() const {
@@ -50,7 +51,8 @@ struct SampleLists {
   std::vector<QueryReport> reports;
 };
 
-/// The same of vectors, with cosine: the first votes for a label, the second for none.
+/// Lists of vectors with the metric cosine. The first votes for a label, the second for none, the
+/// third is removed, the fourth does not vote.
 struct SampleVectorLists {
   SampleVectorLists();
   ListSource source() const { return {reports, {.tags = true}, nullptr, Metric::cosine}; }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tick's message: its topic, its header's counts, and chunks that hold whole lists within 16 MiB.
 #include "starling/protocol/wire/tick_message.hpp"
 

@@ -1,14 +1,15 @@
-// What a server of vectors refuses of a request, and what any other server refuses of vectors: each
-// with a sentence that has both numbers.
+// SPDX-License-Identifier: Apache-2.0
+// Requests that a server of vectors refuses, and vector fields that any other server refuses. The
+// sentences name what was sent and what is allowed.
 #include <array>
 #include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "wire/starling_generated.h"
 #include "starling/protocol/wire/request_codec.hpp"
 #include "tests/protocol/wire/samples.hpp"
+#include "wire/starling_generated.h"
 
 namespace starling::protocol {
 namespace {
@@ -124,8 +125,7 @@ TEST(VectorRequests, QueriesThatShareAnArrayTakeNoMoreThanAFrameHolds) {
 
 TEST(VectorRequests, PositionsAreNotCarriedBack) {
   expect_refused(PutStream{.name = "riders", .with = {.position = true}}, vector_limits(),
-                 ErrorCode::bad_value,
-                 "Vectors are not carried back with lists; leave with_position out.");
+                 ErrorCode::bad_value, "Lists do not carry vectors; leave with_position out.");
   EXPECT_FALSE(refusal_of(PutStream{.name = "riders", .with = {.tags = true}}, vector_limits()));
 }
 
@@ -151,7 +151,8 @@ TEST(VectorRequests, AFrameLongerThanTheLimitNamesIt) {
   const auto problem = refusal_of(batch(), limits);
   ASSERT_TRUE(problem);
   EXPECT_EQ(problem->code, ErrorCode::frame_too_large);
-  EXPECT_THAT(problem->sentence, HasSubstr("allowed are frame-bytes-max (100), so split it"));
+  EXPECT_THAT(problem->sentence,
+              HasSubstr("at most frame-bytes-max (100) are allowed, so split it"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// The assignment over cut lists against the optimum of the full bipartite problem, which a
-// Hungarian algorithm of the tests' own finds.
+// SPDX-License-Identifier: Apache-2.0
+// Compares the assignment over truncated lists with the optimum of the full bipartite problem,
+// which a separate Hungarian algorithm finds.
 #include "starling/sim/city/assignment.hpp"
 
 #include <algorithm>
@@ -25,8 +26,9 @@ struct Optimum {
 
 constexpr std::int64_t impossible = -1;
 
-/// Kuhn's method with potentials (Munkres 1957), n riders against m >= n columns: the drivers, then
-/// one "nobody" a rider at a price above any detour. It sees every pair.
+/// The Hungarian method with potentials (Munkres 1957) over all pairs of n riders and m >= n
+/// columns. The columns are the drivers and, for each rider, one column "no driver" that costs more
+/// than any detour.
 Optimum hungarian(const Matrix& costs, std::size_t drivers) {
   const std::size_t n = costs.size();
   const std::size_t m = drivers + n;
@@ -85,7 +87,7 @@ Optimum hungarian(const Matrix& costs, std::size_t drivers) {
   return optimum;
 }
 
-/// The Hungarian's own test: every way to assign, tried.
+/// The oracle of the Hungarian method: tries every assignment.
 Optimum try_all(const Matrix& costs, std::size_t rider, std::vector<bool>& taken) {
   if (rider == costs.size()) return {};
   Optimum best = try_all(costs, rider + 1, taken);
@@ -102,8 +104,8 @@ Optimum try_all(const Matrix& costs, std::size_t rider, std::vector<bool>& taken
   return best;
 }
 
-/// By rider, how many drivers of its whole list, by cost and then by number, come before its own;
-/// nobody comes last.
+/// By rider: how many drivers come before its own in its full list, which is sorted by cost and
+/// then by number. An unassigned rider gets the length of the list.
 using Preference = std::vector<std::size_t>;
 
 Preference preference_of(const Matrix& costs, const std::vector<std::size_t>& driver_of) {
@@ -120,8 +122,7 @@ Preference preference_of(const Matrix& costs, const std::vector<std::size_t>& dr
   return preference;
 }
 
-/// Of all ways to assign that are an optimum, tried one by one, the preference that is
-/// lexicographically least.
+/// Tries all optimal assignments and finds the lexicographically least preference among them.
 void try_optima(const Matrix& costs, const Optimum& optimum, std::vector<std::size_t>& driver_of,
                 std::vector<bool>& taken, Optimum sum, Preference& least, std::size_t& count) {
   const std::size_t rider = driver_of.size();
@@ -144,7 +145,7 @@ void try_optima(const Matrix& costs, const Optimum& optimum, std::vector<std::si
   driver_of.pop_back();
 }
 
-/// Riders and drivers on a line or plane; few distinct places make ties.
+/// Costs of random riders and drivers on a grid. With few distinct places, ties are frequent.
 Matrix random_costs(test::Random& random, std::size_t riders, std::size_t drivers) {
   const std::uint64_t places = random.chance(0.3) ? 6 : 1000;
   const bool is_sparse = random.chance(0.3);
@@ -163,7 +164,7 @@ Matrix random_costs(test::Random& random, std::size_t riders, std::size_t driver
   return costs;
 }
 
-/// What a dispatcher sees of the matrix through lists of k.
+/// The part of the cost matrix that lists of k drivers show.
 struct Lists {
   Lists(const Matrix& costs, std::size_t driver_count, std::span<const std::size_t> k) {
     std::vector<std::uint32_t> node_of(driver_count, unassigned);
@@ -227,8 +228,8 @@ TEST(Hungarian, FindsWhatTryingAllFinds) {
   }
 }
 
-// k from 1 up, the same for all: whenever it says that it is sure, it is the optimum over all
-// pairs; and at the latest when lists hold everyone, it is sure.
+// All lists have the same k, from 1 up. Whenever the assignment is certain, it is the optimum over
+// all pairs. When the lists hold all drivers, it is always certain.
 TEST(Assignment, IsTheOptimumOfAllPairsWheneverItIsSure) {
   std::size_t sure_before_all = 0;
   for (const std::uint64_t seed : test::seeds(300)) {
@@ -253,10 +254,10 @@ TEST(Assignment, IsTheOptimumOfAllPairsWheneverItIsSure) {
       }
     }
   }
-  EXPECT_GT(sure_before_all, 1000u) << "the bound is of no use";
+  EXPECT_GT(sure_before_all, 1000u) << "the bound is too weak to be useful";
 }
 
-// As the simulation does it: only the lists of those in doubt grow.
+// Widens only the lists of uncertain riders, as the simulation does.
 TEST(Assignment, BecomesTheOptimumByWideningTheListsItDoubts) {
   for (const std::uint64_t seed : test::seeds(300)) {
     SCOPED_TRACE(test::replay_hint(seed));
@@ -277,7 +278,8 @@ TEST(Assignment, BecomesTheOptimumByWideningTheListsItDoubts) {
   }
 }
 
-// Few places, so that many assignments have the least sum: one of them it is, whatever k.
+// Few distinct costs, so that many assignments have the least sum. The same one is chosen for any
+// k.
 TEST(Assignment, AmongEqualSumsIsTheOneThatTheRidersPreferInTheirOrder) {
   std::size_t ties = 0;
   std::size_t sure_before_all = 0;
@@ -306,11 +308,11 @@ TEST(Assignment, AmongEqualSumsIsTheOneThatTheRidersPreferInTheirOrder) {
     }
   }
   EXPECT_GT(ties, 150u);
-  EXPECT_GT(sure_before_all, 150u) << "it doubts too much";
+  EXPECT_GT(sure_before_all, 150u) << "it is uncertain too often";
 }
 
-// As many as a dispatcher meets, too many to try them all: lists that begin with one, widened where
-// in doubt, and lists of everyone lead to the same.
+// Realistic sizes, too large to try all assignments: short lists that are widened where uncertain
+// lead to the same assignment as lists of all drivers.
 TEST(Assignment, AmongEqualSumsIsTheSameWhateverListsBeginWith) {
   for (const std::uint64_t seed : test::seeds(100)) {
     SCOPED_TRACE(test::replay_hint(seed));

@@ -1,4 +1,5 @@
-// Small cities, run whole: what a run wrote, and the simulation's parts to look into.
+// SPDX-License-Identifier: Apache-2.0
+// Runs small cities to their end, and keeps the written files, rides and periods for the tests.
 #pragma once
 
 #include <functional>
@@ -43,7 +44,7 @@ inline std::unique_ptr<DispatchPolicy> make_policy(const std::string& name) {
   return make_batch_policy();
 }
 
-/// Makes the index that a run asks.
+/// Makes the index of a run.
 using IndexMaker = std::function<std::unique_ptr<FleetIndex>(const FleetIndexOptions&)>;
 
 inline std::unique_ptr<LockStepHost> embedded_host(unsigned threads) {
@@ -79,7 +80,7 @@ inline CityRun run_city(const City& city, const Demand& demand, const World& wor
   return run;
 }
 
-/// In the straight-line world.
+/// Runs a city in the straight-line world.
 inline CityRun run_city(const City& city, const IndexMaker& make_index) {
   const Demand demand = draw_poisson_demand(city.demand);
   const StraightWorld world(demand.area, 8);

@@ -1,4 +1,5 @@
-// The rules' own test: each way to break one is found and said.
+// SPDX-License-Identifier: Apache-2.0
+// Breaks each rule and checks that the error names it.
 #include "starling/sim/city/invariants.hpp"
 
 #include <functional>
@@ -11,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// One ride done, one under way, one given up; the driver of the last one is free.
+/// Three rides: ride 1 is finished and its driver is free, ride 2 is assigned, ride 3 gave up.
 struct Scene {
   std::vector<Ride> rides{3};
   std::vector<Driver> drivers{2};
@@ -74,12 +75,12 @@ TEST(Invariants, FindTimeThatRunsBackwards) {
 TEST(Invariants, FindRidesWithTwoEndsOrTheWrongOne) {
   EXPECT_THAT(after([](Scene& s) { s.rides[0].ends = 2; }), HasSubstr("has ended 2 times"));
   EXPECT_THAT(after([](Scene& s) { s.rides[1].ends = 1; }), HasSubstr("is assigned"));
-  EXPECT_THAT(after([](Scene& s) { s.rides[2].driver = 0; }), HasSubstr("without what belongs"));
+  EXPECT_THAT(after([](Scene& s) { s.rides[2].driver = 0; }), HasSubstr("do not match that state"));
 }
 
 TEST(Invariants, FindTwoRidersOfADriver) {
   const auto second_rider = [](Scene& s) { s.rides[2] = s.rides[1]; };
-  EXPECT_THAT(after(second_rider), HasSubstr("ride 3 has a driver who is another's"));
+  EXPECT_THAT(after(second_rider), HasSubstr("ride 3 has a driver with another ride"));
 }
 
 TEST(Invariants, FindTwoDriversOfARider) {
@@ -87,7 +88,7 @@ TEST(Invariants, FindTwoDriversOfARider) {
     s.drivers[0].state = DriverState::to_pickup;
     s.drivers[0].ride = 1;
   };
-  EXPECT_THAT(after(second_driver), HasSubstr("driver 1 drives another's rider"));
+  EXPECT_THAT(after(second_driver), HasSubstr("driver 1 has the ride of another driver"));
 }
 
 TEST(Invariants, FindAMillimetreThatIsMissing) {
@@ -99,7 +100,7 @@ TEST(Invariants, FindAMillimetreThatIsMissing) {
 
 TEST(Invariants, FindWhatIsUnfinishedAtTheEnd) {
   Scene scene;
-  EXPECT_THAT(scene.broken(true), HasSubstr("ride 2 has no end"));
+  EXPECT_THAT(scene.broken(true), HasSubstr("ride 2 has not ended"));
   scene.rides.resize(1);
   scene.drivers.resize(1);
   EXPECT_THAT(scene.broken(true), HasSubstr("hours of driver 1"));

@@ -1,5 +1,6 @@
-// Request files: New York's layout by its looks, any other by its columns, and rows that make no
-// sense.
+// SPDX-License-Identifier: Apache-2.0
+// Request files: New York's layout is recognised, others are read by their columns, and bad rows
+// are counted.
 #include "starling/sim/city/request_file.hpp"
 
 #include <cmath>
@@ -46,7 +47,7 @@ TEST_F(RequestFile, OfNewYorkIsRecognisedAndSortedByPickUp) {
   ASSERT_EQ(demand.requests.size(), 2u);
   EXPECT_EQ(demand.requests[1].time_us - demand.requests[0].time_us, 170'000'000);
   EXPECT_EQ(demand.start_us % 60'000'000, 0);
-  // A hundredth of a degree here is about 1,110 m north and 845 m east.
+  // Here 0.01 degrees are about 1,110 m to the north and 845 m to the east.
   const Request& first = demand.requests[0];
   EXPECT_NEAR(std::abs(first.pickup.y_m - first.dropoff.y_m), 1110, 5);
   EXPECT_NEAR(std::abs(first.pickup.x_m - first.dropoff.x_m), 845, 5);
@@ -123,7 +124,7 @@ TEST_F(RequestFile, SaysWhatIsWrong) {
   EXPECT_THAT(error_of("a,b\n", {.columns = "time=a,pick_x=b,pick_y=c,drop_x=d,drop_y=e"}),
               HasSubstr("no column 'c'"));
   EXPECT_THAT(error_of(trip("2013-01-01 00:05:11", "0,0,-73.96,40.72")),
-              HasSubstr("no request that makes sense; 1 row was skipped: 1 at 0,0"));
+              HasSubstr("the file has no usable request; 1 row was skipped: 1 at 0,0"));
   EXPECT_THAT(error_of("time,pick_x,pick_y,drop_x,drop_y\n1,5,5,6,6\n2,5,5,6,6\nnoon,5,5,6,6\n",
                        {.area = {{1, 1, 2, 2}}}),
               HasSubstr("3 rows were skipped: 1 unparsable, 2 outside the area"));

@@ -1,5 +1,6 @@
-// The simulation as a whole: the same bytes from the same seed, whoever answers; the life of a
-// ride; what the policies promise.
+// SPDX-License-Identifier: Apache-2.0
+// The simulation as a whole: the same seed gives the same bytes on every host; rides go through
+// their states in order; the policies keep their promises.
 #include "starling/sim/city/simulation.hpp"
 
 #include <algorithm>
@@ -71,10 +72,11 @@ TEST_P(EachPolicy, GivesTheSameBytesThroughAServer) {
   expect_same(served, run_city(city()));
 }
 
-// Lists of one lead to the same decisions as lists of everyone: what they lack is asked for.
+// Lists of one driver lead to the same decisions as lists of all drivers, because short lists are
+// widened.
 TEST_P(EachPolicy, DecidesTheSameWhateverListsBeginWith) {
   City city = this->city();
-  city.simulation.drivers = 40;  // scarce: lists overlap
+  city.simulation.drivers = 40;  // so few that lists overlap
   city.simulation.k = 1000;
   const CityRun all = run_city(city);
   EXPECT_EQ(all.figure("lists_widened"), 0);
@@ -89,7 +91,7 @@ TEST_P(EachPolicy, DecidesTheSameWhateverListsBeginWith) {
   }
 }
 
-// Few places, so that riders ask from the same and drivers stand at the same: equal sums abound.
+// Riders and drivers share a few places, so that many assignments have equal sums.
 TEST_P(EachPolicy, DecidesTheSameAmongEqualsWhateverListsBeginWith) {
   City city = this->city();
   city.simulation.drivers = 40;
@@ -177,7 +179,7 @@ TEST(Simulation, KeepsToTheSpeedOfItsWorld) {
     const double metres = distance_m(ride.pickup.at, ride.dropoff.at);
     EXPECT_NEAR(static_cast<double>(ride.trip_mm) / 1e3, metres, 0.001);
     EXPECT_NEAR(static_cast<double>(ride.ended_us - ride.picked_up_us) / 1e6, metres / 8, 1e-5);
-    // The engine's distance is between lattice points, a centimetre apart.
+    // The engine's distance is between lattice points, which are a centimetre apart.
     EXPECT_NEAR(static_cast<double>(ride.pickup_mm) / 1e3, ride.offered_distance_m, 0.02);
   }
 }
@@ -200,7 +202,7 @@ TEST(Simulation, WithoutRequestsEndsWhenDemandWouldHave) {
   EXPECT_EQ(run.periods.size(), 450u);
 }
 
-// Riders of much patience wait for the only driver long after the last request.
+// Patient riders wait for the only driver long after the last request.
 TEST(Simulation, ARunThatDoesNotEndInItsPeriodsIsStopped) {
   City city;
   city.simulation.drivers = 1;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CsvReader reads RFC 4180 and the deviations of real files.
 #include "starling/sim/files/csv_reader.hpp"
 

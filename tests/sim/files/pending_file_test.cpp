@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that get their names when they are complete, with and without a hidden name before.
 #include "starling/sim/files/pending_file.hpp"
 

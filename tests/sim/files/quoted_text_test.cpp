@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text from files, made safe for error messages.
 #include "starling/sim/files/quoted_text.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quotes, escapes and times that other programs can read.
 #include "starling/sim/files/text_append.hpp"
 

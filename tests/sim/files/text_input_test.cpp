@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TextInput detects the compression from a file's content, not from its name.
 #include "starling/sim/files/text_input.hpp"
 

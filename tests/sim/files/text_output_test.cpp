@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Output files are complete or absent, with every compression.
 #include "starling/sim/files/text_output.hpp"
 

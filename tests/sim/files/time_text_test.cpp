@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses times, zone offsets and durations.
 #include "starling/sim/files/time_text.hpp"
 

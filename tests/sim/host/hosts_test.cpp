@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All hosts give the same lists: embedded with one thread, embedded with two threads, and a server.
 #include <atomic>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The query file: its three headers, and errors with their place.
 #include "starling/sim/replay/query_file.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The replay loop, with a host that records the rows and ticks it receives.
 #include "starling/sim/replay/replay.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The result file: the order of rows, original ids and numbers; plain and compressed.
 #include "starling/sim/replay/result_csv.hpp"
 

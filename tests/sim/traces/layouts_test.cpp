@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each layout's reader, with small files that have the quirks of recorded ones.
 #include <gmock/gmock.h>
 
@@ -224,7 +225,8 @@ TEST(OpenskyLayout, BracketsAndQuotesInStringsPartNothing) {
       read_trace({directory.write("flights.json", text)}, {.format = "opensky"});
   EXPECT_EQ(rows_of(trace),
             (std::vector<std::string>{"a\"] 1000000 2 1 0 -", "b 2000000 2 1 0 -"}));
-  EXPECT_EQ(trace.counts[SkipReason::missing_field], 3u) << "an element that is not a record has no fields";
+  EXPECT_EQ(trace.counts[SkipReason::missing_field], 3u)
+      << "an element that is not a record has no fields";
 }
 
 TEST(OpenskyLayout, ARecordHasALimitAndTheArrayNone) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NameTable maps ids back to the texts of the input.
 #include "starling/sim/traces/name_table.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every published table layout: small files with the quirks of real ones are compared with rows
 // written by hand.
 #include <gmock/gmock.h>
@@ -53,7 +54,8 @@ TEST(DanishAisLayout, DaysComeFirstAndDuplicatesStay) {
                                           "219000000 1706745600000000 12.5 55.25 0 -"))
       << "the engine takes the later one of two equal rows";
   EXPECT_EQ(trace.counts[SkipReason::missing_field], 2u) << "latitude 91, and a truncated row";
-  EXPECT_EQ(trace.counts[SkipReason::unparsable], 2u) << "another date order, and a text that is no date";
+  EXPECT_EQ(trace.counts[SkipReason::unparsable], 2u)
+      << "another date order, and a text that is no date";
 }
 
 TEST(TDriveLayout, HasNoHeaderAndAFileForEachTaxi) {
@@ -72,13 +74,12 @@ TEST(TDriveLayout, HasNoHeaderAndAFileForEachTaxi) {
                                           "1 1201937768000000 116.5 39.875 0 -",
                                           "2 1201930432000000 116.25 39.75 0 -"));
   EXPECT_EQ(trace.counts[SkipReason::null_island], 1u);
-  EXPECT_THAT(
-      trace.notes,
-      ElementsAre(AllOf(StartsWith(directory.path("taxis/1.txt") + ": T-Drive, wgs84 ("),
-                        HasSubstr("), and 1 more file")),
-                  directory.path("taxis/10.txt") + ": left out, because it is empty",
-                  directory.path("taxis/README") +
-                      ": left out, because its layout is not recognised"));
+  EXPECT_THAT(trace.notes,
+              ElementsAre(AllOf(StartsWith(directory.path("taxis/1.txt") + ": T-Drive, wgs84 ("),
+                                HasSubstr("), and 1 more file")),
+                          directory.path("taxis/10.txt") + ": left out, because it is empty",
+                          directory.path("taxis/README") +
+                              ": left out, because its layout is not recognised"));
 }
 
 TEST(CabspottingLayout, TheIdIsInTheFilesNameAndOccupiedIsTheFirstTag) {
@@ -122,7 +123,8 @@ TEST(PortoLayout, ATripIsAPositionEveryFifteenSeconds) {
                           "20000596 1372637303000000 -8.5 41.5 0 -"));
   EXPECT_EQ(trace.counts[SkipReason::missing_field], 5u)
       << "no positions, missing positions, half a position, no taxi, a truncated row";
-  EXPECT_EQ(trace.counts[SkipReason::unparsable], 2u) << "a bad time, and an array without its closing bracket";
+  EXPECT_EQ(trace.counts[SkipReason::unparsable], 2u)
+      << "a bad time, and an array without its closing bracket";
 }
 
 TEST(GtfsLayout, ReadsZonesAndQuotedHeadsigns) {

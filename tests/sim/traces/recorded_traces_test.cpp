@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the recorded traces that are on this machine and compares the counts with known facts.
 #include <algorithm>
 #include <set>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares the external sort with std::stable_sort, with memory from one row to all rows.
 #include "starling/sim/traces/row_sorter.hpp"
 

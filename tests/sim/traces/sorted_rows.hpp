@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sorts rows for tests and returns them as a stream or as a vector.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Jumps are rejected, and a wrong first fix is replaced.
 #include <gmock/gmock.h>
 

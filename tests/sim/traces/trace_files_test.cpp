@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Generic CSV with --columns, compression, several files as one trace, and errors.
 #include <gmock/gmock.h>
 
@@ -177,9 +178,9 @@ TEST(TraceFiles, WhatIsMissingOrUnknownIsSaid) {
   const std::string path = directory.write("points.txt", "hello\n");
   EXPECT_THAT(
       trace_error({path}),
-      AllOf(StartsWith(path +
-                       ": its layout is not recognised; name the layout with --format (sumo"),
-            HasSubstr("or the columns of a CSV file with --columns id=")));
+      AllOf(
+          StartsWith(path + ": its layout is not recognised; name the layout with --format (sumo"),
+          HasSubstr("or the columns of a CSV file with --columns id=")));
   EXPECT_THAT(trace_error({directory.path("absent.csv")}),
               HasSubstr("cannot be opened: No such file or directory"));
   EXPECT_THAT(

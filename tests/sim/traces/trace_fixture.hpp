@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A temporary directory for a test's trace files, and a reader that keeps all rows.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The written files have the form that other tools expect, and Starling's own CSV reads back to the
 // same rows.
 #include "starling/sim/traces/trace_writer.hpp"

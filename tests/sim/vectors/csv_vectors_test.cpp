@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vectors as text: the variants of CSV, and errors with line and column.
 #include <cmath>
 #include <limits>

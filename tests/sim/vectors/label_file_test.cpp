@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Labels from each format, and the error for everything that is not a label.
 #include "starling/sim/vectors/label_file.hpp"
 
@@ -71,8 +72,9 @@ TEST(Labels, RefuseTheNumberThatStandsForNone) {
             "l.csv:2:1: the number is not a label: labels range from -2^63 + 1 to 2^63 - 1");
   EXPECT_THAT(error_of("l.csv", "9223372036854775808\n"),
               HasSubstr("l.csv:1:1: the number is not a label"));
-  EXPECT_EQ(error_of("l.npy", npy("<i8", "(2,)", bytes_of<std::int64_t>({0, no_label}))),
-            "l.npy: row 1 (counted from 0) is not a label: labels range from -2^63 + 1 to 2^63 - 1");
+  EXPECT_EQ(
+      error_of("l.npy", npy("<i8", "(2,)", bytes_of<std::int64_t>({0, no_label}))),
+      "l.npy: row 1 (counted from 0) is not a label: labels range from -2^63 + 1 to 2^63 - 1");
   EXPECT_THAT(error_of("l.npy", npy("<u8", "(1,)", bytes_of<std::uint64_t>({1ull << 63}))),
               HasSubstr("l.npy: row 0 (counted from 0) is not a label"));
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds the bytes of binary vector files for tests. Assumes a little-endian machine.
 #pragma once
 

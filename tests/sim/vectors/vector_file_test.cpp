@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vectors in binary files of every number type and order, and the error for each refused file.
 #include "starling/sim/vectors/vector_file.hpp"
 
@@ -263,9 +264,8 @@ TEST(VecsVectors, RefuseRowsThatDiffer) {
 TEST(VecsVectors, RefuseDimensionsThatAreNotSearched) {
   EXPECT_EQ(vector_error("a.fvecs", vecs_row<float>({})),
             "a.fvecs: the file has vectors of 0 components; at least 1 is needed");
-  EXPECT_EQ(
-      vector_error("a.ivecs", bytes_of<std::int32_t>({-2, 0})),
-      "a.ivecs: the first row has a dimension of -2; does the file have another format?");
+  EXPECT_EQ(vector_error("a.ivecs", bytes_of<std::int32_t>({-2, 0})),
+            "a.ivecs: the first row has a dimension of -2; does the file have another format?");
   EXPECT_THAT(vector_error("a.bvecs", vecs_row(std::vector<std::uint8_t>(5000))),
               HasSubstr("a.bvecs: the file has vectors of 5000 components"));
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads files of vectors a few rows at a time, up to their end or to an error.
 #pragma once
 

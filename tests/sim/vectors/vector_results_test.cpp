@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks written lists and votes byte by byte, and that files are complete or absent.
 #include "starling/sim/vectors/vector_results.hpp"
 

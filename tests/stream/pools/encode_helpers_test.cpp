@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every piece of work is done once, however many threads share it: stream/helpers.
 #include "starling/stream/pools/encode_helpers.hpp"
 

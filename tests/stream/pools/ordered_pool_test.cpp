@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Completions come on the loop, in order, whichever worker is done first: stream/ordered_pool.
 #include "starling/stream/pools/ordered_pool.hpp"
 

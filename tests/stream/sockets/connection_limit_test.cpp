@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A connection beyond the limit is closed, those before it are served, and it comes in as soon as
 // there is room.
 #include <gtest/gtest.h>

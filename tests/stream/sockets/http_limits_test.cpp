@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an HTTP client may not keep: connections beyond the limit, and time. stream/http_server.
 #include <chrono>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // /healthz and /metrics over real sockets, and what else may be asked for.
 #include <gtest/gtest.h>
 

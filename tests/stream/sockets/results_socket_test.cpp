@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The results socket's high-water mark: it keeps to the byte budget, and no way in which it moves
 // stops a subscriber who reads; by a model of ZeroMQ's pipe, and over real sockets.
 #include "starling/stream/sockets/results_socket.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sessions on a virtual clock: what is fresh, answered again, or refused. stream/session_table.
 #include "starling/stream/state/session_table.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An Engine that finishes a tick when it is told to: for what happens while one is under way.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The real binary as a child process, with its standard error to be read; for tests of the program.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A DEALER that sends whatever bytes a test likes and decodes what comes back.
 #pragma once
 

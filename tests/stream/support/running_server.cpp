@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a server on a thread of this process, and talks to it as clients do: see running_server.hpp.
 #include "tests/stream/support/running_server.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A server of this process on ports that the system chose, with the helpers its tests share.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random batches, and the same into a plain model: see vector_world.hpp.
 #include "tests/stream/support/vector_world.hpp"
 

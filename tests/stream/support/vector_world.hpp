@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A server of vectors that random producers feed, and what it must answer by a model of its own:
 // objects, removals, expiry, labels, filters, votes, every list by scoring and sorting all. For
 // vectors_test.cpp. Of the product it shares declarations and no code.

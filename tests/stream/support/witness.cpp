@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Moves, ticks and compares: see witness.hpp.
 #include "tests/stream/support/witness.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A client that does nothing wrong, mirrored by an oracle: whatever others do to the server, what
 // it is told and what it holds as a subscriber is the oracle's answer.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // M. Cordeiro, "K-Nearest Neighbor Exato em GPU" (2023), SBQ-KNN: small batches of queries, one
 // block or all blocks for each query, and K-selection of what the blocks found. Launched by
 // sbq_method.cu.

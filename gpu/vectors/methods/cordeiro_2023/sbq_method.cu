@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SBQ-KNN, the method of Cordeiro 2023: section 4.1, algorithm 1. As many queries as are a multiple
 // of the blocks that run at once are searched by one block each; each query of the remainder is
 // searched by all blocks.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which device computes which row of grids: Kato & Hosino 2009, section IV and fig. 3.
 #pragma once
 

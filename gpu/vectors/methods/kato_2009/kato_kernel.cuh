@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // K. Kato, T. Hosino, "Solving k-Nearest Neighbor Problem on Multiple Graphics Processors" (2009):
 // computes grids of the distance matrix by tiles, and pushes rows of distances to heaps. Launched
 // by kato_method.cu.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The method of Kato & Hosino 2009 on one device, alone or as one of several: grid after grid, it
 // computes all distances of a grid and pushes them to the heaps of the grid's rows.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of the method multiselect (Komarov et al. 2014): distances from a matrix product, as
 // a filter with an error bound, and exact scores of the rows that pass it. Launched by
 // multiselect_method.cu.

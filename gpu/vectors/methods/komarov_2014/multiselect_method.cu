@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Komarov et al. 2014: distances from a matrix product, then quick multi-select of every row. Only
 // exact scores are ranked and reported. The product says which rows cannot be among the nearest
 // (multiselect_kernel.cuh has the bound); the others are scored again. The paper's k is 2 to 1024;
@@ -115,8 +116,9 @@ class Multiselect final : public VectorMethod {
   static void rescore_async(const MultiselectView& view, bool is_dot, const CudaStream& stream) {
     const auto kernel =
         is_dot ? multiselect_rescore_kernel<true> : multiselect_rescore_kernel<false>;
-    const std::size_t shared_bytes =
-        view.room * sizeof(std::uint64_t) + view.matrix.dimension * sizeof(float);
+    // Rounded up: the compiler reads components in pairs, also where the dimension is odd.
+    const std::size_t components = (std::size_t{view.matrix.dimension} + 3) / 4 * 4;
+    const std::size_t shared_bytes = view.room * sizeof(std::uint64_t) + components * sizeof(float);
     allow_shared_bytes(kernel);
     traced_launch(kernel, {view.matrix.a.count, rescore_threads, shared_bytes}, stream, view);
   }

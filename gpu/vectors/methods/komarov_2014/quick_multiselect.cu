@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses whether a warp or a block selects from a row, and how many rows at once have blocks and
 // room for partitions: see quick_multiselect.hpp. The kernel is in quick_multiselect_kernel.cuh.
 #include "starling/gpu/device/launch_grid.cuh"

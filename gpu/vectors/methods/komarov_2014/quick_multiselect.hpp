@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quick multi-select of Komarov et al. by itself: selects the k smallest of each row of a matrix.
 // The method multiselect uses it; a benchmark times it alone.
 #pragma once

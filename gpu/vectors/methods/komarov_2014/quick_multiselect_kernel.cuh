@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quick multi-select: quickselect of each row of a matrix by a warp or a block, which partitions by
 // ballots. Launched by quick_multiselect.cu.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // S. Liang, Y. Liu, C. Wang, L. Jian, "Design and Evaluation of a Parallel K-Nearest Neighbor
 // Algorithm on CUDA-enabled GPU" (2010), CUKNN: distances, local-k by rank, global-k from queues.
 // Launched by cuknn_method.cu.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUKNN, the method of Liang et al. 2010: computes the distances of a batch of queries to all
 // references, then the local nearest of each segment of references, then the global nearest.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel of partial insertion sort over the columns of a matrix of scores. Launched by
 // russica_method.cu.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The two kernels of a round of iterative selection over a matrix of scores. Launched by
 // russica_method.cu.
 #pragma once

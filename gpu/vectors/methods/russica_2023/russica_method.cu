@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Russica & Tisato 2023, both methods: write a matrix of scores (section 2), then select each
 // query's k least in rounds (section 3.1, "iterative") or sort them by insertion (section 3.2,
 // "insertion"). Batches of queries are as in section 4. The paper's k goes to 100. Here any k is

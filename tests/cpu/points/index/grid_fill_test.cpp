@@ -1,4 +1,5 @@
-// The SIMD half of the grid's build against the scalar definition of a cell.
+// SPDX-License-Identifier: Apache-2.0
+// Compares the SIMD part of the grid's build with the scalar definition of a cell.
 #include "starling/cpu/points/index/grid_fill.hpp"
 
 #include <algorithm>

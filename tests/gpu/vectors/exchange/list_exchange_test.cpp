@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists of several devices, or of one device that is named several times, exchanged and merged.
 #include "starling/gpu/vectors/exchange/list_exchange.hpp"
 
 #include <algorithm>
@@ -38,8 +40,8 @@ std::vector<int> device_numbers() {
   return numbers;
 }
 
-/// What device `device` says of entry `entry` of query `query`: in order, no two alike, and lists
-/// of all devices mixed.
+/// Entry `entry` of device `device`'s list for query `query`. Lists are in order, entries of all
+/// devices interleave, and no two are equal.
 VectorNeighbor found_by(std::size_t device, std::size_t devices, std::uint32_t query,
                         std::uint32_t entry) {
   const auto row = static_cast<VectorRow>(entry * devices + (device + query) % devices);
@@ -48,7 +50,8 @@ VectorNeighbor found_by(std::size_t device, std::size_t devices, std::uint32_t q
   return {static_cast<float>(row / 3), row};
 }
 
-/// Lists of all devices for the same queries, exchanged and merged.
+/// Makes lists of all devices for the same queries, exchanges and merges them, and compares the
+/// result with a sort of all entries.
 void expect_merged(const std::vector<int>& numbers, ListExchange& exchange, std::uint32_t queries,
                    std::uint32_t k) {
   const std::size_t devices = numbers.size();
@@ -118,12 +121,12 @@ TEST(ListExchange, CopiesMergeListsOfSharesOnOneDevice) {
 }
 
 TEST(ListExchange, CopiesMergeListsOfAllDevices) {
-  if (device_numbers().size() < 2) GTEST_SKIP() << "there are not two GPUs";
+  if (device_numbers().size() < 2) GTEST_SKIP() << "there are fewer than two GPUs";
   expect_merged(device_numbers(), ListTransport::copies);
 }
 
 TEST(ListExchange, NcclMergesListsOfAllDevices) {
-  if (device_numbers().size() < 2) GTEST_SKIP() << "there are not two GPUs";
+  if (device_numbers().size() < 2) GTEST_SKIP() << "there are fewer than two GPUs";
   std::string why_none;
   if (nccl_version(why_none).empty()) GTEST_SKIP() << why_none;
   EXPECT_EQ(make_list_exchange(device_numbers(), ListTransport::automatic)->name(), "nccl");
@@ -133,7 +136,7 @@ TEST(ListExchange, NcclMergesListsOfAllDevices) {
 TEST(ListExchange, NcclIsRefusedForOneDeviceTwice) {
   try {
     static_cast<void>(make_list_exchange(std::vector{0, 0}, ListTransport::nccl));
-    FAIL() << "it was not";
+    FAIL() << "NCCL accepted a GPU that is named twice";
   } catch (const std::runtime_error& error) {
     EXPECT_STREQ(error.what(), "NCCL does not accept a GPU that is named twice");
   }

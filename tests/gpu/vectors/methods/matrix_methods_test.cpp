@@ -1,5 +1,6 @@
-// The published methods that write a matrix of scores: their own launches, and data on which a
-// filter by products tells little apart.
+// SPDX-License-Identifier: Apache-2.0
+// The published methods that write a matrix of scores: which kernels they launch, and data on which
+// a filter by products cannot tell many rows apart.
 #include <algorithm>
 #include <ostream>
 #include <string>
@@ -11,13 +12,13 @@
 namespace starling::gpu {
 namespace {
 
-/// A few rows go in any case.
+/// A method may take this much even if its limit is lower, since it must hold a few rows.
 constexpr std::uint64_t bytes_least = std::uint64_t{4} << 20;
 
 struct Method {
   const char* name = "";
   MakeMethod make = nullptr;
-  std::vector<std::string> kernels;  ///< what their names contain
+  std::vector<std::string> kernels;  ///< parts of the names of its kernels
 };
 std::ostream& operator<<(std::ostream& out, const Method& method) {
   return out << method.name;
@@ -30,7 +31,7 @@ class MatrixMethods : public testing::TestWithParam<Method> {
     if (find_devices(why_none).empty()) GTEST_SKIP() << why_none;
   }
 
-  /// Compares bits of some queries, spread over all.
+  /// Searches with the method and compares as expect_lists does.
   static void expect_exact(const Case& c, std::uint32_t checked = 12) {
     expect_lists(c, lists_of(GetParam().make, c, bytes_least), checked);
   }

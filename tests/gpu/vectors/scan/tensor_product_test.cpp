@@ -1,4 +1,5 @@
-// Whether sums of the tensor cores stay within the model that the filter's bounds stand on.
+// SPDX-License-Identifier: Apache-2.0
+// Checks that sums of the tensor cores stay within the error that the filter's bounds assume.
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -15,7 +16,7 @@
 namespace starling::gpu {
 namespace {
 
-/// A half by its bits.
+/// The value of a half, given by its bits. Exact.
 double value_of(std::uint16_t half) {
   const int exponent = half >> 10 & 31;
   const int fraction = half & 1023;
@@ -31,11 +32,11 @@ std::uint16_t half_of(bool is_negative, unsigned exponent, std::uint64_t fractio
 
 enum class Data {
   random,          ///< any finite half
-  near_one,        ///< of one size, both signs
-  subnormal,       ///< against large ones
-  large_then_cut,  ///< one large product, then what is just below its last place
-  large_cancels,   ///< the same, and the large one goes at last
-  ends,            ///< fractions full or empty
+  near_one,        ///< magnitudes from 1 to 2, both signs
+  subnormal,       ///< subnormal rows against large queries
+  large_then_cut,  ///< one large product, then products just below its last bit
+  large_cancels,   ///< as above, but the last product cancels the large one
+  ends,            ///< fractions of all ones or all zeros
 };
 
 std::uint16_t component(test::Random& random, Data data, std::uint32_t at, std::uint32_t length,
@@ -51,7 +52,7 @@ std::uint16_t component(test::Random& random, Data data, std::uint32_t at, std::
       return is_query ? half_of(sign, 29, fraction) : half_of(sign, 0, fraction);
     case Data::large_then_cut:
     case Data::large_cancels: {
-      // 2^15 * 2^15 and then products below 2^(30 - 23), all of one sign.
+      // A product of 2^15 * 2^15, and then products below 2^(30 - 23), all of one sign.
       if (at == 0) return half_of(false, 30, 0);
       if (at + 1 == length && data == Data::large_cancels) return half_of(is_query, 30, 0);
       return half_of(false, is_query ? 18 : 17, 1023 - random.below(3));
@@ -98,7 +99,7 @@ TEST(TensorProduct, SumsStayWithinTheModel) {
           const std::uint16_t* x = rows.data() + std::size_t{pair / 8} * length;
           const std::uint16_t* y =
               queries.data() + (std::size_t{pair / 128} * 8 + pair % 8) * length;
-          long double sum = 0;  // of products that are exact in it
+          long double sum = 0;  // each product is exact in a long double
           double x_sq = 0;
           double y_sq = 0;
           for (std::uint32_t j = 0; j < length; ++j) {

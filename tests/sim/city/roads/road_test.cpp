@@ -1,5 +1,6 @@
-// Roads: ways against a search of the tests' own over small networks, SUMO's files, and what is
-// said of broken ones.
+// SPDX-License-Identifier: Apache-2.0
+// Roads: routes are compared with a separate search over small networks; SUMO's files are read, and
+// broken ones are refused with a useful message.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -21,7 +22,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A ring of one-way streets around a square of 100 m, and a two-way one across.
+/// A ring of one-way streets around a square of 100 m, and a one-way diagonal from c to a.
 constexpr const char* square_net = R"(<?xml version="1.0"?>
 <net version="1.9">
   <edge id=":a_0" function="internal"><lane id=":a_0_0" index="0" speed="9" length="1" shape="0,0 1,1"/></edge>
@@ -80,7 +81,7 @@ TEST_F(SumoNetwork, HasTheEdgesThatTaxisMayUse) {
   const RoadNetwork network = read(square_net);
   ASSERT_EQ(network.edges.size(), 5u);
   EXPECT_EQ(network.edges[0].id, "ab");
-  EXPECT_EQ(network.edges[3].shape.size(), 3u);  // its own; the others' from junction to junction
+  EXPECT_EQ(network.edges[3].shape.size(), 3u);  // the only edge with a shape of its own
   EXPECT_EQ(network.edges[3].speed_mps, 20);
   EXPECT_EQ(network.successors[1], (std::vector<std::uint32_t>{2, 4}));
 }
@@ -108,7 +109,7 @@ TEST_F(SumoNetwork, ANetworkWithoutAnyWayBackIsSaidToBeThat) {
   const std::string net = R"(<net><edge id="ab" from="a" to="b"><lane speed="9" length="9"/></edge>
 <edge id="bc" from="b" to="c"><lane speed="9" length="9"/></edge>
 <junction id="a" x="0" y="0"/><junction id="b" x="9" y="0"/><junction id="c" x="18" y="0"/></net>)";
-  EXPECT_THAT(error_of(net), HasSubstr("there is no way back to any edge"));
+  EXPECT_THAT(error_of(net), HasSubstr("no edge has a way back to itself"));
   EXPECT_THROW(read(net, true), InputError);
 }
 
@@ -121,7 +122,8 @@ TEST_F(SumoNetwork, WaysKeepToOneWayStreetsAndSpeeds) {
   world.find_route(back, from, route);
   EXPECT_EQ(route.length_mm(), 30'000);
   EXPECT_EQ(route.time_us(), 3'000'000);
-  // Around: 50 m + 100 m, then 142 m at 5 m/s take longer than 100 m and 150 m at 20 m/s.
+  // After 50 m and 100 m, the diagonal (142 m at 5 m/s) takes longer than the way around (100 m at
+  // 10 m/s and 150 m at 20 m/s).
   world.find_route(from, back, route);
   EXPECT_EQ(route.length_mm(), 50'000 + 100'000 + 100'000 + 150'000 + 20'000);
   EXPECT_EQ(route.time_us(), 5'000'000 + 10'000'000 + 10'000'000 + 7'500'000 + 2'000'000);
@@ -146,7 +148,7 @@ TEST_F(SumoNetwork, SaysWhichEdgeIsWrong) {
   EXPECT_THAT(error_of("<fcd-export/>"), HasSubstr("begins with <net>"));
   EXPECT_THAT(error_of("<net/>"), HasSubstr("no edge that a taxi may use"));
   EXPECT_THAT(error_of(with(net, "to=\"b\"", "to=\"x\"")),
-              HasSubstr("edge 'ab' names junction 'x', which is not there"));
+              HasSubstr("edge 'ab' names junction 'x', which does not exist"));
   EXPECT_THAT(error_of(with(net, "speed=\"20\"", "speed=\"0\"")),
               HasSubstr("edge 'da' has a lane without a positive speed"));
   EXPECT_THAT(error_of(with(net, "length=\"150\"", "length=\"far\"")),
@@ -163,10 +165,10 @@ TEST_F(SumoNetwork, SaysWhichEdgeIsWrong) {
   EXPECT_THAT(error_of(with(net, "from=\"cd\" to=\"da\"", "from=\"cd\" to=\"bc\"")),
               HasSubstr("from edge 'cd' to edge 'bc', which begins elsewhere"));
   EXPECT_THAT(error_of(without(net, " from=\"a\" to=\"b\"")),
-              HasSubstr("edge 'ab' does not say from where to where"));
+              HasSubstr("edge 'ab' does not name the junctions 'from' and 'to'"));
 }
 
-// The product of its length and its time is beyond 64 bits.
+// The product of the edge's length in mm and its time in us exceeds 64 bits.
 TEST_F(SumoNetwork, AnEdgeOf1000KilometresAtWalkingPaceIsTimed) {
   RoadNetwork network = read(with(with(square_net, "length=\"150\"", "length=\"1000000\""),
                                   "speed=\"20\"", "speed=\"0.1\""));
@@ -188,7 +190,7 @@ TEST_F(SumoNetwork, ThatFallsApartSaysBetweenWhichEdges) {
       square_net,
       "<connection from=\"cd\" to=\"da\" fromLane=\"0\" toLane=\"0\" dir=\"l\" state=\"M\"/>");
   EXPECT_THAT(error_of(cut), HasSubstr("no way leads from edge 'cd' to edge 'ab'"));
-  EXPECT_THAT(error_of(cut), HasSubstr("3 of 5 edges (--largest-part keeps that)"));
+  EXPECT_THAT(error_of(cut), HasSubstr("3 of 5 edges (--largest-part keeps only that one)"));
   const RoadNetwork part = read(cut, true);
   ASSERT_EQ(part.edges.size(), 3u);
   EXPECT_EQ(part.edges[2].id, "ca");
@@ -201,7 +203,7 @@ TEST_F(SumoNetwork, WithoutConnectionsAllowsEveryTurn) {
   EXPECT_EQ(read(net).successors[1], (std::vector<std::uint32_t>{2, 4}));
 }
 
-/// Bellman and Ford's method over edges: nothing of the product's.
+/// The Bellman-Ford method over edges; it shares no code with the product.
 std::int64_t least_time(const RoadNetwork& network, std::span<const std::int64_t> edge_times_us,
                         std::uint32_t from, std::uint32_t to) {
   constexpr std::int64_t far = std::numeric_limits<std::int64_t>::max() / 2;
@@ -265,7 +267,7 @@ TEST(RoadWorld, ACityRunsOnAGridByEveryPolicy) {
   }
 }
 
-// By time: lists of one lead to the decisions of lists of everyone here too.
+// With pick-up times, too, lists of one driver lead to the same decisions as lists of all drivers.
 TEST(RoadWorld, PickUpTimesDecideTheSameWhateverListsBeginWith) {
   City city;
   city.simulation.drivers = 40;
@@ -302,7 +304,8 @@ TEST(RoadWorld, PickUpTimesDecideTheSameWhateverListsBeginWith) {
   }
 }
 
-/// By scripts/make-test-network, or no text where there is no netgenerate.
+/// Makes a network with scripts/make-test-network and returns its path; an empty text if
+/// netgenerate is not installed.
 std::string make_network(const TemporaryDirectory& directory, const std::string& size) {
   if (std::system("command -v netgenerate >/dev/null 2>&1") != 0) return {};
   const std::string path = directory.path("made.net.xml");
@@ -318,8 +321,8 @@ RoadNetwork read_network(const std::string& path) {
   return network;
 }
 
-/// Rides complete, none is shorter than the straight line, and the kilometres that the fleet drove
-/// are the rides'.
+/// Checks that rides complete, that no trip is shorter than the straight line, and that the fleet's
+/// kilometres are those of the rides.
 void expect_rides(const RoadWorld& world) {
   City city;
   city.demand.area = world.area();
@@ -359,7 +362,7 @@ TEST(RoadWorld, TheSmallNetworkIsWhatNetgenerateMakes) {
   }
 }
 
-// What netgenerate writes today is read as it is.
+// Reads what the installed netgenerate writes.
 TEST(RoadWorld, ANetworkOfNetgenerateCarriesACity) {
   const TemporaryDirectory directory;
   const std::string path = make_network(directory, "");

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+// How Kato's method assigns rows of grids to devices: by the paper's rule, with equal work.
 #include "starling/gpu/vectors/methods/kato_2009/kato_assignment.hpp"
 
 #include <algorithm>

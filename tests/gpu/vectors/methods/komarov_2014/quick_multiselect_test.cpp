@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+// Selects the k least values of each row of a matrix, and compares with a sort of the row.
 #include "starling/gpu/vectors/methods/komarov_2014/quick_multiselect.hpp"
 
 #include <algorithm>
@@ -14,7 +16,7 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-/// What a row of a matrix to select from is like.
+/// What values a row of the matrix has.
 enum class Values { uniform, ascending, descending, equal, few, ends_in_infinity };
 
 class CudaMultiselect : public testing::Test {

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the program says of commands and settings that do not exist. Run by ctest with the path of the
+program as the only argument."""
+
+import os
+import subprocess
+import sys
+import unittest
+
+from folder_case import FolderCase
+
+PROGRAM = sys.argv.pop()
+PATIENCE_S = 60  # how long anything may take before its test fails
+COMMANDS = "bench, convert, info, knn, replay, serve, simulate, subscribe"
+
+
+class UsageTest(FolderCase):
+    def run_program(self, *arguments, status=2, environment=()):
+        variables = {name: value for name, value in os.environ.items()
+                     if not name.startswith("STARLING_")}
+        done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True,
+                              timeout=PATIENCE_S, env={**variables, **dict(environment)})
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def test_an_unknown_command_is_named_with_the_nearest_and_all_others(self):
+        for arguments, word, nearest in [(["serv"], "serv", "serve"),
+                                         (["serv", "--tick", "1s"], "serv", "serve"),
+                                         (["replya", "trace.csv"], "replya", "replay")]:
+            self.assertEqual(self.run_program(*arguments).stderr,
+                             f"starling: unknown command '{word}'; did you mean '{nearest}'? The "
+                             f"commands are {COMMANDS}\n")
+        self.assertEqual(self.run_program("frobnicate").stderr,
+                         f"starling: unknown command 'frobnicate'; the commands are {COMMANDS}\n")
+
+    def test_so_is_an_unknown_benchmark(self):
+        done = self.run_program("bench", "tik")
+        self.assertIn("starling bench: unknown command 'tik'; did you mean 'tick'? The commands are ",
+                      done.stderr)
+        self.assertNotIn("dense", done.stderr)  # an old name
+
+    def test_without_a_command_the_help_is_named(self):
+        self.assertIn("--help", self.run_program().stderr)
+        self.assertIn("Usage: starling", self.run_program("--help", status=0).stdout)
+
+    def test_an_unknown_variable_of_the_command_is_an_error_that_names_it(self):
+        trace = self.write("trace.csv", "id,time_us,x,y\na,0,0,0\nb,0,1,1\n")
+        replay = ["replay", trace, "--engine", "cpu", "--out", "-"]
+        done = self.run_program(*replay, environment={"STARLING_REPLAY_KK": "3"})
+        self.assertIn("STARLING_REPLAY_KK: starling replay has no such environment variable",
+                      done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.run_program(*replay, status=0, environment={
+            "STARLING_REPLAY_K": "1", "STARLING_SERVE_TIK": "1s", "STARLING_TRACES": "/nowhere",
+            "STARLING_SANITIZE": "address", "STARLING_REPLAYS": "1"})
+        self.run_program("replay", "--help", status=0, environment={"STARLING_REPLAY_KK": "3"})
+
+    def test_the_defaults_that_the_help_of_replay_shows_are_accepted(self):
+        trace = self.write("trace.csv", "id,time_us,x,y\na,0,0,0\nb,0,1,1\n")
+        replay = ["replay", trace, "--engine", "cpu", "--tick", "1s", "--connect-timeout", "5s",
+                  "--sort-memory", "256MiB", "--origin", "0,0,0", "--time-unit", "auto"]
+        self.run_program(*replay, status=0)
+
+
+if __name__ == "__main__":
+    unittest.main()
