@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestHandler, second half: requests that change no object, query, stream or tick, and so have
-// no sequence number.
+// RequestHandler, second half: requests without a sequence number. They change no object, query,
+// stream or tick.
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -24,7 +24,8 @@ using protocol::ErrorCode;
 
 namespace {
 
-// A page is named by its snapshot's number and its index therein; 0 names none.
+// The wire names a page by the number of its snapshot and its index in the snapshot. 0 stands for
+// the first page of a new snapshot.
 constexpr unsigned page_index_bits = 24;
 
 constexpr std::uint64_t page_name(std::uint64_t snapshot_number, std::size_t page) {
@@ -69,16 +70,17 @@ void RequestHandler::hello(const Caller& caller, const protocol::Hello& request)
   if (!opened) {
     auto limit = reached("sessions-max", options_);
     return refuse(caller, {ErrorCode::too_many_sessions,
-                           "As many sessions as " + to_string(limit) +
-                               " allows are taken and in use; say Hello again later (a session "
+                           "There are as many sessions as " + to_string(limit) +
+                               " allows, and all are in use; send Hello again later (a session "
                                "ends when it was silent for " +
                                std::to_string(options_.sessions.idle_us / 1'000'000) +
                                " s), or continue one of yours with resume_session, or start the "
-                               "server with a greater --sessions-max.",
+                               "server with a larger --sessions-max.",
                            std::move(limit)});
   }
   if (opened->replaced) {
-    spdlog::debug("session {} was never used and makes room", *opened->replaced);
+    spdlog::debug("session {} closed: it was never used, and a new session takes its place",
+                  *opened->replaced);
     forget_session(*opened->replaced);
   }
   parts_.credit.open(opened->session);
@@ -104,7 +106,7 @@ void RequestHandler::get_snapshot(const Caller& caller, const protocol::GetSnaps
   const Snapshot* snapshot = snapshots_.find(caller.head.session, number, steady_now_us());
   if (snapshot == nullptr || page >= snapshot->page_count())
     return refuse(caller, ErrorCode::page_expired,
-                  "The snapshot behind this page is no longer held; start again with page 0.");
+                  "The server no longer holds the snapshot of this page; start again with page 0.");
   send_page(caller, number, page);
 }
 
@@ -206,7 +208,8 @@ void RequestHandler::send_neighbors(const Caller& caller, const Answers& answers
     auto limit = reached("chunk-bytes-max", options_);
     return refuse(
         caller, {ErrorCode::too_many_rows,
-                 "The answer is longer than " + to_string(limit) + " allows; ask in smaller parts.",
+                 "The answer is longer than " + to_string(limit) +
+                     " allows; ask fewer questions in one request.",
                  std::move(limit)});
   }
   const protocol::NeighborsHead head{

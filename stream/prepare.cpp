@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a received frame to rows in the space, without the loop: see prepare.hpp. Called by Server
-// on its decode workers.
+// Turns a received frame into rows in the space: see prepare.hpp. Called by Server.
 #include "starling/stream/prepare.hpp"
 
 #include <cstddef>
@@ -73,7 +72,7 @@ PreparedRows convert_rows(const protocol::RequestBody& body, const ServedSpace& 
       body);
 }
 
-/// All of them in the space, or why the request is refused.
+/// Places all questions in the space. Returns why the request is refused, or std::nullopt.
 std::optional<protocol::Problem> convert_questions(const protocol::GetNeighbors& request,
                                                    const ServedSpace& space,
                                                    std::vector<OneShotQuery>& questions) {
@@ -96,7 +95,7 @@ std::optional<protocol::Problem> convert_questions(const protocol::GetNeighbors&
 
 protocol::Problem out_of_credit(protocol::ReachedLimit limit) {
   std::string sentence =
-      "With this batch the session would have more unanswered than its credit, " +
+      "With this batch, the session's unanswered batches would exceed its credit, " +
       to_string(limit) + "; wait for replies, then send this batch and all after it again.";
   return {protocol::ErrorCode::out_of_credit, std::move(sentence), std::move(limit)};
 }
@@ -124,8 +123,8 @@ void prepare(PreparedRequest& prepared, const protocol::Limits& limits, const Se
       request.problem = out_of_credit({"credit-bytes", ledger.granted().bytes});
       break;
     case CreditLedger::Taken::unknown_session:
-      // Its rows are not prepared, so it must not be applied if the session is opened before its
-      // turn comes.
+      // Without its rows the batch must not be applied, even if the session is opened before the
+      // batch's turn on the loop.
       request.problem = unknown_session();
       break;
   }
@@ -135,8 +134,8 @@ void prepare(PreparedRequest& prepared, const protocol::Limits& limits, const Se
 
 protocol::Problem unknown_session() {
   return {protocol::ErrorCode::unknown_session,
-          "The server does not know this session: it was idle for too long, or the server was "
-          "started again since. Send Hello to open a session."};
+          "The server does not know this session: the session was idle for too long, or the server "
+          "was started again. Send Hello to open a session."};
 }
 
 PreparedRequest prepare_request(ReceivedBytes received, const protocol::Limits& limits,

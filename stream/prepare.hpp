@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a decode worker does to a request: verify, decode, take credit, convert rows to the space.
-// Nothing here depends on the server's changing state; any thread may call it.
+// Prepares a request for the loop: verifies and decodes the frame, takes credit, and converts the
+// rows to the space. Server calls it on a decode worker, or on the loop for a short request. It
+// reads no state of the loop, so any thread may call it.
 #pragma once
 
 #include <vector>
@@ -21,18 +22,17 @@ struct PreparedRequest {
   ReceivedBytes received;
   protocol::AlignedBytes frame;
   protocol::DecodedRequest request;  ///< views into the frame
-  PreparedRows rows;                 ///< of a batch of positions, tags, removals or queries
-  std::vector<OneShotQuery>
-      questions;  ///< of GetNeighbors; the slots of followed objects are unset
-  Credit credit;  ///< taken from the session's, to be given back
+  PreparedRows rows;                 ///< of a batch of updates, tags, removals or queries
+  std::vector<OneShotQuery> questions;  ///< of GetNeighbors; the loop sets the followed objects
+  Credit credit;  ///< taken from the session; the loop gives it back
 };
 
-/// Without memory for the request, or without a session of its number, its problem says so. Its
-/// credit is still to be given back.
+/// The result's request.problem says what is wrong with the request, including a lack of memory and
+/// an unknown session. The caller gives the credit back in every case.
 PreparedRequest prepare_request(ReceivedBytes received, const protocol::Limits& limits,
                                 const ServedSpace& space, CreditLedger& ledger);
 
-/// For a request of a session that does not exist, or not any more.
+/// The refusal of a request whose session does not exist, or has ended.
 protocol::Problem unknown_session();
 
 }  // namespace starling::stream

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A batch's rows between the wire and the tables: the rows that have a place in the space, and why
-// the others have none. Decode workers make them (prepare.cpp, served_space.cpp), RequestHandler
-// applies them.
+// The rows of a batch between the wire and the tables: the rows that have a place in the space, and
+// for each other row the reason of its rejection. Decode workers make them (prepare.cpp,
+// served_space.cpp), RequestHandler applies them.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@ namespace starling::stream {
 
 template <class Row>
 struct RowSet {
-  std::vector<Row> rows;                     ///< those whose reason is none, in order
-  std::vector<protocol::RowReason> reasons;  ///< one a row of the wire
-  /// Empty, or one a row of the wire: the component of a vector that was at fault.
+  std::vector<Row> rows;                     ///< the rows whose reason is none, in order
+  std::vector<protocol::RowReason> reasons;  ///< one for each row of the batch
+  /// Empty, or one for each row of the batch: the component of the vector that is at fault.
   std::vector<std::uint32_t> columns;
 
-  /// `row` counts the rows of the wire.
+  /// `row` is the row's index in the batch.
   void reject(std::size_t row, protocol::RowReason reason,
               std::uint32_t column = protocol::RejectedRow::no_column) {
     reasons[row] = reason;
@@ -36,7 +36,7 @@ struct RowSet {
 
 struct VectorRowSet : RowSet<VectorUpdate> {
   std::uint32_t dimension = 1;
-  std::vector<float> components;  ///< of `rows`, prepared for the space's metric
+  std::vector<float> components;  ///< the vectors of `rows`, prepared for the metric
 
   VectorsView vectors() const { return {components, dimension}; }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestHandler, the frame: which half handles a request, what is refused at once, and what is
-// forgotten in time.
+// RequestHandler, common part: chooses the half that handles a request, refuses what neither half
+// takes, and forgets what is idle.
 #include "starling/stream/request_handler.hpp"
 
 #include <utility>
@@ -29,7 +29,7 @@ void RequestHandler::handle(const Peer& peer, PreparedRequest request) {
   const Caller caller{peer, decoded.head};
   const std::uint64_t session = caller.head.session;
   const bool is_known = sessions_.touch(session, steady_now_us());
-  // Decoding is never busy for another reason.
+  // Decoding reports busy only when memory runs out.
   if (decoded.problem && decoded.problem->code == ErrorCode::busy)
     parts_.metrics.decode_out_of_memory();
 
@@ -51,7 +51,7 @@ void RequestHandler::refuse_malformed(const Peer& peer, const std::string& sente
 
 void RequestHandler::expire(std::int64_t now_us) {
   for (const std::uint64_t session : sessions_.expire(now_us)) {
-    spdlog::info("session {} was idle and is closed", session);
+    spdlog::info("session {} closed: it was idle", session);
     forget_session(session);
   }
   snapshots_.expire(now_us);
@@ -80,8 +80,8 @@ protocol::ErrorReply RequestHandler::unknown_stream(std::string_view stream) con
   return {
       {ErrorCode::unknown_stream,
        "This server has no stream \"" + std::string(stream) +
-           "\". Check the name, or make the stream first: with PutStream, or with a command that "
-           "does so, such as starling replay --connect ENDPOINT --stream NAME."},
+           "\". Check the name, or create the stream first: with PutStream, or with a command that "
+           "sends it, such as starling replay --connect ENDPOINT --stream NAME."},
       0};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each request means: sessions and sequence numbers, the tables, ticks on request, and
-// questions to the engine. Runs on the loop; knows no sockets, replies go through a function.
+// Carries out requests: it checks session and sequence number, changes the tables, advances manual
+// ticks, and puts questions to the engine. Server calls it on the loop. It knows no sockets; it
+// sends replies through a function.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +39,7 @@ class RequestHandler {
  public:
   using Send = std::function<void(const Peer&, const protocol::Frame&)>;
 
-  /// What the handler works on; all of it outlives the handler.
+  /// The parts of the server that the handler works on. They outlive the handler.
   struct Parts {
     boost::asio::io_context& loop;
     Processor& processor;
@@ -54,25 +55,26 @@ class RequestHandler {
   RequestHandler(const ServerOptions& options, Parts parts);
   ~RequestHandler();
 
-  /// In arrival order; each is answered exactly once, now or when its tick or search is done.
+  /// Call in the order of arrival. Each request is answered exactly once: at once, or when its tick
+  /// or search has finished.
   void handle(const Peer& peer, PreparedRequest request);
 
-  /// The peer sent something that is no request at all.
+  /// Answers a message that is not a request with an Error.
   void refuse_malformed(const Peer& peer, const std::string& sentence);
 
-  /// Once a second: forgets idle sessions and old snapshots.
+  /// Forgets idle sessions and old snapshots. Server calls it once a second.
   void expire(std::int64_t now_us);
 
-  /// One-shot requests that the engine is answering.
+  /// The number of GetNeighbors requests that the engine is answering.
   std::size_t searches_under_way() const { return searches_; }
-  /// When a question last came or was answered, on the clock that never goes back.
+  /// The time on the steady clock when a question last arrived or was answered.
   std::int64_t last_question_us() const { return last_question_us_; }
   const SessionTable& sessions() const { return sessions_; }
   const SnapshotStore& snapshots() const { return snapshots_; }
   const NameTable& names() const { return names_; }
 
  private:
-  /// The peer that a reply goes to, and how the reply names the request.
+  /// The peer that gets the reply, and the head of the request that the reply names.
   struct Caller {
     Peer peer;
     protocol::RequestHead head;
@@ -109,7 +111,7 @@ class RequestHandler {
   void get_stats(const Caller& caller);
   void report_received(const Caller& caller, const protocol::ReportReceived& request);
 
-  /// All that is kept for a session, once the table has let go of it.
+  /// Drops the session's credit, snapshots and losses. SessionTable has forgotten it already.
   void forget_session(std::uint64_t session);
   void refuse(const Caller& caller, protocol::Problem problem);
   void refuse(const Caller& caller, protocol::ErrorCode code, std::string sentence);
@@ -123,7 +125,7 @@ class RequestHandler {
   SubscriberLosses losses_;
   std::size_t searches_ = 0;
   std::int64_t last_question_us_ = std::numeric_limits<std::int64_t>::min() / 2;
-  std::optional<Caller> advancing_;  ///< gets the tick's TickDone; changes with a resend
+  std::optional<Caller> advancing_;  ///< gets the tick's TickDone; a resend replaces it
 };
 
 }  // namespace starling::stream

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One reason for each status of the tables, and their counts: see row_outcomes.hpp.
+// Maps each status of the tables to a reason, and counts reasons: see row_outcomes.hpp.
 #include "starling/stream/row_outcomes.hpp"
 
 #include <array>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what the tables say about rows to what a BatchReply says. Pure; RequestHandler uses it.
+// Translates the tables' statuses of rows into the reasons and counts of a BatchReply. Pure
+// functions; RequestHandler calls them.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +14,11 @@
 namespace starling::stream {
 
 protocol::RowReason to_reason(UpdateStatus status);
-/// k, votes and dimensions are checked on decoding; a status about them is a bug.
+/// Decoding has checked k, votes and dimensions, so a status about them is a bug.
 protocol::RowReason to_reason(QueryStatus status);
 
-/// Fills in what became of the rows that had a place in the space.
+/// Sets the reasons of the rows that went to the tables: those whose reason is none so far.
+/// `statuses` has one status for each of them, in order.
 template <class Status>
 void merge_statuses(std::span<const Status> statuses, std::span<protocol::RowReason> reasons) {
   std::size_t next = 0;
@@ -24,7 +26,8 @@ void merge_statuses(std::span<const Status> statuses, std::span<protocol::RowRea
     if (reason == protocol::RowReason::none) reason = to_reason(statuses[next++]);
 }
 
-/// One reason a row of the wire; none: accepted. `columns` as in RowSet.
+/// Counts the outcomes. `reasons` has one reason for each row of the batch, none for an accepted
+/// row. `columns` is as in RowSet.
 protocol::BatchReply summarize(std::span<const protocol::RowReason> reasons,
                                std::span<const std::uint32_t> columns = {});
 

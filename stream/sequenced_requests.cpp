@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestHandler, first half: requests that change something, in sequence and each applied once.
+// RequestHandler, first half: requests with a sequence number. They change something, and each is
+// applied once, in the order of the numbers.
 #include <chrono>
 #include <ctime>
 #include <utility>
@@ -66,13 +67,13 @@ void RequestHandler::handle_sequenced(const Caller& caller, PreparedRequest& req
     case Kind::gap:
       return refuse(caller, ErrorCode::sequence_gap,
                     "Sequence number " + std::to_string(head.sequence) +
-                        " leaves a gap; the next one is " + std::to_string(admission.expected) +
-                        ": send that request and all after it again.");
+                        " leaves a gap: the server expects " + std::to_string(admission.expected) +
+                        "; send that request and all after it again.");
     case Kind::forgotten: {
       auto limit = reached("unanswered-max", options_);
       return refuse(caller, {ErrorCode::sequence_forgotten,
                              "Sequence number " + std::to_string(head.sequence) +
-                                 " was applied, but its reply is no longer one of the last " +
+                                 " was applied, but the server keeps only the last replies, " +
                                  to_string(limit) + "; go on with " +
                                  std::to_string(admission.expected) + ".",
                              std::move(limit)});
@@ -152,8 +153,8 @@ SequencedReply RequestHandler::put_stream(std::uint64_t session,
   const bool is_new = !parts_.processor.queries().find_stream(request.name);
   const auto too_many = [](protocol::ReachedLimit limit) {
     std::string sentence = "There are as many streams as " + to_string(limit) +
-                           " allows; they are never removed, so report to one that exists, or "
-                           "start the server with a greater --" +
+                           " allows; streams are never removed, so put the queries into one that "
+                           "exists, or start the server with a larger --" +
                            limit.name + ".";
     return error_reply(ErrorCode::too_many_streams, std::move(sentence), std::move(limit));
   };
@@ -186,8 +187,8 @@ SequencedReply RequestHandler::put_queries(std::uint64_t session,
     const std::uint64_t lease_ms = request.queries[row].lease_ms;
     if (lease_ms > 0 && !base_us)
       return error_reply(ErrorCode::bad_value,
-                         "A lease counts from the last tick's time, and there was no tick yet; "
-                         "advance one first, or put the query without a lease.");
+                         "A lease counts from the time of the last tick, and there was no tick "
+                         "yet; advance one first, or put the query without a lease.");
     if (lease_ms > 0) definition->lease_end_us = lease_end_us(*base_us, lease_ms);
     ++definition;
   }
@@ -225,14 +226,15 @@ void RequestHandler::advance_tick(const Caller& caller, std::int64_t tau_us) {
   if (!parts_.ticker.is_manual()) {
     use_up();
     return answer(caller, error_reply(ErrorCode::not_manual,
-                                      "Ticks follow the wall clock here; to advance them yourself, "
-                                      "start the server with --tick manual."));
+                                      "This server ticks by the wall clock; to advance ticks by "
+                                      "requests, start it with --tick manual."));
   }
   const auto finished = [this](const TickOutcome& outcome) {
     const Caller to = *std::exchange(advancing_, {});
     if (outcome.error.empty()) return answer(to, outcome.done);
     answer(to, error_reply(ErrorCode::tick_failed,
-                           "The tick failed and the lists before it stand: " + outcome.error));
+                           "The tick failed, and the lists of the tick before it stay valid: " +
+                               outcome.error));
   };
   switch (parts_.ticker.advance(tau_us, finished)) {
     case Ticker::Begun::begun:
@@ -241,12 +243,12 @@ void RequestHandler::advance_tick(const Caller& caller, std::int64_t tau_us) {
       return;
     case Ticker::Begun::busy:
       return refuse(caller, ErrorCode::busy,
-                    "A tick is under way; wait for its TickDone, then send this again.");
+                    "A tick is under way; wait for its TickDone, then send this request again.");
     case Ticker::Begun::tau_too_early:
       use_up();
       return answer(caller,
                     error_reply(ErrorCode::tau_too_early,
-                                "This server has already been taken to " +
+                                "This server has already ticked at " +
                                     time_text(*parts_.processor.last_tau_us()) +
                                     ", and its ticks never go back. Advance it to that time or "
                                     "later, or start the server again to begin earlier."));
@@ -259,7 +261,7 @@ void RequestHandler::answer(const Caller& caller, SequencedReply reply) {
   sessions_.answered(caller.head.session, caller.head.sequence, std::move(reply));
 }
 
-/// Also names the limits that rows were rejected for.
+/// Counts the reply's outcome, and adds the limits to the reasons of rejected rows.
 void RequestHandler::count(const Caller& caller, SequencedReply& reply) {
   std::visit(Overloaded{
                  [&](protocol::BatchReply& batch) {

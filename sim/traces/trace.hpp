@@ -49,7 +49,7 @@ std::string_view to_string(SkipReason reason);
 
 struct TraceCounts {
   std::uint64_t rows = 0;     ///< rows that were not skipped
-  std::uint64_t outside = 0;  ///< the number of `rows` outside --from and --to
+  std::uint64_t outside = 0;  ///< the number of `rows` outside --from and --until
   std::array<std::uint64_t, skip_reason_count> skipped{};
 
   std::uint64_t& operator[](SkipReason reason) { return skipped[static_cast<std::size_t>(reason)]; }

@@ -132,7 +132,7 @@ class Run:
         self.path = MAKERS[name](folder) if name in MAKERS else folder / plan["file"]
         self.tick = plan["tick_all" if everything else "tick"]
         self.to = plan.get("to_all" if everything else "to")
-        self.flags = plan["flags"] + (["--to", self.to] if self.to else [])
+        self.flags = plan["flags"] + (["--until", self.to] if self.to else [])
 
     def against_the_oracle(self):
         """Compares embedded replays on two threads, all list lengths at once. Returns the digest of

@@ -120,11 +120,11 @@ TEST(NpyHeaderText, IsReadBackAndAlwaysAsLong) {
 TEST(VectorResults, RefuseNamesThatTellNoFormat) {
   const TemporaryDirectory directory;
   EXPECT_THAT([&] { make_id_array(directory.path("a.fvecs"), two_of_two); },
-              ThrowsMessage<UsageError>(HasSubstr("no format; .npy and .ivecs are written")));
+              ThrowsMessage<UsageError>(HasSubstr("no known format; .npy and .ivecs are written")));
   EXPECT_THAT([&] { make_distance_array(directory.path("a.csv"), two_of_two); },
-              ThrowsMessage<UsageError>(HasSubstr("no format; .npy and .fvecs are written")));
+              ThrowsMessage<UsageError>(HasSubstr("no known format; .npy and .fvecs are written")));
   EXPECT_THAT([&] { make_vote_file(directory.path("a.ivecs"), two_of_two, {}); },
-              ThrowsMessage<UsageError>(HasSubstr("no format; .npy and .csv are written")));
+              ThrowsMessage<UsageError>(HasSubstr("no known format; .npy and .csv are written")));
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
 
