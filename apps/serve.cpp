@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flags of `starling serve`, and the run itself: engine, server, endpoints file, log. See
-// serve.hpp.
+// Adds the flags of `starling serve` in the groups of its --help, and runs the server: engine,
+// endpoints file and log. See serve.hpp.
 #include "starling/apps/serve.hpp"
 
 #include <functional>
@@ -24,6 +24,9 @@ namespace starling::apps {
 
 namespace {
 
+constexpr const char* everyday = "Everyday";
+constexpr const char* threads_and_tuning = "Threads and tuning";
+
 struct ServeFlags {
   stream::ServerOptions server;
   SpaceFlags space;
@@ -32,8 +35,9 @@ struct ServeFlags {
   std::string log_level = "info";
 };
 
+/// Shows `shown_default` in --help; empty: the help text says what holds without the flag.
 CLI::Option* add_duration(CLI::App& app, const std::string& name, const std::string& help,
-                          std::function<void(std::int64_t)> set) {
+                          const std::string& shown_default, std::function<void(std::int64_t)> set) {
   return app
       .add_option_function<std::string>(
           name,
@@ -41,18 +45,25 @@ CLI::Option* add_duration(CLI::App& app, const std::string& name, const std::str
             const auto duration_us = sim::parse_duration_us(text);
             if (!duration_us)
               throw CLI::ValidationError(
-                  name, "\"" + text + "\" is no duration; write a number and us, ms, s, m, h or d");
+                  name, "\"" + text +
+                            "\" is not a duration; write a number and us, ms, s, m, h or d, such "
+                            "as 500ms");
             set(*duration_us);
           },
           help)
-      ->type_name("DURATION");
+      ->type_name("DURATION")
+      ->default_str(shown_default);
 }
 
 void add_endpoint_flags(CLI::App& app, ServeFlags& flags) {
   auto& server = flags.server;
-  app.add_option("--commands", server.commands_endpoint, "Where requests come in")
+  app.add_option("--commands", server.commands_endpoint,
+                 "The endpoint to which clients send requests")
+      ->type_name("ENDPOINT")
       ->capture_default_str();
-  app.add_option("--results", server.results_endpoint, "Where ticks are published")
+  app.add_option("--results", server.results_endpoint,
+                 "The endpoint at which ticks are published to subscribers")
+      ->type_name("ENDPOINT")
       ->capture_default_str();
   app.add_option_function<std::string>(
          "--http",
@@ -63,14 +74,17 @@ void add_endpoint_flags(CLI::App& app, ServeFlags& flags) {
              throw CLI::ValidationError("--http", "\"" + text + "\" is not HOST:PORT");
            server.http_host = text.substr(0, colon);
          },
-         "Where /healthz and /metrics are answered [127.0.0.1:7413]")
-      ->type_name("HOST:PORT");
-  app.add_option("--endpoints-file", flags.endpoints_file,
-                 "Once ready, write the endpoints as bound to this file, as JSON")
+         "The address of the HTTP server with /healthz and /metrics")
+      ->type_name("HOST:PORT")
+      ->default_str(server.http_host + ":" + std::to_string(server.http_port));
+  app.add_option(
+         "--endpoints-file", flags.endpoints_file,
+         "When the server is ready, write its endpoints to this file, as JSON. It holds the "
+         "ports that the system chose")
       ->type_name("PATH");
 }
 
-void add_time_flags(CLI::App& app, ServeFlags& flags) {
+void add_everyday_time_flags(CLI::App& app, ServeFlags& flags) {
   auto& server = flags.server;
   app.add_option_function<std::string>(
          "--tick",
@@ -82,23 +96,53 @@ void add_time_flags(CLI::App& app, ServeFlags& flags) {
              throw CLI::ValidationError(
                  "--tick", "\"" + text + "\" is neither manual nor a duration such as 100ms");
          },
-         "A tick every so often, or manual: when a client advances it [100ms]")
-      ->type_name("DURATION|manual");
-  add_duration(app, "--future-max", "How far ahead of tau an event time may be [10s; manual: any]",
-               [&server](std::int64_t us) { server.future_max_us = us; });
-  add_duration(app, "--object-ttl", "Objects without an update for this long leave [never]",
-               [&server](std::int64_t us) { server.processor.objects.object_ttl_us = us; });
+         "The time between two ticks; or manual: a tick begins only when a client requests it")
+      ->type_name("DURATION|manual")
+      ->default_str("100ms");
+  add_duration(app, "--object-ttl",
+               "Remove an object that had no update for this long. Without this flag, objects stay "
+               "until they are removed",
+               "", [&server](std::int64_t us) { server.processor.objects.object_ttl_us = us; });
+}
+
+void add_time_limit_flags(CLI::App& app, ServeFlags& flags) {
+  auto& server = flags.server;
+  add_duration(app, "--future-max",
+               "Reject an update whose event time is further than this ahead of the server's time. "
+               "Without this flag, 10s; with --tick manual, no limit",
+               "", [&server](std::int64_t us) { server.future_max_us = us; });
   add_duration(app, "--tombstone-ttl",
-               "After an object leaves, how long older updates are dropped as late [1h]",
+               "Remember an object for this long after it has left, so that older updates are "
+               "dropped as late",
+               "1h",
                [&server](std::int64_t us) { server.processor.objects.tombstone_ttl_us = us; });
-  add_duration(app, "--session-idle", "Sessions without a request for this long are closed [10m]",
+  add_duration(app, "--session-idle", "Close a session that had no request for this long", "10m",
                [&server](std::int64_t us) { server.sessions.idle_us = us; });
-  add_duration(app, "--question-spin",
-               "After a question, how long to look for more work before sleeping [500us]",
-               [&server](std::int64_t us) { server.question_spin_us = us; });
-  add_duration(app, "--linger",
-               "When stopped, how long to wait for clients to take what is sent [2s]",
-               [&server](std::int64_t us) { server.linger_ms = static_cast<int>(us / 1000); });
+}
+
+/// "16MiB": in the largest unit that gives a whole number. The flags accept this form.
+std::string text_of_bytes(std::uint64_t bytes) {
+  std::string unit;
+  for (const char* larger : {"KiB", "MiB", "GiB"}) {
+    if (bytes == 0 || bytes % 1024 != 0) break;
+    bytes /= 1024;
+    unit = larger;
+  }
+  return std::to_string(bytes) + unit;
+}
+
+const char* group_of(stream::LimitOf of) {
+  switch (of) {
+    case stream::LimitOf::request:
+      return "Limits of one request";
+    case stream::LimitOf::session:
+      return "Limits of each session";
+    case stream::LimitOf::subscriber:
+      return "Limits of each subscriber";
+    case stream::LimitOf::server:
+      return "Limits of the whole server";
+  }
+  return "Limits";
 }
 
 void add_limit_flags(CLI::App& app, ServeFlags& flags) {
@@ -109,11 +153,42 @@ void add_limit_flags(CLI::App& app, ServeFlags& flags) {
     auto* option = app.add_option_function<std::uint64_t>(
         name, [&server, &limit](std::uint64_t value) { limit.field.set(server, value); },
         std::string(limit.bounds));
-    if (limit.is_in_bytes()) option->transform(CLI::AsSizeValue(false));
-    option->check(CLI::Range(limit.value_min, limit.field.value_max))
+    const std::uint64_t value = limit.field.get(server);
+    if (limit.is_in_bytes()) option->transform(CLI::AsSizeValue(false).description(""));
+    option->check(CLI::Range(limit.value_min, limit.field.value_max).description(""))
         ->type_name(limit.is_in_bytes() ? "BYTES" : "COUNT")
-        ->default_str(std::to_string(limit.field.get(server)));
+        ->default_str(limit.is_in_bytes() ? text_of_bytes(value) : std::to_string(value))
+        ->group(group_of(limit.of));
   }
+}
+
+void add_thread_count(CLI::App& app, const std::string& name, unsigned& threads, unsigned least,
+                      unsigned most, const std::string& help) {
+  app.add_option(name, threads, help)
+      ->type_name("COUNT")
+      ->capture_default_str()
+      ->check(CLI::Range(least, most).description(""));
+}
+
+void add_tuning_flags(CLI::App& app, ServeFlags& flags) {
+  auto& server = flags.server;
+  add_thread_count(app, "--decode-threads", server.decode_threads, 1, 64,
+                   "Threads that decode requests, 1 to 64");
+  add_thread_count(app, "--io-threads", server.io_threads, 1, 16,
+                   "Threads that move bytes between sockets and network, 1 to 16. If there are "
+                   "several, the last one serves the results endpoint alone");
+  add_thread_count(app, "--encode-threads", server.encode_threads, 0, 64,
+                   "Threads that encode a large tick, up to 64. 0: one for each four cores, at "
+                   "most 4");
+  add_duration(app, "--question-spin",
+               "After a one-shot question, poll for more work for this long before sleeping. A "
+               "longer time answers sooner and uses more CPU",
+               "500us", [&server](std::int64_t us) { server.question_spin_us = us; });
+  add_duration(app, "--linger",
+               "On SIGTERM or SIGINT, wait at most this long until clients have received what was "
+               "sent to them",
+               "2s",
+               [&server](std::int64_t us) { server.linger_ms = static_cast<int>(us / 1000); });
 }
 
 void start_logging(const std::string& level) {
@@ -122,7 +197,7 @@ void start_logging(const std::string& level) {
   spdlog::set_default_logger(std::move(logger));
 }
 
-/// Whole or not at all, for those who wait for the file to appear.
+/// The file appears only when it is complete, so that other programs can wait for it.
 void write_endpoints(const std::string& path, const stream::Endpoints& endpoints) {
   sim::TextOutput file(path, sim::TextOutput::Appears::when_closed);
   file.write("{\"commands\": \"" + endpoints.commands + "\", \"results\": \"" + endpoints.results +
@@ -151,27 +226,30 @@ std::function<int()> add_serve(CLI::App& program) {
   flags->server.stop_on_signals = true;
   flags->server.server_name = program.version();
   CLI::App& command = *program.add_subcommand("serve", "Run the server");
+  const auto next_group = [&command](const char* name) { command.option_defaults()->group(name); };
+  command.get_help_ptr()->group(everyday);
+  next_group(everyday);
   add_endpoint_flags(command, *flags);
-  add_space_flags(command, flags->space);
-  add_time_flags(command, *flags);
-  add_limit_flags(command, *flags);
-  add_engine_flags(command, flags->engine);
-  command.add_option("--decode-threads", flags->server.decode_threads, "Threads that decode")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 64));
+  add_everyday_time_flags(command, *flags);
   command
-      .add_option("--io-threads", flags->server.io_threads,
-                  "Threads that move bytes from and to sockets; of several the last serves results")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 16));
-  command
-      .add_option("--encode-threads", flags->server.encode_threads,
-                  "Threads that encode a large tick; 0: one for each four cores, at most 4")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 64));
-  command.add_option("--log-level", flags->log_level, "What to log on stderr")
+      .add_option("--log-level", flags->log_level,
+                  "The lowest level of log messages to write to stderr")
       ->capture_default_str()
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "critical", "off"}));
+  next_group("Space");
+  add_space_flags(command, flags->space);
+  add_limit_flags(command, *flags);
+  next_group("Limits on time");
+  add_time_limit_flags(command, *flags);
+  next_group(threads_and_tuning);
+  add_engine_flags(command, flags->engine);
+  for (const char* flag : {"--engine", "--devices"}) command.get_option(flag)->group(everyday);
+  add_tuning_flags(command, *flags);
+  command.footer(
+      "Behind = stands the default, behind Env the environment variable that sets the flag.\n"
+      "DURATION is a number and us, ms, s, m, h or d. BYTES is a number of bytes, or a number and\n"
+      "KiB, MiB or GiB. The port * of an endpoint, or 0 of --http, stands for any free port.\n"
+      "docs/limits.md explains the limits.");
   return [flags] {
     check_space_flags(flags->space);
     flags->server.processor.space = flags->space.space;

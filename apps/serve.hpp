@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `starling serve`: runs the server until SIGTERM or SIGINT. Called by main.
+// `starling serve`: runs the server until it gets SIGTERM or SIGINT. Called by main.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,9 @@ class App;
 
 namespace starling::apps {
 
-/// Adds the command; what it returns runs it, if the command line chose it, and gives the exit
-/// status. Errors of the environment are thrown.
+/// Adds the command. The returned function runs it and returns the exit status; main calls it if
+/// the command line chose this command. It throws CLI::ValidationError for wrong usage, and another
+/// std::exception for any other failure.
 std::function<int()> add_serve(CLI::App& program);
 
 }  // namespace starling::apps

@@ -28,7 +28,7 @@ prometheus::Counter& counter(prometheus::Registry& registry, const char* name, c
   return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add({});
 }
 
-// From 10 us to 10 s in steps of about two and a half.
+// From 10 us to 10 s. Each bound is 2 or 2.5 times the one before.
 const prometheus::Histogram::BucketBoundaries stage_bounds_s{
     1e-5,   2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2,
     2.5e-2, 5e-2,   0.1,  0.25, 0.5,    1.0,  2.5,  5.0,    10.0};
@@ -50,7 +50,7 @@ struct Metrics::State {
     add_limits(options);
     auto& rows_family = prometheus::BuildCounter()
                             .Name("starling_rows_total")
-                            .Help("Rows of batches by what became of them.")
+                            .Help("Rows of batches, by outcome.")
                             .Register(registry);
     for (std::size_t index = 0; index < row_reasons; ++index) {
       const auto reason = static_cast<RowReason>(index);
@@ -59,7 +59,7 @@ struct Metrics::State {
     }
     auto& errors_family = prometheus::BuildCounter()
                               .Name("starling_refused_requests_total")
-                              .Help("Requests answered with an Error, or dropped, by its code.")
+                              .Help("Requests answered with an Error, by its code.")
                               .Register(registry);
     for (std::size_t index = 1; index < error_codes; ++index)
       errors[index] =
@@ -69,11 +69,13 @@ struct Metrics::State {
   void add_limits(const ServerOptions& options) {
     auto& values = prometheus::BuildGauge()
                        .Name("starling_limit")
-                       .Help("Limits of this server, by the names of their flags.")
+                       .Help("Value of each limit of this server, by the name of its flag.")
                        .Register(registry);
     auto& uses = prometheus::BuildGauge()
                      .Name("starling_limit_used")
-                     .Help("How much of a limit is taken; of one for each session, the most.")
+                     .Help(
+                         "Current use of each limit. For a limit on each session, the largest use "
+                         "by any session.")
                      .Register(registry);
     for (const Limit& limit : limit_table()) {
       const prometheus::Labels labels{{"name", std::string(limit.name)}};
@@ -98,21 +100,24 @@ struct Metrics::State {
   prometheus::Counter& ticks = counter(registry, "starling_ticks_total", "Ticks finished.");
   prometheus::Counter& failed =
       counter(registry, "starling_ticks_failed_total", "Ticks that the engine could not finish.");
-  prometheus::Counter& overruns = counter(registry, "starling_tick_overruns_total",
-                                          "Ticks skipped because the one before was not finished.");
+  prometheus::Counter& overruns =
+      counter(registry, "starling_tick_overruns_total",
+              "Ticks skipped because the tick before had not finished.");
   prometheus::Counter& lost = counter(registry, "starling_subscriber_lost_ticks_total",
-                                      "Tick messages that subscribers reported missing.");
+                                      "Tick messages that subscribers reported as lost.");
   prometheus::Counter& published = counter(registry, "starling_published_bytes_total",
-                                           "Bytes of tick messages given to the results socket.");
+                                           "Bytes of tick messages sent to the results socket.");
   prometheus::Counter& replies_dropped = counter(registry, "starling_replies_dropped_total",
-                                                 "Replies to peers that had left or did not read.");
+                                                 "Replies dropped because the client had left or "
+                                                 "did not read.");
   prometheus::Counter& out_of_memory =
       counter(registry, "starling_decode_out_of_memory_total",
-              "Requests answered with busy because there was no memory to read them.");
+              "Requests answered with busy because there was no memory to decode them.");
 
   prometheus::Counter& decode_time =
       counter(registry, "starling_decode_seconds_total",
-              "Time taken to verify, read and round requests, by all threads together.");
+              "Time that all threads together took to verify and decode requests and to convert "
+              "their rows to the space.");
   prometheus::Counter& apply_time =
       counter(registry, "starling_apply_seconds_total",
               "Time that the loop took to apply batches of rows to the tables.");
@@ -121,9 +126,11 @@ struct Metrics::State {
       prometheus::BuildHistogram()
           .Name("starling_tick_stage_seconds")
           .Help(
-              "Time of a tick's stages: those of the engine; report, making the streams' reports; "
-              "total, from its begin to its finish, which holds all of these; encode, its "
-              "messages; publish, from its finish until they are with the results socket.")
+              "Time of each stage of a tick. copy_in, build, search, diff and copy_out are stages "
+              "of "
+              "the engine. report: the result becomes the streams' reports. total: from begin to "
+              "finish, with all stages before. encode: the messages are encoded. publish: from the "
+              "finish until the results socket has the messages.")
           .Register(registry);
   prometheus::Histogram& copy_in = stage("copy_in");
   prometheus::Histogram& build = stage("build");
@@ -135,26 +142,28 @@ struct Metrics::State {
   prometheus::Histogram& encode = stage("encode");
   prometheus::Histogram& publish = stage("publish");
 
-  prometheus::Gauge& sessions = gauge("starling_sessions", "Sessions open.");
+  prometheus::Gauge& sessions = gauge("starling_sessions", "Open sessions.");
   prometheus::Counter& connections_refused =
       counter(registry, "starling_connections_refused_total",
-              "Connections to the commands and results endpoints closed because of a limit.");
+              "Connections to the commands and results endpoints that were closed because of a "
+              "limit.");
   prometheus::Gauge& subscriptions =
-      gauge("starling_subscriptions", "Subscriptions on the results socket.");
+      gauge("starling_subscriptions", "Subscriptions to the results endpoint.");
   prometheus::Counter& joins = counter(registry, "starling_subscriptions_joined_total",
-                                       "Subscriptions that the results socket has seen come.");
-  prometheus::Gauge& objects = gauge("starling_objects", "Objects alive.");
+                                       "Subscriptions ever made to the results endpoint.");
+  prometheus::Gauge& objects = gauge("starling_objects", "Objects that are alive.");
   prometheus::Gauge& queries = gauge("starling_queries", "Standing queries.");
   prometheus::Gauge& streams = gauge("starling_streams", "Streams.");
-  prometheus::Gauge& names = gauge("starling_names", "Object names known.");
-  prometheus::Gauge& snapshots = gauge("starling_snapshots", "Snapshots pinned or being copied.");
+  prometheus::Gauge& names = gauge("starling_names", "Names of objects.");
+  prometheus::Gauge& snapshots = gauge("starling_snapshots", "Snapshots held or being copied.");
   prometheus::Gauge& decoding_requests =
-      gauge("starling_decoding_requests", "Requests read and not yet applied.");
-  prometheus::Gauge& decoding_bytes = gauge("starling_decoding_bytes", "Their bytes.");
+      gauge("starling_decoding_requests", "Requests that are read and not applied yet.");
+  prometheus::Gauge& decoding_bytes =
+      gauge("starling_decoding_bytes", "Bytes of requests that are read and not applied yet.");
   prometheus::Gauge& searches =
-      gauge("starling_searches", "One-shot requests that the engine is answering.");
+      gauge("starling_searches", "Requests of one-shot questions that the engine is answering.");
   prometheus::Gauge& publishing =
-      gauge("starling_publishing_ticks", "Ticks finished and not yet sent.");
+      gauge("starling_publishing_ticks", "Ticks that are finished and not sent yet.");
   prometheus::Gauge& engine_bytes =
       gauge("starling_engine_bytes", "Memory of the engine's state and index.");
 };

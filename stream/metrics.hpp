@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the server counts and measures, once, for /metrics and GetStats alike. Over prometheus-cpp;
-// every method may be called from any thread, the server calls them on its loop.
+// The server's counters, gauges and histograms, for /metrics and GetStats. It is built on
+// prometheus-cpp. Decode workers call decoded(); Server calls everything else on its loop.
 #pragma once
 
 #include <cstdint>
@@ -13,30 +13,30 @@
 
 namespace starling::stream {
 
-/// What is true at the moment of asking.
+/// The current values of the gauges. Server collects them for each answer.
 struct Gauges {
   double sessions = 0;
   double connections = 0;  ///< to the commands endpoint
   double subscribers = 0;  ///< connections to the results endpoint
   double http_connections = 0;
-  double connections_refused = 0;  ///< of the first two, ever
+  double connections_refused = 0;  ///< by `connections` and `subscribers`, in total
   double subscriptions = 0;
-  double joins = 0;  ///< subscriptions ever made
+  double joins = 0;  ///< subscriptions in total, also of subscribers that left
   double objects = 0;
   double objects_known = 0;  ///< alive, remembered or followed
   double queries = 0;
-  double neighbors = 0;  ///< that all lists may hold
+  double neighbors = 0;  ///< the room in all lists
   double streams = 0;
   double names = 0;
   double name_bytes = 0;
   double snapshots = 0;
-  double decoding_requests = 0;  ///< read and not yet applied
+  double decoding_requests = 0;  ///< read and not applied yet
   double decoding_bytes = 0;
-  double searches = 0;          ///< one-shot questions with the engine
-  double publishing_ticks = 0;  ///< finished and not yet sent
-  double subscriber_bytes = 0;  ///< sent and not yet with every subscriber
+  double searches = 0;          ///< GetNeighbors requests in the engine
+  double publishing_ticks = 0;  ///< finished and not sent yet
+  double subscriber_bytes = 0;  ///< sent, and not yet received by every subscriber
   double engine_bytes = 0;
-  // Of the session that has most of them.
+  // The largest value of any session.
   double session_credit_rows = 0;
   double session_credit_bytes = 0;
   double session_queries = 0;
@@ -54,31 +54,33 @@ struct ServerOptions;
 
 class Metrics {
  public:
-  /// The options' limits are told beside what is counted.
+  /// Shows the limits of `options` as gauges.
   explicit Metrics(const ServerOptions& options);
   ~Metrics();
 
-  /// Rows of batches by what became of them; none: accepted.
+  /// Counts rows of batches. The outcome none means that they were accepted.
   void rows(protocol::RowReason outcome, std::uint64_t count);
   void refused(protocol::ErrorCode code);
   void reply_dropped();
-  /// A decode worker had no memory for a request, which is answered with busy.
+  /// Counts a request that could not be decoded for lack of memory. It is answered with busy.
   void decode_out_of_memory();
-  /// A request, on whatever thread.
+  /// Adds the time that a thread took to decode a request.
   void decoded(double ms);
-  /// A batch of rows, to the tables.
+  /// Adds the time that the loop took to apply a batch of rows to the tables.
   void applied(double ms);
-  /// `report_ms`: of `total_ms`, making the streams' reports of the engine's result.
+  /// `report_ms` is the part of `total_ms` in which the engine's result becomes the streams'
+  /// reports.
   void tick_finished(const StageTimes& times, double report_ms, double total_ms);
   void tick_failed();
-  /// `encode_ms`: of `publish_ms`, making the messages.
+  /// `encode_ms` is the part of `publish_ms` in which the messages are encoded.
   void tick_published(double encode_ms, double publish_ms, std::uint64_t bytes);
   void overrun(std::uint64_t ticks);
   void lost_by_subscribers(std::uint64_t ticks);
 
-  /// Prometheus's text format.
+  /// Returns all metrics in Prometheus's text format.
   std::string text(const Gauges& gauges);
-  /// Counters and gauges; of histograms the sum and the count, named as in the text.
+  /// Returns all counters and gauges, and the sum and the count of each histogram, with the names
+  /// that text() uses.
   std::vector<Sample> samples(const Gauges& gauges);
 
  private:

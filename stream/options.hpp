@@ -24,7 +24,7 @@ struct ServerOptions {
   std::string http_host = "127.0.0.1";
   std::uint16_t http_port = 7413;  ///< 0: the system chooses
 
-  ProcessorOptions processor;  ///< the server replaces the hash seed
+  ProcessorOptions processor;                            ///< the server replaces the hash seed
   std::optional<std::int64_t> tick_period_us = 100'000;  ///< std::nullopt: manual ticks
   std::function<std::int64_t()> wall_now_us = starling::wall_now_us;  ///< the clock of tau
   /// How far an event time may be ahead of Ticker::base_time_us. std::nullopt means 10 s, or no

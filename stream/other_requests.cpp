@@ -24,8 +24,8 @@ using protocol::ErrorCode;
 
 namespace {
 
-// The wire names a page by the number of its snapshot and its index in the snapshot. 0 stands for
-// the first page of a new snapshot.
+// The wire names a page by the number of its snapshot and its index in the snapshot. No page has
+// the name 0: in a request it asks for a new snapshot, in a reply it says that no page follows.
 constexpr unsigned page_index_bits = 24;
 
 constexpr std::uint64_t page_name(std::uint64_t snapshot_number, std::size_t page) {
@@ -206,11 +206,10 @@ void RequestHandler::send_neighbors(const Caller& caller, const Answers& answers
   const auto reports = to_reports(answers);
   if (protocol::lists_that_fit(reports, neighbors_carry) < reports.size()) {
     auto limit = reached("chunk-bytes-max", options_);
-    return refuse(
-        caller, {ErrorCode::too_many_rows,
-                 "The answer is longer than " + to_string(limit) +
-                     " allows; ask fewer questions in one request.",
-                 std::move(limit)});
+    return refuse(caller, {ErrorCode::too_many_rows,
+                           "The answer is longer than " + to_string(limit) +
+                               " allows; ask fewer questions in one request.",
+                           std::move(limit)});
   }
   const protocol::NeighborsHead head{
       .epoch = parts_.publisher.epoch(), .tick = answers.tick, .tau_us = answers.tau_us};

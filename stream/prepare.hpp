@@ -21,10 +21,10 @@ namespace starling::stream {
 struct PreparedRequest {
   ReceivedBytes received;
   protocol::AlignedBytes frame;
-  protocol::DecodedRequest request;  ///< views into the frame
-  PreparedRows rows;                 ///< of a batch of updates, tags, removals or queries
+  protocol::DecodedRequest request;     ///< views into the frame
+  PreparedRows rows;                    ///< of a batch of updates, tags, removals or queries
   std::vector<OneShotQuery> questions;  ///< of GetNeighbors; the loop sets the followed objects
-  Credit credit;  ///< taken from the session; the loop gives it back
+  Credit credit;                        ///< taken from the session; the loop gives it back
 };
 
 /// The result's request.problem says what is wrong with the request, including a lack of memory and

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sequence numbers and headers, then the encoded messages: see publisher.hpp. Called by Ticker.
+// Plans each stream's sequence number and header, and encodes the messages: see publisher.hpp.
 #include "starling/stream/publisher.hpp"
 
 namespace starling::stream {
@@ -8,7 +8,7 @@ std::vector<StreamPlan> Publisher::plan(const TickReport& report, const QueryTab
   std::vector<StreamPlan> plans;
   plans.reserve(report.streams.size());
   for (const StreamReport& stream : report.streams) {
-    // Streams are numbered as they come, and from its first tick on a stream is in every report.
+    // StreamIds count up from 0, and a stream is in every report after its first one.
     const auto number = static_cast<std::size_t>(stream.stream);
     if (number >= first_ticks_.size()) first_ticks_.resize(number + 1, to_number(report.tick));
     const StreamDefinition& definition = queries.stream(stream.stream);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns a tick's report into each stream's message: epoch, sequence numbers, header, chunks. Plans
-// on the loop, where the streams are known; encodes on a worker and its helpers, where it delays no
-// request. Sans-IO; Ticker is its user.
+// Turns a tick's report into one message for each stream, with epoch, sequence number, header and
+// chunks. Ticker calls plan() on the loop, which owns the table of streams, and encode_report() on
+// a worker, so that encoding delays no request. Uses no socket.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace starling::stream {
 
-/// What one stream's message of a tick needs beside the report.
+/// The name and header of one stream's message of a tick.
 struct StreamPlan {
   std::string stream;
   protocol::TickHeader header;
@@ -24,16 +24,16 @@ struct StreamPlan {
 
 class Publisher {
  public:
-  /// `epoch` is drawn at random at each start, so that a subscriber notices a restart.
+  /// `epoch` is a random number of this start of the server, so that subscribers notice a restart.
   Publisher(std::uint64_t epoch, Space space) : epoch_(epoch), space_(space) {}
 
   std::uint64_t epoch() const { return epoch_; }
 
-  /// One plan for each of the report's streams. Reports come in tick order, each once.
+  /// Returns one plan for each stream of the report. Call it once for each tick, in order.
   std::vector<StreamPlan> plan(const TickReport& report, const QueryTable& queries);
 
-  /// The sequence number of the stream's message of that tick; 0 if it was before the stream's
-  /// first.
+  /// Returns the sequence number of the stream's message of that tick; 0 if the stream had no
+  /// message yet.
   std::uint64_t sequence(StreamId stream, Tick tick) const;
 
  private:
@@ -42,7 +42,7 @@ class Publisher {
   std::vector<std::uint64_t> first_ticks_;  ///< by StreamId: the tick of sequence number 1
 };
 
-/// Any thread; the report must live until it returns.
+/// Encodes the messages, one for each plan. Any thread may call it.
 std::vector<protocol::TickMessage> encode_report(const std::vector<StreamPlan>& plans,
                                                  const TickReport& report, const ServedSpace& space,
                                                  EncodeHelpers& helpers);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One branch for vectors in each way between wire and tables: see served_space.hpp.
+// Each conversion branches once between positions and vectors: see served_space.hpp.
 #include "starling/stream/served_space.hpp"
 
 #include <algorithm>
@@ -16,9 +16,9 @@ using protocol::RowReason;
 
 namespace {
 
-constexpr std::size_t rows_at_once = 256;  // their points stay in the first-level cache
+constexpr std::size_t rows_at_once = 256;  // so that their points stay in the L1 cache
 
-/// Rows from `first` on, as many as there are points.
+/// Converts points.size() rows of the batch, beginning with row `first`.
 void to_lattice(const protocol::UpdateBatch& batch, std::size_t first, const Lattice& lattice,
                 std::span<LatticePoint> points, std::span<PositionError> errors) {
   const std::size_t begin = first * batch.components;
@@ -48,7 +48,8 @@ RowSet<ObjectUpdate> place_positions(const protocol::UpdateBatch& batch, const L
         set.reject(row, to_reason(errors[i]));
         continue;
       }
-      // In place: a copy of the row would read back wider than it was written, which stalls.
+      // Written in place. A copy would load with wider instructions than the stores before it, and
+      // such a load stalls until the stores have finished.
       ObjectUpdate& update = set.rows.emplace_back();
       update.id = ObjectId{batch.ids[row]};
       update.time_us = batch.times_us[row];
@@ -60,7 +61,8 @@ RowSet<ObjectUpdate> place_positions(const protocol::UpdateBatch& batch, const L
   return set;
 }
 
-/// A finite number beyond float32 stays finite: its row is refused as too large, not as infinite.
+/// Clamps a finite number beyond float32's range, so that the row is refused as too large and not
+/// as infinite.
 float to_float32(double value) {
   constexpr double largest = std::numeric_limits<float>::max();
   if (std::isfinite(value)) value = std::clamp(value, -largest, largest);
@@ -89,7 +91,7 @@ VectorRowSet place_vectors(const protocol::UpdateBatch& batch, const SpaceOption
       set.reject(row, to_reason(faults[row]->reason), faults[row]->column);
       continue;
     }
-    // Close the gap that refused rows before this one have left.
+    // Close the gap that rejected rows before this one have left.
     if (set.rows.size() < row)
       std::copy_n(set.components.data() + row * space.dimension, space.dimension,
                   set.components.data() + set.rows.size() * space.dimension);

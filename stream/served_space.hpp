@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The space that a server serves, between the wire's numbers and the tables': positions go onto its
-// lattice, vectors are prepared for its metric, and lists go back. Nothing else in stream/ knows
-// whether the space is one of positions or of vectors. Decode workers, the encoder and the loop
-// share one; it never changes.
+// The space that a server serves. It converts between the wire and the tables: it rounds positions
+// to the lattice, prepares vectors for the metric, and gives lists to the encoder. No other class
+// of stream/ asks whether the space has positions or vectors. Decode workers, the encoder and the
+// loop share one object, which never changes.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@
 
 namespace starling::stream {
 
-/// Why a row has no place in the space.
+/// Why a row, query or question has no place in the space.
 struct PlaceFault {
   protocol::RowReason reason = protocol::RowReason::none;
-  std::uint32_t column = protocol::RejectedRow::no_column;  ///< of a vector
-  /// "its vector is refused: component 3 (from 0) is negative, ...".
+  std::uint32_t column = protocol::RejectedRow::no_column;  ///< the component of a vector
+  /// Part of a sentence: "its vector is refused: component 3 (from 0) is negative, ...".
   std::string sentence{};
 };
 
@@ -40,25 +40,26 @@ class ServedSpace {
 
   const SpaceOptions& options() const { return options_; }
 
-  /// "a row", or "a vector of dimension 128".
+  /// "a row" or "a vector of dimension 128", for sentences.
   std::string row_text() const;
-  /// What a row's vector takes on the wire and in the tables; 0 where rows have positions.
+  /// The bytes of a row's vector on the wire and in the tables; 0 if rows have positions.
   std::uint64_t vector_bytes() const {
     return is_vector() ? options_.dimension * sizeof(float) : 0;
   }
-  /// The number of vectors that fit `bytes`; where rows have positions, as many as can be counted.
+  /// The number of vectors that fit in `bytes`; the largest number if rows have positions.
   std::uint64_t rows_that_fit(std::uint64_t bytes) const;
 
-  /// Sets of ObjectUpdate on the lattice, or of prepared VectorUpdate.
+  /// Returns a RowSet<ObjectUpdate> on the lattice, or a VectorRowSet of prepared vectors.
   PreparedRows place(const protocol::UpdateBatch& batch) const;
 
   Filter to_filter(const protocol::QuerySpec& query) const;
 
-  /// A fixed anchor's position or components; nothing, or why there is no place for it.
+  /// Sets the `position` or `components` of a fixed anchor. Returns std::nullopt, or why the anchor
+  /// has no place in the space.
   std::optional<PlaceFault> place(const protocol::QuerySpec& query, LatticePoint& position,
                                   std::vector<float>& components) const;
 
-  /// To be encoded. What it shows must live as long as it does.
+  /// Returns a view of the lists, for encoding. The reports and this object must outlive it.
   protocol::ListSource source_of(std::span<const QueryReport> reports,
                                  const ReportWith& with) const;
 

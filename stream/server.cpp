@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wires sockets, decode workers, tables, ticks and http on one loop, and stops them in an order
-// that answers what has been read: see server.hpp.
+// Wires sockets, decode workers, tables, ticks and HTTP on one loop, and stops them in an order in
+// which each request that was read is still answered: see server.hpp.
 #include "starling/stream/server.hpp"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ std::uint64_t random_number() {
   return std::uint64_t{device()} << 32 | device();
 }
 
-/// `limit` as the limit table and the flags name it.
+/// `limit` is the name of the limit or flag, without dashes.
 [[noreturn]] void refuse(const std::string& limit, const std::string& why, std::uint64_t value) {
   throw std::invalid_argument(limit + ": " + why + ", not " + std::to_string(value));
 }
@@ -54,7 +54,7 @@ std::string at_least(std::uint64_t least, const char* unit) {
   return ", so at least " + std::to_string(least) + " " + unit;
 }
 
-/// Lowers the limits on objects and on queries to as many as their vectors may take bytes.
+/// Lowers the limits on objects and on queries to the number of vectors that fit in `bytes_max`.
 void hold_vectors_to(std::uint64_t bytes_max, const ServedSpace& space,
                      ProcessorOptions& processor) {
   const std::uint64_t rows_max = space.rows_that_fit(bytes_max);
@@ -70,11 +70,11 @@ void hold_vectors_to(std::uint64_t bytes_max, const ServedSpace& space,
 }
 
 void check_names_asked(const protocol::Limits& limits) {
-  constexpr std::size_t text_bytes_besides = 16;  // its length, NUL, padding and place
+  constexpr std::size_t text_bytes_besides = 16;  // length, NUL, padding and offset
   const std::size_t name_bytes = limits.text_bytes_max + text_bytes_besides;
   if (limits.names_asked_max * name_bytes > protocol::chunk_bytes_max)
     refuse("names-asked-max",
-           "the answer to one request, of names of text-bytes-max, must fit " +
+           "the answer to one request, with names of text-bytes-max, must fit in " +
                std::to_string(protocol::chunk_bytes_max) + " bytes, so at most " +
                std::to_string(protocol::chunk_bytes_max / name_bytes) + " names",
            limits.names_asked_max);
@@ -93,11 +93,12 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   options.processor.queries.owner_queries_max = options.sessions.queries_max;
   hold_vectors_to(options.vector_bytes_max, space, options.processor);
   options.sessions.replies_max = options.limits.unanswered_max;
-  // Ids come from the network: a random seed keeps clients from choosing ids that share a cell.
+  // Ids come from the network. With a random seed, clients cannot choose ids that collide in the
+  // hash table.
   options.processor.objects.hash_seed = random_number();
-  constexpr unsigned io_threads_max = 64;  // as many as their mask has bits
+  constexpr unsigned io_threads_max = 64;  // the bits of ZeroMQ's mask of threads
   if (options.io_threads == 0 || options.io_threads > io_threads_max)
-    refuse("io-threads", "there must be 1 to " + std::to_string(io_threads_max),
+    refuse("io-threads", "there must be 1 to " + std::to_string(io_threads_max) + " threads",
            options.io_threads);
   if (options.tick_period_us && *options.tick_period_us <= 0)
     throw std::invalid_argument("tick: the time between two ticks must be longer than 0");
@@ -125,14 +126,16 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   return options;
 }
 
-/// For one peer. ZeroMQ learns by halves of the mark what has been sent, so half of it may look
-/// taken; the other half is for a session's batches and as many other requests. It learns no more
-/// often than each millisecond, so below a thousand a quick peer's replies would be dropped.
+/// The high-water mark of replies to one peer. ZeroMQ frees sent messages only in steps of half the
+/// mark, so half of the mark may be taken by sent messages. The other half has room for the replies
+/// to a session's batches and to as many other requests. ZeroMQ frees at most once a millisecond,
+/// so with a mark below 1,000 the server would drop replies to a fast peer.
 int replies_waiting_max(const protocol::Limits& limits) {
   return static_cast<int>(std::clamp(limits.unanswered_max, 250u, 1u << 20) * 4);
 }
 
-/// From one peer, while decoding does not keep up: no more bytes than decoding may hold itself.
+/// The high-water mark of requests from one peer, which wait while decoding does not keep up.
+/// Together they have at most decode_bytes_max bytes.
 int requests_waiting_max(const ServerOptions& options) {
   constexpr std::size_t most = 1000;
   const std::size_t frame_bytes_max = std::max<std::size_t>(options.limits.frame_bytes_max, 1);
@@ -140,7 +143,7 @@ int requests_waiting_max(const ServerOptions& options) {
       std::clamp<std::size_t>(options.decode_bytes_max / frame_bytes_max, 1, most));
 }
 
-/// Adds the endpoint to what a socket throws that cannot be bound.
+/// Makes a socket. If it cannot be bound, adds the endpoint to the text of the exception.
 template <class Socket, class... Arguments>
 std::unique_ptr<Socket> bound(const std::string& endpoint, Arguments&&... arguments) {
   try {
@@ -198,7 +201,9 @@ struct Server::State {
             .malformed =
                 [this](const Peer& peer) {
                   handler.refuse_malformed(
-                      peer, "A request is one frame, after an empty one if the client uses REQ.");
+                      peer,
+                      "A request must be one frame, or an empty frame and one frame from a REQ "
+                      "socket.");
                 },
             .may_read = [this] { return may_read_or_pause(); }};
   }
@@ -231,8 +236,8 @@ struct Server::State {
     return !reading_paused;
   }
 
-  // A short request costs less to decode than to hand over. One that changes nothing does not wait
-  // for earlier batches, not even for those of its own session.
+  // Decoding a short request costs less than handing it to a worker. A short request that changes
+  // nothing does not wait for earlier batches, even of its own session.
   void receive(Peer peer, ReceivedBytes received) {
     if (received.bytes.size() > decode_on_loop_bytes_max)
       return decode(std::move(peer), std::move(received));
@@ -272,10 +277,10 @@ struct Server::State {
       case CommandSocket::Sent::queued:
         return;
       case CommandSocket::Sent::peer_gone:
-        spdlog::debug("a reply's peer has left");
+        spdlog::debug("a reply is dropped: its client has disconnected");
         break;
       case CommandSocket::Sent::peer_full:
-        spdlog::debug("a client does not read its replies; one is dropped");
+        spdlog::debug("a reply is dropped: its client does not read");
         break;
     }
     metrics.reply_dropped();
@@ -285,7 +290,7 @@ struct Server::State {
     if (target == "/metrics")
       return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
               .body = metrics.text(gauges())};
-    if (target != "/healthz") return {.status = 404, .body = "There is /healthz and /metrics.\n"};
+    if (target != "/healthz") return {.status = 404, .body = "Only /healthz and /metrics exist.\n"};
     if (ticker.last_error().empty()) return {.body = "ok\n"};
     return {.status = 503, .body = "the last tick failed: " + ticker.last_error() + "\n"};
   }
@@ -353,7 +358,8 @@ struct Server::State {
     }
   }
 
-  // What has been read is still applied and answered; what ZeroMQ holds is not read any more.
+  // Requests that were read are still applied and answered. Requests that ZeroMQ holds are not read
+  // any more.
   void begin_stop() {
     if (std::exchange(stopping, true)) return;
     spdlog::info("stopping: finishing the tick under way");

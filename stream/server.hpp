@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `starling serve` as a class: wires sockets, decoding, sessions, ticks and http on one loop. Run
-// by apps/serve.cpp, and in-process by tests.
+// `starling serve` as a class: it wires sockets, decoding, sessions, ticks and HTTP on one loop.
+// apps/serve.cpp runs it; tests run it in their own process.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace starling::stream {
 
-/// Where a server listens, as bound.
+/// The endpoints where a server listens, with the ports that are bound.
 struct Endpoints {
   std::string commands;  ///< "tcp://127.0.0.1:7411"
   std::string results;
@@ -20,17 +20,18 @@ struct Endpoints {
 
 class Server {
  public:
-  /// Binds. Throws std::invalid_argument if the options contradict each other or the engine, and
-  /// std::runtime_error with the endpoint if one cannot be bound.
+  /// Binds the endpoints. Throws std::invalid_argument if the options contradict each other or the
+  /// engine's limits, and std::runtime_error if an endpoint cannot be bound; its text names it.
   Server(const ServerOptions& options, std::unique_ptr<Engine> engine);
   ~Server();
 
   const Endpoints& endpoints() const;
 
-  /// Serves until stopped: finishes the tick under way, publishes it, and returns.
+  /// Serves until stop() is called. Then finishes and publishes the tick under way, and returns.
+  /// Throws std::runtime_error if the engine is lost.
   void run();
 
-  /// From any thread.
+  /// Any thread may call it.
   void stop();
 
  private:

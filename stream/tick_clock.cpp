@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Due times on the steady clock, tau on the wall clock: see tick_clock.hpp. Called by Ticker.
+// Ticks are due by the steady clock, and tau follows the wall clock: see tick_clock.hpp.
 #include "starling/stream/tick_clock.hpp"
 
 #include <algorithm>

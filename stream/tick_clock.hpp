@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides when a wall-clock server ticks, and at which tau. Sans-IO: the server's timer asks it,
-// the tests drive it on a virtual clock.
+// Decides when a server with wall-clock ticks begins a tick, and at which tau. It has no timer of
+// its own: Ticker polls it when its timer expires, and tests poll it with a virtual clock.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@ namespace starling::stream {
 
 class TickClock {
  public:
-  /// The first tick is due one period after `start_us`, on a clock that never goes back.
+  /// The first tick is due one period after `start_us`, on the steady clock.
   TickClock(std::int64_t period_us, std::int64_t start_us);
 
   std::int64_t next_due_us() const { return next_due_us_; }
 
   struct Decision {
-    std::optional<std::int64_t> begin_tau_us;  ///< begin a tick at this tau
-    std::uint64_t overruns = 0;                ///< ticks that fell due and are skipped for good
+    std::optional<std::int64_t> begin_tau_us;  ///< begin a tick at this tau; std::nullopt: none
+    std::uint64_t overruns = 0;                ///< ticks that were due and are skipped
   };
 
-  /// What to do at `now_us`. While the last tick is `busy`, one that falls due is skipped, never
-  /// queued. Of several ticks that fell due since the last call only one begins. tau is the wall
-  /// clock, held where that goes back.
+  /// Decides what to do at `now_us`, on the steady clock. If `busy`, a tick that is due is skipped,
+  /// not queued. If several ticks are due since the last call, one begins and the others are
+  /// skipped. tau is `wall_us`, or the last tau if the wall clock was set back behind it.
   Decision poll(std::int64_t now_us, std::int64_t wall_us, bool busy);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tick's way from its begin, through the engine's result, to the results socket: see ticker.hpp.
-// All on the loop but the encoding, which has a worker of its own, and helpers where it is much.
+// Takes a tick from its begin, through the engine's result, to the results socket: see ticker.hpp.
+// Everything runs on the loop except the encoding. A worker encodes, with helpers for a large tick.
 #include "starling/stream/ticker.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-// One tick may be encoded while the next is computed; a third would be a queue.
+// A tick may begin while one other tick is encoded, and not while two are.
 constexpr std::size_t publishing_max = 1;
 
 TickOutcome outcome_of(const TickReport& report) {
@@ -76,7 +76,7 @@ struct Ticker::State {
       const auto decision = clock->poll(steady_now_us(), options.wall_now_us(), is_busy());
       metrics.overrun(decision.overruns);
       if (decision.overruns > 0)
-        spdlog::debug("{} ticks skipped: the one before is not finished", decision.overruns);
+        spdlog::debug("{} ticks skipped: the tick before them has not finished", decision.overruns);
       if (decision.begin_tau_us) begin(*decision.begin_tau_us, {});
       wait_for_due();
     });
@@ -87,8 +87,8 @@ struct Ticker::State {
     auto report = std::make_shared<TickReport>(processor.finish_tick(std::move(result)));
     metrics.tick_finished(report->times, ms_since(arrived_us), ms_since(begun_us));
     last_error = report->error;
-    engine_bytes =
-        processor.engine().bytes_used().total();  // only between ticks does it stand still
+    // Asked here because it does not change between ticks.
+    engine_bytes = processor.engine().bytes_used().total();
     if (!report->warning.empty())
       spdlog::warn("tick {}: {}", to_number(report->tick), report->warning);
     if (!last_error.empty()) {
@@ -114,7 +114,7 @@ struct Ticker::State {
         results.send(std::move(*messages));
         metrics.tick_published(encode_ms, ms_since(since_us), bytes);
         const TickOutcome outcome = finished ? outcome_of(*report) : TickOutcome{};
-        *report = {};  // its memory serves the next tick, which `finished` may begin
+        *report = {};  // gives its memory to the next tick, which `finished` may begin
         if (finished) finished(outcome);
         if (stopping) tell_if_idle();
       };
@@ -150,8 +150,8 @@ Ticker::Ticker(asio::io_context& loop, const TickerOptions& options, Processor& 
                Metrics& metrics)
     : state_(
           std::make_shared<State>(loop, options, processor, space, publisher, results, metrics)) {
-  // The engine may deliver while the loop goes down; the weak pointer is looked at on the loop
-  // only.
+  // The engine may deliver a result after this ticker is gone. Only the loop locks the weak
+  // pointer.
   processor.engine().set_result_handler(
       [&loop, weak = std::weak_ptr(state_)](std::unique_ptr<TickResult> result) {
         asio::post(loop, [weak, result = std::move(result)]() mutable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the ticks: when one begins, by the wall clock or on request; taking the engine's result on
-// the loop; encoding and publishing it. At most one tick is computed and two wait to be sent. The
-// server owns it; RequestHandler asks it to advance.
+// Runs the ticks: begins them by the wall clock or on request, takes the engine's results on the
+// loop, and has them encoded and published. At most one tick is computed while two wait to be sent.
+// Server owns the ticker; RequestHandler calls advance().
 #pragma once
 
 #include <cstddef>
@@ -24,15 +24,15 @@ class io_context;
 namespace starling::stream {
 
 struct TickerOptions {
-  std::optional<std::int64_t> period_us;      ///< none: ticks on request alone
-  std::optional<std::int64_t> future_max_us;  ///< none: no limit
-  std::function<std::int64_t()> wall_now_us;  ///< asked on the loop
+  std::optional<std::int64_t> period_us;      ///< std::nullopt: ticks only on request
+  std::optional<std::int64_t> future_max_us;  ///< std::nullopt: no limit
+  std::function<std::int64_t()> wall_now_us;  ///< called on the loop
   unsigned encode_threads = 1;
 };
 
 struct TickOutcome {
   protocol::TickDone done;
-  std::string error;  ///< not empty: the engine failed, the old lists stand
+  std::string error;  ///< if not empty, the engine failed and the old lists stay valid
 };
 
 class Ticker {
@@ -42,31 +42,33 @@ class Ticker {
   /// The loop must not run afterwards.
   ~Ticker();
 
-  /// By the wall clock: from now on one tick a period.
+  /// Begins one tick each period from now on. Does nothing with manual ticks.
   void start();
 
   bool is_manual() const;
 
-  /// Called once the tick's messages are with the results socket.
+  /// Called when the results socket has the tick's messages.
   using Finished = std::function<void(const TickOutcome&)>;
   enum class Begun : std::uint8_t { begun, busy, tau_too_early };
-  /// On request: a tick at `tau_us`.
+  /// Begins a tick at `tau_us`, on request. `finished` is called only if the tick begins.
   Begun advance(std::int64_t tau_us, Finished finished);
 
-  /// The time that leases count from: the wall clock, held at the last tick's tau where it was set
-  /// back; on request, that tau, if there was a tick.
+  /// The time from which leases count. With wall-clock ticks it is the wall clock, or tau of the
+  /// last tick if the clock was set back behind it. With manual ticks it is tau of the last tick,
+  /// or std::nullopt before the first tick.
   std::optional<std::int64_t> base_time_us() const;
-  /// The latest event time that rows may have now.
+  /// The latest event time that a row may have now.
   std::int64_t event_time_max_us() const;
 
-  /// Finished ticks that are not with the results socket yet.
+  /// The number of finished ticks whose messages the results socket does not have yet.
   std::size_t publishing_count() const;
   /// Memory of the engine's state and index after the last tick.
   std::uint64_t engine_bytes() const;
-  /// What the last tick failed of, if it did.
+  /// The error of the last tick; empty if it did not fail.
   const std::string& last_error() const;
 
-  /// No further tick begins; `idle` is called once the one under way is published.
+  /// Begins no further tick. Calls `idle` once the tick under way is published, or at once if there
+  /// is none.
   void stop(std::function<void()> idle);
 
  private:

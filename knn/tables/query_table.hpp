@@ -21,9 +21,6 @@
 
 namespace starling {
 
-/// Streams are numbered from 0 in the order in which they were first put. They are never removed.
-enum class StreamId : std::uint32_t {};
-
 struct QueryTableOptions {
   std::uint64_t queries_max = 1u << 24;
   std::uint64_t owner_queries_max = std::numeric_limits<std::uint64_t>::max();  ///< of one owner

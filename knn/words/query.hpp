@@ -32,6 +32,9 @@ struct ReportWith {
 /// The longest name a stream may have.
 inline constexpr std::size_t stream_name_bytes_max = 255;
 
+/// Streams are numbered from 0 in the order in which they were first put. They are never removed.
+enum class StreamId : std::uint32_t {};
+
 struct StreamDefinition {
   std::string name;
   ReportOn on = ReportOn::order;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pieces are taken from a counter that the caller and its helpers share: see encode_helpers.hpp.
+// The caller and its helpers take pieces from a shared counter: see encode_helpers.hpp.
 #include "starling/stream/pools/encode_helpers.hpp"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// The pieces of one run. A helper that wakes after the run finds no piece left and does not touch
-/// `work`, which may be gone by then.
+/// The pieces of one run. A helper that wakes after the run finds no piece left and does not use
+/// `work`, which may be destroyed by then.
 struct Pieces {
   Pieces(std::size_t the_count, const std::function<void(std::size_t)>& the_work)
       : count(the_count), work(the_work) {}
@@ -41,7 +41,7 @@ struct Pieces {
   std::atomic<std::size_t> next{0};
   std::atomic<std::size_t> done{0};
   std::atomic<bool> failed{false};
-  std::exception_ptr error;  ///< of the first piece that failed; read when all are done
+  std::exception_ptr error;  ///< of the first piece that failed; read after all are done
 };
 
 }  // namespace
@@ -61,7 +61,7 @@ void EncodeHelpers::run(std::size_t count, const std::function<void(std::size_t)
     for (std::size_t i = 1; i < helping; ++i)
       asio::post(*threads_, [pieces] { pieces->take_all(); });
   } catch (const std::bad_alloc&) {
-    // Fewer helpers, or none, do the same work.
+    // Without memory to wake all helpers, fewer of them do the work.
   }
   pieces->take_all();
   pieces->wait();

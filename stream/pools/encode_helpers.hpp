@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that help their caller with work made of many independent pieces: the encoding of a
-// tick's parts. They sleep between ticks; the CPU engine's threads, which spin, are in
+// Threads that help their caller with many independent pieces of work: Publisher encodes the parts
+// of a tick with them. They sleep between ticks. The CPU engine's threads spin instead; see
 // knn/base/thread_pool.hpp.
 #pragma once
 
@@ -16,13 +16,13 @@ namespace starling::stream {
 
 class EncodeHelpers {
  public:
-  /// With 0 threads the caller does all work itself.
+  /// With 0 threads, the caller does all the work.
   explicit EncodeHelpers(unsigned thread_count);
   ~EncodeHelpers();
 
-  /// Calls work(0) to work(count - 1) in any order, on the caller's thread and the helpers' at the
-  /// same time; returns when all calls have returned. If calls throw, throws what one of them
-  /// threw.
+  /// Calls work(0) to work(count - 1) in any order, on the caller's and the helpers' threads at the
+  /// same time. Returns when all calls have returned. If calls throw, throws the exception of one
+  /// of them.
   void run(std::size_t count, const std::function<void(std::size_t)>& work);
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers the work as it comes and holds back results until theirs is next: see ordered_pool.hpp.
+// Numbers the work in the order of submission, and holds a completion back until its number is
+// next: see ordered_pool.hpp.
 #include "starling/stream/pools/ordered_pool.hpp"
 
 #include <utility>
@@ -45,7 +46,8 @@ void OrderedPool::complete_soon() {
   asio::post(loop_, [this] { complete_next(); });
 }
 
-// One a turn, so that a backlog that comes free at once does not hold up a tick.
+// Completes one submission at each turn of the loop. If many become ready at once, they do not
+// delay a tick.
 void OrderedPool::complete_next() {
   completing_ = false;
   if (slots_.empty() || !slots_.front()) return;

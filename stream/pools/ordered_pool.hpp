@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work on several threads whose results come back to the loop in the order the work was given: the
-// server's decoding. The caller bounds what is in flight, by `waiting()`.
+// Runs work on several threads and completes it on the loop, in the order in which it was
+// submitted. Server decodes requests with it, and Ticker encodes. The caller limits the work in the
+// pool, by `waiting()`.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +19,9 @@ namespace starling::stream {
 
 class OrderedPool {
  public:
-  /// Runs on the loop, in order. What the work has made is captured in it.
+  /// Runs on the loop, in order. It holds the result of the work.
   using Completion = std::function<void()>;
-  /// Runs on a worker; does not throw.
+  /// Runs on a worker. Must not throw.
   using Work = std::function<Completion()>;
 
   OrderedPool(boost::asio::io_context& loop, unsigned thread_count);
@@ -28,10 +29,10 @@ class OrderedPool {
   ~OrderedPool();
 
   void submit(Work work);
-  /// Needs no worker, only its turn.
+  /// Adds a completion that needs no work and only waits for its turn.
   void submit_done(Completion completion);
 
-  /// Given and not yet completed.
+  /// The number of submissions that are not completed yet.
   std::size_t waiting() const { return slots_.size(); }
 
  private:
@@ -40,7 +41,7 @@ class OrderedPool {
   void complete_next();
 
   boost::asio::io_context& loop_;
-  std::deque<std::optional<Completion>> slots_;  ///< by number; the front is the next to complete
+  std::deque<std::optional<Completion>> slots_;  ///< by number; the front completes next
   std::size_t first_number_ = 0;
   bool completing_ = false;  ///< a call of complete_next is posted
   std::unique_ptr<boost::asio::thread_pool> workers_;

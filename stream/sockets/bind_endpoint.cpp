@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// localhost as a number, and ZeroMQ's error numbers as sentences: see bind_endpoint.hpp.
+// Replaces localhost by its address, and turns ZeroMQ's error numbers into sentences: see
+// bind_endpoint.hpp.
 #include "starling/stream/sockets/bind_endpoint.hpp"
 
 #include <cerrno>
@@ -19,7 +20,7 @@ std::string with_numeric_host(const std::string& endpoint) {
   return "tcp://127.0.0.1:" + endpoint.substr(local_host.size());
 }
 
-/// Whether the endpoint's text is at fault: its form, its host or its transport.
+/// Returns whether the error is about the endpoint's text: its form, its host or its transport.
 bool is_about_text(int error) {
   return error == EINVAL || error == ENODEV || error == EPROTONOSUPPORT || error == ENOCOMPATPROTO;
 }

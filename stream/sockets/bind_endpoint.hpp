@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds a ZeroMQ socket, and says how an endpoint is written where it is not. CommandSocket and
-// ResultsSocket call it.
+// Binds a ZeroMQ socket. If the endpoint is malformed, the error says how to write one.
+// CommandSocket and ResultsSocket call it.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ class socket_t;
 
 namespace starling::stream {
 
-/// Returns the endpoint as bound, with the port that the system chose. The host may also be
-/// localhost, which ZeroMQ binds only as a number. Throws std::runtime_error with the end of a
-/// sentence: how to write an endpoint, or what the system says.
+/// Returns the bound endpoint, with the port that the system chose. The host may also be localhost,
+/// for which ZeroMQ needs a numeric address. Throws std::runtime_error with the end of a sentence:
+/// how to write an endpoint, or the system's message.
 std::string bind_endpoint(zmq::socket_t& socket, const std::string& endpoint);
 
 }  // namespace starling::stream

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames in and out of the ROUTER, a turn's worth at a time: see command_socket.hpp. Server decodes
-// what comes in.
+// Reads a bounded number of requests at each turn of the loop, and sends replies: see
+// command_socket.hpp.
 #include "starling/stream/sockets/command_socket.hpp"
 
 #include <utility>
@@ -17,7 +17,8 @@ namespace starling::stream {
 
 namespace {
 
-// One turn of the loop; small enough for ticks to be on time, large enough to amortise the wake-up.
+// What one turn of the loop reads at most: little enough for ticks to be on time, and enough to
+// amortise the wake-up.
 constexpr int requests_per_turn = 64;
 constexpr std::size_t bytes_per_turn = 4u << 20;
 
@@ -50,7 +51,7 @@ struct CommandSocket::State {
     return true;
   }
 
-  /// False when the socket is empty. All parts of a message arrive together.
+  /// Returns false if the socket is empty. ZeroMQ delivers all parts of a message together.
   bool receive_one(std::size_t& bytes) {
     std::vector<zmq::message_t> parts;
     bool more = true;
@@ -110,7 +111,7 @@ CommandSocket::Sent CommandSocket::send(const Peer& peer, std::span<const std::b
   State& state = *state_;
   state.watch->check_soon();
   try {
-    // Only the first part can be refused: the rest of a message follows it unconditionally.
+    // ZeroMQ can refuse only the first part of a message; then it takes all others.
     if (!state.send_part(zmq::message_t(peer.routing_id), zmq::send_flags::sndmore))
       return Sent::peer_full;
     if (peer.has_delimiter) state.send_part(zmq::message_t(), zmq::send_flags::sndmore);

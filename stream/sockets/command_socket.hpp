@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands endpoint: a ZeroMQ ROUTER on the server's loop. Knows frames and peers, not what
-// they say. DEALER peers send [body]; REQ peers send ["", body] and are answered alike.
+// The commands endpoint: a ZeroMQ ROUTER on the server's loop. It carries frames from and to peers
+// and does not decode them. A DEALER sends [body]. A REQ sends ["", body], and its reply has the
+// same form. Server owns it.
 #pragma once
 
 #include <cstddef>
@@ -23,21 +24,22 @@ namespace starling::stream {
 struct CommandSocketOptions {
   std::string endpoint;
   std::size_t message_bytes_max = 0;  ///< a longer frame disconnects its sender
-  int send_hwm = 1000;                ///< replies waiting for one peer
-  int receive_hwm = 1000;             ///< requests waiting from one peer
+  int send_hwm = 1000;                ///< replies that wait for one peer
+  int receive_hwm = 1000;             ///< requests of one peer that wait
   int linger_ms = 0;
-  std::uint64_t io_threads = 0;  ///< of the context, those that serve it, by bit; 0: any
-  std::size_t connections_max = std::numeric_limits<std::size_t>::max();  ///< more are closed
+  std::uint64_t io_threads = 0;  ///< one bit for each thread of the context; 0: any
+  std::size_t connections_max =
+      std::numeric_limits<std::size_t>::max();  ///< further ones are closed
 };
 
-/// Where a reply goes.
+/// The peer that sent a request and gets the reply.
 struct Peer {
   std::string routing_id;
   bool has_delimiter = false;
   bool operator==(const Peer&) const = default;
 };
 
-/// One received frame, which lives as long as `owner`.
+/// A received frame. `owner` keeps the bytes alive.
 struct ReceivedBytes {
   std::shared_ptr<const void> owner;
   std::span<const std::byte> bytes;
@@ -48,33 +50,33 @@ class CommandSocket {
   enum class Sent : std::uint8_t {
     queued,
     peer_gone,
-    peer_full,  ///< it does not read its replies; a resend is answered from the session's cache
+    peer_full,  ///< it does not read its replies; a resend gets the reply from the session
   };
 
   struct Handlers {
     std::function<void(Peer, ReceivedBytes)> request;
-    std::function<void(const Peer&)> malformed;  ///< not one body
-    std::function<bool()> may_read;  ///< false: leave requests with ZeroMQ until read_on
+    std::function<void(const Peer&)> malformed;  ///< a message without exactly one body
+    std::function<bool()> may_read;  ///< false: requests stay with ZeroMQ until read_on()
   };
 
-  /// Binds, and throws as bind_endpoint does.
+  /// Binds the endpoint. Throws as bind_endpoint does.
   CommandSocket(boost::asio::io_context& loop, zmq::context_t& context,
                 const CommandSocketOptions& options, Handlers handlers);
   ~CommandSocket();
 
-  /// As bound, with the port that the system chose.
+  /// The bound endpoint, with the port that the system chose.
   const std::string& endpoint() const;
 
   std::size_t connection_count() const;
-  /// Connections beyond the limit, so far.
+  /// The number of connections closed so far because of the limit.
   std::uint64_t refused_count() const;
 
   Sent send(const Peer& peer, std::span<const std::byte> body);
 
-  /// After `may_read` said no and now would say yes.
+  /// Call when `may_read` has returned false and would now return true.
   void read_on();
 
-  /// Reads no more; replies still go out.
+  /// Reads no more requests. Replies are still sent.
   void stop_reading();
 
  private:

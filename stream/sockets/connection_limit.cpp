@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows ZeroMQ's own events of a socket: see connection_limit.hpp.
+// Follows the events of a ZeroMQ socket monitor: see connection_limit.hpp.
 #include "starling/stream/sockets/connection_limit.hpp"
 
 #include <cstring>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int events_per_turn = 256;
 
-// The first frame of an event.
+// The content of an event's first frame.
 struct Event {
   std::uint16_t kind = 0;
   int descriptor = -1;
@@ -44,7 +44,8 @@ ConnectionLimit::ConnectionLimit(boost::asio::io_context& loop, zmq::context_t& 
   if (zmq_socket_monitor(socket.handle(), endpoint.c_str(),
                          ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED) != 0)
     throw zmq::error_t();
-  // ZeroMQ's threads wait where their events have no room, and would never end with the loop.
+  // No limit: ZeroMQ's threads block while the queue of events is full. Without the loop, which
+  // reads the queue, they would block for ever.
   events_.set(zmq::sockopt::rcvhwm, 0);
   events_.connect(endpoint);
 }
@@ -65,15 +66,16 @@ bool ConnectionLimit::drain() {
     zmq::message_t frame;
     if (!protocol::receive_now(events_, frame)) return false;
     const Event event = to_event(frame);
-    protocol::receive_now(events_, frame);  // the endpoint, which comes with it
+    protocol::receive_now(events_, frame);  // the second frame, the endpoint
     if (event.kind == ZMQ_EVENT_ACCEPTED) accepted(event.descriptor);
     if (event.kind == ZMQ_EVENT_DISCONNECTED) ended(event.descriptor);
   }
   return true;
 }
 
-// ZeroMQ then finds the connection at its end and closes it. Should it have closed it just now and
-// another connection have its number already, that one is cut, and comes again as its peer retries.
+// After the shutdown ZeroMQ reads the end of the connection and closes it. If ZeroMQ has closed the
+// descriptor just before, and a new connection has got the same number, the shutdown hits the new
+// connection, whose peer then connects again.
 void ConnectionLimit::accepted(int descriptor) {
   if (connections_.size() < connections_max_) {
     connections_.insert(descriptor);

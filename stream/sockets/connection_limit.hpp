@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many peers are connected to a bound ZeroMQ socket, and a bound on them: ZeroMQ has none of
-// its own. It tells of connections that come and go; those beyond the bound are shut down at once,
-// and their ends try again. CommandSocket and ResultsSocket own one each.
+// Counts and limits the connections of a bound ZeroMQ socket. ZeroMQ has no such limit, but it
+// reports each connection that opens or closes. This class shuts down connections beyond the limit
+// at once, and their peers try again. CommandSocket and ResultsSocket own one each.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +18,17 @@ namespace starling::stream {
 
 class ConnectionLimit {
  public:
-  /// Before `socket` is bound. `name` is the socket's own in the context; `socket` outlives this.
+  /// Make it before `socket` is bound. `name` must be unique in the context. `socket` outlives this
+  /// object.
   ConnectionLimit(boost::asio::io_context& loop, zmq::context_t& context, zmq::socket_t& socket,
                   std::string_view name, std::size_t connections_max);
   ~ConnectionLimit();
 
   std::size_t count() const { return connections_.size(); }
-  /// Whether a connection ended in the last `period_us`, by all that ZeroMQ has told until now.
+  /// Returns whether a connection closed within the last `period_us`, after reading all events that
+  /// ZeroMQ has reported.
   bool ended_within(std::int64_t period_us);
-  /// Connections shut down so far.
+  /// The number of connections shut down so far.
   std::uint64_t refused() const { return refused_; }
 
  private:

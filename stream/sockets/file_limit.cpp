@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RLIMIT_NOFILE, from soft to hard: see file_limit.hpp.
+// Sets the soft RLIMIT_NOFILE to the hard one: see file_limit.hpp.
 #include "starling/stream/sockets/file_limit.hpp"
 
 #include <sys/resource.h>
@@ -10,7 +10,7 @@ void raise_file_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);  // what is refused shows when a file is opened
+  setrlimit(RLIMIT_NOFILE, &limit);  // after a failure, opening a file reports the error
 }
 
 }  // namespace starling::stream

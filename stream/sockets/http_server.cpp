@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One Beast connection object a client, each with a deadline for reading and for writing: see
-// http_server.hpp. Server answers /healthz and /metrics through it.
+// Each connection is one object, with a deadline for reading and one for writing: see
+// http_server.hpp. Built on Boost.Beast.
 #include "starling/stream/sockets/http_server.hpp"
 
 #include <optional>
@@ -51,7 +51,7 @@ Tcp::acceptor listen_on(asio::io_context& loop, const HttpOptions& options) {
   try {
     return Tcp::acceptor(loop, endpoint);
   } catch (const boost::system::system_error& error) {
-    throw std::runtime_error(error.code().message());  // what() would add numbers and a source file
+    throw std::runtime_error(error.code().message());  // what() adds numbers and a source file
   }
 }
 
@@ -111,7 +111,7 @@ class HttpServer::State::Connection : public std::enable_shared_from_this<Connec
     const auto& request = parser_->get();
     const bool head_only = request.method() == http::verb::head;
     if (!head_only && request.method() != http::verb::get)
-      return write(make_response({405, "text/plain", "Only GET and HEAD are answered here.\n"},
+      return write(make_response({405, "text/plain", "Only GET and HEAD are allowed.\n"},
                                  request.version(), false, false));
     const auto target = request.target();
     write(make_response(server_->handler({target.data(), target.size()}), request.version(),
@@ -148,7 +148,7 @@ void HttpServer::State::accept() {
       });
 }
 
-// Out of descriptors, say: trying again at once would spin.
+// After an error, such as no free file descriptor, trying again at once would busy-loop.
 void HttpServer::State::accept_later() {
   retry.expires_after(accept_retry);
   retry.async_wait([self = shared_from_this()](const boost::system::error_code& error) {

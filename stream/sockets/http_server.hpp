@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small HTTP/1.1 server on the server's loop, for probes and scrapers: GET and HEAD, no bodies,
-// with limits on header size, connections and time.
+// A small HTTP/1.1 server on the loop, for health probes and Prometheus. It answers GET and HEAD
+// without a body, and limits header size, connections and time. Server owns it.
 #pragma once
 
 #include <chrono>
@@ -20,10 +20,9 @@ namespace starling::stream {
 struct HttpOptions {
   std::string host = "127.0.0.1";  ///< a numeric address or localhost
   std::uint16_t port = 0;
-  unsigned connections_max = 64;  ///< more are closed at once
+  unsigned connections_max = 64;  ///< further ones are closed at once
   std::uint32_t header_bytes_max = 8192;
-  std::chrono::milliseconds timeout{
-      5000};  ///< for a request to arrive, and for its answer to leave
+  std::chrono::milliseconds timeout{5000};  ///< for a request to arrive, and for an answer to leave
 };
 
 struct HttpAnswer {
@@ -34,11 +33,11 @@ struct HttpAnswer {
 
 class HttpServer {
  public:
-  /// Called on the loop with the request's target, "/metrics".
+  /// Called on the loop with the request's target, such as "/metrics".
   using Handler = std::function<HttpAnswer(std::string_view target)>;
 
-  /// Binds. Throws std::runtime_error with the end of a sentence: what the host may be, or what the
-  /// system says.
+  /// Binds the endpoint. Throws std::runtime_error with the end of a sentence: what the host may
+  /// be, or the system's message.
   HttpServer(boost::asio::io_context& loop, const HttpOptions& options, Handler handler);
   ~HttpServer();
 
@@ -47,7 +46,7 @@ class HttpServer {
 
   std::size_t connection_count() const;
 
-  /// Accepts no more, and closes what is open.
+  /// Accepts no further connection, and closes all open ones.
   void close();
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends each tick's frames from their own memory and sets XPUB's high-water mark as messages grow
-// and shrink: see results_socket.hpp. Called by Ticker.
+// Sends the frames of each tick without a copy, and adapts XPUB's high-water mark to the size of
+// the messages: see results_socket.hpp. Ticker sends through it.
 #include "starling/stream/sockets/results_socket.hpp"
 
 #include <algorithm>
@@ -24,14 +24,16 @@ namespace {
 
 constexpr int joins_per_turn = 256;
 
-// XPUB keeps every topic that its peers ask for; ours is for the count alone and stays bounded.
+// XPUB itself keeps every topic that its peers subscribe to. The table here only counts
+// subscriptions and is bounded.
 constexpr std::size_t topics_max = 1u << 16;
 constexpr std::size_t topic_bytes_max = 256;
 
-// How long a subscriber's leaving may take within ZeroMQ: it takes one turn of its thread.
+// ZeroMQ takes less time than this to close the pipe of a subscriber that leaves: it needs one turn
+// of its thread.
 constexpr std::int64_t leaving_us = 1'000'000;
 
-/// Bytes that ZeroMQ still holds for some subscriber; its threads count down.
+/// Bytes that ZeroMQ still holds for any subscriber. ZeroMQ's threads count down.
 using WaitingBytes = std::atomic<std::size_t>;
 
 struct Lent {
@@ -45,7 +47,8 @@ struct Lent {
   std::shared_ptr<WaitingBytes> waiting;  ///< may outlive the socket
 };
 
-// ZeroMQ sends from the frame's own memory and frees it when the last subscriber has it.
+/// Returns a message that refers to the frame's memory. ZeroMQ frees the frame after it has sent it
+/// to the last subscriber.
 zmq::message_t lend(protocol::Frame frame, const std::shared_ptr<WaitingBytes>& waiting) {
   auto lent = std::make_unique<Lent>(std::move(frame), waiting);
   const std::span bytes = lent->frame.bytes();
@@ -62,11 +65,11 @@ void HighWaterMark::follow(const NextTick& next) {
   typical_bytes_ =
       std::max({next.message_bytes, typical_bytes_ - typical_bytes_ / 128, std::size_t{1}});
   const int lower = that_fit(typical_bytes_, next.messages);
-  const int higher = that_fit(2 * typical_bytes_, next.messages);  // no going to and fro
+  const int higher = that_fit(2 * typical_bytes_, next.messages);  // twice: against oscillation
   const bool is_idle = next.waiting_bytes == 0;
   ticks_until_lower_ = std::max(ticks_until_lower_ - 1, 0);
   const bool is_first = std::exchange(is_first_, false);
-  if (!next.may_move) return;  // what is decided is set at once, or steps would be skipped
+  if (!next.may_move) return;  // a new mark must be set at once, or a step would be skipped
   if (is_first) {
     messages_ = lower;
   } else if (higher > messages_ && is_idle) {
@@ -74,7 +77,7 @@ void HighWaterMark::follow(const NextTick& next) {
     ticks_until_lower_ = 0;
   } else if (lower < messages_ && ticks_until_lower_ == 0 &&
              (is_idle || next.waiting_bytes > bytes_max_)) {
-    // Within this many messages ZeroMQ says twice under the lower mark what was read.
+    // Within this many messages, the reading end acknowledges twice under the lower mark.
     messages_ /= 2;
     ticks_until_lower_ = messages_;
   }
@@ -95,7 +98,7 @@ struct ResultsSocket::State {
     socket.set(zmq::sockopt::xpub_verboser, true);
     socket.set(zmq::sockopt::sndhwm, mark_is_fixed ? options.send_hwm : mark.messages());
     socket.set(zmq::sockopt::linger, options.linger_ms);
-    // Peers only send topics here.
+    // Peers send only topics here.
     socket.set(zmq::sockopt::maxmsgsize, std::int64_t{4096});
     connections = std::make_unique<ConnectionLimit>(loop, context, socket, "results",
                                                     options.connections_max);
@@ -138,16 +141,17 @@ struct ResultsSocket::State {
     if (--found->second == 0) topics.erase(found);
   }
 
-  // XPUB never says that it would block: a subscriber beyond the mark misses the message.
+  // XPUB never blocks: a subscriber beyond its mark misses the message.
   void send_part(zmq::message_t part, bool is_last) {
     const auto flags =
         is_last ? zmq::send_flags::dontwait : zmq::send_flags::dontwait | zmq::send_flags::sndmore;
     protocol::uninterrupted([&] { return socket.send(part, flags); });
   }
 
-  // Existing subscribers' pipes follow the option; a new one's starts with what was set before
-  // bind. To set it while a pipe is being closed would write to one that is gone, in ZeroMQ before
-  // 4.3.5; so that waits until no subscriber has left for a while.
+  // The option changes the mark of all existing pipes. A new pipe starts with the mark that was set
+  // before bind(), so drain() calls this for new subscribers. Before ZeroMQ 4.3.5, setting the
+  // option while a pipe closes writes to freed memory. Therefore this function waits until no
+  // subscriber has left for a while.
   void set_mark() {
     if (mark_is_fixed) return;
     mark_is_due = connections->ended_within(leaving_us);
@@ -166,7 +170,7 @@ struct ResultsSocket::State {
   }
 
   void send(protocol::TickMessage message) {
-    drain();  // Takes in, too, how far subscribers have read, and gives new ones their mark.
+    drain();  // also processes acknowledgements of subscribers, and sets the mark for new ones
     send_part(zmq::message_t(message.topic), false);
     send_part(lend(std::move(message.header), waiting), message.chunks.empty());
     for (std::size_t index = 0; index < message.chunks.size(); ++index)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The results endpoint: a ZeroMQ XPUB on the server's loop. Sends each multipart message whole or
-// not at all to each subscriber, and counts subscriptions. A subscriber that does not read loses
-// whole messages beyond the high-water mark, which follows from a byte budget.
+// The results endpoint: a ZeroMQ XPUB on the server's loop. It sends tick messages and counts
+// subscriptions. A subscriber gets a multipart message whole or not at all. A subscriber that does
+// not read loses whole messages beyond the high-water mark, which is derived from a limit on bytes.
 #pragma once
 
 #include <cstddef>
@@ -25,36 +25,41 @@ namespace starling::stream {
 
 struct ResultsSocketOptions {
   std::string endpoint;
-  std::size_t subscriber_bytes_max = 0;  ///< waiting for one subscriber, by recent message sizes
+  std::size_t subscriber_bytes_max = 0;  ///< that wait for one subscriber, by recent sizes
   int send_hwm = 0;                      ///< messages; 0: derived from subscriber_bytes_max
   int linger_ms = 0;
-  std::uint64_t io_threads = 0;  ///< of the context, those that serve it, by bit; 0: any
-  std::size_t connections_max = std::numeric_limits<std::size_t>::max();  ///< more are closed
+  std::uint64_t io_threads = 0;  ///< one bit for each thread of the context; 0: any
+  std::size_t connections_max =
+      std::numeric_limits<std::size_t>::max();  ///< further ones are closed
 };
 
-/// How many messages may wait for a subscriber, so that those of the sizes seen lately fit a byte
-/// budget; sans-IO.
+/// The number of messages that may wait for a subscriber (ZeroMQ's high-water mark), so that
+/// messages of the recent sizes stay within a number of bytes. Uses no socket.
 ///
-/// A moving mark may stop a ZeroMQ pipe for good. The reading end says how far it has read only at
-/// each multiple of half the mark, and the writing end counts what was not said as waiting: a mark
-/// lowered below that finds an empty pipe full, and a mark raised above a full pipe moves the next
-/// saying beyond what is there to be read. Therefore all marks are powers of two, a lower one is
-/// half of the one before, the next lower one comes when half that mark has surely been said, and
-/// a higher one comes only while nothing waits.
+/// A change of the mark can stop a ZeroMQ pipe for ever. The reading end acknowledges only at each
+/// multiple of half the mark, and the writing end counts every message without an acknowledgement
+/// as waiting. If the mark falls below that count, an empty pipe looks full. If the mark rises
+/// while the pipe is full, the next acknowledgement is due after more messages than the pipe holds.
+/// Therefore:
+/// - every mark is a power of two,
+/// - a lower mark is half of the mark before,
+/// - the mark falls again only when half of it has surely been acknowledged,
+/// - the mark rises only while no message waits.
 class HighWaterMark {
  public:
   static constexpr int messages_min = 2;
-  static constexpr int ticks_max = 64;  ///< of all streams, however short
+  static constexpr int ticks_max = 64;  ///< however short the messages are
 
   explicit HighWaterMark(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
   struct NextTick {
-    std::size_t messages = 0;       ///< one a stream
-    std::size_t message_bytes = 0;  ///< of the longest
-    std::size_t waiting_bytes = 0;  ///< sent before and not yet with every subscriber
-    bool may_move = true;           ///< the socket can take another mark now
+    std::size_t messages = 0;       ///< one for each stream
+    std::size_t message_bytes = 0;  ///< of the longest one
+    std::size_t waiting_bytes = 0;  ///< sent before, and not yet received by every subscriber
+    bool may_move = true;           ///< whether the socket can take another mark now
   };
-  /// Before a tick is sent. The longest message counts at once and fades over some hundred ticks.
+  /// Call before a tick is sent. A longer message counts at once, and its effect fades over some
+  /// hundred ticks.
   void follow(const NextTick& next);
   int messages() const { return messages_; }
 
@@ -70,29 +75,30 @@ class HighWaterMark {
 
 class ResultsSocket {
  public:
-  /// Binds, and throws as bind_endpoint does.
+  /// Binds the endpoint. Throws as bind_endpoint does.
   ResultsSocket(boost::asio::io_context& loop, zmq::context_t& context,
                 const ResultsSocketOptions& options);
   ~ResultsSocket();
 
   const std::string& endpoint() const;
 
-  /// A tick: for each stream one multipart message of topic, header, chunks.
+  /// Sends a tick: for each stream one multipart message of topic, header and chunks.
   void send(std::vector<protocol::TickMessage> messages);
 
   std::size_t connection_count() const;
-  /// Connections beyond the limit, so far.
+  /// The number of connections closed so far because of the limit.
   std::uint64_t refused_count() const;
-  /// Sent and not yet with every subscriber.
+  /// The bytes that were sent and are not yet received by every subscriber.
   std::size_t waiting_bytes() const;
 
-  /// Subscriptions to any topic, and to this one alone.
+  /// The number of subscriptions to all topics.
   std::uint64_t subscriber_count() const;
-  /// How many have ever joined; one that left and came back counts twice.
+  /// The number of subscriptions ever made. A subscriber that leaves and comes back counts twice.
   std::uint64_t join_count() const;
+  /// The number of subscriptions to `topic`.
   std::uint64_t subscriber_count(std::string_view topic) const;
 
-  /// Reads no more joins and leaves; what was sent still goes out.
+  /// Reads no more subscriptions. Messages that were sent still leave.
   void stop_reading();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits for the edge of ZeroMQ's descriptor, then asks for events before each turn: see
+// Waits for an edge of ZeroMQ's descriptor, and reads ZMQ_EVENTS before each turn: see
 // zmq_watch.hpp.
 #include "starling/stream/sockets/zmq_watch.hpp"
 
@@ -61,7 +61,7 @@ ZmqWatch::ZmqWatch(asio::io_context& loop, zmq::socket_t& socket, Drain drain)
   state_->turn_soon();
 }
 
-// The descriptor belongs to ZeroMQ, which closes it with the socket.
+// ZeroMQ owns the descriptor and closes it with the socket.
 ZmqWatch::~ZmqWatch() {
   state_->descriptor.release();
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets a Boost.Asio loop wait for a ZeroMQ socket. ZMQ_FD is edge-triggered: it becomes readable
-// when the socket's state may have changed, and any call on the socket may swallow that edge; so
-// after each edge and each call ZMQ_EVENTS is asked, and the socket is drained until it is empty.
-// CommandSocket and ResultsSocket own one each.
+// Lets a Boost.Asio loop wait for a ZeroMQ socket. The socket's descriptor, ZMQ_FD, is
+// edge-triggered: it becomes readable when the state of the socket may have changed, and any call
+// on the socket may consume that edge. Therefore the watch reads ZMQ_EVENTS after each edge and
+// each call, and drains the socket until it is empty. CommandSocket and ResultsSocket own one each,
+// and ConnectionLimit one for its events.
 #pragma once
 
 #include <functional>
@@ -19,19 +20,20 @@ namespace starling::stream {
 
 class ZmqWatch {
  public:
-  /// Called on the loop when the socket has something to receive. Takes one turn's worth, and
-  /// returns true if it stopped before the socket was empty; it is called again after the loop has
-  /// had a turn for timers and other sockets.
+  /// Called on the loop when the socket has something to receive. It receives what fits in one
+  /// turn, and returns true if it stopped before the socket was empty. Then it is called again,
+  /// after the loop has had a turn for timers and other sockets.
   using Drain = std::function<bool()>;
 
-  /// The loop must not run after the watch or the socket is gone.
+  /// The loop must not run after the watch or the socket is destroyed.
   ZmqWatch(boost::asio::io_context& loop, zmq::socket_t& socket, Drain drain);
   ~ZmqWatch();
 
-  /// Call after every send, and after pausing a drain: looks at ZMQ_EVENTS on the loop's next turn.
+  /// Reads ZMQ_EVENTS at the loop's next turn. Call it after every send, and to go on after a drain
+  /// that paused.
   void check_soon();
 
-  /// No call of `drain` comes after this.
+  /// Makes no further call of `drain`.
   void stop();
 
  private:

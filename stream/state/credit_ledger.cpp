@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts under one lock: see credit_ledger.hpp. Decode workers take (prepare.cpp), RequestHandler
-// opens, closes and gives back.
+// Counts under one lock: see credit_ledger.hpp. prepare.cpp takes credit; RequestHandler opens and
+// closes accounts and gives credit back.
 #include "starling/stream/state/credit_ledger.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many rows and bytes of unanswered batches each session has, which bounds a producer. Decode
-// workers take credit before they convert a batch's rows; the loop gives it back with the answer.
-// Safe from any thread.
+// Counts the rows and bytes of unanswered batches of each session, and limits them. A decode worker
+// takes credit before it converts the rows of a batch; the loop gives the credit back when it
+// answers. Any thread may call a method.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +27,14 @@ class CreditLedger {
   explicit CreditLedger(Credit granted) : granted_(granted) {}
 
   const Credit& granted() const { return granted_; }
-  /// The most rows of any session, and the most bytes of any.
+  /// Returns the most rows that any session has taken, and the most bytes, perhaps of another one.
   Credit most_taken() const;
 
   void open(std::uint64_t session);
   void close(std::uint64_t session);
 
   Taken take(std::uint64_t session, Credit amount);
-  /// What was taken before; a session closed meanwhile is no error.
+  /// Gives back what take() has taken. Does nothing if the session was closed meanwhile.
   void give_back(std::uint64_t session, Credit amount);
 
  private:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which texts are kept and which collide: see name_table.hpp. RequestHandler puts
-// what PutNames carries.
+// Decides which names are stored and which are rejected: see name_table.hpp.
 #include "starling/stream/state/name_table.hpp"
 
 #include "starling/protocol/wire/text_id.hpp"
@@ -12,7 +11,7 @@ using protocol::RowReason;
 RowReason NameTable::put(ObjectId id, std::string_view text, const Teller& teller) {
   if (protocol::id_of_text(text) != id) return RowReason::text_is_not_its_id;
   const auto found = texts_.find(to_number(id));
-  // Decimal text is its number, so it collides with a hashed text of that number alone.
+  // The id of a decimal name is its number, so it collides only with a name of that hash.
   if (protocol::is_decimal_id(text))
     return found == texts_.end() ? RowReason::none : RowReason::name_collision;
   if (found != texts_.end())

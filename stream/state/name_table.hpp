@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts that users know objects by, from PutNames: what notices that two texts share one hash.
-// Sans-IO; bounded in entries and bytes.
+// The names of objects from PutNames. An id is the hash of a name, and the table notices when two
+// names have the same hash. It limits its entries and bytes. RequestHandler owns it.
 #pragma once
 
 #include <cstddef>
@@ -16,23 +16,24 @@ namespace starling::stream {
 
 struct NameLimits {
   std::size_t names_max = std::size_t{1} << 22;
-  std::size_t bytes_max = std::size_t{256} << 20;  ///< of text
+  std::size_t bytes_max = std::size_t{256} << 20;  ///< of all names together
 };
 
 class NameTable {
  public:
   explicit NameTable(const NameLimits& limits) : limits_(limits) {}
 
-  /// The session that tells names: how many of its names were new, and how many may be.
+  /// The session that sends names: how many of them were new so far, and how many may be.
   struct Teller {
     std::uint64_t& names;
     std::uint64_t names_max;
   };
-  /// none, text_is_not_its_id, name_collision, too_many_names_of_session, too_many_names or
-  /// too_many_name_bytes.
+  /// Stores a name. Returns none, or why it does not: text_is_not_its_id, name_collision,
+  /// too_many_names_of_session, too_many_names or too_many_name_bytes.
   protocol::RowReason put(ObjectId id, std::string_view text, const Teller& teller);
 
-  /// Empty if unknown. Decimal text stands for itself and is not kept.
+  /// Returns the name, or an empty text if the table has none. Decimal names are not stored,
+  /// because the id is their number.
   std::string_view find(ObjectId id) const;
 
   std::size_t count() const { return texts_.size(); }

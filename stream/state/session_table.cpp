@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is fresh, a resend, a gap or forgotten, from a session's last number and kept replies: see
-// session_table.hpp.
+// Decides from a session's last number and kept replies whether a request is fresh, a resend, a gap
+// or forgotten: see session_table.hpp.
 #include "starling/stream/state/session_table.hpp"
 
 #include <algorithm>

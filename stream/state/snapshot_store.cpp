@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts a copy of lists into pages, and decides which session may pin one now: see
+// Cuts a copy of lists into pages, and decides whether a session may have a snapshot now: see
 // snapshot_store.hpp.
 #include "starling/stream/state/snapshot_store.hpp"
 
@@ -13,7 +13,8 @@ namespace starling::stream {
 
 namespace {
 
-// When all places are taken, one comes free with the next last page, soon.
+// If all room is taken: a session that reads its last page gives room back, usually within this
+// time.
 constexpr std::int64_t place_retry_us = 200'000;
 
 }  // namespace
@@ -59,7 +60,8 @@ std::size_t SnapshotStore::most_held() const {
 
 SnapshotStore::Reservation SnapshotStore::reserve(std::uint64_t session, std::int64_t now_us) {
   Account& account = accounts_[session];
-  // A client that asks anew, after a lost reply say, will not page through its older snapshots.
+  // A client that begins a new snapshot, for example after a lost reply, does not read on in its
+  // older ones.
   if (account.held >= limits_.session_snapshots_max) release_oldest(session);
   const auto refused = [](std::string_view limit, std::int64_t retry_after_us) {
     return Reservation{.granted = false, .retry_after_us = retry_after_us, .limit = limit};
@@ -67,7 +69,7 @@ SnapshotStore::Reservation SnapshotStore::reserve(std::uint64_t session, std::in
   if (account.held >= limits_.session_snapshots_max)
     return refused("session-snapshots-max", place_retry_us);
   if (total_ >= limits_.snapshots_max) return refused("snapshots-max", place_retry_us);
-  // The generic cell rate algorithm: a steady rate, of which `burst` may be used in advance.
+  // The generic cell rate algorithm: a steady rate, with up to `burst` snapshots in advance.
   const std::int64_t early_us = account.due_us - now_us;
   const std::int64_t early_us_max = limits_.burst * limits_.interval_us;
   if (early_us > early_us_max) return refused("session-snapshots-burst", early_us - early_us_max);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Snapshots being paged out: lists copied from one tick and pinned for a session, few at a time,
-// not for long, and not asked for too often. Sans-IO; RequestHandler is its user.
+// Snapshots that sessions read page by page. A snapshot is a copy of the lists of one tick. The
+// store limits the number of snapshots, the time that an idle one is held, and the rate of new
+// ones. RequestHandler owns it and passes the time in.
 #pragma once
 
 #include <cstddef>
@@ -20,16 +21,16 @@
 namespace starling::stream {
 
 struct SnapshotLimits {
-  std::size_t snapshots_max = 64;         ///< pinned or being copied, all sessions together
-  std::size_t session_snapshots_max = 4;  ///< of one session
-  std::int64_t idle_us = 30'000'000;      ///< dropped when no page was asked for longer
-  std::int64_t interval_us = 50'000;      ///< between two first pages for one session, on average
-  std::int64_t burst = 20;                ///< first pages that may come at once
+  std::size_t snapshots_max = 64;         ///< held or being copied, of all sessions
+  std::size_t session_snapshots_max = 4;  ///< held or being copied, of one session
+  std::int64_t idle_us = 30'000'000;      ///< dropped if no page was read for longer
+  std::int64_t interval_us = 50'000;      ///< between new snapshots of one session, on average
+  std::int64_t burst = 20;                ///< new snapshots of one session that may come at once
 };
 
-/// Lists of one stream from one tick, cut into pages that fit a chunk each.
+/// The lists of one stream at one tick, in pages. Each page fits in a chunk.
 struct Snapshot {
-  /// `queries` names the slots that were asked for.
+  /// `queries` maps the slots of the lists to the ids of their queries.
   Snapshot(std::string stream_name, ReportWith report_with, std::uint64_t of_sequence,
            Answers copied, const std::unordered_map<Slot, QueryId>& queries);
 
@@ -41,27 +42,30 @@ struct Snapshot {
   std::uint64_t sequence = 0;
   Answers answers;
   std::vector<QueryReport> reports;      ///< views of `answers`
-  std::vector<std::size_t> page_starts;  ///< and one past the last
+  std::vector<std::size_t> page_starts;  ///< indices of `reports`, and the end at last
 };
 
 class SnapshotStore {
  public:
   explicit SnapshotStore(const SnapshotLimits& limits) : limits_(limits) {}
 
-  /// Makes room for a copy that is to be asked of the engine; a session that holds its most loses
-  /// its oldest. On a refusal `retry_after_us` says when to ask again.
+  /// The result of reserve().
   struct Reservation {
     bool granted = false;
-    std::int64_t retry_after_us = 0;
-    std::string_view limit{};  ///< the name of the limit that was in the way
+    std::int64_t retry_after_us = 0;  ///< if refused: how long to wait before the next try
+    std::string_view limit{};         ///< if refused: the name of the limit that is reached
   };
+  /// Reserves room for a snapshot, before the engine copies the lists. If the session holds as many
+  /// as it may, its oldest one is dropped. Each granted reservation ends with pin() or cancel().
   Reservation reserve(std::uint64_t session, std::int64_t now_us);
 
-  /// The copy has come, or (nullptr) is not wanted any more. The number is part of its pages'
-  /// names; it is never 0.
+  /// Stores the copy in the reserved room. Returns its number, never 0, which is part of the names
+  /// of its pages.
   std::uint64_t pin(std::uint64_t session, std::unique_ptr<Snapshot> snapshot, std::int64_t now_us);
+  /// Gives up the reserved room, because there is no copy.
   void cancel(std::uint64_t session);
 
+  /// Returns the snapshot and marks it as used; nullptr if the session holds none of that number.
   const Snapshot* find(std::uint64_t session, std::uint64_t number, std::int64_t now_us);
   void release(std::uint64_t number);
 
@@ -69,7 +73,7 @@ class SnapshotStore {
   void expire(std::int64_t now_us);
 
   std::size_t count() const { return total_; }
-  /// The most that any session holds.
+  /// The most snapshots that any session holds or has reserved.
   std::size_t most_held() const;
 
  private:
@@ -79,8 +83,8 @@ class SnapshotStore {
     std::unique_ptr<Snapshot> snapshot;
   };
   struct Account {
-    std::size_t held = 0;     ///< pinned and reserved
-    std::int64_t due_us = 0;  ///< when the next first page would be on time at the steady rate
+    std::size_t held = 0;     ///< pinned or reserved
+    std::int64_t due_us = 0;  ///< when the next snapshot is due at the steady rate
   };
 
   void release_oldest(std::uint64_t session);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From running totals to what is new in them: see subscriber_losses.hpp. Called by RequestHandler
-// for ReportReceived.
+// Finds what is new in the running totals that sessions report: see subscriber_losses.hpp.
 #include "starling/stream/state/subscriber_losses.hpp"
 
 #include <algorithm>
@@ -10,7 +9,7 @@ namespace starling::stream {
 std::uint64_t SubscriberLosses::report(std::uint64_t session, StreamId stream, std::uint64_t lost,
                                        std::uint64_t published) {
   Lost& known = lost_[{session, stream}];
-  // Less than before: the session has subscribed anew and counts from zero.
+  // If `lost` is less than before, the session has subscribed again and counts from zero.
   const std::uint64_t said = lost >= known.reported ? lost - known.reported : lost;
   const std::uint64_t news = std::min(said, published - std::min(published, known.believed));
   known.reported = lost;

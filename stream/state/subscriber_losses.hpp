@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ticks that slow subscribers have lost, from what they report: XPUB drops without telling anyone.
-// Sans-IO; RequestHandler is its user. Bounded by sessions and streams.
+// Counts the ticks that slow subscribers have lost. XPUB drops messages silently, so the counts
+// come from the subscribers' own reports. RequestHandler owns it. Its size is bounded by the
+// numbers of sessions and streams.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <utility>
 
-#include "starling/knn/tables/query_table.hpp"
+#include "starling/knn/words/query.hpp"
 
 namespace starling::stream {
 
 class SubscriberLosses {
  public:
-  /// A session says that `lost` ticks of a stream never came since it subscribed to this server.
-  /// Returns how many of them were not reported before. A false report counts for at most the
-  /// `published` ticks, each once.
+  /// A session reports that it has lost `lost` ticks of a stream since it subscribed. Returns how
+  /// many of them are new. Over all reports, a session counts for at most `published` ticks of a
+  /// stream, so a false report does little harm.
   std::uint64_t report(std::uint64_t session, StreamId stream, std::uint64_t lost,
                        std::uint64_t published);
 
@@ -23,8 +24,8 @@ class SubscriberLosses {
 
  private:
   struct Lost {
-    std::uint64_t reported = 0;  ///< by the last report
-    std::uint64_t believed = 0;  ///< in all
+    std::uint64_t reported = 0;  ///< in the last report
+    std::uint64_t believed = 0;  ///< counted in total
   };
   std::map<std::pair<std::uint64_t, StreamId>, Lost> lost_;
 };

@@ -76,7 +76,7 @@ const std::vector<Room>& house_rooms() {
       {"protocol/client", {"knn/base", "knn/words", "protocol/wire"}},
       {"stream/pools", {}},
       {"stream/sockets", {"knn/base", "protocol/wire"}},
-      {"stream/state", {"knn/base", "knn/words", "knn/engine", "knn/tables", "protocol/wire"}},
+      {"stream/state", {"knn/base", "knn/words", "knn/engine", "protocol/wire"}},
       {"stream",
        {"knn/base", "knn/words", "knn/engine", "knn/tables", "protocol/wire", "stream/pools",
         "stream/sockets", "stream/state"}},

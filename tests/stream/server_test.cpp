@@ -419,7 +419,7 @@ TEST(ServerLimits, ThatDoNotFitOneAnotherAreNamedWithTheLeast) {
               limits.text_bytes_max = 1008;
               limits.names_asked_max = 20'000;
             }),
-            "names-asked-max: the answer to one request, of names of text-bytes-max, must fit "
+            "names-asked-max: the answer to one request, with names of text-bytes-max, must fit in "
             "16777216 bytes, so at most 16384 names, not 20000");
 }
 
