@@ -126,11 +126,10 @@ struct Metrics::State {
       prometheus::BuildHistogram()
           .Name("starling_tick_stage_seconds")
           .Help(
-              "Time of each stage of a tick. copy_in, build, search, diff and copy_out are stages "
-              "of "
-              "the engine. report: the result becomes the streams' reports. total: from begin to "
-              "finish, with all stages before. encode: the messages are encoded. publish: from the "
-              "finish until the results socket has the messages.")
+              "Time of each stage of a tick. copy_in, build, search, diff and copy_out are "
+              "stages of the engine. report: the result becomes the streams' reports. total: from "
+              "begin to finish, with all stages before. encode: the messages are encoded. publish: "
+              "from the finish until the results socket has the messages.")
           .Register(registry);
   prometheus::Histogram& copy_in = stage("copy_in");
   prometheus::Histogram& build = stage("build");

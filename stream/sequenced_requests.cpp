@@ -73,8 +73,9 @@ void RequestHandler::handle_sequenced(const Caller& caller, PreparedRequest& req
       auto limit = reached("unanswered-max", options_);
       return refuse(caller, {ErrorCode::sequence_forgotten,
                              "Sequence number " + std::to_string(head.sequence) +
-                                 " was applied, but the server keeps only the last replies, " +
-                                 to_string(limit) + "; go on with " +
+                                 " was applied, but its reply is gone: the server keeps as many "
+                                 "replies as " +
+                                 to_string(limit) + " allows; go on with " +
                                  std::to_string(admission.expected) + ".",
                              std::move(limit)});
     }

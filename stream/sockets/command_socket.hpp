@@ -28,8 +28,8 @@ struct CommandSocketOptions {
   int receive_hwm = 1000;             ///< requests of one peer that wait
   int linger_ms = 0;
   std::uint64_t io_threads = 0;  ///< one bit for each thread of the context; 0: any
-  std::size_t connections_max =
-      std::numeric_limits<std::size_t>::max();  ///< further ones are closed
+  /// Further connections are closed.
+  std::size_t connections_max = std::numeric_limits<std::size_t>::max();
 };
 
 /// The peer that sent a request and gets the reply.

@@ -29,8 +29,8 @@ struct ResultsSocketOptions {
   int send_hwm = 0;                      ///< messages; 0: derived from subscriber_bytes_max
   int linger_ms = 0;
   std::uint64_t io_threads = 0;  ///< one bit for each thread of the context; 0: any
-  std::size_t connections_max =
-      std::numeric_limits<std::size_t>::max();  ///< further ones are closed
+  /// Further connections are closed.
+  std::size_t connections_max = std::numeric_limits<std::size_t>::max();
 };
 
 /// The number of messages that may wait for a subscriber (ZeroMQ's high-water mark), so that

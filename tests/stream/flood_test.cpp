@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Producers that send without end and read nothing: others are served meanwhile, memory is bounded,
-// and afterwards every list is exact.
+// Producers send without end and read nothing. Meanwhile the server answers other clients, its
+// memory is bounded, and afterwards every list is exact.
 #include <atomic>
 
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
-/// Sends one frame as often as the server takes it, and never reads, until it is destroyed.
+/// Sends one frame again and again, as fast as the server takes it, until it is destroyed. Never
+/// reads a reply.
 class Flood {
  public:
   Flood(const RunningServer& server, std::string frame)
@@ -29,7 +30,7 @@ class Flood {
   void run(const RunningServer& server) {
     zmq::socket_t socket(server.context(), zmq::socket_type::dealer);
     socket.set(zmq::sockopt::linger, 0);
-    socket.set(zmq::sockopt::sndhwm, 2);  // what waits here is this test's memory
+    socket.set(zmq::sockopt::sndhwm, 2);  // messages that wait here count as memory of this test
     socket.set(zmq::sockopt::sndtimeo, 10);
     socket.connect(server.endpoints().commands);
     while (!stopped_)
@@ -42,7 +43,7 @@ class Flood {
   std::thread thread_;
 };
 
-/// Rows far from the witness, in a frame of about `bytes`.
+/// An update of objects far from the witness, in a frame of about `bytes`.
 std::string update_of(std::uint64_t session, std::size_t bytes) {
   Fixes fixes;
   for (std::uint64_t id = 0; id < bytes / 32; ++id) fixes.add(id % 1000, 1, 0, 0);
@@ -59,7 +60,7 @@ class FloodTest : public testing::Test {
     return options;
   }
 
-  /// Three floods at a time, while a good client moves, ticks and compares.
+  /// Runs three floods at the same time, while a good client moves objects, ticks and compares.
   void flood_until(std::size_t bytes, std::size_t frame_bytes) {
     RawPeer peer(server.context(), server.endpoints().commands);
     Witness witness(server);
@@ -79,8 +80,8 @@ class FloodTest : public testing::Test {
     witness.move_and_expect_exact(random);
   }
 
-  // What is read and waits to be decoded, then what ZeroMQ holds for each of three producers, and
-  // what the decoder and the allocator keep on top.
+  // The limit covers requests that wait for decoding, the messages that ZeroMQ holds for each of
+  // three producers, and the memory of decoder and allocator.
   static constexpr std::size_t growth_bytes_max = 256 * mebibyte + sanitizer_bytes;
 
   RunningServer server{options()};

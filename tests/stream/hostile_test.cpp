@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames that no client should send: each gets its Error or is dropped and counted, and the server
-// stays up, and exact.
+// Frames that no client should send. Each one is answered with an Error, or dropped and counted.
+// The server keeps running, and its lists stay exact.
 #include <gtest/gtest.h>
 
 #include "tests/stream/support/raw_peer.hpp"
@@ -24,7 +24,7 @@ class HostileTest : public testing::Test {
                    fixes.batch());
   }
 
-  /// The two objects of `fixes`, and nothing that hostile frames may have left.
+  /// Expects the two objects of `fixes`, and no object of a hostile frame.
   void expect_exact() {
     auto client = server.client();
     ASSERT_TRUE(client.update(fixes.batch()));
@@ -71,8 +71,9 @@ TEST_F(HostileTest, EveryTruncationOfAnUpdateIsRefused) {
   expect_exact();
 }
 
-// A flipped bit may leave a valid request with another id, time or place: those are the data that
-// the client sent. Whatever comes back, the server answers each and goes on.
+// A frame with a flipped bit may be a valid request with another id, time or position, which the
+// server cannot know. So the test accepts any reply, but the server must answer each frame and go
+// on.
 TEST_F(HostileTest, AnyFlippedBitIsAnsweredAndTheServerStaysUp) {
   const std::string frame = encoded({.request_id = 1, .session = session, .sequence = 5},
                                     protocol::PutStream{.name = "riders", .with = {}});
@@ -89,7 +90,7 @@ TEST_F(HostileTest, RandomDamageNeverStopsTheServer) {
     SCOPED_TRACE(test::replay_hint(seed));
     test::Random random(seed);
     for (int round = 0; round < 200; ++round) {
-      // Sequence 0 is never next, so that damage cannot become an update.
+      // Sequence 0 is never the next number, so a damaged frame is never applied.
       std::string frame = update_frame(0);
       for (std::uint64_t count = 1 + random.below(8); count > 0; --count)
         frame[random.below(frame.size())] = static_cast<char>(random.below(256));
@@ -102,7 +103,8 @@ TEST_F(HostileTest, RandomDamageNeverStopsTheServer) {
 
 TEST_F(HostileTest, AnotherVersionIsToldWhichOneIsSpoken) {
   std::string frame = update_frame(1);
-  // The version is the one 16-bit field that equals protocol_version; find it by trying.
+  // The version is the only 16-bit field that equals protocol_version. Find it by trying each
+  // place.
   bool is_refused_as_version = false;
   for (std::size_t at = 0; at + 1 < frame.size() && !is_refused_as_version; at += 2) {
     std::string changed = frame;
@@ -167,8 +169,8 @@ TEST_F(HostileTest, BatchesBeyondCreditAreRefusedAndNotApplied) {
   RunningServer tight(options);
   RawPeer flood(tight.context(), tight.endpoints().commands);
   session = flood.hello();
-  // Without waiting for one reply. Which batches are refused depends on how fast the server is;
-  // that none is half applied, and that each is answered, does not.
+  // Send without waiting for replies. Which batches are refused depends on the speed of the server.
+  // In any case each batch is answered, and none is applied in part.
   constexpr std::uint64_t batches = 500;
   for (std::uint64_t sequence = 1; sequence <= batches; ++sequence)
     flood.send(update_frame(sequence));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each row of the table of limits is a flag of `serve`, a line of `info`, a gauge of /metrics and a
-// row of docs/limits.md; and there are no others.
+// row of docs/limits.md.
 #include "starling/stream/limit_table.hpp"
 
 #include <cstdio>
@@ -36,7 +36,7 @@ std::string environment_of(std::string_view name) {
   return result;
 }
 
-/// The row of docs/limits.md.
+/// The row that docs/limits.md must have.
 std::string documented(const Limit& limit) {
   const std::string name(limit.name);
   const std::string flag =

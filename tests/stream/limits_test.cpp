@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What bounds producers, subscribers and questioners: credit, snapshots, names.
+// Tests of the classes that limit clients: credit, names, snapshots and reported losses.
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -78,7 +78,8 @@ TEST_F(NameTableTest, ATextStandsOnlyForItsOwnId) {
   NameTable names({});
   const ObjectId id = protocol::id_of_text("tram 7");
   EXPECT_EQ(names.put(id, "tram 7", teller), RowReason::none);
-  EXPECT_EQ(names.put(id, "tram 7", teller), RowReason::none) << "saying it again is no collision";
+  EXPECT_EQ(names.put(id, "tram 7", teller), RowReason::none)
+      << "the same name again is not a collision";
   EXPECT_EQ(names.find(id), "tram 7");
   EXPECT_EQ(names.put(ObjectId{1}, "tram 8", teller), RowReason::text_is_not_its_id);
 }
@@ -185,7 +186,7 @@ TEST(SubscriberLosses, NobodyIsBelievedToHaveLostMoreThanWasPublished) {
   EXPECT_EQ(losses.report(1, StreamId{0}, lie, 9), 9u);
   EXPECT_EQ(losses.report(1, StreamId{0}, 1, 9), 0u);
   EXPECT_EQ(losses.report(1, StreamId{0}, lie, 10), 1u);
-  EXPECT_EQ(losses.report(2, StreamId{0}, 4, 10), 4u) << "others are believed as before";
+  EXPECT_EQ(losses.report(2, StreamId{0}, 4, 10), 4u) << "other sessions count as before";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server without memory for a request says so, counts it, and goes on.
+// If memory for a request runs out, the server refuses the request, counts it, and goes on.
 #include <memory>
 
 #include <gtest/gtest.h>
@@ -14,7 +14,8 @@ namespace {
 using protocol::ErrorCode;
 using test::FailingNew;
 
-// ZeroMQ takes its memory elsewhere, and no reply or table of these tests is so large.
+// Allocations of at least this size fail. ZeroMQ does not allocate with operator new, and no reply
+// or table of these tests is this large.
 constexpr std::size_t large_bytes = std::size_t{1} << 20;
 
 class OutOfMemory : public testing::Test {
@@ -34,7 +35,7 @@ class OutOfMemory : public testing::Test {
     }
     ASSERT_TRUE(reply);
     EXPECT_EQ(reply->error(), ErrorCode::busy);
-    EXPECT_EQ(reply->decoded.head, (protocol::ReplyHead{9, 1})) << "its request is named";
+    EXPECT_EQ(reply->decoded.head, (protocol::ReplyHead{9, 1})) << "the reply names its request";
   }
 
   RunningServer server;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Long batches are decoded by workers, short requests on the loop: what may overtake does, what may
-// not keeps its place.
+// Workers decode long batches, and the loop decodes short requests. A short request that changes
+// nothing may overtake long batches; a short batch may not.
 #include <gtest/gtest.h>
 
 #include "tests/stream/support/raw_peer.hpp"
@@ -9,7 +9,8 @@
 namespace starling::stream {
 namespace {
 
-/// One worker, and positions that take it several times as long as the sockets take to bring them.
+/// One worker, and positions that it decodes several times more slowly than the sockets deliver
+/// them.
 ServerOptions slow_to_decode() {
   ServerOptions options = manual_options();
   options.processor.space.space = Space::wgs84;
@@ -39,8 +40,8 @@ class Overtaking : public testing::Test {
   std::uint64_t sequence = 0;
 };
 
-// Where the worker is quicker than the sockets there is nothing to overtake, so it may take more
-// than one try; a request that waits its turn would come last in every one.
+// If the worker is faster than the sockets, there is nothing to overtake, so the test tries several
+// times. A request that waited for its turn would be answered last in every try.
 TEST_F(Overtaking, ARequestThatChangesNothingDoesNotWaitForLongBatchesBeforeIt) {
   constexpr int tries_max = 50;
   const protocol::Limits limits;
@@ -80,8 +81,8 @@ TEST_F(Overtaking, AShortBatchKeepsItsPlaceBehindLongOnes) {
   }
 }
 
-// The batch waits behind a long one, its rows unprepared for want of a session; Hello overtakes
-// both and opens a session of just that number.
+// The batch waits behind a long one. It has no session when it is decoded, so its rows are not
+// prepared. Hello overtakes both batches and opens a session with exactly that number.
 TEST_F(Overtaking, ABatchSentBeforeItsSessionIsOpenedIsRefused) {
   const protocol::Limits limits;
   const Fixes long_batch = fixes(limits.rows_max);

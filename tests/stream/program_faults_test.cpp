@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may befall the real binary from outside: it is stopped for a while, or its disk is full.
+// Faults from outside the real binary: the process is stopped for a while, or the disk is full.
 #include "tests/stream/support/program.hpp"
 #include "tests/stream/support/witness.hpp"
 
@@ -7,7 +7,7 @@ namespace starling::stream {
 namespace {
 
 constexpr std::uint64_t frozen_ms = 300;
-constexpr double overruns_min = 200;  // of the 300 that fall due
+constexpr double overruns_min = 200;  // of the 300 ticks that are due
 
 class ProgramFaults : public ProgramTest {};
 
@@ -26,14 +26,14 @@ TEST_F(ProgramFaults, AServerThatStoodStillSkipsItsTicksCountsThemAndIsExact) {
     const double overruns = stat("starling_tick_overruns_total");
     program.freeze();
     while (witness.subscriber().poll(0)) {
-    }  // what had been sent
+    }  // read what was sent before
     EXPECT_FALSE(witness.subscriber().poll(std::int64_t{frozen_ms}))
-        << "a tick of a process that stands still";
+        << "a stopped process sent a tick";
     const std::uint64_t last_tick = to_number(witness.subscriber().state().held_at()->tick);
     program.send_signal(SIGCONT);
     ASSERT_TRUE(happens([&] { return witness.subscriber().poll(10); }));
     EXPECT_LT(to_number(witness.subscriber().state().held_at()->tick), last_tick + frozen_ms / 3)
-        << "the ticks that fell due meanwhile were queued";
+        << "the ticks that were due meanwhile were queued";
     EXPECT_GE(stat("starling_tick_overruns_total") - overruns, overruns_min);
     witness.move_and_expect_exact(random);
   }
@@ -42,7 +42,7 @@ TEST_F(ProgramFaults, AServerThatStoodStillSkipsItsTicksCountsThemAndIsExact) {
   EXPECT_EQ(program.exit_status(), 0) << program.said();
 }
 
-// /dev/full takes nothing; a link gives it the names that choose the compression.
+// Writing to /dev/full fails. A symbolic link gives it a name whose ending chooses the compression.
 TEST_F(ProgramFaults, AReplayOntoAFullDiskExitsOneWithOneSentenceAndNoSummary) {
   const std::string trace = temporary_path("trace.csv");
   std::ofstream rows(trace);

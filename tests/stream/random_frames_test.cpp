@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames of random bytes, and good frames damaged at random, at a live server: each is answered,
-// and beside them a good client's lists stay exact and memory bounded. STARLING_HOSTILE_FRAMES says
-// how many; the slow test sends a million.
+// Sends frames of random bytes, and valid frames with random damage, to a live server. Each frame
+// is answered, the lists of a good client stay exact, and memory stays bounded.
+// STARLING_HOSTILE_FRAMES sets the number of frames; the slow test sends a million.
 #include <algorithm>
 #include <cstdlib>
 
@@ -15,10 +15,10 @@ namespace starling::stream {
 namespace {
 
 constexpr std::uint64_t frames_default = 20'000;
-constexpr std::uint64_t frames_at_a_time = 250;  // below the replies that ZeroMQ keeps for a peer
+constexpr std::uint64_t frames_at_a_time = 250;  // ZeroMQ keeps more replies than this for a peer
 constexpr std::uint64_t rounds_between_checks = 20;
 
-// Beyond what the process had once the first tenth of the frames had filled tables and queues.
+// The limit on growth after the first tenth of the frames, which has filled tables and queues.
 constexpr std::size_t growth_bytes_max = (std::size_t{64} << 20) + sanitizer_bytes;
 
 std::uint64_t frame_count() {
@@ -66,7 +66,7 @@ class HostilePeer {
     return bytes;
   }
 
-  /// Noise, one bit, or a number such as offsets and lengths are.
+  /// Changes one byte: to noise, in one bit, or to a value that is typical of offsets and lengths.
   void damage(std::string& frame) {
     constexpr unsigned char numbers[] = {0, 1, 2, 4, 8, 0x7f, 0x80, 0xfc, 0xff};
     char& byte = frame[random_.below(frame.size())];
@@ -89,7 +89,8 @@ class HostilePeer {
   std::uint64_t sequence_ = 1;
 };
 
-/// Of vectors: the sender's own, whatever the others did.
+/// In a space of vectors: `client` sends a vector and expects to find it, whatever others have
+/// sent.
 void expect_own_vector_found(protocol::Client& client) {
   const std::uint64_t ids[] = {0x57'0000'0000};
   const std::int64_t times_us[] = {1};
@@ -110,7 +111,7 @@ TEST(HostileFrames, AreAllAnsweredWhileTheServerStaysExactAndBounded) {
     SCOPED_TRACE(test::replay_hint(seed));
     test::Random random(seed);
     ServerOptions options = manual_options();
-    options.tick_period_us = 2000;  // ticks are not theirs to advance
+    options.tick_period_us = 2000;  // so that hostile frames cannot advance ticks
     options.processor.objects.objects_max = 1u << 14;
     options.processor.queries.neighbors_max = 1u << 16;
     RunningServer server(options);

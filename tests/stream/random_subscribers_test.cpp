@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subscribers that join, leave and read when they like, while objects move and the server is now
-// and then another one: whatever a subscriber holds is the oracle's answer at its tick. Over real
-// sockets; the same on a virtual clock is in tests/protocol.
+// Subscribers join, leave and read at random, while objects move and the server is sometimes
+// replaced by a new one. The lists that a subscriber holds always equal the oracle's lists of the
+// same tick. This test uses real sockets; tests/protocol has one on a virtual clock.
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,7 +22,7 @@ constexpr std::size_t subscribers_max = 3;
 using Neighbors = std::vector<protocol::HeldNeighbor>;
 using Lists = std::map<protocol::ListKey, Neighbors>;
 
-/// One server's life, mirrored by an oracle; remembers every tick's lists.
+/// A server and an oracle that gets the same data. Keeps the lists of every tick.
 class World {
  public:
   explicit World(const ServerOptions& options) : server_(options), client_(server_.client()) {

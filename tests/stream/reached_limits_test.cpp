@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each limit that a request can reach, reached: the answer names it and its value, nothing changes,
-// and the server goes on. Those that no request reaches are tested where the table below says.
+// Reaches each limit that a request can reach. The answer names the limit and its value, nothing
+// changes, and the server goes on. The table below says where the other limits are tested.
 #include <array>
 #include <functional>
 #include <numeric>
@@ -21,7 +21,7 @@ using protocol::ErrorCode;
 using protocol::RowReason;
 using ::testing::HasSubstr;
 
-/// A client that checks nothing before it sends.
+/// A client that sends requests without checking them.
 class Producer {
  public:
   explicit Producer(const RunningServer& server)
@@ -60,7 +60,7 @@ class Producer {
     return other.ask(encoded({}, protocol::Hello{.client = "raw"}));
   }
 
-  /// What the server holds, by the gauges that tell it.
+  /// The gauges that show what the server holds.
   std::vector<double> state() {
     const auto reply = ask(protocol::GetStats{});
     const std::set<std::string_view> names{"starling_objects", "starling_queries",
@@ -205,12 +205,12 @@ INSTANTIATE_TEST_SUITE_P(OfRequests, ReachedLimit, testing::ValuesIn(cases()),
                            return name;
                          });
 
-// What no request reaches, or not for certain, and the tests of it.
+// Limits that no request reaches with certainty, and the tests that reach them.
 const std::set<std::string_view> tested_elsewhere{
     "frame-bytes-max",          // hostile_test.cpp: ZeroMQ disconnects
-    "credit-rows",              // limits_test.cpp: what is under way at a time
+    "credit-rows",              // limits_test.cpp: several unanswered batches
     "credit-bytes",             // limits_test.cpp
-    "session-snapshots-burst",  // limits_test.cpp: by the clock
+    "session-snapshots-burst",  // limits_test.cpp: depends on the time
     "subscriber-bytes-max",     // results_socket_test.cpp, slow_subscriber_test.cpp
     "subscriber-ticks-max",     // results_socket_test.cpp, slow_subscriber_test.cpp
     "vector-bytes-max",         // vectors_test.cpp: in a space of vectors

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options that no server can have: each is refused at the start, with what is allowed.
+// Invalid options are refused at the start, and the error says what is allowed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole server over loopback: an update goes in, a tick makes it the answer, the subscriber
-// holds it; what is resent is not applied twice, and a restart is noticed.
+// The whole server over loopback: an update arrives, a tick computes the lists, and the subscriber
+// holds them. A request that is sent again is not applied twice, and a restart is noticed.
 #include "starling/stream/server.hpp"
 
 #include <gtest/gtest.h>
@@ -86,7 +86,7 @@ TEST_F(ServerTest, AnUpdateIsNotInTheAnswerBeforeItsTick) {
 }
 
 TEST_F(ServerTest, EveryReplyOfAsManyBatchesAsMayBeUnansweredFindsRoom) {
-  constexpr std::uint64_t batches = 20'000;  // so small that the loop outruns ZeroMQ's own thread
+  constexpr std::uint64_t batches = 20'000;  // small, so that the loop outruns ZeroMQ's thread
   Fixes fixes;
   fixes.add(7, 10, 3, 4);
   for (std::uint64_t batch = 0; batch < batches; ++batch) ASSERT_FALSE(client.post(fixes.batch()));
@@ -212,7 +212,7 @@ TEST_F(ServerTest, NamesCollideOnlyWithOtherTexts) {
 }
 
 TEST_F(ServerTest, ASnapshotOfMorePagesThanOneIsOfOneTick) {
-  // 300,000 neighbours of 48 bytes each fill a chunk of 16 MiB; here are 400,000.
+  // 300,000 neighbours of 48 bytes fill a chunk of 16 MiB. This stream has 400,000.
   constexpr std::uint64_t objects = 2000;
   ASSERT_TRUE(
       client.put_stream({.name = "graph", .on = ReportOn::distance, .with = {true, true, true}}));
@@ -231,14 +231,14 @@ TEST_F(ServerTest, ASnapshotOfMorePagesThanOneIsOfOneTick) {
                                     lists += page.lists.list_count();
                                     EXPECT_EQ(to_number(page.head.tick), 1u);
                                     EXPECT_EQ(page.head.list_count, objects);
-                                    // Between the pages the world goes on.
+                                    // A tick passes between the two pages.
                                     if (pages == 1) {
                                       EXPECT_TRUE(server.client().advance_tick(2000));
                                     }
                                   }));
   EXPECT_EQ(pages, 2u);
   EXPECT_EQ(lists, objects);
-  EXPECT_EQ(server.stat("starling_snapshots"), 0) << "the last page lets go of it";
+  EXPECT_EQ(server.stat("starling_snapshots"), 0) << "the last page releases the snapshot";
 }
 
 TEST_F(ServerTest, APageThatIsNoLongerHeldIsTold) {
@@ -286,7 +286,7 @@ TEST_F(ServerTest, NamesThatWerePutAreToldAndUnknownIdsHaveNone) {
   const auto names = server.client().get_names(asked).value();
   EXPECT_EQ(names.texts, (std::vector<std::string>{"bus 9", "", "", "tram 7", "bus 9"}));
   EXPECT_EQ(names.epoch, client.epoch());
-  EXPECT_EQ(names.name_count, 2u) << "decimal text stands for itself and is not kept";
+  EXPECT_EQ(names.name_count, 2u) << "decimal names are not stored";
 }
 
 TEST_F(ServerTest, AskingForNoNamesTellsHowManyThereAre) {
@@ -342,7 +342,7 @@ TEST_F(ServerTest, RowsFromTheFutureAreRejectedByTheWallClock) {
   EXPECT_EQ(reply.reasons[0].reason, protocol::RowReason::future);
 }
 
-// More lists than one thread encodes alone, and a second stream beside them.
+// One stream has more lists than one thread encodes alone, and a second stream has few.
 TEST(ServerThreads, ManyEncodeAndSendWhatOneDoes) {
   constexpr std::uint64_t count = 10'000;
   const auto lists_of = [&](const ServerOptions& options) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A subscriber that stops reading, over a real XPUB with a high-water mark of two: it loses whole
-// ticks, notices, resynchronises to equality, and the server counts what was lost.
+// A subscriber that stops reading, over a real XPUB with a high-water mark of two. It loses whole
+// ticks, notices the gap and resynchronises until its lists are exact; the server counts the loss.
 #include <gtest/gtest.h>
 
 #include "tests/stream/support/running_server.hpp"
@@ -29,7 +29,7 @@ class SlowSubscriberTest : public testing::Test {
     EXPECT_TRUE(client.put_queries({"graph", {graph}}));
   }
 
-  /// Everyone moves, so that every list is reported: 1.4 MB a tick.
+  /// Moves every object, so that every list is reported: 1.4 MB each tick.
   void tick() {
     ++tick_number;
     Fixes fixes;
@@ -82,7 +82,7 @@ TEST_F(SlowSubscriberTest, AStoppedReaderNoticesTheGapResynchronisesAndIsCounted
   protocol::Subscriber subscriber(server.context(), subscriber_options);
   tick();
   ASSERT_TRUE(catches_up(subscriber));
-  // More than the kernel's buffers on the way hold: 56 MB.
+  // 56 MB, which is more than the kernel's socket buffers hold.
   for (int round = 0; round < 40; ++round) tick();
   ASSERT_TRUE(happens([&] {
     tick();

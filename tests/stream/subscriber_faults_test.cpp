@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subscribers that vanish by the hundred, ask for what is not there, or lie about what they have
-// received; those that stall are in slow_subscriber_test.cpp. Whoever behaves holds the oracle's
-// lists.
+// Subscribers that vanish by the hundred, subscribe to topics that do not exist, or report false
+// losses. A correct subscriber beside them holds the oracle's lists. Subscribers that stop reading
+// are in slow_subscriber_test.cpp.
 #include <gtest/gtest.h>
 
 #include "starling/protocol/wire/tick_message.hpp"
@@ -30,8 +30,8 @@ TEST_F(SubscriberFaults, VanishingByTheHundredLeavesNoSubscriptionBehind) {
       socket.set(zmq::sockopt::subscribe, protocol::topic_of("witness"));
       socket.connect(server.endpoints().results);
     }
-    // ZeroMQ tells of a topic's first subscriber and of its last alone; a tick that one of the
-    // crowd receives shows that the others are there as well, or on their way.
+    // Run a tick while the crowd is subscribed. Some of the subscriptions may still be on their
+    // way.
     witness.move_and_expect_exact(random);
   }
   for (int round = 0; round < 10; ++round) witness.move_and_expect_exact(random);

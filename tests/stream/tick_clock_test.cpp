@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wall clock's ticks on a virtual clock: stream/tick_clock.
+// Wall-clock ticks on a virtual clock.
 #include "starling/stream/tick_clock.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,8 @@ TEST(TickClock, TicksThatNobodyAskedForAreCountedAndOneBegins) {
   TickClock clock(period_us, 1000);
   const auto decision = clock.poll(1450, 5000, false);
   EXPECT_EQ(decision.begin_tau_us, 5000);
-  EXPECT_EQ(decision.overruns, 3u) << "due at 1100, 1200 and 1300; the one of 1400 begins";
+  EXPECT_EQ(decision.overruns, 3u)
+      << "those due at 1100, 1200 and 1300; the one due at 1400 begins";
   EXPECT_EQ(clock.next_due_us(), 1500);
 }
 

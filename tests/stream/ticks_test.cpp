@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ticks that take long, fail, or are under way when the server is told to stop; with an engine that
-// finishes when told.
+// Ticks that take long, fail, or are under way when the server stops. The engine of these tests
+// finishes a tick when the test says so.
 #include <future>
 #include <stdexcept>
 #include <utility>
@@ -36,11 +36,12 @@ TEST_F(TicksTest, AnOverrunTickIsSkippedAndCountedNeverQueued) {
   options.tick_period_us = 1000;
   const auto server = start(options);
   ASSERT_TRUE(happens([&] { return server->stat("starling_tick_overruns_total") >= 3; }));
-  EXPECT_EQ(control->begun, 1) << "the ticks that fell due meanwhile must not begin";
+  EXPECT_EQ(control->begun, 1) << "the ticks that were due meanwhile must not begin";
   EXPECT_EQ(server->stat("starling_ticks_total"), 0);
   ASSERT_TRUE(control->finish());
   ASSERT_TRUE(happens([&] { return control->begun == 2; }));
-  EXPECT_EQ(server->stat("starling_ticks_total"), 1) << "one was finished, however many were due";
+  EXPECT_EQ(server->stat("starling_ticks_total"), 1)
+      << "one tick has finished, although several were due";
   control->finish();
 }
 
@@ -86,7 +87,7 @@ TEST_F(TicksTest, AResentAdvanceIsAnsweredToTheOneWhoSentItLast) {
   RawPeer other(server->context(), server->endpoints().commands);
   other.hello();
   other.send(advance_frame(session, 1, 1000));
-  other.hello();  // answered after the resend was read
+  other.hello();  // its reply comes after the server has read the resend
   ASSERT_TRUE(control->finish());
   const auto done = other.receive();
   ASSERT_TRUE(done);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Producers that stop in the middle of what they send: bytes of ZMTP over a plain TCP socket, cut
-// off anywhere. Nothing of a request that did not come whole is applied, and it can be sent again.
+// Producers whose connection breaks in the middle of a request. The test sends bytes of ZMTP over a
+// plain TCP socket and cuts them off at every place. An incomplete request is not applied, and the
+// producer can send it again.
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -41,7 +42,7 @@ std::string ready() {
   return frame_of(is_command, std::string("\5READY\13Socket-Type\0\0\0\6DEALER", 28));
 }
 
-/// A DEALER that says what a test gives it, and no more.
+/// A DEALER that sends exactly the bytes that a test gives it.
 class PlainPeer {
  public:
   explicit PlainPeer(const std::string& endpoint) : socket_(loop_) {
@@ -53,7 +54,7 @@ class PlainPeer {
 
   void send(std::string_view bytes) { asio::write(socket_, asio::buffer(bytes)); }
 
-  /// Frames that come before the server has said READY are an error of the protocol.
+  /// Exchanges greetings and READY commands. ZMTP forbids other frames before the server's READY.
   void shake_hands() {
     send(greeting() + ready());
     std::string theirs(greeting_bytes + 2, '\0');
@@ -62,7 +63,7 @@ class PlainPeer {
     asio::read(socket_, asio::buffer(command));
   }
 
-  /// By closing, or at once by a reset, as a process that dies or a cable that is pulled.
+  /// Closes the connection: in order, or by a reset, as when the peer dies.
   void vanish(bool by_reset) {
     if (by_reset) socket_.set_option(asio::socket_base::linger(true, 0));
     socket_.close();

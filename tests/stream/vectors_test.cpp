@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A live server of vectors: whatever a subscriber holds, a snapshot shows and a question is
-// answered is the model's list at its tick, votes included; and what a row or a request is refused
-// for.
+// A live server of vectors. The lists of subscribers, snapshots and answers equal the model's lists
+// of the same tick, with votes. Also tests why rows and requests are refused.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -32,7 +31,7 @@ VectorLists held_by(const protocol::Subscriber& subscriber) {
   return {subscriber.state().lists().begin(), subscriber.state().lists().end()};
 }
 
-/// Of lists by membership: ids in any order, without distances.
+/// Reduces lists to their members, for a stream by membership: sorts by id and drops distances.
 VectorLists members_of(VectorLists lists) {
   for (auto& [key, list] : lists) {
     for (auto& neighbor : list.neighbors) neighbor.distance_m = 0;
@@ -278,7 +277,7 @@ TEST_F(VectorServer, ABatchBeyondTheCreditInBytesIsToldSo) {
 TEST(VectorServerOptions, TheBytesOfAllVectorsBoundObjectsAndQueries) {
   ServerOptions options = manual_options();
   options.processor.space = vectors(2);
-  options.vector_bytes_max = 31;  // three vectors of two components, and some
+  options.vector_bytes_max = 31;  // three vectors of two components, and some bytes more
   RunningServer server(options);
   auto client = server.client();
   ASSERT_TRUE(client.put_stream({.name = "s"}));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A wall clock that is set forward and back under a running server, on a virtual clock: tau never
-// goes back, and what counts from it neither.
+// The wall clock of a running server is set forward and back. tau never goes back, and neither do
+// leases and the limit on event times. The test passes a virtual clock to the server.
 #include <atomic>
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ class WallClock : public testing::Test {
     return options;
   }
 
-  /// Two ticks after now: the first may have been under way.
+  /// Returns tau of the second tick from now. The first one may have been under way already.
   std::int64_t tau_of_a_new_tick() {
     const auto ask = [&] { return client.get_neighbors({{nearest_to(0, 1, 0, 0)}}).value(); };
     const std::uint64_t first = to_number(ask().tick);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completions come on the loop, in order, whichever worker is done first: stream/ordered_pool.
+// Completions run on the loop, in the order of submission, even if a later worker finishes first.
 #include "starling/stream/pools/ordered_pool.hpp"
 
 #include <chrono>

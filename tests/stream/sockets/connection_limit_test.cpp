@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connection beyond the limit is closed, those before it are served, and it comes in as soon as
-// there is room.
+// A connection beyond the limit is closed, and the earlier ones are still served. Its peer connects
+// again and gets in as soon as there is room.
 #include <gtest/gtest.h>
 
 #include "tests/stream/support/raw_peer.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an HTTP client may not keep: connections beyond the limit, and time. stream/http_server.
+// The HTTP server closes connections beyond the limit, and connections that are silent for too
+// long.
 #include <chrono>
 
 #include <boost/asio/buffer.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The results socket's high-water mark: it keeps to the byte budget, and no way in which it moves
-// stops a subscriber who reads; by a model of ZeroMQ's pipe, and over real sockets.
+// The high-water mark of the results socket. It keeps waiting messages within the limit on bytes,
+// and no sequence of changes stops a subscriber that reads. Tested with a model of ZeroMQ's pipe,
+// and over real sockets.
 #include "starling/stream/sockets/results_socket.hpp"
 
 #include <chrono>
@@ -81,10 +82,10 @@ TEST(HighWaterMark, ItIsDecidedOnlyWhenItCanBeSet) {
   follow(mark, 200, {.messages = 1, .message_bytes = budget_bytes, .may_move = false});
   EXPECT_EQ(mark.messages(), 16);
   follow(mark, 1, {.messages = 1, .message_bytes = budget_bytes});
-  EXPECT_EQ(mark.messages(), 8) << "one step, not all that were due";
+  EXPECT_EQ(mark.messages(), 8) << "one step only, although several were due";
 }
 
-/// libzmq's pipe_t as far as marks go.
+/// A model of libzmq's pipe_t: only what depends on the high-water mark.
 class Pipe {
  public:
   void set_mark(int messages) {
@@ -121,7 +122,8 @@ class Pipe {
   bool is_stopped_ = false;
 };
 
-/// Sizes wander, and the subscriber reads quickly, slowly or not at all for a while.
+/// Changes message sizes at random, with a subscriber that at times reads fast, slowly or not at
+/// all.
 void wander(std::uint64_t seed) {
   SCOPED_TRACE(test::replay_hint(seed));
   test::Random random(seed);
@@ -143,7 +145,7 @@ void wander(std::uint64_t seed) {
     if (!random.chance(0.05)) continue;
     while (pipe.waiting_messages() > 0) pipe.read_one();
     Pipe next = pipe;
-    ASSERT_TRUE(next.write(1)) << "tick " << tick << ": the pipe is empty and stopped for good";
+    ASSERT_TRUE(next.write(1)) << "tick " << tick << ": the pipe is empty and stopped for ever";
   }
 }
 
@@ -154,7 +156,7 @@ TEST(HighWaterMark, HoweverItMovesAPipeThatIsReadGoesOn) {
   }
 }
 
-/// A results socket with one subscriber, over TCP, in one thread.
+/// A results socket and one subscriber, connected by TCP, in one thread.
 struct Wire {
   Wire() {
     subscriber.set(zmq::sockopt::linger, 0);
@@ -183,7 +185,7 @@ struct Wire {
     return zmq::poll(&item, 1, std::chrono::milliseconds(20)) > 0;
   }
 
-  /// The number of the next message; 0 if none comes.
+  /// Returns the number of the next message, or 0 if none arrives.
   int receive() {
     std::string number;
     zmq::message_t part;
@@ -207,7 +209,7 @@ struct Wire {
 TEST(ResultsSocket, WhoReadsEveryTickGetsEveryTickHoweverTheirLengthsChange) {
   Wire wire;
   for (int tick = 1; tick <= 600; ++tick) {
-    // To the budget and back, thrice.
+    // The size grows to the limit and shrinks again, three times.
     wire.send(std::size_t(1000) << (tick % 200 < 100 ? tick % 200 : 200 - tick % 200) / 10);
     ASSERT_EQ(wire.receive(), tick);
   }

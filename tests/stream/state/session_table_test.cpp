@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions on a virtual clock: what is fresh, answered again, or refused. stream/session_table.
+// Sessions on a virtual clock: which requests are applied, answered again, or refused.
 #include "starling/stream/state/session_table.hpp"
 
 #include <gtest/gtest.h>
@@ -88,7 +88,7 @@ TEST_F(Sessions, HellosAloneTakeEachOthersPlacesAndNobodyElses) {
   for (int hello = 0; hello < 10; ++hello) {
     const auto opened = table.open(0, 1, 1);
     ASSERT_TRUE(opened);
-    EXPECT_EQ(opened->replaced, last) << "the oldest of those that were never heard of again";
+    EXPECT_EQ(opened->replaced, last) << "the oldest session that was never used";
     EXPECT_FALSE(table.touch(last, 1));
     last = opened->session;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An Engine that finishes a tick when it is told to: for what happens while one is under way.
+// An Engine that finishes a tick when a test calls finish(), to test the server while a tick is
+// under way.
 #pragma once
 
 #include <atomic>
@@ -14,16 +15,16 @@ namespace starling::stream {
 
 class HeldEngine final : public Engine {
  public:
-  /// Outlives the engine, which belongs to a server.
+  /// The test's handle. It outlives the engine, which a server owns.
   struct Control {
     std::mutex mutex;
     std::function<void()> finish_now;  ///< empty while no tick is under way
-    std::string error;                 ///< what the next tick fails of
-    bool is_engine_lost = false;       ///< with that error
-    std::string answers_error;         ///< what questions and reads of lists fail of
+    std::string error;                 ///< of the next tick; empty: it succeeds
+    bool is_engine_lost = false;       ///< whether `error` is fatal
+    std::string answers_error;         ///< of questions and reads of lists; empty: they succeed
     std::atomic<int> begun{0};
 
-    /// False if no tick is under way.
+    /// Finishes the tick. Returns false if no tick is under way.
     bool finish() {
       std::function<void()> now;
       {

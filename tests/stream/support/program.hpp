@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The real binary as a child process, with its standard error to be read; for tests of the program.
+// Runs the real binary as a child process whose standard error a test reads. For tests of the
+// program.
 #pragma once
 
 #include <csignal>
@@ -18,7 +19,7 @@
 
 namespace starling::stream {
 
-/// `starling` with its standard error to be read; killed by its own pid if a test gives up on it.
+/// A running `starling`. The destructor kills it, by its process id, if it has not ended.
 class Program {
  public:
   explicit Program(std::vector<std::string> arguments, std::vector<std::string> environment = {}) {
@@ -29,7 +30,7 @@ class Program {
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDERR_FILENO);
     arguments.insert(arguments.begin(), STARLING_PROGRAM);
-    // The program is built as its test is; a sanitizer is to treat both alike.
+    // Program and test have the same sanitizer, which needs the same options.
     for (const std::string name : {"TSAN_OPTIONS", "ASAN_OPTIONS", "UBSAN_OPTIONS"})
       if (const char* value = std::getenv(name.c_str())) environment.push_back(name + "=" + value);
     auto argv = pointers(arguments);
@@ -46,7 +47,7 @@ class Program {
     close(error_fd_);
   }
 
-  /// Reads standard error until `text` has come; false if it ended before.
+  /// Reads standard error until it contains `text`. Returns false if it ends before.
   bool says(std::string_view text) {
     while (said_.find(text) == std::string::npos) {
       char buffer[4096];
@@ -59,14 +60,14 @@ class Program {
 
   void send_signal(int number) const { kill(pid_, number); }
 
-  /// Sends SIGSTOP, and returns once the system says that every thread stands.
+  /// Sends SIGSTOP and waits until all threads have stopped.
   void freeze() const {
     kill(pid_, SIGSTOP);
     int status = 0;
     waitpid(pid_, &status, WUNTRACED);
   }
 
-  /// Waits for its end; -1 if a signal was the cause.
+  /// Waits until the process ends. Returns its exit status, or -1 if a signal ended it.
   int exit_status() {
     if (pid_ <= 0) return status_;
     int status = 0;
@@ -107,7 +108,7 @@ class ProgramTest : public testing::Test {
     return arguments;
   }
 
-  /// Field `name` of the endpoints file.
+  /// Returns the field `name` of the endpoints file.
   std::string endpoint(const std::string& name) const {
     std::ifstream file(endpoints_path);
     std::stringstream text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A DEALER that sends whatever bytes a test likes and decodes what comes back.
+// A DEALER that sends the bytes that a test gives it, and decodes the replies.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace starling::stream {
 
-/// A reply with the bytes it shows.
+/// A decoded reply with the bytes that it refers to.
 struct RawReply {
   zmq::message_t message;
   protocol::AlignedBytes frame;
@@ -30,7 +30,7 @@ class RawPeer {
 
   void send(const std::string& bytes);
   void send_parts(const std::vector<std::string>& parts);
-  /// Nothing within patience.
+  /// Returns the next reply; nullptr if none arrives within `patience`.
   std::unique_ptr<RawReply> receive();
   std::unique_ptr<RawReply> ask(const std::string& bytes);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a server on a thread of this process, and talks to it as clients do: see running_server.hpp.
+// Runs a server on a thread, and clients that connect to it: see running_server.hpp.
 #include "tests/stream/support/running_server.hpp"
 
 #include <utility>
@@ -20,7 +20,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-// A request that was under way while a server was restarted is lost; it is soon sent again.
+// A restart of the server loses the requests that are on their way. The client sends them again
+// after this time.
 constexpr std::int64_t reconnect_after_ms = 2000;
 
 }  // namespace
@@ -46,7 +47,7 @@ RunningServer::RunningServer(const ServerOptions& options)
 RunningServer::RunningServer(const ServerOptions& options, std::unique_ptr<Engine> engine)
     : server_(std::make_unique<Server>(options, std::move(engine))),
       thread_([this] { server_->run(); }) {
-  spdlog::set_level(spdlog::level::err);  // what went wrong, and not each session
+  spdlog::set_level(spdlog::level::err);  // errors, but not a line for each session
 }
 
 RunningServer::~RunningServer() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server of this process on ports that the system chose, with the helpers its tests share.
+// A server in the test's own process, on ports that the system chooses, and helpers of its tests.
 #pragma once
 
 #include <chrono>
@@ -21,10 +21,10 @@
 
 namespace starling::stream {
 
-/// How long anything may take before its test fails; never waited for in full when all is well.
+/// How long a test waits for anything before it fails. A test that passes does not wait this long.
 inline constexpr std::chrono::seconds patience{30};
 
-/// Ticks on request, every port the system's choice.
+/// Options with manual ticks, and with ports that the system chooses.
 ServerOptions manual_options();
 
 std::unique_ptr<Engine> make_engine(const SpaceOptions& space = {});
@@ -37,12 +37,12 @@ class RunningServer {
 
   const Endpoints& endpoints() const { return server_->endpoints(); }
 
-  /// Waits until the server has returned from run() and is gone with its sockets.
+  /// Stops the server, waits until run() has returned, and destroys it with its sockets.
   void stop();
 
   protocol::Client client() const;
   protocol::SubscriberOptions subscriber_options(std::string stream) const;
-  /// The value of a counter or gauge as GetStats says it.
+  /// Returns the value of a counter or gauge from GetStats.
   double stat(std::string_view name);
 
   zmq::context_t& context() const { return *context_; }
@@ -51,7 +51,7 @@ class RunningServer {
   std::unique_ptr<zmq::context_t> context_ = std::make_unique<zmq::context_t>();
   std::unique_ptr<Server> server_;
   std::thread thread_;
-  std::optional<protocol::Client> stats_client_;  ///< one session, however often asked
+  std::optional<protocol::Client> stats_client_;  ///< one session for all calls of stat()
 };
 
 /// An UpdateBatch that owns its arrays.
@@ -66,10 +66,11 @@ struct Fixes {
 
 protocol::QuerySpec nearest_to(std::uint64_t id, std::uint32_t k, double x, double y);
 
-/// Calls `step` until it returns true; false when patience is over.
+/// Calls `step` until it returns true. Returns false if that takes longer than `patience`.
 bool happens(const std::function<bool()>& step);
 
-/// One GET over a socket of its own; the whole answer, or what was sent before the server closed.
+/// Sends `request` over a new connection. Returns everything that the server sends until it closes
+/// the connection or `patience` is over.
 std::string http_exchange(const std::string& endpoint, std::string_view request);
 std::string http_get(const std::string& endpoint, std::string_view target);
 

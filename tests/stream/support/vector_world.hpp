@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server of vectors that random producers feed, and what it must answer by a model of its own:
-// objects, removals, expiry, labels, filters, votes, every list by scoring and sorting all. For
-// vectors_test.cpp. Of the product it shares declarations and no code.
+// A server of vectors with random producers, and a model that says what the server must answer. The
+// model knows objects, removals, expiry, labels, filters and votes, and makes each list by scoring
+// and sorting all objects. It uses declarations of the product, but no code. For vectors_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@
 
 namespace starling::stream {
 
-/// What a subscriber must hold.
+/// The lists that a subscriber must hold.
 using VectorLists = std::map<protocol::ListKey, protocol::HeldList>;
 
-/// The model alone. Vectors are as users send them.
+/// The model. It takes vectors as users send them, not prepared.
 class VectorModel {
  public:
   VectorModel(Metric metric, std::int64_t object_ttl_us)
       : metric_(metric), object_ttl_us_(object_ttl_us) {}
 
-  /// No label: it stays as it is.
+  /// If `label` is std::nullopt, the object keeps its label.
   void update(std::uint64_t id, std::int64_t time_us, const std::vector<float>& vector,
               std::uint32_t tags, std::optional<Label> label);
   void remove(std::uint64_t id, std::int64_t time_us);
@@ -32,7 +32,7 @@ class VectorModel {
   void tick(std::int64_t tau_us);
 
   const VectorLists& lists() const { return lists_; }
-  /// A direct answer from the last tick.
+  /// The answer to a one-shot question at the last tick.
   protocol::HeldList answer(const protocol::QuerySpec& question) const;
 
  private:
@@ -53,13 +53,13 @@ class VectorModel {
   Metric metric_;
   std::int64_t object_ttl_us_;
   Objects objects_;
-  Objects snapshot_;  ///< the living, as of the last tick
+  Objects snapshot_;  ///< the objects alive at the last tick
   std::int64_t tau_us_ = 0;
   std::map<std::uint64_t, protocol::QuerySpec> queries_;
   VectorLists lists_;
 };
 
-/// The server, its producers and the model of both.
+/// The server, its producers, and the model that gets the same data.
 class VectorWorld {
  public:
   VectorWorld(const SpaceOptions& space, test::Random& random);
@@ -67,11 +67,11 @@ class VectorWorld {
   const RunningServer& server() const { return server_; }
   protocol::Client& client() { return client_; }
   const VectorModel& model() const { return model_; }
-  /// Things happen, then a tick.
+  /// Sends random changes, then advances a tick.
   void go_on();
   std::int64_t now_us() const { return tau_us_; }
   const VectorLists& lists_at(std::int64_t tau_us) const { return history_.at(tau_us); }
-  /// Questions at places and about objects, with and without votes.
+  /// Returns random questions at vectors and about objects, with and without votes.
   std::vector<protocol::QuerySpec> questions();
 
  private:

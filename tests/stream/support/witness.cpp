@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves, ticks and compares: see witness.hpp.
+// Moves objects, runs ticks and compares: see witness.hpp.
 #include "tests/stream/support/witness.hpp"
 
 #include <fstream>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client that does nothing wrong, mirrored by an oracle: whatever others do to the server, what
-// it is told and what it holds as a subscriber is the oracle's answer.
+// A correct client, and an oracle that gets the same data. Whatever other clients do to the server,
+// the witness's answers and subscribed lists must equal the oracle's.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ class Witness {
  public:
   enum class Ticks : std::uint8_t { on_request, by_the_clock };
 
-  /// Its objects live in a corner that nobody else goes to, and its queries look no further.
+  /// Its objects and queries stay in a corner of the space that no other client uses.
   Witness(zmq::context_t& context, const Endpoints& endpoints, Ticks ticks = Ticks::on_request);
   explicit Witness(const RunningServer& server, Ticks ticks = Ticks::on_request)
       : Witness(server.context(), server.endpoints(), ticks) {}
 
-  /// All its objects move.
+  /// Moves all its objects.
   void move(test::Random& random);
-  /// After a tick that has all moves: the direct answers and the subscription's lists.
+  /// Waits for a tick with all moves, then compares the answers and the subscribed lists.
   void expect_exact();
   void move_and_expect_exact(test::Random& random) {
     move(random);
@@ -41,10 +41,10 @@ class Witness {
   protocol::Subscriber subscriber_;
   test::Oracle oracle_;
   std::vector<protocol::QuerySpec> queries_;
-  std::int64_t time_us_;  ///< of the objects, which is all that counts for them
+  std::int64_t time_us_;  ///< the event time of the last move, and tau of manual ticks
 };
 
-/// What a sanitizer takes beside the process itself: freed memory, shadows.
+/// Memory that a sanitizer adds to the process, for freed blocks and shadow memory.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr std::size_t sanitizer_bytes = std::size_t{256} << 20;  // its quarantine
 #elif defined(__SANITIZE_THREAD__)
@@ -53,7 +53,7 @@ inline constexpr std::size_t sanitizer_bytes = std::size_t{2} << 30;
 inline constexpr std::size_t sanitizer_bytes = 0;
 #endif
 
-/// Memory of this process that is in use, as the system counts it.
+/// Returns the resident memory of this process, as the system counts it.
 std::size_t resident_bytes();
 
 }  // namespace starling::stream
