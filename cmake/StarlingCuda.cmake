@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# nvcc and CUDA's runtime, which gpu/ alone uses. One architecture builds in a minute; a release
+# nvcc and CUDA's runtime, which gpu/ alone uses. A build takes one architecture; a release
 # takes those of the preset `cuda`; the kernels reduce across lanes in hardware, from 80 on.
 
 set(CMAKE_CUDA_COMPILER ${STARLING_NVCC} CACHE FILEPATH "nvcc")

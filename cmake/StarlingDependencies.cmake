@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Every library Starling stands on, found once. README.md says why each is there; scripts/setup
+# The libraries that Starling stands on, each found once; tests find GeographicLib themselves. README.md says why each is there; scripts/setup
 # installs them from the distribution.
 
 set(Boost_NO_WARN_NEW_VERSIONS ON)
