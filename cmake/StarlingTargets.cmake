@@ -34,6 +34,12 @@ endif()
 option(STARLING_UNITY "Compile several sources as one" ${PROJECT_IS_TOP_LEVEL})
 function(starling_unity target)
   if(STARLING_UNITY)
+    # CMake 3.31 and later would join CUDA sources too. Each of them has kernels of its own.
+    get_target_property(cuda_sources ${target} SOURCES)
+    list(FILTER cuda_sources INCLUDE REGEX "\\.cu$")
+    if(cuda_sources)
+      set_source_files_properties(${cuda_sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
     # GCC takes a type in an anonymous namespace for shared once its file is included by another.
     target_compile_options(${target} PRIVATE

@@ -2,6 +2,7 @@
 // Exact k nearest vectors in batch: 1,000 rows of 64 components, and for each of three queries the
 // five nearest rows by cosine distance. With USE_CUDA the same search runs on an NVIDIA GPU and
 // gives the same bytes. Exits with 0 if every query finds the row that it was made from.
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <iostream>
@@ -80,7 +81,7 @@ int main() {
   try {
     return run() ? 0 : 1;
   } catch (const std::exception& error) {
-    std::cerr << error.what() << '\n';
+    std::cerr << "vector_search: " << error.what() << '\n';
     return 1;
   }
 }

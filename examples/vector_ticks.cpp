@@ -4,11 +4,13 @@
 // the vote is heard of, although the list is the same. Exits with 0 if the answers are what they
 // must be.
 #include <cstdint>
+#include <exception>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <starling/cpu/backend.hpp>
@@ -48,11 +50,14 @@ class Genres {
         .id = starling::ObjectId{song}, .time_us = ++now_us_, .label = genre, .has_label = true};
     starling::UpdateStatus status{};
     processor_.update_vectors({&row, 1}, {components, songs().dimension}, now_us_, {&status, 1});
+    if (status != starling::UpdateStatus::accepted)
+      throw std::runtime_error("the song is refused: " + std::string(to_string(status)));
   }
 
   /// What the tick reported.
   std::string tick() {
     const starling::TickReport report = ticks_.advance(++now_us_);
+    if (!report.error.empty()) throw std::runtime_error("the tick failed: " + report.error);
     std::string text;
     for (const starling::QueryReport& list : report.streams.front().queries) {
       for (const starling::Neighbor& neighbor : list.neighbors)
@@ -85,9 +90,7 @@ constexpr const char* expected =
     "11 at 0.000000, 13 at 0.051317, 12 at 0.292893, genre 2\n"
     "11 at 0.000000, 13 at 0.051317, 12 at 0.292893, genre 1\n";
 
-}  // namespace
-
-int main() {
+bool run() {
   Genres genres;
   genres.put(11, {2, 2, 0}, no_genre);
   genres.put(12, {0, 3, 0}, jazz);
@@ -98,5 +101,16 @@ int main() {
   genres.put(11, {2, 2, 0}, jazz);
   text += genres.tick();
   std::cout << text;
-  return text == expected ? 0 : 1;
+  return text == expected;
+}
+
+}  // namespace
+
+int main() {
+  try {
+    return run() ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::cerr << "vector_ticks: " << error.what() << '\n';
+    return 1;
+  }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flags of `starling replay`, checked and converted to the units of the program.
+// The values of the flags of `starling replay`, checked and converted to the units of the program.
+// replay.cpp names the flags; those that several commands have are named in apps/shared.
 #pragma once
 
 #include <cstdint>

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include <CLI/CLI.hpp>
+
 #include "starling/cpu/backend.hpp"
 #include "starling/sim/files/errors.hpp"
 #ifdef STARLING_CUDA
@@ -157,7 +159,9 @@ CLI::Option* add_devices_flag(CLI::App& command, EngineFlags& flags, const std::
           [&command](const std::string& numbers) {
             std::fputs("starling: `--device` is now called `--devices`\n", stderr);
             CLI::Option* const devices = command.get_option("--devices");
-            devices->clear();
+            if (devices->count() > 0)
+              throw CLI::ValidationError("--device",
+                                         "is the old name of --devices; use --devices alone");
             devices->add_result(numbers);
           },
           help)
@@ -217,7 +221,7 @@ EngineChoice choose_engine(const EngineFlags& flags) {
   const CudaBackend cuda = find_cuda(flags.devices);
   if (cuda.make_engine)
     return {.name = "cuda", .why = cuda.names, .why_no_gpu = "", .make = cuda.make_engine};
-  if (flags.engine == "cuda") refuse_cuda(cuda);
+  if (flags.engine == "cuda" || !flags.devices.empty()) refuse_cuda(cuda);
   return cpu_choice(flags, auto_without_gpu, cuda.why_no_gpu);
 }
 

@@ -9,11 +9,13 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "starling/knn/engine/engine.hpp"
 #include "starling/knn/vectors/searcher.hpp"
 #include "starling/knn/words/lattice.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace starling::apps {
 
@@ -44,9 +46,9 @@ struct EngineChoice {
   std::function<std::unique_ptr<Engine>(const SpaceOptions&)> make;
 };
 
-/// Resolves `auto` on this machine, or checks the engine that the flags name. Throws
-/// std::runtime_error with a sentence if that engine is not available, and sim::UsageError if the
-/// flags name several devices.
+/// Resolves `auto` on this machine, or checks the engine that the flags name. `auto` falls back to
+/// the CPU only if the flags name no device. Throws std::runtime_error with a sentence if that
+/// engine is not available, and sim::UsageError if the flags name several devices.
 EngineChoice choose_engine(const EngineFlags& flags);
 
 struct SearcherChoice {
@@ -55,9 +57,9 @@ struct SearcherChoice {
   SearchMethod method = SearchMethod::automatic;
 };
 
-/// Does the same for a VectorSearcher. `auto` falls back to the CPU only if the flags name no
-/// devices. Throws std::runtime_error with a sentence also if the searcher lacks the method, and
-/// sim::UsageError if the flags name a device twice.
+/// Does the same for a VectorSearcher, which may run on several devices. Throws std::runtime_error
+/// with a sentence also if the searcher lacks the method, and sim::UsageError if the flags name a
+/// device twice.
 SearcherChoice choose_searcher(const SearcherFlags& flags);
 
 /// Times quick multi-select on a GPU.

@@ -55,6 +55,17 @@ class UsageTest(FolderCase):
             "STARLING_SANITIZE": "address", "STARLING_REPLAYS": "1"})
         self.run_program("replay", "--help", status=0, environment={"STARLING_REPLAY_KK": "3"})
 
+    def test_the_old_name_of_a_flag_is_not_taken_beside_the_new_one(self):
+        for command in ("serve", "knn", "replay"):
+            self.assertIn("--device: is the old name of --devices; use --devices alone",
+                          self.run_program(command, "--device", "0", "--devices", "0").stderr)
+
+    def test_a_gpu_that_is_named_and_not_there_is_refused_also_with_auto(self):
+        trace = self.write("trace.csv", "id,time_us,x,y\na,0,0,0\nb,0,1,1\n")
+        done = self.run_program("replay", trace, "--devices", "1023", "--out", "-", status=1)
+        self.assertRegex(done.stderr, "no GPU|no CUDA engine")
+        self.assertEqual(done.stdout, "")
+
     def test_the_defaults_that_the_help_of_replay_shows_are_accepted(self):
         trace = self.write("trace.csv", "id,time_us,x,y\na,0,0,0\nb,0,1,1\n")
         replay = ["replay", trace, "--engine", "cpu", "--tick", "1s", "--connect-timeout", "5s",

@@ -41,5 +41,20 @@ endif()
 foreach(program own_clock vector_search vector_ticks game_loop)
   run(${build}/${program})
 endforeach()
+
+# The search on the GPU prints what the search on the CPU prints.
+execute_process(COMMAND nvidia-smi -L RESULT_VARIABLE no_gpu OUTPUT_QUIET ERROR_QUIET)
+if(CUDA AND no_gpu EQUAL 0)
+  foreach(program vector_search vector_search_cuda)
+    execute_process(COMMAND ${build}/${program} OUTPUT_VARIABLE ${program}_says
+                    COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()
+  if(NOT vector_search_says STREQUAL vector_search_cuda_says)
+    message(FATAL_ERROR "cpu: ${vector_search_says}\ncuda: ${vector_search_cuda_says}")
+  endif()
+elseif(CUDA)
+  message("vector_search_cuda was built and not run: this machine has no GPU")
+endif()
+
 run(${stage}/bin/starling --version)
 run(bash ${CMAKE_CURRENT_LIST_DIR}/run_client ${stage}/bin/starling ${build}/client ${WORK_DIR})

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A page that shows a file must show it unchanged, so that users copy code that the tests build and
-// run.
+// run. A link must lead to a file or a folder that is there. Every source must name its licence.
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <regex>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -39,6 +45,65 @@ TEST(Pages, EmbeddingShowsItsProgramsAsTheyAre) {
     ++blocks;
   }
   EXPECT_EQ(blocks, 4);
+}
+
+/// Calls `look` with each file of the project that is not built, fetched or hidden.
+void for_each_file(const std::function<void(const fs::path&)>& look) {
+  const fs::path root = STARLING_SOURCE_DIR;
+  for (auto file = fs::recursive_directory_iterator(root); file != fs::end(file); ++file) {
+    const std::string name = file->path().filename();
+    if (file->is_directory() && (name == "build" || name == ".git"))
+      file.disable_recursion_pending();
+    if (file->is_regular_file()) look(file->path());
+  }
+}
+
+/// Returns the text without code blocks and code spans, which may hold what looks like a link.
+std::string without_code(const fs::path& page) {
+  std::istringstream lines(text_of(page));
+  std::string line;
+  std::string prose;
+  bool is_code = false;
+  while (std::getline(lines, line)) {
+    if (line.starts_with("```")) is_code = !is_code;
+    if (!is_code) prose += line + '\n';
+  }
+  return std::regex_replace(prose, std::regex("`[^`\n]*`"), "");
+}
+
+TEST(Pages, EveryRelativeLinkLeadsSomewhere) {
+  const std::regex link(R"(\]\(([^)#\s]+)(#[^)]*)?\))");
+  int links = 0;
+  for_each_file([&](const fs::path& page) {
+    if (page.extension() != ".md") return;
+    const std::string prose = without_code(page);
+    for (auto found = std::sregex_iterator(prose.begin(), prose.end(), link);
+         found != std::sregex_iterator(); ++found) {
+      const std::string target = (*found)[1];
+      if (target.find("://") != std::string::npos) continue;
+      EXPECT_TRUE(fs::exists(page.parent_path() / target)) << page << " links to " << target;
+      ++links;
+    }
+  });
+  EXPECT_GT(links, 100);
+}
+
+TEST(Pages, EverySourceNamesItsLicence) {
+  constexpr std::array<std::string_view, 9> kinds{".cpp", ".hpp",   ".cu", ".cuh", ".fbs",
+                                                  ".py",  ".cmake", ".in", ".yml"};
+  constexpr std::size_t head_bytes = 200;
+  int sources = 0;
+  for_each_file([&](const fs::path& file) {
+    const bool is_script = file.parent_path().filename() == "scripts" && !file.has_extension();
+    if (!is_script && file.filename() != "CMakeLists.txt" &&
+        std::ranges::find(kinds, file.extension().string()) == kinds.end())
+      return;
+    EXPECT_NE(text_of(file).substr(0, head_bytes).find("SPDX-License-Identifier: Apache-2.0"),
+              std::string::npos)
+        << file << ": begin it with a comment like that of the other files";
+    ++sources;
+  });
+  EXPECT_GT(sources, 500);
 }
 
 }  // namespace

