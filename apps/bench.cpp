@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds the flags of `starling bench tick`, `pipeline`, `server`, `knn`, `selection` and
+// Adds the flags of `starling bench tick`, `pipeline`, `filters`, `server`, `knn`, `selection` and
 // `vector-ticks`, and makes the engine that is measured: see bench.hpp.
 #include "starling/apps/bench.hpp"
 
@@ -17,6 +17,7 @@
 
 #include "starling/apps/shared/engines.hpp"
 #include "starling/bench/server/server_bench.hpp"
+#include "starling/bench/ticks/filter_bench.hpp"
 #include "starling/bench/ticks/pipeline_table.hpp"
 #include "starling/bench/ticks/tick_table.hpp"
 #include "starling/bench/vectors/knn_table.hpp"
@@ -31,11 +32,16 @@ namespace {
 struct TickOptions {
   bench::BenchOptions bench;
   EngineFlags engine;
-  std::string peer = "none";
+  std::vector<std::string> peers;
 };
 
 struct PipelineOptions {
   bench::PipelineTableOptions table;
+  EngineFlags engine;
+};
+
+struct FilterOptions {
+  bench::FilterBenchOptions table;
   EngineFlags engine;
 };
 
@@ -59,14 +65,19 @@ std::string list_of(const Workloads& workloads) {
   return list;
 }
 
+unsigned threads_of(const EngineFlags& flags) {
+  return flags.threads == 0 ? std::max(1u, std::thread::hardware_concurrency()) : flags.threads;
+}
+
 std::string heading_of(const std::string& engine, const std::string& why, unsigned threads) {
-  return engine == "cpu" ? "cpu, threads " + std::to_string(threads) : engine + " " + why;
+  if (engine != "cpu") return engine + " " + why;
+  return "cpu, threads " + std::to_string(threads) + ", " + describe_cpu().simd_target;
 }
 
 /// Sets the name and the factory of the engine that the flags choose.
 template <class Options>
 void set_engine(EngineFlags flags, Options& options) {
-  if (flags.threads == 0) flags.threads = std::max(1u, std::thread::hardware_concurrency());
+  flags.threads = threads_of(flags);
   const EngineChoice engine = choose_engine(flags);
   options.engine_name = heading_of(engine.name, engine.why, flags.threads);
   options.make_engine = [make = engine.make](Space space) { return make({.space = space}); };
@@ -74,7 +85,7 @@ void set_engine(EngineFlags flags, Options& options) {
 
 int run_knn_bench(KnnOptions& options) {
   SearcherFlags flags = options.searcher;
-  if (flags.threads == 0) flags.threads = std::max(1u, std::thread::hardware_concurrency());
+  flags.threads = threads_of(flags);
   const SearcherChoice choice = choose_searcher(flags);
   const std::string name(choice.searcher->name());
   options.table.engine_name = heading_of(name, choice.why, flags.threads);
@@ -84,7 +95,12 @@ int run_knn_bench(KnnOptions& options) {
 
 int run_tick(TickOptions& options) {
   bench::BenchOptions& bench = options.bench;
-  bench.with_nanoflann = options.peer == "nanoflann";
+  const unsigned threads = threads_of(options.engine);
+  for (const std::string& peer : options.peers) {
+    if (peer == "nanoflann") bench.peers.push_back({peer, bench::make_nanoflann_peer});
+    if (peer == "grid")
+      bench.peers.push_back({peer, [threads] { return bench::make_grid_peer(threads); }});
+  }
   set_engine(options.engine, bench);
   bench::run_bench(bench, std::cout);
   return 0;
@@ -111,12 +127,14 @@ std::function<int()> add_tick(CLI::App& command) {
                    "The workloads to run. Without a name, W1 to W1-one-cell")
       ->check(CLI::IsMember(names));
   add_engine_flags(*tick, options->engine);
+  add_simd_flag(*tick, options->engine);
   add_ticks(*tick, options->bench.ticks);
-  tick->add_option(
-          "--peer", options->peer,
-          "Measure another library too, on one thread; each of its ticks follows one of ours")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"none", "nanoflann"}));
+  tick->add_option("--peer", options->peers,
+                   "Measure what you might use instead, too; each of its ticks follows one of "
+                   "ours. Several: "
+                   "grid,nanoflann")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"none", "grid", "nanoflann"}));
   tick->add_flag("--json", options->bench.json, "Print one JSON object per workload");
   return [options] { return run_tick(*options); };
 }
@@ -132,11 +150,40 @@ std::function<int()> add_pipeline(CLI::App& command) {
                    "The workloads to run. Without a name, all")
       ->check(CLI::IsMember(names_of(bench::pipeline_workloads())));
   add_engine_flags(*pipeline, options->engine);
+  add_simd_flag(*pipeline, options->engine);
   add_ticks(*pipeline, options->table.ticks);
   pipeline->add_flag("--json", options->table.json, "Print one JSON object per workload");
   return [options] {
     set_engine(options->engine, options->table);
     bench::write_pipeline_table(options->table, std::cout);
+    return 0;
+  };
+}
+
+std::function<int()> add_filters(CLI::App& command) {
+  CLI::App* filters = command.add_subcommand(
+      "filters", "Measure ticks whose queries accept all, some, few or none of the objects");
+  filters->footer(bench::filter_figures_help());
+  const auto options = std::make_shared<FilterOptions>();
+  bench::FilterBenchOptions& table = options->table;
+  filters->add_option("--objects", table.objects, "The number of objects; all of them move")
+      ->check(CLI::Range(3'000u, 100'000'000u))
+      ->capture_default_str();
+  filters->add_option("--queries", table.queries, "The number of queries")
+      ->check(CLI::Range(1u, 100'000'000u))
+      ->capture_default_str();
+  filters->add_option("-k", table.k, "The number of neighbours of each query")
+      ->check(CLI::Range(1u, 1024u))
+      ->capture_default_str();
+  filters->add_option("--ticks", table.ticks, "Measure this many ticks for each figure")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  add_engine_flags(*filters, options->engine);
+  add_simd_flag(*filters, options->engine);
+  filters->add_flag("--json", table.json, "Print one JSON object per figure");
+  return [options] {
+    set_engine(options->engine, options->table);
+    bench::write_filter_table(options->table, std::cout);
     return 0;
   };
 }
@@ -288,6 +335,7 @@ std::function<int()> add_vector_ticks(CLI::App& command, const std::string& name
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   add_engine_flags(*ticks, *engine);
+  add_simd_flag(*ticks, *engine);
   ticks->add_option("--seed", options->seed, "The seed of the random vectors")
       ->capture_default_str();
   ticks->add_flag("--json", options->json, "Print one JSON object");
@@ -327,6 +375,7 @@ std::function<int()> add_bench(CLI::App& program) {
   std::map<std::string, std::function<int()>> runs = {
       {"tick", add_tick(*command)},
       {"pipeline", add_pipeline(*command)},
+      {"filters", add_filters(*command)},
       {"server", add_server(*command)},
       {"knn", add_knn(*command, "knn")},
       {"selection", add_selection(*command)},

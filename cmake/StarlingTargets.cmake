@@ -90,11 +90,12 @@ function(starling_test_library name)
   starling_test_options(${name})
 endfunction()
 
-# starling_test(<folder> SOURCES ... [LIBS libs...] [LABEL label] [CUDA]): one GoogleTest program per
-# folder. With CUDA its tests whose parameter begins with "cuda" are there where the CUDA engine is,
-# labelled cuda.
+# starling_test(<folder> SOURCES ... [LIBS libs...] [LABEL label] [BACKENDS]): one GoogleTest program
+# per folder. With BACKENDS it has a suite for each instruction set of the CPU, and for the CUDA engine
+# where that is built: its tests whose parameter begins with "cuda" have the label cuda, those of
+# instruction sets that hardly any machine is left with have the label long.
 function(starling_test folder)
-  cmake_parse_arguments(arg "CUDA" "LABEL" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "BACKENDS" "LABEL" "SOURCES;LIBS" ${ARGN})
   set(label)
   if(arg_LABEL)
     set(label LABELS ${arg_LABEL})
@@ -104,8 +105,13 @@ function(starling_test folder)
                         starling_options)
   starling_test_options(test_${folder})
   gtest_discover_tests(test_${folder} TEST_PREFIX "${folder}." DISCOVERY_TIMEOUT 60
-                       TEST_FILTER "-*/cuda*" PROPERTIES TIMEOUT 300 ${label})
-  if(arg_CUDA AND STARLING_CUDA)
+                       TEST_FILTER "-*/cuda*:*/cpu_SS*" PROPERTIES TIMEOUT 300 ${label})
+  if(arg_BACKENDS)
+    gtest_discover_tests(test_${folder} TEST_PREFIX "${folder}." DISCOVERY_TIMEOUT 60
+                         TEST_LIST test_${folder}_old_simd TEST_FILTER "*/cpu_SS*"
+                         PROPERTIES TIMEOUT 300 LABELS long)
+  endif()
+  if(arg_BACKENDS AND STARLING_CUDA)
     target_link_libraries(test_${folder} PRIVATE starling::gpu)
     target_compile_definitions(test_${folder} PRIVATE STARLING_CUDA)
     gtest_discover_tests(test_${folder} TEST_PREFIX "${folder}." DISCOVERY_TIMEOUT 60

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "starling/knn/engine/engine.hpp"
 #include "starling/knn/vectors/searcher.hpp"
@@ -32,8 +33,18 @@ std::unique_ptr<Engine> make_engine(const EngineOptions& options);
 /// largest k and dimension. One more copy of 128 queries for all threads together.
 std::unique_ptr<VectorSearcher> make_vector_searcher(unsigned threads);
 
-/// Returns the name of the instruction set that searches use on this machine. It is chosen at run
-/// time.
+/// Returns the names of the instruction sets that this build has code for and this machine runs,
+/// best first: Highway's names, such as AVX3 (AVX-512) or AVX2. The last one is "portable", plain
+/// C++, if the build has it.
+std::vector<std::string_view> simd_targets();
+
+/// Returns the one of simd_targets() that the backend uses: the first, until use_simd_target.
 std::string_view simd_target();
+
+/// Lets all engines and searchers of the process use one of simd_targets(), or the first one if the
+/// name is "best". Every instruction set gives the same answers. For benchmarks and tests; call it
+/// while no engine or searcher works. Throws std::invalid_argument with a sentence if the name is
+/// none of simd_targets().
+void use_simd_target(std::string_view name);
 
 }  // namespace starling::cpu

@@ -16,6 +16,7 @@
 
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/clocks.hpp"
+#include "starling/stream/overrun_log.hpp"
 #include "starling/stream/pools/encode_helpers.hpp"
 #include "starling/stream/pools/ordered_pool.hpp"
 #include "starling/stream/tick_clock.hpp"
@@ -57,6 +58,7 @@ struct Ticker::State {
         results(the_results),
         metrics(the_metrics),
         timer(the_loop),
+        overrun_log(the_options.period_us.value_or(0)),
         helpers(the_options.encode_threads - 1),
         encoder(the_loop, 1) {}
 
@@ -75,8 +77,9 @@ struct Ticker::State {
       if (error || stopping) return;
       const auto decision = clock->poll(steady_now_us(), options.wall_now_us(), is_busy());
       metrics.overrun(decision.overruns);
-      if (decision.overruns > 0)
-        spdlog::debug("{} ticks skipped: the tick before them has not finished", decision.overruns);
+      overrun_log.due(decision.begin_tau_us.has_value(), decision.overruns);
+      if (const auto sentence = overrun_log.sentence(steady_now_us()))
+        spdlog::warn("{}", *sentence);
       if (decision.begin_tau_us) begin(*decision.begin_tau_us, {});
       wait_for_due();
     });
@@ -86,6 +89,7 @@ struct Ticker::State {
     const std::int64_t arrived_us = steady_now_us();
     auto report = std::make_shared<TickReport>(processor.finish_tick(std::move(result)));
     metrics.tick_finished(report->times, ms_since(arrived_us), ms_since(begun_us));
+    overrun_log.finished(report->times, ms_since(begun_us));
     last_error = report->error;
     // Asked here because it does not change between ticks.
     engine_bytes = processor.engine().bytes_used().total();
@@ -113,6 +117,7 @@ struct Ticker::State {
         for (const protocol::TickMessage& message : *messages) bytes += message.bytes();
         results.send(std::move(*messages));
         metrics.tick_published(encode_ms, ms_since(since_us), bytes);
+        overrun_log.encoded(encode_ms);
         const TickOutcome outcome = finished ? outcome_of(*report) : TickOutcome{};
         *report = {};  // gives its memory to the next tick, which `finished` may begin
         if (finished) finished(outcome);
@@ -135,6 +140,7 @@ struct Ticker::State {
   Metrics& metrics;
   asio::steady_timer timer;
   std::optional<TickClock> clock;
+  OverrunLog overrun_log;
   std::int64_t begun_us = 0;
   Finished on_finished;
   std::string last_error;

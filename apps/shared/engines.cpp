@@ -131,7 +131,16 @@ void check_one_device(const EngineFlags& flags) {
     throw sim::UsageError("--devices: this command runs on one GPU; name one");
 }
 
+void use_simd(const EngineFlags& flags) {
+  try {
+    cpu::use_simd_target(flags.simd);
+  } catch (const std::invalid_argument& error) {
+    throw sim::UsageError(std::string("--simd: ") + error.what());
+  }
+}
+
 EngineChoice cpu_choice(const EngineFlags& flags, std::string why, std::string why_no_gpu) {
+  use_simd(flags);
   return {.name = "cpu",
           .why = std::move(why),
           .why_no_gpu = std::move(why_no_gpu),
@@ -202,6 +211,17 @@ void add_device_flag(CLI::App& command, EngineFlags& flags) {
       ->allow_extra_args(false);
 }
 
+void add_simd_flag(CLI::App& command, EngineFlags& flags) {
+  std::string names;
+  for (const std::string_view name : cpu::simd_targets()) names += ", " + std::string(name);
+  command
+      .add_option("--simd", flags.simd,
+                  "For cpu: the instruction set. All of them give the same bytes. On this machine: "
+                  "best" +
+                      names)
+      ->capture_default_str();
+}
+
 void add_method_flag(CLI::App& command, SearcherFlags& flags) {
   std::vector<std::string> names;
   names.reserve(methods.size());
@@ -241,7 +261,10 @@ SearcherChoice choose_searcher(const SearcherFlags& flags) {
       refuse_cuda(cuda);
     }
   }
-  if (!choice.searcher) choice.searcher = cpu::make_vector_searcher(flags.threads);
+  if (!choice.searcher) {
+    use_simd(flags);
+    choice.searcher = cpu::make_vector_searcher(flags.threads);
+  }
   if (!choice.searcher->supports(choice.method))
     throw std::runtime_error("--method " + flags.method + ": the engine " +
                              std::string(choice.searcher->name()) +

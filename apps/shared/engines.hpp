@@ -23,6 +23,7 @@ struct EngineFlags {
   std::string engine = "auto";  ///< auto, cpu or cuda
   std::vector<int> devices;     ///< for cuda: numbers of GPUs; empty: the first GPU
   unsigned threads = 0;         ///< for cpu; 0: one per core
+  std::string simd = "best";    ///< for cpu: an instruction set, by name
 };
 
 struct SearcherFlags : EngineFlags {
@@ -36,6 +37,8 @@ void add_engine_flags(CLI::App& command, EngineFlags& flags);
 void add_searcher_flags(CLI::App& command, EngineFlags& flags);
 /// Adds --devices alone, to a command that needs a GPU.
 void add_device_flag(CLI::App& command, EngineFlags& flags);
+/// Adds --simd.
+void add_simd_flag(CLI::App& command, EngineFlags& flags);
 /// Adds --method.
 void add_method_flag(CLI::App& command, SearcherFlags& flags);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives a Processor through a workload tick by tick, times the stages, runs the peer on the same
+// Drives a Processor through a workload tick by tick, times the stages, runs the peers on the same
 // data and compares the lists: see tick_bench.hpp. Called by tick_table.cpp.
 #include "starling/bench/ticks/tick_bench.hpp"
 
@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -15,7 +16,6 @@
 #include <vector>
 
 #include "starling/bench/clock.hpp"
-#include "starling/bench/ticks/nanoflann_peer.hpp"
 #include "starling/knn/base/percentile.hpp"
 #include "starling/knn/tables/lock_step.hpp"
 #include "starling/knn/tables/processor.hpp"
@@ -30,7 +30,7 @@ constexpr std::int64_t tick_us = 1'000'000;
 
 struct Samples {
   std::vector<double> lattice_ms, stage_ms, stage_ns, copy_in_ms, build_ms, search_ms, diff_ms,
-      copy_out_ms, total_ms, peer_ms, ratio;
+      copy_out_ms, total_ms;
 };
 
 /// A workload that runs through a Processor. Updates come in batches of 1,000.
@@ -174,35 +174,65 @@ std::uint32_t peer_k(const WorkloadOptions& options) {
 
 // Compares the distances of some reported lists with the peer's. The tolerance covers the peer's
 // float32 and the rounding of our lattice.
-void compare(const WorkloadOptions& options, const Run& run, const NanoflannPeer& peer) {
+void compare(const WorkloadOptions& options, const Run& run, const std::string& name,
+             const Peer& peer) {
   constexpr double tolerance_m = 0.05;
   const std::size_t stride = peer_k(options);
   for (const Run::Probe& probe : run.probes()) {
-    const auto answer = std::span(peer.distances_sq()).subspan(probe.query * stride, stride);
+    const auto answer = peer.distances_sq().subspan(probe.query * stride, stride);
     const auto others = answer.last(options.k);
     for (std::size_t rank = 0; rank < options.k; ++rank) {
       const double peer_m = std::sqrt(double{others[rank]});
       if (std::abs(peer_m - probe.distances_m[rank]) <= tolerance_m) continue;
       throw std::runtime_error(options.name + ", query " + std::to_string(probe.query) +
-                               ", neighbour " + std::to_string(rank + 1) + ": the peer's is at " +
-                               std::to_string(peer_m) + " m, ours at " +
+                               ", neighbour " + std::to_string(rank + 1) + ": that of " + name +
+                               " is at " + std::to_string(peer_m) + " m, ours at " +
                                std::to_string(probe.distances_m[rank]) +
                                " m; one of the two is wrong: report it with your command line");
     }
   }
 }
 
-double peer_tick(const WorkloadOptions& options, const Workload& workload, NanoflannPeer& peer) {
-  const auto to_points = [](const std::vector<Metres>& metres) {
-    std::vector<NanoflannPeer::Point> points;
-    points.reserve(metres.size());
-    for (const Metres& at : metres)
-      points.push_back({static_cast<float>(at.x), static_cast<float>(at.y)});
-    return points;
-  };
-  const auto objects = to_points(workload.objects());
-  if (options.queries == 0) return peer.tick_ms(objects, objects, peer_k(options));
-  return peer.tick_ms(objects, to_points(workload.queries()), peer_k(options));
+std::vector<PeerPoint> to_points(const std::vector<Metres>& metres) {
+  std::vector<PeerPoint> points;
+  points.reserve(metres.size());
+  for (const Metres& at : metres)
+    points.push_back({static_cast<float>(at.x), static_cast<float>(at.y)});
+  return points;
+}
+
+/// A peer with what was measured of it.
+struct MeasuredPeer {
+  std::string name;
+  std::unique_ptr<Peer> peer;
+  std::vector<double> ms, ratios;
+  std::uint64_t lists_compared = 0;
+
+  /// Lets the peer compute the tick that the engine took `engine_ms` for.
+  void tick(const WorkloadOptions& options, const Workload& workload, const Run& run,
+            double engine_ms) {
+    const auto objects = to_points(workload.objects());
+    ms.push_back(options.queries == 0
+                     ? peer->tick_ms(objects, objects, peer_k(options))
+                     : peer->tick_ms(objects, to_points(workload.queries()), peer_k(options)));
+    ratios.push_back(engine_ms / ms.back());
+    compare(options, run, name, *peer);
+    lists_compared += run.probes().size();
+  }
+
+  void forget() {
+    ms.clear();
+    ratios.clear();
+  }
+
+  PeerFigures figures() const { return {name, median(ms), median(ratios), lists_compared}; }
+};
+
+std::vector<MeasuredPeer> make_peers(const TickBenchOptions& options) {
+  std::vector<MeasuredPeer> peers;
+  if (!options.workload.has_peer) return peers;
+  for (const NamedPeer& peer : options.peers) peers.push_back({peer.name, peer.make(), {}, {}});
+  return peers;
 }
 
 }  // namespace
@@ -213,20 +243,20 @@ TickFigures run_tick_bench(const TickBenchOptions& options) {
   Run run(options, workload);
   Samples samples;
   const int ticks = options.ticks > 0 ? options.ticks : workload_options.ticks;
-  std::uint64_t lists_compared = 0;
-  const bool with_peer = options.with_nanoflann && workload_options.has_peer;
-  NanoflannPeer peer;
+  std::vector<MeasuredPeer> peers = make_peers(options);
   for (int tick = 0; tick < warm_up_ticks + ticks; ++tick) {
-    if (tick == warm_up_ticks) samples = {};
+    if (tick == warm_up_ticks) {
+      samples = {};
+      for (MeasuredPeer& peer : peers) peer.forget();
+    }
     run.tick(workload.step(), samples);
-    if (!with_peer) continue;
-    samples.peer_ms.push_back(peer_tick(workload_options, workload, peer));
-    samples.ratio.push_back(
-        (samples.build_ms.back() + samples.search_ms.back() + samples.diff_ms.back()) /
-        samples.peer_ms.back());
-    compare(workload_options, run, peer);
-    lists_compared += run.probes().size();
+    const double engine_ms =
+        samples.build_ms.back() + samples.search_ms.back() + samples.diff_ms.back();
+    for (MeasuredPeer& peer : peers) peer.tick(workload_options, workload, run, engine_ms);
   }
+  std::vector<PeerFigures> peer_figures;
+  peer_figures.reserve(peers.size());
+  for (const MeasuredPeer& peer : peers) peer_figures.push_back(peer.figures());
   const Run::Bytes bytes = run.bytes_per_object();
   return {.workload = workload_options.name,
           .ticks = ticks,
@@ -242,10 +272,7 @@ TickFigures run_tick_bench(const TickBenchOptions& options) {
           .p99_ms = percentile(samples.total_ms, 0.99),
           .bytes_per_object = bytes.with_one_index,
           .bytes_per_object_all = bytes.with_both_indexes,
-          .has_peer = with_peer,
-          .lists_compared = lists_compared,
-          .peer_ms = median(samples.peer_ms),
-          .ratio = median(samples.ratio)};
+          .peers = std::move(peer_figures)};
 }
 
 }  // namespace starling::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures ticks of one workload on one engine. On request a peer computes each tick too, directly
+// Measures ticks of one workload on one engine. On request peers compute each tick too, directly
 // after the engine. Called by tick_table.cpp.
 #pragma once
 
@@ -7,7 +7,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "starling/bench/ticks/peer.hpp"
 #include "starling/bench/ticks/workload.hpp"
 #include "starling/knn/engine/engine.hpp"
 
@@ -15,11 +17,25 @@ namespace starling::bench {
 
 using EngineFactory = std::function<std::unique_ptr<Engine>(Space)>;
 
+/// A peer's name in tables, and how it is made.
+struct NamedPeer {
+  std::string name;
+  std::function<std::unique_ptr<Peer>()> make;
+};
+
 struct TickBenchOptions {
   WorkloadOptions workload;
   EngineFactory make_engine;
-  bool with_nanoflann = false;  ///< planar2 workloads only
-  int ticks = 0;                ///< 0: the workload's own
+  std::vector<NamedPeer> peers{};  ///< used for planar2 workloads only
+  int ticks = 0;                   ///< 0: the workload's own
+};
+
+/// Medians over the measured ticks.
+struct PeerFigures {
+  std::string name;
+  double ms = 0;
+  double ratio = 0;                  ///< of (build + search + diff) / ms, tick by tick
+  std::uint64_t lists_compared = 0;  ///< over all ticks
 };
 
 /// With fewer ticks, the 99th percentile is the slowest tick.
@@ -41,13 +57,10 @@ struct TickFigures {
   double p99_ms = 0;            ///< of total_ms; with fewer than p99_ticks_min ticks, the slowest
   double bytes_per_object = 0;  ///< table, snapshot and one index
   double bytes_per_object_all = 0;  ///< also the index that the next tick is built into
-  bool has_peer = false;
-  std::uint64_t lists_compared = 0;  ///< with the peer's, over all ticks
-  double peer_ms = 0;
-  double ratio = 0;  ///< median of (build + search + diff) / peer, tick by tick
+  std::vector<PeerFigures> peers;   ///< empty for a workload without peers
 };
 
-/// Throws std::runtime_error if the peer's distances differ from ours.
+/// Throws std::runtime_error if a peer's distances differ from ours.
 TickFigures run_tick_bench(const TickBenchOptions& options);
 
 }  // namespace starling::bench

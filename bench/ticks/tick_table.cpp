@@ -10,10 +10,12 @@
 namespace starling::bench {
 namespace {
 
-void write_table_head(std::ostream& out) {
-  out << format("%-20s %7s %7s %10s %8s %8s %8s %8s %8s %8s %12s %9s %9s %8s %7s\n", "workload",
-                "lattice", "stage", "ns/update", "copy in", "build", "search", "diff", "copy out",
-                "total", "p99|max", "B/object", "+ spare", "peer", "ratio");
+void write_table_head(const std::vector<NamedPeer>& peers, std::ostream& out) {
+  out << format("%-20s %7s %7s %10s %8s %8s %8s %8s %8s %8s %12s %9s %9s", "workload", "lattice",
+                "stage", "ns/update", "copy in", "build", "search", "diff", "copy out", "total",
+                "p99|max", "B/object", "+ spare");
+  for (const NamedPeer& peer : peers) out << format(" %9s %7s", peer.name.c_str(), "ratio");
+  out << '\n';
 }
 
 void write_row(const TickFigures& f, std::ostream& out) {
@@ -22,23 +24,24 @@ void write_row(const TickFigures& f, std::ostream& out) {
                 f.build_ms, f.search_ms, f.diff_ms, f.copy_out_ms, f.total_ms, f.p99_ms,
                 f.ticks < p99_ticks_min ? "max" : "p99", f.bytes_per_object,
                 f.bytes_per_object_all);
-  if (f.has_peer) out << format(" %8.2f %7.3f", f.peer_ms, f.ratio);
+  for (const PeerFigures& peer : f.peers) out << format(" %9.2f %7.3f", peer.ms, peer.ratio);
   out << std::endl;
 }
 
-void write_json(const TickFigures& f, std::ostream& out) {
+void write_json(const std::string& engine, const TickFigures& f, std::ostream& out) {
   out << format(
-      "{\"workload\":\"%s\",\"ticks\":%d,\"lattice_ms\":%.4f,\"stage_ms\":%.4f,"
+      "{\"engine\":\"%s\",\"workload\":\"%s\",\"ticks\":%d,\"lattice_ms\":%.4f,\"stage_ms\":%.4f,"
       "\"stage_ns_per_update\":%.2f,\"copy_in_ms\":%.4f,\"build_ms\":%.4f,\"search_ms\":%.4f,"
       "\"diff_ms\":%.4f,\"copy_out_ms\":%.4f,\"total_ms\":%.4f,\"p99_ms\":%.4f,\"bytes_per_"
       "object\":%.2f,"
       "\"bytes_per_object_all\":%.2f",
-      f.workload.c_str(), f.ticks, f.lattice_ms, f.stage_ms, f.stage_ns_per_update, f.copy_in_ms,
-      f.build_ms, f.search_ms, f.diff_ms, f.copy_out_ms, f.total_ms, f.p99_ms, f.bytes_per_object,
-      f.bytes_per_object_all);
-  if (f.has_peer)
-    out << format(",\"peer_ms\":%.4f,\"ratio\":%.5f,\"lists_compared\":%llu", f.peer_ms, f.ratio,
-                  static_cast<unsigned long long>(f.lists_compared));
+      engine.c_str(), f.workload.c_str(), f.ticks, f.lattice_ms, f.stage_ms, f.stage_ns_per_update,
+      f.copy_in_ms, f.build_ms, f.search_ms, f.diff_ms, f.copy_out_ms, f.total_ms, f.p99_ms,
+      f.bytes_per_object, f.bytes_per_object_all);
+  for (const PeerFigures& peer : f.peers)
+    out << format(",\"%s_ms\":%.4f,\"%s_ratio\":%.5f,\"%s_lists_compared\":%llu", peer.name.c_str(),
+                  peer.ms, peer.name.c_str(), peer.ratio, peer.name.c_str(),
+                  static_cast<unsigned long long>(peer.lists_compared));
   out << "}";
 }
 
@@ -60,9 +63,10 @@ std::string figures_help() {
          "             marked max (in JSON always p99_ms)\n"
          "  B/object   bytes of the table, the snapshot and the index, per object\n"
          "  + spare    B/object with the second index, into which the next tick is built\n"
-         "  peer       building the peer's index and answering every query with it, on one thread\n"
-         "  ratio      median over the ticks of (build + search + diff) / peer\n"
-         "Up to 100 lists per tick are compared with the peer's; a difference ends the run.";
+         "  nanoflann  building its k-d tree and answering every query with it, on one thread\n"
+         "  grid       the same with a plain grid of about 3 objects per cell, on our threads\n"
+         "  ratio      median over the ticks of (build + search + diff) / the peer to the left\n"
+         "Up to 100 lists per tick are compared with each peer's; a difference ends the run.";
 }
 
 void run_bench(const BenchOptions& options, std::ostream& out) {
@@ -77,18 +81,17 @@ void run_bench(const BenchOptions& options, std::ostream& out) {
   if (options.json)
     out << "[";
   else
-    out << format("engine %s; peer %s; milliseconds, medians\n", options.engine_name.c_str(),
-                  options.with_nanoflann ? "nanoflann, threads 1" : "none");
-  if (!options.json) write_table_head(out);
+    out << format("engine %s; milliseconds, medians\n", options.engine_name.c_str());
+  if (!options.json) write_table_head(options.peers, out);
   bool first = true;
   for (const WorkloadOptions& workload : chosen) {
     const TickFigures figures = run_tick_bench({.workload = workload,
                                                 .make_engine = options.make_engine,
-                                                .with_nanoflann = options.with_nanoflann,
+                                                .peers = options.peers,
                                                 .ticks = options.ticks});
     if (options.json) {
       out << (first ? "\n" : ",\n");
-      write_json(figures, out);
+      write_json(options.engine_name, figures, out);
     } else {
       write_row(figures, out);
     }

@@ -15,7 +15,7 @@ struct BenchOptions {
   std::vector<std::string> workloads;  ///< names; empty: all of workloads()
   EngineFactory make_engine;
   std::string engine_name;  ///< for the heading only
-  bool with_nanoflann = false;
+  std::vector<NamedPeer> peers{};
   bool json = false;
   int ticks = 0;
 };

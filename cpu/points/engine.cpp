@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "starling/cpu/points/engine_state.hpp"
-#include "starling/cpu/points/filtered_grid.hpp"
+#include "starling/cpu/points/filtered_indexes.hpp"
 #include "starling/cpu/points/finished_tick.hpp"
 #include "starling/cpu/points/index/object_snapshot.hpp"
 #include "starling/cpu/points/index/spatial_index.hpp"
@@ -128,7 +128,7 @@ class CpuEngine final : public Engine {
   void apply(const Staging& half);
   void compute(std::int64_t tau_us, TickResult& result);
   void search_lists(TickLists& lists, std::int64_t tau_us);
-  std::shared_ptr<const ListPlan> next_plan();
+  std::shared_ptr<const ListPlan> next_plan(std::int64_t tau_us);
   void answer_beside_ticks(const std::shared_ptr<const Asked>& asked);
   void answer_between_ticks(const std::shared_ptr<const Asked>& asked);
   Answers copy_lists(const std::vector<Slot>& queries) const;
@@ -151,7 +151,7 @@ class CpuEngine final : public Engine {
   std::vector<QueryRow> queries_;  ///< by slot
   Staging kept_rows_;              ///< rows that failed ticks could not apply
   FinishedTick finished_;          ///< other threads also ask it
-  FilteredGrid filtered_;          ///< of the tick under way
+  FilteredIndexes filtered_;       ///< of the tick under way
   SpatialIndex::Scratch index_scratch_;
   std::vector<SearchScratch> scratches_;  ///< by thread
   std::shared_ptr<const ListPlan> plan_ = std::make_shared<ListPlan>();
@@ -172,7 +172,7 @@ void CpuEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
     Stopwatch watch;
     objects_.begin_changes();
     take_rows(half);
-    finished_.next_index().build(objects_, index_scratch_, pool_);
+    finished_.next_index().build(objects_.all_points(), objects_, index_scratch_, pool_);
     result->times.build_ms = watch.lap_ms();
     compute(tau_us, *result);
     finished_.finish(tick, tau_us);
@@ -221,8 +221,8 @@ void CpuEngine::apply(const Staging& half) {
 void CpuEngine::compute(std::int64_t tau_us, TickResult& result) {
   Stopwatch watch;
   const std::shared_ptr<TickLists> now = lists_pool_.take();
-  now->lay_out(next_plan());
-  filtered_.build(*now->plan, objects_, index_scratch_.grid, pool_);
+  now->lay_out(next_plan(tau_us));
+  filtered_.build(objects_, finished_.next_index(), index_scratch_, pool_);
   search_lists(*now, tau_us);
   result.times.search_ms = watch.lap_ms();
   collect_changes(*lists_, now, objects_, pool_, result);
@@ -230,17 +230,24 @@ void CpuEngine::compute(std::int64_t tau_us, TickResult& result) {
   result.times.diff_ms = watch.lap_ms();
 }
 
-// The last plan is used again while the lists are the same. If anchors move, the spatial order of
-// its searches gets worse, so a new plan is made every few ticks.
-std::shared_ptr<const ListPlan> CpuEngine::next_plan() {
+// Also chooses the filters that get an index. The last plan is used again while the lists are the
+// same. If anchors move or other filters get an index, the order of its searches gets worse, so a
+// new plan is made every few ticks.
+std::shared_ptr<const ListPlan> CpuEngine::next_plan(std::int64_t tau_us) {
   const bool same_lists =
       !queries_changed_ && !(plan_->has_every_object && objects_.membership_changed());
-  const bool in_order = !plan_->has_moving_anchors || ++plan_age_ticks_ < plan_age_ticks_max;
-  if (!same_lists || !in_order) {
-    plan_ = std::make_shared<ListPlan>(queries_, objects_, finished_.next_index());
-    plan_age_ticks_ = 0;
-    queries_changed_ = false;
+  if (same_lists) {
+    filtered_.choose(plan_->filters, tau_us, objects_);
+    ++plan_age_ticks_;
+    const bool in_order = !plan_->has_moving_anchors && plan_->is_grouped == filtered_.chosen();
+    if (in_order || plan_age_ticks_ < plan_age_ticks_max) return plan_;
   }
+  const auto plan = std::make_shared<ListPlan>(queries_, objects_);
+  filtered_.choose(plan->filters, tau_us, objects_);
+  plan->order(objects_, finished_.next_index(), filtered_.chosen());
+  plan_ = plan;
+  plan_age_ticks_ = 0;
+  queries_changed_ = false;
   return plan_;
 }
 
@@ -254,27 +261,26 @@ void CpuEngine::search_lists(TickLists& lists, std::int64_t tau_us) {
   };
   const std::size_t batches = (searches.size() + requests_per_batch - 1) / requests_per_batch;
   pool_.run(batches, [&](std::size_t batch, unsigned thread) {
-    // Searches among all objects fill the array from the front, searches in the filtered grid from
-    // the back.
     std::array<SearchRequest, requests_per_batch> requests;
-    std::array<std::size_t, requests_per_batch> search_of;
     const std::size_t begin = batch * requests_per_batch;
     const std::size_t count = std::min(requests_per_batch, searches.size() - begin);
     for (std::size_t i = begin; i < begin + count; ++i) {
       if (searches[i].anchor != no_slot) objects_.prefetch_position(searches[i].anchor);
       if (last != nullptr) prefetch(kth_neighbor(i));
     }
-    std::size_t among_all = 0;
-    std::size_t among_filtered = count;
     for (std::size_t i = begin; i < begin + count; ++i) {
       const PlannedSearch& search = searches[i];
-      const bool is_filtered = filtered_.serves(search.filter.tags);
-      const std::size_t at = is_filtered ? --among_filtered : among_all++;
-      search_of[at] = i;
-      SearchRequest& request = requests[at];
-      request = request_for(search.filter, search.k, tau_us);
-      if (is_filtered) request.tags = {};
+      const PlannedFilter& filter = lists.plan->filters[search.filter];
+      SearchRequest& request = requests[i - begin];
       request.position = search.position;
+      request.k = search.k;
+      request.distance_sq_max = to_number(search.key_max);
+      if (filtered_.index_of(search.filter) == nullptr) {
+        request.tags = filter.tags;
+        request.time_us_min = oldest_time_us(tau_us, filter.age_us_max);
+        request.passing_share = filtered_.passing_share(search.filter);
+        if (!filter.accepts_all()) request.test = &filtered_.test_of(search.filter);
+      }
       if (search.anchor != no_slot) ask_around(search.anchor, objects_, request);
       if (last != nullptr && last->counts[i] == search.k)
         request.expected_sq = to_number(kth_neighbor(i)->key);
@@ -282,12 +288,21 @@ void CpuEngine::search_lists(TickLists& lists, std::int64_t tau_us) {
       request.neighbors = lists.neighbors.data() + first;
       request.slots = lists.slots.data() + first;
     }
-    const auto all_requests = std::span(requests).first(count);
-    if (among_all > 0) search(index, objects_, all_requests.first(among_all), scratches_[thread]);
-    if (among_filtered < count)
-      search_grid(filtered_.grid(), objects_, all_requests.subspan(among_filtered),
-                  scratches_[thread]);
-    for (std::size_t i = 0; i < count; ++i) lists.counts[search_of[i]] = requests[i].found;
+    // Searches that follow each other and have one index go together.
+    const auto index_of = [&](std::size_t i) {
+      const SpatialIndex* const filtered = filtered_.index_of(searches[begin + i].filter);
+      return filtered != nullptr ? filtered : &index;
+    };
+    for (std::size_t first = 0, next = 0; first < count; first = next) {
+      const SpatialIndex* const chosen = index_of(first);
+      while (next < count && index_of(next) == chosen) ++next;
+      search(*chosen, objects_, std::span(requests).subspan(first, next - first),
+             scratches_[thread]);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      lists.counts[begin + i] = requests[i].found;
+      if (requests[i].gave_up) filtered_.note_gave_up(searches[begin + i].filter);
+    }
   });
 }
 
@@ -348,7 +363,7 @@ void CpuEngine::take_state(const EngineState& state) {
   queries_changed_ = true;
   import_lists(state, *lists_);
 
-  finished_.next_index().build(objects_, index_scratch_, pool_);
+  finished_.next_index().build(objects_.all_points(), objects_, index_scratch_, pool_);
   finished_.finish(state.tick, state.tau_us);
   if (state.objects_ahead) finished_.fail();
 }

@@ -1,60 +1,114 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the lists of the queries, sorts their searches by the cells of the index, and finds the tag
-// filter of the majority: see list_plan.hpp. CpuEngine makes a plan when lists change, and every
-// few ticks if anchors move.
+// Makes the lists of the queries, numbers their filters, and sorts their searches by the cells of
+// the index: see list_plan.hpp. CpuEngine makes a plan when lists change, and every few ticks if
+// anchors move.
 #include "starling/cpu/points/list_plan.hpp"
 
-#include <hwy/contrib/sort/vqsort.h>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+
+#include "starling/cpu/simd/key_sort.hpp"
 
 namespace starling::cpu {
+namespace {
 
-ListPlan::ListPlan(std::span<const QueryRow> rows, const ObjectSnapshot& objects,
-                   const SpatialIndex& index) {
-  const auto add_search = [this](const QueryRow& query, Slot anchor) {
-    searches.push_back({query.position, anchor, query.k, query.filter});
+/// Gives each different filter a number, and counts its searches.
+class FilterNumbers {
+ public:
+  explicit FilterNumbers(std::vector<PlannedFilter>& filters) : filters_(filters) {}
+
+  std::uint32_t of(const QueryRow& query) {
+    const Key key{query.filter.tags, query.filter.age_us_max};
+    // The next query often has the filter of the last one.
+    if (filters_.empty() || key != last_) {
+      const auto [found, is_new] =
+          numbers_.try_emplace(key, static_cast<std::uint32_t>(filters_.size()));
+      if (is_new) filters_.push_back({.tags = key.tags, .age_us_max = key.age_us_max});
+      last_ = key;
+      last_number_ = found->second;
+    }
+    ++filters_[last_number_].searches;
+    filters_[last_number_].neighbors += query.k;
+    return last_number_;
+  }
+
+ private:
+  struct Key {
+    TagFilter tags;
+    std::int64_t age_us_max = Filter::any_age;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const {
+      const std::uint64_t tags = std::uint64_t{key.tags.required} << 32 | key.tags.forbidden;
+      const std::uint64_t mixed =
+          (tags ^ static_cast<std::uint64_t>(key.age_us_max) * 0x9e3779b97f4a7c15) *
+          0xbf58476d1ce4e5b9;
+      return static_cast<std::size_t>(mixed ^ mixed >> 31);
+    }
+  };
+
+  std::vector<PlannedFilter>& filters_;
+  std::unordered_map<Key, std::uint32_t, Hash> numbers_;
+  Key last_;
+  std::uint32_t last_number_ = 0;
+};
+
+/// Moves the searches of grouped filters behind all others, filter by filter, and keeps the order
+/// of the searches of each.
+std::vector<std::uint32_t> grouped(const std::vector<std::uint64_t>& by_cell,
+                                   const std::vector<PlannedSearch>& searches,
+                                   const std::vector<std::uint8_t>& is_grouped) {
+  const auto group_of = [&](std::uint64_t key) {
+    const std::uint32_t filter = searches[static_cast<std::uint32_t>(key)].filter;
+    return is_grouped[filter] != 0 ? filter + 1 : 0;
+  };
+  std::vector<std::uint32_t> begins(is_grouped.size() + 2);
+  for (const std::uint64_t key : by_cell) ++begins[group_of(key) + 1];
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());
+  std::vector<std::uint32_t> order(by_cell.size());
+  for (const std::uint64_t key : by_cell)
+    order[begins[group_of(key)]++] = static_cast<std::uint32_t>(key);
+  return order;
+}
+
+}  // namespace
+
+ListPlan::ListPlan(std::span<const QueryRow> rows, const ObjectSnapshot& objects) {
+  FilterNumbers numbers(filters);
+  const auto add_search = [&](const QueryRow& query, Slot anchor) {
+    searches.push_back({query.position, anchor, query.k, numbers.of(query), query.filter.key_max});
     rooms.push_back({0, query.on});
     return static_cast<std::uint32_t>(searches.size() - 1);
   };
   for (const QueryRow& query : rows)
     if (is_alive(query.generation)) add_lists(query, objects, *this, add_search);
-  order_by_place(objects, index);
-  find_usual_tags();
 }
 
-// The majority vote of Boyer and Moore (1981): if a filter has the majority, it remains.
-void ListPlan::find_usual_tags() {
-  std::size_t lead = 0;
-  for (const PlannedSearch& search : searches) {
-    if (lead == 0) usual_tags = search.filter.tags;
-    lead += search.filter.tags == usual_tags ? 1 : std::size_t{0} - 1;
-  }
-  if (usual_tags.is_empty()) return;
-  for (const PlannedSearch& search : searches)
-    if (search.filter.tags == usual_tags) usual_tags_neighbors += search.k;
-}
-
-void ListPlan::order_by_place(const ObjectSnapshot& objects, const SpatialIndex& index) {
-  std::vector<std::uint64_t> order(searches.size());
+void ListPlan::order(const ObjectSnapshot& objects, const SpatialIndex& index,
+                     std::vector<std::uint8_t> grouped_filters) {
+  is_grouped = std::move(grouped_filters);
+  std::vector<std::uint64_t> by_cell(searches.size());
   for (std::size_t i = 0; i < searches.size(); ++i) {
     const Slot anchor = searches[i].anchor;
     const LatticePoint& position =
         objects.is_known_alive(anchor) ? objects.position(anchor) : searches[i].position;
-    order[i] = (std::uint64_t{index.cell(position)} << 32) | i;
+    by_cell[i] = (std::uint64_t{index.cell(position)} << 32) | i;
   }
-  hwy::Sorter()(order.data(), order.size(), hwy::SortAscending());
-  std::vector<PlannedSearch> in_place_order;
-  std::vector<Room> rooms_in_place_order;
-  in_place_order.reserve(searches.size());
-  rooms_in_place_order.reserve(searches.size());
-  for (const std::uint64_t key : order) {
-    const auto list = static_cast<std::uint32_t>(key);
-    lists[list].search = static_cast<std::uint32_t>(in_place_order.size());
-    in_place_order.push_back(searches[list]);
-    rooms_in_place_order.push_back({room, rooms[list].on});
+  sort_keys(by_cell);
+  std::vector<PlannedSearch> in_order;
+  std::vector<Room> rooms_in_order;
+  in_order.reserve(searches.size());
+  rooms_in_order.reserve(searches.size());
+  for (const std::uint32_t list : grouped(by_cell, searches, is_grouped)) {
+    lists[list].search = static_cast<std::uint32_t>(in_order.size());
+    in_order.push_back(searches[list]);
+    rooms_in_order.push_back({room, rooms[list].on});
     room += searches[list].k;
   }
-  searches = std::move(in_place_order);
-  rooms = std::move(rooms_in_place_order);
+  searches = std::move(in_order);
+  rooms = std::move(rooms_in_order);
 }
 
 }  // namespace starling::cpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lists of a tick, with their searches in spatial order. CpuEngine makes one and keeps it for
-// as long as the lists are the same.
+// The lists of a tick, with their searches in spatial order and their filters. CpuEngine makes one
+// and keeps it for as long as the lists are the same.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,24 @@
 
 namespace starling::cpu {
 
+/// A filter of some searches: what it asks of an object, whatever the distance.
+struct PlannedFilter {
+  TagFilter tags;
+  std::int64_t age_us_max = Filter::any_age;
+  std::uint64_t searches = 0;
+  std::uint64_t neighbors = 0;  ///< the sum of k of these searches
+
+  bool accepts_all() const { return tags.is_empty() && age_us_max == Filter::any_age; }
+  bool operator==(const PlannedFilter&) const = default;
+};
+
 /// One search, with all data of its query that it needs.
 struct PlannedSearch {
   LatticePoint position;  ///< of a fixed query
   Slot anchor = no_slot;  ///< the followed object or the subject; it is not in the list
   std::uint32_t k = 0;
-  Filter filter;
+  std::uint32_t filter = 0;  ///< the index into ListPlan::filters
+  RankKey key_max = Filter::any_distance;
 };
 
 struct ListPlan : ListDirectory {
@@ -28,22 +40,20 @@ struct ListPlan : ListDirectory {
     std::uint64_t first = 0;  ///< the index of its first neighbour, with room for k
     ReportOn on = ReportOn::order;
   };
-  std::vector<PlannedSearch> searches;  ///< in order of the index's cells
-  std::vector<Room> rooms;              ///< by search
-  std::uint64_t room = 0;               ///< neighbours in all lists together
-  /// The tag filter of the majority of searches; an arbitrary one if there is no majority.
-  /// usual_tags_neighbors is the sum of k of the searches with it, or 0 if it is the empty filter.
-  TagFilter usual_tags;
-  std::uint64_t usual_tags_neighbors = 0;
+  std::vector<PlannedFilter> filters;    ///< all different
+  std::vector<PlannedSearch> searches;   ///< as order() says
+  std::vector<Room> rooms;               ///< by search
+  std::uint64_t room = 0;                ///< neighbours in all lists together
+  std::vector<std::uint8_t> is_grouped;  ///< by filter: what order() was told
 
   ListPlan() = default;
-  /// `rows` has the queries by slot.
-  ListPlan(std::span<const QueryRow> rows, const ObjectSnapshot& objects,
-           const SpatialIndex& index);
+  /// `rows` has the queries by slot. The searches are in no order before order().
+  ListPlan(std::span<const QueryRow> rows, const ObjectSnapshot& objects);
 
- private:
-  void find_usual_tags();
-  void order_by_place(const ObjectSnapshot& objects, const SpatialIndex& index);
+  /// Orders the searches by the cells of the index. The searches of a grouped filter, which has an
+  /// index of its own, follow each other behind all others. Call it once.
+  void order(const ObjectSnapshot& objects, const SpatialIndex& index,
+             std::vector<std::uint8_t> grouped_filters);
 };
 
 }  // namespace starling::cpu

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "starling/cpu/simd/key_sort.hpp"
+
 namespace starling::cpu {
 namespace {
 
@@ -64,7 +66,7 @@ void NearestRows::cut(std::size_t query, VectorRow next_row) {
 
 // This sort of all keys is as fast as a selection of the k smallest by std::nth_element.
 void NearestRows::keep_k(std::size_t query) {
-  sorter_(keys_.data() + query * room_, counts_[query], hwy::SortAscending());
+  sort_keys(std::span(keys_).subspan(query * room_, counts_[query]));
   counts_[query] = std::min(counts_[query], k_);
 }
 

@@ -9,8 +9,6 @@
 #include <span>
 #include <vector>
 
-#include <hwy/contrib/sort/vqsort.h>
-
 #include "starling/knn/words/metric.hpp"
 
 namespace starling::cpu {
@@ -65,7 +63,6 @@ class NearestRows {
   void keep_k(std::size_t query);
   void set_gate(std::size_t query, VectorRow next_row);
 
-  hwy::Sorter sorter_;
   std::size_t k_ = 1;
   std::size_t room_ = 0;             ///< the number of keys that each query has room for
   std::vector<std::uint64_t> keys_;  ///< room_ keys for each query, the first counts_ in use

@@ -3,6 +3,8 @@
 #include "tests/conformance/engines.hpp"
 
 #include <cstddef>
+#include <string>
+#include <string_view>
 
 #include "starling/cpu/backend.hpp"
 #include "tests/conformance/conformance.hpp"
@@ -20,10 +22,12 @@ namespace {
 
 constexpr std::size_t memory_while_failing = std::size_t{1} << 20;
 
-EngineChoice cpu_choice() {
+EngineChoice cpu_choice(std::string_view simd) {
   EngineChoice choice;
-  choice.name = choice.label = "cpu";
-  choice.make = [](const SpaceOptions& space, int threads) {
+  choice.name = "cpu";
+  choice.label = "cpu_" + std::string(simd);
+  choice.make = [simd](const SpaceOptions& space, int threads) {
+    cpu::use_simd_target(simd);
     return cpu::make_engine({.space = space, .threads = static_cast<unsigned>(threads)});
   };
   choice.fail_ticks = [] { return std::make_shared<FailingNew>(memory_while_failing); };
@@ -56,13 +60,16 @@ EngineChoice cuda_choice(const std::string& label, const gpu::SmallWork& small) 
 }  // namespace
 
 const std::vector<EngineChoice>& engines() {
-  static const std::vector<EngineChoice> all{
-      cpu_choice(),
+  static const std::vector<EngineChoice> all = [] {
+    std::vector<EngineChoice> choices;
+    for (const std::string_view simd : cpu::simd_targets()) choices.push_back(cpu_choice(simd));
 #ifdef STARLING_CUDA
-      cuda_choice("cuda", {}),
-      cuda_choice("cuda_where_no_work_is_small", {.objects_max = 0, .searches_max = 0}),
+    choices.push_back(cuda_choice("cuda", {}));
+    choices.push_back(
+        cuda_choice("cuda_where_no_work_is_small", {.objects_max = 0, .searches_max = 0}));
 #endif
-  };
+    return choices;
+  }();
   return all;
 }
 

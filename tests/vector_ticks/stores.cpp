@@ -2,6 +2,10 @@
 // The table of stores, and the instantiation of the suite.
 #include "tests/vector_ticks/stores.hpp"
 
+#include <string>
+#include <string_view>
+
+#include "starling/cpu/backend.hpp"
 #include "starling/cpu/vectors/store.hpp"
 #include "starling/knn/vectors/ticks/engine.hpp"
 #include "tests/vector_ticks/vector_ticks.hpp"
@@ -13,8 +17,11 @@
 namespace starling::test {
 namespace {
 
-StoreChoice cpu_choice() {
-  return {.name = "cpu", .make = [](const SpaceOptions& space, int threads) {
+StoreChoice cpu_choice(std::string_view simd) {
+  return {.name = "cpu",
+          .label = "cpu_" + std::string(simd),
+          .make = [simd](const SpaceOptions& space, int threads) {
+            cpu::use_simd_target(simd);
             return cpu::make_vector_store({.dimension = space.dimension,
                                            .metric = space.metric,
                                            .threads = static_cast<unsigned>(threads)});
@@ -24,7 +31,7 @@ StoreChoice cpu_choice() {
 #ifdef STARLING_CUDA
 StoreChoice cuda_choice() {
   StoreChoice choice{
-      .name = "cuda", .make = [](const SpaceOptions& space, int /*threads*/) {
+      .name = "cuda", .label = "cuda", .make = [](const SpaceOptions& space, int /*threads*/) {
         return gpu::make_vector_store({.dimension = space.dimension, .metric = space.metric});
       }};
   if (!gpu::find_devices(choice.why_skipped).empty()) choice.why_skipped.clear();
@@ -35,18 +42,21 @@ StoreChoice cuda_choice() {
 }  // namespace
 
 const std::vector<StoreChoice>& stores() {
-  static const std::vector<StoreChoice> all{
-      cpu_choice(),
+  static const std::vector<StoreChoice> all = [] {
+    std::vector<StoreChoice> choices;
+    for (const std::string_view simd : cpu::simd_targets()) choices.push_back(cpu_choice(simd));
 #ifdef STARLING_CUDA
-      cuda_choice(),
+    choices.push_back(cuda_choice());
 #endif
-  };
+    return choices;
+  }();
   return all;
 }
 
 EngineChoice engine_on(const StoreChoice& store, const std::shared_ptr<StoreFaults>& faults) {
   EngineChoice choice;
-  choice.name = choice.label = store.name;
+  choice.name = store.name;
+  choice.label = store.label;
   choice.make = [make = store.make, faults](const SpaceOptions& space, int threads) {
     return make_vector_engine({.dimension = space.dimension, .metric = space.metric},
                               make_faulty_store(make(space, threads), faults));
@@ -55,6 +65,6 @@ EngineChoice engine_on(const StoreChoice& store, const std::shared_ptr<StoreFaul
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, VectorTicks, ::testing::ValuesIn(stores()),
-                         [](const auto& run) { return run.param.name; });
+                         [](const auto& run) { return run.param.label; });
 
 }  // namespace starling::test

@@ -16,14 +16,15 @@
 namespace starling::test {
 
 struct StoreChoice {
-  std::string name;  ///< what Engine::name() must return
+  std::string name;   ///< what Engine::name() must return
+  std::string label;  ///< the suffix of its tests' names
   std::function<std::unique_ptr<VectorStore>(const SpaceOptions& space, int threads)> make;
   std::string why_skipped{};  ///< not empty: why it cannot run on this machine
 };
 
 /// GoogleTest prints parameters with it.
 inline void PrintTo(const StoreChoice& choice, std::ostream* out) {
-  *out << choice.name;
+  *out << choice.label;
 }
 
 const std::vector<StoreChoice>& stores();

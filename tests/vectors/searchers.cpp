@@ -3,6 +3,8 @@
 #include "tests/vectors/searchers.hpp"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "starling/cpu/backend.hpp"
@@ -17,6 +19,16 @@ namespace {
 
 // Several threads on every machine, so that lists are merged.
 constexpr unsigned cpu_threads = 3;
+
+SearcherChoice cpu_choice(std::string_view simd) {
+  return {"cpu",
+          [simd] {
+            cpu::use_simd_target(simd);
+            return cpu::make_vector_searcher(cpu_threads);
+          },
+          {},
+          "_" + std::string(simd)};
+}
 
 #ifdef STARLING_CUDA
 SearcherChoice cuda_choice(std::string variant,
@@ -86,17 +98,19 @@ SearcherChoice nccl_choice() {
 }  // namespace
 
 const std::vector<SearcherChoice>& searchers() {
-  static const std::vector<SearcherChoice> all{
-      {"cpu", [] { return cpu::make_vector_searcher(cpu_threads); }, {}, {}},
+  static const std::vector<SearcherChoice> all = [] {
+    std::vector<SearcherChoice> choices;
+    for (const std::string_view simd : cpu::simd_targets()) choices.push_back(cpu_choice(simd));
 #ifdef STARLING_CUDA
-      cuda_choice("", [] { return gpu::make_vector_searcher(0); }),
-      cuda_choice("_in_little_memory", searcher_in_little_memory),
-      cuda_choice("_in_shares", searcher_of_shares),
-      cuda_choice("_sharded", sharded_searcher),
-      cuda_choice("_sharded_in_little_memory", sharded_searcher_in_little_memory),
-      nccl_choice(),
+    choices.push_back(cuda_choice("", [] { return gpu::make_vector_searcher(0); }));
+    choices.push_back(cuda_choice("_in_little_memory", searcher_in_little_memory));
+    choices.push_back(cuda_choice("_in_shares", searcher_of_shares));
+    choices.push_back(cuda_choice("_sharded", sharded_searcher));
+    choices.push_back(cuda_choice("_sharded_in_little_memory", sharded_searcher_in_little_memory));
+    choices.push_back(nccl_choice());
 #endif
-  };
+    return choices;
+  }();
   return all;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A parallel, stable scatter of the live objects into buckets. Both indexes start with it: the grid
+// A parallel, stable scatter of points into buckets. Both indexes start with it: the grid
 // directly, the tree through PlaceSort.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "starling/cpu/points/index/object_snapshot.hpp"
+#include "starling/cpu/points/index/point_set.hpp"
 #include "starling/knn/base/thread_pool.hpp"
 
 namespace starling::cpu {
@@ -33,13 +33,13 @@ struct BucketRange {
 
 class BucketScatter {
  public:
-  /// Calls put(place, position, slot) once for each live object, from several threads. The places
-  /// of a bucket are consecutive, and in order of slot for any number of threads.
+  /// Calls put(place, position, slot) once for each point, from several threads. The places of a
+  /// bucket are consecutive, and in the order of the set for any number of threads.
   ///
   /// find(positions, range, found) gets at most FoundBuckets::positions_max positions and writes,
-  /// in order, the live ones whose bucket is in the range. Buckets are below `buckets`.
+  /// in order, the points whose bucket is in the range. Buckets are below `buckets`.
   template <class Find, class Put>
-  void run(const ObjectSnapshot& objects, std::size_t buckets, const Find& find, const Put& put,
+  void run(const PointSet& points, std::size_t buckets, const Find& find, const Put& put,
            ThreadPool& pool);
 
   std::size_t bucket_count() const { return begins_.size() - 1; }
@@ -53,26 +53,25 @@ class BucketScatter {
   BucketRange group(std::size_t index, std::size_t groups) const;
 
   std::vector<std::uint32_t> begins_;
-  std::vector<std::vector<std::uint32_t>> places_;  ///< by slice of the slots, then bucket
+  std::vector<std::vector<std::uint32_t>> places_;  ///< by slice of the points, then bucket
 };
 
-// First each thread counts one slice of the slots. Then each group of buckets is written by its own
-// threads, so that different groups write to different cache lines, except at their borders.
+// First each thread counts one slice of the points. Then each group of buckets is written by its
+// own threads, so that different groups write to different cache lines, except at their borders.
 // Without groups the scatter of workload W3 took twice as long.
 template <class Find, class Put>
-void BucketScatter::run(const ObjectSnapshot& objects, std::size_t buckets, const Find& find,
+void BucketScatter::run(const PointSet& points, std::size_t buckets, const Find& find,
                         const Put& put, ThreadPool& pool) {
-  const std::span<const LatticePoint> positions = objects.positions();
+  const std::span<const LatticePoint> positions = points.positions;
   const std::size_t slices = pool.threads();
-  // Calls act(slot, bucket) for the live objects of a slice that are in the range.
+  // Calls act(index, bucket) for the points of a slice that are in the range.
   const auto for_each = [&](std::size_t slice, const BucketRange& range, const auto& act) {
     FoundBuckets found;
     const std::size_t end = positions.size() * (slice + 1) / slices;
     constexpr std::size_t step = FoundBuckets::positions_max;
     for (std::size_t i = positions.size() * slice / slices; i < end; i += step) {
       find(positions.subspan(i, std::min(step, end - i)), range, found);
-      for (std::size_t j = 0; j < found.count; ++j)
-        act(static_cast<Slot>(i + found.indexes[j]), found.buckets[j]);
+      for (std::size_t j = 0; j < found.count; ++j) act(i + found.indexes[j], found.buckets[j]);
     }
   };
   const BucketRange all{0, static_cast<std::uint32_t>(buckets)};
@@ -80,7 +79,7 @@ void BucketScatter::run(const ObjectSnapshot& objects, std::size_t buckets, cons
   pool.run(slices, [&](std::size_t slice, unsigned) {
     std::vector<std::uint32_t>& counts = places_[slice];
     counts.assign(buckets, 0);
-    for_each(slice, all, [&](Slot, std::uint32_t bucket) { ++counts[bucket]; });
+    for_each(slice, all, [&](std::size_t, std::uint32_t bucket) { ++counts[bucket]; });
   });
   begins_.resize(buckets + 1);
   std::uint32_t place = 0;
@@ -97,9 +96,10 @@ void BucketScatter::run(const ObjectSnapshot& objects, std::size_t buckets, cons
     const std::size_t part = task % threads_a_group;
     const std::size_t end = slices * (part + 1) / threads_a_group;
     for (std::size_t slice = slices * part / threads_a_group; slice < end; ++slice)
-      for_each(slice, range, [&, places = places_[slice].data()](Slot slot, std::uint32_t bucket) {
-        put(places[bucket]++, positions[slot], slot);
-      });
+      for_each(slice, range,
+               [&, places = places_[slice].data()](std::size_t index, std::uint32_t bucket) {
+                 put(places[bucket]++, positions[index], points.slot(index));
+               });
   });
 }
 

@@ -14,6 +14,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "starling/cpu/simd/packer-inl.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace starling::cpu {
 namespace HWY_NAMESPACE {
@@ -57,7 +59,7 @@ void find_along(const CellRectangle& rectangle, std::span<const LatticePoint> po
   const Lanes d;
   const Offsets u;
   const std::size_t lanes = hn::Lanes(d);
-  const auto dead = hn::Set(d, ObjectSnapshot::nowhere);
+  const auto dead = hn::Set(d, nowhere);
   found.count = 0;
   const auto find_vector = [&](const std::int32_t* coordinates, std::size_t i) {
     Vector axes[3];
@@ -68,16 +70,17 @@ void find_along(const CellRectangle& rectangle, std::span<const LatticePoint> po
         hn::Lt(hn::Sub(cells, hn::Set(u, range.first)), hn::Set(u, range.count));
     const auto is_found = hn::And(is_alive, is_in_range);
     const auto indexes = hn::Iota(u, static_cast<std::uint32_t>(i));
-    hn::StoreU(hn::Compress(indexes, is_found), u, &found.indexes[found.count]);
-    hn::StoreU(hn::Compress(cells, is_found), u, &found.buckets[found.count]);
-    found.count += hn::CountTrue(u, is_found);
+    const Packer packer(u, is_found);
+    packer.store(u, indexes, &found.indexes[found.count]);
+    packer.store(u, cells, &found.buckets[found.count]);
+    found.count += packer.count();
   };
   const std::int32_t* coordinates = &positions.data()->x;
   std::size_t i = 0;
   for (; i + lanes <= positions.size(); i += lanes) find_vector(coordinates + 3 * i, i);
   if (i == positions.size()) return;
   std::array<std::int32_t, 3 * lanes_max> last;
-  last.fill(ObjectSnapshot::nowhere);
+  last.fill(nowhere);
   std::copy(coordinates + 3 * i, coordinates + 3 * positions.size(), last.begin());
   find_vector(last.data(), i);
 }

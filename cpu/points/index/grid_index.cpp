@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "starling/cpu/points/index/passing_test.hpp"
 #include "starling/knn/base/headroom.hpp"
 #include "starling/knn/base/prefetch.hpp"
 
@@ -19,6 +20,8 @@ namespace {
 constexpr std::size_t block_objects = 192;
 constexpr std::size_t cell_objects = 4;
 constexpr std::size_t blocks_per_task = 4;
+constexpr std::size_t attach_grain = 4096;
+constexpr std::size_t attach_prefetch = 16;
 constexpr std::size_t values_a_line = 64 / sizeof(std::int32_t);
 
 // The mean number of objects in an object's cell above which the tree is faster.
@@ -36,23 +39,45 @@ void GridIndex::clear() {
   blocks_ = std::vector<GridBlock>();
   cell_begins_ = std::vector<std::uint32_t>();
   objects_ = std::vector<std::int32_t>();
+  tags_ = std::vector<std::uint32_t>();
+  ranks_ = std::vector<std::int32_t>();
 }
 
-bool GridIndex::build(const ObjectSnapshot& objects, const Box& box, Space space, Scratch& scratch,
-                      ThreadPool& pool) {
-  const std::size_t count = objects.alive_count();
+void GridIndex::attach(const ObjectSnapshot& objects, std::span<const std::int64_t> oldest_us,
+                       ThreadPool& pool) {
+  resize_with_headroom(tags_, count_ + padding);
+  resize_with_headroom(ranks_, count_ + padding);
+  pool.for_ranges(count_, attach_grain, [&](std::size_t begin, std::size_t end, unsigned) {
+    for (std::size_t place = begin; place < end; ++place) {
+      if (place + attach_prefetch < end) objects.prefetch_tags(slot(place + attach_prefetch));
+      tags_[place] = objects.tags(slot(place));
+      ranks_[place] = oldest_us.empty() ? 1 : rank_of(objects.time_us(slot(place)), oldest_us);
+    }
+  });
+  has_attached_ = true;
+}
+
+bool GridIndex::build(const PointSet& points, Space space, Scratch& scratch, ThreadPool& pool) {
+  const std::size_t count = points.count;
+  const Box& box = points.box;
+  count_ = count;
+  has_attached_ = false;
   if (!choose_axes(box, space, count)) {
     clear();
     return false;
   }
   const auto [a, b, depth] = axes_;
+  if (count <= few_objects) {
+    build_small(points);
+    return true;
+  }
   outer_ = divide({box.min.*a, box.min.*b}, {box.max.*a, box.max.*b},
                   std::max<std::size_t>(count / block_objects, 1));
   const std::size_t block_count = outer_.cells();
   resize_with_headroom(objects_, (count + padding) * stride());
   BucketScatter& scatter = scratch.scatter;
   scatter.run(
-      objects, block_count,
+      points, block_count,
       [this](std::span<const LatticePoint> positions, const BucketRange& range,
              FoundBuckets& found) { find_cells(outer_, axes_[0], positions, range, found); },
       [this, a, b, depth](std::uint32_t place, const LatticePoint& position, Slot slot) {
@@ -84,6 +109,33 @@ bool GridIndex::build(const ObjectSnapshot& objects, const Box& box, Space space
   if (shared_cells <= crowd_max * count) return true;
   clear();
   return false;
+}
+
+// One block with one cell. A search reads all objects anyway.
+void GridIndex::build_small(const PointSet& points) {
+  const auto [a, b, depth] = axes_;
+  resize_with_headroom(objects_, (few_objects + padding) * stride());
+  std::int32_t* object = objects_.data();
+  for (std::size_t i = 0; i < points.positions.size(); ++i) {
+    const LatticePoint& position = points.positions[i];
+    if (position.x == nowhere) continue;
+    object[0] = position.*a;
+    object[1] = position.*b;
+    if (dimensions_ == 3) object[2] = position.*depth;
+    object[dimensions_] = static_cast<std::int32_t>(points.slot(i));
+    object += stride();
+  }
+  outer_ =
+      divide({points.box.min.*a, points.box.min.*b}, {points.box.max.*a, points.box.max.*b}, 1);
+  resize_with_headroom(blocks_, std::size_t{1});
+  resize_with_headroom(cell_begins_, std::size_t{2});
+  cell_begins_ = {0, static_cast<std::uint32_t>(count_)};
+  blocks_.front() = {.first = 0,
+                     .count = static_cast<std::uint32_t>(count_),
+                     .grid = outer_,
+                     .cells = 0,
+                     .radius_sq_per_object = 0};
+  blocks_.front().radius_sq_per_object = radius_sq_per_object(blocks_.front());
 }
 
 // The depth is the axis whose projection loses least: in planar3 the axis with the shortest extent,
@@ -151,7 +203,8 @@ std::uint64_t GridIndex::fill_block(std::size_t index, std::uint32_t first, std:
 
 std::uint64_t GridIndex::bytes_used() const {
   return blocks_.capacity() * sizeof(GridBlock) + cell_begins_.capacity() * sizeof(std::uint32_t) +
-         objects_.capacity() * sizeof(std::int32_t);
+         objects_.capacity() * sizeof(std::int32_t) + tags_.capacity() * sizeof(std::uint32_t) +
+         ranks_.capacity() * sizeof(std::int32_t);
 }
 
 }  // namespace starling::cpu

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "starling/cpu/points/index/bucket_scatter.hpp"
@@ -13,6 +14,7 @@
 #include "starling/cpu/points/index/cell_rectangle.hpp"
 #include "starling/cpu/points/index/grid_fill.hpp"
 #include "starling/cpu/points/index/object_snapshot.hpp"
+#include "starling/cpu/points/index/point_set.hpp"
 #include "starling/knn/base/thread_pool.hpp"
 #include "starling/knn/words/lattice.hpp"
 
@@ -40,12 +42,20 @@ class GridIndex {
 
   explicit GridIndex(int dimensions) : dimensions_(static_cast<std::size_t>(dimensions)) {}
 
-  /// Builds the grid. Returns false and is empty if the objects are not flat (see axes()), or if
-  /// they are so crowded that cells would have very many objects. TreeIndex is for such objects.
-  bool build(const ObjectSnapshot& objects, const Box& box, Space space, Scratch& scratch,
-             ThreadPool& pool);
+  /// Builds the grid. Returns false and is empty if the points are not flat (see axes()), or if
+  /// they are so crowded that cells would have very many points. TreeIndex is for such points.
+  bool build(const PointSet& points, Space space, Scratch& scratch, ThreadPool& pool);
   void clear();
 
+  /// Copies the tags and the ranks of the objects into arrays by place, for requests with a
+  /// PassingTest. Valid until the next build.
+  void attach(const ObjectSnapshot& objects, std::span<const std::int64_t> oldest_us,
+              ThreadPool& pool);
+  bool has_attached() const { return has_attached_; }
+  const std::uint32_t* tags() const { return tags_.data(); }
+  const std::int32_t* ranks() const { return ranks_.data(); }
+
+  std::size_t count() const { return count_; }
   std::size_t dimensions() const { return dimensions_; }
 
   /// The objects by place. Each has its coordinates along the axes, then its slot. SIMD code may
@@ -72,20 +82,27 @@ class GridIndex {
   std::uint64_t bytes_used() const;
 
   static constexpr std::size_t padding = 16;
+  /// Up to this many objects are not divided into cells.
+  static constexpr std::size_t few_objects = 64;
 
  private:
+  void build_small(const PointSet& points);
   bool choose_axes(const Box& box, Space space, std::uint64_t objects);
   float radius_sq_per_object(const GridBlock& block) const;
   std::uint64_t fill_block(std::size_t index, std::uint32_t first, std::uint32_t count,
                            FillScratch& scratch);
 
   std::size_t dimensions_;
+  std::size_t count_ = 0;
   std::array<Axis, 3> axes_{&LatticePoint::x, &LatticePoint::y, &LatticePoint::z};
   double foreshortening_ = 1;  ///< largest ratio of an area in space to its projection on the plane
   CellRectangle outer_;
   std::vector<GridBlock> blocks_;
   std::vector<std::uint32_t> cell_begins_;
   std::vector<std::int32_t> objects_;
+  bool has_attached_ = false;
+  std::vector<std::uint32_t> tags_;  ///< by place, as ranks_
+  std::vector<std::int32_t> ranks_;
 };
 
 }  // namespace starling::cpu

@@ -65,30 +65,6 @@ void ObjectSnapshot::apply_range(std::span<const ObjectRow> rows) {
   membership_changed_ = membership_changed_ || members;
 }
 
-void ObjectSnapshot::take_passing(const ObjectSnapshot& all, const TagFilter& tags,
-                                  ThreadPool& pool) {
-  resize_with_headroom(positions_, all.positions_.size(), LatticePoint{nowhere, 0, 0});
-  alive_count_ = 0;
-  box_ = {};
-  pool.for_ranges(positions_.size(), rows_grain, [&](std::size_t begin, std::size_t end, unsigned) {
-    Box box;
-    std::uint64_t passing = 0;
-    for (std::size_t slot = begin; slot < end; ++slot) {
-      positions_[slot] = all.positions_[slot];
-      if (positions_[slot].x == nowhere) continue;
-      if (!tags.passes(all.tags_[slot])) {
-        positions_[slot].x = nowhere;
-        continue;
-      }
-      box.add(positions_[slot]);
-      ++passing;
-    }
-    const std::lock_guard lock(mutex_);
-    if (!box.is_empty()) box_.add(box);
-    alive_count_ += passing;
-  });
-}
-
 void ObjectSnapshot::draw_box() {
   box_ = {};
   box_age_ = 0;

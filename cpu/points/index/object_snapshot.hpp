@@ -4,12 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <mutex>
 #include <span>
 #include <vector>
 
 #include "starling/cpu/points/index/cell_grid.hpp"
+#include "starling/cpu/points/index/point_set.hpp"
 #include "starling/knn/base/prefetch.hpp"
 #include "starling/knn/base/thread_pool.hpp"
 #include "starling/knn/engine/engine.hpp"
@@ -29,9 +29,10 @@ class ObjectSnapshot {
   void begin_changes() { membership_changed_ = false; }
   bool membership_changed() const { return membership_changed_; }
 
-  /// The positions of all slots. A dead slot has x = `nowhere`, which no lattice point has.
+  /// The positions, event times and tags of all slots. A dead slot has x = `nowhere`.
   std::span<const LatticePoint> positions() const { return positions_; }
-  static constexpr std::int32_t nowhere = std::numeric_limits<std::int32_t>::min();
+  std::span<const std::int64_t> times_us() const { return times_us_; }
+  std::span<const std::uint32_t> tags() const { return tags_; }
 
   std::size_t slot_count() const { return ids_.size(); }
   std::uint64_t alive_count() const { return alive_count_; }
@@ -42,15 +43,17 @@ class ObjectSnapshot {
   std::int64_t time_us(Slot slot) const { return times_us_[slot]; }
   const LatticePoint& position(Slot slot) const { return positions_[slot]; }
   void prefetch_id(Slot slot) const { prefetch(&ids_[slot]); }
+  void prefetch_tags(Slot slot) const { prefetch(&tags_[slot]); }
   void prefetch_position(Slot slot) const { prefetch(&positions_[slot]); }
 
   /// Returns a box that contains all live objects. It may be too large: it grows as objects move
   /// and is computed again every few ticks.
   const Box& box() const { return box_; }
 
-  /// Becomes a copy of the positions only, from which an index can be built. Objects that do not
-  /// pass the filter are dead in it.
-  void take_passing(const ObjectSnapshot& all, const TagFilter& tags, ThreadPool& pool);
+  /// Returns the live objects, to build an index from.
+  PointSet all_points() const {
+    return {.positions = positions_, .slots = {}, .count = alive_count_, .box = box_};
+  }
 
   std::uint64_t bytes_used() const;
 

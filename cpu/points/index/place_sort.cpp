@@ -13,25 +13,24 @@ namespace {
 // the call of the SIMD sort.
 constexpr std::size_t bucket_objects = 128;
 constexpr int bucket_bits_max = 14;
-constexpr std::size_t simd_sort_min = 48;
 
 }  // namespace
 
-std::span<const PlacedObject> PlaceSort::sort(const ObjectSnapshot& objects, const CellGrid& grid,
-                                              std::size_t crowd, BucketScatter& scatter,
-                                              ThreadPool& pool) {
+std::span<const PlacedObject> PlaceSort::sort(const PointSet& points, const ObjectSnapshot& objects,
+                                              const CellGrid& grid, std::size_t crowd,
+                                              BucketScatter& scatter, ThreadPool& pool) {
   objects_ = &objects;
   dimensions_ = grid.dimensions();
   crowd_ = crowd;
   scratches_.resize(pool.threads());
-  const auto wanted = static_cast<int>(std::bit_width(objects.alive_count() / bucket_objects));
+  const auto wanted = static_cast<int>(std::bit_width(points.count / bucket_objects));
   const int bucket_bits = std::min(wanted, bucket_bits_max);
   const int shift = grid.cell_bits() - bucket_bits;
   const auto find = [&](std::span<const LatticePoint> positions, const BucketRange& range,
                         FoundBuckets& found) {
     found.count = 0;
     for (std::size_t i = 0; i < positions.size(); ++i) {
-      if (positions[i].x == ObjectSnapshot::nowhere) continue;
+      if (positions[i].x == nowhere) continue;
       const auto bucket =
           static_cast<std::uint32_t>(std::uint64_t{grid.cell(positions[i])} >> shift);
       if (bucket - range.first >= range.count) continue;
@@ -39,9 +38,9 @@ std::span<const PlacedObject> PlaceSort::sort(const ObjectSnapshot& objects, con
       found.buckets[found.count++] = bucket;
     }
   };
-  placed_.resize(objects.alive_count());
+  placed_.resize(points.count);
   scatter.run(
-      objects, std::size_t{1} << bucket_bits, find,
+      points, std::size_t{1} << bucket_bits, find,
       [&](std::uint32_t place, const LatticePoint& position, Slot slot) {
         placed_[place] = {position, slot};
       },
@@ -57,10 +56,7 @@ void PlaceSort::sort_run(std::span<PlacedObject> run, const CellGrid& grid, Scra
   scratch.keys.resize(run.size());
   for (std::size_t i = 0; i < run.size(); ++i)
     scratch.keys[i] = (std::uint64_t{grid.cell(run[i].position)} << 32) | i;
-  if (run.size() < simd_sort_min)
-    std::sort(scratch.keys.begin(), scratch.keys.end());
-  else
-    scratch.sorter(scratch.keys.data(), run.size(), hwy::SortAscending());
+  sort_keys(scratch.keys);
   scratch.sorted.resize(run.size());
   for (std::size_t i = 0; i < run.size(); ++i)
     scratch.sorted[i] = run[static_cast<std::uint32_t>(scratch.keys[i])];
@@ -91,7 +87,7 @@ void PlaceSort::sort_by_id(std::span<PlacedObject> run, Scratch& scratch) const 
   scratch.ids.resize(run.size());
   for (std::size_t i = 0; i < run.size(); ++i)
     scratch.ids[i] = {.lo = i, .hi = to_number(objects_->id(run[i].slot))};
-  scratch.sorter(scratch.ids.data(), run.size(), hwy::SortAscending());
+  sort_keys(scratch.ids);
   scratch.sorted.resize(run.size());
   for (std::size_t i = 0; i < run.size(); ++i) scratch.sorted[i] = run[scratch.ids[i].lo];
   std::ranges::copy(scratch.sorted, run.begin());

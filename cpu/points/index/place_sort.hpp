@@ -7,11 +7,10 @@
 #include <span>
 #include <vector>
 
-#include <hwy/contrib/sort/vqsort.h>
-
 #include "starling/cpu/points/index/bucket_scatter.hpp"
 #include "starling/cpu/points/index/cell_grid.hpp"
 #include "starling/cpu/points/index/object_snapshot.hpp"
+#include "starling/cpu/simd/key_sort.hpp"
 #include "starling/knn/base/thread_pool.hpp"
 
 namespace starling::cpu {
@@ -23,18 +22,18 @@ struct PlacedObject {
 
 class PlaceSort {
  public:
-  /// Sorts the live objects by cell of `grid`. The objects of a cell with more than `crowd` objects
-  /// are sorted by its own finer grid; objects at the same point are sorted by id. The result is
-  /// valid until the next call.
-  std::span<const PlacedObject> sort(const ObjectSnapshot& objects, const CellGrid& grid,
-                                     std::size_t crowd, BucketScatter& scatter, ThreadPool& pool);
+  /// Sorts the points by cell of `grid`. The points of a cell with more than `crowd` of them are
+  /// sorted by its own finer grid; points at the same place are sorted by the ids that `objects`
+  /// has for their slots. The result is valid until the next call.
+  std::span<const PlacedObject> sort(const PointSet& points, const ObjectSnapshot& objects,
+                                     const CellGrid& grid, std::size_t crowd,
+                                     BucketScatter& scatter, ThreadPool& pool);
 
  private:
   struct Scratch {
     std::vector<std::uint64_t> keys;
     std::vector<hwy::uint128_t> ids;
     std::vector<PlacedObject> sorted;
-    hwy::Sorter sorter;
   };
 
   void sort_run(std::span<PlacedObject> run, const CellGrid& grid, Scratch& scratch);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The index of one tick, built again in each tick: the grid if it suits the objects, else the tree.
-// FinishedTick owns two of them.
+// An index of points, built again in each tick: the grid if it suits the points, else the tree.
+// FinishedTick owns two of them for all objects, FilteredIndexes one for each filter that it
+// serves.
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "starling/cpu/points/index/grid_index.hpp"
 #include "starling/cpu/points/index/object_snapshot.hpp"
@@ -25,22 +27,30 @@ class SpatialIndex {
     PlaceSort sort;
   };
 
-  /// If it throws (std::bad_alloc), the index is unusable until a build succeeds.
-  void build(const ObjectSnapshot& objects, Scratch& scratch, ThreadPool& pool) {
+  /// Reads ids from `objects`. If it throws (std::bad_alloc), the index is unusable until a build
+  /// succeeds.
+  void build(const PointSet& points, const ObjectSnapshot& objects, Scratch& scratch,
+             ThreadPool& pool) {
     is_grid_ = false;
-    if (objects.alive_count() == 0) return tree_.clear();
-    cells_ = CellGrid(objects.box(), dimensions(space_));
+    if (points.count == 0) return tree_.clear();
+    cells_ = CellGrid(points.box, dimensions(space_));
     if (--builds_until_grid_ <= 0) {
-      is_grid_ = grid_.build(objects, objects.box(), space_, scratch.grid, pool);
+      is_grid_ = grid_.build(points, space_, scratch.grid, pool);
       builds_until_grid_ = is_grid_ ? 0 : grid_rest_builds;
     }
     if (is_grid_)
       tree_.clear();
     else
-      tree_.build(objects, cells_, scratch.sort, scratch.grid.scatter, pool);
+      tree_.build(points, objects, cells_, scratch.sort, scratch.grid.scatter, pool);
   }
 
-  /// Returns nullptr if the tree holds the objects.
+  /// Prepares the searches of requests with a PassingTest. Valid until the next build.
+  void attach(const ObjectSnapshot& objects, std::span<const std::int64_t> oldest_us,
+              ThreadPool& pool) {
+    if (is_grid_) grid_.attach(objects, oldest_us, pool);
+  }
+
+  /// Returns nullptr if the tree holds the points.
   const GridIndex* grid() const { return is_grid_ ? &grid_ : nullptr; }
   const TreeIndex& tree() const { return tree_; }
 
@@ -50,7 +60,7 @@ class SpatialIndex {
   std::uint64_t bytes_used() const { return grid_.bytes_used() + tree_.bytes_used(); }
 
  private:
-  // Objects that do not suit the grid seldom suit it one tick later.
+  // Points that do not suit the grid seldom suit it one tick later.
   static constexpr int grid_rest_builds = 16;
 
   Space space_;

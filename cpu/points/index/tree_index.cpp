@@ -36,12 +36,12 @@ void TreeIndex::clear() {
   levels_ = std::vector<IndexLevel>();
 }
 
-void TreeIndex::build(const ObjectSnapshot& objects, const CellGrid& cells, PlaceSort& sort,
-                      BucketScatter& scatter, ThreadPool& pool) {
+void TreeIndex::build(const PointSet& points, const ObjectSnapshot& objects, const CellGrid& cells,
+                      PlaceSort& sort, BucketScatter& scatter, ThreadPool& pool) {
   count_ = 0;
   levels_.clear();
   cells_ = cells;
-  const auto placed = sort.sort(objects, cells, fanout, scatter, pool);
+  const auto placed = sort.sort(points, objects, cells, fanout, scatter, pool);
   place(placed, pool);
   for (std::size_t nodes = placed.size(); nodes > 0;) {
     const IndexLevel* below = levels_.empty() ? nullptr : &levels_.back();

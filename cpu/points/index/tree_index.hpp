@@ -40,9 +40,10 @@ class TreeIndex {
  public:
   explicit TreeIndex(int dimensions) : dimensions_(static_cast<std::size_t>(dimensions)) {}
 
-  /// There must be at least one live object, and `cells` must cover all of them.
-  void build(const ObjectSnapshot& objects, const CellGrid& cells, PlaceSort& sort,
-             BucketScatter& scatter, ThreadPool& pool);
+  /// There must be at least one point, and `cells` must cover all of them. Reads ids from
+  /// `objects`.
+  void build(const PointSet& points, const ObjectSnapshot& objects, const CellGrid& cells,
+             PlaceSort& sort, BucketScatter& scatter, ThreadPool& pool);
   void clear();
 
   std::size_t dimensions() const { return dimensions_; }

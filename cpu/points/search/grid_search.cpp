@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "starling/cpu/points/search/search.hpp"
@@ -21,6 +22,7 @@
 
 #include "starling/cpu/points/search/candidates-inl.hpp"
 #include "starling/cpu/points/search/ranking-inl.hpp"
+#include "starling/cpu/simd/packer-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace starling::cpu {
@@ -46,6 +48,7 @@ class GridSearch {
  public:
   GridSearch(const GridIndex& index, const ObjectSnapshot& objects, SearchScratch& scratch)
       : index_(index),
+        visits_max_(visits_max(objects)),
         entries_(index.objects()),
         scratch_(scratch),
         ranking_(index, objects, scratch) {
@@ -57,6 +60,7 @@ class GridSearch {
   void answer(std::span<SearchRequest> requests) {
     Circle circles[requests_at_once];
     std::size_t ends[requests_at_once];
+    std::size_t met[requests_at_once] = {};
     const GridBlock* homes[requests_at_once];
     for (std::size_t i = 0; i < requests.size(); ++i) {
       homes[i] = &home_block(requests[i], circles[i]);
@@ -69,7 +73,10 @@ class GridSearch {
     for (std::size_t i = 0; i < requests.size(); ++i) prefetch_around(*homes[i], circles[i]);
     std::size_t gathered = 0;
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      if (is_usual(requests[i])) gathered = gather(circles[i], gathered);
+      if (is_usual(requests[i])) {
+        gathered = gather(circles[i], requests[i], gathered);
+        met[i] = met_;
+      }
       ends[i] = gathered;
     }
     std::size_t unanswered[requests_at_once];
@@ -88,14 +95,20 @@ class GridSearch {
       if (requests[i].expected_sq > 0) learn_slack(is_answered);
     }
     for (std::size_t i = 0; i < unanswered_count; ++i)
-      widen(circles[unanswered[i]], counts[i], requests[unanswered[i]]);
+      widen(circles[unanswered[i]], met[unanswered[i]], counts[i], requests[unanswered[i]]);
   }
 
  private:
   static constexpr std::size_t stride = dimensions + 1;
 
-  static bool is_usual(const SearchRequest& request) {
-    return request.k > 0 && request.k < few && !request.filters_objects();
+  // Whether the first circle can be gathered together with those of other requests.
+  bool is_usual(const SearchRequest& request) const {
+    return request.k > 0 && request.k < few && (!request.filters_objects() || has_test(request));
+  }
+
+  // Whether objects that do not pass are left out as they are gathered.
+  bool has_test(const SearchRequest& request) const {
+    return request.test != nullptr && index_.has_attached();
   }
 
   // The number of objects to find. The excluded object may be among the nearest.
@@ -119,7 +132,9 @@ class GridSearch {
   double reach_sq(const GridBlock& home, const SearchRequest& request) {
     constexpr double beyond_density_max = 4;
     const double enough = this->enough(request);
-    const double by_density = enough * double{home.radius_sq_per_object};
+    if (index_.count() <= GridIndex::few_objects) return farthest * farthest;
+    const double by_density =
+        enough * double{home.radius_sq_per_object} / double{request.passing_share};
     if (request.expected_sq == 0) return by_density;
     const double more = scratch_.slack * (enough / static_cast<double>(needed(request)) - 1);
     return std::min(static_cast<double>(request.expected_sq) * (1 + more),
@@ -171,8 +186,9 @@ class GridSearch {
     }
   }
 
+  static constexpr double farthest = 0x1.fp+31;  // beyond any two points of the lattice
+
   static void set_radius(Circle& circle, double radius, const SearchRequest& request) {
-    constexpr double farthest = 0x1.fp+31;  // beyond any two points of the lattice
     const auto radius_max_sq = static_cast<double>(request.distance_sq_max);
     circle.is_last = !(radius < farthest) || !(radius * radius < radius_max_sq);
     if (circle.is_last) radius = std::sqrt(radius_max_sq);
@@ -194,26 +210,31 @@ class GridSearch {
     return true;
   }
 
-  // Answers a request whose first circle, with `count` candidates, was not enough. Takes larger
-  // circles until one is.
-  void widen(Circle circle, std::size_t count, SearchRequest& request) {
+  // Answers a request whose first circle, with `kept` candidates of the `met` objects, was not
+  // enough. Takes larger circles until one is.
+  void widen(Circle circle, std::size_t met, std::size_t kept, SearchRequest& request) {
     request.found = 0;
+    request.gave_up = false;
     if (request.k == 0) return;
     const double enough = this->enough(request);
+    std::size_t visits = 0;
     // The radius is gap + reach. `gap` is the distance to the nearest block; it stays 0 unless a
     // circle was empty.
     double gap = 0;
     bool has_gap = false;
     double reach = circle.radius;
     for (bool is_gathered = is_usual(request);; is_gathered = false) {
-      std::size_t kept = count;
       if (!is_gathered) {
-        kept = count = gather(circle, 0);
-        if (request.filters_objects()) kept = drop_filtered(count, request);
-        const bool is_void = count == 0 && !has_gap && !circle.is_last;
+        kept = gather(circle, request, 0);
+        met = met_;
+        if (request.filters_objects() && !has_test(request)) kept = drop_filtered(kept, request);
+        const bool is_void = met == 0 && !has_gap && !circle.is_last;
         if (!is_void && answer_from({estimates_, places_, kept}, circle, request)) return;
       }
-      if (count == 0 && !has_gap) {
+      visits += met;
+      request.gave_up = request.filters_objects() && visits > visits_max_;
+      if (request.gave_up) return;
+      if (met == 0 && !has_gap) {
         has_gap = true;
         std::tie(gap, reach) = nearest_block(circle, enough);
       } else {
@@ -264,18 +285,32 @@ class GridSearch {
 
   // Appends the objects whose estimates are within the limit to the first `gathered` ones. Returns
   // the new number of gathered objects.
-  std::size_t gather(const Circle& circle, std::size_t gathered) {
+  std::size_t gather(const Circle& circle, const SearchRequest& request, std::size_t gathered) {
+    if (!has_test(request)) {
+      const std::size_t end = gather_if(circle, AcceptAll(), gathered);
+      met_ = end - gathered;
+      return end;
+    }
+    met_ = 0;
+    return gather_if(circle, *request.test, gathered);
+  }
+
+  struct AcceptAll {};
+
+  template <class Test>
+  HWY_INLINE std::size_t gather_if(const Circle& circle, const Test& test, std::size_t gathered) {
     const Range columns = cells_within(index_.outer(), circle, 0);
     const Range rows = cells_within(index_.outer(), circle, 1);
     if (columns.is_empty || rows.is_empty) return gathered;
     for (std::size_t row = rows.first; row <= rows.last; ++row)
       for (std::size_t column = columns.first; column <= columns.last; ++column)
-        gathered = gather_block(index_.block(column, row), circle, gathered);
+        gathered = gather_block(index_.block(column, row), circle, test, gathered);
     return gathered;
   }
 
+  template <class Test>
   HWY_INLINE std::size_t gather_block(const GridBlock& block, const Circle& circle,
-                                      std::size_t gathered) {
+                                      const Test& test, std::size_t gathered) {
     if (block.count == 0) return gathered;
     const Range columns = cells_within(block.grid, circle, 0);
     const Range rows = cells_within(block.grid, circle, 1);
@@ -283,13 +318,16 @@ class GridSearch {
     const std::uint32_t* begins = index_.cell_begins(block);
     for (std::size_t row = rows.first; row <= rows.last; ++row) {
       const std::uint32_t* cells = begins + row * block.grid.divisions[0].parts();
-      gathered = gather_run(cells[columns.first], cells[columns.last + 1], circle, gathered);
+      gathered = gather_run(cells[columns.first], cells[columns.last + 1], circle, test, gathered);
     }
     return gathered;
   }
 
+  template <class Test>
   HWY_INLINE std::size_t gather_run(std::size_t begin, std::size_t end, const Circle& circle,
-                                    std::size_t gathered) {
+                                    const Test& test, std::size_t gathered) {
+    constexpr bool has_test = std::is_same_v<Test, PassingTest>;
+    if constexpr (has_test) met_ += end - begin;
     const Lanes d;
     const FloatLanes f;
     make_room(gathered + (end - begin) + 2 * lanes_max);
@@ -297,13 +335,29 @@ class GridSearch {
     std::int32_t* const places = places_;
     for (std::size_t i = begin; i < end; i += hn::Lanes(d)) {
       const auto sum = estimate(i, circle);
-      const auto near = hn::And(hn::Le(sum, hn::Set(f, circle.limit)), hn::FirstN(f, end - i));
+      auto near = hn::And(hn::Le(sum, hn::Set(f, circle.limit)), hn::FirstN(f, end - i));
+      if constexpr (has_test) {
+        near = hn::And(near, passing(i, test));
+        if (hn::AllFalse(f, near)) continue;
+      }
       const auto here = hn::Add(hn::Iota(d, 0), hn::Set(d, static_cast<std::int32_t>(i)));
-      hn::StoreU(hn::Compress(here, hn::RebindMask(d, near)), d, places + gathered);
-      hn::StoreU(hn::Compress(sum, near), f, estimates + gathered);
-      gathered += hn::CountTrue(f, near);
+      const Packer packer(f, near);
+      packer.store(d, here, places + gathered);
+      packer.store(f, sum, estimates + gathered);
+      gathered += packer.count();
     }
     return gathered;
+  }
+
+  // Returns which of a vector of objects from `place` on pass.
+  HWY_INLINE hn::Mask<FloatLanes> passing(std::size_t place, const PassingTest& test) const {
+    const Lanes d;
+    const hn::RebindToUnsigned<Lanes> u;
+    const FloatLanes f;
+    const auto tags = hn::And(hn::LoadU(u, index_.tags() + place), hn::Set(u, test.care));
+    const auto tags_pass = hn::RebindMask(f, hn::Eq(tags, hn::Set(u, test.required)));
+    const auto ranks = hn::LoadU(d, index_.ranks() + place);
+    return hn::And(tags_pass, hn::RebindMask(f, hn::Gt(ranks, hn::Set(d, test.least_rank - 1))));
   }
 
   // Returns estimates of the squared distances of a vector of objects from `place` on.
@@ -404,11 +458,14 @@ class GridSearch {
   }
 
   const GridIndex& index_;
+  const std::size_t visits_max_;
   const std::int32_t* entries_;
   SearchScratch& scratch_;
   Ranking<GridIndex> ranking_;
   std::size_t last_k_ = 0;
-  double enough_ = 0;  // for last_k_
+  double enough_ = 0;    // for last_k_
+  std::size_t met_ = 0;  // objects that the last gather met: those in the circle or, with a
+                         // test, those of its cells
   std::size_t room_ = 0;
   float* estimates_ = nullptr;      // estimated squared distances of the gathered objects
   std::int32_t* places_ = nullptr;  // places of the gathered objects

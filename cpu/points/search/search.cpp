@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes requests to grid_search.cpp or tree_search.cpp, depending on the index of the tick.
-// Without objects, all results are empty. See search.hpp.
+// Passes requests to grid_search.cpp or tree_search.cpp, depending on the index of the tick, and to
+// object_scan.cpp those that the index gave up. Without objects, all results are empty. See
+// search.hpp.
 #include "starling/cpu/points/search/search.hpp"
 
 namespace starling::cpu {
@@ -13,7 +14,10 @@ void search(const SpatialIndex& index, const ObjectSnapshot& objects,
     search_tree(index.tree(), objects, requests, scratch);
   } else {
     for (SearchRequest& request : requests) request.found = 0;
+    return;
   }
+  for (SearchRequest& request : requests)
+    if (request.gave_up) scan_objects(objects, request, scratch);
 }
 
 }  // namespace starling::cpu

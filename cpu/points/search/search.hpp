@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "starling/cpu/points/index/object_snapshot.hpp"
+#include "starling/cpu/points/index/passing_test.hpp"
 #include "starling/cpu/points/index/spatial_index.hpp"
 #include "starling/knn/words/filter.hpp"
 #include "starling/knn/words/types.hpp"
@@ -24,15 +25,26 @@ struct SearchRequest {
   TagFilter tags;
   std::uint64_t distance_sq_max = to_number(Filter::any_distance);
   std::int64_t time_us_min = std::numeric_limits<std::int64_t>::min();
+  /// The test of the same filter, for an index with attached tags and ranks; nullptr: none.
+  const PassingTest* test = nullptr;
+  float passing_share = 1;        ///< about this share of the objects passes the filter
   std::uint64_t expected_sq = 0;  ///< the likely squared distance of the k-th; 0: unknown
   Neighbor* neighbors = nullptr;  ///< output: room for k, nearest first
   Slot* slots = nullptr;          ///< output: room for k, the slots of the same neighbours
   std::uint32_t found = 0;        ///< output: the number of neighbours
+  bool gave_up = false;           ///< output: see visits_max
 
   bool filters_objects() const {
     return !tags.is_empty() || time_us_min != std::numeric_limits<std::int64_t>::min();
   }
 };
+
+/// Returns how many objects a search with a filter looks at before it gives up: a test of every
+/// object, in order of slots, is then faster.
+inline std::size_t visits_max(const ObjectSnapshot& objects) {
+  constexpr std::size_t visits_min = 1024;
+  return visits_min + objects.slot_count() / 8;
+}
 
 /// Returns a request without a position and without memory for the result.
 inline SearchRequest request_for(const Filter& filter, std::uint32_t k, std::int64_t tau_us) {
@@ -57,7 +69,7 @@ inline void ask_around(Slot object, const ObjectSnapshot& objects, SearchRequest
 struct SearchScratch {
   struct Candidate {
     Neighbor neighbor;
-    std::uint32_t place;
+    std::uint32_t place;  ///< in the index; for scan_objects the slot
   };
   std::vector<std::uint64_t> distances_sq;
   std::vector<std::uint32_t> places;  ///< in the index
@@ -72,10 +84,13 @@ struct SearchScratch {
 void search(const SpatialIndex& index, const ObjectSnapshot& objects,
             std::span<SearchRequest> requests, SearchScratch& scratch);
 
-/// The searches in one kind of index; `search` calls one of them.
+/// The searches in one kind of index; `search` calls one of them. They only set gave_up for a
+/// request that they give up.
 void search_grid(const GridIndex& index, const ObjectSnapshot& objects,
                  std::span<SearchRequest> requests, SearchScratch& scratch);
 void search_tree(const TreeIndex& index, const ObjectSnapshot& objects,
                  std::span<SearchRequest> requests, SearchScratch& scratch);
+/// Answers a request without an index.
+void scan_objects(const ObjectSnapshot& objects, SearchRequest& request, SearchScratch& scratch);
 
 }  // namespace starling::cpu

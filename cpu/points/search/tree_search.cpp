@@ -26,7 +26,7 @@ template <std::size_t dimensions>
 class TreeSearch {
  public:
   TreeSearch(const TreeIndex& index, const ObjectSnapshot& objects, SearchScratch& scratch)
-      : index_(index), ranking_(index, objects, scratch) {}
+      : index_(index), visits_max_(visits_max(objects)), ranking_(index, objects, scratch) {}
 
   void answer(std::span<SearchRequest> requests) {
     for (SearchRequest& request : requests) answer(request);
@@ -35,7 +35,9 @@ class TreeSearch {
  private:
   void answer(SearchRequest& request) {
     request.found = 0;
+    request.gave_up = false;
     if (request.k == 0) return;
+    visits_left_ = request.filters_objects() ? visits_max_ : never_;
     query_[0] = request.position.x;
     query_[1] = request.position.y;
     query_[2] = request.position.z;
@@ -44,7 +46,8 @@ class TreeSearch {
     ranking_.reserve(flush_at_ + fanout);
     limit_ = filter_limit(ranking_.bound_sq());
     home_ = index_.leaf_near(request.position, home_);
-    climb();
+    request.gave_up = !climb();
+    if (request.gave_up) return;
     ranking_.rank();
     ranking_.write(request);
   }
@@ -56,7 +59,8 @@ class TreeSearch {
     std::uint32_t node;
   };
 
-  void climb() {
+  // Returns false if it gave up.
+  bool climb() {
     scan(home_);
     tighten();
     const auto& levels = index_.levels();
@@ -65,6 +69,10 @@ class TreeSearch {
       const std::size_t first = node / fanout * fanout;
       open(depth, first, near_children(levels[depth], first) & ~(1u << (node - first)));
       while (stacked_ > 0) {
+        if (visits_left_ == 0) {
+          stacked_ = 0;
+          return false;
+        }
         const Visit next = stack_[--stacked_];
         if (!can_improve(levels[next.depth], next.node)) continue;
         if (next.depth == 0) {
@@ -77,6 +85,7 @@ class TreeSearch {
       tighten();
       node = first / fanout;
     }
+    return true;
   }
 
   // Pushes the near children. The first child ends on top, because it has the smallest ids of
@@ -138,6 +147,7 @@ class TreeSearch {
   }
 
   void scan(std::size_t leaf) {
+    visits_left_ -= std::min(visits_left_, fanout);
     const Line* lines = index_.leaf(leaf);
     const std::size_t first = leaf * fanout;
     std::uint32_t near =
@@ -164,7 +174,12 @@ class TreeSearch {
     limit_ = filter_limit(ranking_.bound_sq());
   }
 
+  // No search visits so many objects.
+  static constexpr std::size_t never_ = std::size_t{1} << 62;
+
   const TreeIndex& index_;
+  const std::size_t visits_max_;
+  std::size_t visits_left_ = 0;
   Ranking<TreeIndex> ranking_;
   std::int32_t query_[3] = {};
   float limit_ = 0;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// `starling bench tick` on very small workloads: the lists compared with the peer, the figures and
+// `starling bench tick` on very small workloads: the lists compared with the peers, the figures and
 // their table. The tests judge no times.
 #include "starling/bench/ticks/tick_bench.hpp"
 
 #include <cmath>
+#include <memory>
+#include <span>
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -32,23 +34,52 @@ WorkloadOptions small_workload(std::uint32_t queries) {
           .has_peer = true};
 }
 
-TickFigures figures_of(const WorkloadOptions& workload, bool with_peer) {
-  return run_tick_bench(
-      {.workload = workload, .make_engine = make_engine, .with_nanoflann = with_peer});
+std::vector<NamedPeer> all_peers() {
+  return {{"grid", [] { return make_grid_peer(2); }}, {"nanoflann", make_nanoflann_peer}};
 }
 
-TEST(TickBench, ListsOfQueriesAtPlacesAreComparedWithThePeer) {
-  EXPECT_GT(figures_of(small_workload(50), true).lists_compared, 0u);
+TickFigures figures_of(const WorkloadOptions& workload, const std::vector<NamedPeer>& peers = {}) {
+  return run_tick_bench({.workload = workload, .make_engine = make_engine, .peers = peers});
 }
 
-TEST(TickBench, ListsOfEveryObjectAreComparedWithThePeerToo) {
-  EXPECT_GT(figures_of(small_workload(0), true).lists_compared, 0u);
+TEST(TickBench, ListsOfQueriesAtPlacesAreComparedWithEachPeer) {
+  const TickFigures figures = figures_of(small_workload(50), all_peers());
+  ASSERT_EQ(figures.peers.size(), 2u);
+  for (const PeerFigures& peer : figures.peers) EXPECT_GT(peer.lists_compared, 0u) << peer.name;
+}
+
+TEST(TickBench, ListsOfEveryObjectAreComparedWithEachPeerToo) {
+  for (const PeerFigures& peer : figures_of(small_workload(0), all_peers()).peers)
+    EXPECT_GT(peer.lists_compared, 0u) << peer.name;
+}
+
+// All its neighbours are a kilometre away.
+class WrongPeer final : public Peer {
+ public:
+  double tick_ms(const std::vector<PeerPoint>& /*objects*/, const std::vector<PeerPoint>& queries,
+                 std::uint32_t k) override {
+    distances_sq_.assign(queries.size() * k, 1e6f);
+    return 1;
+  }
+  std::span<const float> distances_sq() const override { return distances_sq_; }
+
+ private:
+  std::vector<float> distances_sq_;
+};
+
+TEST(TickBench, APeerThatDiffersEndsTheRunAndIsNamed) {
+  try {
+    figures_of(small_workload(50), {{"wrong", [] { return std::make_unique<WrongPeer>(); }}});
+    FAIL() << "the difference was not seen";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("that of wrong is at"));
+  }
 }
 
 TEST(TickBench, AWorkloadInWhichNothingMovesHasFiniteFigures) {
   WorkloadOptions still = small_workload(50);
   still.moving_share = 0;
-  const TickFigures figures = figures_of(still, false);
+  const TickFigures figures = figures_of(still);
   EXPECT_EQ(figures.stage_ns_per_update, 0);
   EXPECT_TRUE(std::isfinite(figures.total_ms));
 }
@@ -56,7 +87,7 @@ TEST(TickBench, AWorkloadInWhichNothingMovesHasFiniteFigures) {
 TEST(TickBench, TheTotalHoldsLatticeStagingAndTheTick) {
   WorkloadOptions one_tick = small_workload(50);
   one_tick.ticks = 1;
-  const TickFigures figures = figures_of(one_tick, false);
+  const TickFigures figures = figures_of(one_tick);
   EXPECT_GE(figures.total_ms, figures.lattice_ms + figures.stage_ms + figures.build_ms +
                                   figures.search_ms + figures.diff_ms);
 }

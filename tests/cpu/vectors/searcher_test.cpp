@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <new>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include "starling/cpu/backend.hpp"
 #include "tests/support/failing_new.hpp"
@@ -21,23 +21,17 @@ namespace {
 // While an object of this class lives, all SIMD code runs on one instruction set.
 class OnTarget {
  public:
-  explicit OnTarget(std::int64_t target) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-  ~OnTarget() {
-    hwy::SetSupportedTargetsForTest(0);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
+  explicit OnTarget(std::string_view target) { cpu::use_simd_target(target); }
+  ~OnTarget() { cpu::use_simd_target("best"); }
   OnTarget(const OnTarget&) = delete;
   OnTarget& operator=(const OnTarget&) = delete;
 };
 
 TEST(CpuVectorSearcher, GivesTheSameBitsOnEveryInstructionSet) {
-  const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
+  const std::vector<std::string_view> targets = cpu::simd_targets();
   ASSERT_GE(targets.size(), 2u);
-  for (const std::int64_t target : targets) {
-    SCOPED_TRACE(hwy::TargetName(target));
+  for (const std::string_view target : targets) {
+    SCOPED_TRACE(target);
     const OnTarget on_target(target);
     const auto searcher = cpu::make_vector_searcher(2);
     for (const RowShape shape : row_shapes())

@@ -57,14 +57,14 @@ TEST(FindCells, FindsTheLiveObjectsOfTheRangeInOrderOfSlot) {
         std::vector<LatticePoint> points = random_points(count, extent, random);
         const CellRectangle rectangle = around(points, a, b, 1 + random() % 2000);
         for (LatticePoint& point : points)
-          if (random() % 8 == 0) point.x = ObjectSnapshot::nowhere;
+          if (random() % 8 == 0) point.x = nowhere;
         const auto cells = static_cast<std::uint32_t>(rectangle.cells());
         const auto first = static_cast<std::uint32_t>(random() % cells);
         const BucketRange range{first, static_cast<std::uint32_t>(random() % (cells - first + 1))};
 
         std::vector<Found> expected;
         for (std::uint32_t i = 0; i < count; ++i) {
-          if (points[i].x == ObjectSnapshot::nowhere) continue;
+          if (points[i].x == nowhere) continue;
           const auto cell = static_cast<std::uint32_t>(rectangle.cell(points[i].*a, points[i].*b));
           if (cell >= first && cell - first < range.count) expected.push_back({i, cell});
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The grid of objects that pass the usual tag filter. Answers are compared with a test of every
-// object, while tags change, with other filters in use, and whether the grid is used or not.
-#include "starling/cpu/points/filtered_grid.hpp"
+// Indexes of the objects that pass a filter. Answers are compared with a test of every object,
+// while tags change, with other filters in use, and whether a filter has an index or not.
+#include "starling/cpu/points/filtered_indexes.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -97,7 +97,7 @@ class Fleet {
   LockStep ticks_{processor_};
 };
 
-TEST(FilteredGrid, AnswersAsEveryObjectAskedOneByOne) {
+TEST(FilteredIndexes, AnswerAsEveryObjectAskedOneByOne) {
   for (const std::uint64_t seed : test::seeds(12)) {
     SCOPED_TRACE(test::replay_hint(seed));
     test::Random random(seed);
@@ -109,37 +109,79 @@ TEST(FilteredGrid, AnswersAsEveryObjectAskedOneByOne) {
   }
 }
 
-TEST(FilteredGrid, IsBuiltWhereItSavesMoreThanItCosts) {
-  ThreadPool pool(1);
-  ObjectSnapshot objects;
-  std::vector<ObjectBirth> births;
-  std::vector<ObjectRow> rows;
-  for (Slot slot = 0; slot < 10'000; ++slot) {
-    births.push_back({.slot = slot, .id = ObjectId{slot}});
-    ObjectRow& row = rows.emplace_back();
-    row.slot = slot;
-    row.generation = 1;
-    row.position = {static_cast<std::int32_t>(slot % 100), static_cast<std::int32_t>(slot / 100),
-                    0};
-    row.tags = slot % 50 == 0 ? is_free : is_large;
+class FiftiethIsFree : public ::testing::Test {
+ protected:
+  FiftiethIsFree() {
+    std::vector<ObjectBirth> births;
+    std::vector<ObjectRow> rows;
+    for (Slot slot = 0; slot < 10'000; ++slot) {
+      births.push_back({.slot = slot, .id = ObjectId{slot}});
+      ObjectRow& row = rows.emplace_back();
+      row.slot = slot;
+      row.generation = 1;
+      row.position = {static_cast<std::int32_t>(slot % 100), static_cast<std::int32_t>(slot / 100),
+                      0};
+      row.time_us = slot;
+      row.tags = slot % 50 == 0 ? is_free : is_large;
+    }
+    objects_.add(births);
+    objects_.apply(rows, pool_);
+    all_.build(objects_.all_points(), objects_, scratch_, pool_);
   }
-  objects.add(births);
-  objects.apply(rows, pool);
-  GridIndex::Scratch scratch;
-  FilteredGrid grid(Space::planar2);
-  ListPlan plan;
-  plan.usual_tags = {.required = is_free};
-  plan.usual_tags_neighbors = 16;
-  grid.build(plan, objects, scratch, pool);
-  EXPECT_FALSE(grid.serves(plan.usual_tags));
-  plan.usual_tags_neighbors = 16 * 200;
-  grid.build(plan, objects, scratch, pool);
-  EXPECT_TRUE(grid.serves(plan.usual_tags));
-  EXPECT_FALSE(grid.serves({}));
-  EXPECT_FALSE(grid.serves({.required = is_large}));
-  plan.usual_tags = {};
-  grid.build(plan, objects, scratch, pool);
-  EXPECT_FALSE(grid.serves({.required = is_free}));
+
+  void build(const std::vector<PlannedFilter>& filters) {
+    indexes_.choose(filters, 10'000, objects_);
+    indexes_.build(objects_, all_, scratch_, pool_);
+  }
+
+  ThreadPool pool_{2};
+  ObjectSnapshot objects_;
+  SpatialIndex::Scratch scratch_;
+  SpatialIndex all_{Space::planar2};
+  FilteredIndexes indexes_{Space::planar2};
+};
+
+TEST_F(FiftiethIsFree, AFilterHasAnIndexIfItSavesMoreThanItCosts) {
+  const TagFilter free{.required = is_free};
+  build({{.tags = free, .searches = 1, .neighbors = 8}});
+  EXPECT_EQ(indexes_.index_of(0), nullptr);
+  build({{.tags = free, .searches = 500, .neighbors = 4000}});
+  ASSERT_NE(indexes_.index_of(0), nullptr);
+  EXPECT_EQ(indexes_.index_of(0)->grid()->count(), 200u);
+  EXPECT_GT(indexes_.bytes_used(), 0u);
+}
+
+TEST_F(FiftiethIsFree, AFilterThatAllPassHasNoIndex) {
+  build({{.tags = {}, .searches = 500, .neighbors = 4000},
+         {.tags = {.forbidden = 4}, .searches = 500, .neighbors = 4000}});
+  EXPECT_EQ(indexes_.index_of(0), nullptr);
+  EXPECT_EQ(indexes_.index_of(1), nullptr);
+  EXPECT_TRUE(all_.grid()->has_attached());
+}
+
+TEST_F(FiftiethIsFree, AnIndexHasExactlyTheObjectsThatPassTagsAndAge) {
+  build({{.tags = {.required = is_free}, .age_us_max = 9'000, .searches = 500, .neighbors = 4000},
+         {.tags = {.forbidden = is_large}, .age_us_max = 5'000, .searches = 500, .neighbors = 4000},
+         {.tags = {}, .age_us_max = 10, .searches = 500, .neighbors = 4000},
+         {.tags = {}, .age_us_max = 0, .searches = 500, .neighbors = 4000}});
+  const std::size_t expected[] = {180, 100, 10, 0};
+  for (std::uint32_t filter = 0; filter < 4; ++filter) {
+    const SpatialIndex* const index = indexes_.index_of(filter);
+    ASSERT_NE(index, nullptr) << filter;
+    EXPECT_EQ(index->grid() != nullptr ? index->grid()->count() : index->tree().count(),
+              expected[filter]);
+  }
+}
+
+TEST_F(FiftiethIsFree, AFilterWhoseSearchesGaveUpHasAnIndexInTheNextTick) {
+  // Too few searches for a share of one in fifty; enough for one that hardly anybody passes.
+  const std::vector<PlannedFilter> filters{
+      {.tags = {.required = is_free}, .searches = 5, .neighbors = 40}};
+  build(filters);
+  ASSERT_EQ(indexes_.index_of(0), nullptr);
+  indexes_.note_gave_up(0);
+  build(filters);
+  EXPECT_NE(indexes_.index_of(0), nullptr);
 }
 
 }  // namespace

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests every object for many filters at once, with SIMD. The objects are read once, in blocks that
+// stay in the first-level cache while all filters test them. FilteredIndexes runs it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "starling/cpu/points/index/object_snapshot.hpp"
+#include "starling/cpu/points/index/passing_test.hpp"
+#include "starling/knn/base/thread_pool.hpp"
+
+namespace starling::cpu {
+
+class PassingScan {
+ public:
+  /// Finds the objects that pass each of the tests. Ranks refer to `oldest_us`.
+  void run(const ObjectSnapshot& objects, std::span<const PassingTest> tests,
+           std::span<const std::int64_t> oldest_us, ThreadPool& pool);
+
+  /// Appends the slots that passed a test of the last run, ascending. Any thread may call it.
+  void append_slots(std::size_t test, std::vector<Slot>& slots) const;
+
+  std::uint64_t bytes_used() const;
+
+ private:
+  std::size_t slices_ = 0;
+  std::vector<std::vector<Slot>> found_;  ///< by slice of the slots, then test
+};
+
+}  // namespace starling::cpu

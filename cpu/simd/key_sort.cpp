@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses between the two sorts: see key_sort.hpp.
+#include "starling/cpu/simd/key_sort.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include <hwy/contrib/sort/vqsort.h>
+#include <hwy/highway.h>
+
+namespace starling::cpu {
+namespace {
+
+// For fewer keys the call of the SIMD sort takes longer than the sort.
+constexpr std::size_t simd_sort_min = 48;
+
+thread_local const hwy::Sorter simd_sort;  // it owns a buffer
+
+bool has_simd_sort() {
+  return (hwy::SupportedTargets() & ~(HWY_EMU128 | HWY_SCALAR)) != 0;
+}
+
+template <class Key, class Less>
+void sort(std::span<Key> keys, Less less) {
+  if (keys.size() < simd_sort_min || !has_simd_sort())
+    std::sort(keys.begin(), keys.end(), less);
+  else
+    simd_sort(keys.data(), keys.size(), hwy::SortAscending());
+}
+
+}  // namespace
+
+void sort_keys(std::span<std::uint64_t> keys) {
+  sort(keys, [](std::uint64_t a, std::uint64_t b) { return a < b; });
+}
+
+void sort_keys(std::span<hwy::uint128_t> keys) {
+  sort(keys, [](const hwy::uint128_t& a, const hwy::uint128_t& b) {
+    return std::tie(a.hi, a.lo) < std::tie(b.hi, b.lo);
+  });
+}
+
+}  // namespace starling::cpu

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorts keys with Highway's SIMD sort, or with the standard library where the SIMD sort has no code
+// for the instruction set: it aborts on "portable".
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include <hwy/base.h>
+
+namespace starling::cpu {
+
+/// Sorts in ascending order.
+void sort_keys(std::span<std::uint64_t> keys);
+/// Sorts in ascending order of `hi`, then `lo`.
+void sort_keys(std::span<hwy::uint128_t> keys);
+
+}  // namespace starling::cpu

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps the slowest tick and its slowest stage: see overrun_log.hpp.
+#include "starling/stream/overrun_log.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include <spdlog/fmt/fmt.h>
+
+namespace starling::stream {
+namespace {
+
+constexpr std::int64_t interval_us = 10'000'000;
+
+}  // namespace
+
+void OverrunLog::finished(const StageTimes& times, double total_ms) {
+  const std::initializer_list<Stage> stages{{"copying in", times.copy_in_ms},
+                                            {"building the index", times.build_ms},
+                                            {"searching", times.search_ms},
+                                            {"comparing the lists", times.diff_ms},
+                                            {"copying out", times.copy_out_ms}};
+  double rest_ms = total_ms;
+  for (const Stage& stage : stages) rest_ms -= stage.ms;
+  const Stage slowest = std::ranges::max(stages, {}, &Stage::ms);
+  keep_slowest(total_ms,
+               rest_ms > slowest.ms ? Stage{"waiting for the server's loop", rest_ms} : slowest);
+}
+
+void OverrunLog::encoded(double ms) {
+  keep_slowest(ms, {"encoding the messages", ms});
+}
+
+void OverrunLog::keep_slowest(double total_ms, const Stage& stage) {
+  if (total_ms <= slowest_ms_) return;
+  slowest_ms_ = total_ms;
+  slowest_stage_ = stage;
+}
+
+std::optional<std::string> OverrunLog::sentence(std::int64_t now_us) {
+  if (skipped_ == 0 || (logged_us_ && now_us - *logged_us_ < interval_us)) return std::nullopt;
+  std::string text = fmt::format(
+      "{} of {} ticks were skipped: they were due, one each {} ms, before the server had finished "
+      "its "
+      "work",
+      skipped_, due_, static_cast<double>(period_us_) / 1e3);
+  if (slowest_ms_ > 0)
+    text += fmt::format("; the slowest tick took {:.1f} ms, {} {:.1f} of them", slowest_ms_,
+                        slowest_stage_.name, slowest_stage_.ms);
+  text += "; use a longer --tick, or fewer objects, queries or neighbours";
+  *this = OverrunLog(period_us_);
+  logged_us_ = now_us;
+  return text;
+}
+
+}  // namespace starling::stream

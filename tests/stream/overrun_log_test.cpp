@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the log says of skipped ticks, and how often.
+#include "starling/stream/overrun_log.hpp"
+
+#include <gmock/gmock.h>
+
+namespace starling::stream {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::Optional;
+
+constexpr std::int64_t second_us = 1'000'000;
+
+StageTimes searching(double ms) {
+  StageTimes times;
+  times.build_ms = 2;
+  times.search_ms = ms;
+  return times;
+}
+
+TEST(OverrunLog, SaysNothingWhileNoTickIsSkipped) {
+  OverrunLog log(100'000);
+  log.due(true, 0);
+  log.finished(searching(20), 25);
+  EXPECT_EQ(log.sentence(0), std::nullopt);
+}
+
+TEST(OverrunLog, SaysHowManyTicksWereSkippedAndWhichStageTookTheTime) {
+  OverrunLog log(100'000);
+  log.due(true, 0);
+  log.finished(searching(1701), 1710);
+  log.due(true, 17);
+  log.finished(searching(3), 8);
+  EXPECT_EQ(log.sentence(0),
+            "17 of 19 ticks were skipped: they were due, one each 100 ms, before the server had "
+            "finished its work; the slowest tick took 1710.0 ms, searching 1701.0 of them; use a "
+            "longer --tick, or fewer objects, queries or neighbours");
+}
+
+TEST(OverrunLog, NamesEncodingAndTheLoopWhereTheyTakeTheTime) {
+  OverrunLog encoding(10'000);
+  encoding.due(false, 1);
+  encoding.finished(searching(3), 6);
+  encoding.encoded(40);
+  EXPECT_THAT(encoding.sentence(0), Optional(HasSubstr("encoding the messages 40.0 of them")));
+  OverrunLog loop(10'000);
+  loop.due(false, 1);
+  loop.finished(searching(3), 90);
+  EXPECT_THAT(loop.sentence(0), Optional(HasSubstr("waiting for the server's loop 85.0 of them")));
+}
+
+TEST(OverrunLog, SaysItOnceInTenSecondsForAllThatWereSkippedSince) {
+  OverrunLog log(100'000);
+  log.due(false, 1);
+  EXPECT_NE(log.sentence(0), std::nullopt);
+  for (std::int64_t now_us = second_us; now_us < 10 * second_us; now_us += second_us) {
+    log.due(true, 2);
+    EXPECT_EQ(log.sentence(now_us), std::nullopt);
+  }
+  EXPECT_THAT(log.sentence(10 * second_us), Optional(HasSubstr("18 of 27 ticks")));
+  EXPECT_EQ(log.sentence(30 * second_us), std::nullopt) << "nothing was skipped since";
+}
+
+TEST(OverrunLog, WithoutAFinishedTickNamesNoStage) {
+  OverrunLog log(100'000);
+  log.due(false, 1);
+  EXPECT_THAT(log.sentence(0), Optional(Not(HasSubstr("slowest"))));
+}
+
+}  // namespace
+}  // namespace starling::stream
