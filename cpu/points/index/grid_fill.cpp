@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
 
 // Compiles the code between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE once per instruction set.
@@ -156,7 +155,8 @@ std::uint64_t order(const BlockObjects& block, std::size_t cells_max, CellRectan
   }
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t at = begins[cells[i]]++;
-    std::memcpy(block.objects + at * stride, unordered + i * stride, stride * sizeof(std::int32_t));
+    for (std::size_t array = 0; array < stride; ++array)
+      block.objects[array * count + at] = unordered[i * stride + array];
   }
   // Each begin has advanced to the end of its cell, which is the begin of the next cell.
   for (std::size_t i = grid.cells(); i > 0; --i) begins[i] = begins[i - 1] + block.first;

@@ -20,7 +20,8 @@ void find_cells(const CellRectangle& rectangle, std::int32_t LatticePoint::*a,
                 std::span<const LatticePoint> positions, const BucketRange& range,
                 FoundBuckets& found);
 
-/// The objects of one block. Each has its coordinates along the axes of the grid, then its slot.
+/// The objects of one block, one after the other: each has its coordinates along the axes of the
+/// grid, then its slot.
 struct BlockObjects {
   std::int32_t* objects;
   std::size_t dimensions;  ///< 2 or 3
@@ -35,8 +36,10 @@ struct alignas(64) FillScratch {
 };
 
 /// Lays a grid of at most `cells_max` cells over the objects' bounding box and orders the objects
-/// by cell, row by row. Writes to `begins` the place where each cell begins, and the end of the
-/// last cell. Returns the sum, over all objects, of the number of objects in the object's cell.
+/// by cell, row by row. Writes them back as arrays: the coordinates of all objects along the first
+/// axis, those along the next axes, and all slots. Writes to `begins` the place where each cell
+/// begins, and the end of the last cell. Returns the sum, over all objects, of the number of
+/// objects in the object's cell.
 std::uint64_t order_by_cell(const BlockObjects& block, std::size_t cells_max, CellRectangle& grid,
                             std::uint32_t* begins, FillScratch& scratch);
 

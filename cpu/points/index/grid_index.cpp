@@ -20,8 +20,7 @@ namespace {
 constexpr std::size_t block_objects = 192;
 constexpr std::size_t cell_objects = 4;
 constexpr std::size_t blocks_per_task = 4;
-constexpr std::size_t attach_grain = 4096;
-constexpr std::size_t attach_prefetch = 16;
+constexpr std::size_t attach_grain = 16;
 constexpr std::size_t values_a_line = 64 / sizeof(std::int32_t);
 
 // The mean number of objects in an object's cell above which the tree is faster.
@@ -47,11 +46,17 @@ void GridIndex::attach(const ObjectSnapshot& objects, std::span<const std::int64
                        ThreadPool& pool) {
   resize_with_headroom(tags_, count_ + padding);
   resize_with_headroom(ranks_, count_ + padding);
-  pool.for_ranges(count_, attach_grain, [&](std::size_t begin, std::size_t end, unsigned) {
-    for (std::size_t place = begin; place < end; ++place) {
-      if (place + attach_prefetch < end) objects.prefetch_tags(slot(place + attach_prefetch));
-      tags_[place] = objects.tags(slot(place));
-      ranks_[place] = oldest_us.empty() ? 1 : rank_of(objects.time_us(slot(place)), oldest_us);
+  pool.for_ranges(blocks_.size(), attach_grain, [&](std::size_t begin, std::size_t end, unsigned) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const GridBlock& block = blocks_[i];
+      const std::span slots(arrays(block) + dimensions_ * block.count, block.count);
+      for (const std::int32_t slot : slots) objects.prefetch_tags(static_cast<Slot>(slot));
+      for (std::size_t at = 0; at < slots.size(); ++at) {
+        const auto slot = static_cast<Slot>(slots[at]);
+        tags_[block.first + at] = objects.tags(slot);
+        ranks_[block.first + at] =
+            oldest_us.empty() ? 1 : rank_of(objects.time_us(slot), oldest_us);
+      }
     }
   });
   has_attached_ = true;
@@ -115,15 +120,15 @@ bool GridIndex::build(const PointSet& points, Space space, Scratch& scratch, Thr
 void GridIndex::build_small(const PointSet& points) {
   const auto [a, b, depth] = axes_;
   resize_with_headroom(objects_, (few_objects + padding) * stride());
-  std::int32_t* object = objects_.data();
+  std::size_t at = 0;
   for (std::size_t i = 0; i < points.positions.size(); ++i) {
     const LatticePoint& position = points.positions[i];
     if (position.x == nowhere) continue;
-    object[0] = position.*a;
-    object[1] = position.*b;
-    if (dimensions_ == 3) object[2] = position.*depth;
-    object[dimensions_] = static_cast<std::int32_t>(points.slot(i));
-    object += stride();
+    objects_[at] = position.*a;
+    objects_[count_ + at] = position.*b;
+    if (dimensions_ == 3) objects_[2 * count_ + at] = position.*depth;
+    objects_[dimensions_ * count_ + at] = static_cast<std::int32_t>(points.slot(i));
+    ++at;
   }
   outer_ =
       divide({points.box.min.*a, points.box.min.*b}, {points.box.max.*a, points.box.max.*b}, 1);

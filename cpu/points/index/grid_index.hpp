@@ -58,12 +58,11 @@ class GridIndex {
   std::size_t count() const { return count_; }
   std::size_t dimensions() const { return dimensions_; }
 
-  /// The objects by place. Each has its coordinates along the axes, then its slot. SIMD code may
-  /// read up to `padding` objects past the last one.
-  const std::int32_t* objects() const { return objects_.data(); }
-  std::size_t stride() const { return dimensions_ + 1; }
-  Slot slot(std::size_t place) const {
-    return static_cast<Slot>(objects_[place * stride() + dimensions_]);
+  /// Returns the arrays of a block: the coordinates of its objects by place along axis 0, then
+  /// those along the next axes, then the slots. Each array has block.count values. SIMD code may
+  /// read `padding` values past the end of each.
+  const std::int32_t* arrays(const GridBlock& block) const {
+    return objects_.data() + block.first * stride();
   }
 
   /// Returns the coordinate of a position for each axis. The grid divides axes 0 and 1. Axis 2 is
@@ -86,6 +85,7 @@ class GridIndex {
   static constexpr std::size_t few_objects = 64;
 
  private:
+  std::size_t stride() const { return dimensions_ + 1; }
   void build_small(const PointSet& points);
   bool choose_axes(const Box& box, Space space, std::uint64_t objects);
   float radius_sq_per_object(const GridBlock& block) const;

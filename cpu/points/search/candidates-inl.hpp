@@ -23,9 +23,21 @@ namespace starling::cpu {
 namespace HWY_NAMESPACE {
 
 struct Candidates {
-  const float* estimates;  ///< of squared distances; one vector past the end must be readable
-  const std::int32_t* places;
+  const float* estimates;       ///< of squared distances; two vectors past the end must be readable
+  const std::int32_t* gaps[3];  ///< by axis: the coordinate of each minus that of the query
+  const std::int32_t* slots;
   std::size_t count;
+
+  /// The exact squared distance of a candidate.
+  template <std::size_t dimensions>
+  std::uint64_t distance_sq(std::size_t i) const {
+    std::uint64_t sum = 0;
+    for (std::size_t axis = 0; axis < dimensions; ++axis) {
+      const std::int64_t gap = gaps[axis][i];
+      sum += static_cast<std::uint64_t>(gap * gap);
+    }
+    return sum;
+  }
 };
 
 /// Returns which candidates, in one vector from `first` on, have estimates within the limit.
@@ -66,6 +78,26 @@ inline float limit_near(std::size_t k, const Candidates& candidates, float limit
   return count_high >= k ? std::min(limit, widened(high)) : limit;
 }
 
+/// Returns how many of all candidates have smaller estimates than each of a vector of candidates.
+/// Counts for two vectors at a time, because the additions of one depend on each other.
+struct TwoCounts {
+  hn::Vec<Lanes> first, second;
+};
+HWY_INLINE TwoCounts count_smaller(const Candidates& candidates, hn::Vec<FloatLanes> first,
+                                   hn::Vec<FloatLanes> second) {
+  const Lanes d;
+  const FloatLanes f;
+  auto of_first = hn::Zero(d);
+  auto of_second = hn::Zero(d);
+  for (std::size_t i = 0; i < candidates.count; ++i) {
+    const auto other = hn::Set(f, candidates.estimates[i]);
+    // A lane of a mask is -1 as a number.
+    of_first = hn::Sub(of_first, hn::VecFromMask(d, hn::RebindMask(d, hn::Lt(other, first))));
+    of_second = hn::Sub(of_second, hn::VecFromMask(d, hn::RebindMask(d, hn::Lt(other, second))));
+  }
+  return {of_first, of_second};
+}
+
 /// Writes the order of the candidates by estimate. Returns false if there are too many candidates,
 /// if estimates tie, or if the estimates do not determine the k nearest with certainty.
 inline bool order_by_estimates(const Candidates& candidates, std::size_t k,
@@ -74,18 +106,13 @@ inline bool order_by_estimates(const Candidates& candidates, std::size_t k,
   const FloatLanes f;
   const std::size_t count = candidates.count;
   if (count > few) return false;
-  HWY_ALIGN std::int32_t ranks[few + lanes_max];
-  const auto one = hn::Set(d, 1);
-  const auto none = hn::Set(f, std::numeric_limits<float>::max());
-  for (std::size_t block = 0; block < count; block += hn::Lanes(f)) {
-    const auto mine = hn::IfThenElse(hn::FirstN(f, count - block),
-                                     hn::LoadU(f, candidates.estimates + block), none);
-    auto smaller = hn::Zero(d);
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto is_smaller = hn::RebindMask(d, hn::Lt(hn::Set(f, candidates.estimates[i]), mine));
-      smaller = hn::IfThenElse(is_smaller, hn::Add(smaller, one), smaller);
-    }
-    hn::Store(smaller, d, ranks + block);
+  HWY_ALIGN std::int32_t ranks[few + 2 * lanes_max];
+  for (std::size_t block = 0; block < count; block += 2 * hn::Lanes(f)) {
+    const std::size_t second = block + hn::Lanes(f);
+    const TwoCounts smaller = count_smaller(candidates, hn::LoadU(f, candidates.estimates + block),
+                                            hn::LoadU(f, candidates.estimates + second));
+    hn::Store(smaller.first, d, ranks + block);
+    hn::Store(smaller.second, d, ranks + second);
   }
   std::size_t sum = 0;
   for (std::size_t i = 0; i < count; ++i) {

@@ -49,9 +49,8 @@ class GridSearch {
   GridSearch(const GridIndex& index, const ObjectSnapshot& objects, SearchScratch& scratch)
       : index_(index),
         visits_max_(visits_max(objects)),
-        entries_(index.objects()),
         scratch_(scratch),
-        ranking_(index, objects, scratch) {
+        ranking_(slots_, objects, scratch) {
     make_room(2 * lanes_max);
   }
 
@@ -84,7 +83,7 @@ class GridSearch {
     std::size_t unanswered_count = 0;
     std::size_t begin = 0;
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      const Candidates candidates{estimates_ + begin, places_ + begin, ends[i] - begin};
+      const Candidates candidates = gathered_from(begin, ends[i] - begin);
       begin = ends[i];
       const bool is_answered =
           is_usual(requests[i]) && answer_from(candidates, circles[i], requests[i]);
@@ -99,7 +98,10 @@ class GridSearch {
   }
 
  private:
-  static constexpr std::size_t stride = dimensions + 1;
+  // What Ranking calls places are slots here.
+  struct Slots {
+    Slot slot(std::uint32_t place) const { return place; }
+  };
 
   // Whether the first circle can be gathered together with those of other requests.
   bool is_usual(const SearchRequest& request) const {
@@ -180,9 +182,9 @@ class GridSearch {
     const auto cell = static_cast<std::size_t>(home_cell(block, circle) - begins);
     for (const std::size_t near :
          {cell - std::min(cell, columns), cell, std::min(cell + columns, block.grid.cells())}) {
-      constexpr std::size_t line = 64 / sizeof(std::int32_t);
-      prefetch(entries_ + begins[near] * stride);
-      prefetch(entries_ + begins[near] * stride + line);
+      const std::int32_t* const first = index_.arrays(block) + (begins[near] - block.first);
+      for (std::size_t array = 0; array <= dimensions; ++array)
+        prefetch(first + array * block.count);
     }
   }
 
@@ -229,7 +231,7 @@ class GridSearch {
         met = met_;
         if (request.filters_objects() && !has_test(request)) kept = drop_filtered(kept, request);
         const bool is_void = met == 0 && !has_gap && !circle.is_last;
-        if (!is_void && answer_from({estimates_, places_, kept}, circle, request)) return;
+        if (!is_void && answer_from(gathered_from(0, kept), circle, request)) return;
       }
       visits += met;
       request.gave_up = request.filters_objects() && visits > visits_max_;
@@ -318,32 +320,40 @@ class GridSearch {
     const std::uint32_t* begins = index_.cell_begins(block);
     for (std::size_t row = rows.first; row <= rows.last; ++row) {
       const std::uint32_t* cells = begins + row * block.grid.divisions[0].parts();
-      gathered = gather_run(cells[columns.first], cells[columns.last + 1], circle, test, gathered);
+      gathered =
+          gather_run(block, cells[columns.first], cells[columns.last + 1], circle, test, gathered);
     }
     return gathered;
   }
 
   template <class Test>
-  HWY_INLINE std::size_t gather_run(std::size_t begin, std::size_t end, const Circle& circle,
-                                    const Test& test, std::size_t gathered) {
+  HWY_INLINE std::size_t gather_run(const GridBlock& block, std::size_t begin, std::size_t end,
+                                    const Circle& circle, const Test& test, std::size_t gathered) {
     constexpr bool has_test = std::is_same_v<Test, PassingTest>;
     if constexpr (has_test) met_ += end - begin;
     const Lanes d;
     const FloatLanes f;
     make_room(gathered + (end - begin) + 2 * lanes_max);
-    float* const estimates = estimates_;
-    std::int32_t* const places = places_;
+    const std::int32_t* const arrays = index_.arrays(block) - block.first;
+    const std::size_t count = block.count;
     for (std::size_t i = begin; i < end; i += hn::Lanes(d)) {
-      const auto sum = estimate(i, circle);
+      const auto gap_a = hn::Sub(hn::LoadU(d, arrays + i), hn::Set(d, circle.center[0]));
+      const auto gap_b = hn::Sub(hn::LoadU(d, arrays + count + i), hn::Set(d, circle.center[1]));
+      const auto gap_depth = dimensions == 2 ? hn::Zero(d)
+                                             : hn::Sub(hn::LoadU(d, arrays + 2 * count + i),
+                                                       hn::Set(d, circle.center[2]));
+      const auto sum = estimate(gap_a, gap_b, gap_depth);
       auto near = hn::And(hn::Le(sum, hn::Set(f, circle.limit)), hn::FirstN(f, end - i));
       if constexpr (has_test) {
         near = hn::And(near, passing(i, test));
         if (hn::AllFalse(f, near)) continue;
       }
-      const auto here = hn::Add(hn::Iota(d, 0), hn::Set(d, static_cast<std::int32_t>(i)));
       const Packer packer(f, near);
-      packer.store(d, here, places + gathered);
-      packer.store(f, sum, estimates + gathered);
+      packer.store(f, sum, estimates_ + gathered);
+      packer.store(d, gap_a, gaps_[0] + gathered);
+      packer.store(d, gap_b, gaps_[1] + gathered);
+      if constexpr (dimensions == 3) packer.store(d, gap_depth, gaps_[2] + gathered);
+      packer.store(d, hn::LoadU(d, arrays + dimensions * count + i), gathered_slots_ + gathered);
       gathered += packer.count();
     }
     return gathered;
@@ -360,21 +370,16 @@ class GridSearch {
     return hn::And(tags_pass, hn::RebindMask(f, hn::Gt(ranks, hn::Set(d, test.least_rank - 1))));
   }
 
-  // Returns estimates of the squared distances of a vector of objects from `place` on.
-  HWY_INLINE hn::Vec<FloatLanes> estimate(std::size_t place, const Circle& circle) const {
-    const Lanes d;
+  // Returns estimates of the squared distances of a vector of objects.
+  static HWY_INLINE hn::Vec<FloatLanes> estimate(hn::Vec<Lanes> gap_a, hn::Vec<Lanes> gap_b,
+                                                 hn::Vec<Lanes> gap_depth) {
     const FloatLanes f;
-    hn::Vec<Lanes> a, b, depth, slots;
-    if constexpr (dimensions == 2)
-      hn::LoadInterleaved3(d, entries_ + place * stride, a, b, slots);
-    else
-      hn::LoadInterleaved4(d, entries_ + place * stride, a, b, depth, slots);
-    const auto gap_a = hn::ConvertTo(f, hn::Sub(a, hn::Set(d, circle.center[0])));
-    const auto gap_b = hn::ConvertTo(f, hn::Sub(b, hn::Set(d, circle.center[1])));
-    const auto sum = hn::MulAdd(gap_b, gap_b, hn::Mul(gap_a, gap_a));
+    const auto a = hn::ConvertTo(f, gap_a);
+    const auto b = hn::ConvertTo(f, gap_b);
+    const auto sum = hn::MulAdd(b, b, hn::Mul(a, a));
     if constexpr (dimensions == 2) return sum;
-    const auto gap_depth = hn::ConvertTo(f, hn::Sub(depth, hn::Set(d, circle.center[2])));
-    return hn::MulAdd(gap_depth, gap_depth, sum);
+    const auto depth = hn::ConvertTo(f, gap_depth);
+    return hn::MulAdd(depth, depth, sum);
   }
 
   HWY_INLINE void make_room(std::size_t count) {
@@ -383,18 +388,30 @@ class GridSearch {
   HWY_NOINLINE void grow(std::size_t count) {
     room_ = 2 * count;
     scratch_.estimates.resize(room_);
-    scratch_.gathered.resize(room_);
     estimates_ = scratch_.estimates.data();
-    places_ = scratch_.gathered.data();
+    for (std::size_t axis = 0; axis < dimensions; ++axis) {
+      scratch_.gaps[axis].resize(room_);
+      gaps_[axis] = scratch_.gaps[axis].data();
+    }
+    scratch_.slots.resize(room_);
+    gathered_slots_ = scratch_.slots.data();
+  }
+
+  Candidates gathered_from(std::size_t begin, std::size_t count) const {
+    Candidates candidates{estimates_ + begin, {}, gathered_slots_ + begin, count};
+    for (std::size_t axis = 0; axis < dimensions; ++axis)
+      candidates.gaps[axis] = gaps_[axis] + begin;
+    return candidates;
   }
 
   std::size_t drop_filtered(std::size_t count, const SearchRequest& request) {
     ranking_.start(request);
     std::size_t kept = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      if (!ranking_.passes_filter(static_cast<std::uint32_t>(places_[i]))) continue;
-      places_[kept] = places_[i];
-      estimates_[kept++] = estimates_[i];
+      if (!ranking_.passes_filter(static_cast<Slot>(gathered_slots_[i]))) continue;
+      estimates_[kept] = estimates_[i];
+      for (std::size_t axis = 0; axis < dimensions; ++axis) gaps_[axis][kept] = gaps_[axis][i];
+      gathered_slots_[kept++] = gathered_slots_[i];
     }
     return kept;
   }
@@ -407,13 +424,10 @@ class GridSearch {
     const std::size_t k = needed(request);
     if (!order_by_estimates(candidates, k, order)) return false;
     std::size_t nearest = std::min(candidates.count, k);
-    std::uint32_t places[few];
     std::uint64_t distances_sq[few];
     bool is_in_order = true;
-    for (std::size_t i = 0; i < nearest; ++i) {
-      places[i] = static_cast<std::uint32_t>(candidates.places[order[i]]);
-      distances_sq[i] = distance_sq_of(places[i], circle);
-    }
+    for (std::size_t i = 0; i < nearest; ++i)
+      distances_sq[i] = candidates.distance_sq<dimensions>(order[i]);
     for (std::size_t i = 1; i < nearest; ++i)
       is_in_order = is_in_order && distances_sq[i - 1] < distances_sq[i];
     if (!is_in_order) return false;
@@ -422,21 +436,12 @@ class GridSearch {
 
     std::uint32_t found = 0;
     for (std::size_t i = 0; i < nearest; ++i) {
-      const auto slot = static_cast<Slot>(entries_[places[i] * stride + dimensions]);
+      const auto slot = static_cast<Slot>(candidates.slots[order[i]]);
       if (slot != request.exclude && found < request.k)
         ranking_.put(request, found++, slot, distances_sq[i]);
     }
     request.found = found;
     return true;
-  }
-
-  std::uint64_t distance_sq_of(std::uint32_t place, const Circle& circle) const {
-    std::uint64_t sum = 0;
-    for (std::size_t axis = 0; axis < dimensions; ++axis) {
-      const std::int64_t gap = std::int64_t{entries_[place * stride + axis]} - circle.center[axis];
-      sum += static_cast<std::uint64_t>(gap * gap);
-    }
-    return sum;
   }
 
   void rank_exactly(const Candidates& candidates, const Circle& circle) {
@@ -450,8 +455,8 @@ class GridSearch {
       std::uint32_t near = bytes[0] | std::uint32_t{bytes[1]} << 8;
       for (; near != 0; near &= near - 1) {
         const auto lane = static_cast<std::size_t>(std::countr_zero(near));
-        const auto place = static_cast<std::uint32_t>(candidates.places[i + lane]);
-        ranking_.add(distance_sq_of(place, circle), place);
+        ranking_.add(candidates.distance_sq<dimensions>(i + lane),
+                     static_cast<Slot>(candidates.slots[i + lane]));
       }
     }
     ranking_.rank();
@@ -459,16 +464,17 @@ class GridSearch {
 
   const GridIndex& index_;
   const std::size_t visits_max_;
-  const std::int32_t* entries_;
   SearchScratch& scratch_;
-  Ranking<GridIndex> ranking_;
+  Slots slots_;
+  Ranking<Slots> ranking_;
   std::size_t last_k_ = 0;
   double enough_ = 0;    // for last_k_
   std::size_t met_ = 0;  // objects that the last gather met: those in the circle or, with a
                          // test, those of its cells
   std::size_t room_ = 0;
-  float* estimates_ = nullptr;      // estimated squared distances of the gathered objects
-  std::int32_t* places_ = nullptr;  // places of the gathered objects
+  float* estimates_ = nullptr;  // of the gathered objects, as below: see SearchScratch
+  std::int32_t* gaps_[3] = {};
+  std::int32_t* gathered_slots_ = nullptr;
 };
 
 void search_grid_all(const GridIndex& index, const ObjectSnapshot& objects,

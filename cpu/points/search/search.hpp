@@ -4,6 +4,7 @@
 // arithmetic. CpuEngine and FinishedTick call it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -72,11 +73,12 @@ struct SearchScratch {
     std::uint32_t place;  ///< in the index; for scan_objects the slot
   };
   std::vector<std::uint64_t> distances_sq;
-  std::vector<std::uint32_t> places;  ///< in the index
+  std::vector<std::uint32_t> places;  ///< in a tree; in a grid the slots
   std::vector<Candidate> candidates;
-  double slack = 1;                    ///< scales how far beyond the expected distance to search
-  std::vector<float> estimates;        ///< estimated squared distances of the gathered objects
-  std::vector<std::int32_t> gathered;  ///< places of the gathered objects
+  double slack = 1;              ///< scales how far beyond the expected distance to search
+  std::vector<float> estimates;  ///< estimated squared distances of the gathered objects
+  std::array<std::vector<std::int32_t>, 3> gaps;  ///< by axis: the differences of their coordinates
+  std::vector<std::int32_t> slots;                ///< their slots
 };
 
 /// Answers the requests in order. Nearby requests share cache lines, so pass them in spatial order.

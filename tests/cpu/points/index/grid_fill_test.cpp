@@ -84,7 +84,6 @@ TEST(OrderByCell, KeepsEveryObjectAndPutsItInItsCell) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   for (const std::size_t dimensions : {2u, 3u}) {
-    const std::size_t stride = dimensions + 1;
     for (const std::uint32_t count : {1u, 2u, 3u, 15u, 16u, 17u, 33u, 128u, 1000u}) {
       for (const std::int32_t extent : {0, 2, 50'000, lattice_max}) {
         const std::vector<LatticePoint> points = random_points(count, extent, random);
@@ -112,17 +111,19 @@ TEST(OrderByCell, KeepsEveryObjectAndPutsItInItsCell) {
           const std::uint64_t size = begins[cell + 1] - begins[cell];
           squares += size * size;
           for (std::uint32_t place = begins[cell]; place < begins[cell + 1]; ++place) {
-            const std::int32_t* object = &objects[(place - first) * stride];
-            const auto slot = static_cast<std::size_t>(object[dimensions]);
+            const auto value = [&](std::size_t array) {
+              return objects[array * count + place - first];
+            };
+            const auto slot = static_cast<std::size_t>(value(dimensions));
             ASSERT_LT(slot, count);
             EXPECT_FALSE(seen[slot]);
             seen[slot] = true;
-            EXPECT_EQ(object[0], points[slot].x);
-            EXPECT_EQ(object[1], points[slot].y);
+            EXPECT_EQ(value(0), points[slot].x);
+            EXPECT_EQ(value(1), points[slot].y);
             if (dimensions == 3) {
-              EXPECT_EQ(object[2], points[slot].z);
+              EXPECT_EQ(value(2), points[slot].z);
             }
-            EXPECT_EQ(grid.cell(object[0], object[1]), cell);
+            EXPECT_EQ(grid.cell(value(0), value(1)), cell);
           }
         }
         EXPECT_EQ(shared, squares);
