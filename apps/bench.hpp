@@ -10,8 +10,8 @@ class App;
 
 namespace starling::apps {
 
-/// Adds the command. The returned function runs it and returns the exit status; main calls it if
-/// the command line chose this command.
+/// Adds the command to `program`, and returns the function that runs the command. main calls this
+/// function if the command line chose the command. The function returns the exit status.
 std::function<int()> add_bench(CLI::App& program);
 
 }  // namespace starling::apps

@@ -11,9 +11,9 @@ class App;
 
 namespace starling::apps {
 
-/// Adds the command. The returned function runs it and returns the exit status; main calls it if
-/// the command line chose this command. It throws CLI::ValidationError for wrong usage, and another
-/// std::exception for any other failure.
+/// Adds the command to `program`, and returns the function that runs the command. main calls this
+/// function if the command line chose the command. The function returns the exit status. It throws
+/// CLI::ValidationError for wrong usage, and another std::exception for any other failure.
 std::function<int()> add_convert(CLI::App& program);
 
 }  // namespace starling::apps

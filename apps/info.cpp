@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints what `starling info` shows. The values come from the engine, from the defaults of the
-// limits and from the libraries themselves; none is written here a second time. See info.hpp.
+// limits and from the libraries. No value is repeated in this file. See info.hpp.
 #include "starling/apps/info.hpp"
 
 #include <algorithm>
@@ -53,8 +53,8 @@ void show_default_limits() {
                limit.bounds);
 }
 
-/// Shows the values that the server reports. A server of another version may lack some limits; the
-/// values of these are left blank.
+/// Shows the values that the server reports. If a server of another version lacks a limit, the
+/// value of this limit is left blank.
 void show_limits_of(const std::string& endpoint) {
   zmq::context_t context;
   protocol::Client client(

@@ -12,7 +12,7 @@ namespace starling::apps {
 
 std::function<int()> add_bench(CLI::App& program) {
   program.add_subcommand("bench", "Measure the canonical workloads (not part of this build)")
-      ->allow_extras();
+      ->prefix_command();  // takes whatever follows
   return []() -> int {
     throw std::runtime_error(
         "this program was built without its benchmarks; to build them, run `cmake --preset release "

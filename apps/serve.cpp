@@ -35,7 +35,8 @@ struct ServeFlags {
   std::string log_level = "info";
 };
 
-/// Shows `shown_default` in --help; empty: the help text says what holds without the flag.
+/// Adds a flag for a duration. --help shows `shown_default` as the default. If `shown_default` is
+/// empty, `help` says what happens without the flag.
 CLI::Option* add_duration(CLI::App& app, const std::string& name, const std::string& help,
                           const std::string& shown_default, std::function<void(std::int64_t)> set) {
   return app
@@ -120,7 +121,8 @@ void add_time_limit_flags(CLI::App& app, ServeFlags& flags) {
                [&server](std::int64_t us) { server.sessions.idle_us = us; });
 }
 
-/// "16MiB": in the largest unit that gives a whole number. The flags accept this form.
+/// Returns the number in the largest unit that gives a whole number, such as "16MiB". The flags
+/// accept this form.
 std::string text_of_bytes(std::uint64_t bytes) {
   std::string unit;
   for (const char* larger : {"KiB", "MiB", "GiB"}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clock of all benchmarks, and functions for the time between two of its points.
+// The clock of all benchmarks, and functions that return the time between two points of time.
 #pragma once
 
 #include <chrono>

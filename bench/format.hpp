@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// printf into a std::string, at most 1023 characters. For table rows and JSON fields of the
-// benchmarks.
+// format() is printf into a std::string of at most 1023 characters. The benchmarks make table rows
+// and JSON fields with it.
 #pragma once
 
 #include <cstdio>

@@ -1,9 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-# The libraries that Starling stands on, each found once; tests find GeographicLib themselves. README.md says why each is there; scripts/setup
-# installs them from the distribution.
+# The libraries that Starling stands on, each found once; tests find GeographicLib themselves.
+# README.md says why each is there; scripts/setup installs them from the distribution.
+
+find_package(Threads REQUIRED)
+find_package(hwy REQUIRED)
+if(STARLING_TESTS)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()
+if(STARLING_ENGINE_ONLY)
+  return()
+endif()
 
 set(Boost_NO_WARN_NEW_VERSIONS ON)
-find_package(Threads REQUIRED)
 find_package(Boost 1.81 REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(FlatBuffers REQUIRED)
@@ -12,7 +21,6 @@ find_package(prometheus-cpp CONFIG REQUIRED COMPONENTS core)
 find_package(simdjson REQUIRED)
 find_package(EXPAT REQUIRED)
 find_package(ZLIB REQUIRED)
-find_package(hwy REQUIRED)
 find_package(CLI11 REQUIRED)
 # libzmq.pc lists flags of libzmq's own dependencies. CMake writes them in another order when it runs
 # again, which would compile everything twice; users of the shared library do not need them.
@@ -24,8 +32,3 @@ pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(lemon REQUIRED IMPORTED_TARGET lemon)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 find_program(STARLING_FLATC flatc REQUIRED)
-
-if(STARLING_TESTS)
-  find_package(GTest REQUIRED)
-  include(GoogleTest)
-endif()

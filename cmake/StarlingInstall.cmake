@@ -13,8 +13,6 @@ target_link_libraries(starling_starling INTERFACE starling_knn starling_cpu)
 set_target_properties(starling_starling PROPERTIES EXPORT_NAME starling)
 set_target_properties(starling_knn PROPERTIES EXPORT_NAME internal_knn)
 set_target_properties(starling_cpu PROPERTIES EXPORT_NAME internal_cpu)
-set_target_properties(starling_protocol PROPERTIES EXPORT_NAME client)
-add_library(starling::client ALIAS starling_protocol)
 
 # starling_install(<export> targets...): libraries, headers and the package's file of targets.
 function(starling_install export)
@@ -26,7 +24,11 @@ function(starling_install export)
           DESTINATION ${package_dir})
 endfunction()
 starling_install(engine starling_starling starling_knn starling_cpu)
-starling_install(client starling_protocol)
+if(NOT STARLING_ENGINE_ONLY)
+  set_target_properties(starling_protocol PROPERTIES EXPORT_NAME client)
+  add_library(starling::client ALIAS starling_protocol)
+  starling_install(client starling_protocol)
+endif()
 if(STARLING_CUDA)
   set_target_properties(starling_gpu PROPERTIES EXPORT_NAME cuda)
   add_library(starling::cuda ALIAS starling_gpu)
@@ -44,7 +46,9 @@ install(FILES ${PROJECT_BINARY_DIR}/starlingConfig.cmake
               ${PROJECT_BINARY_DIR}/starlingConfigVersion.cmake
         DESTINATION ${package_dir})
 
-install(TARGETS starling RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(NOT STARLING_ENGINE_ONLY)
+  install(TARGETS starling RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # A client in any language is written from these two.

@@ -16,7 +16,8 @@
 namespace starling::cpu {
 namespace {
 
-/// Returns a set of targets, one bit for each. It does not change with use_simd_target.
+/// Returns the set of all targets of this build and machine, one bit for each. The set does not
+/// change when use_simd_target is called.
 std::int64_t machine_targets() {
   static const std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
   return targets;

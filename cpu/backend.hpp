@@ -25,26 +25,27 @@ struct EngineOptions {
 std::unique_ptr<Engine> make_engine(const EngineOptions& options);
 
 /// Makes a searcher on `threads` threads; 0: one per core. Its name is "cpu". The number of threads
-/// never changes an answer. It supports only SearchMethod::automatic; a search by another method
-/// throws std::invalid_argument.
+/// never changes an answer. The searcher supports only SearchMethod::automatic; a search by another
+/// method throws std::invalid_argument.
 ///
-/// Memory: a copy of the corpus, with its rows rounded up to a multiple of at most 64. For each
-/// thread, a copy of at most 128 queries, with 2 k + 200 keys of 8 bytes for each: 6.5 MB at the
-/// largest k and dimension. One more copy of 128 queries for all threads together.
+/// Memory: a copy of the corpus, with up to 63 rows of padding. For each thread: a copy of at most
+/// 128 queries and, for each query, 2 k + 200 keys of 8 bytes; that is 6.5 MB at the largest k and
+/// dimension. For all threads together: one more copy of 128 queries.
 std::unique_ptr<VectorSearcher> make_vector_searcher(unsigned threads);
 
 /// Returns the names of the instruction sets that this build has code for and this machine runs,
-/// best first: Highway's names, such as AVX3 (AVX-512) or AVX2. The last one is "portable", plain
-/// C++, if the build has it.
+/// best first. The names are Highway's, such as AVX3 (AVX-512) or AVX2. If the build has plain C++
+/// code, the last name is "portable".
 std::vector<std::string_view> simd_targets();
 
-/// Returns the one of simd_targets() that the backend uses: the first, until use_simd_target.
+/// Returns the instruction set that the backend uses: the first of simd_targets(), unless
+/// use_simd_target has chosen another.
 std::string_view simd_target();
 
-/// Lets all engines and searchers of the process use one of simd_targets(), or the first one if the
-/// name is "best". Every instruction set gives the same answers. For benchmarks and tests; call it
-/// while no engine or searcher works. Throws std::invalid_argument with a sentence if the name is
-/// none of simd_targets().
+/// Makes all engines and searchers of the process use the instruction set `name` of simd_targets(),
+/// or the first of simd_targets() if `name` is "best". Every instruction set gives the same
+/// answers. For benchmarks and tests; call it while no engine or searcher works. Throws
+/// std::invalid_argument with a sentence if `name` is neither "best" nor in simd_targets().
 void use_simd_target(std::string_view name);
 
 }  // namespace starling::cpu

@@ -66,7 +66,10 @@ bool run(const char* commands, const char* results) {
       context, {.results = results, .client = options, .subscription = {.stream = "riders"}});
   send_positions(client);
   const auto list = await_list(subscriber);
-  if (!list) throw std::runtime_error("no list came within ten seconds");
+  if (!list)
+    throw std::runtime_error(
+        "no list came within ten seconds; a server that was started with --tick manual does not "
+        "tick");
   for (const auto& neighbor : list->neighbors)
     std::cout << "taxi " << to_number(neighbor.object) << " at " << neighbor.distance_m << " m\n";
   return list->neighbors[0].object == starling::ObjectId{11} &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public header of gpu/: lists the NVIDIA GPUs, makes an Engine on one of them, and makes a
-// VectorSearcher on one or several. CUDA-free: a file that includes it sees no CUDA header or type.
-// Included by apps/, tests/ and programs that embed Starling.
+// VectorSearcher on one or several. CUDA-free: a file that includes this header sees no CUDA header
+// or type. Included by apps/, tests/ and programs that embed Starling.
 #pragma once
 
 #include <cstdint>
@@ -19,30 +19,31 @@
 namespace starling::gpu {
 
 struct EngineOptions {
-  SpaceOptions space{};  ///< resolution_m and origin are not read: positions arrive rounded
+  SpaceOptions space{};  ///< resolution_m and origin are ignored: positions arrive rounded
   int device = 0;        ///< CUDA device number
-  /// The most device memory that the engine may take. A tick that needs more fails, and the state
-  /// from before it stands.
+  /// The most device memory that the engine may take. A tick that needs more fails, and the engine
+  /// keeps the state from before that tick.
   std::uint64_t memory_bytes_max = std::numeric_limits<std::uint64_t>::max();
   SmallWork small{};  ///< ignored in a vector space
 };
 
 /// In every space the answers are the same as any other Engine's, byte for byte. Throws an
-/// exception derived from std::runtime_error, with a sentence, if there is no such device. Throws
+/// exception derived from std::runtime_error if the device does not exist. Throws
 /// std::invalid_argument if a vector space's dimension is out of range.
 std::unique_ptr<Engine> make_engine(const EngineOptions& options);
 
-/// Every searcher gives the same lists as any other, byte for byte. All four overloads throw an
-/// exception derived from std::runtime_error, with a sentence, if there is no such device.
+/// All searchers give the same lists, byte for byte. All four overloads throw an exception derived
+/// from std::runtime_error if a device does not exist.
 std::unique_ptr<VectorSearcher> make_vector_searcher(const VectorSearcherOptions& options);
-/// With default options, on the device with this CUDA number.
+/// Makes a searcher with default options on the device with this CUDA number.
 std::unique_ptr<VectorSearcher> make_vector_searcher(int device);
-/// On these devices, at least one. If every device holds the whole corpus, each device answers a
-/// share of the queries. Otherwise each device holds a share of the rows, and the lists are merged.
-/// Naming a device twice is allowed, gives it two shares, and is not faster.
+/// Makes one searcher that uses all of these devices, at least one. If every device holds the whole
+/// corpus, each device answers a share of the queries. Otherwise each device holds a share of the
+/// rows, and the lists are merged. Naming a device twice is allowed, gives it two shares, and is
+/// not faster.
 std::unique_ptr<VectorSearcher> make_vector_searcher(std::span<const VectorSearcherOptions> devices,
                                                      const SplitOptions& options = {});
-/// With default options, on the devices with these CUDA numbers, at least one.
+/// Makes one searcher with default options on all devices with these CUDA numbers, at least one.
 std::unique_ptr<VectorSearcher> make_vector_searcher(std::span<const int> devices);
 
 }  // namespace starling::gpu

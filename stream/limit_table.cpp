@@ -23,7 +23,7 @@ namespace {
 template <class Path>
 using ValueAt = std::remove_reference_t<decltype(Path{}(std::declval<ServerOptions&>()))>;
 
-/// `Path` returns a reference to the member of the options that it is given.
+/// `Path` is called with ServerOptions and returns a reference to one of their members.
 template <class Path>
 constexpr Limit::Field field(Path, std::uint64_t value_max = static_cast<std::uint64_t>(
                                        std::numeric_limits<ValueAt<Path>>::max())) {

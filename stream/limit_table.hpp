@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of a server's limits. A row holds a limit's name, its help text, its place in
-// ServerOptions and the gauge of its use. `serve`, `info`, /metrics and the sentences of refusals
-// read the table; a test compares docs/limits.md with it.
+// The table of a server's limits. Each row holds a limit's name, help text, place in ServerOptions,
+// and the gauge that shows how much of the limit is used. `serve`, `info`, /metrics and refusals
+// use the table. A test compares docs/limits.md with the table.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace starling::stream {
 
-/// What a limit counts for.
+/// What a limit applies to.
 enum class LimitOf : std::uint8_t {
   request,     ///< one request
   session,     ///< one session
@@ -25,16 +25,16 @@ enum class LimitOf : std::uint8_t {
 std::string_view to_string(LimitOf of);
 
 struct Limit {
-  /// Gets and sets the value in ServerOptions. `value_max` is the largest value that any engine and
-  /// the member's type allow. If `set` is nullptr, the protocol fixes the value, and the limit has
-  /// no flag.
+  /// Gets and sets the value in ServerOptions. `value_max` is the largest value that the member's
+  /// type and at least one engine allow. If `set` is nullptr, the protocol fixes the value, and the
+  /// limit has no flag.
   struct Field {
     std::uint64_t (*get)(const ServerOptions&) = nullptr;
     void (*set)(ServerOptions&, std::uint64_t) = nullptr;
     std::uint64_t value_max = 0;
   };
 
-  std::string_view name;  ///< "queries-max": its flag is --queries-max
+  std::string_view name;  ///< for example "queries-max", for the flag --queries-max
   LimitOf of = LimitOf::server;
   std::string_view bounds;   ///< help text of the flag
   std::string_view reached;  ///< what happens when the limit is reached
@@ -49,9 +49,11 @@ struct Limit {
 
 std::span<const Limit> limit_table();
 
-/// Returns the name and value that a refusal reports. A limit of that name must be in the table.
+/// Returns the limit's name and value, for a refusal to report. The table must have a limit of this
+/// name.
 protocol::ReachedLimit reached(std::string_view name, const ServerOptions& options);
-/// As above, for a rejected row. The name is empty if the reason is not a limit.
+/// Returns the limit that rejects rows with this reason. Its name is empty if the reason is not a
+/// limit.
 protocol::ReachedLimit reached(protocol::RowReason reason, const ServerOptions& options);
 
 }  // namespace starling::stream

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's counters, gauges and histograms, for /metrics and GetStats. It is built on
-// prometheus-cpp. Decode workers call decoded(); Server calls everything else on its loop.
+// The server's counters, gauges and histograms, for /metrics and GetStats. Built on prometheus-cpp.
+// Decode workers and the loop call decoded(). Only the loop calls the other functions.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ struct Gauges {
   double connections = 0;  ///< to the commands endpoint
   double subscribers = 0;  ///< connections to the results endpoint
   double http_connections = 0;
-  double connections_refused = 0;  ///< by `connections` and `subscribers`, in total
+  double connections_refused = 0;  ///< beyond connections-max or subscribers-max, in total
   double subscriptions = 0;
-  double joins = 0;  ///< subscriptions in total, also of subscribers that left
+  double joins = 0;  ///< subscriptions ever made, also by subscribers that left
   double objects = 0;
   double objects_known = 0;  ///< alive, remembered or followed
   double queries = 0;
-  double neighbors = 0;  ///< the room in all lists
+  double neighbors = 0;  ///< the room for neighbours in all lists
   double streams = 0;
   double names = 0;
   double name_bytes = 0;
@@ -36,7 +36,7 @@ struct Gauges {
   double publishing_ticks = 0;  ///< finished and not sent yet
   double subscriber_bytes = 0;  ///< sent, and not yet received by every subscriber
   double engine_bytes = 0;
-  // The largest value of any session.
+  // Each value below is the largest of any session.
   double session_credit_rows = 0;
   double session_credit_bytes = 0;
   double session_queries = 0;
@@ -58,11 +58,12 @@ class Metrics {
   explicit Metrics(const ServerOptions& options);
   ~Metrics();
 
-  /// Counts rows of batches. The outcome none means that they were accepted.
+  /// Counts `count` rows of batches. The outcome `none` means accepted rows.
   void rows(protocol::RowReason outcome, std::uint64_t count);
   void refused(protocol::ErrorCode code);
   void reply_dropped();
-  /// Counts a request that could not be decoded for lack of memory. It is answered with busy.
+  /// Counts a request that could not be decoded for lack of memory, and is therefore refused as
+  /// busy.
   void decode_out_of_memory();
   /// Adds the time that a thread took to decode a request.
   void decoded(double ms);

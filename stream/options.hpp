@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of a server, with their defaults. apps/serve.cpp fills them from flags, environment
-// and file; tests set them directly. stream/limit_table.hpp lists those that are limits.
+// and file; tests set them directly. stream/limit_table.hpp lists the options that are limits.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 namespace starling::stream {
 
 struct ServerOptions {
-  std::string commands_endpoint = "tcp://127.0.0.1:7411";  ///< port *: the system chooses
+  std::string commands_endpoint = "tcp://127.0.0.1:7411";  ///< port *: any free port
   std::string results_endpoint = "tcp://127.0.0.1:7412";
   std::string http_host = "127.0.0.1";
   std::uint16_t http_port = 7413;  ///< 0: the system chooses
@@ -39,10 +39,10 @@ struct ServerOptions {
   std::size_t connections_max = 4096;  ///< to the commands endpoint
   std::size_t subscribers_max = 4096;  ///< connections to the results endpoint
   unsigned http_connections_max = 64;
-  /// How long the loop polls for work, after a question arrives or is answered, before it sleeps.
-  /// To wake it takes tens of microseconds, more on a virtual machine. On two busy cores the 99th
-  /// percentile of questions is 256 to 272 us with 100 us of polling, and 178 to 220 us with 500 us
-  /// (docs/measurements).
+  /// After a question arrives or is answered, the loop polls for work this long before it sleeps.
+  /// Waking the loop takes tens of microseconds, and longer on a virtual machine. On two busy cores
+  /// the 99th percentile of questions is 256 to 272 us with 100 us of polling, and 178 to 220 us
+  /// with 500 us (docs/measurements).
   std::int64_t question_spin_us = 500;
 
   /// One thread decodes 100 million rows a second, five times as many as the loop can apply. On two
@@ -54,18 +54,19 @@ struct ServerOptions {
   /// Threads that share the encoding of a tick with more than a few thousand lists. 0 means one for
   /// each four cores, at most 4.
   unsigned encode_threads = 0;
-  std::size_t decode_bytes_max = std::size_t{256}
-                                 << 20;  ///< read and not applied yet, of all sessions
+  /// Bytes of requests that are read and not applied yet, of all sessions together.
+  std::size_t decode_bytes_max = std::size_t{256} << 20;
   std::size_t decode_requests_max = 8192;
 
-  /// Bytes for the vectors of all objects, and as many again for the vectors of all queries. In a
-  /// vector space the server lowers objects_max and queries_max to the number of vectors that fit.
-  /// Memory holds up to four copies of an object's vector.
+  /// The most bytes for the vectors of all objects together. The vectors of all queries may take as
+  /// many bytes again. In a vector space the server lowers objects_max and queries_max to the
+  /// number of vectors that fit. The limit counts each vector once, but memory holds up to four
+  /// copies of an object's vector.
   std::uint64_t vector_bytes_max = std::uint64_t{4} << 30;
 
   std::size_t subscriber_bytes_max = std::size_t{64} << 20;  ///< that wait for one subscriber
-  int subscriber_ticks_max = 0;  ///< that wait for one; 0: as many as fit the bytes, at most 64
-  int linger_ms = 2000;          ///< on stop, the time that unsent messages get
+  int subscriber_ticks_max = 0;  ///< 0: as many as fit in subscriber_bytes_max, at most 64
+  int linger_ms = 2000;          ///< on stop, the time to send the messages that wait
 
   bool stop_on_signals = false;  ///< SIGTERM and SIGINT stop the server
   std::string server_name = "starling";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the log says of ticks that were skipped: at most one sentence in ten seconds, with the stage
-// that took the time. Ticker tells it of every tick.
+// What the log says about skipped ticks: at most one sentence in ten seconds. The sentence names
+// the stage that took the most time. Ticker passes the times of every tick to this class.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,20 @@ class OverrunLog {
  public:
   explicit OverrunLog(std::int64_t period_us) : period_us_(period_us) {}
 
-  /// Tells that ticks were due: one that begins now, if `begins`, and those that are skipped.
+  /// Counts the ticks that were due: `skipped` ticks that are skipped, and one more tick, which
+  /// begins now, if `begins` is true.
   void due(bool begins, std::uint64_t skipped) {
     due_ += skipped + (begins ? 1 : 0);
     skipped_ += skipped;
   }
-  /// Tells the times of a finished tick; `total_ms` is the time from its begin to its result.
+  /// Takes in the times of a finished tick. `total_ms` is the time from the tick's begin to its
+  /// result.
   void finished(const StageTimes& times, double total_ms);
-  /// Tells how long the messages of a finished tick were encoded.
+  /// Takes in how long the encoding of a finished tick's messages took.
   void encoded(double ms);
 
-  /// Returns the sentence to log now, if ticks were skipped and none was logged in the last ten
-  /// seconds. It covers the time since the last sentence.
+  /// Returns the sentence to log now. Returns std::nullopt if no tick was skipped, or if a sentence
+  /// was logged in the last ten seconds. The sentence covers the time since the one before.
   std::optional<std::string> sentence(std::int64_t now_us);
 
  private:
@@ -39,9 +41,9 @@ class OverrunLog {
 
   std::int64_t period_us_;
   std::optional<std::int64_t> logged_us_;
-  std::uint64_t due_ = 0;  ///< since the last sentence, as all below
+  std::uint64_t due_ = 0;  ///< since the last sentence, like all members below
   std::uint64_t skipped_ = 0;
-  double slowest_ms_ = 0;  ///< of the slowest tick, and its slowest stage
+  double slowest_ms_ = 0;  ///< of the slowest tick, whose slowest stage follows
   Stage slowest_stage_;
 };
 

@@ -123,8 +123,8 @@ void prepare(PreparedRequest& prepared, const protocol::Limits& limits, const Se
       request.problem = out_of_credit({"credit-bytes", ledger.granted().bytes});
       break;
     case CreditLedger::Taken::unknown_session:
-      // Without its rows the batch must not be applied, even if the session is opened before the
-      // batch's turn on the loop.
+      // The batch's rows were not converted, so refuse the batch here. Otherwise, if the session is
+      // opened meanwhile, the loop would apply the batch without rows.
       request.problem = unknown_session();
       break;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prepares a request for the loop: verifies and decodes the frame, takes credit, and converts the
-// rows to the space. Server calls it on a decode worker, or on the loop for a short request. It
-// reads no state of the loop, so any thread may call it.
+// rows to the space. Server calls prepare_request on a decode worker, or on the loop for a short
+// request. The function reads no state of the loop, so any thread may call it.
 #pragma once
 
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of a batch between the wire and the tables: the rows that have a place in the space, and
-// for each other row the reason of its rejection. Decode workers make them (prepare.cpp,
-// served_space.cpp), RequestHandler applies them.
+// for each other row the reason of its rejection. Decode workers make PreparedRows (see prepare.cpp
+// and served_space.cpp), and RequestHandler applies them.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,9 @@ namespace starling::stream {
 template <class Row>
 struct RowSet {
   std::vector<Row> rows;                     ///< the rows whose reason is none, in order
-  std::vector<protocol::RowReason> reasons;  ///< one for each row of the batch
-  /// Empty, or one for each row of the batch: the component of the vector that is at fault.
+  std::vector<protocol::RowReason> reasons;  ///< one for each row of the batch; none: not rejected
+  /// For each row of the batch: the component of its vector that is at fault, or no_column. Empty
+  /// if no row has such a component.
   std::vector<std::uint32_t> columns;
 
   /// `row` is the row's index in the batch.

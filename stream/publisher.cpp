@@ -8,7 +8,7 @@ std::vector<StreamPlan> Publisher::plan(const TickReport& report, const QueryTab
   std::vector<StreamPlan> plans;
   plans.reserve(report.streams.size());
   for (const StreamReport& stream : report.streams) {
-    // StreamIds count up from 0, and a stream is in every report after its first one.
+    // StreamIds count up from 0. A stream that is in one report is in every later report.
     const auto number = static_cast<std::size_t>(stream.stream);
     if (number >= first_ticks_.size()) first_ticks_.resize(number + 1, to_number(report.tick));
     const StreamDefinition& definition = queries.stream(stream.stream);

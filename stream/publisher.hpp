@@ -24,12 +24,12 @@ struct StreamPlan {
 
 class Publisher {
  public:
-  /// `epoch` is a random number of this start of the server, so that subscribers notice a restart.
+  /// `epoch` is drawn at random at each start of the server, so that subscribers notice a restart.
   Publisher(std::uint64_t epoch, Space space) : epoch_(epoch), space_(space) {}
 
   std::uint64_t epoch() const { return epoch_; }
 
-  /// Returns one plan for each stream of the report. Call it once for each tick, in order.
+  /// Returns one plan for each stream of the report. Call plan() once for each tick, in order.
   std::vector<StreamPlan> plan(const TickReport& report, const QueryTable& queries);
 
   /// Returns the sequence number of the stream's message of that tick; 0 if the stream had no
@@ -39,10 +39,10 @@ class Publisher {
  private:
   std::uint64_t epoch_;
   Space space_;
-  std::vector<std::uint64_t> first_ticks_;  ///< by StreamId: the tick of sequence number 1
+  std::vector<std::uint64_t> first_ticks_;  ///< for each StreamId: the tick of sequence number 1
 };
 
-/// Encodes the messages, one for each plan. Any thread may call it.
+/// Encodes the messages, one for each plan. Any thread may call this function.
 std::vector<protocol::TickMessage> encode_report(const std::vector<StreamPlan>& plans,
                                                  const TickReport& report, const ServedSpace& space,
                                                  EncodeHelpers& helpers);

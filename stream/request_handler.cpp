@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestHandler, common part: chooses the half that handles a request, refuses what neither half
-// takes, and forgets what is idle.
+// RequestHandler, common part: passes each request to sequenced_requests.cpp or other_requests.cpp,
+// refuses a request that neither can handle, and forgets idle sessions and snapshots.
 #include "starling/stream/request_handler.hpp"
 
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out requests: it checks session and sequence number, changes the tables, advances manual
-// ticks, and puts questions to the engine. Server calls it on the loop. It knows no sockets; it
-// sends replies through a function.
+// Carries out requests: checks session and sequence number, changes the tables, begins manual
+// ticks, and passes questions to the engine. Server calls the handler on the loop. The handler uses
+// no sockets, and sends replies through Parts::send.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ class RequestHandler {
  public:
   using Send = std::function<void(const Peer&, const protocol::Frame&)>;
 
-  /// The parts of the server that the handler works on. They outlive the handler.
+  /// The parts of the server that the handler uses. The parts must outlive the handler.
   struct Parts {
     boost::asio::io_context& loop;
     Processor& processor;
@@ -55,14 +55,14 @@ class RequestHandler {
   RequestHandler(const ServerOptions& options, Parts parts);
   ~RequestHandler();
 
-  /// Call in the order of arrival. Each request is answered exactly once: at once, or when its tick
-  /// or search has finished.
+  /// Call in the order of arrival. Each request gets exactly one reply, either immediately or when
+  /// the request's tick or search has finished.
   void handle(const Peer& peer, PreparedRequest request);
 
-  /// Answers a message that is not a request with an Error.
+  /// Replies with an Error to a message that is not a request.
   void refuse_malformed(const Peer& peer, const std::string& sentence);
 
-  /// Forgets idle sessions and old snapshots. Server calls it once a second.
+  /// Forgets idle sessions and old snapshots. Server calls expire() once a second.
   void expire(std::int64_t now_us);
 
   /// The number of GetNeighbors requests that the engine is answering.
@@ -74,7 +74,7 @@ class RequestHandler {
   const NameTable& names() const { return names_; }
 
  private:
-  /// The peer that gets the reply, and the head of the request that the reply names.
+  /// The peer that gets the reply, and the head of the request that is answered.
   struct Caller {
     Peer peer;
     protocol::RequestHead head;
@@ -111,7 +111,8 @@ class RequestHandler {
   void get_stats(const Caller& caller);
   void report_received(const Caller& caller, const protocol::ReportReceived& request);
 
-  /// Drops the session's credit, snapshots and losses. SessionTable has forgotten it already.
+  /// Drops the session's credit, snapshots and losses. Call after SessionTable has forgotten the
+  /// session.
   void forget_session(std::uint64_t session);
   void refuse(const Caller& caller, protocol::Problem problem);
   void refuse(const Caller& caller, protocol::ErrorCode code, std::string sentence);
@@ -125,7 +126,7 @@ class RequestHandler {
   SubscriberLosses losses_;
   std::size_t searches_ = 0;
   std::int64_t last_question_us_ = std::numeric_limits<std::int64_t>::min() / 2;
-  std::optional<Caller> advancing_;  ///< gets the tick's TickDone; a resend replaces it
+  std::optional<Caller> advancing_;  ///< gets the tick's TickDone; a resent request replaces it
 };
 
 }  // namespace starling::stream

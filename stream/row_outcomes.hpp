@@ -17,8 +17,8 @@ protocol::RowReason to_reason(UpdateStatus status);
 /// Decoding has checked k, votes and dimensions, so a status about them is a bug.
 protocol::RowReason to_reason(QueryStatus status);
 
-/// Sets the reasons of the rows that went to the tables: those whose reason is none so far.
-/// `statuses` has one status for each of them, in order.
+/// Sets the reason of each row that was passed to the tables. These are the rows whose reason is
+/// RowReason::none so far, and `statuses` has one status for each of these rows, in order.
 template <class Status>
 void merge_statuses(std::span<const Status> statuses, std::span<protocol::RowReason> reasons) {
   std::size_t next = 0;
@@ -26,8 +26,8 @@ void merge_statuses(std::span<const Status> statuses, std::span<protocol::RowRea
     if (reason == protocol::RowReason::none) reason = to_reason(statuses[next++]);
 }
 
-/// Counts the outcomes. `reasons` has one reason for each row of the batch, none for an accepted
-/// row. `columns` is as in RowSet.
+/// Counts the outcomes. `reasons` has one entry for each row of the batch: RowReason::none if the
+/// row was accepted. For `columns`, see RowSet.
 protocol::BatchReply summarize(std::span<const protocol::RowReason> reasons,
                                std::span<const std::uint32_t> columns = {});
 

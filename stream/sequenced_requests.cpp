@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestHandler, first half: requests with a sequence number. They change something, and each is
-// applied once, in the order of the numbers.
+// RequestHandler, first half: requests with a sequence number. These requests change the server's
+// state. Each request is applied once, in the order of the sequence numbers.
 #include <chrono>
 #include <ctime>
 #include <utility>
@@ -36,7 +36,7 @@ std::int64_t lease_end_us(std::int64_t base_us, std::uint64_t lease_ms) {
   return base_us + static_cast<std::int64_t>(lease_ms) * us_per_ms;
 }
 
-/// "1467331199250000 us (2016-06-30T23:59:59Z)".
+/// The time as text, for example "1467331199250000 us (2016-06-30T23:59:59Z)".
 std::string time_text(std::int64_t time_us) {
   using namespace std::chrono;
   const sys_time<microseconds> time{microseconds(time_us)};

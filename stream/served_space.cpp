@@ -48,8 +48,9 @@ RowSet<ObjectUpdate> place_positions(const protocol::UpdateBatch& batch, const L
         set.reject(row, to_reason(errors[i]));
         continue;
       }
-      // Written in place. A copy would load with wider instructions than the stores before it, and
-      // such a load stalls until the stores have finished.
+      // Write each field in place. Copying a complete ObjectUpdate would load several fields with
+      // one wide instruction, and this load would stall until the stores to the single fields have
+      // finished.
       ObjectUpdate& update = set.rows.emplace_back();
       update.id = ObjectId{batch.ids[row]};
       update.time_us = batch.times_us[row];
@@ -91,7 +92,7 @@ VectorRowSet place_vectors(const protocol::UpdateBatch& batch, const SpaceOption
       set.reject(row, to_reason(faults[row]->reason), faults[row]->column);
       continue;
     }
-    // Close the gap that rejected rows before this one have left.
+    // Close the gap that earlier, rejected rows have left.
     if (set.rows.size() < row)
       std::copy_n(set.components.data() + row * space.dimension, space.dimension,
                   set.components.data() + set.rows.size() * space.dimension);

@@ -46,7 +46,7 @@ class ServedSpace {
   std::uint64_t vector_bytes() const {
     return is_vector() ? options_.dimension * sizeof(float) : 0;
   }
-  /// The number of vectors that fit in `bytes`; the largest number if rows have positions.
+  /// The number of vectors that fit in `bytes`; the largest std::uint64_t if rows have positions.
   std::uint64_t rows_that_fit(std::uint64_t bytes) const;
 
   /// Returns a RowSet<ObjectUpdate> on the lattice, or a VectorRowSet of prepared vectors.
@@ -59,7 +59,7 @@ class ServedSpace {
   std::optional<PlaceFault> place(const protocol::QuerySpec& query, LatticePoint& position,
                                   std::vector<float>& components) const;
 
-  /// Returns a view of the lists, for encoding. The reports and this object must outlive it.
+  /// Returns a view of the lists, for encoding. The reports and this object must outlive the view.
   protocol::ListSource source_of(std::span<const QueryReport> reports,
                                  const ReportWith& with) const;
 

@@ -128,14 +128,15 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
 
 /// The high-water mark of replies to one peer. ZeroMQ frees sent messages only in steps of half the
 /// mark, so half of the mark may be taken by sent messages. The other half has room for the replies
-/// to a session's batches and to as many other requests. ZeroMQ frees at most once a millisecond,
-/// so with a mark below 1,000 the server would drop replies to a fast peer.
+/// to all unanswered batches of a session, and to the same number of other requests. ZeroMQ frees
+/// at most once a millisecond, so with a mark below 1,000 the server would drop replies to a fast
+/// peer.
 int replies_waiting_max(const protocol::Limits& limits) {
   return static_cast<int>(std::clamp(limits.unanswered_max, 250u, 1u << 20) * 4);
 }
 
-/// The high-water mark of requests from one peer, which wait while decoding does not keep up.
-/// Together they have at most decode_bytes_max bytes.
+/// The high-water mark of requests from one peer: how many may wait while decoding does not keep
+/// up. The waiting requests of a peer have at most decode_bytes_max bytes together.
 int requests_waiting_max(const ServerOptions& options) {
   constexpr std::size_t most = 1000;
   const std::size_t frame_bytes_max = std::max<std::size_t>(options.limits.frame_bytes_max, 1);
@@ -237,7 +238,7 @@ struct Server::State {
   }
 
   // Decoding a short request costs less than handing it to a worker. A short request that changes
-  // nothing does not wait for earlier batches, even of its own session.
+  // nothing does not wait for earlier batches, even if they are of the same session.
   void receive(Peer peer, ReceivedBytes received) {
     if (received.bytes.size() > decode_on_loop_bytes_max)
       return decode(std::move(peer), std::move(received));

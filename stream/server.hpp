@@ -21,7 +21,8 @@ struct Endpoints {
 class Server {
  public:
   /// Binds the endpoints. Throws std::invalid_argument if the options contradict each other or the
-  /// engine's limits, and std::runtime_error if an endpoint cannot be bound; its text names it.
+  /// engine's limits, and std::runtime_error, which names the endpoint, if an endpoint cannot be
+  /// bound.
   Server(const ServerOptions& options, std::unique_ptr<Engine> engine);
   ~Server();
 
@@ -31,7 +32,7 @@ class Server {
   /// Throws std::runtime_error if the engine is lost.
   void run();
 
-  /// Any thread may call it.
+  /// Ends run(). Any thread may call stop().
   void stop();
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides when a server with wall-clock ticks begins a tick, and at which tau. It has no timer of
-// its own: Ticker polls it when its timer expires, and tests poll it with a virtual clock.
+// Decides when a server with wall-clock ticks begins a tick, and at which tau. The clock has no
+// timer of its own: Ticker calls poll() when Ticker's timer expires, and tests call poll() with a
+// virtual time.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ class TickClock {
 
   /// Decides what to do at `now_us`, on the steady clock. If `busy`, a tick that is due is skipped,
   /// not queued. If several ticks are due since the last call, one begins and the others are
-  /// skipped. tau is `wall_us`, or the last tau if the wall clock was set back behind it.
+  /// skipped. tau is `wall_us`, or the last tau if the wall clock was set back to before it.
   Decision poll(std::int64_t now_us, std::int64_t wall_us, bool busy);
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes a tick from its begin, through the engine's result, to the results socket: see ticker.hpp.
-// Everything runs on the loop except the encoding. A worker encodes, with helpers for a large tick.
+// Everything runs on the loop, except the encoding: a worker encodes, and helpers share the work
+// for a large tick.
 #include "starling/stream/ticker.hpp"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-// A tick may begin while one other tick is encoded, and not while two are.
+// A tick may begin while at most this many finished ticks are not yet sent.
 constexpr std::size_t publishing_max = 1;
 
 TickOutcome outcome_of(const TickReport& report) {
@@ -91,7 +92,7 @@ struct Ticker::State {
     metrics.tick_finished(report->times, ms_since(arrived_us), ms_since(begun_us));
     overrun_log.finished(report->times, ms_since(begun_us));
     last_error = report->error;
-    // Asked here because it does not change between ticks.
+    // The engine's memory does not change between ticks, so ask for it only here.
     engine_bytes = processor.engine().bytes_used().total();
     if (!report->warning.empty())
       spdlog::warn("tick {}: {}", to_number(report->tick), report->warning);

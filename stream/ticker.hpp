@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the ticks: begins them by the wall clock or on request, takes the engine's results on the
-// loop, and has them encoded and published. At most one tick is computed while two wait to be sent.
-// Server owns the ticker; RequestHandler calls advance().
+// loop, and has them encoded and published. At most one tick is computed at a time, and at most two
+// finished ticks wait to be sent. Server owns the ticker; RequestHandler calls advance().
 #pragma once
 
 #include <cstddef>
@@ -54,8 +54,8 @@ class Ticker {
   Begun advance(std::int64_t tau_us, Finished finished);
 
   /// The time from which leases count. With wall-clock ticks it is the wall clock, or tau of the
-  /// last tick if the clock was set back behind it. With manual ticks it is tau of the last tick,
-  /// or std::nullopt before the first tick.
+  /// last tick if the wall clock was set back to before that tau. With manual ticks it is tau of
+  /// the last tick, or std::nullopt before the first tick.
   std::optional<std::int64_t> base_time_us() const;
   /// The latest event time that a row may have now.
   std::int64_t event_time_max_us() const;

@@ -71,7 +71,7 @@ void add_output_flags(CLI::App& command, KnnFlags& flags) {
                      "Write the label of each query: .npy of int64 or .csv[.gz|.zst]");
 }
 
-/// Returns one path for all names of a file.
+/// Returns the same path for every name of one file.
 std::filesystem::path place_of(const std::string& name) {
   return std::filesystem::weakly_canonical(std::filesystem::absolute(name));
 }
@@ -102,7 +102,7 @@ KnnPlan plan_knn(const KnnFlags& flags) {
   if (plan.queries.empty() && !flags.graph)
     throw sim::UsageError(
         "nothing is asked: add --queries FILE, or --graph for the neighbours of all points");
-  // CLI11's excludes() would refuse --graph=false too.
+  // excludes() of CLI11 would do for this check, but it refuses --graph=false too.
   if (!plan.queries.empty() && flags.graph)
     throw sim::UsageError(
         "--graph and --queries do not go together: the queries are all points, or those of a file");

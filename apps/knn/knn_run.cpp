@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries pass through in batches, so that memory holds the points and a bounded part of everything
-// else: see knn_run.hpp.
+// Reads and answers the queries in batches, so that memory holds all points but never more than one
+// batch of queries and lists: see knn_run.hpp.
 #include "starling/apps/knn/knn_run.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t batch_components_max = std::size_t{1} << 23;  // 32 MiB
 constexpr std::size_t batch_neighbors_max = std::size_t{1} << 22;   // 32 MiB
 constexpr std::uint32_t batch_rows_max = 1 << 16;
-// For a graph whose points are one batch of queries. It needs no copy of them.
+// The limit for a graph that is searched as one batch. This batch is not a copy of the points.
 constexpr std::size_t graph_neighbors_max = std::size_t{1} << 26;  // 512 MiB
 
 std::uint32_t batch_rows(std::size_t per_row, std::size_t limit) {
@@ -134,7 +134,8 @@ class KnnRun {
   }
 
   VectorsView prepared_points() {
-    // These two metrics do not change rows. Rows that can be used in place are only checked.
+    // Preparing does not change rows for these two metrics. If the rows of the file can be used in
+    // place, the loop below only checks them.
     const bool is_raw = plan_.metric == Metric::l2 || plan_.metric == Metric::inner_product;
     const auto in_place = is_raw ? points_->in_place() : std::nullopt;
     const auto rows = points_->row_count();
@@ -173,7 +174,7 @@ class KnnRun {
   }
 
   void answer_points() {
-    // This method computes only half of the distances if the whole graph is one search.
+    // SearchMethod::kato computes only half of the distances if the whole graph is one search.
     const bool is_whole = choice_.method == SearchMethod::kato &&
                           std::size_t{point_count_} * plan_.k <= graph_neighbors_max;
     const std::uint32_t rows_max = is_whole ? point_count_ : query_batch_rows();
@@ -206,7 +207,7 @@ class KnnRun {
   std::vector<std::unique_ptr<sim::ListWriter>> outputs_;
   std::uint32_t dimension_ = 1;
   std::uint32_t point_count_ = 0;
-  std::vector<float> prepared_;  ///< the points, while they are needed and not used in place
+  std::vector<float> prepared_;  ///< the points, if they cannot be used in place
   VectorsView corpus_;           ///< the points, if they are the queries too
   std::vector<VectorNeighbor> lists_;
   std::uint64_t queries_done_ = 0;

@@ -14,20 +14,21 @@ namespace starling::apps {
 /// The flags, checked. A file name is empty if its flag was not given.
 struct KnnPlan {
   std::string points;
-  std::string queries;  ///< empty: the k-NN graph; every point is a query among the others
+  std::string queries;  ///< empty: find the k-NN graph, with every point as a query
   std::string labels;
   std::uint32_t k = 10;
   Metric metric = Metric::l2;
   SearcherFlags searcher;
-  std::string out;  ///< lists, or votes
+  std::string out;  ///< the file of lists, or of votes if out_holds_votes
   bool out_holds_votes = false;
   std::string out_ids;
   std::string out_distances;
   std::string out_votes;
 };
 
-/// Writes the results, and a summary to stderr. The files appear when all of them are complete.
-/// Throws std::exception with a sentence; sim::UsageError if a flag is wrong.
+/// Writes the results to the files of `plan`, and a summary to stderr. The files appear when all of
+/// them are complete. Throws sim::UsageError if a flag is wrong, and another std::exception with a
+/// sentence if the run fails.
 void run_knn(const KnnPlan& plan);
 
 }  // namespace starling::apps

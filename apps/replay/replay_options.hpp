@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The values of the flags of `starling replay`, checked and converted to the units of the program.
-// replay.cpp names the flags; those that several commands have are named in apps/shared.
+// replay.cpp adds the flags of this command alone; apps/shared adds the flags that several commands
+// have.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@
 
 namespace starling::apps {
 
-/// As typed; CLI11 fills it.
+/// The flags as the user typed them. CLI11 fills this struct.
 struct ReplayFlags : TraceFlags {
   double resolution_m = SpaceOptions().resolution_m;
   std::string origin;
@@ -48,13 +49,14 @@ struct ReplayPlan : TracePlan {
   ReportOn on = ReportOn::distance;
   EngineFlags engine;
   std::string out;       ///< empty: no lists are written
-  std::string commands;  ///< empty: an embedded engine, no server
+  std::string commands;  ///< the endpoint of the server; empty: an embedded engine
   std::string results;
   std::int64_t connect_timeout_ms = 0;
   std::string stream;
 };
 
-/// Throws sim::UsageError that names the wrong flag.
+/// Checks and converts the flags. If a flag is wrong, throws a sim::UsageError that names this
+/// flag.
 ReplayPlan plan_replay(const ReplayFlags& flags);
 
 }  // namespace starling::apps

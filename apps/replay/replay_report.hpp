@@ -12,8 +12,8 @@
 namespace starling::apps {
 
 struct ReplaySummary {
-  std::string source;    ///< layouts and space
-  std::string answerer;  ///< which engine
+  std::string source;    ///< the layouts and the space of the trace
+  std::string answerer;  ///< the engine or the server that found the lists
   std::uint64_t objects = 0;
   sim::TraceCounts counts;
   sim::ReplayResult result;

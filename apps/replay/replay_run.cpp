@@ -81,7 +81,7 @@ class Replay {
                                         .connect_timeout_ms = plan_.connect_timeout_ms},
           "replay");
     } catch (const sim::UsageError& error) {
-      // A server that ticks by itself: says also which space the replay needs.
+      // The server ticks by itself. Also say how to start a server for this trace.
       throw sim::UsageError(std::string(error.what()) + "; " + serve_command(trace_space));
     }
   }
@@ -145,8 +145,8 @@ class Replay {
     const auto open_csv = [&] {
       if (writes && !csv) csv.emplace(plan_.out, query_names_, object_names_);
     };
-    // A pipe is opened before the clock starts, because opening waits for its reader. A file is
-    // opened at the first tick, so that an old file stays until then.
+    // A pipe is opened before the clock starts, because opening a pipe waits for the reader. A file
+    // is opened at the first tick, so that an old file stays until then.
     if (!sim::TextOutput::is_ordinary(plan_.out)) open_csv();
     ProgressLine progress;
     protocol::ListStore lists;

@@ -18,8 +18,8 @@ namespace starling::apps {
 
 namespace {
 
-// Each command has variables of its own, because a flag differs from command to command: --tick of
-// serve takes "manual".
+// Each command has variables of its own, because two commands can have different flags of one name.
+// For example, --tick takes "manual" in serve only.
 std::string environment_name(const std::string& command, const std::string& flag) {
   std::string name = "STARLING_";
   name.append(command).append("_").append(flag);

@@ -9,13 +9,15 @@ class App;
 
 namespace starling::apps {
 
-/// Call after all commands are registered. The file has a section for each command: [serve], tick =
-/// "100ms". The environment variable is STARLING_SERVE_TICK. A key of the file that is not a flag
-/// of its command is an error that names the file.
+/// Call after all commands are registered. The file has a section for each command. For example,
+/// tick = "100ms" in the section [serve] sets the flag --tick of `starling serve`, as the variable
+/// STARLING_SERVE_TICK does. If a key of the file is not a flag of the section's command, parsing
+/// fails with an error that names the file.
 void add_config_file(CLI::App& program);
 
-/// Call after parsing. Throws CLI::ConfigError if a STARLING_COMMAND_* variable of the command that
-/// the command line chose belongs to none of its flags. Variables of other commands are ignored.
+/// Call after parsing. Throws CLI::ConfigError if an environment variable begins with the prefix of
+/// the chosen command, such as STARLING_SERVE_, and belongs to none of the command's flags.
+/// Variables of other commands are ignored.
 void check_environment(const CLI::App& program);
 
 }  // namespace starling::apps

@@ -10,8 +10,8 @@
 
 namespace starling::apps {
 
-/// Makes a host on the engine that the flags choose. Its lists may fill the whole engine, because
-/// only this program uses it. Throws as choose_engine does.
+/// Makes a host on the engine that the flags choose. The lists of the host may fill the whole
+/// engine, because only this program uses the engine. Throws as choose_engine does.
 std::unique_ptr<sim::LockStepHost> make_embedded_host(const EngineFlags& flags,
                                                       ProcessorOptions options);
 

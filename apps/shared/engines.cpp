@@ -42,13 +42,14 @@ SearchMethod method_named(std::string_view name) {
   throw std::runtime_error("--method: there is no method " + std::string(name));
 }
 
-/// The CUDA backend on the GPUs that the flags name, or on the first GPU.
+/// The CUDA backend on the GPUs that the flags name, or on the first GPU. Without a GPU, all
+/// functions are empty.
 struct CudaBackend {
-  std::string names;       ///< of the GPUs, as a phrase; empty without one, as all functions below
+  std::string names;       ///< of the GPUs, as a phrase; empty if there is no GPU
   std::string why_no_gpu;  ///< the reason; empty if there is a GPU
-  std::function<std::unique_ptr<Engine>(const SpaceOptions&)> make_engine{};  ///< on the first
+  std::function<std::unique_ptr<Engine>(const SpaceOptions&)> make_engine{};  ///< on the first GPU
   std::function<std::unique_ptr<VectorSearcher>()> make_searcher{};
-  std::function<SelectionTimer()> make_timer{};  ///< on the first
+  std::function<SelectionTimer()> make_timer{};  ///< on the first GPU
 };
 
 #ifdef STARLING_CUDA
@@ -125,7 +126,8 @@ std::string describe_cuda_exchange() {
   throw std::runtime_error("--engine cuda: " + cuda.why_no_gpu + remedy);
 }
 
-/// For commands that run on one GPU: those that compute ticks, and `bench selection`.
+/// Throws if the flags name several devices. Called for commands that run on one GPU: commands that
+/// compute ticks, and `bench selection`.
 void check_one_device(const EngineFlags& flags) {
   if (flags.devices.size() > 1)
     throw sim::UsageError("--devices: this command runs on one GPU; name one");
@@ -158,9 +160,9 @@ void add_engine_flag(CLI::App& command, EngineFlags& flags) {
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
 }
 
-/// Adds --devices, and --device, its old name, which no help shows. The value of --device becomes
-/// the value of --devices. CLI11 processes options in the order in which they were added, so it
-/// still checks --devices after --device.
+/// Adds --devices and its old name --device, which no help shows. The value of --device becomes the
+/// value of --devices. --device is added first, because CLI11 processes options in the order in
+/// which they were added. CLI11 therefore checks this value of --devices too.
 CLI::Option* add_devices_flag(CLI::App& command, EngineFlags& flags, const std::string& help) {
   command
       .add_option_function<std::string>(

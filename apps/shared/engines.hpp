@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// --engine, --devices, --threads and --method: they choose the Engine or VectorSearcher that a
+// The flags --engine, --devices, --threads and --method choose the Engine or VectorSearcher that a
 // command runs on. Only this file and engines.cpp name the backends.
 #pragma once
 
@@ -22,7 +22,7 @@ namespace starling::apps {
 struct EngineFlags {
   std::string engine = "auto";  ///< auto, cpu or cuda
   std::vector<int> devices;     ///< for cuda: numbers of GPUs; empty: the first GPU
-  unsigned threads = 0;         ///< for cpu; 0: one per core
+  unsigned threads = 0;         ///< for cpu: the number of threads; 0: one per core
   std::string simd = "best";    ///< for cpu: an instruction set, by name
 };
 
@@ -33,7 +33,8 @@ struct SearcherFlags : EngineFlags {
 /// Adds --engine, --devices and --threads to a command that makes an Engine. An Engine runs on one
 /// device.
 void add_engine_flags(CLI::App& command, EngineFlags& flags);
-/// Adds them to a command that makes a VectorSearcher, which can run on several devices.
+/// Adds --engine, --devices and --threads to a command that makes a VectorSearcher. A
+/// VectorSearcher can run on several devices.
 void add_searcher_flags(CLI::App& command, EngineFlags& flags);
 /// Adds --devices alone, to a command that needs a GPU.
 void add_device_flag(CLI::App& command, EngineFlags& flags);
@@ -44,14 +45,14 @@ void add_method_flag(CLI::App& command, SearcherFlags& flags);
 
 struct EngineChoice {
   std::string name;        ///< cpu or cuda
-  std::string why;         ///< a phrase for the summary of every run
-  std::string why_no_gpu;  ///< for `starling info`; empty with a GPU or with --engine cpu
+  std::string why;         ///< why this engine was chosen: a phrase for every summary
+  std::string why_no_gpu;  ///< for `starling info`; empty if there is a GPU or --engine is cpu
   std::function<std::unique_ptr<Engine>(const SpaceOptions&)> make;
 };
 
 /// Resolves `auto` on this machine, or checks the engine that the flags name. `auto` falls back to
-/// the CPU only if the flags name no device. Throws std::runtime_error with a sentence if that
-/// engine is not available, and sim::UsageError if the flags name several devices.
+/// the CPU only if the flags name no device. Throws std::runtime_error with a sentence if the
+/// chosen engine is not available, and sim::UsageError if the flags name several devices.
 EngineChoice choose_engine(const EngineFlags& flags);
 
 struct SearcherChoice {
@@ -60,26 +61,26 @@ struct SearcherChoice {
   SearchMethod method = SearchMethod::automatic;
 };
 
-/// Does the same for a VectorSearcher, which may run on several devices. Throws std::runtime_error
-/// with a sentence also if the searcher lacks the method, and sim::UsageError if the flags name a
-/// device twice.
+/// Chooses a VectorSearcher as choose_engine chooses an Engine, on one device or several. Throws
+/// std::runtime_error with a sentence if the chosen engine is not available or lacks the method,
+/// and sim::UsageError if the flags name a device twice.
 SearcherChoice choose_searcher(const SearcherFlags& flags);
 
 /// Times quick multi-select on a GPU.
 struct SelectionTimer {
   std::string engine_name;
-  double read_gb_per_s = 0;  ///< of the device's memory, measured
-  /// Returns the milliseconds of each run. Each run has different numbers, and its result is
-  /// checked.
+  double read_gb_per_s = 0;  ///< the measured read rate of the device's memory
+  /// Returns the milliseconds of each run. Each run selects from other numbers, and the result of
+  /// each run is checked.
   std::function<std::vector<double>(std::uint32_t rows, std::uint32_t columns, std::uint32_t k,
                                     int runs)>
       time_ms;
 };
 
-/// Always chooses a GPU: it ignores --engine. Throws as choose_engine does for cuda.
+/// Chooses a GPU, whatever --engine says. Throws as choose_engine does for cuda.
 SelectionTimer choose_selection_timer(const EngineFlags& flags);
 
-/// What `starling info` shows of the cpu engine.
+/// What `starling info` shows about the cpu engine.
 struct CpuFacts {
   std::string name;
   std::string simd_target;

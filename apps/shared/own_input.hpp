@@ -12,7 +12,7 @@ namespace starling::apps {
 struct NamedOutput {
   std::string flag;    ///< such as "--out"
   std::string path;    ///< empty if the user named none
-  std::string reader;  ///< the user's word for the run, such as "replay"
+  std::string reader;  ///< the word for the run in the error, such as "replay"
 };
 
 /// Throws sim::UsageError if the output is the same file as one of `inputs`, also under another

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows on stderr how far a command is, if stderr is a terminal; and describes the rows that
-// reading a trace skipped. The commands that read files use it.
+// Shows on stderr how far a command is, if stderr is a terminal. Describes the rows of a trace that
+// were skipped. Used by the commands that read files.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,8 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// Draws at most ten times a second. `total` is 0 if it is unknown; then there is no bar.
+  /// Draws the line at most ten times a second. `total` 0 means that the total is not known; the
+  /// line then has no bar.
   void show(std::string_view what, std::uint64_t done, std::uint64_t total,
             std::string_view unit = "rows");
   void clear();
@@ -34,11 +35,11 @@ class ProgressLine {
 /// fast)".
 std::string describe_skipped(const sim::TraceCounts& counts);
 
-/// Returns the flag that shows a skipped row, to print after describe_skipped(); empty if no row
-/// was skipped.
+/// Returns the advice to use --strict, to print after describe_skipped(). Returns an empty text if
+/// no row was skipped.
 const char* skipped_hint(const sim::TraceCounts& counts);
 
-/// Returns why no row of a trace is left: the skipped rows and the rows outside the time asked for.
+/// Returns why no row of a trace is left: the skipped rows and the rows outside --from and --until.
 std::string describe_left_out(const sim::TraceCounts& counts);
 
 }  // namespace starling::apps

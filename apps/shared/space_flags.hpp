@@ -11,7 +11,7 @@
 
 namespace starling::apps {
 
-/// The values of the flags. It must outlive the parsing.
+/// The values of the flags. The struct must outlive the parsing.
 struct SpaceFlags {
   SpaceOptions space;
   CLI::Option* metric = nullptr;

@@ -15,7 +15,8 @@
 
 namespace starling::apps {
 
-// open() returns the lowest free number, which is the closed descriptor's.
+// open() returns the lowest free number. The loop goes upwards, so this is the number of the closed
+// descriptor.
 void open_standard_streams() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0)
@@ -31,7 +32,7 @@ void flush_standard_output() {
   std::cout.flush();
   const bool is_flushed = std::fflush(stdout) == 0;
   if (is_flushed && std::cout && std::ferror(stdout) == 0) return;
-  // If an earlier write failed, its errno is lost: EIO stands for it.
+  // If an earlier write failed and the flush did not, errno is 0. Report EIO in this case.
   throw std::runtime_error("the standard output cannot be written: " +
                            std::string(std::strerror(errno != 0 ? errno : EIO)));
 }

@@ -5,12 +5,12 @@
 
 namespace starling::apps {
 
-/// Opens the descriptors 0, 1 and 2 that are closed, so that no file of a command gets one of these
-/// numbers. Writes to them fail.
+/// Opens /dev/null, for reading only, for each of the descriptors 0, 1 and 2 that is closed.
+/// Otherwise a file of the command could get one of these numbers.
 void open_standard_streams();
 
-/// Ignores SIGXFSZ. A file that grows beyond the limit of the process then fails to be written, as
-/// on a full disk; otherwise the signal would end the program without a message.
+/// Ignores SIGXFSZ, which would end the program without a message. A write beyond the file size
+/// limit of the process then fails with an error, as on a full disk.
 void report_file_size_limit();
 
 /// Throws std::runtime_error if a part of the standard output could not be written.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks SIGINT and SIGTERM and lets a loop ask for them, so that no system call is interrupted.
-// Used by commands that run until a signal stops them.
+// Blocks SIGINT and SIGTERM, so that they interrupt no system call, and lets a loop ask whether one
+// of them has come. Used by commands that run until a signal stops them.
 #pragma once
 
 #include <csignal>
@@ -11,7 +11,8 @@ namespace starling::apps {
 
 class StopSignals {
  public:
-  /// Blocks the signals. Create it before any thread, because threads inherit the signal mask.
+  /// Blocks the signals. Create this object before any thread, because threads inherit the signal
+  /// mask.
   StopSignals();
 
   /// True once one of the signals has come.
@@ -22,11 +23,11 @@ class StopSignals {
   bool asked_ = false;
 };
 
-/// While this object exists, each of the signals ends the program at once, with exit status 1. For
-/// phases in which no loop calls asked_to_stop().
+/// While this object exists, SIGINT and SIGTERM end the program at once, with exit status 1. Use
+/// this class in phases in which no loop calls asked_to_stop().
 class EndAtSignal {
  public:
-  /// `clean_up` is called before the program ends, on another thread.
+  /// If a signal comes, the thread of this object calls `clean_up` and then ends the program.
   EndAtSignal(StopSignals& signals, std::function<void()> clean_up);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds a check to each option with a number type. It runs before all other checks: see
+// Adds a check to each option with a number type. The check runs before all other checks: see
 // strict_numbers.hpp.
 #include "starling/apps/shared/strict_numbers.hpp"
 
@@ -15,7 +15,7 @@ bool is_digit(char byte) {
   return std::isdigit(static_cast<unsigned char>(byte)) != 0;
 }
 
-/// Returns a sentence, or an empty text if the number is fine.
+/// Returns a sentence that says what is wrong with the number, or an empty text if nothing is.
 std::string fault_of_integer(std::string_view text, bool is_signed) {
   if (text.starts_with('-') && !is_signed) return std::string(text) + " is less than 0";
   if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
@@ -25,8 +25,8 @@ std::string fault_of_integer(std::string_view text, bool is_signed) {
   return std::string(text) + " begins with 0; write a decimal number without it";
 }
 
-/// As above, for a number with a decimal point. CLI11 passes a mutable text; this function does not
-/// change it.
+/// Does the same for a floating-point number. `text` is not const because CLI11 requires that; this
+/// function does not change it.
 std::string fault_of_float(std::string& text) {
   double number = 0;
   if (!CLI::detail::lexical_cast(text, number) || std::isfinite(number)) return {};

@@ -6,9 +6,9 @@
 
 namespace starling::apps {
 
-/// Makes all number options of `app` and of its subcommands refuse 010 (CLI11 reads octal), 0x10,
-/// -1 for unsigned numbers, nan and inf. CLI11 would read some of them as other numbers, and would
-/// let others pass every range check.
+/// Makes all number options of `app` and of its subcommands refuse 010, 0x10, nan and inf, and -1
+/// if the option is unsigned. Without these checks, CLI11 would for example read 010 as an octal
+/// number, and nan would pass every range check.
 void make_numbers_strict(CLI::App& app);
 
 }  // namespace starling::apps

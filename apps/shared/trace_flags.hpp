@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flags that name a trace and say how it is read and sorted. Every command that reads a trace
-// has the same ones.
+// The flags that name a trace and say how the trace is read and sorted. Every command that reads a
+// trace has these flags.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@ class App;
 
 namespace starling::apps {
 
-/// As typed; CLI11 fills it.
+/// The flags as the user typed them. CLI11 fills this struct.
 struct TraceFlags {
   std::vector<std::string> paths;
-  sim::TraceOptions trace;  ///< only the members that a flag sets directly
+  sim::TraceOptions trace;  ///< only the members whose flags need no conversion
   std::string space;
   std::string time_unit;
   std::string utc_offset = "Z";
   std::string from;
   std::string until;
   std::string order = "time";
-  sim::SortOptions sort;  ///< only the members that a flag sets directly
+  sim::SortOptions sort;  ///< only the members whose flags need no conversion
 };
 
 /// The flags, checked and converted.
@@ -39,15 +39,16 @@ struct TracePlan {
 /// Adds the flags to a command. `flags` holds the defaults and must outlive the command.
 void add_trace_flags(CLI::App& command, TraceFlags& flags);
 
-/// Throws sim::UsageError that names the wrong flag.
+/// Checks and converts the flags. If a flag is wrong, throws a sim::UsageError that names this
+/// flag.
 TracePlan plan_trace(const TraceFlags& flags);
 
 /// Throws sim::UsageError "FLAG: 'TEXT' is not WANTED".
 [[noreturn]] void refuse_flag(const std::string& flag, const std::string& text,
                               const std::string& wanted);
 
-/// Prints to stderr the layout that was recognised, for files whose layout no flag gives. Each line
-/// begins with the name of the command.
+/// Prints to stderr the layouts that were recognised for files whose layout no flag gives. Each
+/// line begins with the name of the command.
 void print_notes(const char* command, const sim::Trace& trace);
 
 }  // namespace starling::apps

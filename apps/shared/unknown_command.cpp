@@ -21,7 +21,8 @@ constexpr std::size_t suggested_distance_max = 2;
 
 /// Levenshtein distance: the number of letters inserted, deleted or replaced.
 std::size_t edit_distance(std::string_view from, std::string_view to) {
-  std::vector<std::size_t> distances(to.size() + 1);  // from a prefix of `from` to each of `to`
+  // The distances from a prefix of `from` to each prefix of `to`.
+  std::vector<std::size_t> distances(to.size() + 1);
   std::iota(distances.begin(), distances.end(), std::size_t{0});
   for (std::size_t i = 0; i < from.size(); ++i) {
     std::size_t diagonal = distances[0];

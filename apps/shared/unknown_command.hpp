@@ -11,9 +11,9 @@ class App;
 
 namespace starling::apps {
 
-/// Call after a failed parse. Returns one sentence that names the unknown command, the nearest
-/// known one and all of them: "starling: unknown command 'serv'; did you mean 'serve'? ...".
-/// Returns an empty text if the failure has another reason.
+/// Call after a failed parse. Returns one sentence that names the unknown command, the command with
+/// the most similar name, and all commands: "starling: unknown command 'serv'; did you mean
+/// 'serve'? ...". Returns an empty text if the failure has another reason.
 std::string describe_unknown_command(const CLI::App& program);
 
 }  // namespace starling::apps

@@ -13,7 +13,7 @@
 
 namespace starling::apps {
 
-/// As typed; CLI11 fills it.
+/// The flags as the user typed them. CLI11 fills this struct.
 struct SimulateFlags {
   std::string out;
   std::string trace_out;
@@ -55,7 +55,7 @@ struct SimulateFlags {
 };
 
 struct SimulatePlan {
-  SimulateFlags flags;  ///< read for the flags that need no conversion
+  SimulateFlags flags;  ///< read only the flags that need no conversion
   sim::city::SimulationOptions simulation;
   std::optional<std::array<double, 4>> area;
   std::int64_t start_us = 0;
@@ -63,7 +63,8 @@ struct SimulatePlan {
   std::int64_t connect_timeout_ms = 0;
 };
 
-/// Throws sim::UsageError that names the wrong flag.
+/// Checks and converts the flags. If a flag is wrong, throws a sim::UsageError that names this
+/// flag.
 SimulatePlan plan_simulate(const SimulateFlags& flags);
 
 }  // namespace starling::apps

@@ -73,7 +73,7 @@ class MovementTrace {
   std::unique_ptr<sim::TraceWriter> writer_;
 };
 
-/// Opens an output. If that fails, the sentence names the flag and says what to do.
+/// Opens an output. If opening fails, the error names the flag and says what to do.
 template <class Output, class... Arguments>
 void open_output(const char* flag, std::optional<Output>& output, const Arguments&... arguments) {
   try {
@@ -182,8 +182,8 @@ class SimulateRun {
     return network;
   }
 
-  // Drops requests that lie outside the network. Without this, a request far from every road would
-  // be moved to the border of the network without a message.
+  // Drops requests that lie outside the network. Otherwise a request far from every road would be
+  // moved to the border of the network without a message.
   void drop_requests_outside() {
     city::Area near = world_->area();
     near.add({near.low.x_m - beside_network_m, near.low.y_m - beside_network_m});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a planned simulation, or compares the results of two. Called by simulate.cpp.
+// Runs a planned simulation, or compares the results of two simulations. Called by simulate.cpp.
 #pragma once
 
 #include "starling/apps/simulate/simulate_options.hpp"

@@ -32,7 +32,8 @@ bool continues_character(char octet) {
   return (static_cast<unsigned char>(octet) & 0xC0) == 0x80;
 }
 
-// Counts one column per character. Wide characters take two, which a table can bear.
+// Counts one column per character. A wide character takes two columns on the screen, so columns
+// after it are shifted, which is harmless.
 std::size_t columns_of(std::string_view text) {
   return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, continues_character));
 }
@@ -61,7 +62,7 @@ std::string_view name_of(std::uint64_t id, const sim::NameTable& names,
   return cut(names.text_of(id, number), id_columns);
 }
 
-// Writes as many whole entries as fit.
+// Returns as many whole neighbours as fit into `columns`.
 std::string neighbors_text(const protocol::HeldList& list, std::size_t columns,
                            const char* distance_pattern, const sim::NameTable& names) {
   constexpr std::string_view more = "...";
@@ -207,8 +208,8 @@ void LiveTable::draw(const TableStatus& status, const protocol::ListStore& lists
     out_ << table << std::endl;
     return;
   }
-  // Hides the cursor and moves it to the top left. Each line erases the rest of its row; the end
-  // erases all rows below.
+  // Hides the cursor and moves it to the top left. Each line erases the rest of its row, and the
+  // end of the frame erases all rows below.
   std::string frame = has_drawn_ ? "\x1b[H" : "\x1b[?25l\x1b[2J\x1b[H";
   for (const char c : table) {
     if (c == '\n') frame += "\x1b[K";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of `starling subscribe`: the lists held right now. A terminal shows it in place; any
-// other output gets a new table from time to time.
+// The table of `starling subscribe`: the lists that the subscription holds now. On a terminal, each
+// table replaces the last one. Any other output gets a new table from time to time.
 #pragma once
 
 #include <chrono>
@@ -26,8 +26,8 @@ struct TableStatus {
   std::optional<double> ticks_per_s;          ///< std::nullopt: not measured yet
   protocol::SubscriptionCounters counters;
   std::string obstacle;    ///< why no tick comes; empty if ticks come
-  bool is_vector = false;  ///< distances are not in metres
-  bool has_votes = false;  ///< adds a column for votes, as subjects add one
+  bool is_vector = false;  ///< true: a vector space, whose distances are not in metres
+  bool has_votes = false;  ///< true: the table has a column for votes
 };
 
 struct TableSize {
@@ -35,9 +35,9 @@ struct TableSize {
   std::size_t columns = 80;
 };
 
-/// Returns at most `size` rows and columns, without control characters. Shows the lists with the
-/// smallest keys. Ids that have a name in `names` are shown by that name, which is cut if it is
-/// long.
+/// Returns a table of at most `size` rows and columns, without control characters. The table shows
+/// the lists with the smallest keys. If `names` has a name for an id, the table shows the name, cut
+/// if it is long.
 std::string render_table(const TableStatus& status, const protocol::ListStore& lists,
                          const TableSize& size, const sim::NameTable& names = {});
 
@@ -47,8 +47,9 @@ std::vector<std::uint64_t> ids_in_table(const protocol::ListStore& lists, const 
 /// Returns "125.000 s" for times below one year, and a date in UTC for later ones.
 std::string format_time(std::int64_t time_us);
 
-/// Draws the table; is_due() is true once every `refresh`. With `in_place`, each table replaces the
-/// last one on the terminal. `out` must outlive this object.
+/// Draws the table on `out`. After each draw(), is_due() is false for the time `refresh`. If
+/// `in_place` is true, each table replaces the last one on the terminal. `out` must outlive this
+/// object.
 class LiveTable {
  public:
   LiveTable(std::ostream& out, bool in_place, std::chrono::milliseconds refresh)

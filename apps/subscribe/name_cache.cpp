@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A queue of ids to ask for, a set of the ids asked for, and a set of the ids without a name: see
-// name_cache.hpp. The last set is emptied when the server has other names, or when it is full.
+// name_cache.hpp. The set of ids without a name is emptied when the server's names have changed, or
+// when this set is full.
 #include "starling/apps/subscribe/name_cache.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names that a server has sent for ids, and the ids to ask for next. Does no I/O itself;
-// NameLookup uses it.
+// The names that a server has sent for ids, and the ids to ask for next. NameCache does no I/O;
+// NameLookup does it.
 #pragma once
 
 #include <cstddef>
@@ -19,24 +19,27 @@ namespace starling::apps {
 
 class NameCache {
  public:
-  /// The most ids that wait to be asked for. Further ids are shown as numbers for a while longer.
+  /// At most this many ids wait to be asked for. Further ids are shown as numbers until there is
+  /// room.
   static constexpr std::size_t wanted_max = std::size_t{1} << 20;
-  /// The most ids that are known to have no name. When there are more, the cache forgets all of
-  /// them and asks again for those that are shown.
+  /// At most this many ids are known to have no name. When there are more, the cache forgets all of
+  /// these ids, and asks again for an id when it is shown again.
   static constexpr std::size_t nameless_max = std::size_t{1} << 22;
 
-  /// Takes an id that will be shown, and queues it to be asked for unless the answer is known.
+  /// Call for an id that will be shown. The cache queues the id to be asked for, unless the
+  /// server's answer for it is known.
   void want(std::uint64_t id);
 
-  /// True if all ids taken by want() are answered.
+  /// True if every id that want() queued is answered.
   bool is_complete() const { return wanted_.empty() && asked_.empty(); }
   bool has_wanted() const { return !wanted_.empty(); }
 
-  /// Returns the next ids to ask for, at most `count_max`; they then wait for an answer. The result
-  /// may be empty; an empty request asks whether the server has new names.
+  /// Returns the next ids to ask for, at most `count_max`. These ids then wait for an answer. Send
+  /// the request even if it has no ids: the server's answer also says whether there are new names.
   std::vector<std::uint64_t> next_asked(std::size_t count_max);
-  /// Takes the answer to those ids. A server never takes a name back, so ids without a name are
-  /// asked for again only if the server says that it has other names than before.
+  /// Takes the answer for `ids`, which next_asked() returned. An id with a name is never asked for
+  /// again, because a server never takes a name back. An id without a name is asked for again only
+  /// after the server says that its names have changed.
   void answered(std::span<const std::uint64_t> ids, const protocol::NameAnswers& answers);
   /// Call if no answer will come. The ids are asked for again when they are shown again.
   void unanswered();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks a server for names while a subscription runs. It has its own thread, socket and session, so
-// a slow or absent server never delays the reading of ticks.
+// Asks a server for names while a subscription runs. NameLookup has its own thread, socket and
+// session, so that a slow or absent server delays a tick by wait_max at most.
 #pragma once
 
 #include <chrono>
@@ -28,10 +28,10 @@ class NameLookup {
   ~NameLookup();
 
   /// Waits for the names of `ids`, then calls `use` while no name can change. Waits at most
-  /// wait_max, and not at all if an earlier wait timed out and its answers have still not come.
+  /// wait_max, and not at all if an earlier wait timed out and some answers have still not come.
   void with_names(std::span<const std::uint64_t> ids, const std::function<void()>& use);
 
-  /// Read it only inside `use` of with_names().
+  /// Read the table only inside `use` of with_names().
   const sim::NameTable& names() const { return cache_.names(); }
 
  private:

@@ -111,7 +111,7 @@ class Subscription {
     return options_.ticks_max > 0 && ticks_shown_ >= options_.ticks_max;
   }
 
-  // Returns without a subscriber only if a stop signal came before the server answered.
+  // Makes subscriber_. Leaves it empty only if a stop signal comes before the server answers.
   void connect() {
     protocol::SubscriptionHandlers handlers;
     handlers.applied = [this](const protocol::DecodedTick& tick) { on_applied(tick); };
@@ -201,8 +201,8 @@ class Subscription {
                       [&] { table_->draw(status, lists, names_.names()); });
   }
 
-  /// Once, after the first tick: names the queries of --query of which the stream holds no list.
-  /// They may come later, so this is no error.
+  /// Prints, once after the first tick, the queries of --query that have no list in the stream.
+  /// Their lists may come later, so a missing list is no error.
   void say_missing_queries() {
     if (std::exchange(has_checked_queries_, true)) return;
     std::unordered_set<std::uint64_t> held;

@@ -11,8 +11,9 @@ class App;
 
 namespace starling::apps {
 
-/// Adds the command. The returned function runs it and returns the exit status; main calls it if
-/// the command line chose this command. It throws errors of the environment.
+/// Adds the command to `program`, and returns the function that runs the command. main calls this
+/// function if the command line chose the command. The function returns the exit status. It throws
+/// std::exception if the command fails.
 std::function<int()> add_subscribe(CLI::App& program);
 
 }  // namespace starling::apps

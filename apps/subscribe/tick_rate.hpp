@@ -8,8 +8,8 @@
 
 namespace starling::apps {
 
-/// Measures over windows of at least one second: over less, a tick more or less would change the
-/// rate by a large part.
+/// Measures over windows of at least one second. In a shorter window, one tick more or less would
+/// change the rate too much.
 class TickRate {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;

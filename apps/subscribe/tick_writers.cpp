@@ -59,7 +59,7 @@ class CsvWriter final : public TickWriter {
 
   /// Puts each list that is gone into lists_, as an empty list.
   void find_gone(const ShownTick& tick) {
-    std::unordered_set<QueryId> queries;  // those that are gone with all their lists
+    std::unordered_set<QueryId> queries;  // queries that are gone with all their lists
     for (const ShownList& shown : tick.lists) {
       if (shown.event != ListEvent::removed) continue;
       if (!shown.key.has_subject)
@@ -91,7 +91,7 @@ class CsvWriter final : public TickWriter {
   sim::ResultCsvColumns columns_;
   std::optional<sim::ResultCsv> csv_;
   protocol::ListStore lists_;  ///< of the tick that is being written
-  Keys with_rows_;             ///< lists whose last written rows name neighbours
+  Keys with_rows_;             ///< lists that had neighbours when they were last written
 };
 
 class NdjsonWriter final : public TickWriter {

@@ -27,7 +27,7 @@ std::vector<std::uint64_t> ids_in(const std::vector<ShownList>& lists);
 /// A tick as a subscription has applied it.
 struct ShownTick {
   protocol::TickHeader header;
-  bool is_whole = false;         ///< true: all lists held after a snapshot; false: those reported
+  bool is_whole = false;         ///< true: all lists held after a snapshot; false: reported lists
   std::vector<ShownList> lists;  ///< sorted by key
   bool has_votes = false;        ///< at least one query of the stream votes
 };
@@ -35,25 +35,25 @@ struct ShownTick {
 class TickWriter {
  public:
   virtual ~TickWriter() = default;
-  /// Throws std::runtime_error if the stream lacks a field that the format needs, or the output
-  /// fails.
+  /// Throws std::runtime_error if the stream lacks a field that the format needs, or if writing to
+  /// the output fails.
   virtual void write(const ShownTick& tick) = 0;
   /// Call after the last tick. Throws as write() does.
   virtual void end() {}
 };
 
-/// Writes CSV to the standard output. A list that had neighbours and has none now, or is gone, gets
-/// one row without rank, object and distance; this holds after a snapshot too. An id that has a
-/// name in `names` is written as that name. `names` must outlive the writer. The first line is
-/// written with the first lists, or in end(): those lists decide whether there are columns for
-/// votes and subjects.
+/// Writes CSV to the standard output. If a list had neighbours and is now empty or gone, also after
+/// a snapshot, the writer writes one row for this list, without rank, object and distance. If
+/// `names` has a name for an id, the writer writes the name. `names` must outlive the writer. The
+/// first line is written with the first lists, because they decide whether there are columns for
+/// votes and subjects. If no lists come, end() writes the first line.
 std::unique_ptr<TickWriter> make_csv_writer(const sim::NameTable& names);
 
 /// Writes NDJSON, one line per list. Ids are strings, because numbers in JSON are exact only up to
-/// 2^53. A whole tick begins with a line of event "whole"; earlier lists that do not follow that
-/// line are gone. If the stream votes, each list has a `vote`: a string, as ids are, or null. The
-/// name of an id in `names`, if there is one, follows the id. Both arguments must outlive the
-/// writer.
+/// 2^53. If a tick is whole, its first line has the event "whole", and every earlier list that does
+/// not come again in this tick is gone. If the stream votes, each list has a `vote`: a string, as
+/// ids are, or null. If `names` has a name for an id, the name follows the id. `out` and `names`
+/// must outlive the writer.
 std::unique_ptr<TickWriter> make_ndjson_writer(std::ostream& out, const sim::NameTable& names);
 
 }  // namespace starling::apps

@@ -19,7 +19,7 @@ std::string number(double value) {
   return text;
 }
 
-/// Returns the figures of a row and those that end every row.
+/// Returns the figures of a row, followed by the figures that end every row.
 std::vector<Figure> all_figures(const ServerFigures& row) {
   std::vector<Figure> figures = row.figures;
   figures.insert(figures.end(), {{"server_cpu_cores", row.server_cpu},

@@ -13,13 +13,13 @@
 namespace starling::bench {
 
 struct ServerBenchOptions {
-  std::vector<std::string> workloads;    ///< names; empty: all with runs_unasked
+  std::vector<std::string> workloads;    ///< names; empty: every workload with runs_unasked
   std::string program;                   ///< path of `starling`, whose `serve` is measured
   std::vector<std::string> serve_flags;  ///< added after the flags of the workload
   double duration_s = 0;                 ///< for workloads with a duration; 0: the workload's own
   double scale = 1;                      ///< factor for objects, queries, rates and subscribers
   double share = 0.7;                    ///< soak: the load as a share of the measured capacity
-  std::vector<double> rates_hz{};        ///< million: ticks per second, one row each; empty: 10
+  std::vector<double> rates_hz{};        ///< million: a row for each rate of ticks; empty: 10
   bool json = false;
 };
 
@@ -34,7 +34,7 @@ struct ServerFigures {
   std::string workload;
   std::vector<Figure> figures;
   double server_cpu = 0;  ///< the cores that the server used on average
-  double client_cpu = 0;  ///< the cores that the clients used, all in this process
+  double client_cpu = 0;  ///< the cores that this process, which has all clients, used
   ProcessMemory memory;   ///< of the server
 };
 
@@ -53,8 +53,8 @@ const std::vector<ServerWorkload>& server_workloads();
 /// Returns the meaning of the figures, for --help.
 std::string server_figures_help();
 
-/// Throws std::invalid_argument that names an unknown workload, and std::runtime_error if the
-/// server fails.
+/// Throws std::invalid_argument if a workload is unknown, and std::runtime_error if the server
+/// fails.
 void run_server_bench(const ServerBenchOptions& options, std::ostream& out);
 
 }  // namespace starling::bench

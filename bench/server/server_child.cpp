@@ -42,7 +42,7 @@ double status_mib(const std::string& status, const std::string& name) {
   return at == std::string::npos ? 0 : std::atof(status.c_str() + at + name.size() + 1) / 1024;
 }
 
-/// The folder of the endpoints file. The destructor removes both.
+/// The folder of the endpoints file. The destructor removes the file and the folder.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

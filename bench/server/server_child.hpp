@@ -18,7 +18,8 @@ struct ProcessMemory {
 class ServerChild {
  public:
   /// Starts `PROGRAM serve` with `flags`; this class sets the endpoints. Throws std::runtime_error
-  /// if the server is not ready within 20 s. Uses fork: call it before a benchmark starts threads.
+  /// if the server is not ready within 20 s. The constructor calls fork, so construct the object
+  /// before a benchmark starts threads.
   ServerChild(const std::string& program, const std::vector<std::string>& flags);
   /// Asks the server to stop, and kills it if it still runs after 20 s.
   ~ServerChild();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A subscriber with its own thread and connections that records when it held each tick. For
-// workloads that advance ticks on request: server_ticks.cpp and server_vectors.cpp.
+// A subscriber with its own thread and connections. It records the time at which it held each tick.
+// For workloads that advance ticks on request: server_ticks.cpp and server_vectors.cpp.
 #pragma once
 
 #include <atomic>
@@ -30,8 +30,8 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  /// Waits until the subscriber holds this tick, and returns when it did. Throws std::runtime_error
-  /// if the tick is lost or does not come within 60 s.
+  /// Waits until the subscriber holds this tick, and returns the time at which the tick came.
+  /// Throws std::runtime_error if the tick is lost or does not come within 60 s.
   Clock::time_point wait_for(Tick tick);
 
  private:

@@ -57,8 +57,8 @@ class Feed {
   std::vector<Rows> steps_;
 };
 
-/// A client with its own ZeroMQ context, as another process would have. If the server refuses a
-/// request or a row, it throws std::runtime_error, because the figures of such a run would mean
+/// A client with its own ZeroMQ context, as another process would have. Throws std::runtime_error
+/// if the server refuses a request or a row, because the figures of the run would then mean
 /// nothing.
 class LoadClient {
  public:
@@ -72,7 +72,8 @@ class LoadClient {
   /// Posts all rows, in batches of `batch_rows`.
   void post(const Rows& rows, std::int64_t time_us);
   void post(const protocol::UpdateBatch& batch);
-  /// Waits for all replies. Returns the number of rows; the server has accepted all of them.
+  /// Waits for all replies. Returns the number of rows posted since the last flush(). The server
+  /// has accepted all these rows.
   std::uint64_t flush();
 
  private:
@@ -107,7 +108,8 @@ class EndlessFeed {
 /// Takes the next tick that waits at a subscribed socket; std::nullopt if none waits.
 std::optional<protocol::ReceivedTick> receive_tick_now(zmq::socket_t& socket);
 
-/// Lets calls happen at regular times from the start on. A late call does not delay the later ones.
+/// wait() returns at regular times, counted from the construction. A late call does not delay later
+/// calls.
 class Pace {
  public:
   explicit Pace(double calls_per_s) : interval_s_(1 / calls_per_s) {}
@@ -126,8 +128,8 @@ class Meter {
   explicit Meter(const ServerChild& server);
 
   double seconds() const { return seconds_since(start_); }
-  /// Returns the row, with the cores that the server and the clients have used since, and the
-  /// server's memory.
+  /// Returns a row of the table, with the cores that the server and the clients have used since the
+  /// construction, and with the server's memory.
   ServerFigures row(std::string workload, std::vector<Figure> figures) const;
 
  private:

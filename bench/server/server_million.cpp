@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workload million: a million objects that all move and a hundred thousand standing queries.
+// The workload `million`: a million objects that all move and a hundred thousand standing queries.
 // The server ticks by the clock. Producers send the position of every object once per tick, evenly
 // over the period of the tick. One subscriber reads all lists.
 #include <algorithm>
@@ -32,7 +32,7 @@ constexpr std::size_t steps = 4;
 constexpr double rate_hz_default = 10;
 constexpr double duration_s_default = 60;
 constexpr double warm_up_share = 0.1;
-constexpr double rows_share_min = 0.99;  ///< of the rows that a sustained rate must send
+constexpr double rows_share_min = 0.99;  ///< a sustained rate sends at least this share
 constexpr std::chrono::seconds first_tick_patience{60};
 constexpr std::chrono::seconds last_tick_patience{10};
 
@@ -132,7 +132,7 @@ class ListReader {
   ListReader& operator=(const ListReader&) = delete;
 
   bool has_tick() const { return newest_us_ != none; }
-  /// Returns whether it has read a tick of this time or a later one.
+  /// Returns whether the reader has read a tick of this time or of a later time.
   bool has_tick_of(std::int64_t tau_us) const { return newest_us_ >= tau_us; }
   void stop() {
     stopping_ = true;
@@ -150,7 +150,7 @@ class ListReader {
     }
     const protocol::TickHeader& header = received.tick.header;
     for (const protocol::ListChunk& chunk : received.tick.chunks)
-      for (const std::uint64_t id : chunk.object_ids) ids_sum_ += id;  // every list is read
+      for (const std::uint64_t id : chunk.object_ids) ids_sum_ += id;  // reads every list
     ticks_.push_back({.sequence = header.sequence,
                       .tau_us = header.tau_us,
                       .held_us = wall_now_us(),
@@ -317,7 +317,7 @@ bool run_at(double rate_hz, const Feed& feed, const ServerBenchOptions& options,
   counted.look_again();
   ServerFigures row = meter.row("million", {});
   for (const auto& producer : all) producer->stop();
-  bool has_all = false;  // whether the reader has the ticks with the last updates
+  bool has_all = false;  // whether the reader has read all ticks of the window
   for (const auto start = Clock::now(); !has_all && Clock::now() - start < last_tick_patience;
        sleep_s(1e-3))
     has_all = reader.has_tick_of(window.end_us);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workloads questions and soak: the time of one question while updates arrive and ticks run.
+// The workloads `questions` and `soak`: the time of one question while updates arrive and ticks
+// run.
 #include <atomic>
 #include <exception>
 #include <thread>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workload subscribers: many subscribers of many streams. The server ticks by the clock. Each
+// The workload `subscribers`: many subscribers of many streams. The server ticks by the clock. Each
 // subscriber has its own socket, and a few threads of this process read all of them.
 #include <atomic>
 #include <map>
@@ -41,7 +41,8 @@ struct Arrivals {
 using ArrivalsByTick = std::map<std::uint64_t, Arrivals>;
 
 /// Reads the sockets of some subscribers on one thread. The descriptor of a ZeroMQ socket stays
-/// readable until the socket has processed its commands; drain() does that.
+/// readable until the internal commands of the socket are processed. drain() processes these
+/// commands.
 class Reader {
  public:
   Reader(zmq::context_t& context, const std::string& results,
@@ -136,8 +137,8 @@ struct Outcome {
   std::uint64_t lost = 0;            ///< messages that did not come
 };
 
-/// Evaluates the ticks after `first` up to `last`. The last one is complete, so messages that are
-/// missing before it are lost.
+/// Evaluates the ticks from `first` + 1 to `last`. Every subscriber has received tick `last`, so a
+/// missing message of an earlier tick is lost.
 Outcome outcome_of(const Readers& readers, std::uint64_t first, std::uint64_t last,
                    std::uint32_t subscribers) {
   ArrivalsByTick all;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workload vectors: as tick, in a vector space and at a steady rate of ticks. After the
-// measurement, the lists that the subscriber held at each tick are compared with an oracle. The
+// The workload `vectors`: like `tick`, but in a vector space and at a steady rate of ticks. After
+// the measurement, the lists that the subscriber held at each tick are compared with an oracle. The
 // oracle shares only the definition of a distance with the product.
 #include <algorithm>
 #include <cmath>
@@ -135,8 +135,8 @@ class Oracle {
 };
 
 /// Compares all lists with the oracle's and returns their number. Throws std::runtime_error at the
-/// first difference. `held` has one entry for each tick: the tick of all objects, then those of the
-/// steps.
+/// first difference. `held` has one entry for each tick: first the tick with all objects, then one
+/// tick for each step.
 std::size_t check(const VectorLoad& load, const std::vector<Lists>& held) {
   Oracle oracle(load);
   std::size_t checked = 0;

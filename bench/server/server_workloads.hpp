@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workloads of `starling bench server`, one function each. The table in server_bench.cpp says
-// what each one measures and calls them. Each starts its own server.
+// One function for each workload of `starling bench server`. The table in server_bench.cpp says
+// what each workload measures. Each function starts its own server.
 #pragma once
 
 #include "starling/bench/server/server_bench.hpp"

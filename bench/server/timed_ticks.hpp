@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Advances ticks on request and measures each one: from the first update sent until the subscriber
-// holds every list that the tick reports. Used by server_ticks.cpp and server_vectors.cpp.
+// Advances ticks on request and measures the time of each tick: from the first update sent until
+// the subscriber holds every list that the tick reports. Used by server_ticks.cpp and
+// server_vectors.cpp.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,7 @@ class TimedTicks {
     return ms_between(start, held_at);
   }
 
-  /// Clears the figures; the time of the ticks goes on.
+  /// Clears the figures of the ticks so far.
   void forget_warm_up() {
     engine_ms_.clear();
     lists_ = 0;

@@ -22,20 +22,21 @@ namespace {
 constexpr int warm_up_ticks = 2;
 constexpr std::size_t batch_rows = 10'000;
 constexpr std::int64_t tick_us = 1'000'000;
-// Ages are uniform up to this one.
+// The ages of objects are uniform from 0 to this age.
 constexpr std::int64_t age_us_max = 10'000'000'000;
 constexpr std::size_t checked_lists = 30;
 
-// No object has the lower tag bits; each object has each of the upper ones with probability 1/2.
+// The lowest `unused_bits` tag bits are 0 in every object. Every other tag bit is 1 with
+// probability 1/2.
 constexpr std::uint32_t unused_bits = 10;
 constexpr std::uint32_t random_bits = 32 - unused_bits;
-// Three objects have the same upper bits and the same, lowest ages, for each filter that only these
-// three pass.
+// The first 3 * trios objects are trios, for filters that only three objects pass. The objects of a
+// trio have the same tags and the same age.
 constexpr std::uint32_t trios = 1000;
 
 struct Share {
   const char* name;
-  double share;  ///< of the objects that pass; 0: none
+  double share;  ///< of the objects that pass; 0: none, or three if is_three
   bool is_three;
 };
 constexpr std::array<Share, 6> shares{{{"100%", 1, false},
@@ -62,14 +63,14 @@ std::uint32_t random_tags(std::uint64_t object) {
   return static_cast<std::uint32_t>(mix(seed)) << unused_bits;
 }
 
-// The objects of a trio are older than one microsecond per trio, and younger than all others.
+// The age of a trio is its number, in microseconds. All other objects are older than every trio.
 std::int64_t age_of(std::uint64_t object) {
   if (object < 3 * std::uint64_t{trios}) return static_cast<std::int64_t>(object / 3);
   const auto random = static_cast<std::int64_t>(mix(object ^ 0xa9e) % (age_us_max - trios));
   return trios + random;
 }
 
-// Tag filters that about 2^-bits of the objects pass. All are different.
+// Returns a tag filter that about 2^-bits of the objects pass.
 TagFilter halving_filter(std::uint32_t number, std::uint32_t bits) {
   TagFilter filter;
   std::uint64_t random = mix(number ^ 0x5eed);
@@ -82,7 +83,7 @@ TagFilter halving_filter(std::uint32_t number, std::uint32_t bits) {
   return filter;
 }
 
-/// Returns a filter of a row. Those with other numbers are different.
+/// Returns filter `number` of a row of the table. Filters with different numbers are different.
 Filter filter_of(FilterKind kind, const Share& share, std::uint32_t number) {
   Filter filter;
   const std::uint32_t unlike = number & ((1u << unused_bits) - 1);  // objects never have these tags
@@ -95,8 +96,8 @@ Filter filter_of(FilterKind kind, const Share& share, std::uint32_t number) {
       filter.tags.required = random_tags(3 * trio) & all;
       filter.tags.forbidden = ~random_tags(3 * trio) & all;
     }
-    // With ages alone only the first trio can be alone: the filters are the same but for tags that
-    // nobody has.
+    // If a filter tests only the age, the only trio that can pass alone is the first, the youngest.
+    // These filters are equal except for forbidden tags that no object has.
     if (by_age) filter.age_us_max = by_tags ? trio : 0;
     if (!by_tags) filter.tags.forbidden = unlike;
     return filter;
@@ -105,7 +106,7 @@ Filter filter_of(FilterKind kind, const Share& share, std::uint32_t number) {
   if (share.share == 0) {
     if (by_tags) filter.tags = {.required = 1, .forbidden = unlike & ~1u};
     if (by_age) filter.age_us_max = 0;
-    // The first trio has age 0: nobody passes only if its tags are asked not to be there.
+    // The first trio has age 0 and passes the limit, so also require a tag that no object has.
     if (!by_tags) filter.tags.required = 1u << (number % unused_bits);
     if (!by_tags) filter.tags.forbidden &= ~filter.tags.required;
     return filter;
@@ -210,7 +211,7 @@ class FilterRun {
   // All lists are reported in the first tick of a row.
   void check(const Row& row, const TickReport& report) const {
     const auto& lists = report.streams.front().queries;
-    const std::size_t step = lists.size() / checked_lists | 1;  // odd: all filters have their turn
+    const std::size_t step = lists.size() / checked_lists | 1;  // odd: each of 16 filters occurs
     for (std::size_t i = 0; i < lists.size(); i += step) {
       const QueryDefinition& query = queries_[to_number(lists[i].query)];
       std::vector<Neighbor> expected;

@@ -25,15 +25,16 @@ struct FilterBenchOptions {
   std::vector<FilterKind> kinds{FilterKind::tags, FilterKind::age, FilterKind::both};
   std::vector<std::uint32_t> filters{1, 16, 1000};  ///< how many different filters the queries have
   std::vector<double> distances_max_m{0, 5'000};    ///< 0: any distance
-  int ticks = 5;                                    ///< measured for each row, after two others
+  int ticks = 5;                                    ///< measured for each row after 2 warm-up ticks
   bool json = false;
 };
 
 /// Returns the meaning of the columns, for --help.
 std::string filter_figures_help();
 
-/// Prints a row for each combination of the options with 100 %, 10 %, 1 %, 0.1 %, three and none of
-/// the objects that pass. Throws std::runtime_error if a list differs from a test of every object.
+/// For each combination of the options, prints the times with filters that 100 %, 10 %, 1 %, 0.1 %,
+/// three and none of the objects pass. Throws std::runtime_error if a list differs from the list
+/// that testing every object gives.
 void write_filter_table(const FilterBenchOptions& options, std::ostream& out);
 
 }  // namespace starling::bench

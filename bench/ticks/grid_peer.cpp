@@ -79,8 +79,8 @@ class GridPeer final : public Peer {
       placed_[next_[cells_[i]]++] = {objects[i].x, objects[i].y, static_cast<std::uint32_t>(i)};
   }
 
-  // Queries at places are sorted once, by the Morton number of their cell. If the objects are the
-  // queries, they are taken in the order of the grid.
+  // Queries at fixed places are sorted once, by the Morton code of their cell. If the objects are
+  // the queries, the order is that of the objects in the grid.
   void order_queries(const std::vector<PeerPoint>& objects, const std::vector<PeerPoint>& queries) {
     if (&objects == &queries) {
       order_.resize(placed_.size());
@@ -126,7 +126,7 @@ class GridPeer final : public Peer {
     }
   }
 
-  // Scans a run of cells of one row: their objects are contiguous.
+  // Scans the cells from `first` to `last` of one row. The objects of these cells are contiguous.
   void scan(const PeerPoint& query, std::uint32_t k, int row, int first, int last,
             float* distances_sq, std::uint32_t* neighbors) const {
     if (first > last) return;

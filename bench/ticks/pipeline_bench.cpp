@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t steps = 3;
 constexpr std::size_t burst_bytes_max = std::size_t{1} << 30;
-constexpr std::size_t burst_ticks_min = 8;  // whatever their size: a period needs several ticks
+constexpr std::size_t burst_ticks_min = 8;  // even above burst_bytes_max: a period needs several
 constexpr std::size_t burst_ticks_max = 256;
 constexpr std::size_t filling_ticks = 2;  // the first ticks of a burst, until the pipeline is full
 constexpr std::int64_t tick_us = 1'000'000;
@@ -119,7 +119,7 @@ class Drive {
     }
   }
 
-  /// Runs a burst, each tick as soon as the engine accepts it.
+  /// Runs a burst, and begins each tick as soon as the engine accepts it.
   void run_pipelined(Samples& samples) {
     refill();
     std::vector<Clock::time_point> arrivals;
@@ -150,8 +150,8 @@ class Drive {
     }
   }
 
-  /// Writes new rows into the burst. The engine has cleared these vectors, so their memory is used
-  /// again.
+  /// Writes new rows into burst_. The engine has cleared the vectors of burst_, but they have kept
+  /// their memory.
   void refill() {
     for (Rows& rows : burst_) {
       const std::vector<ObjectRow>& step = steps_[there_and_back(++step_number_, steps)];
@@ -168,8 +168,8 @@ class Drive {
 
   void begin() { check_invariant(try_begin(), "the engine accepts a tick if no other runs"); }
 
-  /// Waits for `at_least` results or more, consumes each as a user would, and returns when they
-  /// came.
+  /// Waits for `at_least` results or more, consumes each result as a user would, and returns the
+  /// times at which the results came.
   std::vector<Clock::time_point> take(std::size_t at_least, Samples& samples) {
     std::vector<Clock::time_point> arrivals;
     do {
@@ -236,7 +236,7 @@ PipelineFigures run_pipeline_bench(const PipelineBenchOptions& options) {
   const std::unique_ptr<Engine> engine = options.make_engine(workload.space);
   Drive drive(*engine, workload, ticks);
   Samples samples;
-  drive.run_pipelined(samples);  // not measured: it allocates the memory that both kinds need
+  drive.run_pipelined(samples);  // not measured: it allocates the memory for both kinds of burst
   samples = {};
   const std::size_t bursts = (ticks + drive.burst_ticks() - 1) / drive.burst_ticks();
   for (std::size_t i = 0; i < bursts; ++i) drive.run_singly(samples);

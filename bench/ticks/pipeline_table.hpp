@@ -22,7 +22,7 @@ struct PipelineTableOptions {
 /// Returns the meaning of each column and JSON field, for --help.
 std::string pipeline_figures_help();
 
-/// Throws std::invalid_argument that names an unknown workload.
+/// Throws std::invalid_argument if a workload is unknown.
 void write_pipeline_table(const PipelineTableOptions& options, std::ostream& out);
 
 }  // namespace starling::bench

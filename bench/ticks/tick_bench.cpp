@@ -76,7 +76,7 @@ class Run {
 
   /// A full list that the last tick reported, to compare with the peer's.
   struct Probe {
-    std::size_t query = 0;  ///< index into the workload's queries or, if it has none, objects
+    std::size_t query = 0;  ///< index of the query or, without queries, of the object
     std::vector<double> distances_m;
   };
   const std::vector<Probe>& probes() const { return probes_; }
@@ -164,10 +164,11 @@ class Run {
   LockStep lock_step_;
   std::int64_t tau_us_ = 0;
   std::vector<Probe> probes_;
-  std::unordered_map<std::uint64_t, std::uint32_t> object_of_;  ///< by id; if objects are queries
+  std::unordered_map<std::uint64_t, std::uint32_t> object_of_;  ///< by id; only without queries
 };
 
-// If the objects are the queries, each one is its own nearest neighbour in the peer's answer.
+// If the objects are the queries, each object is its own nearest neighbour in the peer's answer, so
+// the peer finds one more.
 std::uint32_t peer_k(const WorkloadOptions& options) {
   return options.queries == 0 ? options.k + 1 : options.k;
 }
@@ -201,14 +202,14 @@ std::vector<PeerPoint> to_points(const std::vector<Metres>& metres) {
   return points;
 }
 
-/// A peer with what was measured of it.
+/// A peer and its measured times.
 struct MeasuredPeer {
   std::string name;
   std::unique_ptr<Peer> peer;
   std::vector<double> ms, ratios;
   std::uint64_t lists_compared = 0;
 
-  /// Lets the peer compute the tick that the engine took `engine_ms` for.
+  /// Lets the peer compute the same tick as the engine, which took `engine_ms`.
   void tick(const WorkloadOptions& options, const Workload& workload, const Run& run,
             double engine_ms) {
     const auto objects = to_points(workload.objects());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures ticks of one workload on one engine. On request peers compute each tick too, directly
-// after the engine. Called by tick_table.cpp.
+// Measures ticks of one workload on one engine. If the options name peers, each peer computes each
+// tick too, directly after the engine. Called by tick_table.cpp.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct NamedPeer {
 struct TickBenchOptions {
   WorkloadOptions workload;
   EngineFactory make_engine;
-  std::vector<NamedPeer> peers{};  ///< used for planar2 workloads only
+  std::vector<NamedPeer> peers{};  ///< used for workloads with has_peer only
   int ticks = 0;                   ///< 0: the workload's own
 };
 
@@ -34,11 +34,11 @@ struct TickBenchOptions {
 struct PeerFigures {
   std::string name;
   double ms = 0;
-  double ratio = 0;                  ///< of (build + search + diff) / ms, tick by tick
+  double ratio = 0;                  ///< (build + search + diff of the engine) / ms, for each tick
   std::uint64_t lists_compared = 0;  ///< over all ticks
 };
 
-/// With fewer ticks, the 99th percentile is the slowest tick.
+/// With fewer ticks than this, the 99th percentile is the slowest tick.
 inline constexpr int p99_ticks_min = 100;
 
 /// Medians over the measured ticks, except p99_ms. No figure includes the time to make the rows.

@@ -23,7 +23,7 @@ struct BenchOptions {
 /// Returns the meaning of each column and JSON field, for --help.
 std::string figures_help();
 
-/// Throws std::invalid_argument that names an unknown workload.
+/// Throws std::invalid_argument if a workload is unknown.
 void run_bench(const BenchOptions& options, std::ostream& out);
 
 }  // namespace starling::bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The canonical workloads of moving objects, W1 to W5 and hard variants of W1. All come from a
-// fixed seed.
+// The canonical workloads of moving objects, W1 to W5 and hard variants of W1. All positions come
+// from a fixed seed.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ enum class Layout : std::uint8_t {
   clustered,   ///< 80 % in 20 Gaussian hot spots of sigma 300 m, 20 % uniform
   collinear,   ///< all on one line
   coincident,  ///< all at one point
-  one_cell,    ///< all but one within one metre, and one far away
+  one_cell,    ///< one object far away, all others in a square of one metre
 };
 
 struct WorkloadOptions {
@@ -27,20 +27,21 @@ struct WorkloadOptions {
   Layout layout = Layout::uniform;
   Space space = Space::planar2;
   std::uint32_t objects = 0;
-  std::uint32_t queries = 0;  ///< they do not move, and lie as the objects do; 0: every object
+  std::uint32_t queries = 0;  ///< with the layout of the objects, but fixed; 0: every object
   std::uint32_t k = 0;
   double moving_share = 1.0;
   int ticks = 0;          ///< the number of ticks measured by default
-  bool has_peer = false;  ///< nanoflann can answer it in reasonable time
+  bool has_peer = false;  ///< nanoflann can answer the queries in reasonable time
 };
 
 /// W1..W5 and W1-collinear, W1-coincident, W1-one-cell.
 const std::vector<WorkloadOptions>& workloads();
-/// Workloads for a GPU: 1M-10k (objects, queries), 1M-1M, 10M-1M and 100M-1M, each uniform or
-/// -clustered, with k 10 or -k32.
+/// Workloads for a GPU, named by the numbers of objects and queries: 1M-10k, 1M-1M, 10M-1M and
+/// 100M-1M. The objects are clustered if the name has -clustered, else uniform. k is 32 if the name
+/// has -k32, else 10.
 const std::vector<WorkloadOptions>& large_workloads();
-/// Workloads in which all objects move: 10k-100, 50k-2k and some of the large ones. They reach from
-/// ticks of microseconds to ticks that spend most of their time in copies.
+/// Workloads in which all objects move: 10k-100, 50k-2k and some of the large ones. The shortest
+/// ticks take microseconds. The longest ticks spend most of their time in copies.
 const std::vector<WorkloadOptions>& pipeline_workloads();
 const WorkloadOptions* find_workload(std::string_view name);
 
@@ -57,14 +58,16 @@ struct Metres {
   double y = 0;
 };
 
-/// Objects on a square of 20 km; a step goes up to 15 m in any direction, reflected at the border.
+/// Objects on a square of 20 km by 20 km. In a step, an object moves up to 15 m in any direction
+/// (collinear: along the line) and is reflected at the border. Objects of the layouts coincident
+/// and one_cell do not move.
 class Workload {
  public:
   explicit Workload(const WorkloadOptions& options);
 
   const std::vector<Metres>& objects() const { return objects_; }
   const std::vector<Metres>& queries() const { return queries_; }
-  /// Ids are in no order, as those of users are.
+  /// Returns the id of an object. Ids are in no order, as in a user's data.
   std::uint64_t id_of(std::uint32_t object) const;
 
   /// Moves the objects of the next tick and returns their indexes, in increasing order.

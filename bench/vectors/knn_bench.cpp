@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each run has other queries, so that it does not find its own data in a cache, and poisoned lists,
-// so that results of the run before cannot pass as its own: see knn_bench.hpp.
+// Each run has other queries than the run before, so that its data is not in a cache. Before each
+// run the lists are poisoned, so that old results cannot pass as new results: see knn_bench.hpp.
 #include "starling/bench/vectors/knn_bench.hpp"
 
 #include <algorithm>
@@ -21,9 +21,10 @@ constexpr std::size_t set_floats_max = std::size_t{1} << 23;  // for all sets to
 constexpr double long_run_ms = 1000;
 constexpr int long_runs = 3;
 constexpr std::size_t checked_lists_max = 3;
-constexpr std::size_t checked_components_max = std::size_t{1} << 31;  // 1 to 2 s of one core
+constexpr std::size_t checked_components_max = std::size_t{1} << 31;  // takes one core 1 to 2 s
 
-/// No row has this number, and no score is below 0 if the metric is a distance.
+/// Marks an entry that the search has not written. No row has this number, and no score is below 0
+/// if the metric is a distance.
 constexpr VectorNeighbor poison{-1, no_row - 1};
 
 std::string sentence_of(const KnnShape& shape) {

@@ -13,7 +13,7 @@
 
 namespace starling::bench {
 
-/// The number of runs of a measurement, if they are short.
+/// The number of runs of a measurement whose runs are short.
 inline constexpr int knn_runs_enough = 20;
 
 /// Medians over the runs.
@@ -25,7 +25,8 @@ struct KnnTime {
   double ms() const { return device_ms > 0 ? device_ms : host_ms; }
 };
 
-/// The least time of a search by direct sums: to read or write its bytes once, and to do its steps.
+/// The least times of a search that computes every score: to read or write each byte once, and to
+/// do one step for each component of each pair of a row and a query.
 struct KnnFloor {
   double bytes_ms = 0;
   double steps_ms = 0;
@@ -36,12 +37,12 @@ KnnFloor floor_of(const KnnShape& shape, const DeviceRates& rates);
 
 class KnnBench {
  public:
-  /// `runs` is the number of runs of each measurement. 0: 20, or 3 if one run takes more than a
-  /// second.
+  /// `runs` is the number of runs of each measurement. 0 means 20 runs, or 3 if the first run takes
+  /// more than a second.
   KnnBench(VectorSearcher& searcher, std::uint64_t seed, int runs)
       : searcher_(searcher), seed_(seed), runs_(runs) {}
 
-  /// Makes the corpus and the queries. It keeps the corpus if the last shape had the same.
+  /// Makes the queries. Makes the corpus too, unless the last shape had the same corpus.
   void set_shape(const KnnShape& shape);
 
   /// Returns std::nullopt if the searcher does not support the method. Throws std::runtime_error
@@ -50,7 +51,7 @@ class KnnBench {
 
  private:
   struct ExactList {
-    std::uint32_t query = 0;  ///< its number in the first set
+    std::uint32_t query = 0;  ///< number of the query in the first set
     std::vector<VectorNeighbor> list;
   };
 

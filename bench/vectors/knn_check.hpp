@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes what a list of nearest rows must be, by the definition at VectorNeighbor and a sort. The
-// benchmarks check lists with it, so that they never report the time of a wrong answer.
+// Computes the exact list of nearest rows, by the definition at VectorNeighbor and a sort. The
+// benchmarks compare lists with the exact list, so that they never report the time of a wrong
+// answer.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@
 
 namespace starling::bench {
 
-/// Returns k entries for prepared rows; a short list ends with {infinity, no_row}. The row `self`
-/// is left out; no_row leaves out none.
+/// Returns k entries for prepared rows. If there are fewer than k rows, the last entries are
+/// {infinity, no_row}. The row `self` is left out. If `self` is no_row, no row is left out.
 std::vector<VectorNeighbor> exact_list(Metric metric, VectorsView corpus,
                                        std::span<const float> query, std::uint32_t k,
                                        VectorRow self);

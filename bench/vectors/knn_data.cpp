@@ -8,8 +8,8 @@
 namespace starling::bench {
 namespace {
 
-/// SplitMix64 (Steele, Lea & Flood 2014) of a counter; a component does not depend on those before
-/// it.
+/// The mixing function of SplitMix64 (Steele, Lea & Flood 2014). random_rows applies it to a
+/// counter, so that no component depends on the components before.
 std::uint64_t mixed(std::uint64_t value) {
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
   value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;

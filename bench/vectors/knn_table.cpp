@@ -40,7 +40,7 @@ std::vector<PaperRow> choose(const PaperTable& table, const KnnTableOptions& opt
       chosen.push_back(table.rows[number - 1]);
     }
   }
-  // Published times belong to the full size; beside another size they would mislead.
+  // Published times are for the full size. Beside another size they would mislead, so drop them.
   for (PaperRow& row : chosen) {
     if (options.scale == 1) continue;
     row.shape = scaled(row.shape, options.scale);

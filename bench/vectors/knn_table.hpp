@@ -19,14 +19,14 @@ struct KnnTableOptions {
   std::vector<std::size_t> shapes{};  ///< rows of the table, numbered from 1; empty: all
   double scale = 1;                   ///< factor for rows and queries
   std::uint64_t seed = 1;
-  int runs = 0;  ///< of each measurement; 0: 20, or 3 if one is long
+  int runs = 0;  ///< of each measurement; 0: 20, or 3 if a run is long
   bool json = false;
 };
 
 /// Returns the meaning of each column and JSON field, for --help.
 std::string knn_figures_help();
 
-/// Throws std::invalid_argument that names an unknown table or row, and std::runtime_error with a
+/// Throws std::invalid_argument if the table or a row is unknown, and std::runtime_error with a
 /// sentence if a list is wrong.
 void write_knn_table(const KnnTableOptions& options, VectorSearcher& searcher, std::ostream& out);
 

@@ -60,7 +60,7 @@ PaperTable cuknn() {
   dimensions(16, 0.289, 50.508);
   dimensions(32, 0.336, 91.662);
   dimensions(64, 0.337, 172.970);
-  // The paper only draws these.
+  // For these shapes the paper draws the times and gives no numbers.
   for (const std::uint32_t rows : {8'192u, 65'536u, 524'288u, 1'048'576u})
     table.rows.push_back({{rows, 8, 1, 7}, "fig. 6", {not_given, not_given, not_given}});
   for (const std::uint32_t count : {16'384u, 65'536u, 262'144u, 1'048'576u})
@@ -95,7 +95,7 @@ PaperTable komarov() {
                    {}};
   struct MeanTimes {
     std::uint32_t rows;
-    double of[4];  ///< k 64, 128, 256, 512
+    double of[4];  ///< for k 64, 128, 256 and 512
   };
   const MeanTimes means[] = {{1u << 13, {138.03, 144.4, 151.36, 159.35}},
                              {1u << 14, {163.55, 170.04, 177.27, 185.91}},
@@ -104,8 +104,8 @@ PaperTable komarov() {
   for (const MeanTimes& mean : means)
     for (std::size_t i = 0; i < 4; ++i)
       table.rows.push_back({{mean.rows, 1, 1u << 13, 64u << i}, "tab. 2", {mean.of[i]}});
-  // The paper only draws these: long rows (fig. 5), rows x queries constant (fig. 7), few queries
-  // (fig. 9, 10).
+  // For these shapes the paper draws the times and gives no numbers: long rows (fig. 5), rows x
+  // queries constant (fig. 7), few queries (fig. 9, 10).
   for (const std::uint32_t k : {64u, 512u})
     table.rows.push_back({{1u << 18, 1, 1u << 13, k}, "fig. 5", {not_given}});
   table.rows.push_back({{1u << 17, 1, 1u << 10, 512}, "fig. 7", {not_given}});
@@ -126,7 +126,7 @@ PaperTable sbq() {
                    {}};
   struct Base {
     std::uint32_t rows, dimension;
-    double sbq_ms[9];  ///< k 32, 64, 128, of each 1, 16, 32 queries
+    double sbq_ms[9];  ///< for k 32, 64, 128; for each k: 1, 16, 32 queries
     double flat_ms[9];
   };
   const Base bases[] = {{70'000,

@@ -16,7 +16,7 @@ namespace starling::bench {
 struct KnnShape {
   std::uint32_t rows = 0;
   std::uint32_t dimension = 1;
-  std::uint32_t queries = 0;  ///< for a graph: as many as rows
+  std::uint32_t queries = 0;  ///< for a graph: equal to `rows`
   std::uint32_t k = 1;
   Metric metric = Metric::l2;
   bool is_graph = false;  ///< the queries are the rows; no row is its own neighbour
@@ -27,7 +27,8 @@ struct KnnShape {
 struct PaperRow {
   KnnShape shape;
   std::string source{};  ///< the table or figure of the paper
-  /// For each column of the table, in milliseconds; 0: not given, or only drawn.
+  /// One time for each column of the table, in milliseconds; 0: the paper does not give it in
+  /// numbers.
   std::vector<double> published_ms{};
 };
 
@@ -36,7 +37,7 @@ struct PaperTable {
   std::string says;                    ///< for --help
   std::string source;                  ///< the paper and its hardware
   std::vector<std::string> published;  ///< heads of the columns of published times
-  std::vector<SearchMethod> methods;   ///< the paper's own
+  std::vector<SearchMethod> methods;   ///< the methods of the paper
   std::vector<PaperRow> rows;
 };
 

@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::uint32_t matrix_rows = 8'192;
 
-/// c2050: Komarov et al. 2014, table 2, on a Tesla C2050 (the paper states no unit; only ms agrees
-/// with its bandwidth). library: the best library measured on one H200. reach and aim: targets. 0:
-/// not given.
+/// A shape and its times; 0: not given. c2050_ms: Komarov et al. 2014, table 2, on a Tesla C2050.
+/// The paper states no unit; only ms agrees with the bandwidth of that GPU. library_ms: the best
+/// library on one H200. reach_ms and aim_ms: our targets.
 struct SelectionRow {
   std::uint32_t columns;
   std::uint32_t k;

@@ -15,12 +15,12 @@ struct SelectionTableOptions {
   std::string engine_name;  ///< for the heading only
   int runs = 20;
   bool json = false;
-  /// Returns the milliseconds of `runs` runs of this shape. Each run has other numbers, and its
-  /// result is checked.
+  /// Returns the milliseconds of `runs` runs of this shape. Each run selects from other numbers,
+  /// and the result of each run is checked.
   std::function<std::vector<double>(std::uint32_t rows, std::uint32_t columns, std::uint32_t k,
                                     int runs)>
       time_ms;
-  double read_gb_per_s = 0;  ///< of the device's memory, measured
+  double read_gb_per_s = 0;  ///< the measured read rate of the device's memory
 };
 
 /// Returns the meaning of each column and JSON field, for --help.

@@ -85,7 +85,7 @@ class Run {
     return raw;
   }
 
-  // Puts `count` random objects, all different, at the front of the order.
+  // Puts `count` random objects, all different, at the front of order_.
   void choose(std::uint32_t count) {
     for (std::uint32_t i = 0; i < count; ++i)
       std::swap(order_[i], order_[i + random_() % (options_.objects - i)]);
@@ -106,8 +106,8 @@ class Run {
     processor_.put_queries(StreamId{0}, definitions, statuses);
   }
 
-  /// Gives the first `count` objects of the order new vectors. Returns the milliseconds to prepare
-  /// and stage them.
+  /// Gives new vectors to the first `count` objects of order_. Returns the milliseconds to prepare
+  /// and stage the vectors.
   double move(std::uint32_t count) {
     double ms = 0;
     std::vector<VectorUpdate> rows;

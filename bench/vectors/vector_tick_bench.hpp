@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `starling bench vector-ticks`: measures ticks of a vector space on one engine. Some of many
-// objects get a new vector, and all standing queries are answered again. Called by apps/bench.cpp.
+// `starling bench vector-ticks`: measures ticks of a vector space on one engine. In each tick, some
+// of the objects get a new vector, and all standing queries are answered again. Called by
+// apps/bench.cpp.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +41,8 @@ struct VectorTickFigures {
   double bytes_per_object = 0;  ///< table and engine, with both staging halves
 };
 
-/// After each tick, computes one query's list again by the definition and a sort. Throws
-/// std::runtime_error if it differs.
+/// After each tick, compares one query's list with the exact list from knn_check.hpp. Throws
+/// std::runtime_error if the two differ.
 VectorTickFigures run_vector_ticks(const VectorTickOptions& options);
 
 /// Returns the meaning of each column and JSON field, for --help.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs ticks on the engine's thread: applies rows, builds the index, searches the lists in batches
-// on all threads, and compares them with the last tick's lists. One-shot queries run beside a tick
-// if they can, else between ticks: see engine.hpp.
+// on all threads, and compares them with the last tick's lists. One-shot queries are answered
+// beside a tick where that is possible, else between two ticks. See engine.hpp.
 #include "starling/cpu/points/engine.hpp"
 
 #include <algorithm>
@@ -135,7 +135,7 @@ class CpuEngine final : public Engine {
   EngineState copy_state();
   void take_state(const EngineState& state);
 
-  // A plan numbers its searches with 32 bits.
+  // A ListPlan numbers its searches with 32 bits.
   static constexpr EngineLimits limits_{.objects_max = std::uint64_t{1} << 31,
                                         .queries_max = std::uint64_t{1} << 31,
                                         .neighbors_max = std::uint64_t{1} << 31};
@@ -150,7 +150,7 @@ class CpuEngine final : public Engine {
   ObjectSnapshot objects_;
   std::vector<QueryRow> queries_;  ///< by slot
   Staging kept_rows_;              ///< rows that failed ticks could not apply
-  FinishedTick finished_;          ///< other threads also ask it
+  FinishedTick finished_;          ///< one-shot queries on other threads use it too
   FilteredIndexes filtered_;       ///< of the tick under way
   SpatialIndex::Scratch index_scratch_;
   std::vector<SearchScratch> scratches_;  ///< by thread
@@ -230,9 +230,9 @@ void CpuEngine::compute(std::int64_t tau_us, TickResult& result) {
   result.times.diff_ms = watch.lap_ms();
 }
 
-// Also chooses the filters that get an index. The last plan is used again while the lists are the
-// same. If anchors move or other filters get an index, the order of its searches gets worse, so a
-// new plan is made every few ticks.
+// Returns the plan of the next tick, and chooses the filters that get an index in it. The last plan
+// is used again while the lists stay the same. If anchors move, or if other filters get an index,
+// the order of the searches in the plan gets worse, so a new plan is made every few ticks.
 std::shared_ptr<const ListPlan> CpuEngine::next_plan(std::int64_t tau_us) {
   const bool same_lists =
       !queries_changed_ && !(plan_->has_every_object && objects_.membership_changed());
@@ -254,7 +254,7 @@ std::shared_ptr<const ListPlan> CpuEngine::next_plan(std::int64_t tau_us) {
 void CpuEngine::search_lists(TickLists& lists, std::int64_t tau_us) {
   const SpatialIndex& index = finished_.next_index();
   const std::vector<PlannedSearch>& searches = lists.plan->searches;
-  // The last tick's lists have the last k-th distances, if the searches are still the same.
+  // While the plan is the same, the last tick's list of each search has the last k-th distance.
   const TickLists* last = lists_->plan == lists.plan ? lists_.get() : nullptr;
   const auto kth_neighbor = [&](std::size_t i) {
     return &last->neighbors[lists.plan->rooms[i].first + searches[i].k - 1];
@@ -288,7 +288,7 @@ void CpuEngine::search_lists(TickLists& lists, std::int64_t tau_us) {
       request.neighbors = lists.neighbors.data() + first;
       request.slots = lists.slots.data() + first;
     }
-    // Searches that follow each other and have one index go together.
+    // Consecutive searches in the same index are passed on together.
     const auto index_of = [&](std::size_t i) {
       const SpatialIndex* const filtered = filtered_.index_of(searches[begin + i].filter);
       return filtered != nullptr ? filtered : &index;

@@ -9,14 +9,14 @@
 
 namespace starling::cpu {
 
-/// As cpu::EngineOptions (cpu/backend.hpp).
+/// The members mean the same as those of cpu::EngineOptions in cpu/backend.hpp.
 struct PointEngineOptions {
   Space space = Space::planar2;  ///< any but Space::vector
   unsigned threads = 0;
   bool pin_threads = false;
 };
 
-/// As cpu::make_engine, for a space that is not a vector space.
+/// Makes the engine for a space that is not a vector space. See cpu::make_engine.
 std::unique_ptr<Engine> make_point_engine(const PointEngineOptions& options);
 
 }  // namespace starling::cpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies objects, queries and lists of CpuEngine: see engine_state.hpp. Imported lists get a plan
-// from which changes can be reported, but which cannot be searched; the next tick makes a new plan.
+// that is enough to report their changes but has no searches. The next tick makes a new plan.
 #include "starling/cpu/points/engine_state.hpp"
 
 #include <cstdint>

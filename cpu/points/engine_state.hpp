@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the data of CpuEngine to EngineState and back. CpuEngine calls it for export and import.
+// Converts the data of CpuEngine to EngineState and back. CpuEngine calls these functions for
+// export and import.
 #pragma once
 
 #include <span>

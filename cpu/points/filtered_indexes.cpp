@@ -12,23 +12,26 @@
 namespace starling::cpu {
 namespace {
 
-// Nanoseconds, measured: to look at an object during a search and reject it; to test an object for
-// one filter in order of slots; to put an object into an index.
+// Measured costs in nanoseconds. visit_ns: a search looks at one object and rejects it. test_ns:
+// PassingScan tests one object for one filter. place_ns: an object is put into an index.
 constexpr double visit_ns = 1;
 constexpr double test_ns = 0.2;
 constexpr double place_ns = 25;
-// A search looks at somewhat more objects than it needs.
+// A search looks at about this many objects for each neighbour that it finds.
 constexpr double visits_per_neighbor = 2;
 
-// The sample has at most so many objects, and so many tests for all filters together.
+// The share of objects that pass a filter is estimated from a sample. The sample has between
+// samples_min and samples_max objects; all filters together test at most about sampled_tests_max.
 constexpr std::size_t samples_max = 512;
 constexpr std::size_t samples_min = 32;
 constexpr std::size_t sampled_tests_max = 1 << 20;
 
-// All chosen sets together have about at most this share of the objects, which bounds the memory.
+// The sets of all chosen filters together have at most about this many times as many objects as
+// there are. This bounds the memory.
 constexpr double placed_share_max = 2;
 
-// A set of at least this size is built by all threads together, smaller ones by one thread each.
+// All threads together build the index of a set of at least this size. A single thread builds the
+// index of a smaller set.
 constexpr std::size_t large_set = 32'768;
 
 constexpr float unknown_share = -1;
@@ -50,7 +53,7 @@ std::vector<SampledObject> sample(const ObjectSnapshot& objects, std::size_t fil
   return sampled;
 }
 
-/// Returns an estimate of the share of all objects that pass. Never 0.
+/// Returns an estimate of the share of all objects that pass the filter. The estimate is never 0.
 double share_that_passes(const std::vector<SampledObject>& sampled, const PlannedFilter& filter,
                          std::int64_t tau_us) {
   const std::int64_t oldest_us = oldest_time_us(tau_us, filter.age_us_max);
@@ -60,7 +63,8 @@ double share_that_passes(const std::vector<SampledObject>& sampled, const Planne
   return (static_cast<double>(passed) + 1) / (static_cast<double>(sampled.size()) + 1);
 }
 
-/// Returns all different oldest event times that the filters accept, ascending.
+/// Returns, for each filter with an age limit, the oldest event time that it accepts: ascending,
+/// each time once.
 std::vector<std::int64_t> oldest_times_us(std::span<const PlannedFilter> filters,
                                           std::int64_t tau_us) {
   std::vector<std::int64_t> times_us;
@@ -72,7 +76,7 @@ std::vector<std::int64_t> oldest_times_us(std::span<const PlannedFilter> filters
   return times_us;
 }
 
-/// Whether an index of its own saves time for a filter that this share of `objects` passes.
+/// Returns whether an index of its own saves time for a filter. `share` of the `objects` pass it.
 bool is_worth_an_index(const PlannedFilter& filter, double share, double objects) {
   const double needed_ns = visits_per_neighbor * visit_ns * static_cast<double>(filter.neighbors);
   const double among_all_ns =
@@ -112,7 +116,7 @@ void FilteredIndexes::choose(std::span<const PlannedFilter> filters, std::int64_
     else
       filters_all_ = true;
   }
-  // The rarest first: they save most and need least memory.
+  // The filters that fewest objects pass come first: their indexes save most and need least memory.
   std::ranges::sort(worth, {}, [&](std::uint32_t filter) { return shares_[filter]; });
   double placed_share = 0;
   for (const std::uint32_t filter : worth) {

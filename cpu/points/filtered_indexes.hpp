@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Indexes of only those objects that pass a filter. Example: riders look for free drivers. If few
-// drivers are free, each search among all objects would reject many others. CpuEngine chooses, in
-// each tick, the filters for which such an index saves more time than it costs.
+// drivers are free, each search among all objects would reject many others. In each tick
+// CpuEngine chooses the filters for which an index of the passing objects saves more time than it
+// costs.
 #pragma once
 
 #include <atomic>
@@ -23,32 +24,36 @@ class FilteredIndexes {
  public:
   explicit FilteredIndexes(Space space) : space_(space) {}
 
-  /// Chooses the filters that get an index, from a sample of the objects and from what the last
-  /// tick showed of the same filters. The searches of the others are among all objects.
+  /// Chooses the filters that get an index. It estimates how many objects pass each filter from a
+  /// sample of the objects, or uses what the last tick showed. Queries with other filters are
+  /// searched among all objects.
   void choose(std::span<const PlannedFilter> filters, std::int64_t tau_us,
               const ObjectSnapshot& objects);
 
   /// Returns, for each filter, 1 if it was chosen and 0 if not.
   const std::vector<std::uint8_t>& chosen() const { return is_chosen_; }
 
-  /// Builds the index of each chosen filter, which replaces those of the earlier tick, and attaches
-  /// to the index of all objects what the tests of other filters read.
+  /// Builds the indexes of the chosen filters, in place of those of the last tick. If a filter was
+  /// not chosen and rejects objects, also attaches to `index`, which has all objects, the data that
+  /// its PassingTest reads.
   void build(const ObjectSnapshot& objects, SpatialIndex& index, SpatialIndex::Scratch& scratch,
              ThreadPool& pool);
 
-  /// Returns the index of exactly the objects that pass this filter; nullptr if it has none.
+  /// Returns the index of exactly those objects that pass this filter, or nullptr if the filter was
+  /// not chosen.
   const SpatialIndex* index_of(std::uint32_t filter) const {
     return is_chosen_[filter] != 0 ? &sets_[set_of_[filter]].index : nullptr;
   }
 
-  /// Tells that a search among all objects gave up. Any thread may call it.
+  /// Call if a search among all objects with this filter gave up: the filter then counts as one
+  /// that hardly any object passes. Any thread may call it.
   void note_gave_up(std::uint32_t filter) {
     std::atomic_ref(known_shares_[filter]).store(0, std::memory_order_relaxed);
   }
 
   /// Returns the test of a filter that was not chosen.
   const PassingTest& test_of(std::uint32_t filter) const { return tests_[filter]; }
-  /// Returns about which share of the objects passes a filter.
+  /// Returns an estimate of the share of objects that pass a filter.
   float passing_share(std::uint32_t filter) const { return shares_[filter]; }
 
   std::uint64_t bytes_used() const;
@@ -62,7 +67,7 @@ class FilteredIndexes {
     Box box;
     SpatialIndex index;
   };
-  /// What one thread needs to build small indexes alone.
+  /// What one thread needs to build the index of a small set alone.
   struct Builder {
     ThreadPool alone{1};
     SpatialIndex::Scratch scratch;
@@ -72,14 +77,14 @@ class FilteredIndexes {
   void take(std::size_t set, const ObjectSnapshot& objects);
 
   Space space_;
-  bool filters_all_ = false;  ///< some of the filters that were not chosen reject objects
-  std::vector<std::uint8_t> is_chosen_;  ///< by filter, as the next three
+  bool filters_all_ = false;             ///< a filter that was not chosen rejects objects
+  std::vector<std::uint8_t> is_chosen_;  ///< by filter, like all vectors down to set_of_
   std::vector<float> shares_;
   std::vector<PassingTest> tests_;
-  std::vector<PlannedFilter> known_filters_;  ///< of the last tick, with, by filter:
-  std::vector<float> known_shares_;           ///< what it showed; unknown_share: nothing
-  std::vector<std::uint32_t> set_of_;         ///< only for chosen ones
-  std::vector<std::int64_t> oldest_us_;       ///< what PassingTest::least_rank refers to
+  std::vector<PlannedFilter> known_filters_;  ///< of the last tick
+  std::vector<float> known_shares_;           ///< what the last tick showed, or unknown_share
+  std::vector<std::uint32_t> set_of_;         ///< the index into sets_; only for chosen filters
+  std::vector<std::int64_t> oldest_us_;       ///< the oldest times that ranks count
   std::vector<PassingTest> chosen_tests_;     ///< by set
   PassingScan scan_;
   std::vector<PassingSet> sets_;

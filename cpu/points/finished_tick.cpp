@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two indexes that alternate, and a mutex. One-shot queries hold it for a few searches at most, so
-// that the engine gets it soon: see finished_tick.hpp.
+// Has two indexes that alternate, and a mutex. A one-shot query holds the mutex for a few searches
+// at most, so that the engine gets the mutex soon. See finished_tick.hpp.
 #include "starling/cpu/points/finished_tick.hpp"
 
 #include <stdexcept>
@@ -9,7 +9,8 @@
 
 namespace starling::cpu {
 
-// The engine gets the mutex before the next one-shot query: a mutex alone is not fair.
+// Lets the engine have the mutex before the next one-shot query. A mutex alone does not promise
+// that.
 std::unique_lock<std::mutex> FinishedTick::lock() {
   engine_waits_ = true;
   std::unique_lock lock(mutex_);

@@ -28,15 +28,17 @@ class FinishedTick {
 
   // Only the engine's thread calls these:
 
-  /// Keeps one-shot queries out while ids of objects change. Waits for a few of them at most.
+  /// Keeps one-shot queries out while ids of objects change. Waits for at most a few one-shot
+  /// queries.
   std::unique_lock<std::mutex> lock();
-  /// The other index, which the tick under way builds.
+  /// Returns the index that the tick under way builds.
   SpatialIndex& next_index() { return indexes_[1 - index_]; }
   const SpatialIndex& index() const { return indexes_[index_]; }
   const SpatialIndex& spare_index() const { return indexes_[1 - index_]; }
-  /// The tick under way has finished: it becomes the last finished tick.
+  /// Call when the tick under way has finished. It becomes the last finished tick.
   void finish(Tick tick, std::int64_t tau_us);
-  /// The tick under way has failed: until a tick finishes, the objects are newer than the index.
+  /// Call when the tick under way has failed. The objects are then ahead of the index until a tick
+  /// finishes.
   void fail();
 
   Tick tick() const { return tick_; }
@@ -45,13 +47,14 @@ class FinishedTick {
 
   // Any thread may call these:
 
-  /// Returns all answers from one tick; std::nullopt if another tick finished in between. Queries
-  /// that read more of the objects than their ids must be asked on the engine's thread, between
-  /// ticks. Throws std::bad_alloc, and std::runtime_error while the objects are ahead.
+  /// Returns the answers to all queries, from one tick, or std::nullopt if another tick finished
+  /// before all were answered. A query that reads more of the objects than their ids must be asked
+  /// on the engine's thread, between ticks. Throws std::bad_alloc, and std::runtime_error while the
+  /// objects are ahead.
   std::optional<Answers> answer(std::span<const OneShotQuery> queries);
 
-  /// As answer, but never waits: std::nullopt while the engine or another query holds the mutex, or
-  /// while the objects are ahead. Throws std::bad_alloc.
+  /// Does the same without waiting. Returns std::nullopt while the engine or another query holds
+  /// the mutex, or while the objects are ahead. Throws std::bad_alloc.
   std::optional<Answers> answer_at_once(std::span<const OneShotQuery> queries);
 
  private:
@@ -59,8 +62,8 @@ class FinishedTick {
 
   const ObjectSnapshot& objects_;
   std::atomic<bool> engine_waits_{false};
-  /// Guards all members below. Only the engine's thread writes the index, tick and time, so it
-  /// reads them without the mutex.
+  /// Guards all members below. Only the engine's thread writes index_, tick_ and tau_us_, so that
+  /// thread reads these three without the mutex.
   std::mutex mutex_;
   std::array<SpatialIndex, 2> indexes_;
   std::size_t index_ = 0;

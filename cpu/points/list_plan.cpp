@@ -13,14 +13,14 @@
 namespace starling::cpu {
 namespace {
 
-/// Gives each different filter a number, and counts its searches.
+/// Numbers the different filters, and counts the searches of each filter.
 class FilterNumbers {
  public:
   explicit FilterNumbers(std::vector<PlannedFilter>& filters) : filters_(filters) {}
 
   std::uint32_t of(const QueryRow& query) {
     const Key key{query.filter.tags, query.filter.age_us_max};
-    // The next query often has the filter of the last one.
+    // Consecutive queries often have the same filter.
     if (filters_.empty() || key != last_) {
       const auto [found, is_new] =
           numbers_.try_emplace(key, static_cast<std::uint32_t>(filters_.size()));
@@ -55,8 +55,8 @@ class FilterNumbers {
   std::uint32_t last_number_ = 0;
 };
 
-/// Moves the searches of grouped filters behind all others, filter by filter, and keeps the order
-/// of the searches of each.
+/// Returns the searches in this order: those of filters that are not grouped, then those of each
+/// grouped filter. Within each of these groups the order of `by_cell` stays.
 std::vector<std::uint32_t> grouped(const std::vector<std::uint64_t>& by_cell,
                                    const std::vector<PlannedSearch>& searches,
                                    const std::vector<std::uint8_t>& is_grouped) {

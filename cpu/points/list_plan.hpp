@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lists of a tick, with their searches in spatial order and their filters. CpuEngine makes one
-// and keeps it for as long as the lists are the same.
+// The lists of a tick, with their searches in spatial order and their filters. CpuEngine makes a
+// plan and keeps it for as long as the lists are the same.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace starling::cpu {
 
-/// A filter of some searches: what it asks of an object, whatever the distance.
+/// The part of a Filter that does not depend on the distance, with the searches that have it.
 struct PlannedFilter {
   TagFilter tags;
   std::int64_t age_us_max = Filter::any_age;
@@ -41,17 +41,17 @@ struct ListPlan : ListDirectory {
     ReportOn on = ReportOn::order;
   };
   std::vector<PlannedFilter> filters;    ///< all different
-  std::vector<PlannedSearch> searches;   ///< as order() says
+  std::vector<PlannedSearch> searches;   ///< in the order that order() makes
   std::vector<Room> rooms;               ///< by search
   std::uint64_t room = 0;                ///< neighbours in all lists together
-  std::vector<std::uint8_t> is_grouped;  ///< by filter: what order() was told
+  std::vector<std::uint8_t> is_grouped;  ///< by filter, as given to order()
 
   ListPlan() = default;
   /// `rows` has the queries by slot. The searches are in no order before order().
   ListPlan(std::span<const QueryRow> rows, const ObjectSnapshot& objects);
 
-  /// Orders the searches by the cells of the index. The searches of a grouped filter, which has an
-  /// index of its own, follow each other behind all others. Call it once.
+  /// Orders the searches by the cells of the index. A grouped filter has an index of its own; the
+  /// searches of grouped filters come last, filter by filter. Call this once.
   void order(const ObjectSnapshot& objects, const SpatialIndex& index,
              std::vector<std::uint8_t> grouped_filters);
 };

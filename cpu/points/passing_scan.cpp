@@ -18,7 +18,8 @@
 #define STARLING_CPU_PASSING_BLOCK
 namespace starling::cpu {
 
-/// A part of the objects, small enough for the first-level cache with the slots that are found.
+/// A part of the objects. It is so small that it stays in the first-level cache, together with the
+/// slots that are found.
 struct PassingBlock {
   static constexpr std::size_t objects_max = 1024;
   static constexpr std::size_t padding = 16;  ///< SIMD code reads and writes full vectors
@@ -26,7 +27,7 @@ struct PassingBlock {
   Slot first = 0;
   std::size_t count = 0;
   std::array<std::uint32_t, objects_max + padding> tags;
-  std::array<std::int32_t, objects_max + padding> ranks;  ///< 0 behind the last object
+  std::array<std::int32_t, objects_max + padding> ranks;  ///< by object; 0 after the last object
   std::array<Slot, objects_max + padding> found;
 };
 

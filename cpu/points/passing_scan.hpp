@@ -16,11 +16,12 @@ namespace starling::cpu {
 
 class PassingScan {
  public:
-  /// Finds the objects that pass each of the tests. Ranks refer to `oldest_us`.
+  /// Finds, for each test, the objects that pass it. Ranks count the times in `oldest_us`.
   void run(const ObjectSnapshot& objects, std::span<const PassingTest> tests,
            std::span<const std::int64_t> oldest_us, ThreadPool& pool);
 
-  /// Appends the slots that passed a test of the last run, ascending. Any thread may call it.
+  /// Appends, in ascending order, the slots that passed a test in the last run. Any thread may call
+  /// it.
   void append_slots(std::size_t test, std::vector<Slot>& slots) const;
 
   std::uint64_t bytes_used() const;

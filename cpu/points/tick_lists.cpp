@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares lists in parallel, then counts the changed ones, so that each thread knows where to
-// write its reports: see tick_lists.hpp. CpuEngine calls it.
+// Compares lists in parallel, then counts the changed lists, so that each thread knows where to
+// write its reports. See tick_lists.hpp.
 #include "starling/cpu/points/tick_lists.hpp"
 
 #include <algorithm>
@@ -28,8 +28,8 @@ std::vector<char> find_changed(const TickLists& last, const TickLists& now,
 }
 
 // Writes the reports of the changed lists in the order of their queries. Each thread counts the
-// reports of one part of the lists, then writes them after those of the earlier parts. Room for the
-// removals is left after the last report.
+// reports of one part of the lists, then writes these reports after those of the earlier parts.
+// Room for the removals is left after the last report.
 void write_updates(TickLists& now, std::span<const char> changed, std::size_t removals,
                    const ObjectSnapshot& objects, ThreadPool& pool) {
   struct Part {

@@ -19,9 +19,9 @@ struct TickLists {
   std::shared_ptr<const ListPlan> plan = std::make_shared<ListPlan>();
   std::vector<std::uint32_t> counts;  ///< by search
   std::vector<Neighbor> neighbors;
-  std::vector<Slot> slots;  ///< the neighbours' slots, by index of `neighbors`
+  std::vector<Slot> slots;  ///< the slot of each of `neighbors`
 
-  /// The spans of TickResult show these two.
+  /// The spans of the TickResult point to the next two members.
   std::vector<ReportedList> reported;
   std::vector<NeighborState> states;
 
@@ -34,12 +34,12 @@ struct TickLists {
   /// Appends the states of a list's neighbours.
   void append_states(std::uint32_t search, const ObjectSnapshot& objects,
                      std::vector<NeighborState>& to) const;
-  /// As append_states, to memory with room for all neighbours of the list.
+  /// Does the same, but writes to memory that has room for all neighbours of the list.
   void write_states(std::uint32_t search, const ObjectSnapshot& objects, NeighborState* to) const;
 };
 
 /// Compares the lists with those of the last tick and collects the reports for their streams. The
-/// result shows the memory of `now`, without a copy, and shares its ownership.
+/// result points to the memory of `now` and shares the ownership of `now`.
 void collect_changes(const TickLists& last, const std::shared_ptr<TickLists>& now,
                      const ObjectSnapshot& objects, ThreadPool& pool, TickResult& result);
 

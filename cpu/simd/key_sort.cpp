@@ -11,10 +11,10 @@
 namespace starling::cpu {
 namespace {
 
-// For fewer keys the call of the SIMD sort takes longer than the sort.
+// For fewer keys, std::sort is faster than a call of the SIMD sort.
 constexpr std::size_t simd_sort_min = 48;
 
-thread_local const hwy::Sorter simd_sort;  // it owns a buffer
+thread_local const hwy::Sorter simd_sort;  // one for each thread, because it owns a buffer
 
 bool has_simd_sort() {
   return (hwy::SupportedTargets() & ~(HWY_EMU128 | HWY_SCALAR)) != 0;

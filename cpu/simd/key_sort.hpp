@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts keys with Highway's SIMD sort, or with the standard library where the SIMD sort has no code
-// for the instruction set: it aborts on "portable".
+// Sorts keys with Highway's SIMD sort. If the instruction set is "portable", sorts with the
+// standard library, because Highway's sort would abort.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves the lanes of a mask to the front of several vectors. Highway's own Compress computes a
-// control for each vector. For vectors of 4 and 8 lanes, Highway 1.0.3 also holds its table in a
-// local array, which GCC 12 copies to the stack at each call. grid_fill.cpp and grid_search.cpp
-// include this file once per instruction set.
+// Moves the lanes of a mask to the front of several vectors. Highway's Compress is slower, because
+// it computes a control from the mask for each vector. For vectors of 4 and 8 lanes, Compress of
+// Highway 1.0.3 also has its table in a local array, which GCC 12 copies to the stack at each call.
+// grid_fill.cpp and grid_search.cpp include this file once per instruction set.
 #if defined(STARLING_CPU_PACKER_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef STARLING_CPU_PACKER_INL_HPP
 #undef STARLING_CPU_PACKER_INL_HPP
@@ -57,7 +57,7 @@ class Packer {
 
  private:
   hn::Mask<Bits> mask_;
-  std::size_t bits_ = 0;  // of the first 8 lanes
+  std::size_t bits_ = 0;  // the mask's bits for the first 8 lanes
   std::size_t count_ = 0;
 };
 

@@ -56,9 +56,9 @@ HWY_INLINE std::uint32_t lanes_below(FloatLanes values, FloatLanes limit) {
 
 #else
 
-// Plain arrays with std::fma, for two kinds of instruction sets. Without a fused multiply-add,
-// Highway multiplies and then adds, which rounds twice. And vectors whose length is known only at
-// run time cannot be elements of arrays.
+// Plain arrays with std::fma, for two kinds of instruction sets. The first kind has no fused
+// multiply-add: Highway would multiply and then add, which rounds twice. The second kind has
+// vectors whose length is known only at run time: these vectors cannot be elements of arrays.
 inline constexpr std::size_t lanes = 4;
 struct FloatLanes {
   float lane[lanes];

@@ -15,8 +15,8 @@ namespace {
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr std::uint64_t no_bound = ~std::uint64_t{0};
 
-// The cost of a cut is proportional to the keys that it sorts. With room for at least 2 k, it is
-// spread over at least k added rows.
+// The cost of a cut is proportional to the number of keys that it sorts. A buffer has room for at
+// least 2 k keys, so at least k rows are added between two cuts.
 constexpr std::size_t rows_between_cuts_min = 128;
 
 }  // namespace

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The nearest rows that one thread has found for each query of a block. Each query has a buffer of
 // candidates and a *gate*: a score that a row must be below to be among the k nearest. A full
-// buffer is cut to k, which lowers the gate. PanelSearch owns them, and the scan fills them.
+// buffer is cut to k, which lowers the gate. PanelSearch owns a NearestRows for each thread, and
+// the scan fills it.
 #pragma once
 
 #include <cstddef>
@@ -26,12 +27,12 @@ class NearestRows {
   void choose_from(std::size_t query, const std::uint64_t* mask) { masks_[query] = mask; }
   const std::uint64_t* mask(std::size_t query) const { return masks_[query]; }
 
-  /// Announces that the rows added until the next call are `next_row` and later ones, in order.
-  /// Sets the gates so that a row with the score of the k-th passes only if its number may be
-  /// smaller.
+  /// Announces that the rows added until the next call of go_on_from are `next_row` and later rows,
+  /// in order. Sets the gates: a row with the score of the k-th candidate is below the gate only if
+  /// the row's number may be smaller than the candidate's.
   void go_on_from(VectorRow next_row);
 
-  /// Returns the gate: a row with this score or a larger one is not among the k nearest.
+  /// Returns the gate: a row with this score or a larger score is not among the k nearest.
   float gate(std::size_t query) const { return gates_[query]; }
 
   /// Adds a row below the gate. At most rows_at_once_max rows may be added between two calls of
@@ -46,7 +47,7 @@ class NearestRows {
     if (counts_[query] + rows_at_once_max > room_) cut(query, next_row);
   }
 
-  /// Adds the candidates of one query of another object to query 0.
+  /// Adds the candidates of query `others_query` of `other` to query 0.
   void add_all(const NearestRows& other, std::size_t others_query);
 
   /// Writes the list, padded as in VectorSearcher::search. Nothing may be added afterwards.
@@ -67,7 +68,7 @@ class NearestRows {
   std::size_t room_ = 0;             ///< the number of keys that each query has room for
   std::vector<std::uint64_t> keys_;  ///< room_ keys for each query, the first counts_ in use
   std::vector<std::size_t> counts_;
-  std::vector<std::uint64_t> bounds_;  ///< the k-th smallest key at the last cut; all ones before
+  std::vector<std::uint64_t> bounds_;  ///< 2^64 - 1, or after a cut the k-th smallest key
   std::vector<float> gates_;
   std::vector<std::uint64_t> selves_;
   std::vector<const std::uint64_t*> masks_;  ///< nullptr: all rows

@@ -10,11 +10,11 @@ namespace starling::cpu {
 namespace {
 
 // The bytes of a part's panels: half the second-level cache of today's server cores. All queries of
-// a block read them from there.
+// a block read the panels from this cache.
 constexpr std::size_t part_bytes = std::size_t{1} << 19;
 constexpr std::uint32_t block_queries_max = 128;
 constexpr std::uint32_t block_queries_min = 16;
-constexpr std::size_t blocks_per_thread = 4;  // evens out threads of unequal speed
+constexpr std::size_t blocks_per_thread = 4;  // several, because threads may differ in speed
 constexpr std::size_t parts_per_thread = 4;
 
 std::span<VectorNeighbor> list_of(const PanelQuestion& question, std::span<VectorNeighbor> lists,
@@ -104,7 +104,8 @@ void PanelSearch::search_parts(const PanelQuestion& question, std::span<VectorNe
   }
 }
 
-// The applied rows fill only a few panels, so parts are small enough that every thread gets some.
+// The applied rows fill only a few panels, so the parts are made so small that every thread gets
+// some of them.
 void PanelSearch::within(Metric metric, const VectorPanels& corpus, VectorsView queries,
                          std::span<const VectorQuery> asked, const VectorMasks& masks,
                          const std::uint64_t* all, std::vector<VectorMatch>& matches) {

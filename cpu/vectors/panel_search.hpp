@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Divides a search in panels among threads. With many queries, each thread scans all panels for a
 // block of queries. With few queries, each thread takes the next part of the panels for the same
-// queries, and the candidates of all threads are merged. Both give the same result, because the
-// order of (score, row) is total. CpuVectorSearcher and CpuVectorStore own one each.
+// queries, and the candidates of all threads are merged. Both ways give the same result, because
+// the order of (score, row) is total. CpuVectorSearcher and CpuVectorStore own a PanelSearch each.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@ struct PanelQuestion {
   const VectorPanels& corpus;
   VectorsView queries;
   std::uint32_t k = 1;
-  /// Called before `count` queries from `first` on are searched. It sets the rows and masks that
-  /// they skip, in `nearest`, where query `first` has number 0.
+  /// Called before the `count` queries from `first` on are searched. Tells `nearest` which rows
+  /// each of these queries skips. Query `first` has number 0 in `nearest`.
   std::function<void(NearestRows& nearest, std::uint32_t first, std::uint32_t count)> choose{};
   /// Called from the calling thread, now and then, with the number of finished queries.
   std::function<void(std::uint64_t)> on_progress{};
@@ -35,8 +35,8 @@ struct PanelQuestion {
 
 class PanelSearch {
  public:
-  /// Memory: for each thread a copy of at most 128 queries, with 2 k + 200 keys of 8 bytes for
-  /// each; and one copy of 128 queries for all threads together.
+  /// Memory for each thread: a copy of at most 128 queries and, for each query, 2 k + 200 keys of 8
+  /// bytes. Memory for all threads together: one more copy of 128 queries.
   explicit PanelSearch(ThreadPool& pool) : pool_(pool), scratch_(pool.threads()) {}
 
   /// Writes k entries for each query, as VectorSearcher::search.

@@ -19,7 +19,7 @@ VectorPanels::VectorPanels(std::uint32_t dimension, std::size_t panel_rows)
 }
 
 // Leaves the memory uninitialised, because filling it with zeros on one thread would double the
-// time. The threads that pack panels write it first.
+// time. The threads that pack panels are the first to write the memory.
 void VectorPanels::take_room(std::size_t panels) {
   constexpr std::size_t line_components = sizeof(Line) / sizeof(float);
   const std::size_t components = panels * panel_rows_ * dimension_;

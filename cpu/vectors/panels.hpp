@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of vectors laid out for SIMD: all rows' values of one component lie next to each other, so
-// that each lane of a register holds one row. The scan reads a corpus as panels and queries as
-// tiles.
+// Rows of vectors laid out for SIMD: within a panel, the values of one component lie next to each
+// other for all rows, so that each lane of a register holds one row. The scan reads a corpus as
+// panels and queries as tiles.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +21,11 @@ class VectorPanels {
  public:
   VectorPanels() = default;
   VectorPanels(VectorsView corpus, std::size_t panel_rows, ThreadPool& pool);
-  /// Without rows; grow and write add them.
+  /// Makes panels without rows; grow and write add the rows.
   VectorPanels(std::uint32_t dimension, std::size_t panel_rows);
 
-  /// Copies another corpus of the same dimension, into the same memory if it is large enough.
+  /// Copies another corpus of the same dimension, into the same memory if this memory is large
+  /// enough.
   void assign(VectorsView corpus, ThreadPool& pool);
   /// Grows to at least `rows` rows; new rows are zeros. The memory grows by at least a quarter.
   void grow(std::uint32_t rows);
@@ -40,7 +41,8 @@ class VectorPanels {
   std::uint64_t bytes_used() const { return room_panels_ * panel_bytes(); }
   std::size_t panel_bytes() const { return panel_rows_ * dimension_ * sizeof(float); }
 
-  /// Returns the components of a panel. They begin a cache line if panel_rows fills cache lines.
+  /// Returns the components of a panel. A panel begins at the start of a cache line if panel_rows
+  /// is a multiple of 16.
   const float* panel(std::size_t number) const {
     return lines_[0].components + number * panel_rows_ * dimension_;
   }

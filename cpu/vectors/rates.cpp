@@ -23,7 +23,8 @@ HWY_BEFORE_NAMESPACE();
 namespace starling::cpu {
 namespace HWY_NAMESPACE {
 
-// The number of independent sums, all in registers: 16 of the 32 of AVX-512, 12 of the 16 of AVX2.
+// The number of independent sums, all in registers. They use 16 of the 32 registers of AVX-512, or
+// 12 of the 16 registers of AVX2.
 inline constexpr std::size_t chains = lanes == 8 ? 12 : 16;
 
 float sum_of(const FloatLanes (&sums)[chains]) {
@@ -79,8 +80,8 @@ HWY_EXPORT(take_steps);
 HWY_EXPORT(steps_per_round);
 
 constexpr std::size_t read_floats = std::size_t{128} << 20;  // more than any cache
-constexpr std::size_t rounds = 1 << 17;                      // about a millisecond
-constexpr std::size_t chunks_per_thread = 16;                // evens out threads of unequal speed
+constexpr std::size_t rounds = 1 << 17;                      // these take about a millisecond
+constexpr std::size_t chunks_per_thread = 16;                // many, as threads differ in speed
 constexpr int read_trials = 4;
 constexpr int step_trials = 8;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows that one thread has found within a bound for each query of a block. A scan fills it for
-// CpuVectorStore, as it fills NearestRows with the k nearest.
+// The rows that one thread has found within a bound for each query of a block. A scan fills a
+// RowsWithin for CpuVectorStore, in the same way as a scan fills NearestRows with the k nearest
+// rows.
 #pragma once
 
 #include <cmath>
@@ -16,8 +17,8 @@ namespace starling::cpu {
 
 class RowsWithin {
  public:
-  /// Clears everything except the matches, in which queries are numbered from `first_query` on. A
-  /// query without a mask uses `all`.
+  /// Clears everything except the matches. In new matches, queries are numbered from `first_query`
+  /// on. A query without a mask uses `all`.
   void start(std::span<const VectorQuery> queries, const VectorMasks& masks,
              const std::uint64_t* all, std::uint32_t first_query) {
     constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -30,7 +31,7 @@ class RowsWithin {
     }
   }
 
-  /// Returns the gate: a row with this score or a larger one is too far away.
+  /// Returns the gate: a row with this score or a larger score is too far away.
   float gate(std::size_t query) const { return gates_[query]; }
   const std::uint64_t* mask(std::size_t query) const { return masks_[query]; }
 

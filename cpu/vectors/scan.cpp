@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes the scores of four queries and one panel with all sums in registers. Stores scores only
-// if one is below the gate of its query: see scan.hpp. Compiled once per instruction set.
+// if at least one score is below the gate of its query: see scan.hpp. Compiled once per instruction
+// set.
 #include "starling/cpu/vectors/scan.hpp"
 
 #include <algorithm>
@@ -64,7 +65,7 @@ HWY_NOINLINE void add_below_gate(const FloatLanes (&scores)[panel_vectors], std:
     std::uint32_t below = lanes_below(some, all_lanes(nearest.gate(query)));
     if (mask != nullptr)
       below &= static_cast<std::uint32_t>(mask[first_row / 64] >> first_row % 64);
-    // Rows past the last one are the zeros that fill the panel.
+    // After the last row, the panel is filled with zeros, which are not rows.
     if (end_row - first_row < lanes) below &= (1u << (end_row - first_row)) - 1;
     if (below != 0) {
       float stored[lanes];

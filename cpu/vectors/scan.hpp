@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes the scores of queries and panels of a corpus, with SIMD through Highway. The instruction
-// set is chosen at run time, and all of them give the same bits: a lane sums one pair of rows as
-// VectorNeighbor specifies. PanelSearch calls it.
+// set is chosen at run time, and all instruction sets give the same bits: a lane sums one pair of
+// rows as VectorNeighbor specifies. PanelSearch calls scan.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct PanelRange {
 };
 
 struct VectorScan {
-  Metric metric;  ///< only whether it is inner_product matters
+  Metric metric;  ///< all metrics except inner_product are scanned alike
   const VectorPanels& corpus;
   PanelRange panels;
   const QueryTiles& tiles;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects a CUDA device for the calling thread while an engine is made on it, and then selects the
-// caller's device again.
+// Selects a CUDA device for the calling thread, for example while an engine is made on that device.
+// Then selects the thread's earlier device again.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,7 +9,7 @@
 
 namespace starling::gpu {
 
-/// While it lives, the calling thread works and allocates on `device`.
+/// While a BoundToDevice lives, the thread that made it works and allocates on `device`.
 class BoundToDevice {
  public:
   /// Throws DeviceError if there is no such device.

@@ -19,10 +19,10 @@ std::string sentence(cudaError_t code, const std::source_location& where) {
 DeviceError::DeviceError(cudaError_t code, const std::source_location& where)
     : std::runtime_error(sentence(code, where)), code_(code) {}
 
-// The listed codes refuse one call: CUDA does not document them as leaving "the process in an
-// inconsistent state", and they do not concern the device itself. All other codes are final:
-// exceptions on the device, after which every call returns the same code; lost or unusable devices
-// and drivers; and codes that future versions of CUDA add.
+// The codes listed here mean that only one call failed. CUDA's documentation does not say that
+// these codes leave "the process in an inconsistent state", and they do not concern the device
+// itself. All other codes are final: exceptions on the device, after which every call returns the
+// same code; lost or unusable devices and drivers; and codes that future versions of CUDA add.
 bool DeviceError::is_final() const {
   switch (code_) {
     case cudaErrorMemoryAllocation:
@@ -58,7 +58,7 @@ bool DeviceError::is_final() const {
 void check(cudaError_t code, std::source_location where) {
   if (code == cudaSuccess) [[likely]]
     return;
-  static_cast<void>(cudaGetLastError());  // or the next check_launch() would report it again
+  static_cast<void>(cudaGetLastError());  // else check_launch() would report this error again
   throw DeviceError(code, where);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks CUDA calls and kernel launches. Every call and launch in gpu/ goes through it, except
-// calls that ignore errors on purpose, as destructors do.
+// Checks CUDA calls and kernel launches. Every CUDA call and every launch in gpu/ is checked here,
+// except calls that ignore errors on purpose, as destructors do.
 #pragma once
 
 #include <source_location>
@@ -26,7 +26,7 @@ class DeviceError : public std::runtime_error {
 /// Throws DeviceError unless `code` is cudaSuccess.
 void check(cudaError_t code, std::source_location where = std::source_location::current());
 
-/// Checks the kernel launch just before. Throws DeviceError if it failed.
+/// Checks the kernel launch just before this call. Throws DeviceError if the launch failed.
 inline void check_launch(std::source_location where = std::source_location::current()) {
   check(cudaGetLastError(), where);
 }

@@ -45,7 +45,7 @@ class CudaStream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// Marks a point in a CUDA stream's work and records its time.
+/// Marks a point in a CUDA stream's work, and records when the stream reached that point.
 class Event {
  public:
   Event() { check(cudaEventCreate(&event_)); }
@@ -59,7 +59,7 @@ class Event {
   void record(const CudaStream& stream) { check(cudaEventRecord(event_, stream.get())); }
   /// Waits until the CUDA stream has passed the event.
   void wait() const { check(cudaEventSynchronize(event_)); }
-  /// Milliseconds on the device's clock since `earlier`. Call once both events have passed.
+  /// Milliseconds on the device's clock since `earlier`. Call after both events have passed.
   double ms_since(const Event& earlier) const {
     float ms = 0;
     check(cudaEventElapsedTime(&ms, earlier.event_, event_));
@@ -74,8 +74,9 @@ inline void CudaStream::begin_after(const Event& event) const {
   check(cudaStreamWaitEvent(stream_, event.get(), 0));
 }
 
-/// Waits for a CUDA stream at the end of its scope, also when an exception leaves it. Declare it
-/// after the memory that copies and kernels use, so that they finish before that memory is freed.
+/// The destructor waits for a CUDA stream, also after an exception. Declare a DrainAtEnd after the
+/// memory that the stream's copies and kernels use: then this work finishes before that memory is
+/// freed.
 class DrainAtEnd {
  public:
   explicit DrainAtEnd(const CudaStream& stream) : stream_(stream) {}

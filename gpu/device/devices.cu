@@ -21,8 +21,8 @@ std::string version(int architecture) {
 
 }  // namespace
 
-// The build also contains PTX, which the drivers of newer GPUs compile: only the oldest
-// architecture is a limit.
+// The build also contains PTX, which the drivers of newer GPUs compile. Only the oldest
+// architecture is therefore a limit.
 int oldest_architecture() {
   return *std::min_element(std::begin(architectures), std::end(architectures));
 }

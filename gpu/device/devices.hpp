@@ -16,10 +16,11 @@ struct DeviceInfo {
 };
 
 /// Returns the devices that this build has code for. If there are none, `why_none` says why and
-/// what helps; otherwise it is empty.
+/// what helps; otherwise `why_none` is empty.
 std::vector<DeviceInfo> find_devices(std::string& why_none);
 
-/// The lowest compute capability that this build runs on; 900 means 9.0. Newer devices run it too.
+/// The lowest compute capability that this build runs on; 900 means 9.0. Newer devices run this
+/// build, too.
 int oldest_architecture();
 
 }  // namespace starling::gpu

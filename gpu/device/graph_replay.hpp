@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays kernels that every tick launches with the same arguments. The second launch of a shape is
-// recorded as a CUDA graph; from then on the graph runs, since its kernels follow each other
-// faster. The builds of both indexes use it.
+// Replays kernels that every tick launches with the same arguments. The second launch with the same
+// arguments is recorded as a CUDA graph. From then on the graph is launched, because its kernels
+// follow each other faster. The builds of grid and tree use it.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,8 @@ namespace starling::gpu {
 template <class Shape>
 class Replay {
  public:
-  /// Runs the kernels of `enqueue` in the CUDA stream: calls it, or launches its recorded graph.
+  /// Runs the kernels that `enqueue` launches in the CUDA stream: calls `enqueue`, or launches the
+  /// graph that was recorded from an earlier call.
   template <class Enqueue>
   void run(const Shape& shape, const CudaStream& stream, const Enqueue& enqueue) {
     const bool is_again = shape == shape_;

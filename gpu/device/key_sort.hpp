@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts key-value pairs on the device. The tree sorts its objects with it, and DevicePlan puts its
+// Sorts key-value pairs on the device. DeviceTree uses it to sort objects, and DevicePlan to put
 // searches into spatial order.
 #pragma once
 
@@ -23,7 +23,7 @@ class KeySort {
 
   void reserve(std::uint32_t count);
 
-  /// The sort's input on the device; write it before the sort.
+  /// The sort's input on the device. The caller writes keys() and values() before sort_async.
   Key* keys() { return keys_[0].data(); }
   std::uint32_t* values() { return values_[0].data(); }
 
@@ -31,13 +31,14 @@ class KeySort {
     const Key* keys;
     const std::uint32_t* values;
   };
-  /// Sorts the first `count` pairs by the lower `key_bits` of their keys. Stable. The result stays
-  /// valid until the next sort_async or reserve.
+  /// Sorts the first `count` pairs by the lower `key_bits` bits of their keys. The sort is stable.
+  /// The result stays valid until the next sort_async or reserve.
   Sorted sort_async(std::uint32_t count, int key_bits, const CudaStream& stream);
 
   std::uint64_t bytes_used() const;
 
-  /// The addresses of all buffers. A recorded sort is valid as long as they stay the same.
+  /// The addresses of all buffers. A sort that is recorded in a CUDA graph is valid as long as
+  /// these addresses stay the same.
   using Memory = std::array<const void*, 5>;
   Memory memory() const {
     return {keys_[0].data(), keys_[1].data(), values_[0].data(), values_[1].data(),

@@ -10,9 +10,9 @@ namespace starling::gpu {
 inline constexpr unsigned warp_lanes = 32;
 inline constexpr unsigned all_lanes = ~0u;
 
-/// A lane's place in its group of `count` lanes, a power of two. All lanes of the warp must call
-/// ballot, ballot_of_all, any, sum and max together. Every lane gets the result, of its own group
-/// unless the function says otherwise.
+/// A lane's place in its group of `count` lanes; `count` is a power of two. All lanes of the warp
+/// must call ballot, ballot_of_all, any, sum and max together. Every lane gets the result for its
+/// own group, unless the function says otherwise.
 template <unsigned count>
 struct LaneGroup {
   unsigned lane = threadIdx.x % count;
@@ -30,7 +30,7 @@ struct LaneGroup {
     for (unsigned step = count; step < warp_lanes; step *= 2) lanes |= lanes >> step;
     return lanes & mask;
   }
-  /// The lanes of `lanes`, a result of ballot(), that come before this lane.
+  /// `lanes` is a result of ballot(). Returns the bits of the lanes that come before this lane.
   __device__ unsigned before(unsigned lanes) const { return lanes & ((1u << lane) - 1); }
   __device__ bool any(bool value) const { return ballot(value) != 0; }
 

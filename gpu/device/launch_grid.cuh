@@ -12,14 +12,14 @@ namespace starling::gpu {
 
 inline constexpr unsigned block_threads = 256;
 
-/// Blocks for `count` threads; `count` is at least 1.
+/// The number of blocks for `count` threads; `count` is at least 1.
 inline unsigned blocks_for(std::uint64_t count, unsigned threads = block_threads) {
   return static_cast<unsigned>((count + threads - 1) / threads);
 }
 
 /// Lets blocks of the kernel use all the dynamic shared memory that the current device has for a
-/// block, and returns that size. The size is always the same, so that threads that launch the
-/// kernel at the same time do not change each other's limit.
+/// block, and returns that size. The size is the same in every call, so that host threads that
+/// launch the kernel at the same time do not change each other's limit.
 template <class Kernel>
 std::size_t allow_shared_bytes(Kernel kernel) {
   int device = 0;
@@ -34,8 +34,8 @@ std::size_t allow_shared_bytes(Kernel kernel) {
   return static_cast<std::size_t>(bytes_max);
 }
 
-/// The number of threads in a block: `threads`, halved until their shared memory fits, but at least
-/// 32.
+/// The number of threads in a block: `threads`, halved until the block's shared memory fits, but at
+/// least 32.
 template <class Kernel>
 unsigned threads_that_fit(Kernel kernel, unsigned threads, std::size_t thread_bytes) {
   const std::size_t bytes_max = allow_shared_bytes(kernel);

@@ -10,8 +10,8 @@
 
 namespace starling::gpu {
 
-/// Records from construction to destruction, on the constructing thread only, and only launches
-/// that go through traced_launch (traced_launch.cuh). One trace at a time for each thread.
+/// From construction to destruction, records the kernels that the constructing thread launches with
+/// traced_launch (traced_launch.cuh). A thread may have only one LaunchTrace at a time.
 class LaunchTrace {
  public:
   LaunchTrace() { current_ = this; }
@@ -19,7 +19,8 @@ class LaunchTrace {
   LaunchTrace(const LaunchTrace&) = delete;
   LaunchTrace& operator=(const LaunchTrace&) = delete;
 
-  /// In the order of their launches, with the names that the compiler gives them.
+  /// The names of the launched kernels, in the order of the launches, as cudaFuncGetName gives
+  /// them.
   const std::vector<std::string>& kernels() const { return kernels_; }
 
   static bool is_on() { return current_ != nullptr; }

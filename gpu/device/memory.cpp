@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cudaMalloc within an engine's limit, which any thread may count against, and pinned memory that
-// every device can access: see memory.hpp.
+// Allocates device memory up to an engine's limit, and pinned memory that every device can access:
+// see memory.hpp.
 #include "starling/gpu/device/memory.hpp"
 
 #include <cstdlib>
@@ -30,7 +30,7 @@ void* DeviceMemory::allocate(std::size_t bytes) {
 }
 
 void DeviceMemory::release(void* memory, std::size_t bytes) noexcept {
-  // Fails only if the device is lost, and an earlier call has already reported that.
+  // cudaFree fails only if the device is lost, and an earlier call has already reported that.
   static_cast<void>(cudaFree(memory));
   bytes_used_ -= bytes;
 }

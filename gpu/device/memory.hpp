@@ -17,14 +17,15 @@
 
 namespace starling::gpu {
 
-/// Allocates device memory for one engine or searcher, up to its limit. Any thread may call it.
+/// Allocates device memory for one engine or searcher, up to its limit. Any thread may call these
+/// functions.
 class DeviceMemory {
  public:
   explicit DeviceMemory(std::uint64_t bytes_max) : bytes_max_(bytes_max) {}
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  /// Throws DeviceError if the device has no room, std::runtime_error beyond the limit.
+  /// Throws DeviceError if the device has no room, and std::runtime_error if the limit is reached.
   void* allocate(std::size_t bytes);
   void release(void* memory, std::size_t bytes) noexcept;
   std::uint64_t bytes_used() const { return bytes_used_; }
@@ -62,9 +63,9 @@ class DeviceBuffer {
   const T* data() const { return data_; }
   std::size_t room() const { return room_; }
 
-  /// Makes room for `count` elements; grows by at least an eighth. If it grows, it frees the old
-  /// memory and its contents first, and if it then throws, the buffer is empty. Do not call while
-  /// the device may still use the buffer.
+  /// Makes room for `count` elements. A buffer that is too small grows by at least an eighth and
+  /// loses its contents, because the old memory is freed first. If the allocation then throws, the
+  /// buffer is empty. Do not call while the device may still use the buffer.
   void reserve(std::size_t count) {
     if (count <= room_) return;
     const std::size_t room = grown(count);
@@ -72,16 +73,16 @@ class DeviceBuffer {
     *this = DeviceBuffer(*memory_, room);
   }
 
-  /// As above, but enqueues clearing all bytes if it grows: for buffers that are copied whole,
-  /// including elements that no kernel has written.
+  /// As reserve(count), and if the buffer grows, also enqueues setting all its bytes to 0. For
+  /// buffers that are copied whole, including elements that no kernel has written.
   void reserve_cleared(std::size_t count, const CudaStream& stream) {
     if (count <= room_) return;
     reserve(count);
     check(cudaMemsetAsync(data_, 0, room_ * sizeof(T), stream.get()));
   }
 
-  /// As the first reserve, but keeps the first `kept` elements. If it grows, it waits for the CUDA
-  /// stream. If it throws, nothing has changed.
+  /// As reserve(count), but keeps the first `kept` elements. If the buffer grows, waits for the
+  /// CUDA stream. If the allocation throws, nothing has changed.
   void reserve(std::size_t count, std::size_t kept, const CudaStream& stream) {
     if (count <= room_) return;
     DeviceBuffer larger(*memory_, grown(count));
@@ -138,8 +139,8 @@ class PinnedBuffer {
   T& operator[](std::size_t i) { return data_[i]; }
   std::size_t room() const { return room_; }
 
-  /// Makes room for `count` elements; grows by at least an eighth. If it grows, it frees the old
-  /// memory and its contents first.
+  /// Makes room for `count` elements. A buffer that is too small grows by at least an eighth and
+  /// loses its contents, because the old memory is freed first.
   void reserve(std::size_t count) {
     if (count <= room_) return;
     const std::size_t room = std::max(count, room_ + room_ / 8);
@@ -152,12 +153,13 @@ class PinnedBuffer {
   std::size_t room_ = 0;
 };
 
-/// Copies between host and device of at least this size run on their own CUDA stream and thread:
-/// they take 10 us or more at 50 GB/s. Smaller copies cost less inline than waking a thread.
+/// A copy between host and device of at least this size runs on a CUDA stream and a thread of its
+/// own: it takes 10 us or more at 50 GB/s. For a smaller copy, waking a thread would cost more than
+/// the copy itself.
 inline constexpr std::size_t bytes_beside_min = std::size_t{512} << 10;
 
-/// Only enqueues the copy: leave source and destination untouched until the CUDA stream has done
-/// it. So do the two functions below.
+/// Only enqueues the copy. Do not touch source or destination until the CUDA stream has done the
+/// copy. The same holds for the two functions below.
 template <class T>
 void copy_to_device_async(std::span<const T> from, DeviceBuffer<T>& to, const CudaStream& stream) {
   if (from.empty()) return;

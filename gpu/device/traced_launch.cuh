@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches a kernel and, if the thread has a LaunchTrace, records its name. A test checks with it
-// that every published method runs only its own kernels.
+// Launches a kernel, and records the kernel's name if the thread has a LaunchTrace. A test reads
+// the names to check that every published method runs only its own kernels.
 #pragma once
 
 #include <cuda_runtime.h>

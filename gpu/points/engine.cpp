@@ -138,7 +138,8 @@ class GpuEngine final : public Engine {
   DeviceLists& last_lists() { return lists_[finished_lists_]; }
   DeviceLists& next_lists() { return lists_[1 - finished_lists_]; }
 
-  // Places and searches have 32-bit numbers; a launch has up to 32 threads for each.
+  // Places and searches have 32-bit numbers; a launch has up to 32 threads for each place or
+  // search.
   static constexpr EngineLimits limits_{.objects_max = std::uint64_t{1} << 31,
                                         .queries_max = std::uint64_t{1} << 31,
                                         .neighbors_max = std::uint64_t{1} << 33};
@@ -165,8 +166,9 @@ class GpuEngine final : public Engine {
   Questions<dimensions> questions_beside_;   ///< for the question thread
   Questions<dimensions> questions_between_;  ///< for the engine's thread, between ticks
 
-  // Members are destroyed from the last to the first, so that each thread ends before what it uses:
-  // first the question thread, then those of TickIntake, then the one of ReportDelivery.
+  // Members are destroyed from the last to the first, so that each thread ends before the members
+  // that it uses: first the question thread, then TickIntake's threads, then ReportDelivery's
+  // thread.
   ReportDelivery delivery_;
   const DrainAtEnd drain_{stream_};  ///< waits for enqueued work before memory is freed
   TickIntake intake_;
@@ -223,8 +225,8 @@ void GpuEngine<dimensions>::fail(const std::exception& error, OutgoingTick& out)
            of_device != nullptr && of_device->is_final());
 }
 
-/// Whether the tick is answered without an index: it has the same lists as the last tick, and lists
-/// and objects are few.
+/// Whether the tick is answered without an index: it has the same lists as the last tick, and there
+/// are few lists and few objects.
 template <int dimensions>
 bool GpuEngine<dimensions>::is_small(const Staging& staged) const {
   const DevicePlan& plan = *lists_[finished_lists_].plan();
@@ -233,8 +235,8 @@ bool GpuEngine<dimensions>::is_small(const Staging& staged) const {
          objects_.slots_with(staged.births) <= small_.objects_max;
 }
 
-// If applying the rows fails, they are kept for the next tick. If the tick fails later, its rows
-// stay applied and the next tick computes from them.
+// If applying the rows fails, the engine keeps them for the next tick. If the tick fails later, its
+// rows stay applied and the next tick computes from them.
 template <int dimensions>
 void GpuEngine<dimensions>::take_rows(BegunTick& begun, OutgoingTick& out) {
   try {
@@ -248,7 +250,7 @@ void GpuEngine<dimensions>::take_rows(BegunTick& begun, OutgoingTick& out) {
   }
 }
 
-/// Call once the CUDA stream has applied the tick's rows.
+/// Call after the CUDA stream has applied the tick's rows.
 template <int dimensions>
 void GpuEngine<dimensions>::release_rows(BegunTick& begun) {
   objects_.applied();
@@ -256,8 +258,8 @@ void GpuEngine<dimensions>::release_rows(BegunTick& begun) {
   intake_.give_back(begun);
 }
 
-/// The tick failed after it had applied its rows. The host may not have their change counts yet; if
-/// they cannot be stored to the host, the engine is lost.
+/// For a tick that failed after it had applied its rows. The host may not have the rows' change
+/// counts yet. If these counts cannot be stored to the host, the engine is lost.
 template <int dimensions>
 void GpuEngine<dimensions>::release_rows_after_failure(BegunTick& begun, OutgoingTick& out) {
   try {
@@ -345,7 +347,8 @@ void GpuEngine<dimensions>::compute(std::int64_t tau_us, OutgoingTick& out) {
   out.copy_async(stream_, delivery_.cuda_stream());
 }
 
-/// Searches the positions themselves, in the CUDA stream that applies the rows, without an index.
+/// Searches the objects' positions directly, without an index, in the CUDA stream that applies the
+/// rows.
 template <int dimensions>
 void GpuEngine<dimensions>::answer_small(std::int64_t tau_us, OutgoingTick& out) {
   out.applied.record(stream_);
@@ -370,8 +373,8 @@ void GpuEngine<dimensions>::report_few(const ListMatching& matching, OutgoingTic
   out.stored_async(stream_);
 }
 
-// The last plan is used again while the lists stay the same. If anchors move, its spatial order
-// gets worse, so the searches are ordered again every order_age_ticks_max ticks.
+// The last plan is used again while the lists stay the same. If anchors move, the plan's spatial
+// order gets worse, so the searches are ordered again every order_age_ticks_max ticks.
 template <int dimensions>
 std::shared_ptr<DevicePlan> GpuEngine<dimensions>::next_plan() {
   std::shared_ptr<DevicePlan> plan = last_lists().plan();
@@ -425,7 +428,7 @@ void GpuEngine<dimensions>::fail_if_asked(FaultInjection::Stage stage) const {
   if (faults_->stage == FaultInjection::Stage::device_lost) check(cudaErrorECCUncorrectable);
 }
 
-// Delivers the answer after the result of the tick that it is from.
+// Delivers the answer after the result of the tick that the answer belongs to.
 template <int dimensions>
 template <class Ask>
 void GpuEngine<dimensions>::answer_between_ticks(Ask ask, AnswersHandler handler) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exports what GpuEngine holds as an EngineState, and imports the lists of one. GpuEngine calls
-// these functions on its own thread.
+// Exports what GpuEngine holds as an EngineState, and imports the lists of an EngineState.
+// GpuEngine calls these functions on its own thread.
 #pragma once
 
 #include <span>
@@ -12,11 +12,12 @@
 
 namespace starling::gpu {
 
-/// Returns the state without its tick, tau_us and objects_ahead. Waits for the CUDA stream.
+/// Returns the state, but does not set its members tick, tau_us and objects_ahead. Waits for the
+/// CUDA stream.
 EngineState export_parts(DeviceObjects& objects, std::span<const QueryRow> queries,
                          DeviceLists& lists, const CudaStream& stream);
 
-/// Sets `lists` to the state's lists, under a plan that the next tick replaces. Waits for the CUDA
+/// Sets `lists` to the state's lists, with a plan that the next tick replaces. Waits for the CUDA
 /// stream.
 void import_lists(const EngineState& state, DeviceLists& lists, DeviceMemory& memory,
                   const CudaStream& stream);

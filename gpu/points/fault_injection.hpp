@@ -17,7 +17,7 @@ struct FaultInjection {
     after_search,
     device_lost,  ///< at the first check, as on a lost device
   };
-  std::atomic<Stage> stage{Stage::none};  ///< every tick fails here; none: no tick fails
+  std::atomic<Stage> stage{Stage::none};  ///< every tick fails at this stage, unless none
 };
 
 }  // namespace starling::gpu

@@ -23,16 +23,17 @@ class FinishedTick {
  public:
   using Index = TickIndex<dimensions>;
 
-  /// `objects` must outlive it.
+  /// `objects` must outlive the FinishedTick.
   FinishedTick(DeviceMemory& memory, DeviceObjects& objects)
       : objects_(objects), indexes_{Index(memory), Index(memory)} {}
 
   // For the engine's thread only:
 
-  /// Waits until no question reads an older tick; if the objects are ahead of the finished tick,
-  /// also until no question reads that one. Then rows may be applied, whose births may reuse the
-  /// slots of objects that have left, and the next index may be built. The wait lasts one batch of
-  /// questions at most, since new batches read the finished tick or fail.
+  /// Waits until no question reads an older tick than the finished tick. If the objects are ahead
+  /// of the finished tick, also waits until no question reads the finished tick. Afterwards rows
+  /// may be applied, even if their births reuse the slots of objects that have left, and the next
+  /// index may be built. The wait lasts one batch of questions at most, because new batches read
+  /// the finished tick or fail.
   void wait_for_older_readers() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] {
@@ -62,7 +63,7 @@ class FinishedTick {
     objects_ahead_ = true;
   }
 
-  /// While it lives, no question reads, so the objects' arrays may move.
+  /// While a Closed lives, no question reads the objects, so the objects' arrays may move.
   class Closed {
    public:
     explicit Closed(FinishedTick& finished) : finished_(finished) {
@@ -90,11 +91,11 @@ class FinishedTick {
 
   // For any thread:
 
-  /// Read access for one batch of questions. While it lives, the index and the ids of its objects
-  /// do not change, and no array moves.
+  /// Read access for one batch of questions. While a Reading lives, the index and the ids of its
+  /// objects do not change, and no array moves.
   class Reading {
    public:
-    /// Throws std::runtime_error while the objects are ahead of the tick.
+    /// Throws std::runtime_error while the objects are ahead of the finished tick.
     explicit Reading(FinishedTick& finished) : finished_(finished) {
       std::unique_lock lock(finished_.mutex_);
       finished_.changed_.wait(lock, [this] { return !finished_.is_closed_; });
@@ -117,17 +118,17 @@ class FinishedTick {
 
     Tick tick{};
     std::int64_t tau_us = 0;
-    ObjectsView objects;  ///< ids are those of the tick; the other arrays may be ahead of it
+    ObjectsView objects;  ///< the ids are as of `tick`; the other arrays may be newer
 
    private:
     FinishedTick& finished_;
-    std::size_t number_ = 0;  ///< of the index that it reads
+    std::size_t number_ = 0;  ///< of the index that this Reading reads
   };
 
  private:
   DeviceObjects& objects_;
   /// Guards all members below except the next index. Other threads write only readers_, so the
-  /// engine's thread reads the rest without it.
+  /// engine's thread reads the other members without locking.
   std::mutex mutex_;
   std::condition_variable changed_;
   std::array<Index, 2> indexes_;
@@ -137,7 +138,7 @@ class FinishedTick {
   bool objects_ahead_ = false;
   ObjectsView view_;
   bool is_closed_ = false;
-  std::array<std::size_t, 2> readers_{};  ///< by index number: how many Readings live
+  std::array<std::size_t, 2> readers_{};  ///< for each index: how many Readings read it
 };
 
 }  // namespace starling::gpu

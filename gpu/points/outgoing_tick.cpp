@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies reports to the host, large copies on a second CUDA stream; few reports are stored by a
-// kernel instead: see outgoing_tick.hpp. GpuEngine fills an OutgoingTick, ReportDelivery completes
-// it.
+// Copies reports to the host, large copies on a second CUDA stream. Few reports are not copied: a
+// kernel stores them directly to the host. See outgoing_tick.hpp. GpuEngine fills an OutgoingTick,
+// ReportDelivery completes it.
 #include "starling/gpu/points/outgoing_tick.hpp"
 
 #include <exception>
@@ -76,8 +76,8 @@ void OutgoingTick::complete() {
     copied_.wait();
     take_times();
   } catch (const std::exception& error) {
-    // The device already holds the tick's lists, but the host never got their changes, and later
-    // reports would not repeat them.
+    // The device already holds the tick's lists, but the host never got the changes, and later
+    // reports would not repeat these changes.
     fail(std::string("the tick's reports did not reach the host: ") + error.what(), true);
     return;
   }

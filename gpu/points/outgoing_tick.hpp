@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tick's result on its way to the host: the reports that the device collects, their copy to
 // pinned memory, and the times of the tick's stages. One result is copied while the next tick is
-// computed. ReportDelivery owns two of them.
+// computed. ReportDelivery owns two OutgoingTicks.
 #pragma once
 
 #include <atomic>
@@ -36,8 +36,8 @@ class OutgoingTick {
 
   // For the engine's thread:
 
-  /// Makes room for the reports on device and host. complete() merges `removals` into them. Throws
-  /// DeviceError, std::bad_alloc, and std::runtime_error beyond the memory's limit.
+  /// Makes room for the reports on device and host. complete() merges `removals` into the reports.
+  /// Throws DeviceError, std::bad_alloc, and std::runtime_error if the memory's limit is reached.
   void reserve(const ReportSize& size, std::vector<ReportedList> removals,
                const CudaStream& stream);
   ReportsView collected() { return {lists_.data(), neighbors_.data(), states_.data()}; }
@@ -46,22 +46,23 @@ class OutgoingTick {
   void copy_async(const CudaStream& stream, const CudaStream& beside);
   bool is_copied_beside() const { return is_copied_beside_; }
   /// This and the next three functions replace reserve, collected and copy_async if a kernel stores
-  /// the reports to the host itself. Makes room on the host for at most `most`.
+  /// the reports directly to the host. Makes room on the host for reports of at most the size
+  /// `most`.
   void reserve_on_host(const ReportSize& most, std::vector<ReportedList> removals);
   ReportsView on_host();
   ReportSize* size_on_host() { return host_->size.data(); }
-  /// Call once the kernel that stores the reports is enqueued in `stream`.
+  /// Call after the kernel that stores the reports is enqueued in `stream`.
   void stored_async(const CudaStream& stream);
-  /// Turns the result into that of a failed tick. Call only while no copy is under way.
+  /// Turns the result into the result of a failed tick. Call only while no copy is under way.
   void fail(std::string error, bool is_engine_lost);
 
   // For the thread that delivers the result:
 
-  /// Waits for the copy and lets the result's spans show it. If the copy fails, the result says
-  /// that the engine is lost.
+  /// Waits for the copy, and points the result's spans at the copied reports. If the copy fails,
+  /// the result says that the engine is lost.
   void complete();
 
-  std::atomic<bool> is_free{true};  ///< whether ReportDelivery may use it for another tick
+  std::atomic<bool> is_free{true};  ///< whether another tick may use this OutgoingTick
 
  private:
   std::size_t bytes() const;

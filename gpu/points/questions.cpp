@@ -67,7 +67,7 @@ void Questions<dimensions>::lay_out(std::span<const OneShotQuery> queries) {
     spec = {query.position, no_slot, query.k, query.filter};
     if (query.anchor == AnchorKind::follow) {
       spec.anchor = query.object;
-      spec.position.x = nowhere;  // an unknown object is no_slot: its list stays empty
+      spec.position.x = nowhere;  // if query.object is no_slot, the list stays empty
     }
     host_rooms_.push_back(room_);
     room_ += query.k;

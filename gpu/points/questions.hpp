@@ -30,7 +30,7 @@ class Questions {
         notes_(memory) {}
 
   /// Searches, waits, and appends the lists to `answers`. Throws DeviceError, std::bad_alloc, and
-  /// std::runtime_error beyond the memory's limit.
+  /// std::runtime_error if the memory's limit is reached.
   void answer(std::span<const OneShotQuery> queries, const TickIndex<dimensions>& index,
               const ObjectsView& objects, std::int64_t tau_us, Answers& answers);
 

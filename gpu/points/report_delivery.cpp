@@ -13,7 +13,8 @@ ReportDelivery::ReportDelivery(DeviceMemory& memory, int device)
   thread_.post([device] { static_cast<void>(cudaSetDevice(device)); });
 }
 
-// Prefers the one used last: if each tick waits for the one before, only one of the two grows.
+// Prefers the OutgoingTick that was used last: if each tick waits for the earlier tick, only the
+// buffers of one OutgoingTick grow.
 OutgoingTick& ReportDelivery::next() {
   if (!ticks_[last_].is_free) {
     last_ = 1 - last_;

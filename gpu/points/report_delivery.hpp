@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Delivers results in tick order, each once its copy from the device is done. A thread of its own
-// waits for long copies; the engine's thread waits for short ones. GpuEngine owns it.
+// Delivers results in tick order, each after its copy from the device is done. The delivery thread
+// waits for long copies; the engine's thread waits for short copies. GpuEngine owns it.
 #pragma once
 
 #include <array>
@@ -26,19 +26,19 @@ class ReportDelivery {
 
   // For the engine's thread:
 
-  /// Returns the OutgoingTick for the next tick. Waits until the copy of the tick before the last
-  /// one is done.
+  /// Returns a free OutgoingTick for the next tick. If the results of two ticks are still being
+  /// copied, waits for the older result.
   OutgoingTick& next();
   /// The CUDA stream for long copies.
   const CudaStream& cuda_stream() const { return stream_; }
-  /// Passes the tick's result to the handler once its copy is done and all earlier results and
-  /// tasks are delivered.
+  /// Passes the tick's result to the handler after three things are done: the result's copy, all
+  /// earlier results, and all earlier tasks.
   void deliver(OutgoingTick& tick);
   /// Runs `task` after all earlier results and tasks.
   void post(std::function<void()> task);
 
  private:
-  // Two on their way, and two that readers of results still hold.
+  // Two reports are on their way to the host, and readers of results still hold two.
   static constexpr std::size_t reports_kept_max = 4;
 
   void post_to_thread(std::function<void()> task);

@@ -11,8 +11,8 @@ namespace starling::gpu {
 struct SmallWork {
   /// Few lists among at most this many objects are searched without an index.
   std::uint32_t objects_max = std::uint32_t{1} << 14;
-  /// On the plane, up to this many searches of one class of k get a warp each. If there are more,
-  /// and k is small, a thread serves each.
+  /// On the plane, a warp serves each search if a class of k has at most this many searches. If the
+  /// class has more, and k is small, a thread serves each search.
   std::uint32_t searches_max = 4096;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What searches of a tick read: an index, or, if objects are too few for an index to pay, a copy of
-// their positions. Questions read it while the next tick is computed. FinishedTick owns two of
+// What the searches of a tick read: an index or, for a small tick, a copy of the objects'
+// positions. Questions read a TickIndex while the next tick is computed. FinishedTick owns two of
 // them.
 #pragma once
 
@@ -23,8 +23,8 @@ class TickIndex {
 
   explicit TickIndex(DeviceMemory& memory) : index_(memory), positions_(memory) {}
 
-  /// Builds the index of the living objects. Do not call while a question reads. Throws as
-  /// DeviceBuffer does.
+  /// Builds the index of the living objects. Do not call while a question reads. Throws what
+  /// DeviceBuffer throws.
   void build_async(DeviceObjects& objects, Workspace& workspace, const CudaStream& stream) {
     index_.reserve(objects.alive_count());
     workspace.reserve(objects.slot_count());
@@ -45,8 +45,9 @@ class TickIndex {
   /// The event that passes when the index may be searched.
   const Event& ready() const { return ready_; }
 
-  /// Reads candidates' positions from here, and their ids from `objects`. Reads other arrays of
-  /// `objects` only for searches with a filter, an anchor that moves or lists of the last tick.
+  /// Reads the candidates' positions from this TickIndex, and their ids from `objects`. Reads the
+  /// other arrays of `objects` only if a search has a filter, a moving anchor, or a list of the
+  /// last tick.
   void search_async(const ObjectsView& objects, const SearchBatch& batch,
                     const CudaStream& stream) const {
     if (copied_ == nullptr) return gpu::search_async(index_.view(), objects, batch, stream);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds two begun ticks. Many rows are copied on a thread and a CUDA stream of their own, few rows
-// by the engine's thread. In either case ticks stay in order: see tick_intake.hpp.
+// Holds two begun ticks. The copy thread copies many rows, on a CUDA stream of its own; the
+// engine's thread copies few rows. In either case ticks stay in order: see tick_intake.hpp.
 #include "starling/gpu/points/tick_intake.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ TickIntake::TickIntake(DeviceMemory& memory, int device, std::function<void(Begu
 }
 
 bool TickIntake::begin(Tick tick, std::int64_t tau_us) {
-  // Takes the first free one: if the caller waits for each result, only one of the two grows.
+  // Takes the first free BegunTick: if the caller waits for each result, only one BegunTick grows.
   const auto free =
       std::ranges::find_if(begun_, [](const BegunTick& at) { return at.is_free.load(); });
   if (free == begun_.end()) return false;

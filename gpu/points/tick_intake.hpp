@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes ticks to the engine's thread, in order. It takes over a tick's staged rows and copies them
+// Passes ticks to the engine's thread, in order. Takes over a tick's staged rows, and copies them
 // to the device while earlier ticks are computed. GpuEngine owns it.
 #pragma once
 
@@ -19,8 +19,8 @@
 
 namespace starling::gpu {
 
-/// A tick that has been begun. Its rows stay on the host until they are applied: if that fails,
-/// nothing must be copied back from the device.
+/// A tick that has been begun. The host keeps the tick's rows until the device has applied them. If
+/// applying them fails, no rows need to be copied back from the device.
 struct BegunTick {
   explicit BegunTick(DeviceMemory& memory) : staged(&pinned_memory()), rows(memory) {}
 
@@ -28,9 +28,9 @@ struct BegunTick {
   std::int64_t tau_us = 0;
   Staging staged;
   DeviceRows rows;
-  bool is_copied_beside = false;  ///< in TickIntake's CUDA stream, between these events
+  bool is_copied_beside = false;  ///< whether TickIntake's CUDA stream copies the rows
   Event copy_begun, copied;
-  std::exception_ptr copy_error;  ///< why that copy failed, or null
+  std::exception_ptr copy_error;  ///< why the copy in TickIntake's CUDA stream failed, or null
   std::atomic<bool> is_free{true};
 };
 
@@ -42,11 +42,12 @@ class TickIntake {
   // For the thread that drives the engine:
 
   Staging& staging() { return staging_; }
-  /// Returns false and changes nothing while the rows of two ticks wait to be applied.
+  /// Begins a tick with the rows in staging(). Returns false, and changes nothing, while the rows
+  /// of two earlier ticks wait to be applied.
   bool begin(Tick tick, std::int64_t tau_us);
   /// Runs `task` on the engine's thread, after every tick begun so far.
   void post(std::function<void()> task);
-  /// As post, but waits for `work` and returns or throws what it does.
+  /// As post, but waits until `work` is done, and returns or throws what `work` returns or throws.
   template <class Result, class Work>
   Result run(Work work) {
     copy_thread_.run<void>([] {});
@@ -55,7 +56,8 @@ class TickIntake {
 
   // For the engine's thread:
 
-  /// Frees `begun` for another tick. Call once its rows are applied, or kept elsewhere.
+  /// Frees `begun` for another tick. Call after the rows of `begun` are applied, or copied
+  /// elsewhere.
   void give_back(BegunTick& begun);
   /// Waits until no copy to the device is under way. Ignores errors.
   void drain() const noexcept { stream_.drain(); }
@@ -68,10 +70,10 @@ class TickIntake {
   std::function<void(BegunTick&)> compute_;
   Staging staging_;
   std::array<BegunTick, 2> begun_;
-  std::atomic<int> passed_on_{0};  ///< tasks that the copy thread has not posted on yet
+  std::atomic<int> passed_on_{0};  ///< tasks not yet passed on to engine_thread_
   CudaStream stream_;
   TaskThread engine_thread_;
-  TaskThread copy_thread_;  ///< ends first, since it posts to engine_thread_
+  TaskThread copy_thread_;  ///< destroyed first, since it posts to engine_thread_
 };
 
 }  // namespace starling::gpu

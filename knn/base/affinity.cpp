@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Binds threads with Linux system calls and does nothing on other systems: see affinity.hpp.
-// ThreadPool and CpuEngine call it on the threads that they bind.
+// ThreadPool and CpuEngine call pin_this_thread on each thread that they bind.
 #include "starling/knn/base/affinity.hpp"
 
 #ifdef __linux__

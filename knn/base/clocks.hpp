@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two clocks of a running server, in microseconds. Code without side effects takes the time as
-// an argument and does not call these.
+// an argument and does not call these functions.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace starling {
 
-/// Returns a time that never goes back. Its zero has no meaning; only differences do.
+/// Returns a time that never goes back. Only the difference of two of these times has a meaning.
 inline std::int64_t steady_now_us() {
   return std::chrono::duration_cast<std::chrono::microseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
@@ -20,7 +20,7 @@ inline double ms_since(std::int64_t steady_us) {
   return static_cast<double>(steady_now_us() - steady_us) / 1e3;
 }
 
-/// Returns the time since the Unix epoch. It goes back when the system's clock is set back.
+/// Returns the time since the Unix epoch. This time goes back when the system's clock is set back.
 inline std::int64_t wall_now_us() {
   return std::chrono::duration_cast<std::chrono::microseconds>(
              std::chrono::system_clock::now().time_since_epoch())

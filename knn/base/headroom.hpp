@@ -8,15 +8,16 @@
 
 namespace starling {
 
-/// Reserves capacity for `count` elements in all. The capacity grows by 1/share, or to `count` if
-/// that is more. The cost of growth is amortised, and the capacity stays close to the size.
+/// Reserves capacity for `count` elements in all. If the capacity is less, it grows to `count` or
+/// by the fraction 1/share, whichever is more. The cost of growth is amortised, and the capacity
+/// stays close to the size.
 template <std::size_t share = 32, class T>
 void reserve_with_headroom(std::vector<T>& values, std::size_t count) {
   const std::size_t room = values.capacity();
   if (count > room) values.reserve(std::max(count, room + room / share));
 }
 
-/// Resizes to `count` elements, with the growth of reserve_with_headroom.
+/// Resizes to `count` elements. The capacity grows as in reserve_with_headroom.
 template <std::size_t share = 32, class T>
 void resize_with_headroom(std::vector<T>& values, std::size_t count, const T& fill = {}) {
   reserve_with_headroom<share>(values, count);

@@ -4,8 +4,8 @@
 
 namespace starling {
 
-/// Prefetches the cache line of `address`; any value is allowed. Without the empty asm, GCC 12
-/// treats the function as one without effect and removes its calls.
+/// Prefetches the cache line of `address`, which may have any value. Without the empty asm, GCC 12
+/// assumes that the function has no effect and removes its calls.
 inline void prefetch(const void* address) {
   __builtin_prefetch(address);
   asm volatile("");

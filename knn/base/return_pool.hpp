@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pool of large objects that are used again instead of freed. Results show their memory to other
-// threads, which return it whenever they are done. Engines take the lists of a tick from a pool,
-// and Processor takes its reports.
+// A pool of large objects that are used again instead of freed. Other threads may read an object
+// and return it when they are done. Engines take the memory of a tick's lists from a pool.
+// Processor takes the memory of its reports from a pool.
 #pragma once
 
 #include <cstddef>
@@ -16,23 +16,23 @@ template <class T>
 class ReturnPool {
  public:
   class GiveBack;
-  /// The only owner of an object; empty by default. Its destructor returns the object to the pool.
-  /// It may run on any thread, and after the pool is gone.
+  /// The only owner of an object; empty by default. The destructor of Owned returns the object to
+  /// the pool. The destructor may run on any thread, even after the pool is gone.
   using Owned = std::unique_ptr<T, GiveBack>;
 
-  /// Keeps at most `kept_max` idle objects; further ones are freed.
+  /// Keeps at most `kept_max` idle objects and frees further objects.
   explicit ReturnPool(std::size_t kept_max = 2) : returned_(std::make_shared<Returned>(kept_max)) {}
 
-  /// Returns an idle object with its old content, or a new one if none is idle. Allocates only for
-  /// a new object.
+  /// Returns an idle object with its old content, or a new object if there is no idle object.
+  /// Allocates only for a new object.
   Owned take_owned() {
     std::unique_ptr<T> thing = take_returned();
     if (!thing) thing = std::make_unique<T>();
     return Owned(thing.release(), GiveBack(returned_));
   }
 
-  /// As take_owned, for several owners: the last one returns the object. Allocates the reference
-  /// count.
+  /// As take_owned, but the object may have several owners. The last owner returns the object to
+  /// the pool. Also allocates the reference count.
   std::shared_ptr<T> take() { return take_owned(); }
 
  private:
@@ -68,7 +68,7 @@ class ReturnPool<T>::GiveBack {
   }
 
  private:
-  std::shared_ptr<Returned> returned_;  ///< null while nothing is owned
+  std::shared_ptr<Returned> returned_;  ///< null in an empty Owned
 };
 
 }  // namespace starling

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread that runs tasks in the order in which they were posted. Every engine has one for its
-// ticks; CpuEngine and the CUDA engine have another one for one-shot queries.
+// A thread that runs tasks in the order in which they were posted. Every engine has a TaskThread
+// for its ticks. CpuEngine and the CUDA engine have a second TaskThread for one-shot queries.
 #pragma once
 
 #include <condition_variable>
@@ -14,8 +14,8 @@
 
 namespace starling {
 
-/// The callers bound the queue: an engine accepts only a few ticks, and the server limits the
-/// number of one-shot queries.
+/// The queue itself has no limit. Its callers keep it short: an engine accepts only a few ticks,
+/// and the server limits the number of one-shot queries.
 class TaskThread {
  public:
   TaskThread() : thread_([this] { work(); }) {}
@@ -26,7 +26,7 @@ class TaskThread {
   TaskThread(const TaskThread&) = delete;
   TaskThread& operator=(const TaskThread&) = delete;
 
-  /// Appends a task to the queue. The destructor posts an empty one, which ends the thread.
+  /// Appends a task to the queue. The destructor posts an empty task, which ends the thread.
   void post(std::function<void()> task) {
     {
       const std::lock_guard lock(mutex_);
@@ -35,7 +35,7 @@ class TaskThread {
     posted_.notify_one();
   }
 
-  /// Posts the work and waits for it. Returns its result, or throws its exception.
+  /// Posts the work and waits for it. Returns the result of the work, or throws its exception.
   template <class Result, class Work>
   Result run(Work work) {
     const auto task = std::make_shared<std::packaged_task<Result()>>(std::move(work));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads wait for the next round, spinning for a while before they sleep. Each thread works on its
-// own share of the chunks first, then on the others': see thread_pool.hpp.
+// A thread that waits for the next round spins for a while before it sleeps. Each thread takes the
+// chunks of its own share first, then chunks of other shares: see thread_pool.hpp.
 #include "starling/knn/base/thread_pool.hpp"
 
 #include <algorithm>
@@ -16,10 +16,10 @@
 namespace starling {
 namespace {
 
-constexpr std::size_t ranges_per_thread = 8;  // evens out ranges of unequal work
+constexpr std::size_t ranges_per_thread = 8;  // several, because ranges may take unequal times
 
-// The rounds of a tick are microseconds apart, and waking a thread takes tens of microseconds: the
-// caller and the workers spin for this time before they sleep.
+// The caller and the workers spin for this time before they sleep. The rounds of a tick are
+// microseconds apart, but waking a thread takes tens of microseconds.
 constexpr std::chrono::microseconds spin_time{100};
 
 template <class Condition>
@@ -113,7 +113,8 @@ void ThreadPool::for_ranges(std::size_t count, std::size_t grain,
   });
 }
 
-// A thread that wakes late finds its round closed, or a later round open, on which it then works.
+// A thread that wakes late may find its round closed. If a later round is open, the thread works on
+// that round.
 void ThreadPool::work(unsigned thread) {
   for (std::uint64_t seen = 0; wait_for_round(seen);) {
     seen = round_;

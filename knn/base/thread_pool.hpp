@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fork-join over a fixed set of threads: loops are split into numbered chunks. Any thread may take
-// any chunk, so no result may depend on it. CpuEngine runs all parts of a tick on one pool; the CPU
-// searcher and the CPU store of vectors own one each.
+// any chunk, so no result may depend on which thread takes a chunk. CpuEngine runs all parts of a
+// tick on one pool; the CPU searcher and the CPU store of vectors own a pool each.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ class ThreadPool {
  public:
   /// `threads` is at least 1 and includes the caller of run. With `pin`, each of the other threads
   /// is bound to its own core, from the second core on. Throws std::runtime_error if the system
-  /// cannot start them all.
+  /// cannot start all threads.
   explicit ThreadPool(unsigned threads, bool pin = false);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -28,17 +28,17 @@ class ThreadPool {
 
   unsigned threads() const { return static_cast<unsigned>(workers_.size()) + 1; }
 
-  /// Wakes sleeping threads ahead of a run that follows soon, because waking takes longer than many
-  /// runs. Any thread may call it.
+  /// Wakes the sleeping threads. Call before a run that follows soon, because waking a thread takes
+  /// longer than many runs. Any thread may call wake.
   void wake();
 
   /// Calls task(chunk, thread) for every chunk in [0, chunks), with thread in [0, threads()), and
-  /// waits until all calls have returned. It does not wait for threads that are still asleep: the
-  /// threads that are awake take their chunks.
+  /// waits until all calls have returned. Does not wait for a thread that is still asleep: the
+  /// other threads take its chunks.
   ///
-  /// Each thread starts with its own share of the chunks, the same one in every run, so that the
-  /// data that it wrote in an earlier run is in its cache. Then it takes chunks of other shares.
-  /// The first exception that a task throws is thrown again here.
+  /// Each thread first takes the chunks of its own share, then chunks of other shares. The share of
+  /// a thread is the same in every run, so that the data that the thread wrote in an earlier run is
+  /// in its cache. If tasks throw exceptions, run throws the first of them again.
   void run(std::size_t chunks, const std::function<void(std::size_t, unsigned)>& task);
 
   /// Splits [0, count) into equal ranges, a few per thread and each at least `grain` long, and
@@ -60,16 +60,18 @@ class ThreadPool {
 
   std::vector<std::thread> workers_;
 
-  // The round under way. Written before the round opens, while no worker is inside.
+  // The round under way. `run` sets shares_ and task_ before it opens the round, while no worker is
+  // inside.
   std::vector<Share> shares_;  ///< by thread
   const std::function<void(std::size_t, unsigned)>* task_ = nullptr;
   std::atomic<bool> open_{false};       ///< workers may begin with the round
-  std::atomic<std::size_t> inside_{0};  ///< workers that may be in the round, without the caller
+  std::atomic<std::size_t> inside_{0};  ///< number of workers that may be in the round
 
   std::atomic<std::uint64_t> round_{0};
   std::uint64_t wakes_ = 0;  ///< guarded by mutex_
   std::atomic<bool> stop_{false};
-  std::mutex mutex_;  ///< guards error_ and wakes_, and keeps a sleeper from missing a wake-up
+  std::mutex
+      mutex_;  ///< guards error_ and wakes_; makes sure that a sleeping thread misses no wake-up
   std::condition_variable start_;
   std::condition_variable done_;
   std::exception_ptr error_;

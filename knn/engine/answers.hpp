@@ -22,27 +22,27 @@ struct OneShotQuery {
   LatticePoint position;
   Slot object = no_slot;
   Filter filter;
-  std::vector<float> components{};  ///< fixed in a vector space: one prepared row
+  std::vector<float> components{};  ///< for a fixed anchor in a vector space: one prepared row
   bool vote = false;                ///< in a vector space: the answer carries a vote
 };
 
 /// The answers to one-shot queries, or copies of current lists, all from one finished tick.
 struct Answers {
   struct List {
-    Slot query = no_slot;  ///< the query's slot; for a one-shot query its index
+    Slot query = no_slot;  ///< the query's slot; for a one-shot query, its index in the request
     bool has_subject = false;
     ObjectId subject{};
     std::uint32_t count = 0;
     std::uint64_t first = 0;                             ///< index into neighbors
-    std::uint64_t first_state = ReportedList::no_state;  ///< index into states, if carried
+    std::uint64_t first_state = ReportedList::no_state;  ///< index into states, or no_state
     std::optional<Label> vote{};                         ///< as in TickResult::votes
   };
   Tick tick{};
   std::int64_t tau_us = 0;
   std::vector<List> lists;
   std::vector<Neighbor> neighbors;
-  std::vector<NeighborState> states;  ///< only from read_lists, for queries that carry states
-  std::string error;                  ///< not empty: why there is no answer, and what to do
+  std::vector<NeighborState> states;  ///< only from read_lists, if QueryRow::with_state
+  std::string error;                  ///< empty, or why there is no answer and what to do
 };
 
 }  // namespace starling

@@ -57,27 +57,29 @@ class Engine {
   /// The handler runs on a thread of the engine, in tick order. Call once, before the first tick.
   virtual void set_result_handler(ResultHandler handler) = 0;
 
-  /// Returns the half that the caller writes now. Each begin_tick that returns true changes it.
+  /// Returns the staging half that the caller writes now. Each begin_tick that returns true
+  /// switches to the other half.
   virtual Staging& staging() = 0;
 
   /// Swaps the staging halves and returns at once. Returns false and changes nothing if the engine
-  /// has no room for another tick. Some engines take one tick at a time. Others accept the next
-  /// tick while they compute, before earlier results have arrived. Every engine accepts a tick once
-  /// it has delivered its last result. The tick after a failed tick computes from the rows of both.
+  /// has no room for another tick. Some engines take one tick at a time. Other engines accept the
+  /// next tick while they compute, before earlier results have arrived. Every engine accepts a tick
+  /// after it has delivered the results of all earlier ticks. If a tick fails, the next tick
+  /// computes from the rows of both ticks.
   virtual bool begin_tick(Tick tick, std::int64_t tau_us) = 0;
 
-  /// Answers from the last finished tick, on a thread of the engine. Queries at fixed positions on
-  /// a lattice without a filter on tags or age wait neither for a tick under way nor for the
-  /// delivery of the result from which they are answered. Other queries may wait for the tick under
-  /// way and are then answered from it.
+  /// Answers from the last finished tick, on a thread of the engine. On a lattice, a query at a
+  /// fixed position without a filter on tags or age waits neither for the tick under way nor for
+  /// the delivery of the last finished tick. Other queries may wait for the tick under way and are
+  /// then answered from that tick.
   ///
-  /// Before the first tick all lists are empty. After a failed tick, until the next tick that
-  /// finishes, the objects are newer than the last finished tick, and the answer is an error.
+  /// Before the first tick all lists are empty. After a failed tick the objects are newer than the
+  /// last finished tick, so the answer is an error until a later tick finishes.
   virtual void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) = 0;
 
-  /// Returns the answers of search_finished on the caller's thread if they take microseconds and
-  /// need no wait; else std::nullopt, and the caller calls search_finished. An engine may always
-  /// return std::nullopt.
+  /// Answers as search_finished does, but on the caller's thread, if this takes only microseconds
+  /// and no wait. Otherwise returns std::nullopt, and the caller calls search_finished. An engine
+  /// may always return std::nullopt.
   virtual std::optional<Answers> answer_at_once(std::span<const OneShotQuery> /*queries*/) {
     return std::nullopt;
   }
@@ -92,7 +94,8 @@ class Engine {
   /// Throws std::bad_alloc if there is no memory for the copy.
   virtual EngineState export_state() = 0;
 
-  /// Only on an engine that has not ticked. Throws std::bad_alloc; the engine is then unusable.
+  /// Call only on an engine that has not ticked. If import_state throws std::bad_alloc, the engine
+  /// is unusable.
   virtual void import_state(const EngineState& state) = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The errors of every Engine that cannot answer, and which one-shot queries wait for a tick under
-// way. The CPU, GPU and vector engines include it.
+// Makes the error of an Engine that cannot answer, and decides which one-shot queries wait for a
+// tick under way. The CPU, GPU and vector engines include this file.
 #pragma once
 
 #include <exception>
@@ -23,7 +23,7 @@ inline std::string sentence_of(const std::exception& error, const char* what_hel
   return std::string("out of memory; ") + what_helps;
 }
 
-/// Returns the answers of `make`, or Answers with the error that it threw.
+/// Returns the answers of `make`. If `make` throws, returns Answers with the error.
 template <class Make>
 auto answers_or_error(Make make) -> decltype(make()) {
   Answers failed;

@@ -11,8 +11,8 @@
 
 namespace starling {
 
-/// Everything an engine knows after a tick, finished or failed. Another engine of any kind that
-/// imports it continues with the same output, to the byte.
+/// Everything that an engine knows after a finished or failed tick. If an engine of any kind
+/// imports this state, it continues with the same output, byte for byte.
 struct EngineState {
   Tick tick{};  ///< the last finished tick
   std::int64_t tau_us = 0;
@@ -21,17 +21,18 @@ struct EngineState {
   std::vector<ObjectRow> objects;
   std::vector<QueryRow> queries;
 
-  // Only vector spaces fill these three, as in Staging.
+  // Only vector spaces fill these three arrays, as in Staging.
   std::vector<float> object_components;
   std::vector<Label> object_labels;
   std::vector<float> query_components;
 
-  /// A query of the tick, with or without lists. Its removal must be reported later.
+  /// A query of the tick. A query without lists is stored too, because its removal must be reported
+  /// later.
   struct Query {
     Slot slot = no_slot;
     std::uint32_t generation = 0;
   };
-  std::vector<Query> queries_known;  ///< by slot
+  std::vector<Query> queries_known;  ///< ordered by slot
 
   /// A list of the tick. The next tick compares its lists with these.
   struct List {
@@ -46,7 +47,7 @@ struct EngineState {
   };
   std::vector<List> lists;
   std::vector<Neighbor> neighbors;
-  std::vector<Slot> slots;  ///< by index of neighbors
+  std::vector<Slot> slots;  ///< of each entry of `neighbors`, in the same order
 };
 
 }  // namespace starling

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges newer rows into the kept rows by slot, in place. Rows that have vectors and labels in
-// parallel arrays are not sorted: see kept_rows.hpp. The engines call it.
+// Merges newer rows into the kept rows by slot, in place. Does not sort rows that have vectors and
+// labels in parallel arrays. See kept_rows.hpp.
 #include "starling/knn/engine/kept_rows.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace starling {
 namespace {
 
-// Merges in place, because memory is short when this is called.
+// Merges in place, because memory is short when keep_rows is called.
 template <class Row>
 void keep_newest(std::pmr::vector<Row>& newer, std::pmr::vector<Row>& kept) {
   if (kept.empty()) return kept.swap(newer);

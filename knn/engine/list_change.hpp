@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares a list of one tick with the same list of the last tick, for the kind of change that its
-// stream reports. The CPU engine and the vector engine call it.
+// stream reports. The CPU engine and the vector engine call has_changed.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matches the lists of two ticks in one pass, since both are in the same order: see
-// list_directory.hpp. Every Engine calls it.
+// Matches the lists of two ticks in one pass, because the lists of both ticks are in the same
+// order. See list_directory.hpp.
 #include "starling/knn/engine/list_directory.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace starling {
 namespace {
 
 auto key_of(const ListDirectory::List& list) {
-  // A list without a subject comes before lists with one, because no_slot + 1 is 0.
+  // A list without a subject comes before lists with a subject, because no_slot + 1 is 0.
   return std::tuple(list.query, static_cast<Slot>(list.subject + 1));
 }
 

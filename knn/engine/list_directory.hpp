@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lists of a tick, and how they match the lists of the last tick. Every Engine makes its
-// reports from it. An engine builds a directory from its queries and keeps it until the queries, or
-// the objects that have lists, change.
+// reports from a ListDirectory. An engine builds a directory from its queries and keeps it until
+// the queries, or the objects that have lists, change.
 #pragma once
 
 #include <cstdint>
@@ -28,18 +28,18 @@ struct ListDirectory {
     Slot slot = no_slot;
     std::uint32_t generation = 0;
   };
-  std::vector<Query> queries;  ///< by slot; an every-object query may have no list
-  std::vector<List> lists;     ///< by query slot, then subject slot
+  std::vector<Query> queries;  ///< ordered by slot; an every-object query may have no list
+  std::vector<List> lists;     ///< ordered by query slot, then by subject slot
   bool has_moving_anchors = false;
   bool has_every_object = false;
 };
 
 /// Adds the lists of a query: one list, or for an every-object query one list for each subject.
-/// Call for the queries in order of their slots.
+/// Call add_lists for all queries, in the order of their slots.
 ///
-/// `objects` has slot_count() and, by slot, is_alive, tags and id. `add_search` is called for each
-/// list, with the query and the object at which the search is anchored (no_slot: none). It returns
-/// List::search.
+/// `objects` has slot_count(), is_alive(slot), tags(slot) and id(slot). `add_search` is called for
+/// each list, with the query and the slot of the object at which the search is anchored, or no_slot
+/// for a fixed anchor. `add_search` returns the value of List::search.
 template <class Objects, class AddSearch>
 void add_lists(const QueryRow& query, const Objects& objects, ListDirectory& directory,
                const AddSearch& add_search) {
@@ -70,25 +70,26 @@ void add_lists(const QueryRow& query, const Objects& objects, ListDirectory& dir
 struct ListMatching {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
-  std::vector<std::uint32_t> last_search;  ///< by new search: the same list's last search, or none
-  std::vector<ReportedList> removals;      ///< by query slot, then subject slot
+  /// For each search of the new tick: the search of the same list in the last tick, or none.
+  std::vector<std::uint32_t> last_search;
+  std::vector<ReportedList> removals;  ///< ordered by query slot, then by subject slot
 };
 
 /// Matches the lists of two ticks. `searches` is the number of searches in `now`. A query that is
-/// gone gives one removal, whatever lists it had. A query that remains, or that was removed and put
-/// again between the ticks, gives one removal for each list that is gone.
+/// gone gives one removal, however many lists it had. A query that remains, or that was removed and
+/// put again between the ticks, gives one removal for each list that is gone.
 ListMatching match_lists(const ListDirectory& last, const ListDirectory& now, std::size_t searches);
 
-/// Merges the removals into the updates of a tick, in place: ordered by query slot, with the
-/// removals of a query before its updates. `lists` has the updates first and then room for the
-/// removals.
+/// Merges the removals into the updates of a tick, in place. When merge_removals is called, `lists`
+/// has the updates first and then room for the removals. The result is ordered by query slot, with
+/// the removals of a query before its updates.
 void merge_removals(std::span<const ReportedList> removals, std::span<ReportedList> lists);
 
 /// Returns the queries and lists of a state. The searches are numbered in the order of the lists.
 ListDirectory directory_of(const EngineState& state);
 
-/// Writes the queries and lists of a directory into a state. `count_of` returns the number of
-/// neighbours of a search, `first_of` the index of the first one.
+/// Writes the queries and lists of a directory into a state. For a search, `count_of` returns the
+/// number of neighbours, and `first_of` returns the index of the first neighbour.
 template <class CountOf, class FirstOf>
 void export_directory(const ListDirectory& directory, const CountOf& count_of,
                       const FirstOf& first_of, EngineState& state) {

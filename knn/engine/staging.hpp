@@ -43,13 +43,13 @@ struct QueryRow {
   bool with_state = false;  ///< reports carry NeighborState
   bool vote = false;        ///< reports carry the label that the neighbours vote for
   LatticePoint position;    ///< for a fixed anchor
-  Slot object = no_slot;    ///< follow: the object's slot, fixed while the query lives
+  Slot object = no_slot;    ///< follow: the slot that the object keeps while the query lives
   Filter filter;
   TagFilter subject;
 };
 
-/// One of two halves: the tables write one while the engine computes from the other. The engine
-/// chooses the memory resource (pinned host memory for a GPU).
+/// One of two halves: the tables write one half while the engine computes from the other half. The
+/// engine chooses the memory resource (pinned host memory for a GPU).
 struct Staging {
   explicit Staging(std::pmr::memory_resource* memory = std::pmr::get_default_resource())
       : births(memory),
@@ -63,12 +63,12 @@ struct Staging {
   std::pmr::vector<ObjectRow> objects;
   std::pmr::vector<QueryRow> queries;
 
-  // Only vector spaces fill these three. Each row has as many components as the dimension of the
-  // space, prepared for its metric. The components of dead rows, and of queries without a fixed
+  // Only vector spaces fill these three arrays. Each row has as many components as the dimension of
+  // the space, prepared for its metric. The components of dead rows, and of queries without a fixed
   // anchor, are unspecified.
-  std::pmr::vector<float> object_components;  ///< for each row of `objects`, one after another
+  std::pmr::vector<float> object_components;  ///< of all rows of `objects`, row after row
   std::pmr::vector<Label> object_labels;      ///< one for each row of `objects`
-  std::pmr::vector<float> query_components;   ///< for each row of `queries`, one after another
+  std::pmr::vector<float> query_components;   ///< of all rows of `queries`, row after row
 
   bool is_empty() const { return births.empty() && objects.empty() && queries.empty(); }
   void clear() {

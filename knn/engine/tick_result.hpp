@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The result of a tick that an Engine delivers: the lists that changed as their streams report it,
-// by slot. Processor turns it into a TickReport.
+// The result of a tick, which an Engine delivers: the lists that changed in the way that their
+// streams report. Queries are identified by slot. Processor turns a TickResult into a TickReport.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ struct ReportedList {
   ListEvent event = ListEvent::updated;
   bool has_subject = false;  ///< a list of an every-object query, identified by query and subject
   ObjectId subject{};
-  std::uint32_t count = 0;               ///< neighbours
+  std::uint32_t count = 0;               ///< number of neighbours
   std::uint64_t first = 0;               ///< index into TickResult::neighbors
-  std::uint64_t first_state = no_state;  ///< index into TickResult::states, if asked for
+  std::uint64_t first_state = no_state;  ///< index into TickResult::states, or no_state
 };
 
 /// How long the parts of a tick took, by the clock of the host or of the device.
@@ -40,19 +40,20 @@ struct TickResult {
   Tick tick{};
   std::int64_t tau_us = 0;
   std::uint64_t objects = 0;            ///< alive in the snapshot
-  std::span<const ReportedList> lists;  ///< by query slot: first removals, then updates
-  std::span<const Neighbor> neighbors;  ///< unspecified between the lists
+  std::span<const ReportedList> lists;  ///< ordered by query slot; a query's removals come first
+  std::span<const Neighbor> neighbors;  ///< entries that are in no list are unspecified
   std::span<const NeighborState> states;
-  /// Empty, or one vote for each list. std::nullopt if the query does not ask for a vote or the
-  /// list is removed; no_label if no object of the list has a label.
+  /// Empty, or one vote for each list. A vote is std::nullopt if the query does not ask for a vote
+  /// or if the list is removed. It is no_label if no object of the list has a label.
   std::span<const std::optional<Label>> votes;
-  /// Owns the memory of the four spans, which the engine uses again afterwards.
+  /// Owns the memory of the four spans. The engine uses this memory again after the last owner is
+  /// gone.
   std::shared_ptr<const void> owner;
   StageTimes times;
-  /// Not empty: why the tick failed, and what to do. The old lists stay valid, and the engine keeps
-  /// the rows of the tick.
+  /// Empty, or why the tick failed and what to do. After a failed tick the old lists stay valid,
+  /// and the engine keeps the rows of the tick.
   std::string error;
-  /// The device is lost: no later tick of this engine can finish.
+  /// True if the device is lost: no later tick of this engine can finish.
   bool is_engine_lost = false;
 };
 

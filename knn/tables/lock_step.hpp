@@ -10,8 +10,9 @@
 
 namespace starling {
 
-/// Begins a tick, waits for the engine's result, and finishes the tick. Sets the engine's result
-/// handler. The processor must outlive it. Example: examples/own_clock.cpp
+/// Begins a tick, waits for the engine's result, and finishes the tick. The constructor sets the
+/// engine's result handler. The processor must outlive the LockStep. Example:
+/// examples/own_clock.cpp
 ///
 ///     const starling::TickReport report = ticks.advance(tau_us);
 class LockStep {

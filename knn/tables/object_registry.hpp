@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps an object id to its slot, with open addressing over 4-byte cells. It needs 5 to 8 bytes for
-// each object in addition to the records. Only ObjectTable uses it.
+// Maps an object id to its slot, with open addressing over 4-byte cells. The registry needs 5 to 8
+// bytes for each object in addition to the records. Only ObjectTable uses the registry.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,9 @@ namespace starling {
 
 /// `Records` is indexed by slot and returns an object with a member `id`.
 ///
-/// A cell holds a slot in its lower bits, as many bits as slots need, and bits of the id's hash in
-/// its upper bits, the *mark*. A search skips a cell with another mark without reading the record.
+/// The lower bits of a cell hold a slot; there are as many lower bits as the slots need. The upper
+/// bits hold the *mark*: bits of the id's hash. A search skips a cell with another mark and does
+/// not read the record.
 template <class Records>
 class ObjectRegistry {
  public:
@@ -33,10 +34,10 @@ class ObjectRegistry {
   }
 
   /// For many finds at once: compute all hashes, prefetch all cells, then prefetch the records of
-  /// all likely slots. Call find only for a record that has another id.
+  /// all likely slots. Call find only if the record of the likely slot has another id.
   void prefetch(std::uint64_t hash) const { starling::prefetch(&cells_[home(hash)]); }
-  /// Returns the slot of the first cell with the mark of `hash`, or no_slot. It is the result of
-  /// find unless another id has the same mark.
+  /// Returns the slot of the first cell with the mark of `hash`, or no_slot. find returns the same
+  /// slot unless another id has the same mark.
   Slot likely_slot(std::uint64_t hash) const {
     for (std::size_t cell = home(hash);; cell = next(cell)) {
       if (cells_[cell] == empty) return no_slot;

@@ -103,10 +103,11 @@ UpdateCounts ObjectTable::update(std::span<const ObjectUpdate> rows, std::int64_
   return counts;
 }
 
-// Writes the likely slot of each row's object, or no_slot, and prefetches the memory that its
-// update will touch. Producers often send their objects in the order of the first updates, which is
-// the order of the slots. While the rows match the slots from `next` on, no lookup in the registry
-// is needed. The record must be alive: the record of a forgotten object may still have its id.
+// Writes the likely slot of each row's object, or no_slot, into `likely`. Prefetches the memory
+// that the updates will touch. Producers often send their objects in the order of the first
+// updates, which is the order of the slots. While the rows match the slots from `next` on, no
+// lookup in the registry is needed. The record of a slot must be alive to match a row, because the
+// record of a forgotten object may still have the row's id.
 void ObjectTable::look_up_ahead(std::span<const ObjectUpdate> rows, Slot next,
                                 std::span<Slot> likely, const Staging& staging) const {
   const auto is_next = [&](ObjectId id) {
@@ -123,7 +124,7 @@ void ObjectTable::look_up_ahead(std::span<const ObjectUpdate> rows, Slot next,
     likely[i] = registry_->likely_slot(hashes[i]);
     if (likely[i] == no_slot) continue;
     prefetch_to_write(&records_[likely[i]]);
-    prefetch_to_write(&records_[likely[i]].staged_row);  // it may be in a second cache line
+    prefetch_to_write(&records_[likely[i]].staged_row);  // staged_row may be in a second cache line
   }
   constexpr std::size_t rows_a_line = 64 / sizeof(ObjectRow);
   const std::size_t staged = staging.objects.size();
@@ -245,7 +246,7 @@ UpdateStatus ObjectTable::remove_one(const ObjectRemoval& row, std::int64_t time
   if (is_alive(slot)) {
     kill(slot, staging);
   } else {
-    leavers_.insert(slot);  // the tombstone of this removal replaces an older one
+    leavers_.insert(slot);  // the tombstone of this removal replaces an older tombstone
   }
   return UpdateStatus::accepted;
 }
@@ -316,7 +317,7 @@ Slot ObjectTable::add(ObjectId id, Staging& staging) {
     reserve_with_headroom(records_, records_.size() + 1);
     if (options_.dimension > 0) {
       const std::size_t slots = records_.size() + 1;
-      // Grows by a quarter, because copying so large an array often would be slow.
+      // Grows by a quarter, because it would be slow to copy this large array often.
       resize_with_headroom<4>(components_, slots * options_.dimension);
       resize_with_headroom(labels_, slots, no_label);
     }

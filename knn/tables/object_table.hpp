@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The authoritative table of objects, with the rules of event time, tags with their own clock,
-// tombstones and expiry. It writes changed rows into the engine's staging half. Processor owns it.
+// tombstones and expiry. The table writes changed rows into the engine's staging half. Processor
+// owns the table.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +44,8 @@ struct VectorUpdate {
   bool has_label = false;
 };
 
-/// Sets and clears tag bits; a bit in both is set. From then on only tag updates change these bits.
+/// Sets and clears tag bits. A bit that is in both `set` and `clear` is set. Afterwards only tag
+/// updates change these bits.
 struct TagUpdate {
   ObjectId id{};
   std::int64_t time_us = 0;
@@ -77,8 +79,8 @@ struct ObjectTableOptions {
   static constexpr std::int64_t never_us = std::numeric_limits<std::int64_t>::max();
 
   std::uint64_t objects_max = 1u << 27;   ///< objects alive, tombstones and followed ids together
-  std::int64_t object_ttl_us = never_us;  ///< an object expires when tau - time exceeds it
-  /// How long, by tau, the time of an object that left is kept.
+  std::int64_t object_ttl_us = never_us;  ///< an object expires when tau - time exceeds this
+  /// How long a tombstone is kept, measured by tau.
   std::int64_t tombstone_ttl_us = 3'600'000'000;
   std::uint64_t hash_seed = 0;  ///< never changes a result
   std::uint32_t dimension = 0;  ///< of a vector space, else 0; Processor sets it
@@ -108,13 +110,13 @@ struct ObjectTableState {
   std::vector<Slot> leavers;
   std::optional<std::int64_t> newest_time_us;
 
-  // By record in a vector space; else empty.
+  // In a vector space, one row and one label for each of `records`; otherwise empty.
   std::vector<float> components;
   std::vector<Label> labels;
 };
 
-/// Objects by id and by slot. Programs reach it through Processor::update and its siblings.
-/// Example: examples/own_clock.cpp
+/// The table of objects, which finds an object by id or by slot. Programs change the table through
+/// Processor::update and similar functions. Example: examples/own_clock.cpp
 ///
 ///     processor.update({&row, 1}, tau_us, {&status, 1});
 class ObjectTable {
@@ -122,8 +124,8 @@ class ObjectTable {
   explicit ObjectTable(const ObjectTableOptions& options);
   ~ObjectTable();
 
-  /// Applies the rows in order; at equal times the later row wins. Rows after `time_us_max` are
-  /// rejected. `statuses` has one entry for each row.
+  /// Applies the rows in order; at equal times the later row wins. Rows with a time after
+  /// `time_us_max` are rejected. `statuses` has one entry for each row.
   UpdateCounts update(std::span<const ObjectUpdate> rows, std::int64_t time_us_max,
                       std::span<UpdateStatus> statuses, Staging& staging);
   /// As update, in a vector space. `components` has one row for each of `rows`, prepared for the
@@ -140,9 +142,10 @@ class ObjectTable {
   /// Stages the objects that expire at `tau_us` and forgets old tombstones. Call right before the
   /// engine swaps its halves.
   ///
-  /// It reads every record when the oldest known time may have expired. This happens about once in
-  /// a TTL while all objects keep moving, and in each tick while objects fall silent one by one. An
-  /// index by time would cost more, because every update would have to change it.
+  /// prepare_tick reads every record if the oldest known time may have expired. While all objects
+  /// keep moving, this happens about once in a TTL. While objects fall silent one by one, it
+  /// happens in each tick. An index by time would cost more, because every update would have to
+  /// change the index.
   void prepare_tick(std::int64_t tau_us, Staging& staging);
 
   /// Returns a slot for a followed object, known or not; no_slot if the table is full. The object
@@ -161,8 +164,8 @@ class ObjectTable {
   std::uint64_t bytes_used() const;
 
   ObjectTableState export_state() const;
-  /// Only into an empty table. Stages every record again; an engine that already has the same rows
-  /// sees no change.
+  /// Call only on an empty table. Stages every record again. An engine that already has the same
+  /// rows sees no change.
   void import_state(const ObjectTableState& state, Staging& staging);
 
  private:
@@ -172,7 +175,7 @@ class ObjectTable {
     LatticePoint position;
     std::uint32_t tags = 0;
     std::uint32_t generation = 0;
-    std::uint32_t staged_row = 0;  ///< valid if this row of the staging half has this slot
+    std::uint32_t staged_row = 0;  ///< valid only if that row of the staging half has this slot
   };
   struct TagClock {
     std::uint32_t owned = 0;

@@ -164,7 +164,7 @@ TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
     streams[static_cast<std::size_t>(stream)].queries.push_back(query);
   }
   report.streams = streams;
-  // The tick after a failed one takes its rows again and reports its removals.
+  // After a failed tick, the next tick takes the same rows again and reports the removals.
   if (report.error.empty())
     queries_.tick_finished();
   else

@@ -34,17 +34,17 @@ struct StreamReport {
   std::vector<QueryReport> queries;
 };
 
-/// A finished tick. Its destructor returns its memory, which later ticks use again. Any thread may
-/// destroy it, even after the processor is gone.
+/// The report of a finished tick. The destructor returns the memory of the report, and later ticks
+/// use this memory again. Any thread may destroy a report, even after the processor is gone.
 struct TickReport {
   Tick tick{};
   std::int64_t tau_us = 0;
   std::optional<std::int64_t> newest_time_us;  ///< newest event time accepted before the tick
   std::uint64_t objects = 0;                   ///< alive in the snapshot
   StageTimes times;
-  std::string error;    ///< not empty: the tick failed, and the old lists stay valid
-  std::string warning;  ///< not empty: queries were removed because of a limit
-  std::span<const StreamReport> streams;  ///< all streams by StreamId, also without any report
+  std::string error;    ///< empty, or why the tick failed; the old lists then stay valid
+  std::string warning;  ///< empty, or why queries were removed because of a limit
+  std::span<const StreamReport> streams;  ///< indexed by StreamId; also streams without a report
 
   // The memory of the spans:
   ReturnPool<std::vector<StreamReport>>::Owned stream_reports;
@@ -61,13 +61,14 @@ struct ProcessorState;
 ///     processor.begin_tick(now_us);
 class Processor {
  public:
-  /// The engine must be made for the same space. Throws std::invalid_argument as Lattice does, if
-  /// the dimension of a vector space is out of range, or if a limit exceeds the engine's limit.
+  /// The engine must be made for the same space. Throws std::invalid_argument if Lattice refuses
+  /// the space, if the dimension of a vector space is out of range, or if a limit exceeds the
+  /// engine's limit.
   Processor(const ProcessorOptions& options, std::unique_ptr<Engine> engine);
 
   const ProcessorOptions& options() const { return options_; }
   const SpaceOptions& space() const { return options_.space; }
-  /// Not for a vector space, which has no lattice: the process aborts.
+  /// Do not call in a vector space, which has no lattice: the process would abort.
   const Lattice& lattice() const;
   const ObjectTable& objects() const { return objects_; }
   const QueryTable& queries() const { return queries_; }
@@ -87,8 +88,9 @@ class Processor {
 
   /// Adds a stream, or changes what an existing stream reports; see QueryTable.
   StreamStatus put_stream(const StreamDefinition& definition);
-  /// Adds queries to a stream, or replaces those with the same id. After a replacement, changes are
-  /// still found by comparison with the query's last list. `statuses` has one entry for each query.
+  /// Adds queries to a stream, or replaces the queries that have the same ids. After a replacement,
+  /// the next tick still compares the query's new list with its last list. `statuses` has one entry
+  /// for each query.
   void put_queries(StreamId stream, std::span<const QueryDefinition> queries,
                    std::span<QueryStatus> statuses);
   void remove_queries(StreamId stream, std::span<const QueryId> ids,
@@ -98,8 +100,8 @@ class Processor {
   /// not be less than tau of the last tick.
   ///
   /// If all lists together exceed QueryTableOptions::neighbors_max, every-object queries are
-  /// removed until they fit. Their streams report the removals, and TickReport::warning says how
-  /// many there were.
+  /// removed until the lists fit. The streams of these queries report the removals, and
+  /// TickReport::warning says how many queries were removed.
   bool begin_tick(std::int64_t tau_us);
   /// Turns the engine's result into the reports of the streams. Call once for each result, in
   /// order, on the thread that drives the processor.
@@ -116,14 +118,14 @@ class Processor {
   /// for NaN, and on a lattice for a negative distance.
   RankKey to_key_max(double distance) const;
 
-  /// Returns the slot of an id for OneShotQuery::object. Returns no_slot if the id is unknown; the
-  /// answer to such a query is empty.
+  /// Returns the slot of an id for OneShotQuery::object. Returns no_slot if the id is unknown. The
+  /// answer to a query with no_slot is empty.
   Slot find_object(ObjectId id) const { return objects_.find(id); }
 
-  /// Only between ticks: finish_tick must have been called for the last one.
+  /// Call only between ticks: finish_tick must have been called for the last tick.
   ProcessorState export_state();
-  /// Only on a processor that has done nothing yet. Throws std::invalid_argument if the state is of
-  /// another space.
+  /// Call only on a processor that has done nothing yet. Throws std::invalid_argument if the state
+  /// is of another space.
   void import_state(const ProcessorState& state);
 
  private:
@@ -145,7 +147,7 @@ class Processor {
 
 struct ProcessorState {
   SpaceOptions space;
-  Tick last_tick{};  ///< the engine's last finished tick, or a later failed one
+  Tick last_tick{};  ///< the engine's last finished tick, or a later failed tick
   std::optional<std::int64_t> last_tau_us;
   ObjectTableState objects;
   QueryTableState queries;

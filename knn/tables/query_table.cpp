@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks queries and counts what they need. The slot of a removed query becomes free only when a
-// finished tick has reported the removal. See query_table.hpp.
+// Checks queries and counts the neighbours that their lists may hold. The slot of a removed query
+// becomes free only when a finished tick has reported the removal. See query_table.hpp.
 #include "starling/knn/tables/query_table.hpp"
 
 #include <algorithm>
@@ -214,7 +214,7 @@ Slot QueryTable::allocate(StreamId stream, QueryId id) {
     slot = free_slots_.back();
     free_slots_.pop_back();
   } else {
-    // Slots of removals that no tick has reported yet are not free, so there are more slots than
+    // Slots of removals that no tick has reported yet are not free, so there may be more slots than
     // live queries.
     if (entries_.size() >= 2 * options_.queries_max) return no_slot;
     slot = static_cast<Slot>(entries_.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams and their standing queries: slots by id, leases, and the rows staged for the engine.
-// Processor owns it.
+// The table of streams and standing queries: the slot of each id, leases, and the rows staged for
+// the engine. Processor owns the table.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,8 @@ struct QueryTableOptions {
   std::uint32_t k_max = starling::k_max;
   /// The limit on the neighbours in all lists together. The engine keeps copies of the lists, with
   /// 20 bytes for each neighbour in each copy. A fixed or following query counts k. An every-object
-  /// query counts k for each object alive, whatever its subject filter, because tags change.
+  /// query counts k for each object alive. Its subject filter does not lower this number, because
+  /// tags may change.
   std::uint64_t neighbors_max = std::uint64_t{1} << 27;
   std::uint32_t dimension = 0;  ///< of a vector space, else 0; Processor sets it
 };
@@ -66,11 +67,12 @@ struct QueryTableState {
   std::vector<StreamDefinition> streams;
   std::vector<Entry> entries;  ///< by slot
   std::vector<Slot> free_slots;
-  std::vector<Slot> removed;  ///< removals that no tick has taken yet
+  std::vector<Slot> removed;  ///< slots of queries whose removal no tick has taken yet
 };
 
-/// Queries by stream and id, and by slot. Programs read it through Processor::queries and change it
-/// through Processor::put_queries. Example: examples/own_clock.cpp
+/// The table of queries, which finds a query by stream and id or by slot. Programs read the table
+/// through Processor::queries and change it through Processor::put_queries. Example:
+/// examples/own_clock.cpp
 ///
 ///     processor.put_queries(*processor.queries().find_stream("riders"), queries, statuses);
 class QueryTable {
@@ -91,14 +93,15 @@ class QueryTable {
   /// Removes queries whose lease ended before `tau_us`.
   void prepare_tick(std::int64_t tau_us, ObjectTable& objects, Staging& staging);
   /// Removes every-object queries, those with the largest k first, until all lists fit
-  /// neighbors_max. They may exceed it when objects were added after the queries. Returns the
-  /// number of removed queries. Call when the table of objects is ready for the tick.
+  /// neighbors_max. The lists may exceed neighbors_max if objects were added after the queries.
+  /// Returns the number of removed queries. Call when the table of objects is ready for the tick.
   std::uint64_t remove_outgrown(ObjectTable& objects, Staging& staging);
   /// The begun tick takes all removals staged so far. Call after the engine swapped its halves.
   void tick_begun();
-  /// The tick has reported these removals: their slots may be used again.
+  /// The tick has reported the removals that it took. The slots of the removed queries may be used
+  /// again.
   void tick_finished();
-  /// The tick has reported nothing: the next tick takes the removals again.
+  /// The tick has reported nothing. The next tick takes the same removals again.
   void tick_failed();
 
   /// Returns the slot of the query, or no_slot.
@@ -117,9 +120,9 @@ class QueryTable {
   /// Returns the number of neighbours that all lists may hold now, as neighbors_max counts them.
   std::uint64_t neighbor_count(const ObjectTable& objects) const;
 
-  /// Only between ticks.
+  /// Call only between ticks.
   QueryTableState export_state() const;
-  /// Only into an empty table. Stages every query again, as ObjectTable does.
+  /// Call only on an empty table. Stages every query again, as ObjectTable stages every record.
   void import_state(const QueryTableState& state, Staging& staging);
 
  private:
@@ -128,12 +131,12 @@ class QueryTable {
     std::unordered_map<std::uint64_t, Slot> slots;  ///< by query id
   };
   struct Entry : QueryTableState::Entry {
-    std::uint32_t staged_row = 0;  ///< valid if this row of the staging half has this slot
+    std::uint32_t staged_row = 0;  ///< valid only if that row of the staging half has this slot
   };
   /// The slots of removed queries, by stream and id. A query keeps one slot until its removal is
   /// reported.
   using RemovedSlots = std::map<std::pair<StreamId, QueryId>, Slot>;
-  /// The neighbours that the lists of live queries may hold.
+  /// The number of neighbours that the lists of live queries may hold.
   struct Room {
     std::uint64_t neighbors = 0;             ///< of fixed and following queries
     std::uint64_t neighbors_per_object = 0;  ///< of every-object queries
@@ -162,9 +165,10 @@ class QueryTable {
   RemovedSlots removed_begun_;   ///< taken by the tick under way
   std::uint64_t count_ = 0;
   Room room_;
-  std::unordered_map<std::uint64_t, std::uint64_t> owner_query_counts_;  ///< absent: 0
-  std::set<std::pair<std::int64_t, Slot>> leases_;                       ///< by end, in us
-  std::set<std::pair<std::uint32_t, Slot>> every_object_;                ///< by k
+  std::unordered_map<std::uint64_t, std::uint64_t>
+      owner_query_counts_;                                 ///< only owners with queries
+  std::set<std::pair<std::int64_t, Slot>> leases_;         ///< ordered by end, in us
+  std::set<std::pair<std::uint32_t, Slot>> every_object_;  ///< ordered by k
 };
 
 }  // namespace starling

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The assertions about a search that every searcher makes first: see searcher.hpp. The searchers in
-// cpu/ and gpu/ call it.
+// cpu/ and gpu/ call check_search.
 #include "starling/knn/vectors/searcher.hpp"
 
 #include "starling/knn/base/assert.hpp"

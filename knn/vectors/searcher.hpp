@@ -39,15 +39,15 @@ struct VectorSearch {
 };
 
 /// Asserts that k is in its range, that the queries have the dimension of the corpus, and that
-/// `list_entries` is k for each query. Every searcher calls it first.
+/// `list_entries` is k times the number of queries. Every searcher calls check_search first.
 void check_search(const VectorSearch& search, std::uint32_t dimension, std::size_t list_entries);
 
-/// The highest rates of the hardware, as measured on it. They give a lower bound of the time of a
-/// search. 0: unknown.
+/// The highest rates that were measured on the hardware; 0 if unknown. These rates give a lower
+/// bound for the time of a search.
 struct DeviceRates {
   double read_gb_per_s = 0;  ///< from memory that is too large for the caches
-  /// A step handles one component of a pair of rows as VectorNeighbor sums it: a subtraction and a
-  /// fused multiply-add, all in registers.
+  /// One step adds one component of a pair of rows to the sum that VectorNeighbor specifies. It is
+  /// a subtraction and a fused multiply-add, all in registers.
   double steps_per_s = 0;
 };
 
@@ -63,14 +63,14 @@ class VectorSearcher {
   virtual std::string_view name() const = 0;  ///< "cpu", "cuda"
   virtual bool supports(SearchMethod method) const = 0;
 
-  /// Copies a corpus of prepared rows; the caller may free its rows afterwards. The searcher only
-  /// uses whether the metric is inner_product. Throws std::bad_alloc or a device error; then the
-  /// searcher has no corpus.
+  /// Copies a corpus of prepared rows; the caller may free its rows afterwards. The searcher treats
+  /// all metrics except inner_product alike. If set_corpus throws std::bad_alloc or a device error,
+  /// the searcher has no corpus.
   virtual void set_corpus(Metric metric, VectorsView corpus) = 0;
 
   /// Writes k entries for each query into `lists` (queries * k): the nearest rows, in order. If the
-  /// corpus has fewer rows, the remaining entries are VectorNeighbor{infinity, no_row}. Throws as
-  /// set_corpus; then the content of `lists` is unspecified.
+  /// corpus has fewer rows, the remaining entries are VectorNeighbor{infinity, no_row}. Throws the
+  /// same errors as set_corpus. After an error the content of `lists` is unspecified.
   virtual void search(const VectorSearch& search, std::span<VectorNeighbor> lists) = 0;
 
   /// Returns how long the device worked on the last search, by its own clock; 0 without a device.
@@ -79,7 +79,7 @@ class VectorSearcher {
   virtual double device_ms() const { return 0; }
 
   /// Measures the rates of the hardware. During the measurement it uses at most 512 MiB of host
-  /// memory or 2 GiB of device memory. Throws as set_corpus.
+  /// memory or 2 GiB of device memory. Throws the same errors as set_corpus.
   virtual DeviceRates rates() { return {}; }
 };
 

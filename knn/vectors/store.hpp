@@ -20,7 +20,7 @@ namespace starling {
 struct VectorRows {
   std::span<const Slot> slots;
   std::span<const std::uint64_t> alive;  ///< bit i % 64 of word i / 64 belongs to slots[i]
-  VectorsView components;                ///< row i belongs to slots[i]; unspecified if it is dead
+  VectorsView components;                ///< row i belongs to slots[i]; unspecified for dead slots
 
   bool is_alive(std::size_t i) const { return (alive[i / 64] >> (i % 64) & 1) != 0; }
 };
@@ -59,7 +59,8 @@ class VectorStore {
   virtual std::string_view name() const = 0;  ///< "cpu", "cuda"
   virtual std::uint64_t bytes_used() const = 0;
 
-  /// Returns the best memory for staged rows: a device copies from it fast. Outlives the store.
+  /// Returns the best memory resource for staged rows: a device copies fast from its memory. The
+  /// resource outlives the store.
   virtual std::pmr::memory_resource* staging_memory() { return std::pmr::get_default_resource(); }
 
   /// Call after a function threw. Returns true if no later call can succeed.
@@ -70,8 +71,8 @@ class VectorStore {
   virtual double take_device_ms() { return 0; }
 
   /// Writes rows in place. New slots beyond the last one grow the memory, at amortised cost. Slots
-  /// that were never written are dead. If it throws, some rows may have been written. The caller
-  /// then applies all of them again, which gives the same result.
+  /// that were never written are dead. If apply throws, some rows may have been written. The caller
+  /// then applies all rows again, which gives the same result.
   virtual void apply(const VectorRows& rows) = 0;
 
   /// Writes k entries for each query into `lists`, as VectorSearcher::search does, with the slot as
@@ -81,13 +82,14 @@ class VectorStore {
                        std::uint32_t k, std::span<VectorNeighbor> lists) = 0;
 
   /// Appends, in any order, every living row of the last apply whose score is at most score_max of
-  /// a query. `applied` is the argument of that apply again, so that the store need not keep it.
-  /// Masks have one bit for each index into `applied`. As in nearest, VectorQuery::self is skipped.
+  /// a query. `applied` is the same argument as in the last apply, so that the store need not keep
+  /// the rows. Masks have one bit for each index into `applied`. As in nearest, VectorQuery::self
+  /// is skipped.
   virtual void near_applied(const VectorRows& applied, std::span<const VectorQuery> queries,
                             const VectorMasks& masks, std::vector<VectorMatch>& matches) = 0;
 
-  /// As near_applied, for all slots; masks are as for nearest. Called only if so many scores are
-  /// equal that the result of nearest is not enough.
+  /// As near_applied, but for all slots. Masks have one bit for each slot. Called only if so many
+  /// scores are equal that the result of nearest is not enough.
   virtual void near_any(std::span<const VectorQuery> queries, const VectorMasks& masks,
                         std::vector<VectorMatch>& matches) = 0;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which objects a query accepts. A filter acts before the limit k, so a filtered list is still the
-// exact k nearest. It is part of QueryDefinition and of each row that QueryTable stages for an
-// Engine.
+// Which objects a query accepts. A filter acts before the limit k, so a filtered list has the exact
+// k nearest of the objects that pass. A Filter is part of QueryDefinition and of each row that
+// QueryTable stages for an Engine.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 namespace starling {
 
 struct TagFilter {
-  std::uint32_t required = 0;   ///< all of these bits are set
-  std::uint32_t forbidden = 0;  ///< none of these bits is set
+  std::uint32_t required = 0;   ///< all of these bits must be set
+  std::uint32_t forbidden = 0;  ///< none of these bits may be set
 
   constexpr bool passes(std::uint32_t tags) const {
     return (tags & required) == required && (tags & forbidden) == 0;
@@ -28,14 +28,16 @@ struct Filter {
   static constexpr RankKey any_distance{std::numeric_limits<std::uint64_t>::max()};
 
   TagFilter tags;
-  /// Inclusive. In lattice units squared; in a vector space the result of key_within.
+  /// The largest key that passes. On a lattice: a squared distance in lattice units. In a vector
+  /// space: the result of key_within.
   RankKey key_max = any_distance;
-  std::int64_t age_us_max = any_age;  ///< inclusive; age is tau minus event time
+  std::int64_t age_us_max = any_age;  ///< the greatest age that passes; age is tau minus event time
 
   bool operator==(const Filter&) const = default;
 };
 
-/// Returns the oldest event time that passes an age limit at `tau_us`, saturating.
+/// Returns the oldest event time that passes an age limit at `tau_us`. If this time would be below
+/// the lowest number, returns the lowest number.
 constexpr std::int64_t oldest_time_us(std::int64_t tau_us, std::int64_t age_us_max) {
   constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
   if (age_us_max == Filter::any_age || tau_us < lowest + age_us_max) return lowest;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rounds a user's coordinates to the integer lattice once, on arrival. All later arithmetic is
-// exact. The decoders of update batches and the trace readers call it.
+// exact. The decoders of update batches and the trace readers call Lattice::to_lattice.
 #pragma once
 
 #include <cstddef>
@@ -40,22 +40,22 @@ class Lattice {
   PositionError to_lattice(const Position& position, LatticePoint& point) const;
 
   /// As above for many positions at once, which is faster. Each position has `components` (2 or 3)
-  /// consecutive numbers in `coordinates`, and one entry in `points` and in `errors`.
+  /// consecutive numbers in `coordinates`, one entry in `points` and one entry in `errors`.
   void to_lattice(std::span<const double> coordinates, std::size_t components,
                   std::span<LatticePoint> points, std::span<PositionError> errors) const;
   void to_lattice(std::span<const float> coordinates, std::size_t components,
                   std::span<LatticePoint> points, std::span<PositionError> errors) const;
 
-  /// Returns the position of a lattice point. It is the inverse of to_lattice up to half the
-  /// resolution.
+  /// Returns the position of a lattice point. If a position is converted with to_lattice and back,
+  /// it moves by at most half the resolution along each axis.
   Position to_position(const LatticePoint& point) const;
 
-  /// Returns sqrt(distance_sq) * resolution, the number in messages and files.
+  /// Returns sqrt(distance_sq) * resolution: the distance that messages and files contain.
   double to_metres(std::uint64_t distance_sq) const;
   double to_metres(RankKey key) const { return to_metres(to_number(key)); }
 
-  /// Returns floor((metres / resolution)^2), saturating. Infinity means no limit. Throws
-  /// std::invalid_argument for NaN and negative numbers.
+  /// Returns floor((metres / resolution)^2), but at most the largest 64-bit number, which means no
+  /// limit. `metres` may be infinity. Throws std::invalid_argument for NaN and negative numbers.
   std::uint64_t to_distance_sq(double metres) const;
 
  private:

@@ -47,8 +47,8 @@ void normalize(std::span<const float> raw, double less, std::span<float> prepare
 }
 
 double mean_of(std::span<const float> row) {
-  // A row of equal components has no direction. Its mean is exact here, so that rounding does not
-  // create one.
+  // A row whose components are all equal has no direction. The mean of this row is exact, so that
+  // rounding errors do not give the row a direction.
   if (std::all_of(row.begin(), row.end(), [&](float other) { return other == row[0]; }))
     return row[0];
   double sum = 0;
@@ -160,7 +160,7 @@ RankKey key_within(Metric metric, double distance) {
   if (std::isnan(distance)) throw std::invalid_argument("a distance must be a number");
   if (distance == std::numeric_limits<double>::infinity()) return Filter::any_distance;
   const float least = metric == Metric::inner_product ? -std::numeric_limits<float>::max() : 0.0f;
-  std::uint64_t low = ordered_of(least);  // every score below this one is within
+  std::uint64_t low = ordered_of(least);  // every score below `low` is within `distance`
   std::uint64_t high = std::uint64_t{ordered_of(std::numeric_limits<float>::max())} + 1;
   while (low < high) {
     const std::uint64_t middle = low + (high - low) / 2;

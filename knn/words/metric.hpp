@@ -16,9 +16,10 @@
 
 namespace starling {
 
-/// How the distance of two vectors is defined. Each row is prepared once, in float64 in a fixed
-/// order, and rounded to float32. Exact answers are defined on the prepared rows (docs/vectors.md).
-/// Below, x and y are rows and s is the sum of (x - y)^2 over prepared rows.
+/// How the distance of two vectors is defined. Each row is prepared once: computed in float64, in a
+/// fixed order of operations, and rounded to float32. Exact answers are defined on the prepared
+/// rows (docs/vectors.md). Below, x and y are two rows, and s is the sum of the squared differences
+/// of their prepared components.
 enum class Metric : std::uint8_t {
   l2,             ///< prepared: unchanged; distance: sqrt(s)
   cosine,         ///< prepared: x / |x|, a zero row unchanged; distance: s / 2
@@ -46,7 +47,7 @@ inline constexpr std::uint32_t vector_rows_max = (std::uint32_t{1} << 31) - 1;
 
 /// Rows stored one after another, without gaps. Owns nothing.
 struct VectorsView {
-  std::span<const float> components;  ///< rows() * dimension
+  std::span<const float> components;  ///< rows() * dimension numbers
   std::uint32_t dimension = 1;        ///< 1 to dimension_max
 
   std::uint32_t rows() const { return static_cast<std::uint32_t>(components.size() / dimension); }
@@ -70,22 +71,24 @@ std::string_view sentence_of(VectorFault::Reason reason);
 std::string sentence_of(const VectorFault& fault);
 
 /// Prepares all rows of `raw` into `prepared`, which has the same size and may be the same memory.
-/// Returns the first fault; then the content of `prepared` is unspecified. std::nullopt: no fault.
+/// Returns the first fault, or std::nullopt if there is no fault. After a fault the content of
+/// `prepared` is unspecified.
 std::optional<VectorFault> prepare_vectors(Metric metric, VectorsView raw,
                                            std::span<float> prepared);
 
-/// As prepare_vectors, but refuses each faulty row by itself. `faults` has one entry for each row.
-/// The prepared components of a faulty row are unspecified. Returns the number of faulty rows.
+/// As prepare_vectors, but prepares all rows that have no fault. Writes one entry of `faults` for
+/// each row: its first fault, or std::nullopt. The prepared components of a faulty row are
+/// unspecified. Returns the number of faulty rows.
 std::size_t prepare_each(Metric metric, VectorsView raw, std::span<float> prepared,
                          std::span<std::optional<VectorFault>> faults);
 
-/// One entry of a vector's neighbour list. The order of the members is the total order of all
-/// answers: smallest score first, ties by the smaller row.
+/// One entry of a vector's neighbour list. The comparison of two entries is the total order of all
+/// answers: the smaller score comes first; if scores are equal, the smaller row.
 ///
 /// The score is computed from prepared rows in float32, component after component, with rounding to
 /// nearest and with subnormals: s = 0; for each j: t = x[j] - y[j], s = fma(t, t, s). For
 /// inner_product: s = fma(x[j], y[j], s), and the score is 0 - s. Every searcher computes exactly
-/// this, so that all give the same bits (docs/decisions/0006-vector-sums.md).
+/// this sum, so that all searchers give the same bits (docs/decisions/0006-vector-sums.md).
 struct VectorNeighbor {
   float score = 0;  ///< never NaN, never -0
   VectorRow row = no_row;
@@ -95,9 +98,9 @@ struct VectorNeighbor {
 /// Returns the metric's distance for a score: the number that users read.
 double distance_of(Metric metric, float score);
 
-/// Maps a score to an unsigned number with the same order: the smallest number is the nearest. In a
-/// vector space Neighbor::key holds this number. The bits of positive floats already have the order
-/// of the floats; the bits of negative floats have the reverse order.
+/// Maps a score to an unsigned number with the same order: the nearest row has the smallest number.
+/// In a vector space Neighbor::key holds this number. The bits of positive floats already have the
+/// order of the floats; the bits of negative floats have the reverse order.
 constexpr std::uint32_t ordered_of(float score) {
   constexpr std::uint32_t sign_bit = std::uint32_t{1} << 31;
   const auto bits = std::bit_cast<std::uint32_t>(score);

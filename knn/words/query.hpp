@@ -13,11 +13,11 @@
 
 namespace starling {
 
-/// What kind of change makes a stream report a list. Each level includes the one before it. If a
-/// list is not reported, nothing of this kind changed in it.
+/// Which changes of a list make a stream report the list. Each value includes the changes of the
+/// values before it. If a stream does not report a list, the list has none of these changes.
 enum class ReportOn : std::uint8_t {
   membership,  ///< an object entered or left
-  order,       ///< ... or two swapped places
+  order,       ///< ... or two objects swapped places
   distance,    ///< ... or a distance changed
 };
 
@@ -43,14 +43,14 @@ struct StreamDefinition {
 
 enum class AnchorKind : std::uint8_t {
   fixed,         ///< around a position
-  follow,        ///< around an object, which is not in the list; empty while it is missing
+  follow,        ///< around an object, itself not in the list; without the object: an empty list
   every_object,  ///< one list for each object that passes `subject`: the k-NN graph
 };
 
 struct Anchor {
   AnchorKind kind = AnchorKind::fixed;
-  LatticePoint position{};  ///< fixed
-  ObjectId object{};        ///< follow
+  LatticePoint position{};  ///< only for a fixed anchor
+  ObjectId object{};        ///< only if the anchor follows an object
 };
 
 struct QueryDefinition {
@@ -61,8 +61,8 @@ struct QueryDefinition {
   Anchor anchor{};
   Filter filter{};
   TagFilter subject{};                   ///< every_object: the objects that have a list
-  std::int64_t lease_end_us = no_lease;  ///< removed at the first tick with tau > lease end
-  std::uint64_t owner = 0;  ///< the last writer, counted for QueryTableOptions::owner_queries_max
+  std::int64_t lease_end_us = no_lease;  ///< the first tick with a later tau removes the query
+  std::uint64_t owner = 0;  ///< the query's last writer; see QueryTableOptions::owner_queries_max
   /// For a fixed anchor in a vector space: the components, as many as the dimension of the space,
   /// prepared for its metric.
   std::vector<float> components{};

@@ -13,13 +13,13 @@ namespace starling {
 
 enum class ListEvent : std::uint8_t {
   updated,  ///< the report has the whole new list
-  removed,  ///< the query is gone with all its lists; if has_subject: only that subject's list
+  removed,  ///< the query and all its lists are gone; if has_subject: only this list is gone
 };
 
 /// One list of a tick, as its stream reports it. The spans live as long as the TickReport.
 struct QueryReport {
   QueryId query{};
-  bool has_subject = false;  ///< from an every-object query: the list of object `subject`
+  bool has_subject = false;  ///< a list of an every-object query; `subject` is its object
   ObjectId subject{};
   ListEvent event = ListEvent::updated;
   std::span<const Neighbor> neighbors;

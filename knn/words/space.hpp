@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The space in which objects live, and its options. A processor, an engine and a server have one
-// each.
+// The space in which objects live, and its options. A processor, an engine and a server have a
+// SpaceOptions each.
 #pragma once
 
 #include <array>
@@ -25,8 +25,8 @@ std::string_view to_string(Space space);
 /// space also needs a dimension.
 std::optional<Space> space_from_string(std::string_view text);
 
-/// Returns the most components of a user's position: 2 for planar2, 3 for planar3 and wgs84, where
-/// the altitude may be left out. Not for vector spaces, which have no positions.
+/// Returns the largest number of components of a user's position: 2 for planar2, 3 for planar3 and
+/// wgs84. In wgs84 the altitude may be left out. Not for vector spaces, which have no positions.
 constexpr int dimensions(Space space) {
   return space == Space::planar2 ? 2 : 3;
 }
@@ -40,7 +40,7 @@ struct SpaceOptions {
   double resolution_m = 0.01;
   Position origin{};  ///< metres, subtracted in float64 before rounding; zero for wgs84
 
-  // Only vector spaces use these two. They use neither resolution_m nor origin.
+  // Only vector spaces use these two members. Vector spaces use neither resolution_m nor origin.
   std::uint32_t dimension = 0;  ///< 1 to dimension_max; 0 in all other spaces
   Metric metric = Metric::l2;
 

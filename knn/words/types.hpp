@@ -40,7 +40,7 @@ struct LatticePoint {
   bool operator==(const LatticePoint&) const = default;
 };
 
-/// Returns the exact squared distance in lattice units. It is at most 3 * 2^62, which fits.
+/// Returns the exact squared distance in lattice units: at most 3 * 2^62, which fits in 64 bits.
 constexpr std::uint64_t distance_sq(const LatticePoint& a, const LatticePoint& b) {
   const auto square = [](std::int64_t d) { return static_cast<std::uint64_t>(d * d); };
   return square(std::int64_t{a.x} - b.x) + square(std::int64_t{a.y} - b.y) +
@@ -62,8 +62,8 @@ constexpr RankKey next_key(RankKey key) {
   return RankKey{to_number(key) + 1};
 }
 
-/// One entry of a neighbour list. The order of the members is the total order of all answers:
-/// nearest first, ties by the smaller object id.
+/// One entry of a neighbour list. The comparison of two entries is the total order of all answers:
+/// the smaller key comes first; if keys are equal, the smaller object id.
 struct Neighbor {
   RankKey key{};
   ObjectId object{};
@@ -73,8 +73,8 @@ struct Neighbor {
 /// The class of an object in a vector space. A query may let the labels of its neighbours vote.
 using Label = std::int64_t;
 
-/// The value of an object without a label, and the vote of a list without labels. All labels are
-/// larger.
+/// Stands for "no label": the label of an object without a label, and the vote of a list in which
+/// no object has a label. All other labels are larger.
 inline constexpr Label no_label = std::numeric_limits<Label>::min();
 
 /// The state of a neighbour in the snapshot of the tick. A stream may report it with the neighbour.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client's calls. Each sends one request and interprets its reply: see client.hpp.
+// The client's calls. Each call sends one request and interprets the reply: see client.hpp.
 #include "starling/protocol/client/client.hpp"
 
 #include <utility>
@@ -10,7 +10,8 @@
 namespace starling::protocol {
 namespace {
 
-/// The reply's body, which must be of type Body. It points into the reply's frame.
+/// The reply's body, or a Problem if the body does not have the type Body. The body points into the
+/// reply's frame.
 template <class Body>
 Result<Body> body_of(const Result<ReceivedReply>& reply) {
   if (!reply) return reply.problem();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A blocking client of one server. It connects, stays within its credit, and sends batches without
-// waiting for each reply. After a lost connection it says hello again and resends the unanswered
-// requests under the same numbers, so the server applies none twice. Use a Client from one thread.
-// Replay, subscribe and the tests use it.
+// A blocking client of one server. The client connects, stays within its credit, and posts batches
+// without waiting for each reply. After a lost connection, the client says hello again and resends
+// the unanswered requests with the same sequence numbers, so the server applies no request twice.
+// Use a Client from one thread only. `starling replay`, `starling subscribe` and the tests use this
+// class.
 #pragma once
 
 #include <array>
@@ -31,7 +32,7 @@ struct ClientOptions {
   std::string name = "starling client";  ///< for the server's logs
   std::string key{};
   std::int64_t timeout_ms = 30'000;          ///< longest wait for one reply, reconnects included
-  std::int64_t connect_timeout_ms = 30'000;  ///< as above, for the first hello, if less
+  std::int64_t connect_timeout_ms = 30'000;  ///< for the first hello, if less than timeout_ms
   std::int64_t reconnect_after_ms = 5'000;   ///< reconnects after this long without a reply
 };
 
@@ -40,7 +41,7 @@ class TimeoutError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Thrown if ZeroMQ cannot connect to the text, usually because it is not an endpoint.
+/// Thrown if ZeroMQ cannot connect to the endpoint, usually because the endpoint is malformed.
 class EndpointError : public std::runtime_error {
  public:
   EndpointError(const std::string& endpoint, const std::string& why);
@@ -52,10 +53,10 @@ struct BatchTotals {
   std::uint64_t late = 0;
   std::uint64_t rejected = 0;
   std::array<std::uint64_t, std::size_t(last_row_reason) + 1> rejected_by_reason{};
-  /// The limit behind each reason; its name is empty if the reason is not a limit.
+  /// For each reason, the limit that was reached. The limit's name is empty if the reason is not a
+  /// limit.
   std::array<ReachedLimit, std::size_t(last_row_reason) + 1> limit_by_reason{};
-  /// Why the server refused a batch as a whole, for the first such batch. The server applied no row
-  /// of a refused batch.
+  /// The first refusal of a whole batch. The server applies no row of a refused batch.
   std::optional<Problem> first_refusal{};
 };
 
@@ -67,16 +68,16 @@ struct NeighborAnswers {
   std::vector<HeldList> lists{};
 };
 
-/// The texts of ids, in the order asked; see Names in messages.hpp.
+/// The names of objects, in the order of the requested ids. See Names in messages.hpp.
 struct NameAnswers {
   std::uint64_t epoch = 0;
   std::uint64_t name_count = 0;
-  std::vector<std::string> texts{};  ///< empty: no name
+  std::vector<std::string> texts{};  ///< an empty text: no name
 };
 
 using StatValues = std::vector<std::pair<std::string, double>>;
 
-/// A session with one server. examples/client.cpp is a whole program; in short:
+/// A session with one server. examples/client.cpp is a complete program. A short example:
 ///
 ///     zmq::context_t context;
 ///     Client client(context, {.commands = "tcp://127.0.0.1:7411", .name = "my program"});
@@ -84,8 +85,8 @@ using StatValues = std::vector<std::pair<std::string, double>>;
 ///     client.update({.ids = ids, .times_us = times_us, .coordinates = coordinates}).value();
 class Client {
  public:
-  /// Connects and says hello. Throws TimeoutError, EndpointError, or RefusedError if the server
-  /// refuses the hello for good. The context must outlive the client.
+  /// Connects and says hello. Throws TimeoutError or EndpointError. Throws RefusedError if the
+  /// server refuses the hello and would refuse it again. The context must outlive the client.
   Client(zmq::context_t& context, ClientOptions options);
   ~Client();
   Client(Client&&) noexcept;
@@ -97,7 +98,8 @@ class Client {
   std::uint64_t epoch() const { return server().epoch; }
 
   /// Sends an UpdateBatch, UpdateTags, RemoveObjects, PutNames, PutQueries or RemoveQueries and
-  /// waits only until there is credit for it. Returns std::nullopt, or why it was not sent.
+  /// waits only until there is credit for the request. Returns a Problem if the request was not
+  /// sent.
   [[nodiscard]] std::optional<Problem> post(const RequestBody& batch);
   /// Waits until every posted batch is answered. Returns the sums of the replies.
   BatchTotals flush();
@@ -113,14 +115,14 @@ class Client {
   Result<Done> put_stream(const PutStream& stream);
   Result<TickDone> advance_tick(std::int64_t tau_us);
   Result<NeighborAnswers> get_neighbors(const GetNeighbors& request);
-  /// At most server().limits.names_asked_max ids at a time.
+  /// Accepts at most server().limits.names_asked_max ids.
   Result<NameAnswers> get_names(std::span<const std::uint64_t> object_ids);
   Result<StatValues> get_stats();
   Result<Done> report_received(const ReportReceived& report);
 
   using PageHandler = std::function<void(const SnapshotPage&)>;
-  /// Fetches one page and passes it to the handler. The page points into the reply's frame and is
-  /// valid only during that call. Returns next_page.
+  /// Fetches one page and passes it to `handler`. The page points into the reply's frame and is
+  /// valid only while the handler runs. Returns the page's next_page.
   Result<std::uint64_t> get_snapshot_page(const GetSnapshot& request, const PageHandler& handler);
   /// Fetches all pages, one after another.
   Result<Done> get_snapshot(GetSnapshot request, const PageHandler& handler);

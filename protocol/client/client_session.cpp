@@ -55,7 +55,8 @@ std::variant<Outgoing, Problem> ClientSession::prepare(const RequestBody& body) 
   const ReachedLimit bytes_max =
       std::ranges::min(ReachedLimit{"frame-bytes-max", limits.frame_bytes_max},
                        ReachedLimit{"credit-bytes", limits.credit_bytes}, {}, &ReachedLimit::value);
-  // Also checked before encoding, because vectors may be longer than a FlatBuffer can be.
+  // The length is also checked before encoding, because a batch of vectors may be longer than the
+  // longest possible FlatBuffer.
   if (array_bytes(body) > bytes_max.value) return too_long(array_bytes(body), bytes_max, body);
   RequestHead head{.request_id = next_request_id_, .session = server_->session};
   if (is_sequenced(body)) head.sequence = next_sequence_;
@@ -74,7 +75,8 @@ std::variant<Outgoing, Problem> ClientSession::prepare(const RequestBody& body) 
 
 bool ClientSession::has_credit_for(const Outgoing& outgoing) const {
   const Limits& limits = server_->limits;
-  // If one reply is lost and later ones arrive, the server must still remember the lost one.
+  // The server keeps the last unanswered_max replies. If the reply to the oldest request is lost
+  // and later replies arrive, the server must still have the lost reply.
   const bool is_remembered =
       outgoing.sequence == 0 || outgoing.sequence - oldest_sequence() < limits.unanswered_max;
   return unanswered_.size() < limits.unanswered_max && is_remembered &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client's side of a session: numbers its requests, keeps unanswered ones for a resend, and
-// counts credit. Sans-IO: Client sends and receives the frames.
+// A client's side of a session: numbers the requests, keeps unanswered requests for a resend, and
+// counts the credit that they use. Sans-IO: Client sends and receives the frames.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace starling::protocol {
 struct Outgoing {
   std::uint64_t request_id = 0;
   std::uint64_t sequence = 0;     ///< 0: not a sequenced request
-  std::uint64_t credit_rows = 0;  ///< held until it is answered, like the bytes
+  std::uint64_t credit_rows = 0;  ///< used until the reply comes, like credit_bytes
   std::uint64_t credit_bytes = 0;
   Frame frame{};
 };
@@ -31,40 +31,40 @@ class ClientSession {
 
   /// The first frame of a new connection. Its request id is 0, which no other request has.
   Frame hello() const;
-  /// Takes in the reply to hello() and addresses all unanswered() requests to its session. The
-  /// caller must then send them again.
+  /// Takes in the reply to hello() and addresses all unanswered() requests to the reply's session.
+  /// The caller must then send these requests again.
   void on_hello(const HelloReply& reply);
 
   /// The server's terms; call only after the first on_hello.
   const HelloReply& server() const { return *server_; }
 
-  /// Numbers and encodes a request. Returns a Problem if no server with these terms would accept
-  /// it.
+  /// Numbers and encodes a request. Returns a Problem if the server's terms exclude the request.
   std::variant<Outgoing, Problem> prepare(const RequestBody& body);
-  /// Whether the server accepts the request now, in addition to the unanswered ones.
+  /// Whether the server would accept the request now, in addition to all unanswered requests.
   bool has_credit_for(const Outgoing& outgoing) const;
-  /// Takes over a prepared request that is about to be sent. Its frame stays here until its reply
-  /// comes.
+  /// Takes over a prepared request that is about to be sent. Keeps the request's frame until the
+  /// reply comes.
   const Outgoing& admit(Outgoing outgoing);
 
   enum class Verdict : std::uint8_t {
     answered,     ///< the request is finished, whatever the reply says
-    unexpected,   ///< no unanswered request has this id: a resend was answered twice
-    try_again,    ///< send this one request again, later
-    start_again,  ///< reconnect, say hello, send all unanswered ones again
+    unexpected,   ///< no unanswered request has this id; an earlier reply may have answered it
+    try_again,    ///< send this request again, later
+    start_again,  ///< reconnect, say hello, send all unanswered requests again
   };
   /// `refusal` is the reply's error code, or ErrorCode::none.
   Verdict on_reply(const ReplyHead& head, ErrorCode refusal);
 
-  /// Forgets a request for which the caller no longer waits. A sequenced one stays, because its
-  /// number must be used.
+  /// Forgets a request for which the caller no longer waits. Keeps a sequenced request, because the
+  /// server allows no gap in the sequence numbers.
   void abandon(std::uint64_t request_id);
 
   const std::deque<Outgoing>& unanswered() const { return unanswered_; }
   const Outgoing* find(std::uint64_t request_id) const;
 
  private:
-  /// The number of the oldest unanswered request; the next number if all are answered.
+  /// The sequence number of the oldest unanswered sequenced request, or the next sequence number if
+  /// there is none.
   std::uint64_t oldest_sequence() const;
 
   std::string client_;
@@ -73,7 +73,7 @@ class ClientSession {
   std::optional<HelloReply> server_;
   std::uint64_t next_request_id_ = 1;
   std::uint64_t next_sequence_ = 1;
-  std::deque<Outgoing> unanswered_;  ///< in the order of their numbers
+  std::deque<Outgoing> unanswered_;  ///< in the order of request_id
   std::uint64_t credit_rows_held_ = 0;
   std::uint64_t credit_bytes_held_ = 0;
 };

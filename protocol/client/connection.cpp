@@ -36,8 +36,8 @@ Client::Connection::Connection(zmq::context_t& context, ClientOptions options)
 void Client::Connection::open_socket() {
   socket_ = zmq::socket_t(context_, zmq::socket_type::dealer);
   socket_.set(zmq::sockopt::linger, 0);
-  // The session limits the unanswered requests, and thus the length of both queues. Without
-  // high-water marks sends never block.
+  // The session limits the number of unanswered requests, and that limits the length of both
+  // queues. Without high-water marks, sends never block.
   socket_.set(zmq::sockopt::sndhwm, 0);
   socket_.set(zmq::sockopt::rcvhwm, 0);
   socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(server_frame_bytes_max));
@@ -47,7 +47,8 @@ void Client::Connection::open_socket() {
 }
 
 void Client::Connection::send(const Frame& frame) {
-  // Sends a copy: the frame stays here for a resend, which may have to change its session.
+  // Sends a copy. The frame is kept for a resend, which may have to change the session in the
+  // frame.
   const auto bytes = frame.bytes();
   uninterrupted(
       [&] { return socket_.send(zmq::buffer(bytes.data(), bytes.size()), zmq::send_flags::none); });

@@ -19,13 +19,13 @@
 
 namespace starling::protocol {
 
-/// A decoded reply with the frame that it points into.
+/// A decoded reply, and the frame into which `decoded` points.
 struct ReceivedReply {
   std::unique_ptr<zmq::message_t> message{};
   AlignedBytes frame{};
   DecodedReply decoded{};
 
-  /// The refusal in the reply, or what is wrong with its frame; null if neither.
+  /// The refusal in the reply, or the fault of a malformed reply; nullptr if there is neither.
   const Problem* problem() const;
 };
 
@@ -37,8 +37,8 @@ class Client::Connection {
 
   std::optional<Problem> post(const RequestBody& batch);
   BatchTotals flush();
-  /// Sends a request and waits for its reply. Replies to posted batches that come meanwhile are
-  /// added to the totals.
+  /// Sends a request and waits for its reply. Meanwhile, adds the replies to posted batches to
+  /// totals_.
   Result<ReceivedReply> call(const RequestBody& body);
 
  private:

@@ -44,7 +44,7 @@ HeldList list_of(const ListChunk& chunk, std::size_t list) {
 
 void remove_lists(ListStore& lists, std::span<const ListKey> keys) {
   // A query has either one list without a subject, or one list for each subject. One pass over all
-  // lists finds the second kind, for all keys together.
+  // lists finds the lists with subjects, for all keys together.
   std::unordered_set<std::uint64_t> queries;
   for (const ListKey& key : keys)
     if (lists.erase(key) == 0 && !key.has_subject) queries.insert(to_number(key.query));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighbour lists as a client holds them, keyed by query and subject. A subscription and one-shot
-// answers fill them from chunks.
+// The neighbour lists that a client holds, keyed by query and subject. A subscription and one-shot
+// answers copy their lists from chunks.
 #pragma once
 
 #include <compare>
@@ -18,7 +18,7 @@ namespace starling::protocol {
 
 struct ListKey {
   QueryId query{};
-  bool has_subject = false;  ///< the list of object `subject`, of an every-object query
+  bool has_subject = false;  ///< true: the list of `subject` in an every-object query
   ObjectId subject{};
   auto operator<=>(const ListKey&) const = default;
 };
@@ -54,7 +54,7 @@ using ListStore = std::unordered_map<ListKey, HeldList, ListKeyHash>;
 ListKey key_of(const ListChunk& chunk, std::size_t list);
 HeldList list_of(const ListChunk& chunk, std::size_t list);
 
-/// Erases the lists of `keys`. A key without a subject also erases all lists of its query.
+/// Erases the lists of `keys`. A key without a subject erases all lists of the key's query.
 void remove_lists(ListStore& lists, std::span<const ListKey> keys);
 
 }  // namespace starling::protocol

@@ -58,9 +58,9 @@ void ManualServer::expect_all_accepted(const std::string& what) {
   throw std::runtime_error(sentence);
 }
 
-// A subscription travels on its own socket, not with the commands; a tick that runs before it
-// arrives would be missed. The server counts each subscription that arrives in a total that never
-// decreases, so this function waits until that total grows.
+// The subscription and the commands travel on different sockets. A tick that runs before the
+// subscription arrives would be missed. The server counts all subscriptions that have ever arrived,
+// so this function waits until the count grows.
 void ManualServer::follow(const SubscriptionOptions& subscription,
                           const SubscriptionHandlers& handlers) {
   const double before = joined_count();

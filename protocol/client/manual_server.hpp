@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connects to a server in manual-tick mode, sends it objects and queries, and follows one stream in
-// lock step. Replays and simulations use it, through sim::ServerHost.
+// lock step. sim::ServerHost uses this class for replays and simulations.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +32,8 @@ class NotManualError : public std::runtime_error {
 
 class ManualServer {
  public:
-  /// Upper bounds of the bytes that a row and a query take on the wire. Each includes a share of
-  /// the frame around them.
+  /// Upper bounds of the bytes that a row or a query takes on the wire. Each bound includes a share
+  /// of the bytes that the frame adds.
   static constexpr std::size_t row_bytes = 48;
   static constexpr std::size_t query_bytes = 192;
 
@@ -45,25 +45,26 @@ class ManualServer {
   Client& client() { return client_; }
   const HelloReply& terms() const { return client_.server(); }
 
-  /// The number of rows of `bytes_per_row` bytes that one request may hold by all of the server's
-  /// limits, but at least 1.
+  /// The most rows of `bytes_per_row` bytes each that all of the server's limits allow in one
+  /// request; at least 1.
   std::size_t batch_rows_max(std::size_t bytes_per_row) const;
 
-  /// Sends a request without waiting for its answer. Throws RefusedError if it cannot be sent.
+  /// Sends a request without waiting for its answer. Throws RefusedError if the request cannot be
+  /// sent.
   template <class Request>
   void post(const Request& request) {
     if (const auto problem = client_.post(request)) throw RefusedError(*problem);
   }
 
   /// Waits until all posted requests are answered. Throws RefusedError if the server refused a
-  /// request, and std::runtime_error with the reason if it rejected rows or dropped them as late.
-  /// `what` names the rows in the message, for example "positions".
+  /// request. Throws std::runtime_error with the reason if the server rejected rows, or dropped
+  /// rows as late. `what` names the rows in the error, for example "positions".
   void expect_all_accepted(const std::string& what);
 
   /// Subscribes to a stream and waits for its snapshot. Call at most once. Throws
   /// std::runtime_error if the snapshot does not arrive in time.
   void follow(const SubscriptionOptions& subscription, const SubscriptionHandlers& handlers);
-  /// The state of the followed stream; only after follow().
+  /// The state of the followed stream. Call only after follow().
   const SubscriptionState& state() const { return subscriber_->state(); }
 
   /// Waits for the lists of a finished tick. If they do not arrive within missed_after_ms, calls

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server's answer to a request: the requested value, or the reason for the refusal. Client
-// returns it.
+// A server's answer to a request: the requested value, or the reason for the refusal. The functions
+// of Client return a Result.
 #pragma once
 
 #include <stdexcept>
@@ -19,8 +19,8 @@ class RefusedError : public std::runtime_error {
   ErrorCode code;
 };
 
-/// A value of type T, or the Problem that explains the refusal. There are two ways to read it; the
-/// second is that of examples/client.cpp:
+/// A value of type T, or the Problem that explains the refusal. There are two ways to read a
+/// Result; examples/client.cpp uses the second way:
 ///
 ///     const auto done = client.advance_tick(tau_us);
 ///     if (!done) std::cerr << done.problem().sentence << '\n';

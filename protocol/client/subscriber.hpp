@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Follows one stream over sockets: a SUB socket receives ticks, and a Client fetches snapshots and
-// sends reports. It goes on after a restart of the server. Use a Subscriber from one thread, which
-// calls poll(). `starling subscribe` and the tests use it.
+// sends reports. The subscriber continues after a restart of the server. Use a Subscriber from one
+// thread, which calls poll(). `starling subscribe` and the tests use this class.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,13 @@ struct SubscriberOptions {
   std::string results = "tcp://127.0.0.1:7412";
   ClientOptions client{};
   SubscriptionOptions subscription{};
-  int receive_hwm = 64;  ///< ticks that wait to be read; ZeroMQ drops further ones
+  int receive_hwm = 64;  ///< ticks that may wait to be read; ZeroMQ drops further ticks
   std::int64_t report_interval_ms = 1000;
   std::int64_t retry_interval_ms = 250;  ///< between two attempts to fetch a snapshot
 };
 
-/// Keeps the lists of one stream up to date. examples/client.cpp is a whole program; in short:
+/// Keeps the lists of one stream up to date. examples/client.cpp is a complete program. A short
+/// example:
 ///
 ///     Subscriber subscriber(context, {.subscription = {.stream = "riders"}});
 ///     while (subscriber.poll(/*timeout_ms=*/1000))
@@ -35,14 +36,14 @@ class Subscriber {
              SubscriptionHandlers handlers = {});
   ~Subscriber();
 
-  /// Waits at most `timeout_ms` for a tick and takes in all ticks that have arrived. Also takes a
-  /// snapshot and sends a report where they are due. The handlers run inside this call. Returns
-  /// false if no tick arrived.
+  /// Waits at most `timeout_ms` for a tick and takes in all ticks that have arrived. Also fetches a
+  /// snapshot if one is needed, and sends a report if one is due. The handlers run inside this
+  /// call. Returns false if no tick arrived.
   bool poll(std::int64_t timeout_ms);
 
-  /// Call if you know from elsewhere, for example from TickDone, that a tick has passed whose
-  /// message does not come. The next poll then takes a snapshot of that tick or a later one.
-  /// Without this call only the message of the next tick shows the gap.
+  /// Call if the message of a tick does not arrive although the tick has passed, as you know for
+  /// example from TickDone. The next poll() then fetches a snapshot of that tick or of a later
+  /// tick. Without this call, the gap shows only when the message of the next tick arrives.
   void miss_tick();
 
   const SubscriptionState& state() const;

@@ -64,8 +64,8 @@ void SubscriptionState::on_tick(ReceivedTick received) {
 }
 
 /// Ticks and pages arrive on two sockets, so a tick of the old server may arrive after a page of
-/// the new one. Epochs do not show which server is newer. So each change of epoch asks for a
-/// snapshot, and the last snapshot decides. Each restart is reported once.
+/// the new server. Epochs do not show which server is newer. Therefore each change of epoch asks
+/// for a snapshot, and the epoch of that snapshot is the right one. Each restart is reported once.
 void SubscriptionState::enter_epoch(std::uint64_t epoch) {
   if (epoch_ == epoch) return;
   const bool is_first = !epoch_;

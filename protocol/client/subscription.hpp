@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of a subscriber: applies ticks in order, finds gaps by sequence number and restarts by
-// epoch, and says when it needs a snapshot. Sans-IO: Subscriber feeds it from sockets, tests from a
-// virtual clock. Its lists are always the server's complete answer at the tick of held_at().
+// The state of a subscriber: applies ticks in order, detects lost ticks by the sequence number and
+// a restart of the server by the epoch, and says when a snapshot is needed. Sans-IO: Subscriber
+// feeds the state from sockets, and tests feed the state with ticks of their own. The lists are
+// always the server's complete answer at the tick of held_at().
 #pragma once
 
 #include <cstddef>
@@ -22,15 +23,16 @@ namespace starling::protocol {
 struct SubscriptionOptions {
   std::string stream{};
   std::vector<std::uint64_t> query_ids{};  ///< empty: all queries of the stream
-  /// Ticks that arrive while a snapshot is fetched; beyond this the oldest are dropped.
+  /// Limits the ticks that wait while a snapshot is fetched. Beyond this limit, the oldest of these
+  /// ticks are dropped.
   std::size_t buffer_bytes_max = std::size_t{256} << 20;
 };
 
-/// A decoded tick with the frames that it points into.
+/// A decoded tick, and the frames into which `tick` points.
 struct ReceivedTick {
   DecodedTick tick{};
   std::vector<AlignedBytes> frames{};   ///< header and chunks
-  std::shared_ptr<const void> owner{};  ///< of the bytes that frames use in place
+  std::shared_ptr<const void> owner{};  ///< owns the bytes that `frames` use in place
   std::size_t bytes = 0;
 };
 
@@ -46,8 +48,8 @@ struct HeldAt {
   bool operator==(const HeldAt&) const = default;
 };
 
-/// Applies a tick to `lists`: first its removals, then its updates. Skips the lists of queries that
-/// are not wanted.
+/// Applies a tick to `lists`: first its removals, then its updates. Skips the lists of queries for
+/// which `is_wanted` returns false.
 void apply_lists(const DecodedTick& tick,
                  const std::function<bool(std::uint64_t query_id)>& is_wanted, ListStore& lists);
 
@@ -55,7 +57,7 @@ void apply_lists(const DecodedTick& tick,
 struct SubscriptionHandlers {
   std::function<void(const HeldAt&)> replaced{};      ///< a snapshot replaced all lists
   std::function<void(const DecodedTick&)> applied{};  ///< lists() contains this tick now
-  std::function<void(std::uint64_t ticks)> lost{};    ///< their messages never came
+  std::function<void(std::uint64_t ticks)> lost{};    ///< messages of `ticks` ticks were lost
   std::function<void()> restarted{};                  ///< the server has restarted
 };
 
@@ -67,8 +69,9 @@ struct SubscriptionCounters {
   std::uint64_t restarts = 0;
 };
 
-/// The algorithm of Subscriber without its sockets. Most programs only read it, through
-/// Subscriber::state() (see examples/client.cpp). A program with sockets of its own drives it so:
+/// The algorithm of Subscriber without the sockets. Most programs only read the state, with
+/// Subscriber::state() (see examples/client.cpp). A program with sockets of its own makes these
+/// calls:
 ///
 ///     state.on_tick(receive_tick(std::move(frames), owner));  // a message without its topic
 ///     if (const auto request = state.wanted_page())
@@ -84,8 +87,8 @@ class SubscriptionState {
   void on_page(const SnapshotPage& page);
   /// Call if the requested page will not come. The snapshot starts over.
   void on_page_refused();
-  /// Call if a tick has passed whose message did not come. Without this call only the message of
-  /// the next tick shows the gap.
+  /// Call if a tick has passed and its message did not arrive. Without this call, the gap shows
+  /// only when the message of the next tick arrives.
   void on_tick_missed() { needs_snapshot_ = true; }
 
   /// True if lists are held and no tick is known to be missing.
@@ -95,7 +98,8 @@ class SubscriptionState {
   bool has_votes() const { return has_votes_; }
   /// std::nullopt before the first snapshot.
   const std::optional<HeldAt>& held_at() const { return held_at_; }
-  /// The newest message of the current epoch and the losses; std::nullopt before the first message.
+  /// What to report to the server: the newest sequence number of the current epoch, and the number
+  /// of lost ticks. std::nullopt before the epoch's first message or snapshot.
   std::optional<ReportReceived> report() const;
   const SubscriptionCounters& counters() const { return counters_; }
   std::size_t buffered_bytes() const { return buffered_bytes_; }
@@ -116,20 +120,20 @@ class SubscriptionState {
   void apply(const DecodedTick& tick);
   bool is_wanted(std::uint64_t query_id) const;
 
-  SubscriptionOptions options_;  ///< query_ids sorted
+  SubscriptionOptions options_;  ///< query_ids is sorted
   SubscriptionHandlers handlers_;
   SubscriptionCounters counters_;
 
   std::optional<std::uint64_t> epoch_;
   std::deque<std::uint64_t> epochs_seen_;           ///< the most recent epochs
-  std::optional<std::uint64_t> received_sequence_;  ///< the newest in epoch_
+  std::optional<std::uint64_t> received_sequence_;  ///< the newest sequence number in epoch_
   std::uint64_t lost_in_epoch_ = 0;
 
   ListStore lists_;
   bool has_votes_ = false;
   std::optional<HeldAt> held_at_;
   bool needs_snapshot_ = true;
-  std::optional<Incoming> incoming_;  ///< the pages of a snapshot so far
+  std::optional<Incoming> incoming_;  ///< the pages received so far of a snapshot
   std::deque<ReceivedTick> buffered_;
   std::size_t buffered_bytes_ = 0;
 };

@@ -14,10 +14,12 @@
 
 namespace starling::protocol {
 
-/// Well-formed UTF-8: no overlong forms, no surrogates, nothing beyond U+10FFFF.
+/// Whether the text is well-formed UTF-8: no overlong forms, no surrogates, nothing beyond
+/// U+10FFFF.
 bool is_utf8(std::string_view text);
 
-/// Allows 1 to `limit.value` bytes of UTF-8 without NUL. `what` starts the sentence.
+/// Allows 1 to `limit.value` bytes of UTF-8 without NUL. `what` is the subject of the refusal's
+/// sentence.
 std::optional<Problem> check_text(std::string_view what, std::string_view text,
                                   const ReachedLimit& limit);
 
@@ -26,7 +28,7 @@ std::optional<Problem> check_stream_name(std::string_view name);
 /// Checks a query's k, distance_max_m and age_max_us.
 std::optional<Problem> check_query(const QuerySpec& query, const Limits& limits);
 
-/// Puts the place before a refusal's sentence: "Query 3: ...".
+/// Puts `what` and `row` before a refusal's sentence, for example "Query 3: ...".
 std::optional<Problem> in_row(std::string_view what, std::size_t row,
                               std::optional<Problem> refusal);
 

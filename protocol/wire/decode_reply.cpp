@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes replies: see reply_codec.hpp. A client verifies all that a server sends, as a server does
-// with a client's requests.
+// Decodes replies: see reply_codec.hpp. A client verifies everything that a server sends, just as a
+// server verifies everything that a client sends.
 #include <string>
 
 #include "starling/protocol/wire/check.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 using Refusal = std::optional<Problem>;
 
-// Stats and reasons are the only replies with many tables.
+// Only Stats and the reasons of a BatchReply have many tables.
 constexpr std::size_t tables_max = 65'536;
 
 template <class Table>

@@ -13,7 +13,7 @@ namespace {
 
 using Refusal = std::optional<Problem>;
 
-// A wire enum and its C++ enum have the same values; MAX is the last valid one.
+// A wire enum and its C++ enum have the same values; MAX is the last valid value.
 static_assert(static_cast<int>(wire::Space::MAX) == static_cast<int>(Space::vector));
 static_assert(static_cast<int>(wire::Metric::MAX) == static_cast<int>(Metric::inner_product));
 static_assert(static_cast<int>(wire::ReportOn::MAX) == static_cast<int>(ReportOn::distance));
@@ -53,7 +53,7 @@ Refusal check_dimension(std::uint32_t dimension, const Limits& limits) {
                    ".");
 }
 
-/// Refuses the fields that only vectors have.
+/// Refuses a batch with fields that are allowed only in a vector space.
 Refusal check_no_vectors(const UpdateBatch& batch, Space space) {
   if (batch.dimension != 0)
     return bad_value("The batch has rows of dimension " + std::to_string(batch.dimension) +
@@ -65,7 +65,7 @@ Refusal check_no_vectors(const UpdateBatch& batch, Space space) {
   return std::nullopt;
 }
 
-/// Each space has one number of components; in wgs84 the altitude may be left out.
+/// Each space has a fixed number of components, but in wgs84 the altitude may be left out.
 Refusal check_components(const UpdateBatch& batch, const Limits& limits) {
   const Space space = limits.space;
   if (space == Space::vector) return check_dimension(batch.dimension, limits);
@@ -176,8 +176,8 @@ Refusal read(const wire::PutStream& table, const Limits& limits, PutStream& stre
   return check_stream_name(stream.name);
 }
 
-/// Checks where a fixed anchor is: in a vector space a vector of the server's dimension, in other
-/// spaces a position.
+/// Checks the place of a fixed anchor. In a vector space, it is a vector of the server's dimension.
+/// In any other space, it is a position.
 Refusal check_place(const wire::Query& table, const Limits& limits) {
   const bool is_fixed = table.anchor() == wire::AnchorKind::fixed;
   const std::size_t components = to_span(table.vector()).size();
@@ -223,7 +223,8 @@ Refusal read(const QueryTables* tables, std::string_view what, const ReachedLimi
              const Limits& limits, std::vector<QuerySpec>& queries) {
   if (tables == nullptr) return std::nullopt;
   if (auto refusal = check_row_count("queries", tables->size(), count_max)) return refusal;
-  // Several tables may share one array of the frame, but each decoded query gets a copy of it.
+  // Several tables may share one array of the frame, but each decoded query gets a copy of the
+  // array.
   std::uint64_t components = 0;
   for (const wire::Query* table : *tables)
     components += table->vector() == nullptr ? 0 : table->vector()->size();
@@ -376,7 +377,7 @@ DecodedRequest decode_request(const AlignedBytes& frame, const Limits& limits) {
   try {
     request.problem = read_body(*root, limits, request);
   } catch (const std::bad_alloc&) {
-    request.problem = out_of_memory();  // caught here, where the head is known and can be answered
+    request.problem = out_of_memory();  // caught here, where the head of the reply is known
   }
   return request;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why the server refuses a request or a row: the closed lists behind Error and BatchReply, equal to
-// those in starling.fbs. protocol/README.md says what a client does about each.
+// All reasons for which the server refuses a request (in Error) or a row (in BatchReply).
+// starling.fbs has the same lists. protocol/README.md says what a client should do about each
+// reason.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace starling::protocol {
 
-/// Why a whole request was refused; it changed nothing.
+/// Why a whole request was refused. A refused request changes nothing.
 enum class ErrorCode : std::uint16_t {
   none,
   malformed,        ///< not a verified Request of this schema
@@ -18,20 +19,20 @@ enum class ErrorCode : std::uint16_t {
   frame_too_large,  ///< longer than frame_bytes_max
   too_many_rows,    ///< more rows, queries, questions or ids than a request may have
   array_mismatch,   ///< arrays of one batch differ in length
-  bad_value,        ///< a number or enum outside what its field allows
+  bad_value,        ///< a number or enum value that its field does not allow
   bad_text,         ///< a name or text that is empty, too long, not UTF-8, or has a NUL
   k_out_of_range,   ///< k is 0 or beyond k_max
-  unknown_stream,   ///< no PutStream has made it
+  unknown_stream,   ///< no PutStream has made the stream
   too_many_streams,
-  unknown_session,  ///< no Hello has opened it, or it was idle too long
+  unknown_session,  ///< no Hello has opened the session, or it was idle too long
   too_many_sessions,
   sequence_gap,        ///< not the successor of the last sequence number
-  sequence_forgotten,  ///< applied, but too long ago: its reply is gone
+  sequence_forgotten,  ///< the request was applied before, but its reply is no longer kept
   out_of_credit,       ///< the session has no credit left for its rows or bytes
   busy,                ///< a bounded queue of the server is full; try again
   not_manual,          ///< AdvanceTick to a server whose ticks follow the wall clock
   tau_too_early,       ///< AdvanceTick to a time before the last tick's
-  tick_failed,         ///< the engine failed; the old lists stand
+  tick_failed,         ///< the engine failed; the old lists stay valid
   page_expired,        ///< the snapshot behind this page is no longer held
   shutting_down,
   answer_failed,  ///< the engine could not answer this question
@@ -44,7 +45,7 @@ enum class RowReason : std::uint8_t {
   late,               ///< older than what is stored; counted as late, not as rejected
   future,             ///< beyond tau + future_max
   time_out_of_range,  ///< beyond +-2^61 us
-  unknown_object,     ///< tags for an object never seen, or forgotten
+  unknown_object,     ///< the tags' object was never seen, or is forgotten
   too_many_objects,
   position_not_finite,
   position_out_of_range,   ///< beyond 2^30 lattice units from the origin
@@ -53,7 +54,7 @@ enum class RowReason : std::uint8_t {
   unknown_query,
   too_many_queries,
   text_is_not_its_id,  ///< PutNames: the text belongs to another id
-  name_collision,      ///< PutNames: the id is known by another text
+  name_collision,      ///< PutNames: the id already has another text
   too_many_names,
   too_many_neighbors,  ///< all lists together would hold more than the server allows
   too_many_queries_of_session,
@@ -68,23 +69,23 @@ inline constexpr auto last_row_reason = RowReason::component_negative;
 std::string_view to_string(ErrorCode code);
 std::string_view to_string(RowReason reason);
 
-/// Whether a refusal with this code uses up the request's sequence number: true if the same request
-/// can never succeed, false if it may be sent again unchanged. Also false for sequence_forgotten,
-/// whose number was used up when it was applied.
+/// Whether a refusal with this code uses up the request's sequence number. True if the same request
+/// can never succeed, and false if the client may send the request again unchanged. Also false for
+/// sequence_forgotten, because the number was used up when the request was applied.
 bool consumes_sequence(ErrorCode code);
 
-/// The limit that was reached: its flag's name without the dashes, and its value. An empty name: no
-/// limit was reached.
+/// The limit that was reached: its flag's name without the dashes, and its value. The name is empty
+/// if no limit was reached.
 struct ReachedLimit {
   std::string name{};
   std::uint64_t value = 0;
   bool operator==(const ReachedLimit&) const = default;
 };
 
-/// "rows-max (262144)", for sentences.
+/// The limit as a part of a sentence, for example "rows-max (262144)".
 std::string to_string(const ReachedLimit& limit);
 
-/// A refusal: the code for the program, one sentence for its author.
+/// A refusal: a code for the client program, and a sentence for its author.
 struct Problem {
   ErrorCode code = ErrorCode::none;
   std::string sentence{};  ///< what was wrong, where, and what is allowed

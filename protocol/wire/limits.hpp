@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a server accepts. HelloReply tells each client, and decode_request enforces it.
+// The limits of a server. HelloReply carries the limits to each client, and decode_request enforces
+// them.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,8 @@ inline constexpr std::size_t chunk_bytes_max = std::size_t{16} << 20;
 /// The longest frame that a client accepts from a server: a chunk and the reply around it.
 inline constexpr std::size_t server_frame_bytes_max = chunk_bytes_max + (std::size_t{64} << 10);
 
-/// The most rejected rows that a BatchReply lists one by one. Its counts cover all rows.
+/// The most rejected rows that a BatchReply lists one by one. The counts in a BatchReply cover all
+/// rows.
 inline constexpr std::size_t rejected_rows_listed_max = 64;
 
 struct Limits {

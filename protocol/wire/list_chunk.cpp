@@ -29,7 +29,8 @@ double distance_of(const ListSource& source, const Neighbor& neighbor) {
   return starling::distance_of(source.metric, score_of_ordered(ordered));
 }
 
-/// Adds an array. `fill` writes its elements in order through the pointer that it gets.
+/// Adds an array of `count` elements. `fill` gets a pointer to the first element and writes all
+/// elements.
 template <class T, class Fill>
 flatbuffers::Offset<flatbuffers::Vector<T>> fill_array(flatbuffers::FlatBufferBuilder& builder,
                                                        std::size_t count, const Fill& fill) {

@@ -15,13 +15,13 @@
 
 namespace starling::protocol {
 
-/// A decoded chunk: views into its frame, whose lengths are checked.
+/// A decoded chunk: views into its frame. The lengths of the arrays are checked.
 struct ListChunk {
   std::span<const std::uint64_t> query_ids{};    ///< one per list
   std::span<const std::uint8_t> has_subject{};   ///< one per list; empty: no list has a subject
-  std::span<const std::uint64_t> subject_ids{};  ///< one per list, or empty, as has_subject
-  std::span<const std::uint8_t> events{};        ///< one per list; empty: all updated
-  std::span<const std::uint32_t> offsets{};      ///< list count + 1
+  std::span<const std::uint64_t> subject_ids{};  ///< one per list; empty if has_subject is empty
+  std::span<const std::uint8_t> events{};        ///< one per list; empty: all lists are updated
+  std::span<const std::uint32_t> offsets{};      ///< first neighbour of each list, and the end
   std::span<const std::uint64_t> object_ids{};   ///< one per neighbour
   std::span<const double> distances_m{};         ///< one per neighbour, or empty
   std::span<const double> positions{};           ///< three per neighbour, or empty
@@ -46,10 +46,10 @@ struct ListSource {
 };
 
 /// The columns of `source.with` that can be encoded. A tick that began before its stream asked for
-/// positions or tags lacks its neighbours' states, so both columns are left out.
+/// positions or tags lacks the neighbours' states. Then both columns are left out.
 ReportWith carried_columns(const ListSource& source);
 
-/// Returns how many of the first reports fit one chunk: at least 1, unless there are none.
+/// Returns how many reports, from the first on, fit in one chunk: at least 1 if there are reports.
 std::size_t lists_that_fit(std::span<const QueryReport> reports, const ReportWith& with);
 
 }  // namespace starling::protocol

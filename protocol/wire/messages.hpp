@@ -32,11 +32,11 @@ struct Hello {
   std::string_view client{};         ///< a name for logs
   std::string_view key{};            ///< reserved for access rights; empty
   std::uint64_t resume_session = 0;  ///< the session to continue, or 0
-  std::uint64_t first_sequence = 1;  ///< the next number, if the session is a new one
+  std::uint64_t first_sequence = 1;  ///< the client's next sequence number, for a new session
 };
 
-/// Positions or vectors, each with its time. One of the two coordinate arrays holds them row after
-/// row, `components_a_row()` numbers each.
+/// Positions or vectors, each with its time. Either `coordinates` or `coordinates_f32` holds the
+/// rows one after another, with `components_a_row()` numbers in each row.
 struct UpdateBatch {
   std::span<const std::uint64_t> ids{};
   std::span<const std::int64_t> times_us{};
@@ -45,7 +45,7 @@ struct UpdateBatch {
   std::span<const float> coordinates_f32{};
   std::span<const std::uint32_t> tags{};  ///< empty: this batch says nothing about tags
   std::uint32_t dimension = 0;            ///< of a vector space; else 0
-  std::span<const Label> labels{};        ///< empty: nothing about labels; no_label removes one
+  std::span<const Label> labels{};        ///< empty: no change of labels; no_label removes a label
 
   std::size_t components_a_row() const { return dimension != 0 ? dimension : components; }
 };
@@ -73,7 +73,7 @@ struct PutStream {
   ReportWith with{};
 };
 
-/// A standing query, or a one-shot question of GetNeighbors, as the wire has it.
+/// A standing query, or a one-shot question of GetNeighbors, as it is sent on the wire.
 struct QuerySpec {
   static constexpr double any_distance_m = std::numeric_limits<double>::infinity();
 
@@ -87,8 +87,8 @@ struct QuerySpec {
   double distance_max_m = any_distance_m;  ///< not NaN; negative only for an inner product
   std::int64_t age_max_us = Filter::any_age;
   TagFilter subject{};         ///< every_object: which objects get a list
-  std::uint64_t lease_ms = 0;  ///< 0: stays until removed
-  bool vote = false;           ///< in a vector space: lists carry the label they vote for
+  std::uint64_t lease_ms = 0;  ///< 0: the query stays until it is removed
+  bool vote = false;           ///< in a vector space: each list carries its neighbours' vote
   bool operator==(const QuerySpec&) const = default;
 };
 
@@ -104,12 +104,12 @@ struct RemoveQueries {
 
 struct GetSnapshot {
   std::string_view stream{};
-  std::span<const std::uint64_t> query_ids{};  ///< empty: all of the stream
-  std::uint64_t page = 0;                      ///< 0: the first; else a page's next_page
+  std::span<const std::uint64_t> query_ids{};  ///< empty: all queries of the stream
+  std::uint64_t page = 0;                      ///< 0: the first page; else the next_page of a page
 };
 
-/// One-shot questions about the last finished tick. Anchors are fixed or follow; ids and leases are
-/// not read.
+/// One-shot questions about the last finished tick. Only fixed and follow anchors are allowed. Ids
+/// and leases are ignored.
 struct GetNeighbors {
   std::vector<QuerySpec> questions{};
 };
@@ -123,8 +123,8 @@ struct AdvanceTick {
 struct ReportReceived {
   std::string_view stream{};
   std::uint64_t epoch = 0;
-  std::uint64_t sequence = 0;  ///< newest received
-  std::uint64_t lost = 0;      ///< ticks of this epoch that never came, since subscribing
+  std::uint64_t sequence = 0;  ///< of the newest message received
+  std::uint64_t lost = 0;      ///< ticks of this epoch that did not arrive, since subscribing
 };
 
 /// Asks for the texts that PutNames gave for these ids.
@@ -136,45 +136,47 @@ using RequestBody = std::variant<Hello, UpdateBatch, UpdateTags, RemoveObjects, 
                                  PutQueries, RemoveQueries, GetSnapshot, GetNeighbors, GetStats,
                                  AdvanceTick, ReportReceived, GetNames>;
 
-/// Whether the request changes state and so carries a sequence number: the batches, PutStream and
-/// AdvanceTick.
+/// Whether the request changes the server's state and therefore carries a sequence number. True for
+/// the batches, PutStream and AdvanceTick.
 bool is_sequenced(const RequestBody& body);
 
-/// The bytes of the request's arrays, known before it is encoded: nearly all of a long request.
+/// The bytes of the request's arrays, which are nearly all bytes of a long request. Known before
+/// the request is encoded.
 std::size_t array_bytes(const RequestBody& body);
 
-/// The rows of its session's credit that the request holds until it is answered: the rows of a
-/// batch, and 0 for other requests, which are always read. A batch also holds its frame's bytes.
+/// The number of rows of the session's credit that the request uses until it is answered. A batch
+/// uses one row of credit for each of its rows. Any other request uses 0. A batch also uses the
+/// bytes of its frame.
 std::uint64_t credit_rows(const RequestBody& body);
 bool is_batch(const RequestBody& body);
 
 struct ReplyHead {
   std::uint64_t request_id = 0;
-  std::uint64_t sequence = 0;  ///< echoes the request's
+  std::uint64_t sequence = 0;  ///< of the request
   bool operator==(const ReplyHead&) const = default;
 };
 
 struct ErrorReply {
   Problem problem{};
-  std::uint64_t sequence_expected = 0;  ///< the session's next number, if the session is known
+  std::uint64_t sequence_expected = 0;  ///< the session's next number; 0: the session is not known
 };
 
 struct HelloReply {
   std::uint64_t session = 0;
   bool resumed = false;             ///< false: a new session, which shares nothing with the old
-  std::uint64_t last_sequence = 0;  ///< all numbers up to this one are applied
+  std::uint64_t last_sequence = 0;  ///< all requests up to this number are applied
   std::uint64_t epoch = 0;          ///< random at each start of the server
   std::string_view server{};        ///< program and version, for logs
   SpaceOptions space{};
   bool manual_ticks = false;
   Limits limits{};                    ///< limits.space equals space.space
-  std::uint64_t session_idle_ms = 0;  ///< forgets a session that is silent for longer
+  std::uint64_t session_idle_ms = 0;  ///< the server forgets a session that is silent for longer
 };
 
 struct ReasonCount {
   RowReason reason = RowReason::none;
   std::uint64_t count = 0;
-  ReachedLimit limit{};  ///< the one that rejected the rows; no name if none did
+  ReachedLimit limit{};  ///< the limit that rejected the rows; no name if the reason is no limit
   bool operator==(const ReasonCount&) const = default;
 };
 
@@ -200,14 +202,14 @@ struct BatchReply {
 /// The reply to PutStream and ReportReceived.
 struct Done {};
 
-/// A page without its lists. All pages of a snapshot are of one tick.
+/// A page of a snapshot, without the page's lists. All pages of a snapshot are of the same tick.
 struct SnapshotHead {
   std::string_view stream{};
   std::uint64_t epoch = 0;
   Tick tick{};
   std::int64_t tau_us = 0;
-  std::uint64_t sequence = 0;    ///< of the stream's message of that tick; 0: no message yet
-  std::uint64_t next_page = 0;   ///< 0: this was the last
+  std::uint64_t sequence = 0;    ///< of the stream's message of this tick; 0: no message yet
+  std::uint64_t next_page = 0;   ///< 0: this is the last page
   std::uint64_t list_count = 0;  ///< in all pages
   ReportWith with{};             ///< what the lists carry; set by encode_snapshot_page
 };
@@ -242,7 +244,7 @@ struct TickDone {
   Tick tick{};
   std::int64_t tau_us = 0;
   std::uint64_t object_count = 0;   ///< live objects in the snapshot
-  std::uint64_t list_count = 0;     ///< reported, all streams together, removals not counted
+  std::uint64_t list_count = 0;     ///< updated lists reported, of all streams together
   std::uint64_t removal_count = 0;  ///< lists reported as removed
   double build_ms = 0;
   double search_ms = 0;

@@ -12,17 +12,18 @@
 
 namespace starling::protocol {
 
-/// The message must stay below 2 GiB, FlatBuffers' limit; a server's frame_bytes_max is lower.
+/// The message must be shorter than 2 GiB, the limit of FlatBuffers. A server's frame_bytes_max is
+/// lower.
 Frame encode_request(const RequestHead& head, const RequestBody& body);
 
-/// Addresses an encoded request to another session. Its old session must not be 0. For resends to a
-/// server that has forgotten the old session.
+/// Addresses an encoded request to another session, to resend the request to a server that has
+/// forgotten the old session. The old session must not be 0.
 void set_session(Frame& frame, std::uint64_t session);
 
 struct DecodedRequest {
   RequestHead head{};  ///< as far as it can be read; zeros if the frame is not a request
   std::optional<Problem> problem{};
-  bool sequenced = false;  ///< the body's type is a sequenced one, even if there is a problem
+  bool sequenced = false;  ///< whether the body's type is sequenced, also if there is a problem
   RequestBody body{};      ///< points into the frame; not complete if there is a problem
 };
 

@@ -9,12 +9,12 @@
 
 namespace starling::protocol {
 
-/// True if the text has only decimal digits and their number fits 64 bits. Its id is that number.
+/// True if the text is a decimal number that fits in 64 bits. The text's id is then that number.
 bool is_decimal_id(std::string_view text);
 
 /// The number of a decimal text, or the XXH64 (seed 0) of any other text. Leading zeros do not
-/// count: "007" and "7" are one object. Two texts may have the same hash; only PutNames detects
-/// that.
+/// count: "007" and "7" are the same object. Two texts may have the same hash; only PutNames
+/// detects this.
 ObjectId id_of_text(std::string_view text);
 
 }  // namespace starling::protocol

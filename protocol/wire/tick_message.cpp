@@ -12,7 +12,8 @@
 namespace starling::protocol {
 namespace {
 
-// Some 700 KB at k 10, so that the passes over a part stay in a core's cache.
+// A part of this many lists takes about 700 KB if k is 10. A part therefore stays in a core's cache
+// from one pass over it to the next.
 constexpr std::size_t lists_per_part = 4096;
 
 Frame encode_header(const TickHeader& header) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stream's multipart message of one tick on the results socket: topic, header, chunks. The server
-// encodes it, and the subscriber decodes it. ZeroMQ delivers all of its frames or none.
+// The multipart message of one stream and one tick on the results socket: topic, header, chunks.
+// The server encodes the message, and the subscriber decodes it. ZeroMQ delivers all frames of a
+// message or none.
 #pragma once
 
 #include <cstddef>
@@ -28,10 +29,10 @@ struct TickHeader {
   Tick tick{};
   std::int64_t tau_us = 0;
   std::int64_t newest_time_us = no_time;  ///< newest event time in the snapshot
-  std::uint64_t sequence = 0;             ///< of this stream, from 1, one a tick
-  bool failed = false;                    ///< the tick failed: the lists of the tick before stand
+  std::uint64_t sequence = 0;             ///< of this stream: 1, 2, 3, ..., one number a tick
+  bool failed = false;                    ///< true: the lists of the tick before stay valid
   std::uint64_t object_count = 0;
-  std::uint32_t chunk_count = 0;    ///< set by the encoder, as the two counts below
+  std::uint32_t chunk_count = 0;    ///< set by the encoder, like the two counts below
   std::uint64_t list_count = 0;     ///< updated lists
   std::uint64_t removal_count = 0;  ///< removed lists
   Space space = Space::planar2;
@@ -40,8 +41,8 @@ struct TickHeader {
   bool operator==(const TickHeader&) const = default;
 };
 
-/// The first frame, which is also the subscriber's filter: the name and a NUL, so that a subscriber
-/// of "rider" does not receive "riders".
+/// The first frame, which is also the subscriber's filter: the stream's name and a NUL. Because of
+/// the NUL, a subscriber of "rider" does not receive "riders".
 std::string topic_of(std::string_view stream);
 
 struct TickMessage {
@@ -80,8 +81,8 @@ class TickEncoding {
 /// Encodes all parts on the caller's thread. Time and memory are linear in the reported neighbours.
 TickMessage encode_tick(std::string_view stream, const TickHeader& header, const ListSource& lists);
 
-/// A decoded message. Without a problem, all frames are verified and the header's counts agree with
-/// the chunks.
+/// A decoded message. If there is no problem, all frames are verified and the header's counts agree
+/// with the chunks.
 struct DecodedTick {
   std::optional<Problem> problem{};
   TickHeader header{};

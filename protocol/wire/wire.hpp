@@ -59,7 +59,8 @@ inline Problem malformed(std::string sentence) {
   return {ErrorCode::malformed, std::move(sentence)};
 }
 
-/// FlatBuffers' verifier checks the alignment of an array's length, not of its elements.
+/// Returns a Problem if the elements of an array are not aligned. FlatBuffers' verifier checks only
+/// the alignment of the array's length.
 template <class... T>
 std::optional<Problem> check_alignment(const flatbuffers::Vector<T>*... vectors) {
   const auto lies_well = []<class Element>(const flatbuffers::Vector<Element>* vector) {
@@ -70,7 +71,7 @@ std::optional<Problem> check_alignment(const flatbuffers::Vector<T>*... vectors)
   return malformed("An array of 8-byte numbers does not begin at a multiple of 8 in the frame.");
 }
 
-/// The root table T of a frame; null if the identifier or an offset or length in it is wrong.
+/// The root table T of a frame; nullptr if the frame's identifier, an offset or a length is wrong.
 template <class T>
 const T* verified_root(std::span<const std::byte> bytes, const char* identifier,
                        std::size_t tables_max) {
@@ -87,7 +88,8 @@ std::size_t chunk_bytes(const ListSource& source);
 flatbuffers::Offset<wire::ListChunk> add_lists(flatbuffers::FlatBufferBuilder& builder,
                                                const ListSource& source);
 
-/// Points `lists` at the arrays of a verified table. Returns a Problem if their lengths disagree.
+/// Points `lists` at the arrays of a verified table. Returns a Problem if the arrays' lengths
+/// disagree.
 std::optional<Problem> read_lists(const wire::ListChunk* table, ListChunk& lists);
 
 }  // namespace starling::protocol

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receives ZeroMQ messages as frames, and waits for them. A signal may interrupt a ZeroMQ call; the
-// call is then repeated. Included by .cpp files that own sockets.
+// Receives ZeroMQ messages as frames, and waits for messages. Repeats a ZeroMQ call that a signal
+// has interrupted. Included by .cpp files that own sockets.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ auto uninterrupted(const Call& call) {
   }
 }
 
-/// Waits until a message can be received. Returns false if none comes before `until`.
+/// Waits until a message can be received. Returns false if no message comes before `until`.
 inline bool wait_until_readable(zmq::socket_t& socket,
                                 std::chrono::steady_clock::time_point until) {
   return uninterrupted([&] {
@@ -42,7 +42,7 @@ inline bool wait_until_readable(zmq::socket_t& socket,
   });
 }
 
-/// Receives the next frame without waiting; returns false if there is none.
+/// Receives the next frame without waiting. Returns false if no frame has arrived.
 inline bool receive_now(zmq::socket_t& socket, zmq::message_t& frame) {
   return uninterrupted([&] { return socket.recv(frame, zmq::recv_flags::dontwait).has_value(); });
 }

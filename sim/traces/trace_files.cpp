@@ -51,7 +51,15 @@ std::string more_files(std::size_t count) {
 
 std::string ways_to_tell() {
   return "name the layout with --format (" + layout_names() +
-         "), or the columns of a CSV file with --columns id=...,time=...,lat=...,lon=...";
+         "), or the columns of a CSV file with --columns id=...,time=..., and lat=...,lon=... "
+         "(degrees) or "
+         "x=...,y=... (metres)";
+}
+
+std::string first_line(const std::string& text) {
+  constexpr std::size_t shown_max = 100;
+  const std::string line = text.substr(0, text.find_first_of("\r\n"));
+  return line.size() <= shown_max ? line : line.substr(0, shown_max) + "...";
 }
 
 }  // namespace
@@ -96,7 +104,8 @@ std::optional<Trace::File> Trace::recognise(const std::string& path, bool in_dir
     return File{path, layout, columns_in(*layout, head)};
   const bool empty = head.text.find_first_not_of(" \t\r\n") == std::string::npos;
   if (!empty && !in_directory)
-    throw InputError(path + ": its layout is not recognised; " + ways_to_tell());
+    throw InputError(path + ": its layout is not recognised: it begins with " +
+                     quoted_text(first_line(head.text)) + "; " + ways_to_tell());
   left_out_.push_back(path + (empty ? ": left out, because it is empty"
                                     : ": left out, because its layout is not recognised"));
   return std::nullopt;

@@ -41,7 +41,7 @@ struct Pieces {
   std::atomic<std::size_t> next{0};
   std::atomic<std::size_t> done{0};
   std::atomic<bool> failed{false};
-  std::exception_ptr error;  ///< of the first piece that failed; read after all are done
+  std::exception_ptr error;  ///< of the first piece that failed; read after all pieces are done
 };
 
 }  // namespace
@@ -61,7 +61,7 @@ void EncodeHelpers::run(std::size_t count, const std::function<void(std::size_t)
     for (std::size_t i = 1; i < helping; ++i)
       asio::post(*threads_, [pieces] { pieces->take_all(); });
   } catch (const std::bad_alloc&) {
-    // Without memory to wake all helpers, fewer of them do the work.
+    // If memory is too short to wake all helpers, fewer helpers share the work.
   }
   pieces->take_all();
   pieces->wait();

@@ -46,8 +46,8 @@ void OrderedPool::complete_soon() {
   asio::post(loop_, [this] { complete_next(); });
 }
 
-// Completes one submission at each turn of the loop. If many become ready at once, they do not
-// delay a tick.
+// Completes only one submission at each turn of the loop, so that many submissions that are ready
+// at the same time do not delay a tick.
 void OrderedPool::complete_next() {
   completing_ = false;
   if (slots_.empty() || !slots_.front()) return;

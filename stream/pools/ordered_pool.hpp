@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs work on several threads and completes it on the loop, in the order in which it was
-// submitted. Server decodes requests with it, and Ticker encodes. The caller limits the work in the
-// pool, by `waiting()`.
+// submitted. Server uses a pool to decode requests, and Ticker uses one to encode ticks. The pool
+// accepts any amount of work, so the caller must limit waiting().
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace starling::stream {
 
 class OrderedPool {
  public:
-  /// Runs on the loop, in order. It holds the result of the work.
+  /// Runs on the loop, in the order of submission. Holds the result of the work.
   using Completion = std::function<void()>;
   /// Runs on a worker. Must not throw.
   using Work = std::function<Completion()>;
@@ -41,7 +41,7 @@ class OrderedPool {
   void complete_next();
 
   boost::asio::io_context& loop_;
-  std::deque<std::optional<Completion>> slots_;  ///< by number; the front completes next
+  std::deque<std::optional<Completion>> slots_;  ///< in submission order; the front completes next
   std::size_t first_number_ = 0;
   bool completing_ = false;  ///< a call of complete_next is posted
   std::unique_ptr<boost::asio::thread_pool> workers_;

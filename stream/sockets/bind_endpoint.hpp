@@ -11,9 +11,10 @@ class socket_t;
 
 namespace starling::stream {
 
-/// Returns the bound endpoint, with the port that the system chose. The host may also be localhost,
-/// for which ZeroMQ needs a numeric address. Throws std::runtime_error with the end of a sentence:
-/// how to write an endpoint, or the system's message.
+/// Binds the socket. Returns the bound endpoint, with the port that the system chose. Also accepts
+/// localhost as the host, although ZeroMQ itself accepts only a numeric address. Throws
+/// std::runtime_error, whose text is the end of a sentence: how to write an endpoint, or the
+/// system's message.
 std::string bind_endpoint(zmq::socket_t& socket, const std::string& endpoint);
 
 }  // namespace starling::stream

@@ -17,8 +17,8 @@ namespace starling::stream {
 
 namespace {
 
-// What one turn of the loop reads at most: little enough for ticks to be on time, and enough to
-// amortise the wake-up.
+// One turn of the loop reads at most this much. The limits are low enough that ticks begin on time,
+// and high enough that the cost of waking the loop does not matter.
 constexpr int requests_per_turn = 64;
 constexpr std::size_t bytes_per_turn = 4u << 20;
 
@@ -51,7 +51,8 @@ struct CommandSocket::State {
     return true;
   }
 
-  /// Returns false if the socket is empty. ZeroMQ delivers all parts of a message together.
+  /// Receives one message. Returns false if the socket is empty. ZeroMQ delivers all parts of a
+  /// message together.
   bool receive_one(std::size_t& bytes) {
     std::vector<zmq::message_t> parts;
     bool more = true;
@@ -111,7 +112,8 @@ CommandSocket::Sent CommandSocket::send(const Peer& peer, std::span<const std::b
   State& state = *state_;
   state.watch->check_soon();
   try {
-    // ZeroMQ can refuse only the first part of a message; then it takes all others.
+    // ZeroMQ can refuse only the first part of a message. If it accepts the first part, it also
+    // accepts all other parts.
     if (!state.send_part(zmq::message_t(peer.routing_id), zmq::send_flags::sndmore))
       return Sent::peer_full;
     if (peer.has_delimiter) state.send_part(zmq::message_t(), zmq::send_flags::sndmore);

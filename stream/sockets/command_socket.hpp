@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands endpoint: a ZeroMQ ROUTER on the server's loop. It carries frames from and to peers
-// and does not decode them. A DEALER sends [body]. A REQ sends ["", body], and its reply has the
-// same form. Server owns it.
+// The commands endpoint: a ZeroMQ ROUTER on the server's loop. The socket carries frames from and
+// to peers, and does not decode the frames. A DEALER sends the frames [body]. A REQ sends ["",
+// body], and its reply has the same form. Server owns the socket.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct CommandSocketOptions {
   int send_hwm = 1000;                ///< replies that wait for one peer
   int receive_hwm = 1000;             ///< requests of one peer that wait
   int linger_ms = 0;
-  std::uint64_t io_threads = 0;  ///< one bit for each thread of the context; 0: any
+  std::uint64_t io_threads = 0;  ///< bit mask of the context's threads to use; 0: any
   /// Further connections are closed.
   std::size_t connections_max = std::numeric_limits<std::size_t>::max();
 };
@@ -50,12 +50,12 @@ class CommandSocket {
   enum class Sent : std::uint8_t {
     queued,
     peer_gone,
-    peer_full,  ///< it does not read its replies; a resend gets the reply from the session
+    peer_full,  ///< the peer does not read its replies; a resent request gets the kept reply
   };
 
   struct Handlers {
     std::function<void(Peer, ReceivedBytes)> request;
-    std::function<void(const Peer&)> malformed;  ///< a message without exactly one body
+    std::function<void(const Peer&)> malformed;  ///< gets a message without exactly one body
     std::function<bool()> may_read;  ///< false: requests stay with ZeroMQ until read_on()
   };
 

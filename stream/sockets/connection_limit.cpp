@@ -44,8 +44,8 @@ ConnectionLimit::ConnectionLimit(boost::asio::io_context& loop, zmq::context_t& 
   if (zmq_socket_monitor(socket.handle(), endpoint.c_str(),
                          ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED) != 0)
     throw zmq::error_t();
-  // No limit: ZeroMQ's threads block while the queue of events is full. Without the loop, which
-  // reads the queue, they would block for ever.
+  // The queue of events has no limit, because ZeroMQ's threads block while it is full. When the
+  // loop has ended and no longer reads the queue, ZeroMQ's threads would block for ever.
   events_.set(zmq::sockopt::rcvhwm, 0);
   events_.connect(endpoint);
 }
@@ -73,9 +73,9 @@ bool ConnectionLimit::drain() {
   return true;
 }
 
-// After the shutdown ZeroMQ reads the end of the connection and closes it. If ZeroMQ has closed the
-// descriptor just before, and a new connection has got the same number, the shutdown hits the new
-// connection, whose peer then connects again.
+// After the shutdown, ZeroMQ reads the end of the connection and closes its descriptor. If ZeroMQ
+// has closed the descriptor shortly before the shutdown, a new connection may already have the same
+// descriptor. Then the new connection is shut down, and its peer connects again.
 void ConnectionLimit::accepted(int descriptor) {
   if (connections_.size() < connections_max_) {
     connections_.insert(descriptor);

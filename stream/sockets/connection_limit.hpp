@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts and limits the connections of a bound ZeroMQ socket. ZeroMQ has no such limit, but it
-// reports each connection that opens or closes. This class shuts down connections beyond the limit
-// at once, and their peers try again. CommandSocket and ResultsSocket own one each.
+// Counts and limits the connections of a bound ZeroMQ socket. ZeroMQ cannot limit connections, but
+// it reports each connection that opens or closes. This class shuts down connections beyond the
+// limit at once, and their peers try again. CommandSocket and ResultsSocket each own a
+// ConnectionLimit.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +19,15 @@ namespace starling::stream {
 
 class ConnectionLimit {
  public:
-  /// Make it before `socket` is bound. `name` must be unique in the context. `socket` outlives this
-  /// object.
+  /// Make a ConnectionLimit before `socket` is bound. `name` must be unique in the context.
+  /// `socket` must outlive this object.
   ConnectionLimit(boost::asio::io_context& loop, zmq::context_t& context, zmq::socket_t& socket,
                   std::string_view name, std::size_t connections_max);
   ~ConnectionLimit();
 
   std::size_t count() const { return connections_.size(); }
-  /// Returns whether a connection closed within the last `period_us`, after reading all events that
-  /// ZeroMQ has reported.
+  /// Reads all events that ZeroMQ has reported. Then returns whether a connection was closed within
+  /// the last `period_us`.
   bool ended_within(std::int64_t period_us);
   /// The number of connections shut down so far.
   std::uint64_t refused() const { return refused_; }

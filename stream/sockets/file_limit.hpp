@@ -5,8 +5,8 @@
 
 namespace starling::stream {
 
-/// Raises the limit of this process, and of processes that it starts, to as many open files as the
-/// system allows. The soft limit is commonly 1,024, and the hard limit far higher.
+/// Raises the soft limit on open files, commonly 1,024, to the hard limit, which is far higher.
+/// Applies to this process and to the processes that it starts.
 void raise_file_limit();
 
 }  // namespace starling::stream

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small HTTP/1.1 server on the loop, for health probes and Prometheus. It answers GET and HEAD
-// without a body, and limits header size, connections and time. Server owns it.
+// A small HTTP/1.1 server on the loop, for health probes and Prometheus. The server answers GET and
+// HEAD requests that have no body. It limits the header's size, the connections and the time.
+// Server owns an HttpServer.
 #pragma once
 
 #include <chrono>
@@ -20,7 +21,7 @@ namespace starling::stream {
 struct HttpOptions {
   std::string host = "127.0.0.1";  ///< a numeric address or localhost
   std::uint16_t port = 0;
-  unsigned connections_max = 64;  ///< further ones are closed at once
+  unsigned connections_max = 64;  ///< further connections are closed at once
   std::uint32_t header_bytes_max = 8192;
   std::chrono::milliseconds timeout{5000};  ///< for a request to arrive, and for an answer to leave
 };
@@ -36,12 +37,12 @@ class HttpServer {
   /// Called on the loop with the request's target, such as "/metrics".
   using Handler = std::function<HttpAnswer(std::string_view target)>;
 
-  /// Binds the endpoint. Throws std::runtime_error with the end of a sentence: what the host may
-  /// be, or the system's message.
+  /// Binds the endpoint. Throws std::runtime_error, whose text is the end of a sentence: what the
+  /// host may be, or the system's message.
   HttpServer(boost::asio::io_context& loop, const HttpOptions& options, Handler handler);
   ~HttpServer();
 
-  /// "127.0.0.1:7413", with the port that the system chose.
+  /// The bound endpoint, for example "127.0.0.1:7413", with the port that the system chose.
   std::string endpoint() const;
 
   std::size_t connection_count() const;

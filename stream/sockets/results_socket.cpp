@@ -24,16 +24,17 @@ namespace {
 
 constexpr int joins_per_turn = 256;
 
-// XPUB itself keeps every topic that its peers subscribe to. The table here only counts
-// subscriptions and is bounded.
+// The limits of `topics`, the table that counts subscriptions. XPUB itself keeps every topic to
+// which its peers subscribe, also beyond these limits.
 constexpr std::size_t topics_max = 1u << 16;
 constexpr std::size_t topic_bytes_max = 256;
 
-// ZeroMQ takes less time than this to close the pipe of a subscriber that leaves: it needs one turn
-// of its thread.
+// ZeroMQ takes less time than this to close the pipe of a subscriber that leaves: one turn of a
+// ZeroMQ thread is enough.
 constexpr std::int64_t leaving_us = 1'000'000;
 
-/// Bytes that ZeroMQ still holds for any subscriber. ZeroMQ's threads count down.
+/// Bytes that ZeroMQ still holds for any subscriber. ZeroMQ's threads subtract the bytes of each
+/// frame that they free.
 using WaitingBytes = std::atomic<std::size_t>;
 
 struct Lent {
@@ -47,15 +48,15 @@ struct Lent {
   std::shared_ptr<WaitingBytes> waiting;  ///< may outlive the socket
 };
 
-/// Returns a message that refers to the frame's memory. ZeroMQ frees the frame after it has sent it
-/// to the last subscriber.
+/// Returns a message that refers to the frame's memory. ZeroMQ frees the frame after sending the
+/// message to the last subscriber.
 zmq::message_t lend(protocol::Frame frame, const std::shared_ptr<WaitingBytes>& waiting) {
   auto lent = std::make_unique<Lent>(std::move(frame), waiting);
   const std::span bytes = lent->frame.bytes();
   zmq::message_t part(
       const_cast<std::byte*>(bytes.data()), bytes.size(),
       [](void*, void* hint) { delete static_cast<Lent*>(hint); }, lent.get());
-  std::ignore = lent.release();  // ZeroMQ deletes it
+  std::ignore = lent.release();  // ZeroMQ deletes `lent`
   return part;
 }
 
@@ -65,7 +66,7 @@ void HighWaterMark::follow(const NextTick& next) {
   typical_bytes_ =
       std::max({next.message_bytes, typical_bytes_ - typical_bytes_ / 128, std::size_t{1}});
   const int lower = that_fit(typical_bytes_, next.messages);
-  const int higher = that_fit(2 * typical_bytes_, next.messages);  // twice: against oscillation
+  const int higher = that_fit(2 * typical_bytes_, next.messages);  // doubled, to avoid oscillation
   const bool is_idle = next.waiting_bytes == 0;
   ticks_until_lower_ = std::max(ticks_until_lower_ - 1, 0);
   const bool is_first = std::exchange(is_first_, false);
@@ -77,7 +78,8 @@ void HighWaterMark::follow(const NextTick& next) {
     ticks_until_lower_ = 0;
   } else if (lower < messages_ && ticks_until_lower_ == 0 &&
              (is_idle || next.waiting_bytes > bytes_max_)) {
-    // Within this many messages, the reading end acknowledges twice under the lower mark.
+    // The mark may fall again after as many ticks as the new mark. By then the reading end has
+    // acknowledged twice under the new mark.
     messages_ /= 2;
     ticks_until_lower_ = messages_;
   }
@@ -148,10 +150,10 @@ struct ResultsSocket::State {
     protocol::uninterrupted([&] { return socket.send(part, flags); });
   }
 
-  // The option changes the mark of all existing pipes. A new pipe starts with the mark that was set
-  // before bind(), so drain() calls this for new subscribers. Before ZeroMQ 4.3.5, setting the
-  // option while a pipe closes writes to freed memory. Therefore this function waits until no
-  // subscriber has left for a while.
+  // Setting sndhwm changes the mark of all existing pipes. A new pipe starts with the mark that was
+  // set before bind(), so drain() calls this function for new subscribers. Before ZeroMQ 4.3.5,
+  // setting sndhwm while a pipe closes writes to freed memory. If a subscriber has left within
+  // leaving_us, this function therefore only notes that the mark is due.
   void set_mark() {
     if (mark_is_fixed) return;
     mark_is_due = connections->ended_within(leaving_us);

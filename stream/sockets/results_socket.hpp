@@ -28,13 +28,13 @@ struct ResultsSocketOptions {
   std::size_t subscriber_bytes_max = 0;  ///< that wait for one subscriber, by recent sizes
   int send_hwm = 0;                      ///< messages; 0: derived from subscriber_bytes_max
   int linger_ms = 0;
-  std::uint64_t io_threads = 0;  ///< one bit for each thread of the context; 0: any
+  std::uint64_t io_threads = 0;  ///< bit mask of the context's threads to use; 0: any
   /// Further connections are closed.
   std::size_t connections_max = std::numeric_limits<std::size_t>::max();
 };
 
-/// The number of messages that may wait for a subscriber (ZeroMQ's high-water mark), so that
-/// messages of the recent sizes stay within a number of bytes. Uses no socket.
+/// Chooses ZeroMQ's high-water mark: how many messages may wait for one subscriber. The mark is
+/// chosen so that messages of the recent sizes stay within a number of bytes. Uses no socket.
 ///
 /// A change of the mark can stop a ZeroMQ pipe for ever. The reading end acknowledges only at each
 /// multiple of half the mark, and the writing end counts every message without an acknowledgement
@@ -48,18 +48,18 @@ struct ResultsSocketOptions {
 class HighWaterMark {
  public:
   static constexpr int messages_min = 2;
-  static constexpr int ticks_max = 64;  ///< however short the messages are
+  static constexpr int ticks_max = 64;  ///< the upper limit, however short the messages are
 
   explicit HighWaterMark(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
   struct NextTick {
     std::size_t messages = 0;       ///< one for each stream
-    std::size_t message_bytes = 0;  ///< of the longest one
+    std::size_t message_bytes = 0;  ///< of the longest message
     std::size_t waiting_bytes = 0;  ///< sent before, and not yet received by every subscriber
     bool may_move = true;           ///< whether the socket can take another mark now
   };
-  /// Call before a tick is sent. A longer message counts at once, and its effect fades over some
-  /// hundred ticks.
+  /// Call before a tick is sent. A message longer than before counts immediately, and its effect
+  /// fades over a few hundred ticks.
   void follow(const NextTick& next);
   int messages() const { return messages_; }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts the rows and bytes of unanswered batches of each session, and limits them. A decode worker
 // takes credit before it converts the rows of a batch; the loop gives the credit back when it
-// answers. Any thread may call a method.
+// answers. Any thread may call any method.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,8 @@ class CreditLedger {
   explicit CreditLedger(Credit granted) : granted_(granted) {}
 
   const Credit& granted() const { return granted_; }
-  /// Returns the most rows that any session has taken, and the most bytes, perhaps of another one.
+  /// Returns the most rows and the most bytes that any session has taken. The rows may be of one
+  /// session and the bytes of another.
   Credit most_taken() const;
 
   void open(std::uint64_t session);

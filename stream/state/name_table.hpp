@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names of objects from PutNames. An id is the hash of a name, and the table notices when two
-// names have the same hash. It limits its entries and bytes. RequestHandler owns it.
+// names have the same hash. The table limits the number and the bytes of its names. RequestHandler
+// owns the table.
 #pragma once
 
 #include <cstddef>
@@ -23,17 +24,17 @@ class NameTable {
  public:
   explicit NameTable(const NameLimits& limits) : limits_(limits) {}
 
-  /// The session that sends names: how many of them were new so far, and how many may be.
+  /// The session that sends names: how many new names it has added so far, and how many it may add.
   struct Teller {
     std::uint64_t& names;
     std::uint64_t names_max;
   };
-  /// Stores a name. Returns none, or why it does not: text_is_not_its_id, name_collision,
-  /// too_many_names_of_session, too_many_names or too_many_name_bytes.
+  /// Stores a name. Returns RowReason::none, or why the name is not stored: text_is_not_its_id,
+  /// name_collision, too_many_names_of_session, too_many_names or too_many_name_bytes.
   protocol::RowReason put(ObjectId id, std::string_view text, const Teller& teller);
 
-  /// Returns the name, or an empty text if the table has none. Decimal names are not stored,
-  /// because the id is their number.
+  /// Returns the name of the id, or an empty text if the table has no name. Decimal names are not
+  /// stored, because a decimal name is the id itself.
   std::string_view find(ObjectId id) const;
 
   std::size_t count() const { return texts_.size(); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions: the last sequence number of each client, and its last replies. With them a request that
-// is sent again gets the same reply and is not applied twice. RequestHandler owns the table and
-// passes the time in.
+// Sessions: the last sequence number of each client, and the last replies to each client. A request
+// that is sent again gets the same reply and is not applied twice. RequestHandler owns the table
+// and passes the time to its functions.
 #pragma once
 
 #include <cstddef>
@@ -21,13 +21,14 @@ struct SessionLimits {
   std::uint32_t sessions_max = 1024;
   std::int64_t idle_us = 600'000'000;  ///< a session that is silent for longer ends
   std::size_t replies_max = 1024;      ///< kept for each session, for resends
-  // How much of the server's limits one session may use.
+  // How much of the limits of the whole server one session may use.
   std::uint64_t queries_max = 1u << 22;
   std::uint32_t streams_max = 1024;
   std::uint64_t names_max = 1u << 20;
 };
 
-/// The streams and names that a session has created. They are never removed.
+/// The numbers of streams and names that a session has created. Streams and names are never
+/// removed.
 struct SessionTaken {
   std::uint64_t streams = 0;
   std::uint64_t names = 0;
@@ -46,12 +47,13 @@ class SessionTable {
     std::uint64_t session = 0;
     bool resumed = false;
     std::uint64_t last_sequence = 0;
-    std::optional<std::uint64_t> replaced{};  ///< the session that it replaces
+    std::optional<std::uint64_t> replaced{};  ///< the old session that the new session replaces
   };
   /// Resumes `resume_session` if it exists. Otherwise opens a new session that begins with
-  /// `first_sequence`. If there are sessions_max sessions, the new one replaces the oldest session
-  /// that was opened and never used. So a flood of Hello requests keeps no other client out.
-  /// Returns std::nullopt if all sessions have been used.
+  /// `first_sequence`. If there are already sessions_max sessions, the new session replaces the
+  /// oldest session that was opened and never used. A flood of Hello requests therefore keeps no
+  /// other client out. Returns std::nullopt if there are sessions_max sessions and all of them have
+  /// been used.
   std::optional<Opened> open(std::uint64_t resume_session, std::uint64_t first_sequence,
                              std::int64_t now_us);
 
@@ -64,7 +66,7 @@ class SessionTable {
 
   struct Admission {
     enum class Kind : std::uint8_t {
-      fresh,       ///< apply it, then call answered()
+      fresh,       ///< the next number: call begin(), and later answered()
       unanswered,  ///< sent again while the request is still being carried out
       resend,      ///< sent again: answer with `reply`
       gap,         ///< the number is greater than `expected`
@@ -77,7 +79,7 @@ class SessionTable {
   /// Says what to do with a sequenced request of a session in the table. Changes nothing.
   Admission admit(std::uint64_t session, std::uint64_t sequence) const;
 
-  /// Uses up the fresh number `sequence`. Its reply comes with answered().
+  /// Uses up the fresh number `sequence`. Pass the reply to answered() later.
   void begin(std::uint64_t session, std::uint64_t sequence);
   /// Keeps the reply. Does nothing if the session was forgotten meanwhile.
   void answered(std::uint64_t session, std::uint64_t sequence, SequencedReply reply);
@@ -85,9 +87,11 @@ class SessionTable {
   /// Returns the number that the session must send next; 0 if there is no such session.
   std::uint64_t next_sequence(std::uint64_t session) const;
 
-  /// The counts of a session in the table. The caller increments them.
+  /// What the session has created so far. The caller increments the counts. The session must be in
+  /// the table.
   SessionTaken& taken(std::uint64_t session) { return sessions_.at(session).taken; }
-  /// Returns the most streams of any session, and the most names, perhaps of another one.
+  /// Returns the most streams and the most names of any session. The streams may be of one session
+  /// and the names of another.
   SessionTaken most_taken() const;
 
   std::size_t count() const { return sessions_.size(); }

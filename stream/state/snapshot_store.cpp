@@ -13,8 +13,8 @@ namespace starling::stream {
 
 namespace {
 
-// If all room is taken: a session that reads its last page gives room back, usually within this
-// time.
+// The time after which a client should try again if all room is taken. Within this time, some
+// session usually reads its last page and gives room back.
 constexpr std::int64_t place_retry_us = 200'000;
 
 }  // namespace
@@ -60,8 +60,8 @@ std::size_t SnapshotStore::most_held() const {
 
 SnapshotStore::Reservation SnapshotStore::reserve(std::uint64_t session, std::int64_t now_us) {
   Account& account = accounts_[session];
-  // A client that begins a new snapshot, for example after a lost reply, does not read on in its
-  // older ones.
+  // A client that begins a new snapshot, for example after a lost reply, does not continue to read
+  // its older snapshots.
   if (account.held >= limits_.session_snapshots_max) release_oldest(session);
   const auto refused = [](std::string_view limit, std::int64_t retry_after_us) {
     return Reservation{.granted = false, .retry_after_us = retry_after_us, .limit = limit};

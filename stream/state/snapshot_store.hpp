@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Snapshots that sessions read page by page. A snapshot is a copy of the lists of one tick. The
 // store limits the number of snapshots, the time that an idle one is held, and the rate of new
-// ones. RequestHandler owns it and passes the time in.
+// ones. RequestHandler owns the store and passes the time to its functions.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ struct Snapshot {
   std::uint64_t sequence = 0;
   Answers answers;
   std::vector<QueryReport> reports;      ///< views of `answers`
-  std::vector<std::size_t> page_starts;  ///< indices of `reports`, and the end at last
+  std::vector<std::size_t> page_starts;  ///< indices of `reports`, then reports.size()
 };
 
 class SnapshotStore {
@@ -55,17 +55,19 @@ class SnapshotStore {
     std::int64_t retry_after_us = 0;  ///< if refused: how long to wait before the next try
     std::string_view limit{};         ///< if refused: the name of the limit that is reached
   };
-  /// Reserves room for a snapshot, before the engine copies the lists. If the session holds as many
-  /// as it may, its oldest one is dropped. Each granted reservation ends with pin() or cancel().
+  /// Reserves room for a snapshot, before the engine copies the lists. If the session already holds
+  /// session_snapshots_max snapshots, drops the session's oldest snapshot. End each granted
+  /// reservation with pin() or cancel().
   Reservation reserve(std::uint64_t session, std::int64_t now_us);
 
-  /// Stores the copy in the reserved room. Returns its number, never 0, which is part of the names
-  /// of its pages.
+  /// Stores the snapshot in the reserved room. Returns the snapshot's number, which is never 0 and
+  /// is a part of the number of each page.
   std::uint64_t pin(std::uint64_t session, std::unique_ptr<Snapshot> snapshot, std::int64_t now_us);
-  /// Gives up the reserved room, because there is no copy.
+  /// Gives up the reserved room, because the engine made no copy.
   void cancel(std::uint64_t session);
 
-  /// Returns the snapshot and marks it as used; nullptr if the session holds none of that number.
+  /// Returns the snapshot and marks it as used; nullptr if the session holds no snapshot of that
+  /// number.
   const Snapshot* find(std::uint64_t session, std::uint64_t number, std::int64_t now_us);
   void release(std::uint64_t number);
 

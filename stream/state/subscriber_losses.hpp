@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts the ticks that slow subscribers have lost. XPUB drops messages silently, so the counts
-// come from the subscribers' own reports. RequestHandler owns it. Its size is bounded by the
-// numbers of sessions and streams.
+// come from the subscribers' own reports. RequestHandler owns the counts. There is at most one
+// entry for each session and stream.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace starling::stream {
 
 class SubscriberLosses {
  public:
-  /// A session reports that it has lost `lost` ticks of a stream since it subscribed. Returns how
-  /// many of them are new. Over all reports, a session counts for at most `published` ticks of a
-  /// stream, so a false report does little harm.
+  /// Takes in a session's report that it has lost `lost` ticks of a stream since it subscribed.
+  /// Returns how many of these ticks are new. All reports of a session together count for at most
+  /// `published` ticks of a stream, so a false report does little harm.
   std::uint64_t report(std::uint64_t session, StreamId stream, std::uint64_t lost,
                        std::uint64_t published);
 

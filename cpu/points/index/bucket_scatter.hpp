@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A parallel, stable scatter of points into buckets. Both indexes start with it: the grid
-// directly, the tree through PlaceSort.
+// A parallel, stable scatter of points into buckets. The build of both indexes starts
+// with a scatter: the grid calls it directly, the tree through PlaceSort.
 #pragma once
 
 #include <algorithm>
@@ -15,17 +15,17 @@
 
 namespace starling::cpu {
 
-/// The positions that were found in a range of buckets: their indexes and their buckets.
+/// The positions that were found in a range of buckets.
 struct FoundBuckets {
   static constexpr std::size_t positions_max = 256;
-  static constexpr std::size_t padding = 16;  ///< because SIMD code writes full vectors
+  static constexpr std::size_t padding = 16;  ///< SIMD code writes full vectors
 
   std::size_t count = 0;
   std::array<std::uint32_t, positions_max + padding> indexes;
   std::array<std::uint32_t, positions_max + padding> buckets;
 };
 
-/// `count` buckets from `first` on.
+/// The buckets from `first` to `first` + `count` - 1.
 struct BucketRange {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
@@ -47,7 +47,8 @@ class BucketScatter {
   std::uint32_t size(std::size_t bucket) const { return begins_[bucket + 1] - begins_[bucket]; }
 
  private:
-  // With more groups, reading all positions would take each group longer than writing its objects.
+  // With more groups, a group would spend more time on reading all positions than on writing its
+  // own objects.
   static constexpr std::size_t groups_max = 4;
 
   BucketRange group(std::size_t index, std::size_t groups) const;
@@ -56,9 +57,9 @@ class BucketScatter {
   std::vector<std::vector<std::uint32_t>> places_;  ///< by slice of the points, then bucket
 };
 
-// First each thread counts one slice of the points. Then each group of buckets is written by its
-// own threads, so that different groups write to different cache lines, except at their borders.
-// Without groups the scatter of workload W3 took twice as long.
+// First each thread counts one slice of the points. Then each group of buckets is written by
+// threads of its own, so that different groups write to different cache lines, except where two
+// groups meet. Without groups the scatter of workload W3 took twice as long.
 template <class Find, class Put>
 void BucketScatter::run(const PointSet& points, std::size_t buckets, const Find& find,
                         const Put& put, ThreadPool& pool) {

@@ -54,7 +54,7 @@ class CellGrid {
   int dimensions() const { return dimensions_; }
   bool is_one_point() const { return extent_ == 0; }
 
-  /// Returns the cell of a point; for a point outside the box, the nearest cell at the border.
+  /// Returns the cell of a point. For a point outside the box it is the nearest cell at the border.
   std::uint32_t cell(const LatticePoint& point) const {
     const std::uint32_t x = coordinate(point.x, min_.x);
     const std::uint32_t y = coordinate(point.y, min_.y);
@@ -72,7 +72,8 @@ class CellGrid {
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(offset, 0, extent_)) >> shift_;
   }
 
-  // Moves bit i of the argument to bit 2 i of the result, or to bit 3 i.
+  // spread_by_2 moves bit i of the argument to bit 2 i of the result; spread_by_3 moves it to bit 3
+  // i.
   static constexpr std::uint32_t spread_by_2(std::uint32_t v) {
     v = (v | (v << 8)) & 0x00ff00ffu;
     v = (v | (v << 4)) & 0x0f0f0f0fu;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chooses the numbers of columns and rows so that the cells are about square: see
-// cell_rectangle.hpp. GridIndex calls it for the outer grid, grid_fill.cpp for each block's grid.
+// cell_rectangle.hpp. GridIndex divides the outer grid with it, and grid_fill.cpp
+// the grid of each block.
 #include "starling/cpu/points/index/cell_rectangle.hpp"
 
 #include <algorithm>

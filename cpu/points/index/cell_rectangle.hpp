@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rectangle divided into cells: the outer grid over all objects, and the inner grid of each
-// block. GridIndex owns them, grid_fill.cpp puts objects into them, and grid_search.cpp reads them.
+// block. GridIndex owns the rectangles, grid_fill.cpp puts objects into their cells, and
+// grid_search.cpp reads them.
 #pragma once
 
 #include <array>
@@ -9,7 +10,7 @@
 
 namespace starling::cpu {
 
-/// The range [0, extent] divided into equal parts, at most one for each integer.
+/// The range [0, extent] divided into equal parts. There are at most as many parts as integers.
 class Division {
  public:
   Division() = default;
@@ -23,7 +24,8 @@ class Division {
   std::uint32_t parts() const { return parts_; }
   /// Returns the number of parts for each integer, times 2^bits.
   std::uint32_t scale() const { return scale_; }
-  /// Returns the part of an offset in [0, extent]. It is monotonic in the offset.
+  /// Returns the part in which an offset in [0, extent] lies. A larger offset never lies in an
+  /// earlier part.
   std::uint32_t part(std::uint32_t offset) const {
     return static_cast<std::uint32_t>(std::uint64_t{offset} * scale_ >> bits);
   }

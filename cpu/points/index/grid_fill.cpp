@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds cells for a register of positions at a time, and sorts a block by cell with a counting
-// sort: see grid_fill.hpp. Compiled once per instruction set.
+// Finds the cells of one vector of positions at a time, and sorts a block by cell with a counting
+// sort. See grid_fill.hpp. Compiled once per instruction set.
 #include "starling/cpu/points/index/grid_fill.hpp"
 
 #include <algorithm>
@@ -158,7 +158,7 @@ std::uint64_t order(const BlockObjects& block, std::size_t cells_max, CellRectan
     for (std::size_t array = 0; array < stride; ++array)
       block.objects[array * count + at] = unordered[i * stride + array];
   }
-  // Each begin has advanced to the end of its cell, which is the begin of the next cell.
+  // Now begins[i] is the end of cell i, where cell i + 1 begins.
   for (std::size_t i = grid.cells(); i > 0; --i) begins[i] = begins[i - 1] + block.first;
   begins[0] = block.first;
   return shared;

@@ -14,14 +14,14 @@
 
 namespace starling::cpu {
 
-/// Finds the cells of positions, as BucketScatter::run needs it. The cells are found by the
-/// coordinates along axis `a` and the next axis (x follows z), which must be inside the rectangle.
+/// Finds the cells of positions, for BucketScatter::run. The rectangle divides axis `a` and the
+/// next axis (after z comes x). The positions must be inside the rectangle.
 void find_cells(const CellRectangle& rectangle, std::int32_t LatticePoint::*a,
                 std::span<const LatticePoint> positions, const BucketRange& range,
                 FoundBuckets& found);
 
-/// The objects of one block, one after the other: each has its coordinates along the axes of the
-/// grid, then its slot.
+/// The objects of one block, one after the other. The values of an object are its coordinates along
+/// the axes of the grid, then its slot.
 struct BlockObjects {
   std::int32_t* objects;
   std::size_t dimensions;  ///< 2 or 3

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the grid: scatters the objects into blocks, then orders each block by itself. See
+// Builds the grid: scatters the objects into blocks, then orders the objects of each block. See
 // grid_index.hpp.
 #include "starling/cpu/points/index/grid_index.hpp"
 
@@ -15,8 +15,9 @@
 namespace starling::cpu {
 namespace {
 
-// Tuned on workloads W1 to W4. A block has so few objects that its inner grid is filled in the
-// first-level cache, and a cell so few that a search reads little more than it needs.
+// Tuned on workloads W1 to W4. A block has so few objects that the first-level cache
+// holds it while its inner grid is filled. A cell has so few that a search reads little more than
+// it needs.
 constexpr std::size_t block_objects = 192;
 constexpr std::size_t cell_objects = 4;
 constexpr std::size_t blocks_per_task = 4;
@@ -33,8 +34,9 @@ constexpr double flat_cosine = 0.45;
 
 }  // namespace
 
-// Frees the memory, because the tree is used for some ticks.
+// Frees the memory, because the tree will be used for the next few ticks.
 void GridIndex::clear() {
+  count_ = 0;
   blocks_ = std::vector<GridBlock>();
   cell_begins_ = std::vector<std::uint32_t>();
   objects_ = std::vector<std::int32_t>();
@@ -116,7 +118,7 @@ bool GridIndex::build(const PointSet& points, Space space, Scratch& scratch, Thr
   return false;
 }
 
-// One block with one cell. A search reads all objects anyway.
+// Makes one block with one cell, because a search among few objects reads all of them.
 void GridIndex::build_small(const PointSet& points) {
   const auto [a, b, depth] = axes_;
   resize_with_headroom(objects_, (few_objects + padding) * stride());
@@ -143,8 +145,8 @@ void GridIndex::build_small(const PointSet& points) {
   blocks_.front().radius_sq_per_object = radius_sq_per_object(blocks_.front());
 }
 
-// The depth is the axis whose projection loses least: in planar3 the axis with the shortest extent,
-// in wgs84 the axis closest to the normal of the earth's surface.
+// The depth is the axis along which a projection loses least: in planar3 the axis with the shortest
+// extent, in wgs84 the axis closest to the normal of the earth's surface.
 bool GridIndex::choose_axes(const Box& box, Space space, std::uint64_t objects) {
   constexpr std::array<Axis, 3> all = {&LatticePoint::x, &LatticePoint::y, &LatticePoint::z};
   axes_ = all;

@@ -42,13 +42,13 @@ class GridIndex {
 
   explicit GridIndex(int dimensions) : dimensions_(static_cast<std::size_t>(dimensions)) {}
 
-  /// Builds the grid. Returns false and is empty if the points are not flat (see axes()), or if
-  /// they are so crowded that cells would have very many points. TreeIndex is for such points.
+  /// Builds the grid. Returns false, and leaves the grid empty, if the points do not lie flat or
+  /// are so crowded that cells would hold very many of them. TreeIndex serves both cases.
   bool build(const PointSet& points, Space space, Scratch& scratch, ThreadPool& pool);
   void clear();
 
-  /// Copies the tags and the ranks of the objects into arrays by place, for requests with a
-  /// PassingTest. Valid until the next build.
+  /// Copies the tags and the ranks of the objects into arrays by place, which requests with a
+  /// PassingTest read. The arrays are valid until the next build.
   void attach(const ObjectSnapshot& objects, std::span<const std::int64_t> oldest_us,
               ThreadPool& pool);
   bool has_attached() const { return has_attached_; }
@@ -101,7 +101,7 @@ class GridIndex {
   std::vector<std::uint32_t> cell_begins_;
   std::vector<std::int32_t> objects_;
   bool has_attached_ = false;
-  std::vector<std::uint32_t> tags_;  ///< by place, as ranks_
+  std::vector<std::uint32_t> tags_;  ///< by place, like ranks_
   std::vector<std::int32_t> ranks_;
 };
 

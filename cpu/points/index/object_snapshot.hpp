@@ -24,8 +24,8 @@ class ObjectSnapshot {
   /// Applies rows. Each slot occurs at most once and was added before.
   void apply(std::span<const ObjectRow> rows, ThreadPool& pool);
 
-  /// Begins a new set of changes: membership_changed then returns whether an object was added, was
-  /// removed or changed its tags.
+  /// Forgets earlier changes. From now on, membership_changed() returns whether an object was
+  /// added, was removed or changed its tags.
   void begin_changes() { membership_changed_ = false; }
   bool membership_changed() const { return membership_changed_; }
 
@@ -61,7 +61,7 @@ class ObjectSnapshot {
   void apply_range(std::span<const ObjectRow> rows);
   void draw_box();
 
-  // Separate arrays, because the passes of a build read only the positions.
+  // The arrays are separate, because the build of an index reads only the positions.
   std::vector<LatticePoint> positions_;
   std::vector<ObjectId> ids_;
   std::vector<std::int64_t> times_us_;

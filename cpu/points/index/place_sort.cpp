@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts keys of cell and index. A crowded cell is sorted again by its own finer grid; objects at
-// the same point are sorted by id: see place_sort.hpp.
+// Sorts keys that consist of a cell and an index. A crowded cell is sorted again by a finer grid of
+// its own; objects at the same point are sorted by id. See place_sort.hpp.
 #include "starling/cpu/points/index/place_sort.hpp"
 
 #include <algorithm>
@@ -83,7 +83,7 @@ void PlaceSort::refine(std::span<PlacedObject> run, Scratch& scratch) {
 }
 
 void PlaceSort::sort_by_id(std::span<PlacedObject> run, Scratch& scratch) const {
-  // Not hwy::K64V64, the type meant for it: the sort of Highway 1.0.3 loses some of its values.
+  // The type hwy::K64V64 is meant for this, but the sort of Highway 1.0.3 loses some of its values.
   scratch.ids.resize(run.size());
   for (std::size_t i = 0; i < run.size(); ++i)
     scratch.ids[i] = {.lo = i, .hi = to_number(objects_->id(run[i].slot))};

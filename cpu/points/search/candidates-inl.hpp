@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects gathered for a search, and decisions from their estimated distances before exact ones
-// are computed. grid_search.cpp includes it once per instruction set.
+// The objects gathered for a search, and what their estimated distances decide before exact
+// distances are computed. grid_search.cpp includes it once per instruction set.
 #if defined(STARLING_CPU_CANDIDATES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef STARLING_CPU_CANDIDATES_INL_HPP
 #undef STARLING_CPU_CANDIDATES_INL_HPP
@@ -24,11 +24,11 @@ namespace HWY_NAMESPACE {
 
 struct Candidates {
   const float* estimates;       ///< of squared distances; two vectors past the end must be readable
-  const std::int32_t* gaps[3];  ///< by axis: the coordinate of each minus that of the query
+  const std::int32_t* gaps[3];  ///< by axis: coordinate of the candidate - coordinate of the query
   const std::int32_t* slots;
   std::size_t count;
 
-  /// The exact squared distance of a candidate.
+  /// Returns the exact squared distance of candidate i.
   template <std::size_t dimensions>
   std::uint64_t distance_sq(std::size_t i) const {
     std::uint64_t sum = 0;
@@ -55,9 +55,10 @@ inline std::size_t count_within(float limit, const Candidates& candidates) {
   return count;
 }
 
-/// Returns a limit on estimates that the k nearest are within and that is close to the k-th
-/// estimate; `limit` if there are fewer than k. On a plane the number of objects within a distance
-/// grows with its square, so linear interpolation on squares comes close in two or three steps.
+/// Returns a limit on estimates that is close to the k-th estimate and not below those of the k
+/// nearest; returns `limit` if there are fewer than k candidates. On a plane the number of objects
+/// within a distance grows with its square, so linear interpolation on squares comes close in two
+/// or three steps.
 inline float limit_near(std::size_t k, const Candidates& candidates, float limit) {
   constexpr int steps_max = 5;
   const std::size_t slack = 4 + k / 8;
@@ -78,8 +79,8 @@ inline float limit_near(std::size_t k, const Candidates& candidates, float limit
   return count_high >= k ? std::min(limit, widened(high)) : limit;
 }
 
-/// Returns how many of all candidates have smaller estimates than each of a vector of candidates.
-/// Counts for two vectors at a time, because the additions of one depend on each other.
+/// For each candidate of two vectors, the number of candidates with smaller estimates. Two vectors
+/// are counted at a time, because the additions for one vector must wait for each other.
 struct TwoCounts {
   hn::Vec<Lanes> first, second;
 };
@@ -91,15 +92,15 @@ HWY_INLINE TwoCounts count_smaller(const Candidates& candidates, hn::Vec<FloatLa
   auto of_second = hn::Zero(d);
   for (std::size_t i = 0; i < candidates.count; ++i) {
     const auto other = hn::Set(f, candidates.estimates[i]);
-    // A lane of a mask is -1 as a number.
+    // As a number, a lane that is true is -1.
     of_first = hn::Sub(of_first, hn::VecFromMask(d, hn::RebindMask(d, hn::Lt(other, first))));
     of_second = hn::Sub(of_second, hn::VecFromMask(d, hn::RebindMask(d, hn::Lt(other, second))));
   }
   return {of_first, of_second};
 }
 
-/// Writes the order of the candidates by estimate. Returns false if there are too many candidates,
-/// if estimates tie, or if the estimates do not determine the k nearest with certainty.
+/// Writes the indexes of the candidates, ordered by estimate. Returns false if there are too many
+/// candidates, if estimates tie, or if the estimates do not determine the k nearest with certainty.
 inline bool order_by_estimates(const Candidates& candidates, std::size_t k,
                                std::span<std::uint8_t, few> order) {
   const Lanes d;

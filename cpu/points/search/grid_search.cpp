@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact k-NN search in a GridIndex. It gathers all objects within a radius that should hold a few
-// more than k, by the local density, and takes a larger radius if there are fewer. Then it selects
-// the nearest by estimate and ranks them exactly. See search.hpp.
+// Exact k-NN search in a GridIndex. It gathers all objects within a radius. By the local density,
+// this radius should hold a few more than k objects; if it holds fewer, a larger radius is taken.
+// Then it selects the nearest by estimate and ranks them exactly. See search.hpp.
 
 #include <algorithm>
 #include <bit>
@@ -30,19 +30,19 @@ namespace HWY_NAMESPACE {
 
 static_assert(GridIndex::padding >= lanes_max);
 
-// The circle around a query in which objects are gathered. The centre has the order of the grid's
-// axes.
+// The circle around a query in which objects are gathered. The coordinates of the centre are in the
+// order of the grid's axes.
 struct Circle {
   std::int32_t center[3] = {};
   std::uint64_t radius_sq = 0;
   double radius = 0;
   std::int64_t bound = 0;  ///< the radius rounded up
   float limit = 0;         ///< the limit on estimates of squared distances
-  bool is_last = false;    ///< a larger radius cannot find more
+  bool is_last = false;    ///< a larger radius cannot find more objects
 };
 
-// Several requests go through each step together. The steps of one request depend on each other;
-// those of different requests overlap in the processor.
+// Each step is done for several requests before the next step begins. The steps of one request wait
+// for each other; the same step of different requests overlaps in the processor.
 template <std::size_t dimensions>
 class GridSearch {
  public:
@@ -98,17 +98,17 @@ class GridSearch {
   }
 
  private:
-  // What Ranking calls places are slots here.
+  // Ranking knows objects by their places in an index. Here it gets their slots instead.
   struct Slots {
     Slot slot(std::uint32_t place) const { return place; }
   };
 
-  // Whether the first circle can be gathered together with those of other requests.
+  // Returns whether the first circle can be gathered together with the circles of other requests.
   bool is_usual(const SearchRequest& request) const {
     return request.k > 0 && request.k < few && (!request.filters_objects() || has_test(request));
   }
 
-  // Whether objects that do not pass are left out as they are gathered.
+  // Returns whether objects that do not pass the filter are left out while objects are gathered.
   bool has_test(const SearchRequest& request) const {
     return request.test != nullptr && index_.has_attached();
   }
@@ -118,7 +118,7 @@ class GridSearch {
     return request.k + (request.exclude == no_slot ? 0u : 1u);
   }
 
-  // Returns a number of objects above k: a circle expected to hold this number usually holds k.
+  // Returns a number above k. A circle that should hold this number of objects usually holds k.
   double enough(const SearchRequest& request) {
     const std::size_t k = needed(request);
     if (k != last_k_) {
@@ -143,7 +143,7 @@ class GridSearch {
                     beyond_density_max * by_density);
   }
 
-  // Converges to the slack at which one search in forty must widen its circle.
+  // Adjusts the slack, until one search in forty must widen its circle.
   void learn_slack(bool was_answered) {
     constexpr double step = 0.002;
     constexpr double slack_min = 0.05;
@@ -201,7 +201,7 @@ class GridSearch {
     circle.limit = filter_limit(circle.radius_sq);
   }
 
-  // Answers from the objects in the circle. Returns false if they may be too few.
+  // Answers from the objects in the circle. Returns false if the circle may hold too few objects.
   bool answer_from(const Candidates& candidates, const Circle& circle, SearchRequest& request) {
     if (candidates.count < needed(request) && !circle.is_last) return false;
     if (rank_by_estimates(candidates, circle, request)) return true;
@@ -212,16 +212,16 @@ class GridSearch {
     return true;
   }
 
-  // Answers a request whose first circle, with `kept` candidates of the `met` objects, was not
-  // enough. Takes larger circles until one is.
+  // Answers a request whose first circle was not enough: of the `met` objects, `kept` are
+  // candidates. Takes larger circles until a circle is enough, or gives up.
   void widen(Circle circle, std::size_t met, std::size_t kept, SearchRequest& request) {
     request.found = 0;
     request.gave_up = false;
     if (request.k == 0) return;
     const double enough = this->enough(request);
     std::size_t visits = 0;
-    // The radius is gap + reach. `gap` is the distance to the nearest block; it stays 0 unless a
-    // circle was empty.
+    // The radius is gap + reach. `gap` is 0, or if a circle was empty, the distance to the nearest
+    // block.
     double gap = 0;
     bool has_gap = false;
     double reach = circle.radius;
@@ -246,8 +246,8 @@ class GridSearch {
     }
   }
 
-  // For a query far from all objects: returns the distance to the objects of the nearest block, and
-  // how far to search beyond it.
+  // Returns, for a query far from all objects, the distance to the nearest block that has objects,
+  // and how far to search beyond that distance.
   std::pair<double, double> nearest_block(const Circle& circle, double enough) const {
     double least_sq = std::numeric_limits<double>::infinity();
     double reach_sq = 0;
@@ -285,8 +285,8 @@ class GridSearch {
             division.part(static_cast<std::uint32_t>(std::min(end, extent))), false};
   }
 
-  // Appends the objects whose estimates are within the limit to the first `gathered` ones. Returns
-  // the new number of gathered objects.
+  // Appends the objects whose estimates are within the limit, after the first `gathered` objects.
+  // Returns the new number of gathered objects.
   std::size_t gather(const Circle& circle, const SearchRequest& request, std::size_t gathered) {
     if (!has_test(request)) {
       const std::size_t end = gather_if(circle, AcceptAll(), gathered);
@@ -416,8 +416,9 @@ class GridSearch {
     return kept;
   }
 
-  // The usual case: few estimates, far enough apart to order the objects. Only the k nearest are
-  // computed exactly. Returns false if the order is not certain, or if too few objects are found.
+  // Answers in the usual case: few objects, whose estimates are far enough apart to order them.
+  // Exact distances are computed only for the k nearest. Returns false if the order is not certain,
+  // or if too few objects are found.
   bool rank_by_estimates(const Candidates& candidates, const Circle& circle,
                          SearchRequest& request) {
     std::uint8_t order[few];
@@ -468,9 +469,10 @@ class GridSearch {
   Slots slots_;
   Ranking<Slots> ranking_;
   std::size_t last_k_ = 0;
-  double enough_ = 0;    // for last_k_
-  std::size_t met_ = 0;  // objects that the last gather met: those in the circle or, with a
-                         // test, those of its cells
+  double enough_ = 0;  // for last_k_
+  // The number of objects that the last gather met: those in the circle or, for a request with a
+  // test, those in the cells that the circle touches.
+  std::size_t met_ = 0;
   std::size_t room_ = 0;
   float* estimates_ = nullptr;  // of the gathered objects, as below: see SearchScratch
   std::int32_t* gaps_[3] = {};

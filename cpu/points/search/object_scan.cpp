@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers a request by a test of every object, in order of slots. A search in an index gives up to
-// it if it has met many objects that do not pass its filter: see search.hpp.
+// Answers a request by testing every object, in order of slots. If a search in an index has met
+// many objects that do not pass the filter, it gives up, and the request is answered here. See
+// search.hpp.
 #include <algorithm>
 #include <cstddef>
 

@@ -25,13 +25,14 @@ using Lanes = hn::CappedTag<std::int32_t, lanes_max>;
 using FloatLanes = hn::RebindToFloat<Lanes>;
 using KeyLanes = hn::CappedTag<std::int64_t, 8>;
 
-/// Up to this many candidates are ordered by counting, for each one, how many are smaller.
+/// Up to this many candidates are ordered by counting: the rank of a candidate is the number of
+/// candidates with smaller distances.
 inline constexpr std::size_t few = 64;
 
 // A float32 estimate of a squared distance has a relative error of at most 5 * 2^-24. A difference
-// is exact in int32; its conversion, which is squared, and up to three sums each round by at most
-// 2^-24. A limit widened by 2^-20 covers this more than twice, so it never drops a candidate that
-// the exact comparison keeps.
+// is exact in int32. Its conversion to float32 (whose error is squared) and up to three sums each
+// round by at most 2^-24. A limit widened by 2^-20 allows for more than twice this error, so it
+// never drops a candidate that the exact comparison keeps.
 inline float widened(float limit) {
   return limit * (1.0f + 0x1p-20f);
 }
@@ -71,7 +72,7 @@ class Ranking {
     scratch_.distances_sq.resize(candidates);
   }
 
-  /// The caller has reserved room.
+  /// Adds a candidate. The caller must have reserved room.
   void add(std::uint64_t distance_sq, std::uint32_t place) {
     if (distance_sq > bound_sq_) return;
     scratch_.distances_sq[count_] = distance_sq;
@@ -96,10 +97,11 @@ class Ranking {
     bound_sq_ = scratch_.distances_sq[k_ - 1];
   }
 
-  /// Returns whether an object with this id, at the distance of the bound, can be among the best.
+  /// Returns whether an object with this id can be among the k best if its distance equals the
+  /// bound.
   bool takes_tied(ObjectId id) const { return !is_full_ || id <= id_of(scratch_.places[k_ - 1]); }
 
-  /// Writes slots and distances. Ids are scattered in memory: they are prefetched here, and
+  /// Writes slots and distances. Ids are scattered in memory, so this only prefetches them, and
   /// answer_all reads them later.
   void write(SearchRequest& request) const {
     request.found = 0;
@@ -186,7 +188,7 @@ class Ranking {
 
 inline constexpr std::size_t requests_at_once = 32;
 
-// Calls `search` for a few requests at a time, and fills in the ids after their prefetches.
+// Calls `search` for a few requests at a time, then fills in the ids, which have been prefetched.
 template <class Search>
 void answer_all(Search search, const ObjectSnapshot& objects, std::span<SearchRequest> requests) {
   while (!requests.empty()) {

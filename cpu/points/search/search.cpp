@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes requests to grid_search.cpp or tree_search.cpp, depending on the index of the tick, and to
-// object_scan.cpp those that the index gave up. Without objects, all results are empty. See
+// Passes requests to grid_search.cpp or tree_search.cpp, whichever index the tick has. Requests
+// that this search gives up go to object_scan.cpp. Without objects, all results are empty. See
 // search.hpp.
 #include "starling/cpu/points/search/search.hpp"
 

@@ -26,22 +26,22 @@ struct SearchRequest {
   TagFilter tags;
   std::uint64_t distance_sq_max = to_number(Filter::any_distance);
   std::int64_t time_us_min = std::numeric_limits<std::int64_t>::min();
-  /// The test of the same filter, for an index with attached tags and ranks; nullptr: none.
+  /// The same filter as a PassingTest, for an index with attached tags and ranks. nullptr: none.
   const PassingTest* test = nullptr;
-  float passing_share = 1;        ///< about this share of the objects passes the filter
+  float passing_share = 1;        ///< an estimate: the share of objects that pass the filter
   std::uint64_t expected_sq = 0;  ///< the likely squared distance of the k-th; 0: unknown
   Neighbor* neighbors = nullptr;  ///< output: room for k, nearest first
   Slot* slots = nullptr;          ///< output: room for k, the slots of the same neighbours
   std::uint32_t found = 0;        ///< output: the number of neighbours
-  bool gave_up = false;           ///< output: see visits_max
+  bool gave_up = false;           ///< output: the search gave up, see visits_max
 
   bool filters_objects() const {
     return !tags.is_empty() || time_us_min != std::numeric_limits<std::int64_t>::min();
   }
 };
 
-/// Returns how many objects a search with a filter looks at before it gives up: a test of every
-/// object, in order of slots, is then faster.
+/// Returns how many objects a search with a filter looks at before it gives up. Beyond this number,
+/// scan_objects is faster.
 inline std::size_t visits_max(const ObjectSnapshot& objects) {
   constexpr std::size_t visits_min = 1024;
   return visits_min + objects.slot_count() / 8;
@@ -57,7 +57,8 @@ inline SearchRequest request_for(const Filter& filter, std::uint32_t k, std::int
   return request;
 }
 
-/// Sets the position to an object's, and excludes it. For a missing object the result is empty.
+/// Sets the position to that of an object, and excludes the object. If the object is missing, the
+/// result will be empty.
 inline void ask_around(Slot object, const ObjectSnapshot& objects, SearchRequest& request) {
   request.exclude = object;
   if (objects.is_known_alive(object))
@@ -77,8 +78,8 @@ struct SearchScratch {
   std::vector<Candidate> candidates;
   double slack = 1;              ///< scales how far beyond the expected distance to search
   std::vector<float> estimates;  ///< estimated squared distances of the gathered objects
-  std::array<std::vector<std::int32_t>, 3> gaps;  ///< by axis: the differences of their coordinates
-  std::vector<std::int32_t> slots;                ///< their slots
+  std::array<std::vector<std::int32_t>, 3> gaps;  ///< by axis: see Candidates
+  std::vector<std::int32_t> slots;                ///< of the gathered objects
 };
 
 /// Answers the requests in order. Nearby requests share cache lines, so pass them in spatial order.
@@ -86,8 +87,8 @@ struct SearchScratch {
 void search(const SpatialIndex& index, const ObjectSnapshot& objects,
             std::span<SearchRequest> requests, SearchScratch& scratch);
 
-/// The searches in one kind of index; `search` calls one of them. They only set gave_up for a
-/// request that they give up.
+/// `search` calls one of these two, which search one kind of index. For a request that they give up
+/// they only set gave_up.
 void search_grid(const GridIndex& index, const ObjectSnapshot& objects,
                  std::span<SearchRequest> requests, SearchScratch& scratch);
 void search_tree(const TreeIndex& index, const ObjectSnapshot& objects,

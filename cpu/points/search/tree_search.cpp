@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact k-NN search in a TreeIndex. It starts at the leaf nearest to the query and climbs the tree.
-// At each level it visits those siblings of the node that may hold a nearer object than the k-th
+// At each level it visits the siblings of the node that may hold an object nearer than the k-th
 // candidate so far. See search.hpp.
 
 #include <algorithm>
@@ -88,8 +88,8 @@ class TreeSearch {
     return true;
   }
 
-  // Pushes the near children. The first child ends on top, because it has the smallest ids of
-  // coincident objects.
+  // Pushes the near children, the first child last, so that it is visited first: of coincident
+  // objects the first child has the smallest ids.
   void open(std::size_t depth, std::size_t first, std::uint32_t near) {
     while (near != 0) {
       const auto child = static_cast<std::uint32_t>(std::bit_width(near)) - 1;
@@ -129,8 +129,9 @@ class TreeSearch {
     });
   }
 
-  // Decides exactly, and by id at equal distances, if the level has nodes of coincident objects.
-  // Otherwise the search would visit all such nodes.
+  // Returns whether the node can hold an object that improves the list. If the level has nodes
+  // whose objects coincide, it decides exactly, and by id at equal distances; otherwise the search
+  // would visit all nodes of coincident objects.
   bool can_improve(const IndexLevel& level, std::size_t node) {
     if (level.min_id.empty()) return true;
     tighten();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the index of a tick: a grid on the plane; in space, where most of a box is empty, a tree.
+// Chooses the index of a tick: a grid on the plane, and a tree in space, where most of the box
+// around all objects is empty.
 #pragma once
 
 #include <type_traits>

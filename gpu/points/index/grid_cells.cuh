@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the cell and the leaf of a position in a grid. Build and search both call these functions,
-// so that they agree to the bit. A greater coordinate never gives a lower cell or leaf; the
-// exactness of searches rests on that.
+// so that both get the same bits. A greater coordinate never gives a lower cell or leaf; searches
+// would not be exact otherwise.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,9 @@
 
 namespace starling::gpu {
 
-/// A coordinate's cell in the upper 32 bits, and the fraction of the cell that it has passed in the
-/// lower 32. A coordinate outside the grid is moved to its border.
+/// The upper 32 bits are the number of the coordinate's cell. The lower 32 bits are the position
+/// within the cell, as a fraction of the cell's side. A coordinate outside the grid is moved to the
+/// grid's border.
 __device__ inline std::uint64_t along(std::int32_t at, std::int32_t min, std::uint32_t extent,
                                       std::uint32_t cells_per_unit) {
   const auto distance = static_cast<std::uint32_t>(at) - static_cast<std::uint32_t>(min);
@@ -41,7 +42,7 @@ __device__ inline std::uint32_t fraction_of(std::uint64_t along) {
   return static_cast<std::uint32_t>(along);
 }
 
-/// The cell's number, row by row.
+/// The cell's number; cells are numbered row by row.
 __device__ inline std::uint32_t cell_number(const GridGeometry& grid, std::int32_t column,
                                             std::int32_t row) {
   return static_cast<std::uint32_t>(row * grid.columns + column);
@@ -62,9 +63,9 @@ __device__ inline std::int32_t split_at(std::uint32_t fraction, std::int32_t spl
   return static_cast<std::int32_t>(__umulhi(fraction, static_cast<std::uint32_t>(splits)));
 }
 
-/// A number of offsets that has room for all leaves of `cells` cells with `objects` objects in
-/// total. A cell with x * leaf_objects objects has at most (sqrt(x) + 1/2)^2 leaves, and one offset
-/// more than leaves: less than 5/4 x + 3 offsets.
+/// This many offsets are enough for all leaves of `cells` cells with `objects` objects in total. A
+/// cell with x * leaf_objects objects has at most (sqrt(x) + 1/2)^2 leaves. The cell has one offset
+/// more than leaves, which makes less than 5/4 x + 3 offsets.
 __host__ __device__ constexpr std::uint32_t offsets_before(std::uint32_t objects,
                                                            std::uint32_t cells) {
   constexpr std::uint64_t per_object = (std::uint64_t{5} << 32) / 4 / GridTuning::leaf_objects;

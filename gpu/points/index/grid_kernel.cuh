@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that build a grid: they count the objects of each cell, move the objects to their cells
-// by a counting sort, and then, within each cell, to their leaves by another. Launched by
-// grid_launch.cu.
+// Kernels that build a grid: they count the objects of each cell, and move the objects to their
+// cells by a counting sort. Within each cell a second counting sort moves the objects to their
+// leaves. Launched by grid_launch.cu.
 #pragma once
 
 #include <cub/block/block_scan.cuh>
@@ -20,11 +20,11 @@ struct GridMemory {
   int2* points;
   Slot* slots;
 
-  std::uint32_t* counts;       ///< by cell: its objects; one entry more, which is 0
+  std::uint32_t* counts;       ///< number of objects of each cell, then a 0
   uint4* ranks;                ///< for every four slots: the objects' ranks in their cells
   int4* by_cell;               ///< x, y and slot of the objects, in the order of the cells
-  std::uint32_t* large_count;  ///< how many cells a block is to split
-  std::uint32_t* large_cells;  ///< their numbers
+  std::uint32_t* large_count;  ///< number of cells that blocks must split
+  std::uint32_t* large_cells;  ///< the numbers of these cells
 };
 
 /// The smallest rectangle around some positions.
@@ -46,22 +46,23 @@ struct Rectangle {
 };
 
 inline constexpr unsigned samples = 128;
-/// Samples that must be living objects: fewer do not show where most objects are.
+/// At least this many samples must be living objects. Fewer do not show where most objects are.
 inline constexpr unsigned samples_alive_min = 16;
 
-/// Cuts the range of an axis, `min` to `max`, to twice the width of the range `low` to `high`,
-/// which holds all but a few samples.
+/// Cuts the range `min` to `max` of an axis to the range `low` to `high`, widened by half its width
+/// on each side. All but a few samples lie from `low` to `high`.
 __device__ inline void cut(std::int32_t& min, std::int32_t& max, std::int32_t low,
                            std::int32_t high) {
   const std::int64_t margin = (std::int64_t{high} - low) / 2 + 1;
   min = static_cast<std::int32_t>(::max(std::int64_t{min}, low - margin));
   max = static_cast<std::int32_t>(::min(std::int64_t{max}, high + margin));
-  max = ::max(min, max);  // a rectangle is not inverted, whatever the bounds are
+  max = ::max(min, max);  // keeps min <= max, whatever the bounds are
 }
 
-/// The rectangle where most objects are, within their bounds: one stray object must not put all
-/// others into one cell. All threads of a block call, at least `samples` of them; the result is
-/// valid on the first. Static shared memory: 1040 bytes.
+/// The rectangle where most objects are, within the bounds of all objects: one stray object must
+/// not put all others into one cell. All threads of a block must call; the block must have at least
+/// `samples` threads. The result is valid on the block's first thread. Static shared memory: 1040
+/// bytes.
 __device__ inline Rectangle core_of(const ObjectsView& objects) {
   __shared__ int2 sampled[samples];
   __shared__ int2 low;
@@ -128,7 +129,7 @@ __device__ inline GridGeometry geometry_of(const Rectangle& core, std::uint32_t 
 
 // Any number of blocks of block_threads threads. All blocks clear counts[cells_max + 1]. The first
 // block finds the geometry, clears large_count, and resets the objects' bounds, which count_kernel
-// then computes.
+// then computes anew.
 __global__ void prepare_grid_kernel(const __grid_constant__ ObjectsView objects,
                                     std::uint32_t living, std::uint32_t cells_max,
                                     const __grid_constant__ GridMemory to) {
@@ -138,13 +139,13 @@ __global__ void prepare_grid_kernel(const __grid_constant__ ObjectsView objects,
   const Rectangle core = core_of(objects);
   if (threadIdx.x != 0) return;
   *to.large_count = 0;
-  to.points[living] = {};  // searches read points in pairs: completes the last pair
+  to.points[living] = {};  // completes the last pair, as searches read pairs
   *to.geometry = geometry_of(core, living, cells_max);
   *objects.bounds = {{min_of_none, min_of_none, 0}, {max_of_none, max_of_none, 0}};
 }
 
-/// Widens the bounds to hold the rectangles `seen` of all threads of the block. All of them must
-/// call, once.
+/// Widens the bounds to hold the rectangles `seen` of all threads of the block. All threads of the
+/// block must call, and only once.
 __device__ inline void widen(Bounds* bounds, Rectangle seen) {
   constexpr unsigned warps_max = block_threads / 32;
   __shared__ Rectangle of_warps[warps_max];
@@ -158,7 +159,8 @@ __device__ inline void widen(Bounds* bounds, Rectangle seen) {
   if (threadIdx.x >= 32) return;
   seen = of_warp(threadIdx.x < blockDim.x / 32 ? of_warps[threadIdx.x] : Rectangle::of_none());
   if (threadIdx.x != 0) return;
-  // Most rectangles lie within the bounds. An outdated bound costs at most an atomic too many.
+  // Most rectangles lie within the bounds. Reading an outdated bound costs at most one unnecessary
+  // atomic.
   if (seen.min_x < bounds->min[0]) atomicMin(&bounds->min[0], seen.min_x);
   if (seen.min_y < bounds->min[1]) atomicMin(&bounds->min[1], seen.min_y);
   if (seen.max_x > bounds->max[0]) atomicMax(&bounds->max[0], seen.max_x);
@@ -197,8 +199,8 @@ struct FourPositions {
 };
 
 // One thread for every four slots. Counts the objects of each cell, which gives each object its
-// rank in its cell, and computes the bounds of all objects. Writes counts by cell, and one entry of
-// ranks for each thread.
+// rank in its cell, and computes the bounds of all objects. Writes counts, one entry for each cell,
+// and ranks, one entry for each thread.
 __global__ void __launch_bounds__(block_threads)
     count_kernel(const __grid_constant__ ObjectsView objects,
                  const __grid_constant__ GridMemory to) {
@@ -239,7 +241,7 @@ __global__ void __launch_bounds__(block_threads)
       to.by_cell[places[i]] = {at.x[i], at.y[i], static_cast<std::int32_t>(first + i), 0};
 }
 
-/// A cell whose objects are to be moved to its leaves.
+/// A cell whose objects must be moved to the cell's leaves.
 struct Cell {
   std::uint32_t start;  ///< its first place
   std::uint32_t count;
@@ -267,14 +269,14 @@ __device__ inline void put(const GridMemory& to, std::uint32_t place, const int4
 }
 
 inline constexpr unsigned split_warps = 8;
-/// A warp splits cells of up to this many objects, a block larger ones.
+/// A warp splits a cell of up to this many objects; a block splits a larger cell.
 inline constexpr std::uint32_t warp_objects_max = 512;
-/// The most leaves of such a cell, 11 by 11: sqrt(512 / 4) is less than 11.5.
+/// The most leaves of a cell that a warp splits: 11 by 11, because sqrt(512 / 4) is less than 11.5.
 inline constexpr std::uint32_t warp_leaves_max = 121;
 static_assert(warp_objects_max / GridTuning::leaf_objects < 132);
 
 /// Replaces the counts of the cell's leaves, in shared memory, with the leaves' first places, and
-/// writes these to the grid's offsets. All lanes of the warp must call.
+/// writes these places to the grid's offsets. All lanes of the warp must call.
 __device__ inline void place_leaves(const GridMemory& to, const Cell& cell, std::uint32_t* counts) {
   const unsigned lane = threadIdx.x % 32;
   std::uint32_t before = cell.start;
@@ -297,9 +299,9 @@ __device__ inline void place_leaves(const GridMemory& to, const Cell& cell, std:
 }
 
 // One warp for each cell: counts the cell's objects by leaf, which gives each object its rank in
-// its leaf, and moves the objects to their leaves. Leaves large cells to split_large_kernel and
-// adds them to large_cells. Writes offsets by leaf, and points and slots by place. Static shared
-// memory: 20,256 bytes.
+// its leaf, and moves the objects to their leaves. Does not split large cells, but adds them to
+// large_cells for split_large_kernel. Writes offsets by leaf, and points and slots by place. Static
+// shared memory: 20,256 bytes.
 __global__ void __launch_bounds__(split_warps * 32)
     split_kernel(const __grid_constant__ GridMemory to) {
   __shared__ std::uint32_t counts_of_warps[split_warps][warp_leaves_max];

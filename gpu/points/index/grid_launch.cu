@@ -12,10 +12,11 @@ namespace starling::gpu {
 namespace {
 
 constexpr unsigned prepare_blocks_max = 1024;
-/// Two for each of the 132 multiprocessors of an H100 or H200.
+/// Two blocks for each of the 132 multiprocessors of an H100 or H200.
 constexpr unsigned split_large_blocks = 264;
 
-/// The most cells for this many objects: a quarter more than evenly spread objects fill.
+/// The most cells for this many objects: a quarter more than evenly spread objects fill, plus
+/// `least`.
 std::uint32_t cells_max(std::uint32_t objects) {
   constexpr std::uint32_t least = 64;
   return static_cast<std::uint32_t>(std::uint64_t{objects} * 5 / 4 / GridTuning::cell_objects) +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the index of a tick on the plane. DeviceGrid owns its memory, GridWorkspace the working
-// memory that builds share. TickIndex calls them.
+// Builds the index of a tick on the plane. DeviceGrid owns the index's memory, and GridWorkspace
+// owns the working memory that builds share. TickIndex calls both.
 #pragma once
 
 #include <array>

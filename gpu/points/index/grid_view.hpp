@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The index of a tick on the plane: a grid of square cells, each split into as many leaves as its
 // objects need. Objects lie in the order of their cells, and within a cell in the order of their
-// leaves. DeviceGrid owns it; the searches read it.
+// leaves. DeviceGrid owns the index; the searches read it.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace starling::gpu {
 
-/// Measured on one H200: other cells of 32 to 256 objects and leaves of 2 to 8 take up to a tenth
-/// longer to build and search, whether objects are evenly spread or clustered.
+/// Measured on one H200. Other values (cells of 32 to 256 objects, leaves of 2 to 8 objects) make
+/// build and search up to a tenth slower. This holds for evenly spread and for clustered objects.
 struct GridTuning {
   static constexpr std::uint32_t cell_objects = 64;  ///< objects in a cell, if evenly spread
   static constexpr std::uint32_t leaf_objects = 4;   ///< objects that a leaf should hold
@@ -36,15 +36,15 @@ struct GridGeometry {
   float cell_side = 0;  ///< in lattice units
 };
 
-/// Device pointers. An object's place is its rank in the order of the cells, row by row, and within
-/// a cell in the order of its leaves, row by row.
+/// Device pointers. Objects are ordered by cell, and within a cell by leaf. Cells and leaves are
+/// numbered row by row. An object's place is its rank in this order.
 struct GridView {
   const GridGeometry* geometry = nullptr;
-  const std::uint32_t* starts = nullptr;  ///< by cell: its first place; then the last cell's end
-  /// By leaf: its first place; after a cell's last leaf also the cell's end. leaves_of() says where
+  const std::uint32_t* starts = nullptr;  ///< each cell's first place; then the last cell's end
+  /// Each leaf's first place; after a cell's last leaf also the cell's end. leaves_of() says where
   /// a cell's offsets begin. A cell without objects has no offsets.
   const std::uint32_t* offsets = nullptr;
-  const int2* points = nullptr;  ///< by place; readable up to an even count
+  const int2* points = nullptr;  ///< by place; the last is followed by an unused point
   const Slot* slots = nullptr;   ///< by place
   std::uint32_t count = 0;       ///< objects
 

@@ -9,7 +9,7 @@
 
 namespace starling::gpu {
 
-/// All leaves between two corners, which are results of along_x() and along_y().
+/// All leaves between two corners. The corners are results of along_x() and along_y().
 struct GridWindow {
   std::uint64_t x_low;
   std::uint64_t x_high;
@@ -65,8 +65,8 @@ struct Run {
   __device__ std::uint32_t count() const { return end - begin; }
 };
 
-/// The objects of a cell that lie in `window` but not in `seen`, a window within it. Each row of
-/// leaves has two runs of them, either of which may be empty.
+/// The objects of a cell that lie in `window` but not in `seen`, which is a smaller window inside
+/// `window`. In each row of leaves these objects form two runs; one or both may be empty.
 class CellRuns {
  public:
   __device__ __forceinline__ CellRuns(const GridView& grid, const GridGeometry& geometry,

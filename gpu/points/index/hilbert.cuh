@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes places of cells on a Hilbert curve. Cells that follow each other on it form compact
-// groups, unlike in Morton order, so boxes around them overlap less. Used for the keys of objects
-// and of searches.
+// Computes places of cells on a Hilbert curve. Cells that follow each other on the curve form
+// compact groups, unlike in Morton order, so boxes around these groups overlap less. Used for the
+// keys of objects and of searches.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,8 @@ __device__ inline std::uint64_t spread_by_3(std::uint64_t v) {
 /// the second.
 ///
 /// On the plane the curve visits the quarters of a square in the order (0,0), (0,1), (1,1), (1,0).
-/// It walks the first and the last with the axes swapped, and the last also backwards on both axes.
+/// It walks the first and the last quarter with the axes swapped, and the last quarter also
+/// backwards on both axes.
 __device__ inline void to_hilbert(std::uint32_t (&cell)[2], int bits) {
   const std::uint32_t differ = cell[0] ^ cell[1];  // the same however a square is turned
   std::uint32_t swapped = 0;
@@ -47,7 +48,8 @@ __device__ inline void to_hilbert(std::uint32_t (&cell)[2], int bits) {
   cell[1] = differ;
 }
 
-/// In space, by J. Skilling, Programming the Hilbert curve, AIP Conf. Proc. 707, 2004.
+/// The same in space. Source: J. Skilling, Programming the Hilbert curve, AIP Conf. Proc. 707,
+/// 2004.
 __device__ inline void to_hilbert(std::uint32_t (&cell)[3], int bits) {
   for (std::uint32_t bit = 1u << (bits - 1); bit > 1; bit >>= 1) {
     const std::uint32_t below = bit - 1;

@@ -10,7 +10,7 @@
 namespace starling::gpu {
 
 // One thread for each slot: writes keys[slots] and values[slots]. Keys are relative to the objects'
-// bounds; a copy of these goes to `tree_bounds`, which the tree keeps.
+// bounds. The tree keeps a copy of the bounds in `tree_bounds`.
 __global__ void keys_kernel(const __grid_constant__ ObjectsView objects, Bounds* tree_bounds,
                             TreeKey* keys, Slot* values) {
   const std::uint64_t slot = thread_index();
@@ -63,8 +63,9 @@ inline constexpr unsigned leaves_threads = leaf_objects * fan_out * fan_out;
 
 /// Makes the block's `count` nodes of `level`, eight lanes for each node and one for each child.
 /// Reads children[count * 8] and writes own[count], both in the block's shared memory. Also writes
-/// the boxes of nodes that exist to `boxes`. Lanes past the last child of the level stand in for
-/// their node's first child. All threads of the block call; those without a child return at once.
+/// the boxes of nodes that exist to `boxes`. Lanes past the last child of the level read the box of
+/// their node's first child instead. All threads of the block must call; threads without a child
+/// return at once.
 __device__ inline void make_level(const TreeView& tree, TreeBox* boxes, int level,
                                   const TreeBox* children, TreeBox* own, unsigned count) {
   if (level >= tree.levels || threadIdx.x >= count * fan_out) return;
@@ -82,8 +83,8 @@ __device__ inline void make_level(const TreeView& tree, TreeBox* boxes, int leve
 }
 
 // One lane for each place. A block makes 64 leaves and their nodes on the two levels above. In the
-// last leaf, lanes past the last place stand in for its first. Reads positions by slot, and
-// sorted_keys and sorted_slots by place. Static shared memory: 73 boxes, 1752 bytes.
+// last leaf, lanes past the last place read the leaf's first object instead. Reads positions by
+// slot, and sorted_keys and sorted_slots by place. Static shared memory: 73 boxes, 1752 bytes.
 __global__ void __launch_bounds__(leaves_threads)
     leaves_kernel(const __grid_constant__ TreeView tree, const LatticePoint* positions,
                   const TreeKey* sorted_keys, const Slot* sorted_slots,
@@ -114,8 +115,8 @@ __global__ void __launch_bounds__(leaves_threads)
 }
 
 // Makes a node of `level`, eight lanes for each node and one for each child on the level below.
-// Lanes past the last child stand in for their node's first child. Exactly the lanes in the mask
-// `lanes` must call.
+// Lanes past the last child read the box of their node's first child instead. Exactly the lanes in
+// the mask `lanes` must call.
 __device__ inline void make_box(const TreeView& tree, TreeBox* boxes, int level,
                                 std::uint64_t child, unsigned lanes) {
   const std::uint64_t node = child / fan_out;

@@ -9,7 +9,7 @@ namespace starling::gpu {
 namespace {
 
 constexpr unsigned one_block_threads = 1024;
-/// One block builds all levels of at most this many nodes, in one launch.
+/// One block builds all levels that have at most this many nodes, in one launch.
 constexpr std::uint32_t one_block_nodes = 256;
 
 std::uint32_t parts(std::uint32_t count, std::uint32_t size) {

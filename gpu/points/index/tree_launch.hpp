@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the index of a tick in space, and owns its memory. TickIndex calls it.
+// Builds the index of a tick in space, and owns the index's memory. TickIndex calls it.
 #pragma once
 
 #include <cstdint>

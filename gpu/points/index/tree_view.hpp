@@ -21,7 +21,7 @@ inline constexpr int fan_out_bits = 3;
 /// Levels of the largest tree: 16 * 8^10 objects are more than there can be slots.
 inline constexpr int levels_max = 10;
 
-/// x, y and z in lattice units. w is unused: it lets one load read a point.
+/// x, y and z in lattice units. w is unused: with four numbers, one load reads a whole point.
 using TreePoint = int4;
 
 /// A place on the curve, with 21 bits of each coordinate.
@@ -37,15 +37,15 @@ struct alignas(8) TreeBox {
 /// Device pointers. An object's place is its rank in the order of the curve; leaf i holds places
 /// 16i to 16i + 15. Level 0 has the leaves' boxes; the last level has at most eight nodes.
 struct TreeView {
-  const TreePoint* points = nullptr;               ///< by place; readable to the end of a leaf
+  const TreePoint* points = nullptr;               ///< by place; padded to the end of the last leaf
   const Slot* slots = nullptr;                     ///< by place
-  const TreeKey* leaf_keys = nullptr;              ///< by leaf: the key of its first object
+  const TreeKey* leaf_keys = nullptr;              ///< the key of each leaf's first object
   const TreeBox* boxes = nullptr;                  ///< level after level
-  const Bounds* bounds = nullptr;                  ///< one, that the keys are relative to
+  const Bounds* bounds = nullptr;                  ///< one box; the keys are relative to it
   std::uint32_t count = 0;                         ///< objects
-  int levels = 0;                                  ///< 0: no objects
+  int levels = 0;                                  ///< 0 if there are no objects
   std::array<std::uint32_t, levels_max> nodes{};   ///< by level
-  std::array<std::uint32_t, levels_max> firsts{};  ///< by level: index of its first box
+  std::array<std::uint32_t, levels_max> firsts{};  ///< the index of each level's first box
 
   bool operator==(const TreeView&) const = default;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The neighbour lists of one tick on the device, and the plan that says where each list is.
-// GpuEngine owns two: the last tick's and the one for the tick under way.
+// GpuEngine owns two DeviceLists: the last tick's, and those of the tick under way.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class DeviceLists {
         slots_(memory),
         notes_(memory) {}
 
-  /// Makes room for all lists of the plan. The old lists are lost, even if it throws.
+  /// Makes room for all lists of the plan. The old lists are lost, even if lay_out throws.
   void lay_out(std::shared_ptr<DevicePlan> plan, const CudaStream& stream) {
     counts_.reserve(plan->list_count());
     neighbors_.reserve_cleared(plan->room(), stream);

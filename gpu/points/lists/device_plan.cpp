@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorts searches into classes by k on the host, puts each class into spatial order on the device,
-// and then numbers the searches by that order on both: see device_plan.hpp.
+// and then numbers the searches in that order on host and device: see device_plan.hpp.
 #include "starling/gpu/points/lists/device_plan.hpp"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ void DevicePlan::sort_into_classes() {
   }
 }
 
-// `order` holds the classes one after another, each in spatial order.
+// `order` holds the searches' numbers, one class after another, each class in spatial order.
 void DevicePlan::renumber(std::span<const std::uint32_t> order) {
   std::vector<SearchSpec> specs(specs_.size());
   std::vector<std::uint32_t> number_of(specs_.size());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says which lists a tick has and in which order they are searched. The host needs it to report
-// changes, the device to search. GpuEngine makes a plan from the queries and keeps it until queries
-// or every-object subjects change.
+// Says which lists a tick has and in which order they are searched. The host needs the plan to
+// report changes, and the device needs the plan to search. GpuEngine makes a plan from the queries
+// and keeps it until queries or every-object subjects change.
 #pragma once
 
 #include <array>
@@ -25,9 +25,9 @@ class DevicePlan {
  public:
   /// A plan without lists.
   explicit DevicePlan(DeviceMemory& memory);
-  /// `queries` is by slot. Call number_by_place before searching.
+  /// `queries` is indexed by slot. Call number_by_place before searching.
   DevicePlan(DeviceMemory& memory, std::span<const QueryRow> queries, const DeviceObjects& objects);
-  /// The lists of an imported state. Such a plan is never searched.
+  /// A plan for the lists of an imported state. This plan is never searched.
   DevicePlan(DeviceMemory& memory, const EngineState& state, const CudaStream& stream);
 
   const ListDirectory& directory() const { return directory_; }
@@ -39,14 +39,15 @@ class DevicePlan {
   const std::uint64_t* device_rooms() const { return rooms_.data(); }
   const ListRow* device_rows() const { return rows_.data(); }
 
-  /// Numbers the searches of each class in spatial order, so that near searches are neighbours in
-  /// every array. Waits until the device has the plan. Call once, before the first search.
+  /// Numbers the searches of each class in spatial order, so that searches that are near each other
+  /// in space are neighbours in every array. Waits until the device has the plan. Call once, before
+  /// the first search.
   template <int dimensions>
   void number_by_place(const DeviceIndex<dimensions>& index, const ObjectsView& objects,
                        SearchSort<dimensions>& sort, const CudaStream& stream);
 
-  /// Puts the searches of each class into spatial order again and keeps their numbers. Needed when
-  /// anchors have moved.
+  /// Puts the searches of each class into spatial order again, but does not change their numbers.
+  /// Needed when anchors have moved.
   template <int dimensions>
   void order_async(const DeviceIndex<dimensions>& index, const ObjectsView& objects,
                    SearchSort<dimensions>& sort, const CudaStream& stream);

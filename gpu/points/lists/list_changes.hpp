@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares the lists of a tick with the last tick's: finds which lists are reported, and how large
-// the reports are. GpuEngine owns it and uses it on its own thread.
+// the reports are. GpuEngine owns a ListChanges and uses it on the engine's thread.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ class ListChanges {
   /// Whether the lists are few enough for report_few_async.
   static bool are_few(const DevicePlan& plan);
   /// Enqueues one kernel that does what compare and collect_async do, and stores the reports
-  /// straight to the host.
+  /// directly to the host.
   void report_few_async(DeviceLists& last, DeviceLists& now, const ListMatching& matching,
                         const ObjectsView& objects, const HostStores& stores,
                         const CudaStream& stream);
 
   /// Compares, waits for the CUDA stream, and returns how much is reported. `matching` says what
-  /// became of the last plan's lists; ignored if both ticks have the same plan.
+  /// became of the last plan's lists; it is ignored if both ticks have the same plan.
   ReportSize compare(DeviceLists& last, DeviceLists& now, const ListMatching& matching,
                      const CudaStream& stream);
   /// Enqueues the collection of the reports that compare found.
@@ -35,8 +35,9 @@ class ListChanges {
                      const CudaStream& stream) const;
 
  private:
-  /// Returns a device pointer: by search, its number in the last plan, or ListMatching::none. Null
-  /// if both ticks have the same plan, so that no number changed.
+  /// Returns a device array with an entry for each search: the number that the search had in the
+  /// last plan, or ListMatching::none. Returns null if both ticks have the same plan, because no
+  /// number changed then.
   const std::uint32_t* last_searches(DeviceLists& last, DeviceLists& now,
                                      const ListMatching& matching, const CudaStream& stream);
 

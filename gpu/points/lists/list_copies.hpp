@@ -12,13 +12,13 @@
 
 namespace starling::gpu {
 
-/// Removes the unused room between lists with fewer than k neighbours: moves neighbours, and the
-/// states of lists that carry them, so that each list begins where the one before ends.
+/// Removes the unused room after lists with fewer than k neighbours. Moves the neighbours, and the
+/// states if a list carries them, so that each list begins where the list before it ends.
 void close_gaps(Answers& answers);
 
-/// Copies the lists of `queries`, waits, and sets them in `answers`, which has no lists yet. Throws
-/// DeviceError, std::bad_alloc, and std::runtime_error if a list carries states and the objects are
-/// ahead of the lists.
+/// Copies the lists of `queries` to `answers`, which must have no lists yet, and waits for the
+/// copy. Throws DeviceError and std::bad_alloc. Throws std::runtime_error if the memory's limit is
+/// reached, or if a list carries states and the objects are ahead of the lists.
 void copy_lists(std::span<const Slot> queries, DeviceLists& lists, bool objects_are_ahead,
                 const ObjectsView& objects, DeviceMemory& memory, const CudaStream& stream,
                 Answers& answers);

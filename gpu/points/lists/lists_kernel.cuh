@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that compare, collect and copy lists. A warp handles a list, and lane i its neighbours i,
-// i + 32 and so on. Launched by lists_launch.cu.
+// Kernels that compare, collect and copy lists. A warp handles a list, and lane i handles the
+// list's neighbours i, i + 32 and so on. Launched by lists_launch.cu.
 #pragma once
 
 #include <cub/block/block_scan.cuh>
@@ -28,8 +28,8 @@ __device__ inline bool holds(const Neighbor* neighbors, std::uint32_t count, Obj
   return false;
 }
 
-/// Whether a list changed in the way that `on` reports. Both lists have `count` neighbours. All
-/// lanes of the warp must call, and all get the answer.
+/// Whether a list changed in the way that `on` reports. `last` and `now` are the list's neighbours
+/// in both ticks, `count` in each. All lanes of the warp must call, and all get the answer.
 __device__ inline bool has_changed(const Neighbor* last, const Neighbor* now, std::uint32_t count,
                                    ReportOn on) {
   bool in_order = true;
@@ -47,8 +47,8 @@ __device__ inline bool has_changed(const Neighbor* last, const Neighbor* now, st
   return !__all_sync(~0u, same_members);
 }
 
-/// The size of the list's report; zeros if it is not reported. All lanes of the warp must call, and
-/// all get the answer.
+/// The size of the list's report; zeros if the list is not reported. All lanes of the warp must
+/// call, and all get the answer.
 __device__ inline ReportSize report_size(const ListRow& row, const ListsView& now,
                                          const ListsView& last,
                                          const std::uint32_t* last_searches) {
@@ -61,8 +61,8 @@ __device__ inline ReportSize report_size(const ListRow& row, const ListsView& no
   return {count, row.with_state ? count : 0, 1};
 }
 
-// One warp for each list. Reads rows[lists], by list, and last_searches[searches], by search, which
-// may be null. Writes sizes[lists]: what each list reports.
+// One warp for each list. Reads rows[lists], one for each list, and last_searches[searches], one
+// for each search; last_searches may be null. Writes sizes[lists]: the size of each list's report.
 __global__ void compare_kernel(const ListRow* rows, std::uint32_t lists, ListsView now,
                                ListsView last, const std::uint32_t* last_searches,
                                ReportSize* sizes) {
@@ -99,8 +99,7 @@ __device__ inline void write_report(const ListRow& row, const ReportSize& before
 }
 
 // One warp for each list. Reads rows[lists] and sums[lists], the sizes up to and including each
-// list. Writes the reports of lists whose size is not zero, without gaps, in the order of the
-// lists.
+// list. Writes the reports of the lists that changed, without gaps, in the order of the lists.
 __global__ void collect_kernel(const ListRow* rows, std::uint32_t lists, ListsView now,
                                const ReportSize* sums, ObjectsView objects, ReportsView reports) {
   const std::uint32_t list = warp_index();
@@ -112,11 +111,11 @@ __global__ void collect_kernel(const ListRow* rows, std::uint32_t lists, ListsVi
 inline constexpr unsigned few_lists_threads = 1024;
 static_assert(few_lists_max <= few_lists_threads);
 
-// One block for at most few_lists_max lists. Each warp compares, and later writes, one list after
-// the other; in between, thread i gets the sum of the sizes before list i. Static shared memory:
-// two arrays of few_lists_max sizes (12 KiB) and the scan's storage. Stores the reports, their
-// total size and the change counts to pinned memory, valid once the host has waited for the CUDA
-// stream.
+// One block for at most few_lists_max lists. Each warp first compares its lists, one after the
+// other. Then thread i gets the total size of the reports before list i. Then each warp writes the
+// reports of its lists. Static shared memory: two arrays of few_lists_max sizes (12 KiB) and the
+// scan's storage. Stores the reports, their total size and the change counts to pinned memory; they
+// are valid after the host has waited for the CUDA stream.
 __global__ void __launch_bounds__(few_lists_threads)
     report_few_kernel(const ListRow* rows, std::uint32_t lists, ListsView now, ListsView last,
                       const std::uint32_t* last_searches, ObjectsView objects, HostStores stores) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches the kernels that compare a tick's neighbour lists with the last tick's and collect the
-// reports that streams asked for. ListChanges and copy_lists call them.
+// Launches the kernels that compare a tick's neighbour lists with the last tick's, and that collect
+// the reports that streams asked for. ListChanges and copy_lists call these functions.
 #pragma once
 
 #include <cstddef>
@@ -19,19 +19,19 @@ struct ListRow {
   bool has_subject = false;
   bool with_state = false;
   ReportOn on = ReportOn::order;
-  std::uint32_t search = 0;  ///< the number of its search
+  std::uint32_t search = 0;  ///< the number of the list's search
   ObjectId subject{};
 };
 
 /// Device pointers.
 struct ListsView {
-  const std::uint64_t* rooms = nullptr;  ///< by search: index of its first neighbour
-  std::uint32_t* counts = nullptr;       ///< by search: number of its neighbours
-  Neighbor* neighbors = nullptr;         ///< by search from its room on, nearest first
+  const std::uint64_t* rooms = nullptr;  ///< for each search: the index of its first neighbour
+  std::uint32_t* counts = nullptr;       ///< for each search: the number of its neighbours
+  Neighbor* neighbors = nullptr;         ///< each list from rooms[search] on, nearest first
   Slot* slots = nullptr;                 ///< of the same neighbours
 };
 
-/// The size of one list's report, or of all reports up to and including it.
+/// The size of one list's report, or the total size of all reports up to and including that report.
 struct ReportSize {
   std::uint64_t neighbors = 0;
   std::uint64_t states = 0;
@@ -49,19 +49,21 @@ struct ReportsView {
   NeighborState* states = nullptr;
 };
 
-/// Compares lists; owns the working memory and the result: for each list, the size of all reports
-/// up to and including its own.
+/// Compares lists; owns the working memory and the result. The result has one entry for each list:
+/// the total size of all reports up to and including that list's.
 class ReportSizes {
  public:
   explicit ReportSizes(DeviceMemory& memory) : sizes_(memory), sums_(memory), scratch_(memory) {}
 
   void reserve(std::uint32_t lists);
-  /// Compares list by list. `last_searches[i]` is search i's number in the last tick, or
-  /// ListMatching::none if its list is new. Null: every search has kept its number.
+  /// Compares each list with the same list in the last tick. `last_searches[i]` is the number that
+  /// search i had in the last tick, or ListMatching::none if its list is new. `last_searches` is
+  /// null if every search has kept its number.
   void compare_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
                      const ListsView& last, const std::uint32_t* last_searches,
                      const CudaStream& stream);
-  /// The result, by list, on the device. Valid until the next compare_async or reserve.
+  /// The result on the device, one entry for each list. Valid until the next compare_async or
+  /// reserve.
   const ReportSize* sums() const { return sums_.data(); }
 
  private:
@@ -76,11 +78,12 @@ void collect_async(const ListRow* rows, std::uint32_t lists, const ListsView& no
                    const ReportSize* sums, const ObjectsView& objects, const ReportsView& reports,
                    const CudaStream& stream);
 
-/// One kernel compares and collects up to this many lists and stores the reports to the host
-/// itself: a small tick ends before the host could have learned how much to copy.
+/// One kernel compares and collects up to this many lists, and stores the reports directly to the
+/// host. A small tick therefore does not wait until the host has learned how much to copy.
 inline constexpr std::uint32_t few_lists_max = 256;
 
-/// Where that kernel stores its results. Pinned memory, except `changes`.
+/// Where the kernel of report_few_async stores its results. All pointers are to pinned memory,
+/// except `changes`.
 struct HostStores {
   ReportsView reports;  ///< with room for all lists
   ReportSize* size = nullptr;
@@ -95,8 +98,8 @@ void report_few_async(const ListRow* rows, std::uint32_t lists, const ListsView&
                       const CudaStream& stream);
 
 /// Copy i reads the list of search searches[i]. The list's neighbours go to `neighbors` from index
-/// firsts[i] on, and their number to counts[i]. Their states go to `states` from index
-/// first_states[i] on, unless that is ReportedList::no_state. Device pointers.
+/// firsts[i] on, and their number to counts[i]. The neighbours' states go to `states` from index
+/// first_states[i] on, unless first_states[i] is ReportedList::no_state. Device pointers.
 struct ListCopy {
   const std::uint32_t* searches = nullptr;
   const std::uint64_t* firsts = nullptr;

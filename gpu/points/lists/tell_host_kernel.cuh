@@ -4,8 +4,8 @@
 
 namespace starling::gpu {
 
-// One thread. `host` is pinned memory, which the device writes in place; valid there once the host
-// has waited for the CUDA stream.
+// One thread. `host` points to pinned memory, which the kernel writes directly. The value is valid
+// after the host has waited for the CUDA stream.
 template <class T>
 __global__ void tell_host_kernel(const T* value, T* host) {
   *host = *value;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stores a few numbers, which the host waits for in the middle of a tick, to pinned memory. A copy
-// would queue behind the last tick's reports, which go the same way.
+// would wait for the copy of the last tick's reports, which also goes from the device to the host.
 #pragma once
 
 #include "starling/gpu/device/cuda_stream.hpp"
@@ -9,7 +9,7 @@
 
 namespace starling::gpu {
 
-/// Enqueues one store. The host may read the value once it has waited for the CUDA stream.
+/// Enqueues one store. The host may read the value after it has waited for the CUDA stream.
 void tell_host_async(const ObjectChanges* changes, ObjectChanges* host, const CudaStream& stream);
 void tell_host_async(const ReportSize* size, ReportSize* host, const CudaStream& stream);
 

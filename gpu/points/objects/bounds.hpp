@@ -14,7 +14,7 @@ struct Bounds {
   std::array<std::int32_t, 3> max;
 };
 
-/// The bounds of no objects, in each dimension.
+/// The values of `min` and `max` in each dimension if there are no objects.
 constexpr std::int32_t min_of_none = std::numeric_limits<std::int32_t>::max();
 constexpr std::int32_t max_of_none = std::numeric_limits<std::int32_t>::min();
 constexpr Bounds no_bounds() {

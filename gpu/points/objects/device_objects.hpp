@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The objects as of the last applied rows: their arrays on the device, and the copies on the host
-// that the plan of every-object queries needs. GpuEngine owns it and uses it on its own thread.
+// that the plan of every-object queries needs. GpuEngine owns a DeviceObjects and uses it on the
+// engine's thread.
 #pragma once
 
 #include <cstddef>
@@ -19,17 +20,18 @@ class DeviceObjects {
  public:
   DeviceObjects(DeviceMemory& memory, const CudaStream& stream);
 
-  /// The number of slots once `births` are applied.
+  /// The number of slots after `births` are applied.
   std::size_t slots_with(std::span<const ObjectBirth> births) const;
-  /// Whether the arrays have room for that many slots.
+  /// Whether the arrays have room for slots_with(births) slots.
   bool has_room(std::span<const ObjectBirth> births) const;
-  /// Makes that room, which moves the arrays. Waits for the CUDA stream. If it throws, no object
-  /// has changed.
+  /// Makes room for slots_with(births) slots, which moves the arrays. Waits for the CUDA stream. If
+  /// reserve throws, no object has changed.
   void reserve(std::span<const ObjectBirth> births, const CudaStream& stream);
 
-  /// Enqueues applying the rows. There must be room for their births, and the CUDA stream must
-  /// already bring `rows` to the device. If it throws, the rows may be applied or not; applying
-  /// them again gives the right state in either case.
+  /// Enqueues the kernels that apply the rows. There must be room for the births of `staged`, and
+  /// the CUDA stream must already include, or wait for, the copy of `rows` to the device. If
+  /// apply_async throws, the rows may or may not be applied; applying them again gives the right
+  /// state in both cases.
   void apply_async(const Staging& staged, const DeviceRows& rows, const CudaStream& stream);
   /// The change counts on the device, and the pinned memory to which a later kernel stores them.
   struct Telling {
@@ -37,7 +39,7 @@ class DeviceObjects {
     ObjectChanges* host;
   };
   Telling to_tell() { return {changes_.data(), host_changes_.data()}; }
-  /// Call once the CUDA stream has stored the change counts to the host.
+  /// Call after the CUDA stream has stored the change counts to the host.
   void applied();
 
   ObjectsView view() {
@@ -68,12 +70,12 @@ class DeviceObjects {
   DeviceBuffer<Bounds> bounds_;
   DeviceBuffer<ObjectChanges> changes_;  ///< summed up since construction
   PinnedBuffer<ObjectChanges> host_changes_;
-  std::uint32_t slots_ = 0;  ///< one more than the highest slot that was ever born
+  std::uint32_t slots_ = 0;  ///< one more than the highest slot that ever had an object
   std::vector<ObjectId> host_ids_;
   std::vector<LatticePoint> host_positions_;
   std::vector<std::uint32_t> host_tags_;
   std::uint32_t alive_count_ = 0;
-  bool membership_changed_ = false;  ///< true also while rows are being applied: it may change
+  bool membership_changed_ = false;  ///< also true while rows are applied, which may change it
   bool membership_changed_before_ = false;
   std::uint32_t members_told_ = 0;  ///< ObjectChanges::members at the last applied()
 };

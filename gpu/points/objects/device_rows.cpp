@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies births and object rows to the device: see device_rows.hpp. TickIntake copies many rows on
-// a CUDA stream of its own; GpuEngine copies few rows on its own.
+// Copies births and object rows to the device: see device_rows.hpp. If there are many rows,
+// TickIntake copies them on its own CUDA stream. If there are few, GpuEngine copies them on the
+// engine's CUDA stream.
 #include "starling/gpu/points/objects/device_rows.hpp"
 
 #include <span>

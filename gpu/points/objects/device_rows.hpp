@@ -15,8 +15,8 @@ class DeviceRows {
   explicit DeviceRows(DeviceMemory& memory) : births_(memory), objects_(memory) {}
 
   /// Enqueues the copy of births and objects; queries stay on the host. Leave `staged` unchanged
-  /// until the CUDA stream has done the copy. Throws DeviceError, and std::runtime_error beyond the
-  /// memory's limit; part of the copy may then be enqueued.
+  /// until the CUDA stream has done the copy. Throws DeviceError, or std::runtime_error if the
+  /// memory's limit is reached. Part of the copy may be enqueued even if copy_async throws.
   void copy_async(const Staging& staged, const CudaStream& stream);
 
   const ObjectBirth* births() const { return births_.data(); }

@@ -7,7 +7,8 @@
 
 namespace starling::gpu {
 
-// One thread for each slot from `first` up to `end`. Slot 0's thread also resets the bounds.
+// One thread for each slot from `first` up to, but not including, `end`. Slot 0's thread also
+// resets the bounds.
 __global__ void clear_objects_kernel(ObjectsView objects, Slot first, Slot end) {
   const std::uint64_t slot = first + thread_index();
   if (slot >= end) return;
@@ -27,7 +28,7 @@ __global__ void apply_births_kernel(const ObjectBirth* births, std::uint32_t cou
 
 /// Widens the bounds to hold the positions of the warp's lanes whose `is_alive` is true. All lanes
 /// of the warp must call. Most positions lie within the bounds and cost only loads that hit the
-/// cache. A load that returns an outdated bound costs an atomic too many, at most.
+/// cache. A load that returns an outdated bound costs at most one unnecessary atomic.
 __device__ inline void widen(Bounds* bounds, bool is_alive, const LatticePoint& position) {
   const std::int32_t at[3] = {position.x, position.y, position.z};
   for (int d = 0; d < 3; ++d) {
@@ -42,7 +43,8 @@ __device__ inline void widen(Bounds* bounds, bool is_alive, const LatticePoint& 
 }
 
 // One thread for each of the `count` rows; a slot appears in at most one of them. A warp sums up
-// what its rows changed and adds that to `changes`. Most warps change no membership and skip that.
+// what its rows changed, and adds the sums to `changes`. Most warps change no membership, and add
+// nothing.
 __global__ void apply_rows_kernel(const ObjectRow* rows, std::uint32_t count, ObjectsView objects,
                                   ObjectChanges* changes) {
   const std::uint64_t i = thread_index();

@@ -21,18 +21,19 @@ struct ObjectsView {
   ObjectId* ids = nullptr;
   std::int64_t* times_us = nullptr;
   std::uint32_t* tags = nullptr;
-  Bounds* bounds = nullptr;  ///< one, holds all living objects; may be larger than needed
+  Bounds* bounds = nullptr;  ///< one box around all living objects; may be too large
   std::uint32_t slots = 0;   ///< length of each array
 
   bool operator==(const ObjectsView&) const = default;
 };
 
-/// Marks the slots from `first` up to `end` as empty. If `first` is 0, also resets the bounds.
+/// Marks the slots from `first` up to, but not including, `end` as empty. If `first` is 0, also
+/// resets the bounds.
 void clear_objects_async(const ObjectsView& objects, Slot first, Slot end,
                          const CudaStream& stream);
 
-/// Writes the ids of the slots' new owners. Call before apply_rows_async. `births` and `rows` are
-/// device pointers; a slot appears at most once in each.
+/// Writes the ids of the slots' new owners. Call before apply_rows_async. `births` is a device
+/// pointer; no slot appears in it twice.
 void apply_births_async(const ObjectBirth* births, std::uint32_t count, const ObjectsView& objects,
                         const CudaStream& stream);
 /// Counts what rows changed.
@@ -40,7 +41,9 @@ struct ObjectChanges {
   std::int32_t alive = 0;     ///< objects that came, minus objects that left
   std::uint32_t members = 0;  ///< increases whenever objects came, left or changed their tags
 };
-/// Writes the rows, adds what they changed to `changes`, and widens the bounds to hold them.
+/// Writes the rows to the objects' arrays, adds what the rows changed to `changes`, and widens the
+/// bounds to hold the rows' positions. `rows` and `changes` are device pointers; no slot appears
+/// twice in `rows`.
 void apply_rows_async(const ObjectRow* rows, std::uint32_t count, const ObjectsView& objects,
                       ObjectChanges* changes, const CudaStream& stream);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches all slots without an index, if objects are too few for one to pay. A block serves a
-// search, and each of its warps reads a share of the slots. Launched by flat_search_launch.cu.
+// Searches all slots without an index, if there are too few objects for an index to save time. A
+// block serves a search, and each warp of the block reads a share of the slots. Launched by
+// flat_search_launch.cu.
 #pragma once
 
 #include "starling/gpu/points/search/nearest_in_shared.cuh"
@@ -41,10 +42,10 @@ __device__ __forceinline__ void offer_slots(const ObjectsView& objects,
   }
 }
 
-// One block for each search of the batch. Each warp collects the nearest of its share of the slots;
-// then the first warp takes those of the others and writes the list: counts[number], and neighbors
-// and slots from rooms[number] on. Places are slots. Dynamic shared memory:
-// FlatNearest::bytes(entries) for each warp.
+// One block for each search of the batch. Each warp collects the nearest objects in its share of
+// the slots. Then the first warp takes over what the other warps collected, and writes the list:
+// counts[number], and from rooms[number] on neighbors and slots. The slot of an object is also its
+// place. Dynamic shared memory: FlatNearest::bytes(entries) for each warp.
 __global__ void __launch_bounds__(flat_warps_max* warp_lanes)
     flat_search_kernel(const __grid_constant__ ObjectsView objects,
                        const __grid_constant__ SearchBatch batch, std::uint32_t entries) {

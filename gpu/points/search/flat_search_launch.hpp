@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact k-NN over all slots, without an index: a small tick is answered sooner than an index is
-// built. GpuEngine searches small ticks with it, TickIndex answers questions about them.
+// Exact k-NN over all slots, without an index: for a small tick, building an index would take
+// longer. GpuEngine searches small ticks with it, and TickIndex answers questions about small
+// ticks.
 #pragma once
 
 #include "starling/gpu/device/cuda_stream.hpp"

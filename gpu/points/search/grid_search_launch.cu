@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches searches of a grid. If k is small and searches are many, a thread serves each, and warps
-// repeat those that the threads postponed. Otherwise a warp serves each. Also computes the
-// searches' spatial sort keys: see search_launch.hpp.
+// Launches searches of a grid. If k is small and searches are many, a thread serves each search,
+// and warps repeat the searches that threads postponed. Otherwise a warp serves each search. Also
+// computes the searches' spatial sort keys: see search_launch.hpp.
 #include "starling/gpu/device/launch_grid.cuh"
 #include "starling/gpu/points/index/hilbert.cuh"
 #include "starling/gpu/points/search/grid_search_thread_kernel.cuh"
@@ -25,12 +25,12 @@ __device__ GridKey search_key(const GridView& grid, const LatticePoint& position
 
 namespace {
 
-/// How many lanes of a warp have a search if searches are few. 10k searches among 1M objects, k 10:
-/// 0.058 ms with 32, 0.053 with 16, 0.048 with 8, 0.051 with 4.
+/// How many lanes of a warp have a search if searches are few. Measured with 10k searches among 1M
+/// objects and k 10: 0.058 ms with 32 lanes, 0.053 with 16, 0.048 with 8, 0.051 with 4.
 constexpr unsigned few_searches_a_warp = 8;
 
-/// Launches blocks of `threads` threads, at most `threads_max`. A multiprocessor should hold
-/// `blocks` blocks of threads_max threads.
+/// Launches blocks of `threads` threads; `threads` is at most `threads_max`. A multiprocessor
+/// should hold `blocks` blocks of threads_max threads.
 template <int k_limit, unsigned threads_max, unsigned blocks>
 void launch_threads(unsigned threads, unsigned searches_a_warp, const GridView& grid,
                     const ObjectsView& objects, const SearchBatch& batch,
@@ -57,7 +57,7 @@ void search_by_thread_async(const GridView& grid, const ObjectsView& objects,
                                                  stream);
   else if (batch.count >= 30'000)
     launch_threads<k_limit, warp_lanes, 1>(warp_lanes, warp_lanes, grid, objects, batch, stream);
-  else  // few searches in each warp, which takes as long as its slowest lane
+  else  // a warp takes as long as its slowest lane, so it gets few searches
     launch_threads<k_limit, warp_lanes, 1>(warp_lanes, few_searches_a_warp, grid, objects, batch,
                                            stream);
 }
@@ -85,8 +85,8 @@ void search_by_warp_async(const GridView& grid, const ObjectsView& objects,
 void search_async(const GridView& grid, const ObjectsView& objects, const SearchBatch& batch,
                   const CudaStream& stream) {
   if (batch.count == 0) return;
-  // Few searches end sooner with a warp each: a search by one thread takes its time, however few
-  // searches there are.
+  // Few searches end sooner if a warp serves each search: one thread alone needs long for a search,
+  // even if there are few.
   if (batch.k_max > 32 || batch.count <= batch.few_max) {
     search_by_warp_async<WarpShare::all>(grid, objects, batch, stream);
     return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Searches on the plane with one thread for each search, for small k. A thread orders what it finds
-// by rounded distances. If these leave the order in doubt, or if there is too much to scan, it
-// postpones the search: a warp repeats it (grid_search_warp_kernel.cuh). Launched by
-// grid_search_launch.cu.
+// by rounded distances. If rounded distances leave the order in doubt, or if there is too much to
+// scan, the thread postpones the search, and a warp repeats it (see grid_search_warp_kernel.cuh).
+// Launched by grid_search_launch.cu.
 #pragma once
 
 #include "starling/gpu/device/lane_group.cuh"
@@ -14,7 +14,8 @@ namespace starling::gpu {
 
 inline constexpr unsigned thread_search_threads = 128;
 
-/// One lane's search. All lanes of a warp must construct it and call run() and write() together.
+/// One lane's search. All lanes of a warp must construct a ThreadSearch together, and call run()
+/// and write() together.
 template <int k_limit>
 class ThreadSearch {
  public:
@@ -40,12 +41,12 @@ class ThreadSearch {
               reinterpret_cast<std::uint16_t*>(memory_of_warp + Shape::places_bytes +
                                                Shape::begins_bytes) +
                   threadIdx.x % warp_lanes) {
-    if (spec.anchor != no_slot) checked_ = 1;  // the excluded object is at distance 0
+    if (spec.anchor != no_slot) checked_ = 1;  // the excluded object's distance and key are 0
     if (Acceptance(spec, batch.tau_us).reads_objects) checked_ = Keys::infinity;
   }
 
-  /// Scans growing windows until the keys must include all of the nearest k. Returns false if a
-  /// window was too large, or if passes_max windows were not enough.
+  /// Scans growing windows until the keys certainly include the k nearest objects. Returns false if
+  /// a window was too large, or if passes_max windows were not enough.
   __device__ __forceinline__ bool run(bool is_searching) {
     Reach reach = first_reach();
     GridWindow seen = empty_window();
@@ -74,12 +75,12 @@ class ThreadSearch {
     return is_found;
   }
 
-  /// Writes what run() found. The lanes write one search after the other together, so that stores
-  /// fill whole cache lines. Only the first `searches` lanes have a search. Returns false on a lane
-  /// without a result, and on a lane whose list's order is in doubt; what was written for that list
-  /// is wrong.
+  /// Writes what run() found. All lanes of the warp write the lists together, a few lists at a
+  /// time, so that stores fill whole cache lines. Only the first `searches` lanes have a search.
+  /// Returns false on a lane without a result, and on a lane whose list's order is in doubt: the
+  /// list may be written wrongly then.
   __device__ __forceinline__ bool write(bool is_found, unsigned searches) {
-    // Keys that are at least two steps apart are in order, however they were rounded.
+    // Keys are in the right order, whatever the rounding, if their upper bits differ by at least 2.
     const std::uint32_t kth = keys_.key_at(k_ - 1);
     const std::uint32_t after = keys_.key_at(k_);
     bool is_sure = is_found && (after >= Keys::infinity ||
@@ -99,9 +100,9 @@ class ThreadSearch {
   static constexpr unsigned searches_a_round = warp_lanes / k_limit;
   static constexpr unsigned rounds_at_once = 4;  ///< rounds whose loads are in flight together
 
-  /// Writes rounds_at_once rounds of searches, beginning with that of lane `first`, one lane for
-  /// each neighbour. Sets `count` on the lanes whose searches these are. Returns false on such a
-  /// lane if the order of its list is in doubt.
+  /// Writes the lists of rounds_at_once rounds of searches, beginning with the search of lane
+  /// `first`. In a round each lane writes one neighbour. On the lanes to which these searches
+  /// belong, sets `count`, and returns false if the order of the lane's list is in doubt.
   __device__ __forceinline__ bool write_some(unsigned first, std::uint64_t room,
                                              std::uint32_t& count) const {
     const unsigned lane = threadIdx.x % warp_lanes;
@@ -138,7 +139,8 @@ class ThreadSearch {
         put({RankKey{distances_sq[round]}, ids[round]}, batch_.neighbors + to);
         batch_.slots[to] = slots[round];
       }
-      // A tie, which needs the ids, or a wrong order: a warp must repeat the search.
+      // A warp must repeat the search if there is a tie, which only ids can break, or a wrong
+      // order.
       const unsigned doubtful =
           __ballot_sync(all_lanes, is_there && rank > 0 && distances_sq[round] <= before_sq);
       const unsigned within = __ballot_sync(all_lanes, is_within);
@@ -156,10 +158,11 @@ class ThreadSearch {
     *reinterpret_cast<ulonglong2*>(to) = {to_number(neighbor.key), to_number(neighbor.object)};
   }
 
-  /// A reach that should hold k objects if they are everywhere as dense as in the search's cell,
-  /// extended to the borders of leaves.
+  /// A reach that should hold k objects if objects are everywhere as dense as in the search's cell.
+  /// Its sides are extended to the borders of leaves.
   __device__ __forceinline__ Reach first_reach() const {
-    // The fastest factor from 1.0 to 1.5. A circle of that radius holds 1.2 k objects, or 1.4 k.
+    // 1.1 and 1.2 were the fastest factors from 1.0 to 1.5. Circles of these radii hold 1.2 k and
+    // 1.4 k objects.
     constexpr float share_of_radius = (k_limit <= 16 ? 1.1f : 1.2f) * 0.5641896f;  // 1 / sqrt(pi)
     const std::uint64_t x = along_x(geometry_, x_);
     const std::uint64_t y = along_y(geometry_, y_);
@@ -296,7 +299,7 @@ class ThreadSearch {
     return __ldg(reinterpret_cast<const int4*>(grid_.points) + place / 2);
   }
 
-  /// Offers the two candidates of a pair, unless the search does not accept them.
+  /// Offers those of the pair's two candidates that the search accepts.
   __device__ __forceinline__ void offer(int pair, std::uint32_t key, std::uint32_t next_key,
                                         std::uint32_t place) {
     const std::uint32_t checked = min(checked_, keys_.last());
@@ -315,7 +318,7 @@ class ThreadSearch {
     return Keys::key_of(fmaf(across, across, up * up));
   }
 
-  /// At least the distance of the farthest neighbour of the result, in lattice units.
+  /// An upper bound on the distance of the result's farthest neighbour, in lattice units.
   __device__ float needed_distance() const {
     const std::uint32_t kth = keys_.key_at(k_ - 1) & ~Keys::number_mask;
     const float limit_sq = __ull2float_ru(distance_sq_max_);
@@ -325,7 +328,7 @@ class ThreadSearch {
   }
 
   /// Whether all objects within `distance` have been offered. A side of the window that reaches the
-  /// border of the grid also covers the objects beyond it.
+  /// border of the grid also covers the objects beyond that border.
   __device__ bool is_seen(float distance, const Reach& reach) const {
     const auto is_short = [distance](std::int64_t reached) {
       return static_cast<float>(reached) * rounded_down <= distance;
@@ -338,8 +341,8 @@ class ThreadSearch {
              (y_ + reach.up < max_y && is_short(reach.up)));
   }
 
-  /// Widens each side to `needed`, but at most to about twice its reach if fewer than k objects are
-  /// known.
+  /// Widens each side to `needed`. If fewer than k objects are known, no side becomes more than
+  /// about twice as long.
   __device__ void widen(Reach& reach, float needed) const {
     const bool is_full = keys_.key_at(k_ - 1) < Keys::infinity;
     const auto least = static_cast<std::int64_t>(fminf(needed * 1.0001f + 2, 8e9f));
@@ -366,8 +369,8 @@ class ThreadSearch {
   RunList<k_limit> runs_;
 };
 
-/// Appends the searches of lanes whose `is_postponed` is true to those that warps repeat. All lanes
-/// of the warp must call.
+/// Adds the searches of lanes whose `is_postponed` is true to the list of searches that warps
+/// repeat. All lanes of the warp must call.
 __device__ inline void postpone(const SearchBatch& batch, bool is_postponed, std::uint32_t number) {
   const unsigned lanes = __ballot_sync(all_lanes, is_postponed);
   if (lanes == 0) return;
@@ -379,11 +382,11 @@ __device__ inline void postpone(const SearchBatch& batch, bool is_postponed, std
     batch.postponed[1 + first + static_cast<std::uint32_t>(__popc(warp.before(lanes)))] = number;
 }
 
-// One thread for each search of the batch, each with k at most k_limit. Only the first
+// One thread for each search of the batch; every search's k is at most k_limit. Only the first
 // searches_a_warp lanes of a warp have a search. A block has at most `threads` threads, and a
 // multiprocessor should hold `blocks` blocks. Dynamic shared memory:
-// ThreadSearchShape<k_limit>::warp_bytes for each warp. Writes counts[number], and neighbors and
-// slots from rooms[number] on; these are valid unless the search is postponed.
+// ThreadSearchShape<k_limit>::warp_bytes for each warp. Writes counts[number], and from
+// rooms[number] on neighbors and slots. The list is valid unless the search is postponed.
 template <int k_limit, unsigned threads, unsigned blocks>
 __global__ void __launch_bounds__(threads, blocks)
     thread_search_kernel(const __grid_constant__ GridView grid,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Searches on the plane with one warp for each search, for any k and filter. The warp scans a small
-// window around the position, and widens it until no nearer object can be left. Launched by
-// grid_search_launch.cu.
+// window around the position, and widens the window until no nearer object can lie outside.
+// Launched by grid_search_launch.cu.
 #pragma once
 
 #include "starling/gpu/device/lane_group.cuh"
@@ -47,7 +47,7 @@ class WarpSearch {
   __device__ Nearest& nearest() { return nearest_; }
 
  private:
-  /// At least the root of a squared distance.
+  /// At least the square root of `distance_sq`.
   __device__ static std::int64_t root_of(std::uint64_t distance_sq) {
     return static_cast<std::int64_t>(__dsqrt_ru(__ull2double_ru(distance_sq))) + 1;
   }
@@ -56,8 +56,8 @@ class WarpSearch {
     return window_around(geometry_, position_.x, position_.y, {radius, radius, radius, radius});
   }
 
-  /// A radius that should hold k objects if they are everywhere as dense as in the search's cell,
-  /// plus the distance from the position to the grid if it lies outside.
+  /// A radius that should hold k objects if objects are everywhere as dense as in the search's
+  /// cell. If the position lies outside the grid, adds the distance from the position to the grid.
   __device__ std::int64_t first_radius() const {
     const std::uint64_t x = along_x(geometry_, position_.x);
     const std::uint64_t y = along_y(geometry_, position_.y);
@@ -125,7 +125,8 @@ class WarpSearch {
     }
   }
 
-  /// The lane whose run holds the object at this rank: the first lane whose `end` is greater.
+  /// The lane whose run holds the object at this rank: the first lane whose `end` is greater than
+  /// `rank`.
   __device__ static int owner_of(std::uint32_t rank, std::uint32_t end) {
     int lane = 0;
     for (int step = warp_lanes / 2; step > 0; step /= 2) {
@@ -135,7 +136,7 @@ class WarpSearch {
     return lane;
   }
 
-  /// Beyond the lattice from every position on it.
+  /// From every position on the lattice, a window of this radius reaches beyond the lattice.
   static constexpr std::int64_t radius_max = std::int64_t{1} << 31;
 
   const GridView& grid_;
@@ -148,8 +149,8 @@ class WarpSearch {
   Nearest nearest_;
 };
 
-/// Searches, and writes the list. All lanes of the warp must call. `memory` is the warp's, with
-/// WarpSearch::Nearest::bytes(entries) bytes.
+/// Searches, and writes the list. All lanes of the warp must call. `memory` belongs to the warp and
+/// has WarpSearch::Nearest::bytes(entries) bytes.
 __device__ inline void search_by_warp(const GridView& grid, const ObjectsView& objects,
                                       const SearchBatch& batch, std::uint32_t number,
                                       std::byte* memory, std::uint32_t entries) {
@@ -175,12 +176,12 @@ __device__ inline void search_by_warp(const GridView& grid, const ObjectsView& o
   __syncwarp();  // the next search uses the same memory
 }
 
-/// Whether a warp kernel does all searches of the batch, or those that were postponed.
+/// Whether a warp kernel does all searches of the batch, or only the postponed searches.
 enum class WarpShare { all, postponed };
 
 // Any number of warps; each serves one search after another. Dynamic shared memory:
-// WarpSearch::Nearest::bytes(entries) for each warp. Writes counts[number], and neighbors and slots
-// from rooms[number] on.
+// WarpSearch::Nearest::bytes(entries) for each warp. Writes counts[number], and from rooms[number]
+// on neighbors and slots.
 template <WarpShare share>
 __global__ void __launch_bounds__(warp_search_threads)
     warp_search_kernel(const __grid_constant__ GridView grid,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the nearest of the candidates that a group of lanes finds, in shared memory. The grid's
-// search by warps, the tree's search and the flat search use it.
+// Keeps the nearest candidates that a group of lanes has found, in shared memory. The grid's search
+// with warps, the tree's search and the flat search use NearestInShared.
 #pragma once
 
 #include <bit>
@@ -10,37 +10,37 @@
 
 namespace starling::gpu {
 
-/// The most candidates within the bound that a search for k neighbours keeps after tighten().
+/// After tighten(), a search for k neighbours keeps at most this many candidates within its bound.
 __host__ __device__ constexpr std::uint32_t size_limit(std::uint32_t k) {
   constexpr std::uint32_t slack_min = 10;
   return k + (k / 2 > slack_min ? k / 2 : slack_min);
 }
 
-/// The entries that such a search needs if up to `offered_max` candidates are offered between two
-/// calls of tighten().
+/// How many entries a search for k neighbours needs if up to `offered_max` candidates are offered
+/// between two calls of tighten().
 constexpr std::uint32_t entries_for(std::uint32_t k, std::uint32_t offered_max) {
   return std::bit_ceil(size_limit(k) + offered_max);
 }
 
 /// A buffer of candidates for each group of lanes. When many more than k candidates are within the
-/// bound, the bound is lowered until few more than k are. Candidates beyond the bound leave the
-/// buffer when it is full. At most `offered_max` candidates may be offered between two calls of
-/// tighten(); entries_for() leaves room for them. All lanes of a warp must call together, whatever
-/// their groups hold.
+/// bound, the bound is lowered until only a few more than k are within it. Candidates beyond the
+/// bound leave the buffer when it is full. At most `offered_max` candidates may be offered between
+/// two calls of tighten(); entries_for() leaves room for them. All lanes of a warp must call each
+/// function together, whatever their groups hold.
 template <unsigned lanes, std::uint32_t offered_max>
 class NearestInShared {
  public:
   using Group = LaneGroup<lanes>;
 
-  /// Shared memory for one group: a little more than the entries take, so that entries that the
-  /// searches of a warp read at once lie in different banks.
+  /// The bytes of shared memory for one group: a few more than the entries take, so that entries
+  /// that a warp's searches read at the same time lie in different banks.
   __host__ __device__ static constexpr std::size_t bytes(std::uint32_t entries) {
     constexpr std::size_t stagger = 72;
     return entries * (sizeof(std::uint64_t) + sizeof(std::uint32_t)) + stagger;
   }
 
   /// `memory` has bytes(entries) bytes. `bound` is a squared distance, beyond which no candidate
-  /// may be offered. `is_tight` says that it is near the k-th squared distance.
+  /// may be offered. `is_tight` says that `bound` is near the k-th squared distance.
   __device__ NearestInShared(std::byte* memory, std::uint32_t entries, std::uint32_t k,
                              std::uint64_t bound, bool is_tight, const IdOfPlace& id_of)
       : distances_sq_(reinterpret_cast<std::uint64_t*>(memory)),
@@ -54,9 +54,9 @@ class NearestInShared {
   /// The squared distance beyond which no candidate may be offered any more.
   __device__ std::uint64_t bound() const { return bound_; }
 
-  /// Call after offers. Lowers the bound if many more than k candidates are within it; after the
-  /// first leaf (`is_first`) if more than k are. Returns whether a bound of the warp may have
-  /// become lower.
+  /// Call after offers. Lowers the bound if more than size_limit(k) candidates are within it. After
+  /// the first leaf (`is_first` is true), lowers it if more than k are. Returns whether the bound
+  /// of any search of the warp may have become lower.
   __device__ __forceinline__ bool tighten(bool is_first) {
     const std::uint32_t limit = is_first ? k_ : size_limit(k_);
     const bool is_lowered = any_in_warp(near_ > limit);
@@ -65,8 +65,8 @@ class NearestInShared {
     return is_lowered;
   }
 
-  /// Lowers the bound to the farthest candidate within it, if these are at least k. Returns whether
-  /// they are.
+  /// Returns whether at least k candidates are within the bound. If so, lowers the bound to the
+  /// farthest of these candidates.
   __device__ bool close() {
     tighten(true);
     settle();
@@ -75,7 +75,7 @@ class NearestInShared {
     return near_ >= k_;
   }
 
-  /// Each lane whose `is_offered` is true offers one candidate. There must be room.
+  /// Each lane whose `is_offered` is true offers one candidate. The buffer must have room.
   __device__ __forceinline__ void offer(bool is_offered, std::uint64_t distance_sq,
                                         std::uint32_t place) {
     const unsigned offered = group_.ballot(is_offered);
@@ -89,14 +89,15 @@ class NearestInShared {
     near_ += count;
   }
 
-  /// Removes the candidates beyond the bound. After a barrier another warp may take() the others.
+  /// Removes the candidates beyond the bound. After a further barrier another warp may take() the
+  /// remaining candidates.
   __device__ __forceinline__ void settle() {
     __syncwarp();
     if (any_in_warp(size_ > near_)) compact();
   }
   __device__ std::uint32_t size() const { return size_; }
 
-  /// Offers the first `size` entries of another buffer, which must have settled, to this one.
+  /// Offers the first `size` entries of `other` to this buffer. Call settle() on `other` before.
   __device__ __forceinline__ void take(const NearestInShared& other, std::uint32_t size) {
     for (std::uint32_t begin = 0; begin < size; begin += lanes) {
       const std::uint32_t i = begin + group_.lane;
@@ -107,8 +108,8 @@ class NearestInShared {
   }
 
   /// Calls `write(rank, distance_sq, place)` for each of the nearest k, on some lane of the group.
-  /// If it calls more than once for a rank, the last call is right. Returns how many neighbours
-  /// there are. Offer nothing afterwards.
+  /// If a rank gets more than one call, the last call is right. Returns the number of neighbours.
+  /// Offer no candidates afterwards.
   template <class Write>
   __device__ __forceinline__ std::uint32_t for_each(const Write& write) {
     settle();
@@ -125,12 +126,13 @@ class NearestInShared {
   }
 
  private:
-  /// Up to this many entries, ranking each by counting the nearer ones is faster than a sort.
+  /// For up to this many entries, counting how many entries are nearer than each is faster than a
+  /// sort.
   static constexpr std::uint32_t ranked_max = 64;
 
-  /// Ranks the entries and writes the nearest k: for some entries at a time, each lane counts the
-  /// nearer ones. Returns false if two entries are equally far; what was written is then wrong.
-  /// `Key` must be able to hold every squared distance of the buffer.
+  /// Ranks the entries and writes the nearest k. Each lane takes a few entries at a time, and
+  /// counts how many entries are nearer. Returns false if two entries are equally far: what was
+  /// written is wrong then. `Key` must be able to hold every squared distance of the buffer.
   template <class Key, class Write>
   __device__ __forceinline__ bool write_ranked(const Write& write) const {
     constexpr unsigned share = 3;
@@ -156,7 +158,7 @@ class NearestInShared {
       }
     }
     __syncwarp();
-    return group_.sum(sum) == size_ * (size_ - 1) / 2;  // ranks 0, 1, 2, ... each once
+    return group_.sum(sum) == size_ * (size_ - 1) / 2;  // no two ranks are equal
   }
 
   /// Sorts the entries and keeps the nearest k.
@@ -187,9 +189,9 @@ class NearestInShared {
     std::uint32_t count;  ///< entries within distance_sq
   };
 
-  /// Returns a bound with at least k entries within it, if there are k, and seldom many more. On a
-  /// plane the number of entries grows with the squared distance, so interpolation comes close in
-  /// one or two steps.
+  /// Returns a bound with at least k entries within it, if there are k entries, and seldom with
+  /// many more. On a plane the number of entries is proportional to the squared distance, so
+  /// interpolation comes close in one or two steps.
   __device__ __noinline__ static Bound bound_near(const NearestInShared nearest, std::uint32_t size,
                                                   std::uint32_t near, std::uint64_t bound) {
     constexpr int steps_max = 6;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ThreadSearch, which searches the plane with one thread, holds: the nearest candidates so
-// far, and the runs that it is to scan.
+// The state of a ThreadSearch, which searches the plane with one thread: the nearest candidates so
+// far, and the runs that the thread must scan.
 #pragma once
 
 #include <bit>
@@ -18,31 +18,31 @@ namespace starling::gpu {
 /// The sizes and limits of the kernel for k up to `k_limit`.
 template <int k_limit>
 struct ThreadSearchShape {
-  /// Pairs of candidates that are inserted at once: one pair into a short list, a sorted block of
-  /// pairs into a long one. 1M searches among 1M objects, k 32: 0.751 ms with blocks of 4 pairs,
-  /// 0.789 with blocks of 8, 0.800 pair by pair.
+  /// How many pairs of candidates are inserted at once: one pair into a short list, a sorted block
+  /// of pairs into a long list. Measured with 1M searches among 1M objects and k 32: 0.751 ms with
+  /// blocks of 4 pairs, 0.789 with blocks of 8, 0.800 pair by pair.
   static constexpr int pairs_at_once = k_limit <= 16 ? 1 : 4;
-  /// How many numbers keys need, including keys that wait to be inserted.
+  /// How many numbers (see RankedKeys) the keys need, including keys that wait to be inserted.
   static constexpr int numbers = pairs_at_once == 1 ? k_limit + 1 : k_limit + 2 * pairs_at_once;
   static constexpr int number_bits = std::bit_width(static_cast<unsigned>(numbers - 1));
   /// The most runs that a thread lists; a search whose window has more is left to a warp.
   static constexpr int runs_max = k_limit <= 10 ? 16 : k_limit <= 16 ? 20 : 22;
-  /// Blocks that a multiprocessor should hold. Registers that are spilled to hold more blocks cost
-  /// less than waiting for memory. 1M searches among 1M objects, k 10: 0.348 ms with 8, 0.367 with
-  /// 6, 0.372 with the compiler's own choice.
+  /// How many blocks a multiprocessor should hold. To hold more blocks, the compiler spills
+  /// registers, which costs less time than waiting for memory. Measured with 1M searches among 1M
+  /// objects and k 10: 0.348 ms with 8 blocks, 0.367 with 6, 0.372 with the compiler's own choice.
   static constexpr unsigned blocks_min = k_limit <= 10 ? 8 : k_limit <= 16 ? 7 : 4;
   static constexpr std::size_t places_bytes = numbers * warp_lanes * sizeof(std::uint32_t);
   static constexpr std::size_t begins_bytes = runs_max * warp_lanes * sizeof(std::uint32_t);
   static constexpr std::size_t counts_bytes = runs_max * warp_lanes * sizeof(std::uint16_t);
-  /// Shared memory of a warp: for each lane a column of places, one of the runs' begins and one of
-  /// their counts.
+  /// Shared memory of a warp: for each lane three columns, for the places, the runs' begins and the
+  /// runs' counts.
   static constexpr std::size_t warp_bytes = places_bytes + begins_bytes + counts_bytes;
 };
 
 /// The nearest k_limit + 1 candidates of a thread, as ascending keys in registers. The upper bits
-/// of a key are those of the squared distance as a float. Its lower bits are a number: the row of
-/// the lane's column in shared memory that holds the candidate's place. A key that is dropped
-/// leaves its number to a new one.
+/// of a key are the upper bits of the squared distance as a float. The lower bits are the key's
+/// number: the row of the lane's column in shared memory that holds the candidate's place. A new
+/// key takes over the number of a dropped key.
 template <int k_limit>
 class RankedKeys {
  public:
@@ -54,7 +54,7 @@ class RankedKeys {
     return __float_as_uint(distance_sq) & ~number_mask;
   }
 
-  /// Only candidates with a lower key are inserted.
+  /// Only candidates with a key below last() are inserted.
   __device__ std::uint32_t last() const { return keys_[k_limit]; }
   /// `rank` is a run-time value; selecting in a loop keeps the keys in registers.
   __device__ std::uint32_t key_at(int rank) const {
@@ -65,8 +65,9 @@ class RankedKeys {
     return key;
   }
 
-  /// Writes the places of the nearest `count` to shared memory by rank, for place_at(), and
-  /// place_none behind them. All lanes of the warp must call together. Offer nothing afterwards.
+  /// Writes the places of the nearest `count` candidates to shared memory in the order of their
+  /// ranks, and place_none after the last. place_at() reads these places. All lanes of the warp
+  /// must call together. Offer no candidates afterwards.
   __device__ __forceinline__ void rank_places(int count) {
     std::uint32_t ranked[k_limit];
 #pragma unroll
@@ -79,7 +80,7 @@ class RankedKeys {
     __syncwarp();
   }
 
-  /// The place at this rank in the search of any lane of the warp. Call after rank_places().
+  /// The place at rank `rank` in the search of lane `lane` of the warp. Call after rank_places().
   __device__ std::uint32_t place_at(unsigned rank, unsigned lane) const {
     return of_warp()[ranked_at(rank, lane)];
   }
@@ -110,7 +111,7 @@ class RankedKeys {
   std::uint32_t* places_;
 };
 
-/// Inserts candidates two by two: three instructions for each key and pair.
+/// Inserts candidates two by two. A pair takes three instructions for each key of the list.
 template <int k_limit>
 class KeysByPairs : public RankedKeys<k_limit> {
  public:
@@ -139,8 +140,8 @@ class KeysByPairs : public RankedKeys<k_limit> {
  private:
   using Ranked::keys_;
 
-  /// Inserts a and b, a <= b, and drops the last two keys. If b is ~0u, only the last one is
-  /// dropped.
+  /// Inserts a and b, a <= b, and drops the last two keys. If b is ~0u, inserts only a and drops
+  /// only the last key.
   __device__ __forceinline__ void insert(std::uint32_t a, std::uint32_t b) {
 #pragma unroll
     for (int i = k_limit; i > 1; --i)
@@ -168,8 +169,8 @@ struct SortingNetwork {
   }
 };
 
-/// Collects candidates into a block, sorts it and merges it with the keys: 27 instructions for each
-/// candidate at k 32, where pairs take 50.
+/// Collects candidates into a block, sorts the block and merges it with the keys. At k 32 this
+/// takes 27 instructions for each candidate; inserting pairs takes 50.
 template <int k_limit>
 class KeysByBlocks : public RankedKeys<k_limit> {
  public:
@@ -190,10 +191,11 @@ class KeysByBlocks : public RankedKeys<k_limit> {
     put(2 * pair + 1, next_key, place + 1);
   }
 
-  /// Merges the block: the nearest of keys and block stay, and what is dropped leaves its numbers
-  /// to the next block. The last key is the least key that was ever dropped. A block without a
-  /// nearer candidate is dropped at once. 1M searches among 1M objects, k 32: 0.728 ms without that
-  /// check, 0.706 with it; clustered, 0.882 and 0.843.
+  /// Merges the block with the keys: the nearest stay, and the next block takes over the numbers of
+  /// the dropped keys. last() is the least key that was ever dropped. First checks whether the
+  /// block has a nearer candidate, and drops the whole block if not. Measured with 1M searches
+  /// among 1M objects and k 32: 0.728 ms without this check, 0.706 with it; for clustered objects
+  /// 0.882 and 0.843.
   __device__ __forceinline__ void take_in() {
     std::uint32_t nearest = block_[0];
 #pragma unroll
@@ -241,7 +243,7 @@ template <int k_limit>
 using NearestKeys = std::conditional_t<ThreadSearchShape<k_limit>::pairs_at_once == 1,
                                        KeysByPairs<k_limit>, KeysByBlocks<k_limit>>;
 
-/// The runs that a thread is to scan, in shared memory.
+/// The runs that a thread must scan, in shared memory.
 template <int k_limit>
 class RunList {
  public:

@@ -7,7 +7,8 @@
 namespace starling::gpu {
 
 /// The children that are still to be visited, for each node on the way down: eight bits for each
-/// level, the innermost level in the lowest bits. It holds 16 levels, more than levels_max.
+/// level, the innermost level in the lowest bits. There is room for 16 levels, more than
+/// levels_max.
 class PendingChildren {
  public:
   __device__ void push(unsigned children) {
@@ -25,7 +26,8 @@ class PendingChildren {
   __device__ void keep(unsigned children) {
     inner_ &= ~std::uint64_t{(1u << fan_out) - 1} | children;
   }
-  /// Removes the first child of the innermost level and returns its number. There must be one.
+  /// Removes the first child of the innermost level and returns its number. The level must have a
+  /// child.
   __device__ std::uint32_t take() {
     const auto child = static_cast<std::uint32_t>(__ffs(static_cast<int>(innermost()))) - 1;
     inner_ &= inner_ - 1;

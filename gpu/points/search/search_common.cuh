@@ -9,7 +9,8 @@
 
 namespace starling::gpu {
 
-/// The place of an empty entry of a list. It comes after every object at the same distance.
+/// The place of an empty entry of a list. An empty entry comes after every object at the same
+/// distance.
 inline constexpr std::uint32_t place_none = ~std::uint32_t{0};
 
 /// Which objects a search accepts, apart from their distance.
@@ -40,15 +41,15 @@ struct Acceptance {
 
 /// Returns the id of the object at a place. Ids break ties.
 struct IdOfPlace {
-  const Slot* slots;  ///< by place; null: a place is a slot
+  const Slot* slots;  ///< by place; if null, a place is a slot
   const ObjectId* ids;
   __device__ ObjectId operator()(std::uint32_t place) const {
     return ids[slots == nullptr ? place : slots[place]];
   }
 };
 
-/// Sets `position` to that of a search. Returns false and sets nothing if the search follows an
-/// object that is not alive.
+/// Sets `position` to the position of a search. Returns false and sets nothing if the search
+/// follows an object that is not alive.
 __device__ inline bool find_position(const SearchSpec& spec, const ObjectsView& objects,
                                      LatticePoint& position) {
   if (spec.anchor != no_slot && spec.anchor >= objects.slots) return false;
@@ -59,8 +60,8 @@ __device__ inline bool find_position(const SearchSpec& spec, const ObjectsView& 
 }
 
 // One thread for each of the searches.count entries. Thread i writes the spatial sort key of search
-// numbers[i] to keys[i] and its number to values[i]. A search without a position has key 0. `Index`
-// is an index's view; search_key() gives a position's key in it.
+// numbers[i] to keys[i] and numbers[i] to values[i]. A search without a position has key 0. `Index`
+// is the view of an index: search_key() gives a position's key in that index.
 template <class Index, class Key>
 __global__ void search_keys_kernel(const __grid_constant__ Index index,
                                    const __grid_constant__ ObjectsView objects,

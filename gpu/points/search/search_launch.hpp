@@ -19,7 +19,7 @@ namespace starling::gpu {
 /// One search, with all that it needs from its query.
 struct SearchSpec {
   LatticePoint position;
-  Slot anchor = no_slot;  ///< the object followed, or the subject: excluded from its own list
+  Slot anchor = no_slot;  ///< the followed object or the subject: not in its own list
   std::uint32_t k = 0;
   Filter filter;
 };
@@ -27,27 +27,28 @@ struct SearchSpec {
 /// Searches of one class of k, in spatial order. Device pointers.
 struct SearchBatch {
   const SearchSpec* specs = nullptr;     ///< by search
-  const std::uint64_t* rooms = nullptr;  ///< by search: index of its first neighbour
+  const std::uint64_t* rooms = nullptr;  ///< for each search: the index of its first neighbour
   const std::uint32_t* order = nullptr;  ///< the numbers of the batch's searches
   std::uint32_t count = 0;               ///< how many searches the batch has
-  std::uint32_t k_max = 0;               ///< at least every k of the batch
-  std::uint32_t few_max = 0;             ///< on the plane: up to this many get a warp each
+  std::uint32_t k_max = 0;               ///< no k of the batch is greater
+  std::uint32_t few_max = 0;             ///< on the plane: warps serve batches up to this count
   std::int64_t tau_us = 0;
 
-  /// Last tick's lists of the same searches, by search: their lengths, slots, and leaves. The
-  /// tree's search and the flat search start from them. Null: there are none.
+  /// The lists of the same searches in the last tick: the length of each list, its neighbours'
+  /// slots, and its nearest neighbour's leaf. The tree's search and the flat search start from
+  /// these lists. Null if there are none.
   const std::uint32_t* last_counts = nullptr;
   const Slot* last_slots = nullptr;
   const std::uint32_t* last_leaves = nullptr;
 
-  std::uint32_t* counts = nullptr;  ///< written, by search: how many were found
-  Neighbor* neighbors = nullptr;    ///< written from rooms on, nearest first
+  std::uint32_t* counts = nullptr;  ///< written: how many neighbours each search found
+  Neighbor* neighbors = nullptr;    ///< written from rooms[search] on, nearest first
   Slot* slots = nullptr;            ///< written: the same neighbours' slots
 
-  /// Written by the tree's search, by search: the leaf of its nearest neighbour.
+  /// Written by the tree's search: for each search, the leaf of its nearest neighbour.
   std::uint32_t* leaves = nullptr;
-  /// Working memory of the grid's search: how many searches threads have postponed, and then the
-  /// numbers of these searches.
+  /// Working memory of the grid's search: first how many searches were postponed, then the numbers
+  /// of the postponed searches.
   std::uint32_t* postponed = nullptr;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds a search by last tick's neighbours. The tree's search and the flat search start from it.
+// Bounds a search by last tick's neighbours. The tree's search and the flat search start from this
+// bound.
 #pragma once
 
 #include "starling/gpu/device/lane_group.cuh"
@@ -8,11 +9,11 @@
 
 namespace starling::gpu {
 
-/// An upper bound on the k-th squared distance: that of the farthest of last tick's k neighbours,
-/// where they are now. They need not be the nearest any more, and their slots may have new owners:
-/// any k objects that the search accepts give a bound. Without k of them it is the filter's limit,
-/// key_max. All lanes of the warp must call; the result is valid on all lanes of the search's
-/// group.
+/// An upper bound on the k-th squared distance: the greatest squared distance to last tick's k
+/// neighbours, where these are now. They need not be the nearest any more, and their slots may have
+/// new owners, because any k objects that the search accepts give a bound. If there are not k
+/// accepted objects, the bound is the filter's limit, key_max. All lanes of the warp must call; the
+/// result is valid on all lanes of the search's group.
 template <unsigned lanes>
 __device__ __forceinline__ std::uint64_t seeded_bound(const SearchBatch& batch,
                                                       std::uint32_t number, const SearchSpec& spec,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Searches the tree with a group of lanes for each search. The searches of a warp, which are near
-// each other, walk the tree together. If one of them needs a node, all visit it: each search tests
-// the node's children, or the objects of a leaf, against its own bound. Launched by
-// tree_search_launch.cu.
+// each other, walk the tree together. If one search needs a node, all searches of the warp visit
+// the node: each search tests the node's children, or the objects of a leaf, against its own bound.
+// Launched by tree_search_launch.cu.
 #pragma once
 
 #include "starling/gpu/device/lane_group.cuh"
@@ -15,12 +15,13 @@
 namespace starling::gpu {
 
 inline constexpr unsigned group_search_threads = 128;
-/// Blocks that a multiprocessor holds, which leaves 64 registers to each thread. More searches at
-/// once hide more latency than the few spilled words cost (docs/measurements/h200.md).
+/// How many blocks a multiprocessor holds. With 8 blocks each thread has 64 registers. More
+/// searches at once hide more latency than the few spilled registers cost
+/// (docs/measurements/h200.md).
 inline constexpr unsigned group_search_blocks = 8;
 
-/// The search of one group of lanes. All lanes of a warp must construct it and call its functions
-/// together.
+/// The search of one group of lanes. All lanes of a warp must construct a GroupSearch together, and
+/// call its functions together.
 template <unsigned lanes>
 class GroupSearch {
  public:
@@ -38,7 +39,8 @@ class GroupSearch {
         nearest_(nearest) {}
 
   /// Starts at `home`, a leaf near the searches, and goes up the tree, visiting the siblings on
-  /// each level: near objects come early and bound the rest. `home` is the same on all lanes.
+  /// each level. Near objects come early this way, and bound the rest of the search. `home` is the
+  /// same on all lanes.
   __device__ __forceinline__ void run(std::uint32_t home) {
     scan(home, true);
     for (int level = 0; level < tree_.levels; ++level) {
@@ -79,7 +81,7 @@ class GroupSearch {
     }
   }
 
-  /// Which of the eight nodes from `first` on are near enough for any search of the warp.
+  /// Which of the eight nodes from `first` on are near enough for at least one search of the warp.
   __device__ __forceinline__ unsigned within(int level, std::uint32_t first) const {
     const std::uint32_t node = first + group_.lane;
     const bool is_node = is_searching_ && group_.lane < fan_out && node < tree_.nodes[level];
@@ -132,8 +134,8 @@ __device__ inline TreeKey search_key(const TreeView& tree, const LatticePoint& p
   return key_of(position, *tree.bounds);
 }
 
-/// The leaf that a search starts from: that of last tick's nearest neighbour, if it is still close,
-/// otherwise the one that the position's key belongs to.
+/// The leaf that a search starts from: the leaf of last tick's nearest neighbour if that leaf is
+/// still close, otherwise the leaf that the position's key belongs to.
 __device__ inline std::uint32_t home_leaf(const TreeView& tree, const SearchBatch& batch,
                                           std::uint32_t number, const LatticePoint& position,
                                           std::uint64_t bound) {

@@ -105,7 +105,7 @@ class VectorEngine final : public Engine {
   std::vector<Slot> applied_slots_;
   std::vector<std::uint64_t> applied_alive_;
   VectorRows applied_;          ///< the rows of the tick under way
-  bool objects_ahead_ = false;  ///< a tick failed after the last finished one
+  bool objects_ahead_ = false;  ///< a tick failed after the last finished tick
   Tick tick_{};                 ///< the last finished tick
   std::int64_t tau_us_ = 0;
   ReturnPool<VectorLists> lists_pool_;
@@ -119,7 +119,7 @@ void VectorEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
   result->tick = tick;
   result->tau_us = tau_us;
   try {
-    static_cast<void>(store_->take_device_ms());  // drops the time of queries since the last tick
+    static_cast<void>(store_->take_device_ms());  // drops the time of one-shot queries
     Stopwatch watch;
     objects_.begin_changes();
     if (objects_ahead_) searches_.forget_all();
@@ -201,7 +201,7 @@ void VectorEngine::compute(std::int64_t tau_us, TickResult& result) {
   for (std::uint32_t search = 0; search < now->counts.size(); ++search)
     now->write(search, searches_.list(search));
   result.times.search_ms = watch.lap_ms();
-  // The device's own clock, if there is a device.
+  // If there is a device, its own clock gives the time.
   if (const double device_ms = store_->take_device_ms(); device_ms > 0)
     result.times.search_ms = device_ms;
   now->count_votes(options_.metric, queries_, objects_);

@@ -20,9 +20,9 @@ struct VectorEngineOptions {
 /// Makes an engine with the name of the store, for the space of these options. cpu::make_engine and
 /// gpu::make_engine call it. Throws std::invalid_argument if the dimension is out of range.
 ///
-/// One-shot queries are always answered between ticks. Memory: the store's; for each object 24
-/// bytes for its id, tags and time and 8 for its label; for each list 24 bytes for each of 1.5 k
-/// neighbours.
+/// One-shot queries are always answered between ticks. Memory: the memory of the store; for each
+/// object, 24 bytes for the id, tags and time and 8 bytes for the label; for each list, 24 bytes
+/// for each of 1.5 k neighbours.
 std::unique_ptr<Engine> make_vector_engine(const VectorEngineOptions& options,
                                            std::unique_ptr<VectorStore> store);
 

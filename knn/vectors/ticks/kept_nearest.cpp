@@ -21,7 +21,7 @@ void KeptNearest::settle() {
     std::ranges::nth_element(entries_, first_out, {}, &Entry::neighbor);
     horizon_ = first_out->neighbor;
     entries_.erase(first_out, entries_.end());
-    // With equal scores, all objects may have been added.
+    // If many scores were equal, all objects may have been added.
     if (entries_.capacity() > 4 * room) entries_.shrink_to_fit();
   }
   std::ranges::sort(entries_, {}, &Entry::neighbor);

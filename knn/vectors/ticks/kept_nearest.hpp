@@ -25,8 +25,8 @@ class KeptNearest {
     Slot slot = no_slot;
   };
 
-  /// Returns how many entries a list keeps at most, and how many a scan asks for: enough that some
-  /// may leave before the next scan is needed.
+  /// Returns the number of entries that a scan asks for, which is also the most that a list keeps.
+  /// It is larger than k, so that some entries may leave before the next scan is needed.
   static constexpr std::uint32_t room_of(std::uint32_t k) {
     constexpr std::uint32_t spare_min = 16;
     return k + (k / 2 > spare_min ? k / 2 : spare_min);
@@ -36,7 +36,7 @@ class KeptNearest {
   void ask(std::uint32_t k, const Filter& filter);
   void forget() { know_nobody_before({}); }
   bool is_unknown() const { return horizon_ == Neighbor{}; }
-  /// The list is known to be empty: a missing anchor has no neighbours.
+  /// Makes the list known and empty, because a missing anchor has no neighbours.
   void know_nobody() { know_nobody_before(limit_); }
 
   /// Only objects before the horizon can become entries.
@@ -48,7 +48,8 @@ class KeptNearest {
   void drop_if(const Leaves& leaves) {
     std::erase_if(entries_, [&](const Entry& entry) { return leaves(entry.slot); });
   }
-  /// Adds an object that passes the filter and is not yet an entry. Call in any order, then settle.
+  /// Adds an object that passes the filter and is not yet an entry. Call add for the objects in any
+  /// order, then call settle.
   void add(const Entry& entry) {
     if (entry.neighbor < horizon_) entries_.push_back(entry);
   }
@@ -60,13 +61,14 @@ class KeptNearest {
   bool is_certain() const { return entries_.size() >= k_ || horizon_ == limit_; }
 
   /// Takes over the result of a scan for room_of(k): the entries with the smallest (score, slot).
-  /// `is_all`: no other object passes the filter. Otherwise objects with the score of the last
-  /// entry may have smaller ids, so the horizon is before all objects with this score.
+  /// `is_all` says that no other object passes the filter. If other objects pass, some may have the
+  /// score of the last entry and smaller ids, so the horizon is set before all objects with this
+  /// score.
   void take_scan(std::span<const Entry> entries, bool is_all);
   /// Takes over all objects up to `key`, inclusive, in any order.
   void take_within(std::span<const Entry> entries, RankKey key);
 
-  /// Returns the list. Only if is_certain().
+  /// Returns the list. Call only if is_certain().
   std::span<const Entry> list() const {
     return std::span(entries_).first(entries_.size() < k_ ? entries_.size() : k_);
   }

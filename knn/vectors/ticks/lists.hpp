@@ -19,7 +19,7 @@
 
 namespace starling {
 
-/// Which lists a tick has. A plan is kept until they change.
+/// Which lists a tick has. VectorEngine keeps a plan until the lists change.
 struct VectorPlan : ListDirectory {
   struct Search {
     Slot query = no_slot;
@@ -28,7 +28,7 @@ struct VectorPlan : ListDirectory {
     ReportOn on = ReportOn::order;
   };
   std::vector<Search> searches;
-  std::uint64_t room = 0;  ///< neighbours in all lists together
+  std::uint64_t room = 0;  ///< number of neighbours that all lists together may have
 
   VectorPlan() = default;
   VectorPlan(const VectorQueries& standing, const VectorObjects& objects);
@@ -38,10 +38,10 @@ struct VectorLists {
   std::shared_ptr<const VectorPlan> plan = std::make_shared<VectorPlan>();
   std::vector<std::uint32_t> counts;  ///< by search
   std::vector<Neighbor> neighbors;
-  std::vector<Slot> slots;                  ///< the neighbours' slots, by index of `neighbors`
+  std::vector<Slot> slots;                  ///< the slots of `neighbors`, in the same order
   std::vector<std::optional<Label>> votes;  ///< by search; empty if no query of the plan votes
 
-  /// The spans of TickResult show these three.
+  /// The spans of TickResult refer to these three arrays.
   std::vector<ReportedList> reported;
   std::vector<NeighborState> states;
   std::vector<std::optional<Label>> reported_votes;
@@ -68,8 +68,8 @@ Label vote_of_list(Metric metric, std::span<const Neighbor> list, std::span<cons
                    const VectorObjects& objects);
 
 /// Compares the lists with those of the last tick and collects the reports for their streams.
-/// `matching` is nullptr if both ticks have the same plan. The result shows the memory of `now`,
-/// without a copy, and shares its ownership.
+/// `matching` is nullptr if both ticks have the same plan. `result` refers to the memory of `now`,
+/// without a copy, and becomes an owner of `now`.
 void collect_changes(const VectorLists& last, const std::shared_ptr<VectorLists>& now,
                      const ListMatching* matching, const VectorObjects& objects,
                      TickResult& result);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Births may throw, so they come first; rows cannot. Masks are made word by word from the bits of
-// the living objects: see objects.hpp.
+// Adding births may throw, so births come first. Applying rows cannot throw. Masks are made word by
+// word from the bits of the living objects: see objects.hpp.
 #include "starling/knn/vectors/ticks/objects.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace starling {
 
-// After 2^32 ticks the numbers start again, so all old ones are cleared then.
+// After 2^32 calls changes_ starts again, so touched_in of every object is cleared.
 void VectorObjects::begin_changes() {
   membership_changed_ = false;
   if (++changes_ != 0) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The objects of a vector space at a tick, by slot: the data that filters, reports and votes read.
-// The VectorStore holds their components. VectorEngine owns it.
+// The VectorStore holds the components of the objects. VectorEngine owns a VectorObjects.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,13 @@ namespace starling {
 
 class VectorObjects {
  public:
-  /// Begins a new set of changes: is_touched and membership_changed refer to rows applied after it.
+  /// Begins a new set of changes: is_touched and membership_changed refer to rows that are applied
+  /// after this call.
   void begin_changes();
   /// Makes room for new slots and stores their ids. May throw; apply does not.
   void add(std::span<const ObjectBirth> births);
-  /// Each slot occurs at most once and was added before. `labels` has one label for each row.
+  /// Each slot occurs at most once in `rows` and was added before. `labels` has one label for each
+  /// row.
   void apply(std::span<const ObjectRow> rows, std::span<const Label> labels) noexcept;
 
   std::size_t slot_count() const { return objects_.size(); }
@@ -40,7 +42,8 @@ class VectorObjects {
   bool passes(Slot slot, const TagFilter& filter, std::int64_t time_us_min) const {
     return filter.passes(tags(slot)) && time_us(slot) >= time_us_min;
   }
-  /// Appends a mask by slot (knn/vectors/store.hpp) of the living objects that pass.
+  /// Appends a mask (see VectorMasks in knn/vectors/store.hpp) with one bit for each slot, which is
+  /// 1 for living objects that pass.
   void append_mask(const TagFilter& filter, std::int64_t time_us_min,
                    std::vector<std::uint64_t>& words) const;
   std::size_t mask_words() const { return alive_.size(); }
@@ -52,7 +55,7 @@ class VectorObjects {
     ObjectId id{};
     std::int64_t time_us = 0;
     std::uint32_t tags = 0;
-    std::uint32_t touched_in = 0;  ///< the number of the last changes with a row of this object
+    std::uint32_t touched_in = 0;  ///< changes_ when a row of this object was last applied
   };
 
   std::vector<Object> objects_;

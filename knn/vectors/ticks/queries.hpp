@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The standing queries of a vector space by slot, with the vectors of fixed anchors. VectorEngine
-// owns it.
+// owns a VectorQueries.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class VectorQueries {
     rows_.resize(slots);
   }
 
-  /// `components` are as in Staging: for each row as many as the dimension.
+  /// `components` has as many numbers for each row as the dimension, as in Staging.
   void apply(std::span<const QueryRow> rows, std::span<const float> components) noexcept {
     for (const QueryRow& row : rows) {
       const auto given = components.first(dimension_);
@@ -50,7 +50,8 @@ class VectorQueries {
 
   /// Returns whether a row was applied since the last finished tick.
   bool has_changed() const { return has_changed_; }
-  /// Returns whether such a row gave this slot another k, anchor or filter, or another query.
+  /// Returns whether a row applied since the last finished tick gave this slot another k, anchor or
+  /// filter, or another query.
   bool is_other_search(Slot slot) const { return is_other_search_[slot] != 0; }
   void finish_changes() {
     if (!has_changed_) return;

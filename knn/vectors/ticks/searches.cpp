@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Divides the lists into those that only need the scores of touched rows and those that need a
-// scan, calls the store for a part of them at a time, and settles ties by id: see searches.hpp.
+// scan, calls the store for a part of the lists at a time, and settles ties by id: see
+// searches.hpp.
 #include "starling/knn/vectors/ticks/searches.hpp"
 
 #include <algorithm>
@@ -13,15 +14,15 @@
 namespace starling {
 namespace {
 
-constexpr std::uint32_t masks_at_once_max = 16;  // each has one bit for each slot
+constexpr std::uint32_t masks_at_once_max = 16;  // each mask has one bit for each slot
 constexpr std::size_t entries_at_once_max = std::size_t{1} << 20;
-constexpr std::size_t matches_at_once_max = std::size_t{1} << 24;  // reached if scores are equal
-// If at least 1 of this many objects was touched, scoring the touched ones and repairing the lists
-// costs as much as a scan of all objects.
+constexpr std::size_t matches_at_once_max = std::size_t{1} << 24;  // only equal scores reach this
+// If 1/touched_share_max of all objects or more were touched, a scan of all objects costs no more
+// than scoring the touched objects and repairing the lists.
 constexpr std::uint64_t touched_share_max = 2;
 
-/// Returns the score for a bound on ordered scores. It may be farther than the bound, so objects
-/// within it are compared with the bound itself again.
+/// Returns the score for a bound on ordered scores. The score may be farther than the bound, so
+/// KeptNearest::add compares the objects within the score with the bound itself.
 float score_within(RankKey key) {
   const std::uint64_t ordered = to_number(key);
   constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -113,8 +114,9 @@ void VectorSearches::update(const VectorPlan& plan, const ListMatching* matching
   scan();
 }
 
-// Touched objects have been removed from the lists; this adds those that are near enough now. It
-// handles a part of the lists at a time, so that matches and masks are bounded.
+// Touched objects have been removed from the lists; add_applied adds the touched objects that are
+// near enough now. It handles a part of the lists at a time, so that the numbers of matches and
+// masks are bounded.
 void VectorSearches::add_applied(const VectorRows& applied) {
   const std::size_t most = std::max<std::size_t>(1, matches_at_once_max / applied.slots.size());
   for (std::span<Ask> rest = near_; !rest.empty();) {
@@ -161,8 +163,9 @@ std::uint32_t VectorSearches::mask_of_applied(const MaskKey& key, const VectorRo
   return known->second;
 }
 
-// Scans for lists of the same length together, as many as there is room for. They are ordered by
-// filter, so that few masks are needed, then by the anchor's slot, so that rows are read in order.
+// Scans for lists of the same length together, as many lists as there is room for. The lists are
+// ordered by filter, so that few masks are needed, then by the anchor's slot, so that rows are read
+// in order.
 void VectorSearches::scan() {
   std::ranges::sort(scan_, {},
                     [](const Ask& ask) { return std::tuple(ask.room, ask.key, ask.query.self); });
@@ -209,8 +212,8 @@ void VectorSearches::scan_some(std::span<Ask> some) {
   }
 }
 
-// More objects may have the score of the last found one than the scan returned. Finds all of them,
-// so that their ids can be compared.
+// The scan may have left out objects with the same score as the last found object. Finds all
+// objects up to this score, so that their ids can be compared.
 void VectorSearches::settle_ties(const Ask& ask, float score) {
   VectorQuery query = ask.query;
   query.score_max = score;

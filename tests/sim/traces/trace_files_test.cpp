@@ -176,11 +176,10 @@ TEST(TraceFiles, ATraceHasOneSpace) {
 TEST(TraceFiles, WhatIsMissingOrUnknownIsSaid) {
   const TemporaryDirectory directory;
   const std::string path = directory.write("points.txt", "hello\n");
-  EXPECT_THAT(
-      trace_error({path}),
-      AllOf(
-          StartsWith(path + ": its layout is not recognised; name the layout with --format (sumo"),
-          HasSubstr("or the columns of a CSV file with --columns id=")));
+  EXPECT_THAT(trace_error({path}),
+              AllOf(StartsWith(path + ": its layout is not recognised: it begins with 'hello'; "
+                                      "name the layout with --format (sumo"),
+                    HasSubstr("or the columns of a CSV file with --columns id=")));
   EXPECT_THAT(trace_error({directory.path("absent.csv")}),
               HasSubstr("cannot be opened: No such file or directory"));
   EXPECT_THAT(
