@@ -24,6 +24,7 @@
 #include "starling/bench/vectors/paper_tables.hpp"
 #include "starling/bench/vectors/selection_table.hpp"
 #include "starling/bench/vectors/vector_tick_bench.hpp"
+#include "starling/sim/files/errors.hpp"
 #include "starling/sim/files/time_text.hpp"
 
 namespace starling::apps {
@@ -382,7 +383,13 @@ std::function<int()> add_bench(CLI::App& program) {
       {"vector-ticks", add_vector_ticks(*command, "vector-ticks")}};
   add_old_name(*command, runs, {"dense", "knn", add_knn});
   add_old_name(*command, runs, {"vectors", "vector-ticks", add_vector_ticks});
-  return [command, runs] { return runs.at(command->get_subcommands().front()->get_name())(); };
+  return [command, runs] {
+    try {
+      return runs.at(command->get_subcommands().front()->get_name())();
+    } catch (const sim::UsageError& error) {
+      throw CLI::ValidationError(error.what());
+    }
+  };
 }
 
 }  // namespace starling::apps

@@ -9,7 +9,7 @@
 //
 // Two minimum-cost flows differ only by cycles of reduced cost 0 in the residual graph (Ahuja,
 // Magnanti, Orlin: Network Flows, 1993, sections 9.3 and 9.4). prefer_early_arcs() moves the flow
-// along such cycles to the preferred optimum, so the result does not depend on which optimum the
+// along these cycles to the preferred optimum, so the result does not depend on which optimum the
 // solver finds.
 #include "starling/sim/city/assignment.hpp"
 
@@ -28,7 +28,7 @@ namespace {
 using Graph = lemon::SmartDigraph;
 using Simplex = lemon::NetworkSimplex<Graph, std::int64_t, std::int64_t>;
 
-/// Sums of all costs stay below this, which leaves LEMON room for its own artificial cost.
+/// The sum of all costs stays below this number, so that LEMON's own artificial cost fits, too.
 constexpr std::int64_t total_cost_max = std::int64_t{1} << 60;
 
 class Flow {
@@ -72,10 +72,10 @@ class Flow {
  private:
   using Arcs = std::vector<Graph::Arc>;
 
-  // Multiplies all costs by riders + 1, so that each use of an unseen driver can be charged 1 extra
-  // without changing the order of the real costs. If some optimum uses no unseen driver, the solver
-  // then finds one, and the result is certain. If the numbers would become too large, there is no
-  // charge, and the result may be uncertain without need.
+  // Multiplies all costs by riders + 1. Each use of an unseen driver can then be charged 1 extra
+  // without changing the order of the real costs. With this charge, the solver finds an optimum
+  // without unseen drivers if there is one, and the result is then certain. If the numbers would
+  // become too large, there is no charge, and the result may be uncertain without need.
   void choose_scale() {
     std::int64_t cost_max = 1;
     for (const AssignmentArc& arc : problem_.arcs) cost_max = std::max(cost_max, arc.cost);
@@ -83,7 +83,7 @@ class Flow {
       if (cost != AssignmentProblem::knows_all) cost_max = std::max(cost_max, cost);
     const std::int64_t riders = std::int64_t{problem_.riders} + 1;
     scale_ = with_unseen_ ? riders : 1;
-    // Serving one more rider outweighs any extra cost of the others.
+    // Serving one more rider must outweigh any extra cost of the other riders.
     const std::int64_t detour_max = cost_max + 1;
     if (detour_max > total_cost_max / riders / riders / scale_) scale_ = 1;
     check_invariant(detour_max <= total_cost_max / riders / riders,
@@ -106,7 +106,7 @@ class Flow {
     for (const AssignmentArc& arc : problem_.arcs)
       arcs_.push_back(add_arc(riders_[arc.rider], drivers_[arc.driver], arc.cost * scale_, 1));
     if (with_unseen_) add_unseen();
-    // Added last, because a rider's earlier arcs are preferred.
+    // These arcs are added last, because a rider's earlier arcs are preferred.
     for (const Graph::Node rider : riders_) add_arc(rider, sink_, penalty_, 1);
   }
 
@@ -123,7 +123,7 @@ class Flow {
   }
 
   /// Moves the flow along a cycle of reduced cost 0 that begins with arc `first` and passes no
-  /// settled rider. Returns false if there is no such cycle.
+  /// settled rider. Returns false if no cycle fulfils these conditions.
   bool divert(Graph::Arc first, const Graph::NodeMap<int>& components,
               const Graph::NodeMap<bool>& is_settled) {
     const Graph::Node rider = graph_.source(first);
@@ -189,11 +189,11 @@ class Flow {
                                [&](const auto& rider_arc) { return flow_[rider_arc.second] != 0; });
   }
 
-  // A flow that uses no unseen driver is optimal without the charge too. This function removes the
-  // charge and finds potentials that prove it: each potential is rounded down to a multiple of the
-  // scale plus a common remainder. The remainder must differ from those of all charged riders'
-  // potentials; one is free, because there are more remainders than riders. The rounding then
-  // removes what the charge added.
+  // An optimal flow that uses no unseen driver is optimal without the charge, too. This function
+  // removes the charge and finds potentials that prove the flow optimal. It chooses a remainder and
+  // rounds each potential down to a number that has this remainder modulo the scale. No charged
+  // rider's potential plus the charge may have this remainder; the rounding then removes what the
+  // charge added. Some remainder is free, because there are more remainders than riders.
   void drop_charge() {
     if (charge() == 0 || unseen_arcs_.empty()) return;
     const auto remainder = [&](std::int64_t value) { return (value % scale_ + scale_) % scale_; };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The batch policies: all waiting riders at once, by straight distance or by pick-up time. See
-// dispatch_policy.hpp.
+// The batch policies decide for all waiting riders at once, by straight distance or by pick-up
+// time: see dispatch_policy.hpp.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -79,10 +79,10 @@ class BatchPolicy : public DispatchPolicy {
   }
 
   std::vector<AssignmentArc> arcs_;
-  std::vector<double> distances_m_;  ///< by arc
+  std::vector<double> distances_m_;  ///< one per arc
   std::vector<std::int64_t> unseen_cost_min_;
-  std::vector<DriverIndex> driver_at_;  ///< by node
-  std::vector<std::uint32_t> node_of_;  ///< by driver
+  std::vector<DriverIndex> driver_at_;  ///< each node's driver
+  std::vector<std::uint32_t> node_of_;  ///< each driver's node
   std::vector<std::int64_t> costs_;
 };
 
@@ -99,8 +99,8 @@ class BatchTimePolicy : public BatchPolicy {
     pickup_times_(ride, list, costs);
     for (std::int64_t& cost : costs) cost /= us_per_ms;
   }
-  // Subtracts 2 cm, because the list's distance is between lattice points that are each up to a
-  // centimetre off, and then 1 ms for rounding.
+  // Subtracts 2 cm from the distance, because a list's distance is that of two lattice points, each
+  // up to 1 cm off. Subtracts 1 ms from the time for rounding.
   std::int64_t cost_min(double distance_m) const override {
     return std::max<std::int64_t>(
         static_cast<std::int64_t>((distance_m - 0.02) / speed_max_mps_ * 1e3) - 1, 0);

@@ -21,15 +21,15 @@ inline constexpr std::size_t bad_row_count = 4;
 std::string_view to_string(BadRow reason);
 
 struct Demand {
-  std::vector<Request> requests;  ///< by time
+  std::vector<Request> requests;  ///< in order of time
   std::int64_t start_us = 0;
   std::int64_t end_us = 0;  ///< all requests are before this time
   Area area;
   std::string source;          ///< where the requests come from, in words
-  bool is_geographic = false;  ///< the file had longitudes and latitudes, projected to the plane
+  bool is_geographic = false;  ///< the file's longitudes and latitudes were projected
   std::array<std::uint64_t, bad_row_count> bad_rows{};
   std::uint64_t outside_time = 0;  ///< number of good rows outside the requested time
-  std::int64_t spread_us = 0;      ///< times of whole minutes were spread over this; 0: not spread
+  std::int64_t spread_us = 0;      ///< whole-minute times were spread over this; 0: not spread
 
   std::uint64_t& operator[](BadRow reason) { return bad_rows[static_cast<std::size_t>(reason)]; }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch policies: decide which driver is offered to which rider, from the riders' k-nearest
-// lists alone. The simulation uses one policy. Each policy reports the riders whose lists were too
-// short for a certain decision.
+// A dispatch policy decides which driver is offered to which rider, from the riders' k-nearest
+// lists alone. It also reports the riders whose lists were too short to be certain of the decision.
+// The simulation uses one policy.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace starling::sim::city {
 struct WaitingRider {
   RideIndex ride = none;
   std::span<const Candidate> list;           ///< nearest first
-  std::span<const DriverIndex> declined_by;  ///< must not be asked again
+  std::span<const DriverIndex> declined_by;  ///< drivers that must not be asked again
   bool may_have_more = false;                ///< the list is full: more drivers may be farther away
   bool can_widen = false;                    ///< the list is full and may be made longer
 };
@@ -39,8 +39,9 @@ struct Offer {
 
 struct DispatchDecision {
   std::vector<Offer> offers;
-  /// Indices of the riders whose lists were too short for a certain decision. If one of these lists
-  /// can be widened, `offers` must be ignored; otherwise they are the best that the lists allow.
+  /// Indices in DispatchInput::riders: the riders whose lists were too short to be certain of the
+  /// decision. If one of these lists can be widened, the caller must ignore `offers`. Otherwise
+  /// `offers` are the best that the lists allow.
   std::vector<std::uint32_t> uncertain;
 };
 
@@ -51,19 +52,20 @@ class DispatchPolicy {
   virtual DispatchDecision decide(const DispatchInput& input) = 0;
 };
 
-/// Fills `times_us` with the pick-up time of each of a rider's candidates, in microseconds.
+/// Fills `times_us` with the time, in microseconds, that each of a rider's candidates needs to
+/// reach the rider.
 using PickupTimes =
     std::function<void(RideIndex, std::span<const Candidate>, std::span<std::int64_t> times_us)>;
 
 /// First come, first served: each rider gets the nearest driver that is left.
 std::unique_ptr<DispatchPolicy> make_nearest_policy();
 
-/// Assigns all waiting riders at once: as many as possible, then with the least sum of straight
-/// distances.
+/// Decides for all waiting riders at once: serves as many riders as possible, with the least sum of
+/// straight distances.
 std::unique_ptr<DispatchPolicy> make_batch_policy();
 
-/// As make_batch_policy(), but with the least sum of pick-up times. No pick-up is faster than the
-/// straight line at `speed_max_mps`.
+/// As make_batch_policy(), but with the least sum of pick-up times. `speed_max_mps` is the highest
+/// speed: no driver reaches a rider faster than in a straight line at this speed.
 std::unique_ptr<DispatchPolicy> make_batch_time_policy(PickupTimes pickup_times,
                                                        double speed_max_mps);
 

@@ -19,7 +19,7 @@ inline constexpr std::size_t driver_state_count = 3;
 enum class Idling : std::uint8_t {
   park,    ///< stays where the last rider got out
   cruise,  ///< drives around
-  head,    ///< drives to a place of a recent request, waits there, and drives to another
+  head,    ///< drives to the place of a recent request, waits there, drives to the next place
 };
 
 struct Driver {
@@ -34,13 +34,13 @@ struct Driver {
   bool is_driving = false;
   std::int64_t wakes_us = Ride::never_us;  ///< when an idle, standing driver moves on
 
-  std::uint32_t told_tags = 0;  ///< reported by Fleet::tell_changes(); 0: not reported yet
+  std::uint32_t told_tags = 0;  ///< tags last reported by Fleet::tell_changes(); 0: none yet
   RideIndex ride = none;
   Route route;
   std::size_t next_waypoint = 0;
   std::int64_t route_start_us = 0;
   std::int64_t since_us = 0;  ///< when the driver entered this state
-  std::uint64_t trips = 0;    ///< number of idle trips; numbers the random draws
+  std::uint64_t trips = 0;    ///< number of idle trips; the counter of random draws
   std::array<std::int64_t, driver_state_count> driven_by_state_mm{};
   std::array<std::int64_t, driver_state_count> time_by_state_us{};  ///< until the demand ends
 };

@@ -19,7 +19,7 @@ struct FleetOptions {
   std::uint32_t drivers = 1000;
   Idling idling = Idling::cruise;
   std::int64_t start_us = 0;
-  std::int64_t end_us = 0;  ///< times by state are counted until here
+  std::int64_t end_us = 0;  ///< times by state are counted until this time
 };
 
 /// A driver reached the pick-up or drop-off of a ride.
@@ -44,16 +44,16 @@ class RecentPickups {
 
 class Fleet {
  public:
-  /// Drivers start near pick-ups drawn from `starts`, or anywhere in the world's area if it is
-  /// empty.
+  /// Drivers start near pick-ups drawn from `starts`, or anywhere in the world's area if `starts`
+  /// is empty.
   Fleet(const FleetOptions& options, const World& world, std::span<const Request> starts);
 
   std::span<const Driver> drivers() const { return drivers_; }
   const Driver& operator[](DriverIndex driver) const { return drivers_[driver]; }
   std::uint32_t free_count() const { return free_count_; }
 
-  /// Moves all drivers to where they are at `now_us` and appends the arrivals on the way, driver by
-  /// driver.
+  /// Moves all drivers to their places at `now_us`. Appends to `arrivals`, driver by driver, the
+  /// arrivals since the last move.
   void move(std::int64_t now_us, std::vector<Arrival>& arrivals);
 
   /// The driver's place as of the last move.
@@ -85,7 +85,7 @@ class Fleet {
 
   /// Adds each driver's time in the current state to time_by_state_us. Call once, at the end.
   void close_hours(std::int64_t now_us);
-  /// The sum of a driver's times after close_hours().
+  /// The sum of any driver's time_by_state_us after close_hours().
   std::int64_t hours_us() const { return options_.end_us - options_.start_us; }
 
  private:
@@ -105,7 +105,7 @@ class Fleet {
   FleetOptions options_;
   const World& world_;
   std::vector<Driver> drivers_;
-  std::vector<Trip> trips_;  ///< by driver
+  std::vector<Trip> trips_;  ///< one per driver
   RecentPickups recent_pickups_;
   std::uint32_t free_count_ = 0;  ///< drivers that are idle and not offered a ride
   std::array<std::uint32_t, driver_state_count> counts_{};

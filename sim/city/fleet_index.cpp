@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends drivers and riders to the host and stores the lists of its ticks: see fleet_index.hpp.
+// Sends drivers and riders to the host and stores the lists that the host's ticks report: see
+// fleet_index.hpp.
 #include "starling/sim/city/fleet_index.hpp"
 
 #include <stdexcept>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the nearest free drivers of each waiting rider, which the dispatch policies need. Drivers
-// are objects whose tags say whether they are free; waiting riders are standing queries of one
-// stream. The simulation uses it.
+// Finds the nearest free drivers of each waiting rider for the dispatch policies. Drivers are
+// objects whose tags say whether they are free. Waiting riders are standing queries of one stream.
+// The simulation uses FleetIndex.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ struct Candidate {
 struct FleetNews {
   std::span<const DriverPosition> positions;
   std::span<const DriverTags> tags;
-  std::span<const RiderQuery> riders;  ///< new riders, and riders with another k
+  std::span<const RiderQuery> riders;  ///< new riders, and riders whose k has changed
   std::span<const RideIndex> riders_gone;
 };
 
@@ -72,8 +72,9 @@ class FleetIndex {
   /// Names the engine or server in words, for messages.
   const std::string& describe() const { return host_->describe(); }
 
-  /// Passes on the changes and runs one tick at `tau_us`, which must not be less than the last
-  /// tick's. Throws std::runtime_error if the host rejects a change or holds objects of others.
+  /// Passes on the changes and runs one tick at `tau_us`, which must not be less than the time of
+  /// the last tick. Throws std::runtime_error if the host rejects a change, or holds objects or
+  /// queries of another program.
   void advance(std::int64_t tau_us, const FleetNews& news);
 
   /// A waiting rider's list as of the last tick, nearest first; valid until the next tick.
@@ -88,14 +89,14 @@ class FleetIndex {
 
   FleetIndexOptions options_;
   std::unique_ptr<LockStepHost> host_;
-  std::vector<std::vector<Candidate>> lists_;  ///< by ride; empty after the rider has left
+  std::vector<std::vector<Candidate>> lists_;  ///< one per ride; empty after the rider has left
   std::string problem_;                        ///< an error in a tick's lists; advance() throws it
 
   std::vector<TraceRow> positions_;
   std::vector<TagUpdate> tags_;
 };
 
-/// Ids on the engine count from 1.
+/// The ids of drivers and riders on the engine count from 1.
 constexpr std::uint64_t object_id(DriverIndex driver) {
   return std::uint64_t{driver} + 1;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules that all rides and drivers obey. The simulation checks them during every run and at its
-// end.
+// Rules that all rides and drivers obey. The simulation checks these rules during every run and at
+// its end.
 #pragma once
 
 #include <span>
@@ -15,13 +15,13 @@ class Fleet;
 
 /// Returns a sentence on the first rule that is broken, or an empty text. The rules are:
 ///
-/// - A ride's times increase in the order of its states, and it ends exactly once.
-/// - If a driver has a ride, that ride has this driver, and the other way round.
-/// - The distances that drivers drove to and with riders equal the rides' distances, to the
-///   millimetre, and no trip is shorter than the straight line.
-/// - If `is_over`: every ride has ended, no driver has a ride, and each driver's times in all
-/// states
-///   add up to `hours_us`.
+/// - A ride's times do not decrease in the order of its states. A ride ends at most once.
+/// - If a driver has a ride, the ride has this driver. The driver of an assigned or picked-up ride
+///   has this ride.
+/// - The distances that drivers drove to riders, and those that they drove with riders, equal the
+///   rides' distances to the millimetre. No trip is shorter than the straight line.
+/// - If `is_over`: every ride has ended, no driver has a ride, and each driver's times by state add
+///   up to `hours_us`.
 std::string find_broken_rule(std::span<const Ride> rides, std::span<const Driver> drivers,
                              bool is_over, std::int64_t hours_us);
 

@@ -24,7 +24,8 @@ class NearestPolicy : public DispatchPolicy {
         taken_[found->driver] = true;
         decision.offers.push_back({rider.ride, found->driver, found->distance_m});
       } else if (rider.may_have_more && input.free_drivers > decision.offers.size()) {
-        // Later riders depend on which driver this one gets, so their offers are not certain.
+        // The list does not show which driver this rider gets. The offers to later riders depend on
+        // that driver, so these offers are not certain, either.
         decision.uncertain.push_back(i);
       }
     }

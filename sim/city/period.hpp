@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The results of one period: the row of periods.csv and, separately, the wall-clock times, which
-// alone differ from run to run.
+// The results of one period: a row of periods.csv and, separately, the wall-clock times. Only the
+// wall-clock times differ from run to run.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace starling::sim::city {
 
 struct PeriodRecord {
   std::int64_t time_us = 0;
-  std::uint32_t requests = 0;  ///< events since the last period, up to gave_up
+  std::uint32_t requests = 0;  ///< `requests` to `gave_up`: events since the last period
   std::uint32_t offers = 0;
   std::uint32_t declined = 0;
   std::uint32_t assigned = 0;
@@ -18,7 +18,7 @@ struct PeriodRecord {
   std::uint32_t gave_up = 0;
   std::uint32_t asked_for = 0;  ///< riders for whom the policy had to find a driver
   std::uint32_t waiting = 0;    ///< riders still waiting after the offers
-  std::uint32_t idle = 0;       ///< drivers after the offers: free or offered a ride
+  std::uint32_t idle = 0;       ///< drivers after the offers that are free or asked to take a ride
   std::uint32_t to_pickup = 0;
   std::uint32_t occupied = 0;
   double pickup_distance_m = 0;  ///< straight distance, summed over the assigned riders

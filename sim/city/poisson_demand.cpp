@@ -14,7 +14,8 @@ namespace {
 constexpr double hour_us = 3.6e9;
 constexpr double hot_pickups = 0.8;
 constexpr double hot_dropoffs = 0.5;
-constexpr double hot_spot_share = 0.05;  // deviation around a hot spot / the area's longer side
+// The standard deviation around a hot spot, as a share of the area's longer side.
+constexpr double hot_spot_share = 0.05;
 
 /// Demand in each hour of the day relative to the average, like published curves of city taxis:
 /// lowest before dawn, highest after work. The sum is 24.
@@ -34,7 +35,8 @@ class Places {
  public:
   Places(const Area& area, std::uint32_t hot_spots, Random& random) : area_(area), random_(random) {
     for (std::uint32_t i = 0; i < hot_spots; ++i) {
-      // Moved toward the middle: a normal distribution around the edge would lose half its points.
+      // The spot moves toward the middle: around a spot at the area's edge, half of the points
+      // would be outside and be moved to the edge.
       const Point spot = between(anywhere(), area_.middle(), 0.3);
       spots_.push_back({spot, 1.0 / (i + 1)});
       weight_ += 1.0 / (i + 1);

@@ -19,9 +19,10 @@
 namespace starling::sim::city {
 namespace {
 
-constexpr std::int64_t days_max = 366;  // span of a file without --for
+constexpr std::int64_t days_max = 366;  // longest span of a file without --for
 constexpr std::int64_t minute_us = 60'000'000;
-/// By chance, 1 in 60 times is a whole minute; if more than 1 in 10 are, the recorder rounded.
+/// By chance, 1 in 60 times is a whole minute. If more than 1 in 10 times are whole minutes, the
+/// recorder rounded the times.
 constexpr std::size_t whole_share_told = 10;
 constexpr double coordinate_max_m = 1e7;  // limit of a lattice with 1 cm resolution
 constexpr std::size_t part_count = 5;     // time, pick-up x, y, drop-off x, y
@@ -29,7 +30,7 @@ constexpr std::array<const char*, part_count> geographic_names{"time", "pick_lon
                                                                "drop_lon", "drop_lat"};
 constexpr std::array<const char*, part_count> planar_names{"time", "pick_x", "pick_y", "drop_x",
                                                            "drop_y"};
-/// New York's taxi trips of 2013, which have no header: numbers of the columns from 0.
+/// Column numbers, from 0, in the files of New York's taxi trips of 2013, which have no header.
 constexpr std::array<std::size_t, part_count> new_york_columns{2, 6, 7, 8, 9};
 constexpr std::size_t new_york_width = 17;
 
@@ -82,8 +83,8 @@ RequestColumns parse_request_columns(const std::string& text) {
   return columns;
 }
 
-/// Recognises the layout by the first record: New York's trips, or a header with our column names.
-/// Returns std::nullopt for any other record.
+/// Recognises the layout by the first record: New York's trips, or a header with the column names
+/// above. Returns std::nullopt for any other record.
 std::optional<RequestColumns> recognise(const std::vector<Field>& record) {
   RequestColumns columns;
   if (record.size() >= new_york_width && parse_time_us(record[2].text, {}) &&
@@ -215,8 +216,9 @@ class RequestReader {
     return *middle;
   }
 
-  // The metres per degree at the median latitude of the WGS84 ellipsoid, exact to a few decimetres
-  // per degree (series from NIMA TR8350.2).
+  // Finds the plane's origin and units, and the area allowed for requests. The metres per degree
+  // are those of the WGS84 ellipsoid at the median latitude, exact to a few decimetres (series from
+  // NIMA TR8350.2).
   void choose_plane() {
     if (rows_.empty()) return;
     std::vector<double> x;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads ride requests from a CSV file: New York's taxi trips as published, or any other table by
-// the names or numbers of its columns.
+// Reads ride requests from a CSV file: New York's taxi trips as published, or any other table,
+// whose columns are found by name or number.
 #pragma once
 
 #include <array>
@@ -16,22 +16,26 @@ namespace starling::sim::city {
 struct RequestFileOptions {
   std::string path{};
   /// "time=...,pick_lon=...,pick_lat=...,drop_lon=...,drop_lat=..." or
-  /// "time=...,pick_x=...,pick_y=...,drop_x=...,drop_y=...", with names of the header or column
-  /// numbers from 1. Empty: the file has New York's layout, or a header with the keys as names.
+  /// "time=...,pick_x=...,pick_y=...,drop_x=...,drop_y=...", where each value is a column name in
+  /// the header or a column number from 1. Empty: the file has New York's layout, or a header in
+  /// which these keys are the column names.
   std::string columns{};
-  /// Low x, low y, high x, high y in the file's coordinates. std::nullopt: within area_km of the
-  /// median pick-up.
+  /// The area of the requests: low x, low y, high x, high y in the file's coordinates.
+  /// std::nullopt: at most area_km from the median pick-up in x and in y.
   std::optional<std::array<double, 4>> area{};
   double area_km = 40;
   std::uint64_t seed = 1;
   bool spreads_minutes = true;  ///< spread times that are rounded to whole minutes
-  std::int64_t length_us = std::numeric_limits<std::int64_t>::max();  ///< requests after this: cut
+  /// The length of the simulated time. Requests after its end are left out.
+  std::int64_t length_us = std::numeric_limits<std::int64_t>::max();
 };
 
 /// Reads the file. Longitudes and latitudes are projected to a plane that touches the earth at the
-/// median pick-up. If many times are whole minutes, as from one of New York's recorders, and
-/// spreads_minutes is set, these times are spread over their minutes at random by the seed. Bad
-/// rows are counted and skipped. Throws InputError, and UsageError for `columns` and `length_us`.
+/// median pick-up. One of New York's recorders rounded times to whole minutes. If more than 1 in 10
+/// times are whole minutes and spreads_minutes is set, each of these times becomes a random time
+/// within its minute, drawn from `seed`. Bad rows are counted and skipped. Throws InputError if the
+/// file cannot be used, and UsageError if `columns` has another form or if no request lies within
+/// `length_us`.
 Demand read_request_file(const RequestFileOptions& options);
 
 }  // namespace starling::sim::city

@@ -41,7 +41,7 @@ struct Ride {
   std::int64_t assigned_us = never_us;
   std::int64_t picked_up_us = never_us;
   std::int64_t ended_us = never_us;
-  double offered_distance_m = 0;  ///< straight distance from the engine's list, at the offer
+  double offered_distance_m = 0;  ///< straight distance in the list that led to the offer
   std::int64_t pickup_mm = 0;     ///< length driven to the rider
   std::int64_t trip_mm = 0;       ///< length driven with the rider
 

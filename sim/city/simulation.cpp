@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t check_every_periods = 100;
 
-/// Adds the wall-clock time of its lifetime to a sum.
+/// Adds the lifetime of this object, as wall-clock time, to a sum.
 class AddedTime {
  public:
   explicit AddedTime(double& sum_ms) : sum_ms_(sum_ms) {}
@@ -199,8 +199,9 @@ std::vector<WaitingRider> Simulation::waiting_riders() const {
   return riders;
 }
 
-// Repeats until the policy is certain or no list can be widened. The first round doubles the
-// uncertain lists, later rounds multiply them by four, so that few rounds are needed.
+// Widens lists and asks the policy again, until the policy is certain or no list can be widened.
+// The first round doubles the length of the lists that were too short. Each later round multiplies
+// the length by four, so that few rounds are needed.
 DispatchDecision Simulation::decide() {
   for (std::uint32_t factor = 2;; factor = 4) {
     const std::vector<WaitingRider> riders = waiting_riders();
@@ -222,7 +223,7 @@ DispatchDecision Simulation::decide() {
 void Simulation::widen(std::span<const RideIndex> rides, std::uint32_t factor) {
   auto waiting = waiting_.begin();
   std::vector<RiderQuery> queries;
-  for (const RideIndex ride : rides) {  // in the order of waiting_, so one pass finds them all
+  for (const RideIndex ride : rides) {  // `rides` is in the order of waiting_: one pass suffices
     waiting = std::find_if(waiting, waiting_.end(),
                            [&](const Waiting& other) { return other.ride == ride; });
     waiting->k = std::min(factor * waiting->k, options_.k_max);

@@ -2,7 +2,7 @@
 // The simulation: riders request rides, drivers move, the engine finds the nearest free drivers, a
 // policy makes offers. Time advances in periods; events between two periods (requests, arrivals,
 // riders giving up) keep their exact microsecond. The results depend only on the options and the
-// demand, not on clocks or threads. `starling simulate` runs it.
+// demand, not on clocks or threads. `starling simulate` runs the simulation.
 #pragma once
 
 #include <cstddef>
@@ -31,9 +31,9 @@ struct SimulationOptions {
   std::uint32_t k_max = 1024;  ///< lists are never widened beyond this
   std::int64_t patience_us = 300'000'000;
   std::int64_t answer_us = 0;    ///< time from an offer to the driver's answer
-  double decline_per_km = 0.05;  ///< probability per km to the rider that a driver declines
+  double decline_per_km = 0.05;  ///< probability that a driver declines, per km to the rider
   std::size_t periods_max =
-      100'000'000;  ///< limit of a run, including those after the last request
+      100'000'000;  ///< limit of a run; periods after the last request count, too
 };
 
 /// A driver's change of position or tags in one period, for the trace of the movement.
@@ -52,9 +52,9 @@ class Simulation {
 
   void on_movement(MovementHandler handler) { movement_handler_ = std::move(handler); }
 
-  /// Simulates one period. Returns false once the demand has ended and every ride with it. Throws
-  /// std::logic_error if a rule of invariants.hpp is broken, and std::runtime_error beyond
-  /// periods_max and if the index fails.
+  /// Simulates one period. Returns false once the demand and all rides have ended. Throws
+  /// std::logic_error if a rule of invariants.hpp is broken, and std::runtime_error if the run
+  /// needs more than periods_max periods or if the index fails.
   bool step();
 
   /// Fills `times_us` with the time that each driver of a list needs to reach the rider, as of the
@@ -98,12 +98,12 @@ class Simulation {
   DispatchPolicy& policy_;
   MovementHandler movement_handler_;
 
-  std::vector<Ride> rides_;  ///< by request
+  std::vector<Ride> rides_;  ///< one per admitted request
   Fleet fleet_;
   std::int64_t now_us_ = 0;
   std::size_t requests_admitted_ = 0;
   std::size_t active_rides_ = 0;
-  std::vector<Waiting> waiting_;  ///< waiting or offered, in the order of their requests
+  std::vector<Waiting> waiting_;  ///< riders that wait or have an offer, in order of request
   std::vector<PendingOffer> pending_offers_;
   std::vector<PeriodRecord> periods_;
   std::vector<PeriodTimes> times_;

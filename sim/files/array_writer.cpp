@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the numbers' bytes as they lie in memory, little-endian, as both formats do: see
-// array_writer.hpp.
+// Writes the numbers' bytes as they lie in memory: the machine and all these formats are
+// little-endian. See array_writer.hpp.
 #include "starling/sim/files/array_writer.hpp"
 
 #include <bit>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes arrays of int64 or float64 numbers to .npy, or row by row to .ivecs or .fvecs. The writers
-// of neighbour lists and votes use it.
+// of neighbour lists and votes use ArrayWriter.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class ArrayWriter {
 
   /// Appends whole rows: the size of `numbers` is a multiple of the number of columns.
   void write(std::span<const Number> numbers);
-  /// finish() and close() do what TextOutput's do.
+  /// finish() and close() do the same as TextOutput::finish() and TextOutput::close().
   void finish();
   void close() {
     finish();

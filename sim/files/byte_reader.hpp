@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a text byte by byte and counts lines and columns. CsvReader and the JSON reader use it.
+// Reads a text byte by byte and counts lines and columns. CsvReader and the JSON reader use
+// ByteReader.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,7 @@ class ByteReader {
 
   const std::string& path() const { return input_.path(); }
 
-  /// The place of the next byte. Both count from 1; the column counts bytes.
+  /// The line and the column of the next byte, both counted from 1. The column counts bytes.
   std::uint64_t line() const { return line_; }
   std::uint64_t column() const { return column_; }
 

@@ -9,8 +9,9 @@
 namespace starling::sim {
 namespace {
 
-/// The first line that is neither blank nor a comment; the first line of all if there is none. (A
-/// header that begins with '#' has the separator of the data below it.)
+/// The line that tells the separator: the first line that is neither blank nor a comment or, if
+/// every line is blank or a comment, the first line. A header that begins with '#' has the same
+/// separator as the data below the header.
 std::string_view telling_line(std::string_view text) {
   const std::string_view first = text.substr(0, text.find('\n'));
   for (std::string_view rest = text; !rest.empty();) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the records of a CSV file by RFC 4180: quotes, doubled quotes, line breaks within quotes,
-// CRLF or LF, a byte order mark; the final line break may be missing. Semicolons, tabs, bars and
-// spaces may separate the fields, too. The readers of traces, queries, requests and vectors use it.
+// Reads the records of a CSV file by RFC 4180, with quotes, doubled quotes, and line breaks within
+// quotes. Lines end in CRLF or LF; the final line break may be missing. The file may begin with a
+// byte order mark. Commas, semicolons, tabs, bars or spaces separate the fields. The readers of
+// traces, queries, requests and vectors use CsvReader.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +20,12 @@ namespace starling::sim {
 
 class CsvReader {
  public:
-  /// A longer record is an error: most likely a quote was left open.
+  /// A record of more bytes is an error: most likely a quote was left open.
   static constexpr std::size_t record_bytes_max = 1 << 20;
 
-  /// Detects the separator: the one of `,` `;` tab `|` that stands most often outside quotes in the
-  /// first line that does not begin with '#', or a space if that line has none of them.
+  /// Detects the separator from the first line that is not blank and does not begin with '#'. The
+  /// separator is the one of `,` `;` tab `|` that occurs most often outside quotes in this line, or
+  /// a space if the line has none of these four.
   explicit CsvReader(TextInput& input);
 
   /// Fills `fields` with the next record, valid until the next call; returns false at the end of

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The errors of input files and flags, and the place in a file that an error names. All readers and
-// writers throw them; the commands print them.
+// writers throw these errors; the commands print them.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class InputError : public std::runtime_error {
              std::string_view sentence);
 };
 
-/// An option that contradicts itself, an input, or another option.
+/// An option that has a wrong form, or that contradicts an input or another option.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

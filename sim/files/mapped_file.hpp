@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps a file into memory, so that the system loads pages as they are touched. The readers of
-// binary vectors and labels use it.
+// Maps a file into memory, so that the system loads a page only when the program reads from it. The
+// readers of binary vectors and labels use MappedFile.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The header of NumPy's .npy format, versions 1 to 3: the type, shape and order of the numbers that
-// follow. The readers and writers of arrays use it.
+// follow. The readers and writers of arrays use these functions.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +23,13 @@ struct NpyHeader {
   std::size_t size_bytes = 0;  ///< size of the header, which is the offset of the first number
 };
 
-/// Parses the header at the start of `file` and checks that the file's size matches it. Throws
-/// InputError, naming `path`, if the header is damaged, if the size does not match, or if the
-/// elements are of a type that Starling does not read.
+/// Parses the header at the start of `file` and checks that the file's size matches the header.
+/// Throws InputError, naming `path`, if the header is damaged, if the size does not match, or if
+/// the elements are of a type that Starling does not read.
 NpyHeader parse_npy_header(std::span<const std::byte> file, const std::string& path);
 
-/// A header of version 1. Its size does not depend on the shape, so that a writer that learns the
-/// number of rows last can overwrite the header.
+/// A header of version 1. Its size does not depend on the shape, so a writer that learns the number
+/// of rows only at the end can overwrite the header.
 std::string npy_header_text(std::string_view type_name, std::span<const std::uint64_t> shape);
 
 }  // namespace starling::sim

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses numbers from text. The readers of traces, requests, queries and vectors use it, and so do
-// the flags that take numbers.
+// Parses numbers from text. The readers of traces, requests, queries and vectors use these
+// functions, and so do the flags that take numbers.
 #pragma once
 
 #include <optional>

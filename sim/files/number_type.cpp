@@ -12,7 +12,7 @@
 namespace starling::sim {
 namespace {
 
-/// IEEE 754 binary16; C++20 has no type for it.
+/// IEEE 754 binary16, for which C++20 has no type.
 struct Half {
   std::uint16_t bits;
 };
@@ -93,8 +93,8 @@ bool is_foreign(const NumberType& type) {
   return type.bytes > 1 && type.big_endian != (std::endian::native == std::endian::big);
 }
 
-/// Calls `action` with a zero of the C++ type that holds these integers, and with std::true_type if
-/// their bytes must be reversed.
+/// Calls `action` with a zero of the C++ integer type that `type` names, and with std::true_type if
+/// the bytes of these integers must be reversed, otherwise std::false_type.
 template <class Action>
 auto with_integer(const NumberType& type, const Action& action) {
   const auto in_order = [&](auto number) {

@@ -20,13 +20,14 @@ struct NumberType {
   bool operator==(const NumberType&) const = default;
 };
 
-/// The type of a NumPy name: a byte order, then f2, f4, f8, i1 to i8 or u1 to u8. The byte order is
-/// '<', '>', '=' (this machine's) or '|' (for single bytes). std::nullopt for any other name.
+/// The number type that a NumPy type name stands for. The name is a byte order, followed by f2, f4,
+/// f8, i1 to i8 or u1 to u8. The byte order is '<', '>', '=' (this machine's) or '|' (for single
+/// bytes). std::nullopt for any other name.
 std::optional<NumberType> number_type_from_numpy(std::string_view name);
 
 /// Fills `components` with the numbers at `first`, `first + stride_bytes` and so on, each rounded
-/// once to the nearest float32. Finite numbers beyond the range of float32 become its largest
-/// number, never an infinity.
+/// once to the nearest float32. A finite number beyond the range of float32 becomes the largest
+/// float32 of the same sign, never an infinity.
 void read_components(const NumberType& type, const std::byte* first, std::size_t stride_bytes,
                      std::span<float> components);
 

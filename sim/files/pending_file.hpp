@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file that gets its name only when it is complete. Until then it is in no directory, so that two
-// programs with the same output path do not disturb each other and a killed program leaves no
-// partial file. TextOutput uses it.
+// A file that gets its name only when it is complete. Therefore two programs with the same output
+// path do not disturb each other, and a killed program leaves no partial file at that path.
+// TextOutput uses PendingFile.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,12 @@ class PendingFile {
  public:
   enum class Kind : std::uint8_t {
     unnamed,  ///< falls back to `hidden` on file systems without O_TMPFILE, such as NFS
-    hidden,   ///< .NAME.PROCESS-NUMBER in the same directory; a killed program leaves it behind
+    hidden,   ///< .NAME.PROCESS-NUMBER in the same directory; a killed program leaves this file
   };
 
-  /// Opens a file that will appear at `path`, which must not be a symbolic link. If a file is
-  /// already there, the new one gets its permissions. Returns null, with errno set, on failure.
+  /// Opens a file that will appear at `path`, which must not be a symbolic link. If `path` already
+  /// has a file, the new file gets the permissions of the old file. Returns null, with errno set,
+  /// on failure.
   static std::unique_ptr<PendingFile> open(const std::string& path, Kind kind = Kind::unnamed);
 
   /// Deletes the file if appear() has not succeeded.
@@ -29,7 +30,7 @@ class PendingFile {
   /// Open for reading and writing; valid while this object lives.
   int descriptor() const { return descriptor_; }
 
-  /// Gives the file its name and replaces a file that already has it. Returns false, with errno
+  /// Gives the file its name and replaces an older file of this name. Returns false, with errno
   /// set, on failure.
   bool appear();
 

@@ -29,7 +29,7 @@ std::size_t character_bytes(std::string_view text) {
   return is_overlong || is_surrogate || code > 0x10FFFF ? 0 : bytes;
 }
 
-/// True for C0, DEL and C1 (U+0080 to U+009F), which some terminals obey too.
+/// True for control characters: C0, DEL, and C1 (U+0080 to U+009F), which some terminals obey, too.
 bool is_control(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   if (character.size() == 1) return first < 0x20 || first == 0x7F;

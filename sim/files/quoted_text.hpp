@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes text from a file safe to print inside an error message: escapes control characters and
-// limits the length. All readers use it, and so does the reader of the --config file.
+// limits the length. All readers use these functions, and so does the reader of the --config file.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace starling::sim {
 
-/// Writes control characters and bytes that are not UTF-8 as \xNN. Cuts after 60 characters and
-/// appends "…".
+/// Writes control characters and bytes that are not UTF-8 as \xNN. Cuts the text after 60
+/// characters and appends "…".
 std::string printable_text(std::string_view text);
 
 /// printable_text() in single quotes.

@@ -14,8 +14,8 @@ namespace starling::sim {
 /// becomes the shortest text that reads back to the same number.
 template <class... Format>
 void append_number(std::string& text, Format... number) {
-  // Enough for every integer, and for every float64 with three decimals or in its shortest form
-  // without exponent.
+  // This is enough for every integer, and for every float64 that is written with three decimals or
+  // in its shortest form without exponent.
   constexpr std::size_t number_bytes_max = 400;
   const std::size_t size = text.size();
   text.resize(size + number_bytes_max);

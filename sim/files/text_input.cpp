@@ -141,7 +141,8 @@ bool is_zstd(std::FILE* file) {
 
 std::unique_ptr<TextInput::Source> open_source(const std::string& path) {
   if (std::filesystem::is_directory(path)) throw InputError(path + ": is a directory");
-  // A pipe's first bytes can be read only once, and zlib needs them.
+  // A pipe's first bytes can be read only once, and zlib needs them, so pipes are not tested for
+  // Zstandard.
   if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path))
     return std::make_unique<GzipSource>(path);
   errno = 0;

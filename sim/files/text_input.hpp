@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a file's bytes in order and decompresses gzip and Zstandard. All readers of text files take
-// their input from it.
+// Reads a file's bytes in order and decompresses gzip and Zstandard. All readers of text files read
+// from a TextInput.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,8 @@ class TextInput {
   /// only at the end of the file. Throws InputError if the file is damaged or truncated.
   std::size_t read(std::span<char> buffer);
 
-  /// Where the bytes come from. Source::read() behaves like TextInput::read().
+  /// The origin of the bytes: a plain or compressed file, or a text in memory. Source::read()
+  /// behaves like TextInput::read().
   class Source {
    public:
     virtual ~Source() = default;

@@ -144,7 +144,8 @@ std::optional<Place> find_place(const std::string& path) {
     return Place{Place::Holds::nothing, end_of_links(path)};
   }
   if (!S_ISREG(at_path.st_mode)) return Place{Place::Holds::something_else, path};
-  // /proc invents a name for a descriptor whose file has been deleted; that name leads elsewhere.
+  // /proc invents a name for a descriptor whose file has been deleted; this name does not lead to
+  // the file.
   struct stat at_end {};
   const std::string end = end_of_links(path);
   const bool is_same = ::stat(end.c_str(), &at_end) == 0 && at_end.st_dev == at_path.st_dev &&
@@ -200,7 +201,7 @@ void TextOutput::check(const std::string& path) {
     errno = EISDIR;
     fail_at(path, "opened");
   } else if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {
-    fail_at(path, "opened");  // a trial open of a pipe would disturb its reader
+    fail_at(path, "opened");  // opening a pipe as a trial would disturb its reader
   }
 }
 

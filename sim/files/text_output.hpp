@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes text to a file, compressed if the file's name ends in .gz or .zst, or to the standard
-// output. The writers of results and traces use it.
+// output. The writers of results and traces use TextOutput.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,20 @@ class TextOutput {
  public:
   enum class Appears : std::uint8_t {
     at_once,      ///< for programs that read the file while it grows
-    when_closed,  ///< has no name until then, so that a file is complete or absent
+    when_closed,  ///< the file has no name until it is closed, so it is complete or absent
   };
 
   /// "-" is the standard output. A name that ends in .gz or .zst is compressed. Symbolic links are
   /// followed. Anything but a regular file, such as a pipe, is always opened at once. The
-  /// constructor and all members throw std::runtime_error on failure.
+  /// constructor, check() and the members that write throw std::runtime_error on failure.
   TextOutput(const std::string& path, Appears appears);
 
-  /// Throws the error that opening `path` would throw, without changing the file. For callers that
-  /// open their output late.
+  /// Throws the error that opening `path` would throw, but does not change the file. Callers that
+  /// open their output late check it first.
   static void check(const std::string& path);
 
-  /// True if `path` is a regular file or does not exist; only a regular file can lose its old
-  /// content by being written.
+  /// True if `path` is a regular file or does not exist. Opening anything else, such as a pipe,
+  /// destroys no old content.
   static bool is_ordinary(const std::string& path);
 
   /// Releases the file. A file with Appears::when_closed that was not closed is deleted.
@@ -45,8 +45,8 @@ class TextOutput {
   /// Overwrites the first bytes of the file with `text`. Fails for compressed files.
   void rewrite_start(std::string_view text);
 
-  /// Writes everything that belongs to the file; close() cannot fail for lack of space afterwards.
-  /// A caller whose files should appear together finishes all of them before it closes the first.
+  /// Writes everything that belongs to the file, so that close() cannot fail for lack of space. If
+  /// several files should appear together, finish all of them before closing the first.
   void finish();
 
   /// Finishes the file and gives it its name.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parses times, durations and zone offsets, exact to the microsecond. The trace readers and the
-// flags of the commands use it.
+// flags of the commands use these functions.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace starling::sim {
 
-/// The unit of a bare number since the epoch. `by_magnitude` reads numbers below 10^11 as seconds,
-/// below 10^14 as milliseconds, and others as microseconds; this is unambiguous for dates from
-/// March 1973 to the year 5138.
+/// The unit of a time that is written as a number since the epoch. `by_magnitude` reads numbers
+/// below 10^11 as seconds, below 10^14 as milliseconds, and others as microseconds. This rule is
+/// unambiguous for dates from March 1973 to the year 5138.
 enum class TimeUnit : std::uint8_t { by_magnitude, seconds, milliseconds, microseconds };
 
 /// Parses "s", "ms", "us" or "auto" (by_magnitude); std::nullopt for any other text.
@@ -19,7 +19,7 @@ std::optional<TimeUnit> time_unit_from_string(std::string_view text);
 
 struct TimeRules {
   TimeUnit unit = TimeUnit::by_magnitude;
-  std::int64_t utc_offset_us = 0;  ///< zone of ISO 8601 times that name none; east is positive
+  std::int64_t utc_offset_us = 0;  ///< zone of ISO 8601 times without a zone; east is positive
   bool day_first = false;          ///< dates are DD/MM/YYYY instead of YYYY-MM-DD
 };
 

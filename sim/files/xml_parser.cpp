@@ -45,7 +45,8 @@ void XmlParser::fail(std::string_view sentence) const {
   throw InputError(path_, line(), column(), sentence);
 }
 
-// expat is C, and an exception must not unwind through it: guarded() keeps it for read().
+// expat is C, so an exception must not unwind through it. guarded() stores the exception, and
+// read() rethrows the exception.
 template <class Tell>
 void XmlParser::guarded(const Tell& tell) {
   try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parses an XML file with expat and calls the derived class at the start and end of each element.
-// The readers of SUMO's files derive from it.
+// The readers of SUMO's files derive from XmlParser.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ class XmlParser {
   virtual void start(std::string_view name, const XmlAttributes& attributes) = 0;
   virtual void end(std::string_view name) = 0;
 
-  // The place of the current element; fail() throws InputError with it.
+  // The place of the current element. fail() throws InputError with this place.
   std::uint64_t line() const;
   std::uint64_t column() const;
   [[noreturn]] void fail(std::string_view sentence) const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts rows for the processor and its tick reports to lists: see embedded_host.hpp.
+// Converts rows into the processor's input, and the processor's tick reports into lists: see
+// embedded_host.hpp.
 #include "starling/sim/host/embedded_host.hpp"
 
 #include <limits>
@@ -13,7 +14,7 @@ namespace {
 
 constexpr std::int64_t any_time_us = std::numeric_limits<std::int64_t>::max();
 
-/// Converts everything except the position of a fixed anchor.
+/// Converts a query, except the position of a fixed anchor.
 QueryDefinition definition_of(const protocol::QuerySpec& spec, const Lattice& lattice) {
   QueryDefinition query;
   query.id = spec.id;

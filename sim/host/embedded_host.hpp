@@ -44,7 +44,7 @@ class EmbeddedHost : public LockStepHost {
   LockStep lock_step_;
   StreamId stream_{};
   RowCounts counts_;          ///< since the last settle()
-  std::string first_reason_;  ///< why the first row since then was not accepted; or empty
+  std::string first_reason_;  ///< since the last settle(): the first reason for refusing a row
 
   std::vector<double> coordinates_;
   std::vector<LatticePoint> points_;

@@ -30,7 +30,7 @@ struct HostStream {
   bool wants_lists = true;
 };
 
-/// How many of the rows that were put the engine accepted, dropped as late, or rejected.
+/// The numbers of rows that the engine accepted, dropped as late, and rejected.
 struct RowCounts {
   std::uint64_t accepted = 0;
   std::uint64_t late = 0;
@@ -44,8 +44,8 @@ struct FinishedTick {
   StageTimes times;
 };
 
-/// Called with each list that a tick changed. The neighbours are valid during the call. The removal
-/// of a key without a subject removes all lists of its query.
+/// Called with each list that a tick changed. The neighbours are valid during the call. If the key
+/// of a removal has no subject, all lists of the key's query are removed.
 using ListHandler = std::function<void(const protocol::ListKey& key, ListEvent event,
                                        std::span<const protocol::HeldNeighbor> neighbors)>;
 
@@ -58,12 +58,12 @@ class LockStepHost {
   virtual const SpaceOptions& space() const = 0;
 
   /// Puts the stream. Call once, before the first query. Returns the lists that the stream's
-  /// queries already have; ticks report only changes to them. Throws UsageError if the stream's
-  /// name is not valid, and protocol::RefusedError if a server refuses.
+  /// queries already have; ticks report only changes to these lists. Throws UsageError if the
+  /// stream's name is not valid, and protocol::RefusedError if a server refuses.
   virtual protocol::ListStore open(const HostStream& stream) = 0;
 
-  // Rows take effect with the next tick. These throw std::runtime_error if a row cannot be passed
-  // on at all.
+  // The rows take effect with the next tick. These functions throw std::runtime_error if a row
+  // cannot be passed to the engine or server.
   virtual void put_objects(std::span<const TraceRow> rows) = 0;
   virtual void put_tags(std::span<const TagUpdate> rows) = 0;
   virtual void put_queries(std::span<const protocol::QuerySpec> queries) = 0;
@@ -76,9 +76,9 @@ class LockStepHost {
   /// names the rows in the message, for example "positions".
   virtual void settle_all(const std::string& what) = 0;
 
-  /// Runs one tick at tau_us, which must not be less than the last tick's, and waits for it. Calls
-  /// `on_list` for each changed list, with the removals first. Throws std::runtime_error if the
-  /// tick fails.
+  /// Runs one tick at tau_us, which must not be less than the time of the last tick, and waits for
+  /// the tick to finish. Calls `on_list` for each changed list, with the removals first. Throws
+  /// std::runtime_error if the tick fails.
   virtual FinishedTick advance(std::int64_t tau_us, const ListHandler& on_list) = 0;
 };
 

@@ -19,7 +19,7 @@ void in_batches(std::span<const Row> rows, std::size_t rows_max, const Post& pos
     post(rows.first(std::min(rows_max, rows.size())));
 }
 
-/// True if a stream that reports `on` would report the change from one list to the other.
+/// True if a stream with the setting `on` would report a change from `left` to `right`.
 bool differ(const protocol::HeldList& left, const protocol::HeldList& right, ReportOn on) {
   if (on == ReportOn::distance) return left.neighbors != right.neighbors;
   const auto objects = [on](const protocol::HeldList& list) {
@@ -217,8 +217,8 @@ void ServerHost::report_tick(const protocol::DecodedTick& tick) {
       }
 }
 
-// A tick went missing and a snapshot replaced the lists. The lists that differ from those before
-// are exactly the ones that the missing tick would have reported.
+// A tick's message was lost, and a snapshot replaced the lists. The lists that the lost message
+// would have reported are exactly those that now differ from before_.
 void ServerHost::report_snapshot() {
   if (!before_) return;
   const protocol::ListStore& now = server_.state().lists();

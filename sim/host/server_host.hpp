@@ -18,8 +18,8 @@ namespace starling::sim {
 
 class ServerHost : public LockStepHost {
  public:
-  /// Connects. `purpose`, "replay" or "simulation", names this program to the server and in errors.
-  /// Throws UsageError if the server ticks by itself, and whatever Client throws.
+  /// Connects to the server. `purpose`, "replay" or "simulation", names this program to the server
+  /// and in errors. Throws UsageError if the server ticks by itself, and whatever Client throws.
   ServerHost(zmq::context_t& context, const protocol::ManualServerOptions& options,
              const std::string& purpose);
   ~ServerHost() override;
@@ -27,7 +27,8 @@ class ServerHost : public LockStepHost {
   const std::string& describe() const override { return description_; }
   const SpaceOptions& space() const override { return server_.terms().space; }
 
-  /// Sends the server the texts of ids. `what` names them in errors, for example "objects' names".
+  /// Sends the texts of the ids in `names` to the server. `what` names these texts in errors, for
+  /// example "objects' names".
   void put_names(const NameTable& names, const std::string& what);
 
   /// Asks the server for the names of all objects in `lists` that `object_names` lacks; other
@@ -55,7 +56,7 @@ class ServerHost : public LockStepHost {
   HostStream stream_;
   std::unordered_set<std::uint64_t> query_ids_;  ///< stream_.queries as a set
   const ListHandler* on_list_ = nullptr;         ///< handler of the current advance(), or null
-  std::optional<protocol::ListStore> before_;    ///< the lists before a tick that went missing
+  std::optional<protocol::ListStore> before_;    ///< the lists before a tick whose message was lost
   std::uint64_t ticks_lost_ = 0;
 };
 

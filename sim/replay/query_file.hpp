@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads standing queries from a CSV file with the header query_id,lat,lon or query_id,x,y[,z] or
-// query_id,follow. `starling replay --queries FILE` uses it.
+// query_id,follow. `starling replay --queries FILE` calls read_query_file().
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@
 
 namespace starling::sim {
 
-/// Returns one query per row: `common` with the row's id and anchor. Throws InputError at the first
-/// row that is not a query of the lattice's space. No row is skipped, because a missing query would
-/// be a silent gap in the results.
+/// Returns one query per row: a copy of `common` with the row's id and anchor. Throws InputError at
+/// the first row that is not a query of the lattice's space. No row is skipped, because a missing
+/// query would be a silent gap in the results.
 std::vector<protocol::QuerySpec> read_query_file(const std::string& path,
                                                  const protocol::QuerySpec& common,
                                                  const Lattice& lattice, NameTable& query_names,

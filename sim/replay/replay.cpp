@@ -31,8 +31,8 @@ class DueRows {
   bool at_end() const { return block_.empty(); }
   std::int64_t next_us() const { return block_.front().time_us; }
 
-  /// The next rows before the first one later than tau_us; empty if there are none. Call again
-  /// until the result is empty.
+  /// Returns the next rows that come before the first row later than tau_us, but at most one block.
+  /// Call take() until the result is empty.
   std::span<const TraceRow> take(std::int64_t tau_us) {
     if (begin_ == block_.size()) {
       block_ = rows_.next_block();

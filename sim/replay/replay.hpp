@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The replay loop: passes rows to a host and runs a tick at every multiple of a step, in the same
-// way for every host. `starling replay` uses it.
+// The replay loop passes rows to a host and runs a tick at every multiple of a step, in the same
+// way for every host. `starling replay` calls these functions.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,9 @@ struct ReplaySetup {
 };
 
 /// Opens the stream and puts the queries. Returns the lists that the queries already have: none,
-/// unless an earlier replay put them on the same server. Ticks report only changes to these lists.
-/// Throws std::runtime_error if a query is not accepted, and whatever LockStepHost::open() throws.
+/// unless an earlier replay put the same queries on the same server. Ticks report only changes to
+/// these lists. Throws std::runtime_error if a query is not accepted, and whatever
+/// LockStepHost::open() throws.
 protocol::ListStore start_replay(LockStepHost& host, const ReplaySetup& setup,
                                  bool wants_lists = true);
 
@@ -45,18 +46,19 @@ struct ReplayResult {
   std::uint64_t rows = 0;
   std::uint64_t late = 0;
   std::uint64_t rejected = 0;
-  std::vector<double> tick_ms;  ///< wall-clock time from asking for each tick to having its lists
+  std::vector<double> tick_ms;  ///< for each tick: wall-clock time until its lists have arrived
   double stage_s = 0;           ///< wall-clock time of passing rows to the host
 };
 
 /// Called after each tick with the number of rows passed to the host so far.
 using TickHandler = std::function<void(const FinishedTick&, std::uint64_t rows_done)>;
 
-/// Replays all rows. Before the tick at tau, rows are taken until the next one is later than tau:
-/// in time order, these are all rows with time <= tau; in file order, an older row behind a newer
-/// one waits until the newer one is taken. Ticks also run where the trace has no rows; the last
-/// tick is the first at or after the newest row. Each tick's changes are applied to `lists` unless
-/// it is null. Throws UsageError if the rows span more than ticks_max ticks.
+/// Replays all rows. Before the tick at tau, replay() takes rows until the next row is later than
+/// tau. In time order, these are all rows with time <= tau. In file order, a row that stands behind
+/// a later row waits until the later row is taken. Ticks also run where the trace has no rows. The
+/// last tick is the first tick at or after the time of the newest row. Each tick's changes are
+/// applied to `lists` unless it is null. Throws UsageError if the rows span more than ticks_max
+/// ticks.
 ReplayResult replay(RowStream& rows, const ReplayOptions& options, LockStepHost& host,
                     protocol::ListStore* lists, const TickHandler& on_tick);
 

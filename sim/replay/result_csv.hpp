@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes results as CSV: tick,time_us,query_id,rank,object_id,distance_m, sorted by tick, query and
 // rank, with optional columns for votes and subjects. `starling replay` and `starling subscribe`
-// use it.
+// use ResultCsv.
 #pragma once
 
 #include <compare>
@@ -21,10 +21,10 @@ namespace starling::sim {
 struct ResultCsvColumns {
   bool is_vector = false;  ///< distances as the shortest exact text; false: three decimals
   bool votes = false;      ///< adds the column `vote`, empty if the list has no label
-  /// Adds the column `subject`, empty for lists without one. query_id is then always the query's
-  /// id. If false, query_id is the subject's id for lists that have a subject.
+  /// True: adds the column `subject`, which is empty for a list without a subject, and query_id is
+  /// always the query's id. False: query_id is the subject's id if the list has a subject.
   bool subjects = false;
-  /// An empty list gets one row with empty rank, object and distance; if false, no row.
+  /// True: an empty list gets one row with empty rank, object and distance. False: no row.
   bool empty_lists = false;
 };
 
@@ -43,7 +43,8 @@ class ResultCsv {
   /// Passes everything written so far to the operating system, so that other programs can read it.
   void flush();
 
-  /// Completes the file. The destructor does not, because it could not report an error.
+  /// Completes the file. The destructor does not complete the file, because a destructor cannot
+  /// report an error.
   void close();
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which column or key of a file holds the id, the time, the position and the tags. Parses --columns
-// and the column lists of the built-in layouts.
+// Columns says which column or key of a file holds the id, the time, the position and the tags.
+// parse_columns() parses --columns and the column lists of the built-in layouts.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@ inline constexpr std::string_view file_name_column = "@file";
 /// The columns that a row's fields come from. If `geographic`, then x, y, z are longitude, latitude
 /// and altitude.
 struct Columns {
-  /// Column names, or column numbers from 1, in the order of RowText's members. Empty: no such
-  /// column.
+  /// Column names, or column numbers from 1, in the order of RowText's members. An empty name means
+  /// that the file has no column for the member.
   std::array<std::string, 6> names;
   bool geographic = false;
   bool by_number = false;  ///< the file has no header
@@ -35,7 +35,7 @@ struct Columns {
 /// if `text` has another form.
 Columns parse_columns(std::string_view text);
 
-/// The space of rows with these columns if the user names none.
+/// The space of rows with these columns if the user names no space.
 Space default_space(const Columns& columns);
 
 }  // namespace starling::sim

@@ -15,7 +15,7 @@ namespace {
 
 namespace ondemand = simdjson::ondemand;
 
-constexpr std::int64_t fix_interval_s = 15;  // of the Porto taxis' recordings
+constexpr std::int64_t fix_interval_s = 15;  // between two positions of a trip of the Porto taxis
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
   std::int64_t number = 0;
@@ -24,13 +24,13 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
   return number;
 }
 
-/// Splits a trip into its positions and passes each to the handler.
+/// Splits a trip into its positions and passes each position to the handler.
 class TripReader {
  public:
   explicit TripReader(const RecordHandler& handler) : handler_(handler) {}
 
-  /// `row` holds the fields that all positions of the trip share. A record that cannot be split is
-  /// passed on whole; the handler then finds what is wrong with it.
+  /// `row` holds the fields that all positions of the trip share. If the record cannot be split,
+  /// the handler gets the whole record and finds the fault.
   void read(RowText row) {
     const std::string_view polyline = trim(row.x.text);
     const std::optional<std::int64_t> start_s = parse_integer(trim(row.time.text));

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t names_shown = 50;  // column names in an error message
 constexpr std::size_t no_column = ~std::size_t{0};
 constexpr std::size_t id_part = 0;
-constexpr std::size_t z_part = 4;  // this part and the next, the tags, are optional
+constexpr std::size_t z_part = 4;  // parts 4 and 5, altitude and tags, are optional
 
 std::size_t index_of_number(const std::string& number) {
   std::size_t column = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a CSV file's columns by name or number: finds the header, skips the comments before it, and
-// returns each record's fields. The readers of CSV layouts use it; the table of layouts uses
+// returns each record's fields. The readers of CSV layouts use CsvTable. The table of layouts uses
 // has_columns() to recognise a header.
 #pragma once
 

@@ -28,7 +28,7 @@ class ArrayReader {
  public:
   explicit ArrayReader(TextInput& input) : bytes_(input) {}
 
-  /// The place where the last element returned by next() begins.
+  /// The place in the file at which the last element that next() returned begins.
   std::uint64_t line() const { return line_; }
   std::uint64_t column() const { return column_; }
 
@@ -142,7 +142,7 @@ class JsonRecords {
     handler_(row);
   }
 
-  /// A scalar's text: strings without quotes; empty for null.
+  /// The text of a scalar: without quotes for a string, empty for null.
   std::string_view text_of(ondemand::value value) {
     switch (value.type().value()) {
       case ondemand::json_type::string: {
@@ -159,7 +159,7 @@ class JsonRecords {
     }
   }
 
-  /// An empty field with the place of `token`, a part of the record's text, in the file.
+  /// An empty field with the place of `token` in the file. `token` must be a part of text_.
   Field place_of(std::string_view token) const {
     const std::string_view before(text_.data(),
                                   static_cast<std::size_t>(token.data() - text_.data()));

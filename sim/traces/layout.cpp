@@ -14,7 +14,8 @@
 namespace starling::sim {
 namespace {
 
-// This large because SUMO writes its whole configuration into a comment before the root element.
+// The head is this large because SUMO writes its whole configuration into a comment before the root
+// element.
 constexpr std::size_t head_bytes = 64 << 10;
 
 constexpr std::size_t required_parts = 4;  // id, time, x, y; altitude and tags may be absent

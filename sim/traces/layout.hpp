@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layouts in which traces are published, one table row each. Recognising a file, naming its
-// columns and reading its records are separate, so that most new layouts need only a new row.
+// The table of layouts in which traces are published, one row for each layout. Recognising a file,
+// naming its columns and reading its records are separate steps, so that most new layouts need only
+// a new row.
 #pragma once
 
 #include <functional>
@@ -32,7 +33,8 @@ using RecordReader = void (*)(TextInput& input, const RecordOptions& options,
 /// The beginning of a file.
 struct FileHead {
   std::string text;  ///< at most 64 KiB, without a byte order mark
-  /// The text read as CSV: the leading records that begin with '#', and the first other record.
+  /// The first records of the text, read as CSV: all leading records that begin with '#', and the
+  /// record after them.
   std::vector<std::vector<std::string>> records;
 };
 
@@ -45,13 +47,13 @@ struct Layout {
   double z_unit_m = 1;                  ///< metres per unit of altitude
   bool altitude_counts = false;         ///< altitude is used even without --altitude
   bool ais_positions = false;           ///< latitude 91 or longitude 181 means "no position"
-  bool either_space = false;            ///< --space says if x, y are metres or longitude, latitude
+  bool either_space = false;            ///< --space says whether x, y are metres or degrees
   std::string_view file_name_prefix{};  ///< removed from the file's name to get the id
   RecordReader read = nullptr;
-  /// What `recognises` looks for, in words that end a sentence.
+  /// What `recognises` looks for, worded as the end of a sentence.
   std::string_view mark{};
-  /// True if a file with this head has this layout. Null: a CSV file has this layout if its header
-  /// has the columns; altitude and tags may be missing.
+  /// Returns true if a file with this head has this layout. A null pointer means that a CSV file
+  /// has this layout if its header has all `columns` except, perhaps, altitude and tags.
   bool (*recognises)(const FileHead& head) = nullptr;
 };
 
@@ -66,7 +68,8 @@ FileHead read_head(const std::string& path);
 /// The layout of a file with this head, or null.
 const Layout* recognise_layout(const FileHead& head);
 
-/// What the layout is recognised by, in words that end a sentence.
+/// The mark by which the layout is recognised, worded as the end of a sentence, for example "its
+/// header has id, time, x, y".
 std::string mark_of(const Layout& layout);
 
 /// True if the result of columns_in() depends on the file.

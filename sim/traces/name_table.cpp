@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An empty text in the map stands for the plain decimal number: see name_table.hpp.
+// Stores an empty text if the text is the id in plain decimal: see name_table.hpp.
 #include "starling/sim/traces/name_table.hpp"
 
 #include <charconv>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Maps numeric ids back to the texts of the input, so that results carry the original ids, and
-// detects two texts with the same id. The readers fill it; the result writers look texts up.
+// detects two texts with the same id. The readers fill the table; the result writers look texts up.
 #pragma once
 
 #include <array>
@@ -22,8 +22,8 @@ class NameTable {
   /// Decimal texts that differ only in leading zeros are one object, which keeps the first text.
   Interned intern(std::string_view text);
 
-  /// Sets the text of an id that was learnt elsewhere, for example from a server. Replaces an older
-  /// text.
+  /// Sets the text of an id when both come from elsewhere, for example from a server. Replaces an
+  /// older text.
   void put(std::uint64_t id, std::string_view text);
 
   /// Storage for the decimal text of an id that has no other text.
@@ -33,7 +33,7 @@ class NameTable {
   /// is unchanged and `buffer` lives.
   std::string_view text_of(std::uint64_t id, NumberText& buffer) const;
 
-  /// All ids seen. An empty text means that the text is the id in decimal.
+  /// All ids seen, with their texts. An empty text stands for the id in decimal.
   const std::unordered_map<std::uint64_t, std::string>& texts() const { return texts_; }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The record readers: CSV tables of positions or trips, arrays of JSON objects, and SUMO's
-// floating-car data. Only the table of layouts (layout.cpp) uses them.
+// floating-car data. Only the table of layouts (layout.cpp) uses these readers.
 #pragma once
 
 #include "starling/sim/traces/layout.hpp"
@@ -10,10 +10,10 @@ namespace starling::sim {
 /// Reads a CSV table with one position per record. Columns are found by name or by number.
 void read_csv_records(TextInput& input, const RecordOptions& options, const RecordHandler& handler);
 
-/// Reads a CSV table with one trip per record. One column holds all positions as
-/// `[[longitude,latitude],...]`; the first was taken at the record's time, in whole seconds, and
-/// the others follow every 15 s. `True` in the column of tags says that positions are missing: the
-/// times are then unknown, and the record yields one row without a position.
+/// Reads a CSV table with one trip per record. One column holds all positions of the trip as
+/// `[[longitude,latitude],...]`. The first position was taken at the record's time, a whole number
+/// of seconds. The others follow every 15 s. `True` in the column of tags says that positions are
+/// missing. The positions' times are then unknown, so the handler gets one row without a position.
 void read_trip_records(TextInput& input, const RecordOptions& options,
                        const RecordHandler& handler);
 
@@ -22,8 +22,8 @@ void read_trip_records(TextInput& input, const RecordOptions& options,
 void read_json_records(TextInput& input, const RecordOptions& options,
                        const RecordHandler& handler);
 
-/// Reads SUMO's `<fcd-export>`: vehicles, and persons if options.persons, with the time of their
-/// timestep.
+/// Reads the vehicles of SUMO's `<fcd-export>` and, if options.persons is set, the persons. Each
+/// row has the time of its timestep.
 void read_sumo_records(TextInput& input, const RecordOptions& options,
                        const RecordHandler& handler);
 

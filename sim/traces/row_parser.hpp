@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns a record's text into a checked row, or counts why the record is skipped. The rules are the
-// same for all layouts. Trace::read() calls it once per record.
+// same for all layouts. Trace::read() calls RowParser::parse() once per record.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ struct RowRules {
   bool needs_z = false;           ///< z or altitude is used; a row without it is skipped
   double z_unit_m = 1;            ///< metres per unit of altitude in the file
   bool ais_positions = false;     ///< latitude 91 or longitude 181 means "no position"
-  bool keep_null_island = false;  ///< 0, 0 is a position like any other
+  bool keep_null_island = false;  ///< 0, 0 is a position, even if `geographic`
   bool strict = false;            ///< throw InputError instead of skipping a row
 };
 

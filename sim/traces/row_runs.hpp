@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorted runs of rows in a temporary file, and their merge. Used by RowSorter only.
+// Keeps sorted runs of rows in a temporary file and merges them. Only RowSorter uses RowRuns.
 #pragma once
 
 #include <compare>
@@ -36,8 +36,8 @@ constexpr RowKey key_of(const TraceRow& row, RowOrder order) {
 /// A temporary file without a name, so that it vanishes however the program ends.
 class ScratchFile {
  public:
-  /// An empty directory means $TMPDIR or, if that is not set, /tmp. The constructor and all members
-  /// throw std::system_error on failure.
+  /// If `directory` is empty, the file is in $TMPDIR or, if that is not set, in /tmp. The
+  /// constructor, append() and read() throw std::system_error on failure.
   explicit ScratchFile(std::string directory);
   ~ScratchFile();
   ScratchFile(ScratchFile&& other) noexcept;
@@ -46,7 +46,8 @@ class ScratchFile {
   const std::string& directory() const { return directory_; }
 
   void append(std::span<const TraceRow> rows);
-  /// Fills `rows` with the rows from number `first` on, which must be in the file.
+  /// Fills `rows` with the file's rows from number `first` on. The file must have all of these
+  /// rows.
   void read(std::uint64_t first, std::span<TraceRow> rows) const;
 
  private:
@@ -71,8 +72,8 @@ class RowRuns {
   std::span<const Run> runs() const { return runs_; }
   std::uint64_t row_count() const { return runs_.empty() ? 0 : runs_.back().end; }
 
-  /// Rows appended from now on must be in order. They form a new run, or continue the last run if
-  /// they follow it in order, so that sorted input makes a single run.
+  /// Rows appended from now on must be in order. These rows form a new run, or continue the last
+  /// run if they follow its last row in order. Sorted input therefore makes a single run.
   void begin_run() { run_begins_ = true; }
   void append(std::span<const TraceRow> rows);
 

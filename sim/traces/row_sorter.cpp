@@ -7,8 +7,8 @@
 namespace starling::sim {
 namespace {
 
-// The factor 3/2: a stable sort needs a buffer half the size of the rows, and a vector that grows
-// to its full size from half of it holds both.
+// The factor 3/2 has two reasons: a stable sort needs a buffer of half the size of the rows, and a
+// vector that doubles to its full size holds the old half and the new whole for a moment.
 constexpr std::size_t bytes_per_held_row = sizeof(TraceRow) * 3 / 2;
 
 }  // namespace
@@ -32,7 +32,7 @@ std::unique_ptr<RowStream> RowSorter::finish() {
     return std::make_unique<HeldRows>(std::move(rows_), newest_us_);
   }
   spill();
-  rows_ = std::vector<TraceRow>();  // {} would keep the memory
+  rows_ = std::vector<TraceRow>();  // assigning {} would keep the memory
   return merge(std::move(*runs_), options_.memory_bytes, newest_us_);
 }
 

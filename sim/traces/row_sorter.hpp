@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts any number of rows in bounded memory. Rows that do not fit are sorted in runs, written to a
-// temporary file and merged at the end. `starling replay` and `starling convert` use it.
+// Sorts any number of rows in bounded memory. Rows that do not fit into memory are sorted in runs,
+// written to a temporary file and merged at the end. `starling replay` and `starling convert` use
+// RowSorter.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +46,7 @@ class RowSorter {
   std::uint64_t row_count_ = 0;
   std::int64_t newest_us_ = std::numeric_limits<std::int64_t>::min();
   std::vector<TraceRow> rows_;
-  std::optional<RowRuns> runs_;  ///< set when the rows first exceed the memory
+  std::optional<RowRuns> runs_;  ///< set once the rows exceed the memory
 };
 
 }  // namespace starling::sim

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rejects the jumps of wrong position fixes: rows that the object could reach only by moving faster
-// than a given speed. The row parser uses it if --max-speed-mps is given.
+// Rejects wrong position fixes: rows with a position that the object could reach only by moving
+// faster than a given speed. The row parser uses SpeedLimit if --max-speed-mps is given.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,9 @@ namespace starling::sim {
 
 class SpeedLimit {
  public:
-  /// If this many rows in succession are rejected but agree with one another, the row kept before
-  /// them was the wrong one, and the last of them is kept.
+  /// Rows agree if the object can reach each of them from the row before. If this many rows in
+  /// succession agree but cannot be reached from the last kept row, the last kept row was wrong,
+  /// and the last of the agreeing rows is kept.
   static constexpr int agreeing_rows_min = 3;
   /// The least time assumed between two rows, because most recordings round times to the second.
   static constexpr double elapsed_min_s = 1;
@@ -23,9 +24,10 @@ class SpeedLimit {
   SpeedLimit(double speed_max_mps, const Lattice& lattice)
       : speed_max_mps_(speed_max_mps), lattice_(lattice) {}
 
-  /// True if the object can move in a straight line from its last kept row to this row without
-  /// exceeding the limit, or if this row is the last of agreeing_rows_min rejected rows that agree.
-  /// The last kept row may be earlier or later in time.
+  /// True if `row` is the object's first row, if the object can move in a straight line from its
+  /// last kept row to `row` without exceeding the limit, or if `row` is the last of
+  /// agreeing_rows_min rows that agree. The last kept row may be earlier or later in time than
+  /// `row`.
   bool keeps(const TraceRow& row);
 
  private:
@@ -36,7 +38,7 @@ class SpeedLimit {
   struct Object {
     Fix kept;
     Fix refused;       ///< the last rejected row; valid if agreeing > 0
-    int agreeing = 0;  ///< rejected rows in succession that agree
+    int agreeing = 0;  ///< number of rejected rows in succession that agree
   };
 
   bool reachable(const Fix& from, const Fix& to) const;

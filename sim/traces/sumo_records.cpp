@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads SUMO's floating-car data element by element: the vehicles and persons inside a timestep
-// element have its time. See record_readers.hpp.
+// element have the time of this element. See record_readers.hpp.
 #include <string>
 
 #include "starling/sim/files/errors.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The types of a trace: a row as text, a checked row, and the reasons why a row is skipped. Every
-// reader, the replay and its summary use them.
+// reader, the replay and its summary use these types.
 #pragma once
 
 #include <array>
@@ -26,7 +26,8 @@ struct TraceRow {
 };
 static_assert(sizeof(TraceRow) == 48);
 
-/// The fields of one record as text; a missing field has empty text. Valid during the callback.
+/// The fields of one record as text; a missing field has empty text. The texts are valid during the
+/// call of the RecordHandler.
 struct RowText {
   Field id;
   Field time;
@@ -49,7 +50,7 @@ std::string_view to_string(SkipReason reason);
 
 struct TraceCounts {
   std::uint64_t rows = 0;     ///< rows that were not skipped
-  std::uint64_t outside = 0;  ///< the number of `rows` outside --from and --until
+  std::uint64_t outside = 0;  ///< the number of `rows` before --from or after --until
   std::array<std::uint64_t, skip_reason_count> skipped{};
 
   std::uint64_t& operator[](SkipReason reason) { return skipped[static_cast<std::size_t>(reason)]; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads one trace from several files or directories: finds each file's layout, determines the
-// space, and passes the rows to a callback; the caller decides what to keep in memory.
+// space, and passes the rows to a callback. The caller decides which rows to keep in memory.
 #pragma once
 
 #include <cstdint>
@@ -44,17 +44,17 @@ class Trace {
   };
 
   /// `paths` are files and directories. A directory's files are taken in order of name, without
-  /// hidden files and subdirectories. If layouts are to be recognised, empty files are left out,
-  /// and so are files in directories whose layout is not recognised. Throws UsageError or
-  /// InputError.
+  /// hidden files and subdirectories. If `options` name neither a layout nor columns, each file's
+  /// layout is recognised. Empty files are then left out, and so are a directory's files without a
+  /// known layout. Throws UsageError or InputError.
   Trace(std::span<const std::string> paths, const TraceOptions& options);
 
   std::span<const File> files() const { return files_; }
   std::vector<std::string> paths() const;
   Space space() const { return space_; }
 
-  /// Lines for the user: one for each recognised layout, with the mark that it was recognised by,
-  /// and the files that were left out.
+  /// Lines for the user: one line for each recognised layout, with the mark by which the layout was
+  /// recognised, and lines about the files that were left out.
   std::vector<std::string> notes() const;
 
   /// True if the rows' third coordinate is used.

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t buffer_bytes = 256 << 10;
 
-/// Appends the shortest text without an exponent; GPX allows none.
+/// Appends the shortest text without an exponent, because GPX allows no exponents.
 void append_coordinate(std::string& text, double value) {
   append_number(text, value, std::chars_format::fixed);
 }

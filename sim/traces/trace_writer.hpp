@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a trace's rows to a file for Starling or for other tools. `starling convert` uses it.
+// Writes a trace's rows to a file for Starling or for other tools. `starling convert` uses
+// TraceWriter.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +59,7 @@ class TraceWriter {
   void close();
 
  protected:
-  /// Append one row, or the end of the file, to text_.
+  /// append() adds one row to text_; append_end() adds the end of the file.
   virtual void append(const TraceRow& row) = 0;
   virtual void append_end() = 0;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads vectors from CSV: one row per record, all with the same number of fields, with or without a
-// header. open_csv_vectors() opens them.
+// header. open_csv_vectors() opens the file.
 #include <vector>
 
 #include "starling/sim/files/errors.hpp"

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t ivecs_row_bytes = 8;
 
-/// Refuses `no_label`: that value marks a missing label.
+/// Refuses `no_label`, because this value marks a missing label.
 Label checked_label(std::optional<std::int64_t> number, const std::string& place) {
   if (!number || *number == no_label)
     throw InputError(place + " is not a label: labels range from -2^63 + 1 to 2^63 - 1");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the labels that votes count, one for each row of the points: an integer array in .npy, rows
-// of one integer in .ivecs, or a CSV file with one column. `starling knn --labels` uses it.
+// Reads the labels that votes count, one label for each row of the points, from an integer array in
+// .npy, from rows of one integer in .ivecs, or from a CSV file with one column. `starling knn
+// --labels` calls read_labels().
 #pragma once
 
 #include <string>

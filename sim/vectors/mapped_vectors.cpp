@@ -89,7 +89,8 @@ class MappedVectors : public VectorFile {
   std::vector<float> components_;
 };
 
-/// .fvecs, .bvecs and .ivecs: each row begins with its dimension, which must not change.
+/// .fvecs, .bvecs and .ivecs: each row begins with its dimension, which must be the same in all
+/// rows.
 class VecsVectors : public MappedVectors {
  public:
   using MappedVectors::MappedVectors;
@@ -121,7 +122,7 @@ std::unique_ptr<VectorFile> open_npy_vectors(const std::string& path) {
   layout.dimension = checked_dimension(header.shape[1], path + ": the file has");
   layout.rows = checked_rows(header.shape[0], path);
   const std::size_t number_bytes = header.type.bytes;
-  // With a single row or column, both orders are the same.
+  // With a single row or column, row-major and column-major order are the same.
   const bool goes_by_columns = header.is_fortran_order && layout.rows > 1 && layout.dimension > 1;
   layout.row_stride_bytes = number_bytes * (goes_by_columns ? 1 : layout.dimension);
   layout.column_stride_bytes = number_bytes * (goes_by_columns ? layout.rows : 1);

@@ -21,15 +21,15 @@ class VectorFile {
   const std::string& path() const { return path_; }
   std::uint32_t dimension() const { return dimension_; }
 
-  /// The number of rows, or std::nullopt if the file must be read to the end to know it.
+  /// The number of rows, or std::nullopt if only reading the whole file tells the number.
   virtual std::optional<std::uint32_t> row_count() const = 0;
 
-  /// The next rows, at most `rows_max`, valid until the next call; empty at the end. Throws
-  /// InputError.
+  /// Returns the next rows, at most `rows_max`, or an empty view at the end of the file. The view
+  /// is valid until the next call. Throws InputError.
   virtual VectorsView next(std::uint32_t rows_max) = 0;
 
-  /// All rows in the mapped file, valid while this object lives, if they lie there as aligned dense
-  /// float32 rows, which prepare_vectors() needs. Otherwise std::nullopt.
+  /// A view of all rows in the mapped file, valid while this object lives. std::nullopt unless the
+  /// rows lie in the file as prepare_vectors() needs them: aligned, dense and float32.
   virtual std::optional<VectorsView> in_place() const { return std::nullopt; }
 
   /// The place of a component in words that begin an error message: "FILE: row 3, column 0 (counted

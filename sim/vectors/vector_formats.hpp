@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file formats of vectors and labels, recognised by the file's ending. open_vectors() and
-// read_labels() use it.
+// read_labels() use these functions.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ namespace starling::sim {
 
 enum class ArrayFormat : std::uint8_t { npy, fvecs, bvecs, ivecs, csv };
 
-/// The format of a file by its ending: .npy, .fvecs, .bvecs, .ivecs, or .csv, .tsv, .txt for csv,
-/// which may be followed by .gz or .zst. Throws InputError for any other ending.
+/// The format that the file's ending names: .npy, .fvecs, .bvecs or .ivecs. The endings .csv, .tsv
+/// and .txt, also with .gz or .zst after them, name csv. Throws InputError for any other ending.
 ArrayFormat array_format_of(const std::string& path);
 
 /// The type of the numbers in .fvecs, .bvecs or .ivecs.
 NumberType number_type_of(ArrayFormat vecs);
 
-/// Returns the dimension. Throws InputError if searchers do not support it; the message is `place`
-/// followed by " vectors of ...".
+/// Returns `dimension`. Throws InputError if searchers do not support this dimension; the message
+/// is `place` followed by " vectors of ...".
 std::uint32_t checked_dimension(std::uint64_t dimension, const std::string& place);
 
-/// Returns the number of rows. Throws InputError if it exceeds vector_rows_max.
+/// Returns `rows`. Throws InputError if `rows` exceeds vector_rows_max.
 std::uint32_t checked_rows(std::uint64_t rows, const std::string& path);
 
 std::unique_ptr<VectorFile> open_npy_vectors(const std::string& path);

@@ -34,16 +34,18 @@ struct ListShape {
 };
 
 // The functions below throw UsageError if the ending of `path` names no format that they write.
-// They and the writers' members throw std::runtime_error if the file cannot be written.
+// These functions and the writers' members throw std::runtime_error if the file cannot be written.
 
 /// CSV with the header `query_id,rank,object_id,distance` and one line per neighbour. Ids are row
 /// numbers from 0; ranks begin at 1.
 std::unique_ptr<ListWriter> make_list_csv(const std::string& path, const ListShape& shape);
 
-/// .npy with int64 or .ivecs with int32. Short lists are filled up with -1.
+/// The neighbours' ids, as int64 in .npy or as int32 in .ivecs. A list of fewer than k entries is
+/// filled up with -1.
 std::unique_ptr<ListWriter> make_id_array(const std::string& path, const ListShape& shape);
 
-/// .npy with float64 or .fvecs with float32. Short lists are filled up with infinity.
+/// The neighbours' distances, as float64 in .npy or as float32 in .fvecs. A list of fewer than k
+/// entries is filled up with infinity.
 std::unique_ptr<ListWriter> make_distance_array(const std::string& path, const ListShape& shape);
 
 /// CSV with the header `query_id,label`. The label is empty if no neighbour votes. The labels must
@@ -51,8 +53,8 @@ std::unique_ptr<ListWriter> make_distance_array(const std::string& path, const L
 std::unique_ptr<ListWriter> make_vote_csv(const std::string& path, const ListShape& shape,
                                           std::span<const Label> labels);
 
-/// As make_vote_csv() if `path` is "-" or ends in .csv, .csv.gz or .csv.zst. Otherwise .npy with
-/// int64, and no_label if no neighbour votes.
+/// As make_vote_csv() if `path` is "-" or ends in .csv, .csv.gz or .csv.zst. Otherwise the labels
+/// are written as int64 to .npy, with no_label if no neighbour votes.
 std::unique_ptr<ListWriter> make_vote_file(const std::string& path, const ListShape& shape,
                                            std::span<const Label> labels);
 

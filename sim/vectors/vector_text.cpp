@@ -15,8 +15,9 @@
 namespace starling::sim {
 namespace {
 
-/// Rounds a number that overflows or underflows float32; from_chars does not say which. strtof
-/// needs the "C" locale, which the program never changes.
+/// Rounds a number that overflows or underflows float32. std::from_chars does not tell the two
+/// cases apart, but std::strtof does. std::strtof needs the "C" locale, which the program never
+/// changes.
 float round_extreme(std::string_view text) {
   const std::string terminated(text);
   const float nearest = std::strtof(terminated.c_str(), nullptr);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers in text tables: records after an optional header, and errors with the place in the file.
-// The CSV readers of vectors and of labels share it.
+// Reads numbers from text tables: skips an optional header, and reports errors with the place in
+// the file. The CSV readers of vectors and of labels use these functions.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,8 @@
 namespace starling::sim {
 
 /// The float32 nearest to the number in `text`, which may be "nan" or "inf". A finite number beyond
-/// the range of float32 becomes its largest number. std::nullopt if `text` is not a number.
+/// the range of float32 becomes the largest float32 of the same sign. std::nullopt if `text` is not
+/// a number.
 std::optional<float> parse_component(std::string_view text);
 
 /// A number's text without a leading plus sign, which std::from_chars does not accept.
@@ -37,11 +38,13 @@ class NumberRecords {
   bool is_past_header_ = false;
 };
 
-/// Throws InputError unless there are `count` fields, the number in the file's first row.
+/// Throws InputError unless the row has `count` fields. `count` is the number of fields in the
+/// file's first row.
 void check_field_count(const std::string& path, const std::vector<Field>& fields,
                        std::size_t count);
 
-/// Throws InputError: the field is empty or is not `wanted`, for example "a number".
+/// Throws InputError, which says that the field is empty or is not `wanted`, for example "a
+/// number".
 [[noreturn]] void refuse_number(const std::string& path, const Field& field,
                                 std::string_view wanted);
 

@@ -31,7 +31,7 @@ RECORDED = pathlib.Path(os.environ.get(
 
 
 def give_up_override():
-    """For a child process: permissions apply to it, even if it runs as root."""
+    """Called in a child process: makes file permissions apply, even if the process runs as root."""
     libc = ctypes.CDLL(None)
     override_permissions, search_permission = 1, 2
     for capability in (override_permissions, search_permission):
@@ -202,7 +202,7 @@ class BadEndTest(TraceTest):
 @unittest.skipIf("STARLING_SANITIZE" in os.environ, "sanitizers take memory of their own")
 class MemoryTest(TraceTest):
     def peak_bytes(self, *arguments):
-        # A child process starts with the peak of its parent, so the parent must be small.
+        # A child process starts with its parent's peak of memory, so the parent must be small.
         measure = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
                    "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
         done = subprocess.run([sys.executable, "-c", measure, PROGRAM, *map(str, arguments)],

@@ -9,7 +9,8 @@ import unittest
 
 
 def limit_file_size(size):
-    """For a child process: no file can grow beyond this size, as on a full disk."""
+    """Returns a function to call in a child process. After that, no file can grow beyond this size, as on a
+    full disk."""
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
     return limit
@@ -27,7 +28,7 @@ class FolderCase(unittest.TestCase):
         return path
 
     def writes(self, program):
-        """Whether the program has written into an unnamed file of this folder."""
+        """Returns whether the program has written into an unnamed file of this folder."""
         try:
             return any(os.readlink(link).startswith(f"{self.folder}/#") and link.stat().st_size > 0
                        for link in pathlib.Path(f"/proc/{program.pid}/fd").iterdir())

@@ -131,7 +131,7 @@ class BadEndTest(KnnTest):
     def test_a_gpu_that_is_not_there_is_said(self):
         points = self.save("p.npy", self.integers(3, 1))
         for engine in ([], ["--engine", "cuda"]):
-            # With GPUs the sentence names the missing one, else it says why there are none.
+            # With GPUs the sentence names the missing GPU. Without GPUs it says why there are none.
             self.assertRegex(self.refused("--points", points, "--graph", *engine, "--devices",
                                           "0,1023"),
                              "^starling: --engine cuda: (--devices: there is no GPU 1023 that this "
@@ -217,7 +217,7 @@ class UsageTest(KnnTest):
 @unittest.skipIf("STARLING_SANITIZE" in os.environ, "sanitizers take memory of their own")
 class MemoryTest(KnnTest):
     def peak_bytes(self, *arguments):
-        # A child process starts with the peak of its parent, so the parent must be small.
+        # A child process starts with its parent's peak of memory, so the parent must be small.
         measure = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
                    "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
         done = subprocess.run(["/usr/bin/python3", "-c", measure, PROGRAM, "knn",
@@ -242,7 +242,7 @@ class MemoryTest(KnnTest):
 
     def test_threads_that_the_system_does_not_give_are_one_sentence(self):
         points = self.save("p.npy", self.integers(3000, 2))
-        limit = 1 << 30  # stacks are 8 MiB
+        limit = 1 << 30  # each thread has a stack of 8 MiB
         done = self.knn(
             "--points", points, "--graph", "--threads", 1024, "--out", self.folder / "o.csv",
             status=1, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
@@ -255,7 +255,7 @@ class MemoryTest(KnnTest):
         out = self.folder / "o.ivecs"
         out.symlink_to("/dev/null")
         peaks = []
-        for count in (70_000, 500_000):  # 160 MB of lists
+        for count in (70_000, 500_000):  # 500,000 queries have 160 MB of lists
             queries = self.write("q.csv", "".join(f"{row % 97}\n" for row in range(count)))
             peaks.append(self.peak_bytes("--points", points, "--queries", queries, "-k", 40,
                                          "--out-ids", out))

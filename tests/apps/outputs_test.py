@@ -203,7 +203,8 @@ class StandardOutputTest(OutputTest):
                           ["knn", "--help"]]:
             with self.subTest(arguments), open("/dev/full", "w") as full:
                 done = self.run_program(*arguments, status=1, stdout=full)
-                # If the output was flushed before the end, the reason of the failure is lost.
+                # If the program flushed the output before its end, the reason is lost: the error is then
+                # "Input/output error".
                 self.assertRegex(done.stderr, "^starling: the standard output cannot be written: "
                                  "(No space left on device|Input/output error)\n$")
 

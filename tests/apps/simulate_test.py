@@ -26,7 +26,7 @@ ALL_FILES = sorted(SAME_FILES + ["timings.csv", "timings.json"])
 
 
 def give_up_override():
-    """For a child process: permissions apply to it, even if it runs as root."""
+    """Called in a child process: makes file permissions apply, even if the process runs as root."""
     drop_from_bounding_set, override_permissions = 24, 1
     if ctypes.CDLL(None).prctl(drop_from_bounding_set, override_permissions, 0, 0, 0) != 0 and (
             os.geteuid() == 0):
@@ -160,7 +160,7 @@ class SimulateTest(FolderCase):
         return sorted((str(path), path.is_dir() or path.read_text())
                       for path in self.folder.rglob("*"))
 
-    # The requests do not exist either: outputs are tried before any input is read.
+    # The file of requests does not exist either, but the program tries its outputs before it reads inputs.
     def test_outputs_that_cannot_be_made_are_found_first(self):
         try:
             subprocess.run(["true"], preexec_fn=give_up_override)
@@ -238,7 +238,7 @@ class SimulateTest(FolderCase):
                 self.assertIsNone(first.poll(), "the first run ended")
                 self.assertLess(time.monotonic(), deadline, "the first run does not begin")
                 time.sleep(0.01)
-            time.sleep(0.5)  # until it has locked the folder, too
+            time.sleep(0.5)  # until the first run has also locked the folder
             done = self.simulate("--out", out, *SMALL, status=1)
             self.assertIn(f"--out: {out} is in use by another run; wait until it ends, or name "
                           "another folder", done.stderr)

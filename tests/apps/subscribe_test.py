@@ -94,8 +94,9 @@ class SubscribeTest(unittest.TestCase):
                        check=True, timeout=PATIENCE_S, capture_output=True)
 
     def replay_until(self, lines, text, distance_m):
-        """Replays until a line with `text` comes, and returns the first one. A replay that runs before the
-        subscriber has joined, or joined again, does not reach it, so several may be needed."""
+        """Replays until a line with `text` comes, and returns that line. A replay that runs before the
+        subscriber has joined, or joined again, does not reach the subscriber, so several replays may be
+        needed."""
         for _ in range(200):
             self.replay(distance_m)
             while (line := lines.line(timeout_s=0.2)) is not None:

@@ -37,7 +37,7 @@ class UsageTest(FolderCase):
         done = self.run_program("bench", "tik")
         self.assertIn("starling bench: unknown command 'tik'; did you mean 'tick'? The commands are ",
                       done.stderr)
-        self.assertNotIn("dense", done.stderr)  # an old name
+        self.assertNotIn("dense", done.stderr)  # "dense" is an old name
 
     def test_without_a_command_the_help_is_named(self):
         self.assertIn("--help", self.run_program().stderr)
@@ -54,6 +54,11 @@ class UsageTest(FolderCase):
             "STARLING_REPLAY_K": "1", "STARLING_SERVE_TIK": "1s", "STARLING_TRACES": "/nowhere",
             "STARLING_SANITIZE": "address", "STARLING_REPLAYS": "1"})
         self.run_program("replay", "--help", status=0, environment={"STARLING_REPLAY_KK": "3"})
+
+    def test_an_instruction_set_that_is_not_there_is_refused_with_those_that_are(self):
+        self.assertRegex(self.run_program("bench", "tick", "--engine", "cpu", "--simd", "MMX").stderr,
+                         "--simd: there is no instruction set 'MMX' in this build and on this machine; "
+                         "choose one of best, .*portable")
 
     def test_the_old_name_of_a_flag_is_not_taken_beside_the_new_one(self):
         for command in ("serve", "knn", "replay"):

@@ -44,8 +44,8 @@ EngineChoice cuda_choice(const std::string& label, const gpu::SmallWork& small) 
   choice.make = [faults, small](const SpaceOptions& space, int /*threads*/) {
     return gpu::make_point_engine({.space = space.space, .small = small}, faults);
   };
-  // Each test begins with another stage. It depends on the test's name, because ctest runs each
-  // test in its own process.
+  // The length of the test's name decides which stage fails first, so that tests begin with
+  // different stages. A counter of tests would not do: ctest runs each test in its own process.
   choice.fail_ticks = [faults, calls = std::size_t{0}]() mutable {
     constexpr Stage stages[] = {Stage::before_rows, Stage::after_rows, Stage::after_search};
     const std::string_view test = ::testing::UnitTest::GetInstance()->current_test_info()->name();

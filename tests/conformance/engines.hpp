@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engines under test. The whole suite runs once for each of them. A new backend adds one entry.
+// The engines under test. The whole suite runs once for each engine. A new backend adds one entry.
 #pragma once
 
 #include <functional>
@@ -15,14 +15,14 @@ namespace starling::test {
 
 struct EngineChoice {
   std::string name;   ///< what Engine::name() must return
-  std::string label;  ///< the suffix of its tests' names: `name`, or with the mode of work
+  std::string label;  ///< the suffix of test names: `name` and, if there are several, the variant
   std::function<std::unique_ptr<Engine>(const SpaceOptions& space, int threads)> make;
-  /// Makes ticks fail for as long as the returned object lives. Each call may choose another way.
+  /// Ticks fail while the returned object lives. Each call may make ticks fail in another way.
   std::function<std::shared_ptr<void>()> fail_ticks;
-  std::string why_skipped;  ///< not empty: why it cannot run on this machine
+  std::string why_skipped;  ///< why the engine cannot run on this machine; empty if it can
 };
 
-/// GoogleTest prints parameters with it.
+/// GoogleTest prints parameters with this function.
 inline void PrintTo(const EngineChoice& choice, std::ostream* out) {
   *out << choice.label;
 }

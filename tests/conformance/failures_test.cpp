@@ -185,7 +185,8 @@ TEST_P(Conformance, AnAnswerThatDoesNotFitInMemoryIsAnErrorAndTheEngineGoesOn) {
   row.tick(1);
 }
 
-/// An every-object query that is put before its objects, with a limit of 100 neighbours.
+/// Every-object queries are put before the objects come. All lists together may have at most 100
+/// neighbours.
 class Outgrown : public Conformance {
  protected:
   void SetUp() override {

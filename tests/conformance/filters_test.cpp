@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filters that all, some, few or none of the objects pass: one filter, several, and one for each
-// query; in every space and shape; while the passing objects change.
+// Filters that all, some, few or none of the objects pass, in every space and shape. All queries
+// have one filter, or share several, or each query has its own. Objects begin and cease to pass.
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -20,12 +20,12 @@ struct FilterCase {
   Shape shape = Shape::uniform;
   std::uint64_t objects = 0;
   std::uint64_t queries = 0;
-  std::uint64_t filters = 0;  ///< different ones
-  double share = 1;           ///< about this share of the objects passes each filter
+  std::uint64_t filters = 0;  ///< the number of different filters
+  double share = 1;           ///< the share of objects that have the required tag, and of age 0
 };
 
-// Each object has a random group and a random age. A filter names the tags of one group, or an age,
-// or both.
+// Objects with random tags and ages, and queries with filters. A filter requires a tag, or limits
+// the age, or both.
 class FilteredCrowd {
  public:
   FilteredCrowd(const EngineChoice& engine, const FilterCase& crowd, Random& random)
@@ -70,7 +70,7 @@ class FilteredCrowd {
                                             : fixed_at(points_.next());
   }
 
-  // Bit 0: passes the tags of filters. Bits 1 to 3 are random, bit 31 is never set.
+  // Filters require bit 0. Bits 1 to 3 are random, and no filter tests them. No other bit is set.
   std::uint32_t tags() {
     const auto noise = static_cast<std::uint32_t>(random_.below(8)) << 1;
     return (random_.chance(crowd_.share) ? 1u : 0u) | noise;
@@ -80,8 +80,8 @@ class FilteredCrowd {
                                         : 1 + static_cast<std::int64_t>(random_.below(age_us_max));
   }
 
-  // Filters with different numbers are different, but by tags that nobody has, or by ages that are
-  // next to each other.
+  // Filters with different numbers forbid different tags, which no object has, or have different
+  // greatest ages, a few microseconds apart. If `share` is 1, all greatest ages are the same.
   Filter filter(std::uint64_t number) const {
     Filter filter;
     const std::uint64_t kind = number % 3;
@@ -159,7 +159,7 @@ TEST_P(Conformance, FiltersWhosePassingObjectsComeAndGoAreExact) {
     definition.filter.tags.required = 1u << (i % 3);
     twin.put_query(0, definition);
   }
-  // Nobody, few, all, few and nobody again have the tags.
+  // In turn, no object, few objects, all objects, few objects and no object have the tags.
   std::int64_t now_us = 0;
   for (const std::uint64_t one_in : {0u, 500u, 1u, 500u, 0u}) {
     ++now_us;

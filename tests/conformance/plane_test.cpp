@@ -16,7 +16,7 @@ namespace {
 constexpr std::int32_t lattice_min = -(1 << 30);
 constexpr std::int32_t lattice_max = (1 << 30) - 1;
 
-/// Has a stream that reports every change, and numbers objects in the order in which they are put.
+/// A Twin with a stream that reports every change. Numbers objects in the order of put().
 class Plane : public Twin {
  public:
   explicit Plane(const EngineChoice& engine) : Twin(engine, {}) {
@@ -115,7 +115,7 @@ TEST_P(Conformance, TiesAtTheKthDistanceGoToTheSmallerIdWhereverTheyLie) {
     Random random(2);
     for (int i = 0; i < 3000; ++i)
       plane.put(within(random, {30 * scale, 30 * scale, 0}, 30 * scale));
-    std::vector<LatticePoint> ring;  // all at a distance of 25 * scale
+    std::vector<LatticePoint> ring;  // all at a distance of 25 * scale from the query
     for (const int sign_x : {-1, 1})
       for (const int sign_y : {-1, 1})
         for (const auto& [x, y] : {std::pair{7, 24}, {24, 7}, {15, 20}, {20, 15}})

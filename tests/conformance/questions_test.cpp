@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The other functions of an engine: one-shot queries, current lists, export of the state, and the
-// refusal of a second tick.
+// What an engine does besides ticks: one-shot queries, current lists, export of the state, and the
+// refusal of a second tick while one is under way.
 #include <chrono>
 #include <future>
 #include <memory>
@@ -23,7 +23,7 @@ using ::testing::IsEmpty;
 constexpr ObjectId ann{1};
 constexpr ObjectId bob{2};
 
-/// A Processor whose ticks can stay under way.
+/// A Processor whose ticks stay under way until the test calls finish().
 class OpenClock {
  public:
   explicit OpenClock(std::unique_ptr<Engine> engine)
@@ -73,7 +73,7 @@ void put_graph(Processor& processor, std::uint32_t k) {
   EXPECT_EQ(status, QueryStatus::accepted);
 }
 
-/// An engine need not answer at once. If it does, the answer is the same as from search_finished.
+/// An engine need not answer at once. If it does, its answer must equal that of search_finished.
 void expect_same_at_once(Engine& engine, const OneShotQuery& question, const Answers& expected) {
   const std::optional<Answers> answers = engine.answer_at_once(std::span(&question, 1));
   if (!answers) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random scripts: from a seed come a space, a shape of data and some ticks with all kinds of calls
-// that users make. A seed gives the same inputs for every engine and every number of threads.
+// Random scripts. A seed determines a space, a shape of data and some ticks with all kinds of calls
+// that users make. These inputs are the same for every engine and every number of threads.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace starling::test {
 struct ScriptOptions {
   std::uint64_t seed = 1;
   int threads = 2;
-  /// At random, exports the state between ticks and continues in a new engine.
+  /// If true, the script sometimes exports the state and continues with a new engine.
   bool moves = true;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares hundreds of random scripts with the oracle. Each prints its seed on failure.
+// Compares hundreds of random scripts with the oracle. A script that fails prints its seed.
 #include "tests/conformance/script.hpp"
 
 #include <algorithm>

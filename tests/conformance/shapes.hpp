@@ -17,14 +17,14 @@ enum class Shape {
   all_equal,
   one_cell_and_outlier,
   corners,       ///< the extreme coordinates of the lattice, and its middle
-  antimeridian,  ///< wgs84: on both sides of 180 degrees, and on it
-  poles,         ///< wgs84: around both
+  antimeridian,  ///< wgs84: longitudes on both sides of 180 degrees, and exactly 180 degrees
+  poles,         ///< wgs84: around both poles
 };
 
 std::string_view to_string(Shape shape);
 const std::vector<Shape>& shapes_of(Space space);
 
-/// Draws points of one shape. Extents and centres are also random, so that small extents give ties.
+/// Draws points of one shape. Extents and centres are also random: small extents give ties.
 class PointSource {
  public:
   PointSource(Space space, Shape shape, Random& random);

@@ -83,7 +83,7 @@ TEST_P(Conformance, SearchesByTheHundredThousandAreExact) {
     std::uint64_t searches;
     std::uint32_t k;
   };
-  // Numbers near those at which a GPU changes its block size, and numbers that end inside a warp.
+  // A GPU changes its block size near some of these numbers of searches. None fills the last warp.
   for (const Many& many : {Many{59'999, 10}, Many{60'001, 16}, Many{200'001, 32}}) {
     SCOPED_TRACE(many.searches);
     Random random(many.searches);

@@ -50,7 +50,7 @@ std::vector<ObjectId> ids_of(const List& list) {
   return ids;
 }
 
-/// GoogleTest's matchers explain a mismatch well but are slow, so they are used only for one.
+/// GoogleTest's matchers explain a mismatch well but are slow, so they run only on a mismatch.
 template <class T>
 void expect_equal(std::span<const T> actual, const std::vector<T>& expected) {
   if (std::equal(actual.begin(), actual.end(), expected.begin(), expected.end())) return;

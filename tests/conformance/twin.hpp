@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Processor with the engine under test, and the oracle. Every input goes to both, and the reports
-// of every tick are compared to the byte. A mismatch is a test failure that prints both lists.
+// A Twin has a Processor with the engine under test, and the oracle. The Twin gives every input to
+// both, and compares the reports of every tick byte by byte. A mismatch is a test failure that
+// prints both lists.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +47,7 @@ class Twin {
   UpdateStatus update_vector(const VectorUpdate& row, const std::vector<float>& components);
   UpdateStatus update_tags(const TagUpdate& row);
   UpdateStatus remove(ObjectId id, std::int64_t time_us);
-  /// From now on, rows after this event time are refused.
+  /// From now on, rows whose event time is after `time_us_max` are refused.
   void set_time_limit(std::int64_t time_us_max) { time_us_max_ = time_us_max; }
 
   std::uint32_t put_stream(const StreamDefinition& definition);
@@ -56,22 +57,24 @@ class Twin {
   /// Runs the tick on both sides and compares. Returns the reports that the oracle expects.
   OracleTick tick(std::int64_t tau_us);
 
-  /// Runs a tick that the engine should fail; nothing is reported. The next tick takes its rows.
+  /// Runs a tick in which the engine should fail, so that nothing is reported. The next tick also
+  /// takes the rows of the failed tick.
   void fail_tick(std::int64_t tau_us);
 
-  /// Reads the current lists of every query from the engine and compares them. Call right after a
-  /// tick.
+  /// Reads the current lists of every query from the engine and compares them with the oracle's
+  /// lists. Call this function right after a tick.
   void compare_current_lists();
-  /// Asks the last finished tick a one-shot query and compares the answer.
+  /// Asks both sides a one-shot query about the last finished tick and compares the answers.
   void compare_answer(std::uint32_t k, const Anchor& anchor, const Filter& filter,
                       const std::vector<float>& components = {});
 
-  /// Exports the state and continues with a new engine and Processor that import it.
+  /// Exports the state and continues with a new engine and Processor that import the state.
   void move_to_new_engine(int threads);
 
   const Oracle& oracle() const { return oracle_; }
   Processor& processor() { return *processor_; }
-  /// Returns a list as a subscriber to the engine's reports has it. Fails the test if it has none.
+  /// Returns a list as a subscriber to the engine's reports holds it. The test fails if the
+  /// subscriber does not hold the list.
   List list(std::uint32_t stream, std::uint64_t query,
             std::optional<ObjectId> subject = std::nullopt) const;
   bool has_list(std::uint32_t stream, std::uint64_t query,
@@ -91,7 +94,7 @@ class Twin {
   std::unique_ptr<Processor> processor_;
   std::unique_ptr<LockStep> clock_;
   std::int64_t time_us_max_ = Oracle::no_time_limit;
-  std::vector<ReportOn> weakest_on_;  ///< by stream: the weakest ReportOn that it ever had
+  std::vector<ReportOn> weakest_on_;  ///< for each stream: its weakest ReportOn so far
   Subscriber subscriber_;
   Transcript transcript_;
 };

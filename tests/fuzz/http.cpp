@@ -28,7 +28,8 @@ class Exchange {
     const auto port =
         static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1)));
     Tcp::socket socket(loop_);
-    bool is_done = false;  // connects asynchronously: libFuzzer's alarm interrupts blocking calls
+    // Connects asynchronously, because libFuzzer's alarm interrupts blocking calls.
+    bool is_done = false;
     socket.async_connect({asio::ip::make_address("127.0.0.1"), port},
                          [&](const boost::system::error_code&) { is_done = true; });
     while (!is_done) loop_.run_one();

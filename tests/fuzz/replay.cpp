@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Prints the name before the run: the last name before a crash is the input at fault.
+/// Prints the name before the run, so that the last name before a crash is that of the bad input.
 void run(const std::string& name, const std::string& input) {
   std::printf("%s\n", name.c_str());
   std::fflush(stdout);

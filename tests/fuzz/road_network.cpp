@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes SUMO's road networks: reads one, connects it, and finds routes in it.
+// Fuzzes the reader of SUMO's road networks: reads a network, connects it, and finds a route in it.
 #include "starling/sim/city/roads/road_network.hpp"
 
 #include "starling/sim/city/roads/road_world.hpp"

@@ -12,7 +12,7 @@
 
 #include "starling/knn/base/assert.hpp"
 
-/// Must return 0 for any bytes, without a crash, a leak or a failed check_invariant.
+/// A target must return 0 for any bytes, without a crash, a leak or a failed check_invariant.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace starling::fuzz {
@@ -32,7 +32,7 @@ inline std::string string_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// The bytes of the protocol tests' sample frames.
+/// Returns the bytes of sample frames: see tests/protocol/wire/samples.hpp.
 template <class Samples>
 std::vector<std::string> strings_of(const Samples& samples) {
   std::vector<std::string> all;
@@ -40,7 +40,8 @@ std::vector<std::string> strings_of(const Samples& samples) {
   return all;
 }
 
-/// The bytes after one extra byte. They start at an odd address, as those of a ZeroMQ frame may.
+/// Returns one extra byte and then the given bytes, which therefore start at an odd address. The
+/// bytes of a ZeroMQ frame may also start at an odd address.
 inline std::string shifted(const std::uint8_t* data, std::size_t size) {
   std::string text = ".";
   text += text_of(data, size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes a subscription with tick messages and snapshot pages. The input is a sequence of frames.
-// Each has one byte for its kind and two for its length in front.
+// Before each frame stand one byte for the frame's kind and two bytes for its length.
 #include <algorithm>
 
 #include "starling/protocol/client/subscription.hpp"
@@ -42,7 +42,7 @@ std::string page_seed() {
 class Feed {
  public:
   void take(std::uint8_t kind, std::string_view bytes) {
-    // Allocates each frame separately, so that a sanitizer reports the first byte read beyond it.
+    // Each frame has an allocation of its own, so that a sanitizer reports any read beyond its end.
     const auto owner = std::make_shared<const std::vector<char>>(bytes.begin(), bytes.end());
     const auto view = std::as_bytes(std::span(*owner));
     if (kind % kind_count == page) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Presents an input as a file in memory, and checks the reading of a trace: it throws only
-// InputError and UsageError, and its counts equal the rows that it returns.
+// MemoryFile presents an input as a file. read_trace reads a trace from the file. It checks that
+// only InputError and UsageError are thrown, and that the count of rows is right.
 #pragma once
 
 #include <cstdio>

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the built project into a staging folder, checks that installed headers include only
-# installed headers, builds examples/ against it as an outside user would, and runs the programs.
+# installed headers, builds examples/ against the installed package as an outside user would, and runs
+# the programs.
 # Called by ctest with -D BUILD_DIR, BUILD_TYPE, SANITIZE, CUDA, EXAMPLES_DIR, WORK_DIR.
 cmake_minimum_required(VERSION 3.25)
 set(stage ${WORK_DIR}/stage)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which room may include which: the table as data, and the check of one #include line.
-// includes_test.cpp checks every source file against it.
+// The table that says which room may include which other rooms, and the check of one #include line.
+// includes_test.cpp checks every source file against the table.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ struct Room {
   std::vector<std::string> may_include;
 };
 
-/// For the names of tests.
+/// GoogleTest prints a room with this function.
 inline void PrintTo(const Room& room, std::ostream* out) {
   *out << room.name;
 }
@@ -25,8 +25,8 @@ inline void PrintTo(const Room& room, std::ostream* out) {
 /// All rooms, lowest first: a room may include only rooms that stand before it in this list.
 const std::vector<Room>& house_rooms();
 
-/// Why a file of `room` may not contain `line`; std::nullopt if it may. Lines that include nothing
-/// are allowed.
+/// Returns why a file of `room` may not contain `line`, or std::nullopt if it may. Lines that are
+/// no #include lines are allowed.
 std::optional<std::string> include_violation(std::string_view room, std::string_view line);
 
 }  // namespace starling::house

@@ -25,7 +25,7 @@ bool is_source(const fs::path& path) {
   return extension == ".hpp" || extension == ".cpp" || extension == ".cuh" || extension == ".cu";
 }
 
-/// The source files directly in a folder of the checkout, without those of its subfolders.
+/// Returns the source files of a folder of the checkout, without those of its subfolders.
 std::vector<fs::path> sources_in(const fs::path& folder) {
   std::vector<fs::path> sources;
   for (const auto& entry : fs::directory_iterator(folder))

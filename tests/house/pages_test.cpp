@@ -26,7 +26,8 @@ std::string text_of(const fs::path& path) {
   return text.str();
 }
 
-// Each code block of the page stands under a line that ends with a link to its file: "](path):".
+// The line before each code block of the page ends with a link to the file that the block shows:
+// "](path):".
 TEST(Pages, EmbeddingShowsItsProgramsAsTheyAre) {
   const fs::path root = STARLING_SOURCE_DIR;
   std::istringstream page(text_of(root / "docs/embedding.md"));

@@ -23,7 +23,7 @@ def root(frame, table, identifier):
 
 
 def add_table(builder, table, fields):
-    """Fields are scalars, texts, or functions that add a vector or struct."""
+    """Adds a table. `fields` are scalars, texts, or functions that add a vector or struct."""
     module = generated(table)
     offsets = {}
     for name, value in fields.items():
@@ -43,7 +43,7 @@ def add_table(builder, table, fields):
 
 
 def vector(kind, values):
-    """kind: Uint64, Int64, Float64, Float32, Uint32."""
+    """Returns a function that adds a vector. `kind` is Uint64, Int64, Float64, Float32 or Uint32."""
     size = int(kind[-2:]) // 8
 
     def add(builder):
@@ -56,7 +56,7 @@ def vector(kind, values):
 
 
 def vector_of(offsets_of):
-    """offsets_of(builder) returns the offsets of tables or texts."""
+    """Returns a function that adds a vector of tables or texts: offsets_of(builder) returns their offsets."""
 
     def add(builder):
         offsets = offsets_of(builder)
@@ -248,7 +248,7 @@ class Subscription:
             self.tick = header.Tick()
 
     def forget(self, query, subject):
-        """Erases a removed list, or without a subject all lists of the query."""
+        """Erases a removed list. Without a subject, erases all lists of the query."""
         gone = [key for key in self.lists
                 if key == (query, subject) or (subject is None and key[0] == query)]
         for key in gone:

@@ -57,7 +57,7 @@ class World:
         return [(number, math.sqrt(d) * RESOLUTION_M) for d, number in sorted(found)[:k]]
 
     def lists(self):
-        """The right lists of the queries of WireClientTest.put_queries."""
+        """Returns the lists that the queries of WireClientTest.put_queries must have."""
         x, y, _ = self.objects[1001]
         result = {(1, None): self.nearest(0, 0, 5),
                   (2, None): self.nearest(x, y, 3, without=1001),
@@ -131,7 +131,7 @@ class ServerTest(unittest.TestCase):
 
     def read_or_ask(self, subscription, tick):
         """Reads messages up to `tick`. If no message has come at all, the subscription has not reached
-        the server yet: takes a snapshot instead."""
+        the server yet. In this case a snapshot replaces the messages."""
         while subscription.tick < tick:
             if subscription.read(500):
                 continue
@@ -169,7 +169,7 @@ class WireClientTest(ServerTest):
             done = self.advance()
             self.assertEqual(done.Tick(), tick)
             self.assertEqual(done.ObjectCount(), 120)
-            if tick == 1:  # Its subscription may reach the server later than the first tick.
+            if tick == 1:  # The subscription may reach the server later than the first tick.
                 subscriptions[0].take_snapshot()
             if tick == 10:
                 subscriptions.append(self.subscribe("riders"))

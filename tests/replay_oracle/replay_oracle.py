@@ -31,7 +31,7 @@ HEADER = b"tick,time_us,query_id,rank,object_id,distance_m\n"
 UNITS_US = {"us": 1, "ms": 1000, "s": 1_000_000, "min": 60_000_000, "m": 60_000_000,
             "h": 3_600_000_000}
 FARTHEST = numpy.uint64(2**64 - 1)
-BLOCK_CELLS = 4_000_000  # of the distance matrix in memory at a time: 32 MB per array
+BLOCK_CELLS = 4_000_000  # so many cells of the distance matrix are in memory at a time: 32 MB per array
 
 
 class Difference(Exception):
@@ -124,8 +124,9 @@ def to_lattice(metres):
 
 
 def nearest(points, candidates, k):
-    """Returns for each point the indices of its k nearest candidates without itself, nearest first,
-    ties by index; and their squared distances. Pads rows with the squared distance 2^64 - 1."""
+    """Returns two arrays with a row for each point: the indices of the k nearest candidates other than the
+    point, nearest first and ties by index, and the squared distances of these candidates. A place without
+    a candidate has the squared distance 2^64 - 1."""
     count = min(k, len(candidates))
     indices = numpy.empty((len(points), count), dtype=numpy.int64)
     squares = numpy.empty((len(points), count), dtype=numpy.uint64)
@@ -160,7 +161,7 @@ def least(distances, count):
     values = numpy.take_along_axis(distances, best, axis=1)
     last = values.max(axis=1)
     best = numpy.take_along_axis(best, numpy.argsort(values, axis=1, kind="stable"), axis=1)
-    # argpartition may choose any of the values that tie for the last place: sorts these rows in full.
+    # argpartition may choose any of the values that tie for the last place, so rows with ties are sorted.
     for row in numpy.flatnonzero((distances <= last[:, None]).sum(axis=1) > count):
         tied = numpy.flatnonzero(distances[row] <= last[row])
         best[row] = tied[numpy.argsort(distances[row][tied], kind="stable")][:count]

@@ -82,7 +82,7 @@ class Replay:
         return self.output.digest.hexdigest()
 
     def check_exit(self):
-        """Raises Difference if the replay has failed. A replay that waits for its reader has not."""
+        """Raises Difference if the replay has failed. A replay that waits for its reader has not failed."""
         try:
             status = self.process.wait(EXIT_TIMEOUT_S)
         except subprocess.TimeoutExpired:
@@ -135,8 +135,8 @@ class Run:
         self.flags = plan["flags"] + (["--until", self.to] if self.to else [])
 
     def against_the_oracle(self):
-        """Compares embedded replays on two threads, all list lengths at once. Returns the digest of
-        each."""
+        """Compares embedded replays on two threads with the oracle, all list lengths at once. Returns the
+        digest of each replay."""
         trace = Trace(self.path, self.name, to_us=iso_time_us(self.to) if self.to else None)
         replays = [Replay(self, k, ["--threads", "2"]) for k in LIST_LENGTHS]
         try:

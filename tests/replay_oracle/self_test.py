@@ -15,8 +15,8 @@ from replay_oracle import Difference, Result, Trace, compare
 from traces import iso_time_us
 from xxh64 import id_of_text, xxh64
 
-# Three ships on the equator, the last one 111 m from the first. The rows are out of order; one is at
-# 0,0, one has no latitude, and two are of the same ship at the same time.
+# Three ships on the equator. Ship 100 ends 111 m from ship 3. The rows are out of order. One row is at
+# 0,0, one row has no latitude, and the last two rows are of the same ship at the same time.
 SHIPS = """MMSI,BaseDateTime,LAT,LON
 20,2022-01-03T00:01:30,0,0.0002
 3,2022-01-03T00:00:30,0,0.0001
@@ -26,7 +26,7 @@ SHIPS = """MMSI,BaseDateTime,LAT,LON
 100,2022-01-03T00:02:00,0,0.5
 100,2022-01-03T00:02:00,0,0.0011
 """
-# A ten-thousandth of a degree of the equator is 11.13195 m: 1113, 2226 and 3340 lattice units.
+# On the equator, 0.0001, 0.0002 and 0.0003 degrees are 1113, 2226 and 3340 lattice units of 1 cm.
 SHIP_LISTS = """tick,time_us,query_id,rank,object_id,distance_m
 1,1641168060000000,3,1,20,22.270
 1,1641168060000000,20,1,3,22.270

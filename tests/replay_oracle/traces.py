@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Readers of the recorded and the made traces, for the replay oracle only. They share no code with the
-product's readers. Each yields (id text, time in microseconds, x or longitude, y or latitude) in the
+product's readers. Each reader yields (id text, time in microseconds, x or longitude, y or latitude) in the
 file's order."""
 
 import csv

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Producers send without end and read nothing. Meanwhile the server answers other clients, its
-// memory is bounded, and afterwards every list is exact.
+// Producers send without end and read nothing. Meanwhile the server answers other clients, and its
+// memory is bounded. Afterwards every list is exact.
 #include <atomic>
 
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
-/// Sends one frame again and again, as fast as the server takes it, until it is destroyed. Never
-/// reads a reply.
+/// A Flood sends one frame again and again, as fast as the server takes the frames, and never reads
+/// a reply. The destructor stops it.
 class Flood {
  public:
   Flood(const RunningServer& server, std::string frame)
@@ -43,7 +43,7 @@ class Flood {
   std::thread thread_;
 };
 
-/// An update of objects far from the witness, in a frame of about `bytes`.
+/// Returns an update of objects far from the witness's objects, in a frame of about `bytes`.
 std::string update_of(std::uint64_t session, std::size_t bytes) {
   Fixes fixes;
   for (std::uint64_t id = 0; id < bytes / 32; ++id) fixes.add(id % 1000, 1, 0, 0);

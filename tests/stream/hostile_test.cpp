@@ -71,9 +71,8 @@ TEST_F(HostileTest, EveryTruncationOfAnUpdateIsRefused) {
   expect_exact();
 }
 
-// A frame with a flipped bit may be a valid request with another id, time or position, which the
-// server cannot know. So the test accepts any reply, but the server must answer each frame and go
-// on.
+// A frame with a flipped bit may be another valid request, for example with another name. So the
+// test accepts any reply, but the server must answer each frame and go on.
 TEST_F(HostileTest, AnyFlippedBitIsAnsweredAndTheServerStaysUp) {
   const std::string frame = encoded({.request_id = 1, .session = session, .sequence = 5},
                                     protocol::PutStream{.name = "riders", .with = {}});
@@ -103,8 +102,8 @@ TEST_F(HostileTest, RandomDamageNeverStopsTheServer) {
 
 TEST_F(HostileTest, AnotherVersionIsToldWhichOneIsSpoken) {
   std::string frame = update_frame(1);
-  // The version is the only 16-bit field that equals protocol_version. Find it by trying each
-  // place.
+  // The version is a 16-bit field that equals protocol_version. Find the field: change each place
+  // with this value, until the server refuses the version.
   bool is_refused_as_version = false;
   for (std::size_t at = 0; at + 1 < frame.size() && !is_refused_as_version; at += 2) {
     std::string changed = frame;
@@ -170,7 +169,7 @@ TEST_F(HostileTest, BatchesBeyondCreditAreRefusedAndNotApplied) {
   RawPeer flood(tight.context(), tight.endpoints().commands);
   session = flood.hello();
   // Send without waiting for replies. Which batches are refused depends on the speed of the server.
-  // In any case each batch is answered, and none is applied in part.
+  // In any case the server answers each batch, and applies no batch in part.
   constexpr std::uint64_t batches = 500;
   for (std::uint64_t sequence = 1; sequence <= batches; ++sequence)
     flood.send(update_frame(sequence));

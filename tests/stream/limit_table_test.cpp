@@ -36,7 +36,7 @@ std::string environment_of(std::string_view name) {
   return result;
 }
 
-/// The row that docs/limits.md must have.
+/// Returns the row that docs/limits.md must have for this limit.
 std::string documented(const Limit& limit) {
   const std::string name(limit.name);
   const std::string flag =

@@ -9,8 +9,8 @@
 namespace starling::stream {
 namespace {
 
-/// One worker, and positions that it decodes several times more slowly than the sockets deliver
-/// them.
+/// Options with one worker, and with a space whose positions take several times longer to decode
+/// than to send.
 ServerOptions slow_to_decode() {
   ServerOptions options = manual_options();
   options.processor.space.space = Space::wgs84;
@@ -41,7 +41,7 @@ class Overtaking : public testing::Test {
 };
 
 // If the worker is faster than the sockets, there is nothing to overtake, so the test tries several
-// times. A request that waited for its turn would be answered last in every try.
+// times. If the request waited for its turn, it would be answered last in every try.
 TEST_F(Overtaking, ARequestThatChangesNothingDoesNotWaitForLongBatchesBeforeIt) {
   constexpr int tries_max = 50;
   const protocol::Limits limits;
@@ -81,8 +81,10 @@ TEST_F(Overtaking, AShortBatchKeepsItsPlaceBehindLongOnes) {
   }
 }
 
-// The batch waits behind a long one. It has no session when it is decoded, so its rows are not
-// prepared. Hello overtakes both batches and opens a session with exactly that number.
+// A short batch waits behind a long batch, and names a session that is not open yet. Hello
+// overtakes both batches and opens a session with exactly that number. The server must still refuse
+// the short batch: the session was unknown when the batch was decoded, so its rows were not
+// converted.
 TEST_F(Overtaking, ABatchSentBeforeItsSessionIsOpenedIsRefused) {
   const protocol::Limits limits;
   const Fixes long_batch = fixes(limits.rows_max);

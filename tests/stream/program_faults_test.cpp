@@ -42,7 +42,8 @@ TEST_F(ProgramFaults, AServerThatStoodStillSkipsItsTicksCountsThemAndIsExact) {
   EXPECT_EQ(program.exit_status(), 0) << program.said();
 }
 
-// Writing to /dev/full fails. A symbolic link gives it a name whose ending chooses the compression.
+// Writing to /dev/full fails. The ending of a file's name chooses the compression, so symbolic
+// links give /dev/full other names.
 TEST_F(ProgramFaults, AReplayOntoAFullDiskExitsOneWithOneSentenceAndNoSummary) {
   const std::string trace = temporary_path("trace.csv");
   std::ofstream rows(trace);

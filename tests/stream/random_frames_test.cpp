@@ -15,10 +15,10 @@ namespace starling::stream {
 namespace {
 
 constexpr std::uint64_t frames_default = 20'000;
-constexpr std::uint64_t frames_at_a_time = 250;  // ZeroMQ keeps more replies than this for a peer
+constexpr std::uint64_t frames_at_a_time = 250;  // ZeroMQ has room for more replies to a peer
 constexpr std::uint64_t rounds_between_checks = 20;
 
-// The limit on growth after the first tenth of the frames, which has filled tables and queues.
+// The first tenth of the frames fills tables and queues. After that, memory may grow by this much.
 constexpr std::size_t growth_bytes_max = (std::size_t{64} << 20) + sanitizer_bytes;
 
 std::uint64_t frame_count() {
@@ -66,7 +66,8 @@ class HostilePeer {
     return bytes;
   }
 
-  /// Changes one byte: to noise, in one bit, or to a value that is typical of offsets and lengths.
+  /// Changes one byte: flips one bit, or sets the byte to a random value or to a value that is
+  /// typical of offsets and lengths.
   void damage(std::string& frame) {
     constexpr unsigned char numbers[] = {0, 1, 2, 4, 8, 0x7f, 0x80, 0xfc, 0xff};
     char& byte = frame[random_.below(frame.size())];
@@ -89,8 +90,7 @@ class HostilePeer {
   std::uint64_t sequence_ = 1;
 };
 
-/// In a space of vectors: `client` sends a vector and expects to find it, whatever others have
-/// sent.
+/// For a space of vectors: `client` sends a vector far from all others and expects to find it.
 void expect_own_vector_found(protocol::Client& client) {
   const std::uint64_t ids[] = {0x57'0000'0000};
   const std::int64_t times_us[] = {1};

@@ -22,7 +22,7 @@ constexpr std::size_t subscribers_max = 3;
 using Neighbors = std::vector<protocol::HeldNeighbor>;
 using Lists = std::map<protocol::ListKey, Neighbors>;
 
-/// A server and an oracle that gets the same data. Keeps the lists of every tick.
+/// A server, an oracle that gets the same data, and the oracle's lists of every tick.
 class World {
  public:
   explicit World(const ServerOptions& options) : server_(options), client_(server_.client()) {

@@ -60,7 +60,7 @@ class Producer {
     return other.ask(encoded({}, protocol::Hello{.client = "raw"}));
   }
 
-  /// The gauges that show what the server holds.
+  /// Returns the gauges that show what the server holds.
   std::vector<double> state() {
     const auto reply = ask(protocol::GetStats{});
     const std::set<std::string_view> names{"starling_objects", "starling_queries",
@@ -82,8 +82,8 @@ class Producer {
 struct Case {
   const char* limit;
   std::uint64_t value;
-  ErrorCode code;    ///< none: a row is rejected
-  RowReason reason;  ///< none: the request is refused
+  ErrorCode code;    ///< the error of a refused request; none if only a row is rejected
+  RowReason reason;  ///< the reason of a rejected row; none if the request is refused
   std::function<void(Producer&)> fill;
   std::function<std::unique_ptr<RawReply>(Producer&)> reach;
 };

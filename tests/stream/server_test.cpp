@@ -86,7 +86,8 @@ TEST_F(ServerTest, AnUpdateIsNotInTheAnswerBeforeItsTick) {
 }
 
 TEST_F(ServerTest, EveryReplyOfAsManyBatchesAsMayBeUnansweredFindsRoom) {
-  constexpr std::uint64_t batches = 20'000;  // small, so that the loop outruns ZeroMQ's thread
+  // Each batch is small, so that the loop outruns ZeroMQ's thread.
+  constexpr std::uint64_t batches = 20'000;
   Fixes fixes;
   fixes.add(7, 10, 3, 4);
   for (std::uint64_t batch = 0; batch < batches; ++batch) ASSERT_FALSE(client.post(fixes.batch()));
@@ -212,7 +213,7 @@ TEST_F(ServerTest, NamesCollideOnlyWithOtherTexts) {
 }
 
 TEST_F(ServerTest, ASnapshotOfMorePagesThanOneIsOfOneTick) {
-  // 300,000 neighbours of 48 bytes fill a chunk of 16 MiB. This stream has 400,000.
+  // This stream has 400,000 neighbours of 48 bytes, which is more than a chunk of 16 MiB holds.
   constexpr std::uint64_t objects = 2000;
   ASSERT_TRUE(
       client.put_stream({.name = "graph", .on = ReportOn::distance, .with = {true, true, true}}));
@@ -342,7 +343,7 @@ TEST_F(ServerTest, RowsFromTheFutureAreRejectedByTheWallClock) {
   EXPECT_EQ(reply.reasons[0].reason, protocol::RowReason::future);
 }
 
-// One stream has more lists than one thread encodes alone, and a second stream has few.
+// One stream has so many lists that several threads encode them. A second stream has few lists.
 TEST(ServerThreads, ManyEncodeAndSendWhatOneDoes) {
   constexpr std::uint64_t count = 10'000;
   const auto lists_of = [&](const ServerOptions& options) {

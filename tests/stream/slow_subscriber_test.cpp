@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A subscriber that stops reading, over a real XPUB with a high-water mark of two. It loses whole
-// ticks, notices the gap and resynchronises until its lists are exact; the server counts the loss.
+// A subscriber that stops reading, over a real XPUB with a high-water mark of two. The subscriber
+// loses whole ticks, notices the gap and resynchronises until its lists are exact. The server
+// counts the loss.
 #include <gtest/gtest.h>
 
 #include "tests/stream/support/running_server.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wall-clock ticks on a virtual clock.
+// Ticks by the wall clock, which is a virtual clock in these tests.
 #include "starling/stream/tick_clock.hpp"
 
 #include <gtest/gtest.h>

@@ -87,7 +87,7 @@ TEST_F(TicksTest, AResentAdvanceIsAnsweredToTheOneWhoSentItLast) {
   RawPeer other(server->context(), server->endpoints().commands);
   other.hello();
   other.send(advance_frame(session, 1, 1000));
-  other.hello();  // its reply comes after the server has read the resend
+  other.hello();  // returns when the server has read the resend
   ASSERT_TRUE(control->finish());
   const auto done = other.receive();
   ASSERT_TRUE(done);

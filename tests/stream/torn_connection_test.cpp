@@ -20,7 +20,7 @@ using Tcp = asio::ip::tcp;
 
 constexpr std::size_t greeting_bytes = 64;
 
-/// ZMTP 3.0, mechanism NULL.
+/// Returns the greeting of ZMTP 3.0 with the mechanism NULL.
 std::string greeting() {
   std::string bytes = std::string("\xff\0\0\0\0\0\0\0\0\x7f\x03\0NULL", 16);
   bytes.resize(greeting_bytes, '\0');
@@ -63,7 +63,7 @@ class PlainPeer {
     asio::read(socket_, asio::buffer(command));
   }
 
-  /// Closes the connection: in order, or by a reset, as when the peer dies.
+  /// Closes the connection in the regular way or, if `by_reset`, as when the peer dies.
   void vanish(bool by_reset) {
     if (by_reset) socket_.set_option(asio::socket_base::linger(true, 0));
     socket_.close();

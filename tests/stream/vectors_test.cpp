@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A live server of vectors. The lists of subscribers, snapshots and answers equal the model's lists
-// of the same tick, with votes. Also tests why rows and requests are refused.
+// A live server of vectors. The lists and votes of subscribers, snapshots and answers equal the
+// model's lists and votes of the same tick. Also tests why rows and requests are refused.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -31,7 +31,8 @@ VectorLists held_by(const protocol::Subscriber& subscriber) {
   return {subscriber.state().lists().begin(), subscriber.state().lists().end()};
 }
 
-/// Reduces lists to their members, for a stream by membership: sorts by id and drops distances.
+/// Sorts neighbours by id and sets distances to 0. A stream by membership promises no more than the
+/// ids.
 VectorLists members_of(VectorLists lists) {
   for (auto& [key, list] : lists) {
     for (auto& neighbor : list.neighbors) neighbor.distance_m = 0;
@@ -179,7 +180,7 @@ TEST_F(VectorServer, ABadComponentRejectsItsRowWithItsColumnAndNoOther) {
   EXPECT_EQ(client.advance_tick(1).value().object_count, 1u);
   const auto answers = client.get_neighbors({{{.k = 5, .vector = {5, 6}}}}).value();
   ASSERT_EQ(answers.lists[0].neighbors.size(), 1u);
-  EXPECT_EQ(answers.lists[0].neighbors[0].distance_m, 0);  // the last row of the batch
+  EXPECT_EQ(answers.lists[0].neighbors[0].distance_m, 0);  // finds the last row of the batch
 }
 
 TEST_F(VectorServer, ADoubleBeyondFloat32IsTooLargeAndNotInfinite) {
@@ -277,7 +278,7 @@ TEST_F(VectorServer, ABatchBeyondTheCreditInBytesIsToldSo) {
 TEST(VectorServerOptions, TheBytesOfAllVectorsBoundObjectsAndQueries) {
   ServerOptions options = manual_options();
   options.processor.space = vectors(2);
-  options.vector_bytes_max = 31;  // three vectors of two components, and some bytes more
+  options.vector_bytes_max = 31;  // room for three vectors of two components, and 7 bytes more
   RunningServer server(options);
   auto client = server.client();
   ASSERT_TRUE(client.put_stream({.name = "s"}));

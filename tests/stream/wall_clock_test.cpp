@@ -22,7 +22,7 @@ class WallClock : public testing::Test {
     return options;
   }
 
-  /// Returns tau of the second tick from now. The first one may have been under way already.
+  /// Returns tau of the second tick from now. The first tick may have been under way already.
   std::int64_t tau_of_a_new_tick() {
     const auto ask = [&] { return client.get_neighbors({{nearest_to(0, 1, 0, 0)}}).value(); };
     const std::uint64_t first = to_number(ask().tick);

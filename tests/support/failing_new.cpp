@@ -22,8 +22,8 @@ void* operator new(std::size_t bytes) {
   return memory;
 }
 
-// Without this, AddressSanitizer's own nothrow new would be used, and it would report a mismatch
-// with the operator delete below.
+// Without this function, the program would call AddressSanitizer's own nothrow new, and
+// AddressSanitizer would report a mismatch with the operator delete below.
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   try {
     return operator new(bytes);

@@ -29,8 +29,8 @@ Wide squared_distance(const LatticePoint& a, const LatticePoint& b) {
          square_of_difference(a.z, b.z);
 }
 
-// Returns larger numbers for larger scores. A negative float with a larger magnitude is smaller,
-// and its bits without the sign are a larger number.
+// Returns larger numbers for larger scores. The bits without the sign grow with the magnitude, so
+// they are added if the score is positive and subtracted if it is negative.
 Wide in_order(float score) {
   std::uint32_t bits = 0;
   std::memcpy(&bits, &score, sizeof bits);
@@ -323,7 +323,7 @@ OracleTick Oracle::tick(std::int64_t tau_us) {
   Votes votes;
   for (const auto& [key, list] : now) {
     const auto before = votes_.find(key);
-    bool is_other_vote = before != votes_.end();  // the query no longer asks for a vote
+    bool is_other_vote = before != votes_.end();  // if the query asks for no vote now
     if (queries_.at({key.stream, key.query}).vote) {
       votes[key] = vote_of(list);
       is_other_vote = before == votes_.end() || before->second != votes[key];

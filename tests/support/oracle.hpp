@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole contract as a simple model: objects with the rules of event time, and standing queries.
-// In each tick it sorts all objects for every list, with 128-bit arithmetic or with the scalar
-// definition of vector scores, and finds what each stream must report. It shares only the input
-// structs with knn/, no code. The conformance suites compare engines with it.
+// In each tick the oracle sorts all objects for every list, with 128-bit arithmetic or with the
+// scalar definition of vector scores, and finds what each stream must report. The oracle shares
+// only the input structs with knn/, no code. The conformance suites compare engines with this
+// oracle.
 #pragma once
 
 #include <compare>
@@ -24,11 +25,11 @@ namespace starling::test {
 struct OracleOptions {
   std::int64_t object_ttl_us = ObjectTableOptions::never_us;
   std::int64_t tombstone_ttl_us = 3'600'000'000;
-  std::uint32_t dimension = 0;  ///< of a vector space, else 0
+  std::uint32_t dimension = 0;  ///< of a vector space; 0 in other spaces
   Metric metric = Metric::l2;
 };
 
-/// Identifies a list: one for each query, or for each query and subject in the k-NN graph.
+/// Identifies a list. An every-object query has a list for each subject, any other query has one.
 struct ListKey {
   std::uint32_t stream = 0;
   QueryId query{};
@@ -65,7 +66,7 @@ class Oracle {
   UpdateStatus update_tags(const TagUpdate& row, std::int64_t time_us_max = no_time_limit);
   UpdateStatus remove(const ObjectRemoval& row, std::int64_t time_us_max = no_time_limit);
 
-  /// Returns the number of the stream, from 0 in the order of first puts.
+  /// Returns the stream's number. Streams have numbers from 0, in the order of their first puts.
   std::uint32_t put_stream(const StreamDefinition& definition);
   QueryStatus put_query(std::uint32_t stream, const QueryDefinition& definition);
   QueryStatus remove_query(std::uint32_t stream, QueryId id);
@@ -96,7 +97,7 @@ class Oracle {
     std::uint32_t tags = 0;
     std::uint32_t tags_owned = 0;
     std::optional<std::int64_t> tags_time_us;
-    std::optional<std::int64_t> left_at_tau_us;  ///< dead: tau of the tick that it first missed
+    std::optional<std::int64_t> left_at_tau_us;  ///< if not alive: tau of the first tick since then
   };
   struct Candidate {
     ObjectId id{};
@@ -125,11 +126,11 @@ class Oracle {
   std::optional<std::int64_t> newest_time_us_;
   std::vector<StreamDefinition> streams_;
   std::map<QueryKey, QueryDefinition> queries_;
-  std::set<QueryKey> ticked_;      ///< queries of the last tick: their removal is reported
+  std::set<QueryKey> ticked_;      ///< queries of the last tick, whose removal must be reported
   std::vector<QueryKey> removed_;  ///< removed since the last tick
   Lists lists_;
   Votes votes_;                      ///< of the lists whose query asks for a vote
-  std::vector<Candidate> snapshot_;  ///< by id
+  std::vector<Candidate> snapshot_;  ///< sorted by id
   std::int64_t snapshot_tau_us_ = 0;
 };
 

@@ -60,7 +60,7 @@ TEST(OracleLists, AreExactAcrossTheWholeLattice) {
   oracle.update(fix(bob, 0, {high, high, high - 1}));
   oracle.tick(0);
   const Anchor corner = fixed_at(LatticePoint{low, low, low});
-  // 2 (2^31 - 1)^2 + (2^31 - 2)^2 and 3 (2^31 - 1)^2, in decimal.
+  // The squared distances are 2 (2^31 - 1)^2 + (2^31 - 2)^2 and 3 (2^31 - 1)^2.
   EXPECT_THAT(oracle.answer(2, corner, {}),
               ElementsAre(at(bob, 13835058038102294534u), at(ann, 13835058042397261827u)));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers for tests, which are the same on every platform for the same seed, and the seeds.
-// Every randomized test prints its seed, and reads seeds from the environment.
+// Random numbers for tests, and their seeds. A seed gives the same numbers on every platform. Every
+// randomized test prints its seed, and reads seeds from the environment.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +40,8 @@ class Random {
   std::mt19937_64 bits_;
 };
 
-/// Returns only STARLING_SEED if it is set, to replay one run. Otherwise returns the seeds from 1
-/// to STARLING_SEEDS, or to `count_default`.
+/// Returns the seeds from 1 to STARLING_SEEDS, or to `count_default` if STARLING_SEEDS is not set.
+/// If STARLING_SEED is set, returns only that seed, to replay one run.
 std::vector<std::uint64_t> seeds(std::size_t count_default);
 
 /// Returns a sentence to print with a failure, so that its run can be replayed.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds lists of nearest vectors by scoring and sorting all rows. Every VectorSearcher is compared
-// with it. It shares only the declarations of knn/words/metric.hpp, no code.
+// The oracle of vectors finds lists by scoring and sorting all rows. Every VectorSearcher is
+// compared with it. The oracle uses only declarations of knn/words/metric.hpp and shares no code.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace starling::test {
 float vector_oracle_score(Metric metric, std::span<const float> x, std::span<const float> y);
 
 /// Returns k entries for each query, as VectorSearcher::search writes them. All rows must be
-/// prepared. `first_self` is as VectorSearch::first_self.
+/// prepared. `first_self` has the meaning of VectorSearch::first_self.
 std::vector<VectorNeighbor> vector_oracle(Metric metric, VectorsView corpus, VectorsView queries,
                                           std::uint32_t k, VectorRow first_self);
 

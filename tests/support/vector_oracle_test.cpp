@@ -39,7 +39,7 @@ TEST(VectorOracleScore, IsTheSumOfSquaresForEveryMetricButTheInnerProduct) {
 }
 
 TEST(VectorOracleScore, AddsComponentAfterComponent) {
-  // 2^24 + 1 is not a float32: ones that are added after 2^24 vanish, ones added before it count.
+  // 2^24 + 1 is not a float32, so a 1 that is added after 2^24 vanishes. A 1 before 2^24 counts.
   EXPECT_EQ(l2_score({4096, 1, 1}, {0, 0, 0}), 0x1p24f);
   EXPECT_EQ(l2_score({1, 1, 4096}, {0, 0, 0}), 0x1p24f + 2);
   EXPECT_EQ(inner_score({4096, 1, 1}, {4096, 1, 1}), -0x1p24f);
@@ -47,7 +47,7 @@ TEST(VectorOracleScore, AddsComponentAfterComponent) {
 }
 
 TEST(VectorOracleScore, RoundsASquareTogetherWithItsSum) {
-  // (1 + 2^-12)^2 = 1 + 2^-11 + 2^-24: rounded by itself, it loses its last bit.
+  // (1 + 2^-12)^2 = 1 + 2^-11 + 2^-24. If this square were rounded by itself, it would lose 2^-24.
   const float one_and_a_bit = 1 + 0x1p-12f;
   EXPECT_EQ(inner_score({-1, one_and_a_bit}, {1, one_and_a_bit}), -(0x1p-11f + 0x1p-24f));
   EXPECT_EQ(l2_score({0x1p-12f, one_and_a_bit}, {0, 0}), 1 + 0x1p-11f + 0x1p-23f);
@@ -112,8 +112,8 @@ TEST(VectorOracle, LeavesOutARowThatIsTheQueryAndNotItsEqual) {
                           VectorNeighbor{16, 1}));
 }
 
-/// Integers so small that float32 represents every sum: the lists equal those of integer
-/// arithmetic.
+/// The components are integers so small that float32 represents every sum exactly. So the lists
+/// must equal those of integer arithmetic.
 TEST(VectorOracle, EqualsIntegerArithmetic) {
   for (const std::uint64_t seed : seeds(5)) {
     SCOPED_TRACE(replay_hint(seed));
@@ -149,8 +149,9 @@ TEST(VectorOracle, EqualsIntegerArithmetic) {
   }
 }
 
-// The interval of docs/decisions/0006-vector-sums.md. The true sum is computed in long double. Its
-// error is below (d + 3) epsilons of long double, about 2^-30 of the interval, and is added to it.
+// The interval of docs/decisions/0006-vector-sums.md. The true sum is computed in long double. The
+// error of the true sum is below (d + 3) epsilons of long double, about 2^-30 of the interval. The
+// interval is widened by this error.
 
 long double relative_bound(std::size_t roundings) {
   const long double nu = static_cast<long double>(roundings) * 0x1p-24L;
@@ -175,7 +176,7 @@ TrueSum true_sum(Metric metric, const Row& x, const Row& y) {
   return result;
 }
 
-/// Returns the error of the score as a share of the interval. It must be at most 1.
+/// Returns the error of the score as a share of the interval. The share must be at most 1.
 long double share_of_interval(Metric metric, const Row& x, const Row& y) {
   const TrueSum truth = true_sum(metric, x, y);
   const std::size_t roundings = x.size() + (metric == Metric::inner_product ? 0 : 2);
@@ -186,7 +187,7 @@ long double share_of_interval(Metric metric, const Row& x, const Row& y) {
 
 using Draw = std::function<float(Random&)>;
 
-/// Draws a number of any sign with an exponent from `low` to `high`.
+/// Returns a Draw of numbers of either sign with an exponent from `low` to `high`.
 Draw of_exponents(int low, int high) {
   return [=](Random& random) {
     const double magnitude =

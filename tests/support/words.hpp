@@ -12,7 +12,7 @@
 
 namespace starling {
 
-// GoogleTest calls these to print a mismatch.
+// GoogleTest calls these functions to print a mismatch.
 inline void PrintTo(ObjectId id, std::ostream* out) {
   *out << to_number(id);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes calls on to another store, and throws where asked to: see faulty_store.hpp.
+// Passes calls on to another store, and throws on request: see faulty_store.hpp.
 #include "tests/vector_ticks/faulty_store.hpp"
 
 #include <stdexcept>

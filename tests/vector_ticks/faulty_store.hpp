@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A VectorStore that wraps another one, fails on request, and counts its calls.
+// A VectorStore that wraps another store, fails on request, and counts rows and queries.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ struct StoreFaults {
   std::uint64_t near_any_queries = 0;
 };
 
-/// The store throws std::runtime_error("the store failed") in each call that `faults->at` names.
+/// Returns a store that passes all calls on to `store`, and throws
+/// std::runtime_error("the store failed") at the place that `faults->at` names.
 std::unique_ptr<VectorStore> make_faulty_store(std::unique_ptr<VectorStore> store,
                                                std::shared_ptr<StoreFaults> faults);
 

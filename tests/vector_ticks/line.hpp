@@ -16,7 +16,7 @@ class Line : public Twin {
   explicit Line(const EngineChoice& engine, Metric metric = Metric::l2)
       : Twin(engine, options(metric)) {}
 
-  /// Each call has a later event time than the one before.
+  /// Each call of move, label, tag or remove has a later event time than the call before.
   void move(std::uint64_t id, float place) { move(id, place, {}); }
   void label(std::uint64_t id, float place, Label label) {
     VectorUpdate row;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random scripts: see script.hpp. Vectors are drawn from few values, so that equal scores and equal
-// rows are common, or from many. Event times vary so that late rows, ties and expiry occur. There
+// Random scripts: see script.hpp. Some scripts draw vectors from few values, so that equal scores
+// and equal rows are common. Event times vary so that late rows, ties and expiry occur. There
 // are few ids, so that objects leave, are forgotten, return and use slots again. Queries are put,
 // changed and removed between the ticks.
 #include "tests/vector_ticks/script.hpp"
@@ -25,7 +25,7 @@ namespace {
 constexpr std::int64_t ms = 1000;
 constexpr std::uint32_t tag_bits = 0b111;
 constexpr std::uint32_t streams = 3;
-constexpr std::size_t every_object_ids_max = 70;  // the oracle sorts all objects for each of them
+constexpr std::size_t every_object_ids_max = 70;  // the oracle sorts all objects for each subject
 
 using Components = std::vector<float>;
 
@@ -104,7 +104,8 @@ class Script {
     if (moves && options_.moves) twin_.move_to_new_engine(threads);
   }
 
-  // Only faults in apply: every tick calls it, but not every tick calls the other functions.
+  // The store fails only in apply, because every tick calls apply. Not every tick calls the other
+  // functions.
   void fail_tick() {
     options_.faults->at =
         one_of(random_, std::array{StoreFaults::At::before_apply, StoreFaults::At::amid_apply,

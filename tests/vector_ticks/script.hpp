@@ -12,7 +12,7 @@ namespace starling::test {
 struct VectorScriptOptions {
   std::uint64_t seed = 0;
   int threads = 2;
-  bool moves = true;  ///< at random, continues in a new engine that imports the state
+  bool moves = true;  ///< the run sometimes continues in a new engine that imports the state
   /// The faults of the engine's store, for runs in which ticks fail at random; nullptr: no faults.
   StoreFaults* faults = nullptr;
 };

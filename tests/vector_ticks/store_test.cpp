@@ -32,7 +32,7 @@ class TwinStore {
     store_ = choice.make(space, 2);
   }
 
-  /// Applies rows to random slots below `slots`, each at most once. Some of them die.
+  /// Applies rows of random slots below `slots`, at most one row for each slot. Some rows are dead.
   void apply(Slot slots, double touched) {
     slots_.clear();
     alive_.clear();
@@ -129,8 +129,8 @@ class TwinStore {
     return words;
   }
 
-  /// Returns the rows that the query's mask allows, with their scores, in order. If `slots` is
-  /// given, masks are by index into it.
+  /// Returns the rows that the query's mask allows, sorted by score and slot. Bit i of the mask
+  /// stands for slot i or, if `slots` is given, for the slot (*slots)[i].
   std::vector<VectorNeighbor> scores_of(std::size_t query, const VectorMasks& masks,
                                         const std::vector<Slot>* slots) const {
     std::vector<VectorNeighbor> scores;
@@ -171,7 +171,7 @@ class TwinStore {
   std::unique_ptr<VectorStore> store_;
   std::map<Slot, Components> rows_;  ///< the living rows
   Slot slot_count_ = 0;
-  std::vector<Slot> slots_;  ///< this and the next two: the rows of the last apply
+  std::vector<Slot> slots_;  ///< with alive_ and components_: the rows of the last apply
   Mask alive_;
   Components components_;
   std::vector<VectorQuery> queries_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stores under test. The whole suite runs once for each of them, in a VectorEngine. A new
-// backend adds one entry.
+// The stores under test. The whole suite runs once for each store, in a VectorEngine. A new backend
+// adds one entry.
 #pragma once
 
 #include <functional>
@@ -17,19 +17,20 @@ namespace starling::test {
 
 struct StoreChoice {
   std::string name;   ///< what Engine::name() must return
-  std::string label;  ///< the suffix of its tests' names
+  std::string label;  ///< the suffix of test names
   std::function<std::unique_ptr<VectorStore>(const SpaceOptions& space, int threads)> make;
-  std::string why_skipped{};  ///< not empty: why it cannot run on this machine
+  std::string why_skipped{};  ///< why the store cannot run on this machine; empty if it can
 };
 
-/// GoogleTest prints parameters with it.
+/// GoogleTest prints parameters with this function.
 inline void PrintTo(const StoreChoice& choice, std::ostream* out) {
   *out << choice.label;
 }
 
 const std::vector<StoreChoice>& stores();
 
-/// Returns the choice of a VectorEngine with this store. The store fails as `faults` says.
+/// Returns an EngineChoice that makes a VectorEngine with this store. The store fails as `faults`
+/// says.
 EngineChoice engine_on(const StoreChoice& store, const std::shared_ptr<StoreFaults>& faults);
 
 }  // namespace starling::test

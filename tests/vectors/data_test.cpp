@@ -75,7 +75,7 @@ TEST_P(Vectors, TiesAreBrokenByTheSmallerRow) {
   }
 }
 
-// Every row lowers the bound of the k-th: the worst case for a gate.
+// The rows come ever nearer, so that rows keep lowering the bound: the worst case for a gate.
 TEST_P(Vectors, RowsThatComeEverNearerAreExact) {
   Question question{.dimension = 2, .k = 100, .queries = {0.0f, 0.0f, 1.0f, -1.0f}};
   for (std::uint32_t row = 0; row < 20'000; ++row)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What VectorSearcher promises in addition to exact lists: they do not depend on how they are asked
-// for.
+// What VectorSearcher promises in addition to exact lists: the lists do not depend on how a caller
+// asks for them.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

@@ -14,12 +14,12 @@ namespace starling::test {
 enum class RowShape {
   uniform,              ///< in [0, 1)
   negative,             ///< uniform in [-1, 0)
-  gaussian_at_10,       ///< each component has this mean and deviation 1: with large means,
-  gaussian_at_100,      ///< |x|^2 - 2 x y + |y|^2 loses the differences of rows
-  gaussian_at_1000,     //
-  all_equal,            //
+  gaussian_at_10,       ///< each component has mean 10 and deviation 1
+  gaussian_at_100,      ///< each component has mean 100 and deviation 1
+  gaussian_at_1000,     ///< mean 1000: |x|^2 - 2 x y + |y|^2 loses the differences of rows
+  all_equal,            ///< copies of one row
   many_duplicates,      ///< copies of a few rows
-  tight_clusters,       ///< distant centres, and rows one unit in the last place away from them
+  tight_clusters,       ///< a few distant rows, and rows one unit in the last place from these
   utm_grid,             ///< points of a grid of 1 m at UTM coordinates
   small_integers,       ///< exact sums, and many ties that are not duplicates
   subnormal,            ///< components below 2^-126
@@ -31,8 +31,8 @@ enum class RowShape {
 std::string_view to_string(RowShape shape);
 const std::vector<RowShape>& row_shapes();
 
-/// Returns the raw components of `rows` rows, one row after another. They are not negative for
-/// Metric::hellinger.
+/// Returns the raw components of `rows` rows, one row after another. For Metric::hellinger no
+/// component is negative.
 std::vector<float> draw_rows(RowShape shape, Metric metric, std::uint32_t rows,
                              std::uint32_t dimension, Random& random);
 

@@ -17,7 +17,7 @@ namespace starling::test {
 
 namespace {
 
-// Several threads on every machine, so that lists are merged.
+// Several threads on every machine, so that lists of threads are merged.
 constexpr unsigned cpu_threads = 3;
 
 SearcherChoice cpu_choice(std::string_view simd) {
@@ -44,7 +44,7 @@ std::unique_ptr<VectorSearcher> searcher_in_little_memory() {
   return gpu::make_vector_searcher(options);
 }
 
-// All devices of the machine, but at least three shares.
+// Returns one share for each device of the machine, but at least three shares.
 std::vector<gpu::VectorSearcherOptions> shares() {
   std::string why_none;
   const std::vector<gpu::DeviceInfo> devices = gpu::find_devices(why_none);
@@ -74,7 +74,7 @@ std::unique_ptr<VectorSearcher> sharded_searcher_in_little_memory() {
       options, {.placement = gpu::RowPlacement::shares, .transport = gpu::ListTransport::copies});
 }
 
-// A device has one rank.
+// NCCL allows one rank for each device, so each device has one share.
 std::unique_ptr<VectorSearcher> sharded_searcher_over_nccl() {
   std::vector<gpu::VectorSearcherOptions> options = shares();
   std::string why_none;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The searchers under test. The whole suite runs once for each of them. A new one adds one entry.
+// The searchers under test. The whole suite runs once for each searcher. A new searcher adds one
+// entry.
 #pragma once
 
 #include <functional>
@@ -15,13 +16,13 @@ namespace starling::test {
 struct SearcherChoice {
   std::string name;  ///< what VectorSearcher::name() must return
   std::function<std::unique_ptr<VectorSearcher>()> make;
-  std::string why_skipped;  ///< not empty: why it cannot run on this machine
+  std::string why_skipped;  ///< why the searcher cannot run on this machine; empty if it can
   std::string variant;      ///< distinguishes searchers with the same name
 
   std::string test_name() const { return name + variant; }
 };
 
-/// GoogleTest prints parameters with it.
+/// GoogleTest prints parameters with this function.
 inline void PrintTo(const SearcherChoice& choice, std::ostream* out) {
   *out << choice.test_name();
 }

@@ -63,7 +63,7 @@ std::vector<VectorNeighbor> search_all(VectorSearcher& searcher, const Question&
   search.k = question.k;
   search.first_self = question.first_self;
   search.method = method;
-  // An entry that is not overwritten equals no expected entry.
+  // The first value of an entry equals no expected entry, so an entry that is not written shows.
   std::vector<VectorNeighbor> lists(std::size_t{search.queries.rows()} * search.k,
                                     {std::numeric_limits<float>::quiet_NaN(), no_row - 1});
   searcher.search(search, lists);

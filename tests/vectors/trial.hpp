@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares one search with the oracle: whole lists, bit for bit, by every method that the searcher
-// supports.
+// Searches by every method that the searcher supports, and compares the lists with the oracle's,
+// bit for bit.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,8 @@ struct Question {
 
 Question draw_question(const Trial& trial, Random& random);
 
-/// Returns the searcher's lists by one method. Its corpus must be that of the question.
+/// Returns the lists that the searcher finds by one method. The searcher must have the question's
+/// corpus.
 std::vector<VectorNeighbor> search_all(VectorSearcher& searcher, const Question& question,
                                        SearchMethod method = SearchMethod::automatic);
 
@@ -51,7 +52,8 @@ std::vector<SearchMethod> supported_methods(const VectorSearcher& searcher);
 void expect_same_lists(std::span<const VectorNeighbor> lists,
                        std::span<const VectorNeighbor> expected, std::uint32_t k);
 
-/// Draws a question, gives the searcher its corpus, and compares the lists of all methods.
+/// Draws a question, gives the question's corpus to the searcher, and compares the lists of every
+/// method with the oracle's.
 void expect_exact(VectorSearcher& searcher, const Trial& trial, std::uint64_t seed = 1);
 
 }  // namespace starling::test

@@ -19,7 +19,7 @@
 namespace starling::sim::city {
 namespace {
 
-constexpr std::size_t gap = 2;  // between columns
+constexpr std::size_t gap = 2;  // spaces between two columns
 
 std::string read_text(const std::string& path) {
   TextInput input(path);
@@ -36,7 +36,7 @@ using Values = std::vector<std::pair<std::string, std::string>>;
 
 /// The number exactly as the file spells it, with trailing zeros.
 std::string_view number_text(simdjson::ondemand::value& value) {
-  const std::string_view token = value.raw_json_token();  // includes the spaces after it
+  const std::string_view token = value.raw_json_token();  // includes the spaces after the number
   return token.substr(0, token.find_first_of(" \t\r\n"));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares two runs from their folders: as a text table, and as a page with the plots of both runs.
-// `starling simulate --compare` uses it.
+// `starling simulate --compare` uses these functions.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@ namespace starling::sim::city {
 
 struct ComparedRow {
   std::string key;
-  std::string left;  ///< as in the run's summary.json; empty: the key is missing there
+  std::string left;  ///< value in the first run's summary.json; empty if the key is missing
   std::string right;
-  std::string change;  ///< right minus left, and in per cent of left; empty if not numbers
+  std::string change;  ///< right - left, also in per cent of left; empty if not numbers
 };
 
 struct Comparison {

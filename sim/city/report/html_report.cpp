@@ -156,7 +156,8 @@ class Report {
   }
 
   static std::string bars(std::string title, std::string x_title, std::vector<double> values) {
-    // Only up to the 99th percentile: a few very large values would compress all other bars.
+    // The bars end at the 99th percentile, because a few very large values would compress all other
+    // bars.
     const double high = std::max(percentile(values, 0.99), 1e-9);
     const double power = std::pow(10, std::floor(std::log10(high / bars_max)));
     double bar_width = 10 * power;

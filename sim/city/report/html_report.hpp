@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run as a single self-contained HTML page with figures, settings and plots as inline SVG.
-// run_files.cpp writes it.
+// Makes the HTML page of a run: one self-contained text with figures, settings, and plots as inline
+// SVG. run_files.cpp writes the page to a file.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@
 
 namespace starling::sim::city {
 
-/// Markers around the plots, by which a comparison finds them in the page.
+/// Markers before and after the plots. comparison_page() finds the plots of a page by these
+/// markers.
 inline constexpr std::string_view plots_begin = "<!-- plots begin -->";
 inline constexpr std::string_view plots_end = "<!-- plots end -->";
 

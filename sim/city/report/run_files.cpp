@@ -255,7 +255,7 @@ void write_run(const std::string& folder, const Simulation& simulation, const De
   open("report.html").write(html_report(simulation, demand, summary));
   write_timings(open("timings.csv"), simulation);
   open("timings.json").write(timings_json(shares, simulation));
-  // First finishes all files, which may fail for lack of space; then they appear together.
+  // Finishes all files first, which may fail for lack of space. Then the files appear together.
   for (TextOutput& file : files) file.finish();
   for (TextOutput& file : files) file.close();
 }

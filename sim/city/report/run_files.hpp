@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the files of a run: rides.csv, periods.csv, summary.json and report.html, which are
-// identical in every run with the same settings, and timings.csv and timings.json, which are not.
-// Either all files appear or none. `starling simulate` uses it.
+// Writes the files of a run. rides.csv, periods.csv, summary.json and report.html are identical in
+// every run with the same settings. timings.csv and timings.json differ from run to run. Either all
+// files appear or none. `starling simulate` uses RunFolder and write_run().
 #pragma once
 
 #include <string>
@@ -12,19 +12,19 @@
 
 namespace starling::sim::city {
 
-/// The output folder of a run. Creates it and its parents if needed, and locks it against other
-/// runs while this object lives. The destructor removes the created folders again if they are
-/// empty and keep() was not called.
+/// The output folder of a run. The constructor creates the folder and its parents if needed, and
+/// locks the folder against other runs while this object lives. The destructor removes the created
+/// folders again if they are empty and keep() was not called.
 class RunFolder {
  public:
-  /// The constructor and all members throw std::runtime_error on failure; the message says what to
-  /// do.
+  /// The constructor and check_files() throw std::runtime_error on failure. The message says what
+  /// to do.
   explicit RunFolder(const std::string& folder);
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
 
-  /// Checks that the run's files can be created here: opens each one and discards it.
+  /// Checks that the run's files can be created here: opens each file and discards it.
   void check_files() const;
 
   /// True if `path` is one of the run's own files.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The results of a run in the figures that the field uses. The figures depend only on the run's
-// settings; wall-clock times are kept apart in TimingShares. Used for summary.json, report.html and
-// the terminal.
+// settings. Wall-clock times also depend on the machine; TimingShares holds them. summary.json,
+// report.html and the terminal show the figures.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ std::string format_number(double value, int decimals);
 struct TimingShares {
   double wall_s = 0;
   double simulated_s = 0;
-  double movement = 0;  ///< share of wall_s, as the next three
+  double movement = 0;  ///< share of wall_s; the next three members are shares, too
   double engine = 0;
   double matcher = 0;
   double other = 0;

@@ -31,8 +31,8 @@ double nice_step(double range) {
   return 10 * power;
 }
 
-/// A plot's frame. The y axis runs from 0 to just above the largest value, the x axis from x_low to
-/// x_high.
+/// A plot's frame. The y axis runs from 0 to the first axis label at or above y_high, the x axis
+/// from x_low to x_high.
 class Frame {
  public:
   Frame(double x_low, double x_high, double y_high)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws plots as SVG text: lines over time, bars, and a map of squares. The reports use it.
+// Draws plots as SVG text: lines over time, bars, and a map of squares. The reports use these
+// functions.
 #pragma once
 
 #include <span>
@@ -40,7 +41,7 @@ struct MapPlot {
   std::size_t columns = 0;
   std::size_t rows = 0;
   Area area;
-  std::vector<double> cells;  ///< by row from below, then column; 0 is left blank
+  std::vector<double> cells;  ///< row by row, the lowest row first; a cell of 0 stays blank
 };
 
 std::string draw_map(const MapPlot& plot);

@@ -28,8 +28,8 @@ class GridBuilder {
     const double rows = std::ceil(options.area.height_m() / options.block_m) + 1;
     if (4 * columns * rows > edges_max)
       throw UsageError("--block-m: the grid would have more than 2 million edges");
-    // At least 3 x 3 corners: without U-turns, the two directions around a single block would not
-    // be connected.
+    // The grid has at least 3 x 3 corners. Around a single block, no way would lead from one
+    // direction to the other without a U-turn.
     columns_ = std::max(3u, static_cast<std::uint32_t>(columns));
     rows_ = std::max(3u, static_cast<std::uint32_t>(rows));
   }
@@ -85,8 +85,8 @@ class GridBuilder {
   std::uint32_t columns_ = 0;
   std::uint32_t rows_ = 0;
   RoadNetwork network_;
-  std::vector<std::vector<std::uint32_t>> leaving_;  ///< by corner: the edges that begin there
-  std::vector<std::size_t> ends_;                    ///< by edge: the corner where it ends
+  std::vector<std::vector<std::uint32_t>> leaving_;  ///< each corner's outgoing edges
+  std::vector<std::size_t> ends_;                    ///< each edge's end corner
 };
 
 bool leads_to(const RoadNetwork& network, std::uint32_t from, std::uint32_t to) {

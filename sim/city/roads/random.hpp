@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The city's random numbers. Each number is a function of the seed, its purpose, the driver or
-// rider it is for, and a counter. It does not depend on the order of other draws, so two policies
-// get the same demand, the same drivers and the same answers. The distributions are written here,
-// because those of standard libraries differ.
+// The city's random numbers. Each number depends only on the seed, the number's purpose, the driver
+// or rider that the number is for, and a counter. The order of other draws does not matter, so two
+// policies get the same demand, the same drivers and the same answers. The distributions are
+// written here, because standard libraries differ in their distributions.
 #pragma once
 
 #include <cstdint>

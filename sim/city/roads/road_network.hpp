@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A road network: one-way edges with shape and speed, and the allowed turns between them. It is
-// read from a SUMO network file or generated as a grid. RoadWorld routes on it.
+// A road network: one-way edges with shape and speed, and the allowed turns between them. A network
+// is read from a SUMO network file or generated as a grid. RoadWorld finds routes on a network.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,19 @@ struct RoadEdge {
   std::string id;
   std::vector<Point> shape;  ///< at least two points
   double speed_mps = 0;
-  double length_m = 0;  ///< driven length; if less than the shape's length, that one counts
+  double length_m = 0;  ///< driven length; if the shape is longer, the shape's length counts
 };
 
 struct RoadNetwork {
   std::string name;
   std::vector<RoadEdge> edges;
-  std::vector<std::vector<std::uint32_t>> successors;  ///< by edge: the edges to turn into
+  std::vector<std::vector<std::uint32_t>> successors;  ///< for each edge: the edges that may follow
 };
 
 /// Reads SUMO's .net.xml: the ordinary edges that taxis or passenger cars may use. An edge without
-/// a shape is the straight line between its junctions. Turns are the file's connections; if it has
-/// none, every turn at a junction is allowed. Throws InputError with the line and the faulty edge.
+/// a shape is the straight line between its junctions. Turns are the file's connections. If the
+/// file has no connections, every turn at a junction is allowed. Throws InputError with the line
+/// and the faulty edge.
 RoadNetwork read_sumo_network(const std::string& path);
 
 struct GridOptions {
@@ -38,9 +39,10 @@ struct GridOptions {
 /// not allowed. Throws UsageError if the grid would have more than 2 million edges.
 RoadNetwork make_grid_network(const GridOptions& options);
 
-/// Checks that every edge leads to every other. With `keeps_largest`, reduces the network to its
-/// largest part with that property. Otherwise throws InputError, which names two edges without a
-/// way from one to the other.
+/// Makes sure that a way leads from every edge to every other edge. If not and `keeps_largest` is
+/// set, the function keeps only the largest part of the network in which this holds, provided that
+/// this part has several edges. Otherwise the function throws InputError, which names two edges
+/// without a way from one to the other.
 void connect_network(RoadNetwork& network, bool keeps_largest);
 
 }  // namespace starling::sim::city

@@ -25,7 +25,7 @@ namespace bg = boost::geometry;
 using BoostPoint = bg::model::d2::point_xy<double>;
 using BoostSegment = bg::model::segment<BoostPoint>;
 
-constexpr std::size_t near_segments = 8;  // several: a street's two directions are equally near
+constexpr std::size_t near_segments = 8;  // > 1: a street's two directions are equally near
 constexpr int wander_edges = 4;
 
 struct SegmentName {
@@ -97,7 +97,7 @@ class RoadWorld::Search {
   }
 
   /// Fills `way` with the edges of the fastest way from the end of edge `from` to the nearest edge
-  /// of `into`, which is the last one in `way`.
+  /// of `into`. That edge is the last in `way`.
   void find_way(std::uint32_t from, std::span<const std::uint32_t> into,
                 std::vector<std::uint32_t>& way) {
     forward_->init();
@@ -209,7 +209,7 @@ Place RoadWorld::place_at(Point point) const {
   return best;
 }
 
-/// Appends the drive along an edge from `from_mm` to `to_mm` to the route.
+/// Appends to `route` the drive along an edge, from offset `from_mm` to offset `to_mm`.
 void RoadWorld::drive(std::uint32_t edge_index, std::int64_t from_mm, std::int64_t to_mm,
                       Route& route) const {
   const Edge& edge = edges_[edge_index];

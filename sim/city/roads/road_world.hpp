@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A world of roads. Places lie on edges. Routes are the fastest ones, found by LEMON's Dijkstra
-// over edges and turns, so that one-way streets and forbidden turns are respected.
+// A world of roads. Places lie on edges. LEMON's Dijkstra finds the fastest routes over edges and
+// turns, so that routes respect one-way streets and forbidden turns.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,8 @@ class RoadWorld : public World {
     std::int64_t time_us = 0;
 
     std::int64_t length_mm() const { return offsets_mm.back(); }
-    /// time_us * offset_mm / length_mm(), computed so that the product cannot overflow.
+    /// The driving time from the edge's start to `offset_mm`: time_us * offset_mm / length_mm(),
+    /// computed so that the product cannot overflow.
     std::int64_t time_at(std::int64_t offset_mm) const {
       return time_us / length_mm() * offset_mm + time_us % length_mm() * offset_mm / length_mm();
     }

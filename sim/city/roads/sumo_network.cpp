@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads SUMO's network files. Edges name junctions that come later in the file, so everything is
-// collected first and joined at the end.
+// Reads SUMO's network files. Edges name junctions that come later in the file, so the parser first
+// collects all elements and joins them at the end.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -20,7 +20,8 @@
 namespace starling::sim::city {
 namespace {
 
-// Positions must fit a lattice with 1 cm resolution, and times of routes must fit 64 bits.
+// With these limits, positions fit a lattice of 1 cm resolution, and the times of routes fit 64
+// bits.
 constexpr double coordinate_max_m = 1e7;
 constexpr double edge_length_max_m = 1e6;
 constexpr double speed_min_mps = 0.1;
@@ -104,7 +105,8 @@ class NetworkParser final : public XmlParser {
   }
 
   void start_edge(const XmlAttributes& attributes) {
-    // Internal edges lie within a junction; the other functions are for pedestrians.
+    // Edges with any other function are skipped: internal edges lie within a junction, and the rest
+    // are for pedestrians.
     const std::string_view function = attributes["function"];
     in_edge_ = function.empty() || function == "normal" || function == "connector";
     if (!in_edge_) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The places of drivers and riders, and the routes between them. The fleet drives along its routes,
-// and the policies use its pick-up times. StraightWorld is a plane without obstacles, RoadWorld a
-// network of roads.
+// The places of drivers and riders, and the routes between them. The fleet drives along the routes,
+// and the batch-time policy uses the routes' times. StraightWorld is a plane without obstacles.
+// RoadWorld is a network of roads.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,16 @@ namespace starling::sim::city {
 
 inline constexpr std::uint32_t no_edge = ~std::uint32_t{0};
 
-/// A point; on roads also the edge that it lies on and the offset from the edge's start.
+/// A point. On roads, also the edge that the point lies on and the point's offset from the edge's
+/// start.
 struct Place {
   Point at;
   std::uint32_t edge = no_edge;
   std::int64_t offset_mm = 0;
 };
 
-/// The end of a straight leg driven at constant speed from the previous waypoint. Times and lengths
-/// count from the route's start and never decrease.
+/// A point of a route. The leg from the previous waypoint to this waypoint is straight and is
+/// driven at constant speed. Times and lengths count from the route's start and never decrease.
 struct Waypoint {
   Point at;
   std::int64_t time_us = 0;

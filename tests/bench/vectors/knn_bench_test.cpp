@@ -41,7 +41,7 @@ std::string output_of(const KnnTableOptions& options) {
   return out.str();
 }
 
-/// Answers as the CPU searcher does, then spoils one entry.
+/// Finds the lists of the CPU searcher and, unless Error::none is given, spoils one entry.
 class ErringSearcher final : public VectorSearcher {
  public:
   enum class Error { none, score, row, unwritten };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which one-shot queries the CPU engine answers on the caller's thread. The conformance suite tests
-// that the answers are right.
+// Tests which one-shot queries the CPU engine answers on the caller's thread. The conformance suite
+// tests that the answers are right.
 #include <array>
 #include <cstdint>
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Indexes of the objects that pass a filter. Answers are compared with a test of every object,
-// while tags change, with other filters in use, and whether a filter has an index or not.
+// Indexes of the objects that pass a filter. Lists are compared with a brute force over all objects
+// while tags change. Several filters are in use, with and without an index.
 #include "starling/cpu/points/filtered_indexes.hpp"
 
 #include <algorithm>
@@ -174,7 +174,8 @@ TEST_F(FiftiethIsFree, AnIndexHasExactlyTheObjectsThatPassTagsAndAge) {
 }
 
 TEST_F(FiftiethIsFree, AFilterWhoseSearchesGaveUpHasAnIndexInTheNextTick) {
-  // Too few searches for a share of one in fifty; enough for one that hardly anybody passes.
+  // Five searches are too few for an index of a filter that one object in fifty passes. They are
+  // enough for a filter that hardly any object passes.
   const std::vector<PlannedFilter> filters{
       {.tags = {.required = is_free}, .searches = 5, .neighbors = 40}};
   build(filters);

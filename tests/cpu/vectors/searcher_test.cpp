@@ -53,7 +53,8 @@ TEST(CpuVectorSearcher, GivesTheSameBitsOnEveryNumberOfThreads) {
     SCOPED_TRACE(threads);
     const auto searcher = cpu::make_vector_searcher(threads);
     for (const RowShape shape : {RowShape::uniform, RowShape::small_integers}) {
-      // The small number of queries divides the corpus among threads, the large one the queries.
+      // If there are few queries, the threads share out the corpus. If there are many, they share
+      // out the queries.
       expect_exact(*searcher,
                    {.shape = shape, .rows = 250'000, .dimension = 3, .queries = 2, .k = 40});
       expect_exact(*searcher,

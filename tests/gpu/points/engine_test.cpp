@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the conformance suite does not test of the CUDA engine: its memory limit, final failures,
-// and a machine without a GPU.
+// Properties of the CUDA engine that the conformance suite does not test: its memory limit, final
+// failures, and a machine without a GPU.
 #include "starling/gpu/points/engine.hpp"
 
 #include <memory>

@@ -32,8 +32,8 @@ namespace {
 using test::Random;
 using ::testing::HasSubstr;
 
-// Enough that copies run beside another tick: of rows if all objects move, of reports if all lists
-// change.
+// With these numbers, rows are copied beside another tick if all objects move, and reports are
+// copied beside another tick if all lists change.
 constexpr std::uint32_t object_count = 20'000;
 constexpr std::uint32_t query_count = 4'000;
 static_assert(object_count * sizeof(ObjectRow) > bytes_beside_min);
@@ -51,7 +51,7 @@ void PrintTo(const Sizes& sizes, std::ostream* out) {
        << (sizes.space == Space::planar2 ? "planar2" : "planar3");
 }
 
-/// Few enough that a tick without a query change needs no index.
+/// Sizes so small that a tick needs no index, unless a query changes.
 constexpr Sizes few(Space space) {
   return {space, 300, 30};
 }
@@ -158,7 +158,7 @@ class Driven {
 
   Engine& engine() { return *engine_; }
 
-  /// Begins a tick with these rows. Waits until the engine has room for it, not for any result.
+  /// Begins a tick with these rows. Waits until the engine can begin the tick, but for no result.
   void begin(const Staging& rows) {
     Staging& half = engine_->staging();
     half.births.assign(rows.births.begin(), rows.births.end());
@@ -192,7 +192,7 @@ class Driven {
     const std::lock_guard lock(mutex_);
     return heard_.size();
   }
-  /// Call once no tick is in flight.
+  /// Call these two functions only while no tick is in flight.
   const std::vector<Heard>& heard() const { return heard_; }
   const Lists& lists_heard_of() const { return lists_; }
 
@@ -245,7 +245,7 @@ class Driven {
   Lists lists_;
   std::uint64_t begun_ = 0;
   std::uint64_t most_in_flight_ = 0;
-  std::unique_ptr<Engine> engine_;  ///< destroyed first: it then delivers its last results
+  std::unique_ptr<Engine> engine_;  ///< destroyed first, because its destructor delivers results
 };
 
 void expect_in_order(const Driven& driven) {
@@ -331,12 +331,12 @@ TEST_P(PipelineOfSizes, QuestionsWithoutEndAreAnsweredEachFromOneTickAndHoldUpNo
   Driven driven({.space = GetParam().space});
   std::vector<OneShotQuery> questions(2'000);
   for (std::size_t i = 0; i < questions.size(); ++i) {
-    questions[i].k = i % 2 == 0 ? 20 : 200;  // two kernels that differ in shared memory
+    questions[i].k = i % 2 == 0 ? 20 : 200;  // needs two kernels with different shared memory
     questions[i].position = {static_cast<std::int32_t>(i) * 50, 0, 0};
   }
   std::atomic<bool> is_over{false};
   std::promise<void> last_answered;
-  std::uint64_t last_tick = 0;  // used by the question thread only
+  std::uint64_t last_tick = 0;  // only the thread that delivers answers uses it
   std::function<void(Answers)> ask_again = [&](const Answers& answers) {
     EXPECT_EQ(answers.error, "");
     EXPECT_GE(to_number(answers.tick), last_tick);
@@ -381,7 +381,8 @@ TEST_F(Pipeline, RowsThatTheLimitOnMemoryKeepsOutFailTheirTickInOrder) {
   driven.begin(few);
   driven.begin(Staging());
   Staging many = script.ticks().front();
-  const std::size_t copies = 5;  // more rows than fit, copied beside another tick
+  // So many rows do not fit into the memory limit, and are copied beside another tick.
+  const std::size_t copies = 5;
   for (Slot slot = object_count; slot < copies * object_count; ++slot) {
     many.births.push_back({slot, ObjectId{slot}});
     many.objects.push_back({slot, 1, 0, {}, 0});

@@ -183,7 +183,8 @@ TEST_F(CudaVectors, SubnormalsAndTheLargestComponents) {
       }
 }
 
-// The corpus has fewer panels than warps run at once, as many, and more.
+// The corpus has fewer panels than the number of warps that run at once, as many as this number, or
+// more.
 TEST_F(CudaVectors, FewQueriesAmongMoreAndMoreRows) {
   test::Random random(13);
   for (const std::uint32_t rows : {32u, 3'000u, 67'000u, 101'344u, 101'376u, 101'408u, 140'000u})
@@ -236,7 +237,7 @@ TEST_F(CudaVectors, WhatDoesNotFitGoesInParts) {
       c.first_self = 150'000;
       expect_exact(c, bytes_max, 3);
     }
-  Case c;  // the corpus fits, but lists with room for all of its rows do not
+  Case c;  // the corpus fits, but lists with room for all rows do not
   c.dimension = 2;
   c.k = 2048;
   c.rows = integers(random, std::size_t{1'000'000} * 2, 500);
@@ -249,7 +250,7 @@ TEST_F(CudaVectors, ACorpusOfMoreThanAGibibyteInOne) {
   Case c;
   c.dimension = 128;
   c.k = 100;
-  // Uniform enough, and fast to make.
+  // Repeats a million random numbers, which is faster than drawing all of them.
   const std::vector<float> some = uniform(random, 1'000'003);
   c.rows.resize(std::size_t{2'500'000} * c.dimension);
   for (std::size_t i = 0; i < c.rows.size(); ++i) c.rows[i] = some[i * 7 % some.size()];

@@ -26,8 +26,8 @@ struct Case {
   std::vector<float> queries;
   std::uint32_t k = 1;
   VectorRow first_self = no_row;
-  VectorRow first_row = 0;                           ///< for methods: the number of row 0
-  std::uint64_t bytes_max = std::uint64_t{1} << 30;  ///< for methods: their memory limit
+  VectorRow first_row = 0;                           ///< only for methods: the first row's number
+  std::uint64_t bytes_max = std::uint64_t{1} << 30;  ///< only for methods: the memory limit
 
   VectorsView rows_view() const { return {rows, dimension}; }
   VectorsView queries_view() const { return {queries, dimension}; }
@@ -46,8 +46,8 @@ inline std::vector<VectorNeighbor> expected_list(const Case& c, std::uint32_t qu
   return list;
 }
 
-/// Compares the lists of about `checked` queries, spread over all and including the last, bit for
-/// bit.
+/// Compares the lists of about `checked` queries, bit for bit. These queries are spread over all
+/// queries and include the last one.
 inline void expect_lists(const Case& c, std::span<const VectorNeighbor> lists,
                          std::uint32_t checked) {
   const std::uint32_t count = c.queries_view().rows();
@@ -86,8 +86,8 @@ inline std::vector<float> integers(test::Random& random, std::size_t count, std:
   return values;
 }
 
-/// Returns the lists that a searcher finds. They hold other values before, so that an entry which
-/// is not written shows.
+/// Returns the lists that a searcher finds. Before the search every entry holds a value that no
+/// search finds, so that an entry which the searcher does not write differs from the oracle's.
 inline std::vector<VectorNeighbor> lists_of(VectorSearcher& searcher, const Case& c,
                                             SearchMethod method = SearchMethod::automatic) {
   VectorSearch search;
@@ -102,8 +102,8 @@ inline std::vector<VectorNeighbor> lists_of(VectorSearcher& searcher, const Case
 
 using MakeMethod = std::unique_ptr<VectorMethod> (*)(DeviceMemory& memory, std::uint64_t bytes_max);
 
-/// As above, but calls a method itself. Checks that the method takes at most c.bytes_max of memory,
-/// or `bytes_least` if that is more.
+/// As above, but makes a method and calls it without a searcher. Checks that the method takes at
+/// most c.bytes_max of memory, or `bytes_least` if that is more.
 inline std::vector<VectorNeighbor> lists_of(MakeMethod make, const Case& c,
                                             std::uint64_t bytes_least) {
   DeviceMemory memory(~std::uint64_t{0});

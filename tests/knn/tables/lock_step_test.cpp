@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lock-step ticks on an engine that reports one list in each tick: reports own their memory.
+// Tests that the reports of lock-step ticks own their memory, on an engine that reports one list in
+// each tick.
 #include "starling/knn/tables/lock_step.hpp"
 
 #include <memory>

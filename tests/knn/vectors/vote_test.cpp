@@ -23,15 +23,15 @@ TEST(Vote, IsForTheLabelThatMostRowsHave) {
 
 TEST(Vote, TiesAreForTheLeastSumOfDistances) {
   const Labels labels{1, 2, 2, 1};
-  // Label 1 has distances 0 + 4, label 2 has 1 + 2; the scores are 0, 1, 4 and 16.
+  // The distances are the roots of the scores. Label 1 has the sum 0 + 4, label 2 has 1 + 2.
   EXPECT_EQ(vote(Metric::l2, List{{0, 0}, {1, 1}, {4, 2}, {16, 3}}, labels), 2);
-  // Label 1 has distances (0 + 5) / 2, label 2 has (1 + 4.5) / 2.
+  // The distances are half the scores. Label 1 has the sum (0 + 5) / 2, label 2 has (1 + 4.5) / 2.
   EXPECT_EQ(vote(Metric::cosine, List{{0, 0}, {1, 1}, {4.5, 2}, {5, 3}}, labels), 1);
 }
 
 TEST(Vote, DistancesDecideAndNotTheirSquares) {
   const Labels labels{1, 2, 2, 1};
-  // Label 1 has distances 0 + 3, label 2 has 1.5 + 2; the sums of squares are 9 and 6.25.
+  // Label 1 has the sum 0 + 3, label 2 has 1.5 + 2. The sums of the squares are 9 and 6.25.
   EXPECT_EQ(vote(Metric::l2, List{{0, 0}, {2.25f, 1}, {4, 2}, {9, 3}}, labels), 1);
 }
 

@@ -164,7 +164,7 @@ TEST(PrepareVectors, LeavesZeroRowsZero) {
 }
 
 TEST(PrepareVectors, MakesZerosOfConstantRowsInPearson) {
-  // A computed mean of these constants would be rounded.
+  // A mean that is computed from copies of one of these constants can differ from the constant.
   for (const float constant : {0.1f, -1e7f / 3, component_max, subnormal})
     for (const std::uint32_t dimension : {1u, 3u, 7u, dimension_max})
       EXPECT_THAT(prepared(Metric::pearson, std::vector<float>(dimension, constant), dimension),

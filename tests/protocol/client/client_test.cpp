@@ -61,7 +61,7 @@ TEST_F(ClientTest, NoMoreRowsAreUnderWayThanTheCreditAllows) {
   std::atomic<int> answered = 0;
   FakeServer server(context, [&](const DecodedRequest& request) -> std::optional<Frame> {
     if (is_hello(request)) return hello_reply(7, 1, {.credit_rows = 6});
-    // The credit covers two batches, so the third may come only after the first was answered.
+    // The credit covers two batches, so the third batch may come only after the first was answered.
     EXPECT_LE(request.head.sequence, static_cast<std::uint64_t>(answered + 2));
     ++answered;
     return accept_all(request);

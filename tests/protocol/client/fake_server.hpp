@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A ROUTER socket on a loopback port that answers as a test scripts it, to test what Client does
-// when a server is slow, has forgotten the session, or is gone. Runs on its own thread until
-// destroyed.
+// when a server is slow, has forgotten the session, or is gone. FakeServer runs on a thread of its
+// own until it is destroyed.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,8 @@ namespace starling::protocol::test {
 
 class FakeServer {
  public:
-  /// Called on the server's thread. Returns the reply, or std::nullopt to send none.
+  /// FakeServer calls this function on its own thread for each request. The function returns the
+  /// reply, or std::nullopt to send no reply.
   using Answer = std::function<std::optional<Frame>(const DecodedRequest&)>;
 
   FakeServer(zmq::context_t& context, Answer answer);

@@ -28,20 +28,20 @@ class FakeStream {
  public:
   FakeStream(std::uint64_t epoch, std::uint64_t seed);
 
-  /// Changes some lists and returns the tick's message; a failed tick changes none.
+  /// Changes some lists and returns the tick's message. A failed tick changes no list.
   TickFrames tick(bool failed = false);
 
-  /// The current lists in pages of at most `lists_max`, as reply frames. With `query_ids`, only the
-  /// lists of these queries.
+  /// Returns the current lists as reply frames, in pages of at most `lists_max` lists. If
+  /// `query_ids` is not empty, the pages have only the lists of these queries.
   std::vector<Bytes> snapshot(std::size_t lists_max,
                               const std::vector<std::uint64_t>& query_ids = {}) const;
 
-  /// The current lists in one page.
+  /// Returns the current lists in one page.
   Frame snapshot_reply(const ReplyHead& head) const;
 
   std::uint64_t epoch() const { return epoch_; }
   HeldAt now() const;
-  /// The lists that a subscriber at that tick must hold.
+  /// Returns the lists that a subscriber must hold at `tick`.
   const ListStore& truth(Tick tick) const { return truths_.at(tick); }
 
  private:
@@ -53,7 +53,7 @@ class FakeStream {
   using Lists = std::map<ListKey, List>;
 
   void change_one(std::map<ListKey, ListEvent>& changed);
-  /// Removes all lists of a query at once, as for an every-object query.
+  /// Removes all lists of a query at once, as a server does when an every-object query ends.
   void remove_query(QueryId query, std::map<ListKey, ListEvent>& changed);
   ListStore to_store() const;
   std::vector<QueryReport> current_lists(const std::vector<std::uint64_t>& query_ids) const;
@@ -65,8 +65,8 @@ class FakeStream {
   Lists lists_;
   std::map<Tick, ListStore> truths_;
   std::uint64_t sequence_ = 0;
-  Tick tick_{};      ///< the newest, failed or not
-  Tick finished_{};  ///< the newest that did not fail
+  Tick tick_{};      ///< the newest tick, failed or not
+  Tick finished_{};  ///< the newest tick that did not fail
 };
 
 /// A decoded page with the bytes that it points into.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subscriber against a real XPUB socket and a scripted commands socket. It joins, loses ticks while
-// it does not read, notices the loss and catches up; and it follows a server that restarts.
+// Subscriber against a real XPUB socket and a scripted commands socket. The subscriber joins, loses
+// ticks while it does not read, notices the loss and catches up. It also follows a server that
+// restarts.
 #include "starling/protocol/client/subscriber.hpp"
 
 #include <memory>
@@ -54,7 +55,7 @@ class Publisher {
     }
   }
 
-  /// Called on the commands socket's thread.
+  /// FakeServer calls this function on its own thread.
   std::optional<Frame> answer(const DecodedRequest& request) {
     const ReplyHead head{request.head.request_id, request.head.sequence};
     const std::scoped_lock lock(mutex_);
@@ -78,7 +79,7 @@ class Publisher {
   std::uint64_t lost_ = 0;
 };
 
-/// A publisher that keeps `hwm` ticks for a slow reader, and one reader that also keeps `hwm`.
+/// A publisher that keeps `hwm` ticks for a slow reader, and a subscriber that keeps as many.
 struct Pair {
   explicit Pair(int hwm)
       : publisher(context, hwm),
@@ -126,7 +127,7 @@ TEST(Subscriber, AStoppedReaderLosesTicksNoticesAndIsRightAgain) {
   EXPECT_TRUE(pair.catches_up());
   for (int round = 0; round < 5; ++round) {
     pair.publisher.publish(50);  // The subscriber does not read.
-    // The newest tick may be lost too; only the next tick shows that.
+    // The newest tick may be lost too. The subscriber notices this loss only at the next tick.
     for (int tick = 0; tick < polls_max && !pair.catches_up(20); ++tick) pair.publisher.publish();
     EXPECT_TRUE(pair.is_up_to_date());
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Simulates a subscriber on a bad network, on a virtual clock: it joins late, reads slowly from a
-// queue that drops ticks, loses pages, and sees servers restart. After every event it holds the
-// true lists of its tick, and once the network is good it catches up. A failing seed replays
+// queue that drops ticks, loses pages, and sees servers restart. After every event the subscriber
+// holds the true lists of its tick. Once the network is good, it catches up. A failing seed replays
 // exactly.
 #include <deque>
 #include <memory>
@@ -139,7 +139,7 @@ TEST(SubscriptionSimulation, WhatASubscriberHoldsIsTheTruthOfItsTick) {
     lost += simulation.state().counters().ticks_lost;
     restarts += simulation.state().counters().restarts;
   }
-  // The simulation tests something only if ticks are applied and lost and servers restart.
+  // The simulation tests something only if ticks are applied, ticks are lost, and servers restart.
   if (starling::test::seeds(200).size() < 100) return;
   EXPECT_GT(applied, 1000u);
   EXPECT_GT(lost, 100u);

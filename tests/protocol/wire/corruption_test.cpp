@@ -19,7 +19,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// `bytes` is exactly as long as the frame, so that a sanitizer reports a read beyond it.
+/// `bytes` has exactly the length of the frame, so that a sanitizer reports a read beyond the end.
 DecodedRequest decode_as_request(const Bytes& bytes, const Limits& limits) {
   const AlignedBytes frame(bytes);
   DecodedRequest decoded = decode_request(frame, limits);
@@ -73,7 +73,7 @@ TEST(Corruption, ATruncatedRequestIsMalformed) {
       const Bytes shorter(sample.bytes.begin(),
                           sample.bytes.begin() + static_cast<std::ptrdiff_t>(size));
       const auto decoded = decode_as_request(shorter, sample.limits);
-      // FlatBuffers are built from the back: the bytes cut off may be unused padding.
+      // The last bytes of a FlatBuffer may be padding. A request that lacks only these is valid.
       if (!decoded.problem) {
         EXPECT_GE(size + 8, sample.bytes.size()) << sample.name;
         continue;
@@ -139,7 +139,7 @@ TEST(Corruption, AnArrayThatIsNotAlignedIsRefused) {
     std::memcpy(&word, bytes.data() + at, sizeof(word));
     return word;
   };
-  // Finds the vector: its length, 2, stands before the low half of its first element.
+  // Find the vector of ids: the vector's length, 2, and then the low half of the first id.
   std::size_t vector = 0;
   while (word_at(vector) != 2 || word_at(vector + 4) != 0x11111111) vector += 4;
   std::size_t offset = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One sample of each request and reply, with fields that differ from their defaults, and reports to
-// encode as lists. Shared by the codec tests.
+// encode as lists. Tests of protocol/ and of stream/ and the fuzz targets use these samples.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct NamedRequest {
   std::string name;
   RequestHead head;
   RequestBody body;
-  Limits limits{};  ///< of a server that accepts it
+  Limits limits{};  ///< of a server that accepts the request
 };
 
 struct NamedFrame {
@@ -28,11 +28,11 @@ struct NamedFrame {
   Limits limits{};
 };
 
-/// The limits of a server of vectors of dimension 3.
+/// Returns the limits of a server for vectors of dimension 3.
 Limits vector_limits(Metric metric = Metric::l2);
 
-/// One request of each kind, valid for a planar2 server with default limits; then the requests that
-/// differ for a server of vectors.
+/// Returns one request of each kind, valid for a planar2 server with default limits. After these
+/// come the kinds of request that have other fields for a server of vectors.
 std::vector<NamedRequest> sample_requests();
 std::vector<NamedFrame> sample_request_frames();
 std::vector<NamedFrame> sample_reply_frames();
@@ -51,8 +51,8 @@ struct SampleLists {
   std::vector<QueryReport> reports;
 };
 
-/// Lists of vectors with the metric cosine. The first votes for a label, the second for none, the
-/// third is removed, the fourth does not vote.
+/// Lists of vectors with the metric cosine. The first list has a vote for a label, the second has
+/// the vote no_label, the third is removed, and the fourth has no vote.
 struct SampleVectorLists {
   SampleVectorLists();
   ListSource source() const { return {reports, {.tags = true}, nullptr, Metric::cosine}; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests that a server of vectors refuses, and vector fields that any other server refuses. The
-// sentences name what was sent and what is allowed.
+// Requests that a server of vectors refuses, and vector fields that any other server refuses. Each
+// refusal names what was sent and what is allowed.
 #include <array>
 #include <limits>
 

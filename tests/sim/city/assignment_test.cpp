@@ -87,7 +87,7 @@ Optimum hungarian(const Matrix& costs, std::size_t drivers) {
   return optimum;
 }
 
-/// The oracle of the Hungarian method: tries every assignment.
+/// Tries every assignment. This is the oracle that tests the Hungarian method.
 Optimum try_all(const Matrix& costs, std::size_t rider, std::vector<bool>& taken) {
   if (rider == costs.size()) return {};
   Optimum best = try_all(costs, rider + 1, taken);
@@ -104,8 +104,9 @@ Optimum try_all(const Matrix& costs, std::size_t rider, std::vector<bool>& taken
   return best;
 }
 
-/// By rider: how many drivers come before its own in its full list, which is sorted by cost and
-/// then by number. An unassigned rider gets the length of the list.
+/// For each rider: the number of drivers that come before the rider's driver in the rider's full
+/// list, which is sorted by cost and then by number. For an unassigned rider: the number of all
+/// drivers.
 using Preference = std::vector<std::size_t>;
 
 Preference preference_of(const Matrix& costs, const std::vector<std::size_t>& driver_of) {
@@ -164,7 +165,7 @@ Matrix random_costs(test::Random& random, std::size_t riders, std::size_t driver
   return costs;
 }
 
-/// The part of the cost matrix that lists of k drivers show.
+/// The part of the cost matrix that is known if the list of rider i has the k[i] nearest drivers.
 struct Lists {
   Lists(const Matrix& costs, std::size_t driver_count, std::span<const std::size_t> k) {
     std::vector<std::uint32_t> node_of(driver_count, unassigned);
@@ -201,7 +202,7 @@ struct Lists {
 
   std::vector<AssignmentArc> arcs;
   std::vector<std::int64_t> unseen_cost_min;
-  std::vector<std::size_t> driver_at;  ///< by node
+  std::vector<std::size_t> driver_at;  ///< for each node: the number of its driver
   std::uint32_t drivers = 0;
   std::uint32_t unseen = 0;
 };
@@ -278,8 +279,8 @@ TEST(Assignment, BecomesTheOptimumByWideningTheListsItDoubts) {
   }
 }
 
-// Few distinct costs, so that many assignments have the least sum. The same one is chosen for any
-// k.
+// There are few distinct costs, so that many assignments have the least sum. Every k whose
+// assignment is certain gives the same assignment.
 TEST(Assignment, AmongEqualSumsIsTheOneThatTheRidersPreferInTheirOrder) {
   std::size_t ties = 0;
   std::size_t sure_before_all = 0;
@@ -311,8 +312,8 @@ TEST(Assignment, AmongEqualSumsIsTheOneThatTheRidersPreferInTheirOrder) {
   EXPECT_GT(sure_before_all, 150u) << "it is uncertain too often";
 }
 
-// Realistic sizes, too large to try all assignments: short lists that are widened where uncertain
-// lead to the same assignment as lists of all drivers.
+// The sizes are realistic, and too large to try all assignments. Lists begin short, and the lists
+// of uncertain riders are widened. The assignment is the same as with lists of all drivers.
 TEST(Assignment, AmongEqualSumsIsTheSameWhateverListsBeginWith) {
   for (const std::uint64_t seed : test::seeds(100)) {
     SCOPED_TRACE(test::replay_hint(seed));

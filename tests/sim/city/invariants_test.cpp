@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Breaks each rule and checks that the error names it.
+// Breaks each invariant and checks that the error names the broken invariant.
 #include "starling/sim/city/invariants.hpp"
 
 #include <functional>

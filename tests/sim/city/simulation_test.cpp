@@ -76,7 +76,7 @@ TEST_P(EachPolicy, GivesTheSameBytesThroughAServer) {
 // widened.
 TEST_P(EachPolicy, DecidesTheSameWhateverListsBeginWith) {
   City city = this->city();
-  city.simulation.drivers = 40;  // so few that lists overlap
+  city.simulation.drivers = 40;  // so few that the riders' lists overlap
   city.simulation.k = 1000;
   const CityRun all = run_city(city);
   EXPECT_EQ(all.figure("lists_widened"), 0);

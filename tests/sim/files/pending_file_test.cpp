@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that get their names when they are complete, with and without a hidden name before.
+// Files that get their names when they are complete. Before that they have a hidden name or none.
 #include "starling/sim/files/pending_file.hpp"
 
 #include <cerrno>

@@ -15,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-/// Long enough for many blocks, and random enough to stay large when compressed.
+/// Returns a text so long and so random that it has many blocks even when it is compressed.
 std::string long_text() {
   std::mt19937 random(1);
   std::string text;

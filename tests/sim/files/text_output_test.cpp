@@ -194,7 +194,7 @@ TEST(TextOutput, WhatIsNoFileIsWrittenInPlace) {
   EXPECT_TRUE(TextOutput::is_ordinary(directory.path("absent.csv")));
 }
 
-// A parent program may give this one a standard output of that kind.
+// A parent program may give `starling` a file without a name as its standard output.
 TEST(TextOutput, AFileWithoutANameIsWrittenInPlace) {
   const TemporaryDirectory directory;
   std::FILE* const file = std::tmpfile();

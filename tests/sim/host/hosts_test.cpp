@@ -27,8 +27,8 @@ using testing::HasSubstr;
 constexpr std::int64_t tick_us = 1'000'000;
 constexpr std::int64_t object_ttl_us = 5 * tick_us;
 
-/// Rows of objects on a random walk in a small area. Objects report at random times, one after
-/// another stops reporting, and a third of them have tags.
+/// Returns rows of objects on a random walk in a small area. Objects report at random times. One
+/// object after another stops reporting. A third of the objects have tags.
 std::vector<TraceRow> random_walks(unsigned seed, Space space) {
   std::mt19937_64 random(seed);
   const double step = space == Space::wgs84 ? 1e-4 : 10;
@@ -263,7 +263,7 @@ TEST_P(LossyReplay, GivesTheSameBytes) {
   EXPECT_GE(way.lost, 5);
 }
 
-// With 0 ms, every tick that is not there at once counts as missed.
+// With a patience of 0 ms, every tick that has not arrived yet counts as missed.
 INSTANTIATE_TEST_SUITE_P(KindsModesAndPatience, LossyReplay,
                          testing::Combine(testing::Values(ReportOn::membership, ReportOn::order,
                                                           ReportOn::distance),

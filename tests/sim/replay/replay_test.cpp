@@ -19,7 +19,7 @@ TraceRow row(std::uint64_t id, std::int64_t time_us) {
   return {ObjectId{id}, time_us, {}, 0, false};
 }
 
-/// Records the times of all rows that each tick's snapshot holds.
+/// Records, for each tick, the times of all rows in the tick's snapshot.
 class RecordingHost : public LockStepHost {
  public:
   struct Snapshot {

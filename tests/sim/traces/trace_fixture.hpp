@@ -113,7 +113,7 @@ inline ReadTrace read_trace(const std::vector<std::string>& paths,
   return result;
 }
 
-/// The message of the InputError that reading ends with; empty if reading succeeds.
+/// Returns the message of the InputError that ends the reading, or "" if reading succeeds.
 inline std::string trace_error(const std::vector<std::string>& paths,
                                const TraceOptions& options = {}) {
   try {

@@ -36,8 +36,8 @@ TEST(CsvVectors, AreReadCompressed) {
 }
 
 TEST(CsvVectors, RoundsTextOnceToFloat32) {
-  // The first number lies just above the midpoint of two float32 numbers. Rounded to float64 first,
-  // it would become the midpoint and then be rounded down.
+  // The first number lies just above the midpoint of two float32 numbers, so it is rounded up. A
+  // reader that rounds to float64 first gets the midpoint, which it then rounds down.
   EXPECT_THAT(read_vectors("a.csv", "1.000000059604644775390626,16777217,1e-46,1e-45\n").components,
               ElementsAre(1 + 0x1p-23f, 0x1p24f, 0, 0x1p-149f));
 }

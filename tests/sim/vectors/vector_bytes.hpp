@@ -14,7 +14,8 @@ std::string bytes_of(const std::vector<Number>& numbers) {
   return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)};
 }
 
-/// The magic bytes, the version, the header's length, and the header unchanged.
+/// Returns the start of a .npy file: the magic bytes, the version, the header's length, and
+/// `header` unchanged.
 inline std::string npy_start(std::string_view header, char version = 1) {
   std::string text = "\x93NUMPY";
   text += {version, '\0'};

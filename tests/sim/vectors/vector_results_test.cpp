@@ -25,7 +25,7 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 const Lists two_lists{{4, 7}, {9, 2}, {0.25f, 0}, {infinity, no_row}};
 const Lists empty_list{{infinity, no_row}, {infinity, no_row}};
 
-/// The file that a writer leaves if it receives the lists one query at a time.
+/// Returns the text of the file that a writer makes from the lists, given one query at a time.
 template <class Make>
 std::string written(const std::string& name, const Lists& lists, const Make& make) {
   const TemporaryDirectory directory;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connection beyond the limit is closed, and the earlier ones are still served. Its peer connects
-// again and gets in as soon as there is room.
+// The server closes a connection beyond the limit and still serves the earlier connections. The
+// peer of the closed connection connects again, and is served as soon as there is room.
 #include <gtest/gtest.h>
 
 #include "tests/stream/support/raw_peer.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The high-water mark of the results socket. It keeps waiting messages within the limit on bytes,
-// and no sequence of changes stops a subscriber that reads. Tested with a model of ZeroMQ's pipe,
-// and over real sockets.
+// The high-water mark of the results socket. The mark keeps waiting messages within the limit on
+// bytes, and no sequence of changes of the mark stops a subscriber that reads. Tested with a model
+// of ZeroMQ's pipe, and over real sockets.
 #include "starling/stream/sockets/results_socket.hpp"
 
 #include <chrono>

@@ -16,13 +16,13 @@ namespace starling::stream {
 
 class HeldEngine final : public Engine {
  public:
-  /// The test's handle. It outlives the engine, which a server owns.
+  /// The test controls the engine through this object, which lives longer than the engine.
   struct Control {
     std::mutex mutex;
     std::function<void()> finish_now;  ///< empty while no tick is under way
-    std::string error;                 ///< of the next tick; empty: it succeeds
+    std::string error;                 ///< of the next tick; empty if the tick shall succeed
     bool is_engine_lost = false;       ///< whether `error` is fatal
-    std::string answers_error;         ///< of questions and reads of lists; empty: they succeed
+    std::string answers_error;         ///< of questions and of reads of lists; empty if none
     std::atomic<int> begun{0};
 
     /// Finishes the tick. Returns false if no tick is under way.

@@ -19,7 +19,7 @@
 
 namespace starling::stream {
 
-/// A running `starling`. The destructor kills it, by its process id, if it has not ended.
+/// A running `starling`. The destructor kills the process if it has not ended.
 class Program {
  public:
   explicit Program(std::vector<std::string> arguments, std::vector<std::string> environment = {}) {
@@ -30,7 +30,7 @@ class Program {
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDERR_FILENO);
     arguments.insert(arguments.begin(), STARLING_PROGRAM);
-    // Program and test have the same sanitizer, which needs the same options.
+    // The program is built with the same sanitizer as the test, so it gets the same options.
     for (const std::string name : {"TSAN_OPTIONS", "ASAN_OPTIONS", "UBSAN_OPTIONS"})
       if (const char* value = std::getenv(name.c_str())) environment.push_back(name + "=" + value);
     auto argv = pointers(arguments);
@@ -47,7 +47,7 @@ class Program {
     close(error_fd_);
   }
 
-  /// Reads standard error until it contains `text`. Returns false if it ends before.
+  /// Reads standard error until `text` appears. Returns false if standard error ends first.
   bool says(std::string_view text) {
     while (said_.find(text) == std::string::npos) {
       char buffer[4096];

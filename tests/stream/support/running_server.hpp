@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server in the test's own process, on ports that the system chooses, and helpers of its tests.
+// A server in the test's own process, on ports that the system chooses, and helpers for tests.
 #pragma once
 
 #include <chrono>
@@ -37,7 +37,7 @@ class RunningServer {
 
   const Endpoints& endpoints() const { return server_->endpoints(); }
 
-  /// Stops the server, waits until run() has returned, and destroys it with its sockets.
+  /// Stops the server, waits until run() has returned, and destroys the server with its sockets.
   void stop();
 
   protocol::Client client() const;

@@ -38,7 +38,7 @@ Label winner(const std::vector<std::pair<Label, double>>& ballots) {
     sums[label].distance += distance;
   }
   Label best = no_label;
-  for (const auto& [label, sum] : sums) {  // in the order of labels: a tie goes to the smallest
+  for (const auto& [label, sum] : sums) {  // in the order of labels: the smallest wins ties
     const bool is_better = best == no_label || sum.count > sums[best].count ||
                            (sum.count == sums[best].count && sum.distance < sums[best].distance);
     if (is_better) best = label;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A server of vectors with random producers, and a model that says what the server must answer. The
 // model knows objects, removals, expiry, labels, filters and votes, and makes each list by scoring
-// and sorting all objects. It uses declarations of the product, but no code. For vectors_test.cpp.
+// and sorting all objects. The model uses declarations of the product, but none of its code. For
+// vectors_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ namespace starling::stream {
 /// The lists that a subscriber must hold.
 using VectorLists = std::map<protocol::ListKey, protocol::HeldList>;
 
-/// The model. It takes vectors as users send them, not prepared.
+/// The model. It takes raw vectors, as users send them, and prepares them itself.
 class VectorModel {
  public:
   VectorModel(Metric metric, std::int64_t object_ttl_us)
@@ -71,7 +72,8 @@ class VectorWorld {
   void go_on();
   std::int64_t now_us() const { return tau_us_; }
   const VectorLists& lists_at(std::int64_t tau_us) const { return history_.at(tau_us); }
-  /// Returns random questions at vectors and about objects, with and without votes.
+  /// Returns random questions. Some are asked at a vector and some about an object; some ask for a
+  /// vote.
   std::vector<protocol::QuerySpec> questions();
 
  private:

@@ -16,12 +16,12 @@ class Witness {
  public:
   enum class Ticks : std::uint8_t { on_request, by_the_clock };
 
-  /// Its objects and queries stay in a corner of the space that no other client uses.
+  /// The witness's objects and queries stay in a corner of the space that no other client uses.
   Witness(zmq::context_t& context, const Endpoints& endpoints, Ticks ticks = Ticks::on_request);
   explicit Witness(const RunningServer& server, Ticks ticks = Ticks::on_request)
       : Witness(server.context(), server.endpoints(), ticks) {}
 
-  /// Moves all its objects.
+  /// Moves all objects of the witness.
   void move(test::Random& random);
   /// Waits for a tick with all moves, then compares the answers and the subscribed lists.
   void expect_exact();
@@ -46,7 +46,7 @@ class Witness {
 
 /// Memory that a sanitizer adds to the process, for freed blocks and shadow memory.
 #if defined(__SANITIZE_ADDRESS__)
-inline constexpr std::size_t sanitizer_bytes = std::size_t{256} << 20;  // its quarantine
+inline constexpr std::size_t sanitizer_bytes = std::size_t{256} << 20;
 #elif defined(__SANITIZE_THREAD__)
 inline constexpr std::size_t sanitizer_bytes = std::size_t{2} << 30;
 #else

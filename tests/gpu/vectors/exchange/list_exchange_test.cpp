@@ -40,12 +40,12 @@ std::vector<int> device_numbers() {
   return numbers;
 }
 
-/// Entry `entry` of device `device`'s list for query `query`. Lists are in order, entries of all
-/// devices interleave, and no two are equal.
+/// Returns entry `entry` of the list that `device` has for `query`. Each list is in order. The
+/// entries of the devices interleave, and no two entries are equal.
 VectorNeighbor found_by(std::size_t device, std::size_t devices, std::uint32_t query,
                         std::uint32_t entry) {
   const auto row = static_cast<VectorRow>(entry * devices + (device + query) % devices);
-  // The last device has short lists.
+  // Each list of the last device has only one row.
   if (device + 1 == devices && entry > 0) return {std::numeric_limits<float>::infinity(), no_row};
   return {static_cast<float>(row / 3), row};
 }

@@ -12,13 +12,13 @@
 namespace starling::gpu {
 namespace {
 
-/// A method may take this much even if its limit is lower, since it must hold a few rows.
+/// A method may take this much memory even if its limit is lower: it must hold at least a few rows.
 constexpr std::uint64_t bytes_least = std::uint64_t{4} << 20;
 
 struct Method {
   const char* name = "";
   MakeMethod make = nullptr;
-  std::vector<std::string> kernels;  ///< parts of the names of its kernels
+  std::vector<std::string> kernels;  ///< parts of the names of the kernels that it launches
 };
 std::ostream& operator<<(std::ostream& out, const Method& method) {
   return out << method.name;
@@ -179,7 +179,7 @@ TEST_P(MatrixMethods, SubnormalsAndTheLargestComponents) {
       for (float& value : c.queries) value *= scale;
       expect_exact(c);
     }
-  Case c;  // one row outweighs all others
+  Case c;  // one component of one row is far larger than all others
   c.dimension = 4;
   c.k = 5;
   c.rows = uniform(random, std::size_t{3'000} * 4);

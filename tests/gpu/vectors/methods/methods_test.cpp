@@ -14,11 +14,11 @@ namespace {
 constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
 
 struct Method {
-  const char* name;  ///< names of its kernels begin with it
+  const char* name;  ///< the names of the method's kernels begin with this
   SearchMethod method;
   MakeMethod make;
-  const char* shared;             ///< part of the names of kernels that other methods run, too
-  std::uint64_t bytes_least = 0;  ///< memory that it may take even if its limit is lower
+  const char* shared;             ///< part of the names of kernels that several methods run
+  std::uint64_t bytes_least = 0;  ///< the method may take these bytes even if its limit is lower
 };
 void PrintTo(const Method& method, std::ostream* out) {
   *out << method.name;
@@ -172,7 +172,7 @@ TEST_P(VectorMethods, WhatDoesNotFitGoesInBatches) {
       c.bytes_max = 3 * mebibyte;
       search_exactly(c, 4);
     }
-  Case c;  // not even one query fits with all rows
+  Case c;  // the scores of all rows do not fit, even for one query
   c.dimension = 2;
   c.k = 30;
   c.rows = integers(random, std::size_t{2'000'000} * 2, 500);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches large enough for the filter, on data whose rows the shadows (low-precision copies of the
-// rows) tell apart well, badly or not at all.
+// Searches that are large enough for the filter. Shadows (low-precision copies of the rows) tell
+// the rows of the data apart well, badly or not at all.
 #include <cmath>
 
 #include "starling/gpu/device/launch_trace.hpp"
@@ -170,7 +170,8 @@ TEST_F(VectorFilter, QueriesFarOutsideTheCorpus) {
     c.k = 12;
     c.rows = uniform(random, std::size_t{5000} * 24);
     c.queries = uniform(random, std::size_t{260} * 24);
-    for (std::size_t i = 0; i < 24 * 100; ++i) c.queries[i] *= scale;  // only one tile
+    // Moves the first queries away, all in one tile.
+    for (std::size_t i = 0; i < 24 * 100; ++i) c.queries[i] *= scale;
     expect_exact_for_both(c);
     ASSERT_FALSE(HasFatalFailure()) << "scale " << scale;
   }

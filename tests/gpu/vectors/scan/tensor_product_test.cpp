@@ -16,7 +16,7 @@
 namespace starling::gpu {
 namespace {
 
-/// The value of a half, given by its bits. Exact.
+/// Returns the exact value of the half that has these bits.
 double value_of(std::uint16_t half) {
   const int exponent = half >> 10 & 31;
   const int fraction = half & 1023;

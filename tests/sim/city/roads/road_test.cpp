@@ -122,8 +122,8 @@ TEST_F(SumoNetwork, WaysKeepToOneWayStreetsAndSpeeds) {
   world.find_route(back, from, route);
   EXPECT_EQ(route.length_mm(), 30'000);
   EXPECT_EQ(route.time_us(), 3'000'000);
-  // After 50 m and 100 m, the diagonal (142 m at 5 m/s) takes longer than the way around (100 m at
-  // 10 m/s and 150 m at 20 m/s).
+  // From c to a, the diagonal (142 m at 5 m/s) takes longer than the way by d (100 m at 10 m/s and
+  // 150 m at 20 m/s).
   world.find_route(from, back, route);
   EXPECT_EQ(route.length_mm(), 50'000 + 100'000 + 100'000 + 150'000 + 20'000);
   EXPECT_EQ(route.time_us(), 5'000'000 + 10'000'000 + 10'000'000 + 7'500'000 + 2'000'000);
@@ -267,7 +267,8 @@ TEST(RoadWorld, ACityRunsOnAGridByEveryPolicy) {
   }
 }
 
-// With pick-up times, too, lists of one driver lead to the same decisions as lists of all drivers.
+// A policy that compares pick-up times decides the same with lists of one driver as with lists of
+// all drivers.
 TEST(RoadWorld, PickUpTimesDecideTheSameWhateverListsBeginWith) {
   City city;
   city.simulation.drivers = 40;
@@ -304,7 +305,7 @@ TEST(RoadWorld, PickUpTimesDecideTheSameWhateverListsBeginWith) {
   }
 }
 
-/// Makes a network with scripts/make-test-network and returns its path; an empty text if
+/// Makes a network with scripts/make-test-network and returns its path. Returns an empty text if
 /// netgenerate is not installed.
 std::string make_network(const TemporaryDirectory& directory, const std::string& size) {
   if (std::system("command -v netgenerate >/dev/null 2>&1") != 0) return {};

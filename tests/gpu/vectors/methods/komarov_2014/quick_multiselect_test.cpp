@@ -16,7 +16,7 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-/// What values a row of the matrix has.
+/// The kind of values that a row of the matrix has.
 enum class Values { uniform, ascending, descending, equal, few, ends_in_infinity };
 
 class CudaMultiselect : public testing::Test {
