@@ -19,10 +19,10 @@ namespace {
 
 /// Free device memory that is left to other users of the device and to fragmentation.
 constexpr std::uint64_t bytes_spared = std::uint64_t{512} << 20;
-/// A larger workspace makes batches larger than the device needs to be busy.
+/// A workspace of this size already has room for batches that keep the device busy.
 constexpr std::uint64_t workspace_bytes_max = std::uint64_t{4} << 30;
-/// A published method may need a thread or a block for each query, and all queries at once: 163,840
-/// rows and 40,960 queries make a matrix of 27 GB.
+/// A published method may need all queries at once, with a thread or a block for each query. The
+/// matrix of 163,840 rows and 40,960 queries takes 27 GB.
 constexpr std::uint64_t method_bytes_max = std::uint64_t{32} << 30;
 /// Queries and their lists are copied in pieces of at most this size.
 constexpr std::uint64_t transfer_bytes_max = std::uint64_t{256} << 20;
@@ -55,7 +55,7 @@ std::uint64_t bytes_limit(const VectorSearcherOptions& options) {
   return std::min<std::uint64_t>(wanted, free > bytes_spared ? free - bytes_spared : free / 2);
 }
 
-/// Writes the k nearest of both to `list`; k is its length. Both are sorted.
+/// Writes the nearest of both lists to `list`, which keeps its length k. Both lists are sorted.
 void merge(std::span<VectorNeighbor> list, std::span<const VectorNeighbor> other,
            std::vector<VectorNeighbor>& merged) {
   merged.resize(list.size() + other.size());
@@ -218,7 +218,7 @@ std::uint64_t DeviceSearcher::transfer_bytes_min() {
   return transfer_bytes(dimension_max, vector_k_max) * query_tile_rows;
 }
 
-/// The least memory that is needed beside the rows.
+/// The least memory that is needed in addition to the rows.
 std::uint64_t DeviceSearcher::bytes_beside_rows(std::uint32_t dimension) {
   return DeviceVectors::packing_bytes_for(dimension) + transfer_bytes_min() +
          VectorWorkspace::bytes_min(dimension);
@@ -230,7 +230,8 @@ bool DeviceSearcher::fits(VectorsView corpus) const {
          bytes_max_;
 }
 
-/// Divides the memory: the corpus, or a part of it; a workspace; queries and lists.
+/// Divides the memory between the corpus (or a part of it), the workspace, and queries with their
+/// lists.
 void DeviceSearcher::plan_memory(VectorsView corpus) {
   const std::uint64_t bytes = bytes_max_;
   const std::uint64_t packing = DeviceVectors::packing_bytes_for(corpus.dimension);
@@ -262,10 +263,11 @@ void DeviceSearcher::plan_memory(VectorsView corpus) {
   workspace_bytes_ = std::min(left - transfer_bytes_, workspace_bytes_max);
 }
 
-/// A method reads row-major rows: a copy beside the panels, which stay, unpacked at the method's
-/// first search. The method gets the memory of the automatic searches: three quarters of it for the
-/// rows if all of them fit there, else half of it for a part of them; the rest is the method's. If
-/// the panels of all rows are not resident, parts come from the host.
+/// A method reads a row-major copy of the rows, which is unpacked from the panels at the method's
+/// first search. The panels stay. The copy and the method get the memory of the automatic searches.
+/// If all rows fit into three quarters of this memory, the copy holds all rows; otherwise it holds
+/// a part of the rows in half of this memory. The rest is for the method. If the panels of all rows
+/// are not resident, the parts come from the host.
 void DeviceSearcher::take_method(SearchMethod name) {
   if (method_ && method_->name == name) return;
   method_.reset();

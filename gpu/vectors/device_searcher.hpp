@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One GPU as a VectorSearcher. It also serves as one of several that answer together:
-// split_searcher.cpp gives each its rows and queries, and merges their lists.
+// One GPU as a VectorSearcher. Several DeviceSearchers can also answer together: split_searcher.cpp
+// gives rows and queries to each of them, and merges the lists.
 #pragma once
 
 #include <cstdint>
@@ -33,23 +33,24 @@ class DeviceSearcher final : public VectorSearcher {
   int device() const { return device_; }
   /// Whether all rows fit the device at once.
   bool fits(VectorsView corpus) const;
-  /// As set_corpus, for a part of a corpus whose other rows are on other devices: row 0 has the
-  /// number first_row.
+  /// As set_corpus, but `rows` are only a part of a corpus; its other rows are on other devices.
+  /// Row 0 of `rows` has the number first_row in the corpus.
   void set_rows(Metric metric, VectorsView rows, VectorRow first_row);
 
   // The steps of a search by several devices: prepare, make room, find (one thread for each
-  // device), exchange. When find_* returns, its lists are on the device. Each function throws as
-  // set_corpus.
+  // device), exchange. When find_lists() or find_graph() returns, the found lists are on the
+  // device. Each function throws the same errors as set_corpus.
 
   /// The first step of a search.
   void prepare_shared(SearchMethod method);
-  /// The number of queries that it has room for at once, at least 1.
+  /// Returns the number of queries for which this device has room at once, at least 1.
   std::uint32_t shared_queries_max(std::uint32_t k, std::uint32_t devices) const;
-  /// The side of the grids in which this device could compute its share of the graph of the whole
-  /// corpus, by the method that was prepared. 0: it cannot, or does not hold the whole corpus.
+  /// Returns the side of the grids with which the prepared method can compute this device's share
+  /// of the graph of the whole corpus. Returns 0 if the method cannot do that, or if this device
+  /// does not hold the whole corpus.
   std::uint32_t graph_side(std::uint32_t k, std::uint32_t devices) const;
   void make_room(std::optional<SharedLists>& lists, const SharedLists::Shape& shape);
-  /// Finds the lists of these queries among its rows.
+  /// Finds the lists of search.queries among the rows of this device.
   void find_lists(const VectorSearch& search, SharedLists& lists);
   /// Finds lists of all rows, from the pairs that are this device's share of the graph.
   void find_graph(std::uint32_t k, const GraphShare& share, SharedLists& lists);
@@ -58,7 +59,7 @@ class DeviceSearcher final : public VectorSearcher {
   /// merge_async().
   void begin_exchange() { started_.record(stream_); }
   void merge_async(SharedLists& lists, std::uint32_t share, std::uint32_t k, std::uint32_t devices);
-  /// False once all enqueued work is done. Throws what the device says.
+  /// Returns false once all enqueued work is done. Throws DeviceError if the work failed.
   bool is_busy() const { return stream_.is_busy(); }
   /// Waits for the enqueued work and ignores its errors.
   void drain() const noexcept { stream_.drain(); }
@@ -79,7 +80,7 @@ class DeviceSearcher final : public VectorSearcher {
     std::unique_ptr<VectorMethod> method;
     DeviceBuffer<float> components;  ///< at most part_rows rows
     std::uint32_t part_rows = 0;
-    std::uint64_t bytes_left = 0;  ///< beside these rows and the memory of the method
+    std::uint64_t bytes_left = 0;  ///< not taken by `components` or the method
     bool holds_all = false;        ///< whether the whole corpus has been unpacked
   };
 
@@ -92,8 +93,8 @@ class DeviceSearcher final : public VectorSearcher {
   void read_rows_async(VectorRow begin, std::uint32_t count);
   RowMajorView method_rows(std::uint32_t part) const;
   VectorsView kept_rows(VectorRow begin, std::uint32_t count) const;
-  /// Calls work(search_async, part) for each part of the rows in turn, with the search of the
-  /// prepared method; `work` must wait for the CUDA stream.
+  /// Calls work(search_async, part) for each part of the rows in turn; search_async searches that
+  /// part by the prepared method. `work` must wait for the CUDA stream.
   template <class Work>
   void for_each_part(const Work& work);
   template <class SearchAsync>

@@ -8,8 +8,8 @@
 namespace starling::gpu {
 
 /// Reads and sums groups [count]; all threads go through the memory side by side. Grid of any size.
-/// `sink` is written only if a sum is NaN. Memory that is all 0 gives none, but the compiler cannot
-/// know.
+/// `sink` is written only if a sum is NaN. The memory is all 0, so no sum is NaN, but the compiler
+/// cannot know that and keeps the reads.
 __global__ void vector_read_rate_kernel(const float4* groups, std::uint64_t count, float* sink) {
   constexpr unsigned loads_under_way = 4;
   const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
@@ -30,7 +30,7 @@ __global__ void vector_read_rate_kernel(const float4* groups, std::uint64_t coun
 
 /// Each thread computes `rounds` * `chains` steps (DeviceRates) in registers. Grid of any size. A
 /// step subtracts the sum of another chain, so no step can be computed before its round. `start` is
-/// about 2^-20, which keeps sums small and normal. `sink` as above.
+/// about 2^-20, which keeps sums small and normal. `sink` is as in vector_read_rate_kernel.
 template <unsigned chains>
 __global__ void vector_step_rate_kernel(unsigned rounds, float start, float* sink) {
   float sums[chains];

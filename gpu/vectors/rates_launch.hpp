@@ -10,8 +10,9 @@
 
 namespace starling::gpu {
 
-/// Takes `bytes_max` bytes of the memory, 2 GiB at most, until it returns; waits for the CUDA
-/// stream. With less than a few times the size of the L2 cache it measures the cache.
+/// Takes `bytes_max` bytes of `memory`, but at most 2 GiB, until the function returns. Waits for
+/// the CUDA stream. `bytes_max` should be several times the size of the L2 cache; otherwise the
+/// read rate is that of the cache.
 DeviceRates measure_rates(DeviceMemory& memory, std::uint64_t bytes_max, const CudaStream& stream);
 
 }  // namespace starling::gpu

@@ -17,8 +17,8 @@
 namespace starling::gpu {
 namespace {
 
-/// The most memory for partitions. Selecting from more rows at once than the device has blocks is
-/// not faster.
+/// The most memory for partitions. It is not faster to select from more rows at once than the
+/// device has resident blocks.
 constexpr std::uint64_t partition_bytes_max = std::uint64_t{8} << 30;
 
 /// Writes random numbers in [0, 1) to values [count]: the finalizer of MurmurHash3 (Appleby)

@@ -8,20 +8,20 @@
 namespace starling::gpu {
 
 struct SelectionTiming {
-  int device = 0;  ///< its CUDA number
+  int device = 0;  ///< CUDA device number
   std::uint32_t rows = 0;
   std::uint32_t columns = 0;
   std::uint32_t k = 1;
-  int runs = 20;  ///< each has a matrix of its own
+  int runs = 20;  ///< each run has its own matrix
 };
 
-/// Returns the milliseconds of each run by the device's clock. The numbers are random in [0, 1),
-/// new ones for each run. The lists are overwritten before each run; after the last, those of a few
-/// rows are compared with a sort of the row. Throws std::runtime_error if one is wrong, and what
-/// the device throws.
+/// Returns the milliseconds of each run by the device's clock. The matrix holds random numbers in
+/// [0, 1), new numbers for each run. The lists are overwritten before each run. After the last run,
+/// the lists of a few rows are compared with the sorted rows. Throws std::runtime_error if one of
+/// these lists is wrong. Throws the same errors as DeviceMemory if the device fails.
 std::vector<double> time_selection_ms(const SelectionTiming& timing);
 
-/// The gigabytes that the device reads in a second.
+/// Returns how many gigabytes the device reads from its memory in a second.
 double measure_read_gb_per_s(int device);
 
 }  // namespace starling::gpu

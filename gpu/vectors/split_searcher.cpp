@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives a DeviceSearcher for each GPU, each on its own thread; divides queries, rows or grids
-// among them, and has a ListExchange pass the lists: see split_searcher.hpp.
+// Drives one DeviceSearcher for each GPU, each on its own thread. Divides queries, rows or grids
+// among the GPUs, and passes lists between them by a ListExchange: see split_searcher.hpp.
 #include "starling/gpu/vectors/split_searcher.hpp"
 
 #include <algorithm>
@@ -63,7 +63,7 @@ class SplitSearcher final : public VectorSearcher {
         options_.placement == RowPlacement::shares ||
         !std::ranges::all_of(devices_, [&](const auto& device) { return device->fits(corpus); });
     rows_ = corpus.rows();
-    // The exchange comes first, so that there is memory for it.
+    // Makes the exchange before the rows take the memory that it needs.
     if (is_sharded_) make_exchange();
     on_each([&](std::size_t i) {
       const DeviceShare share =
@@ -93,7 +93,8 @@ class SplitSearcher final : public VectorSearcher {
     on_each([&](std::size_t i) {
       const DeviceShare share = share_of(count, i, devices_.size());
       VectorSearch part = part_of(search, share.begin, share.count);
-      // The caller's thread has the first share; its progress stands for that of all shares.
+      // The caller's thread has the first share; the progress of this share stands for the progress
+      // of all shares.
       if (i == 0 && search.on_progress)
         part.on_progress = [&](std::uint64_t done) {
           search.on_progress(share.count == 0 ? 0 : done * count / share.count);
@@ -122,9 +123,9 @@ class SplitSearcher final : public VectorSearcher {
     }
   }
 
-  /// The side of the grids in which the devices divide this search. 0: it is not the graph of the
-  /// whole corpus, its method does not divide graphs, there is only one device, or one of the
-  /// devices has no room.
+  /// Returns the side of the grids into which the devices divide this search. Returns 0 if the
+  /// search is not the graph of the whole corpus, if its method does not divide graphs, if there is
+  /// only one device, or if a device has no room.
   std::uint32_t prepare_graph(const VectorSearch& search) {
     const bool is_graph = search.first_self == 0 && search.queries.rows() == rows_ && rows_ > 0;
     if (!is_graph || search.method != SearchMethod::kato || devices_.size() == 1) return 0;
@@ -158,8 +159,8 @@ class SplitSearcher final : public VectorSearcher {
   }
 
   /// Merges the lists that all devices have for the same queries; each device merges its share of
-  /// the queries. After a failure the memory of the lists may be freed only when no device waits
-  /// for it any more.
+  /// the queries. After a failure the memory of the lists may be freed only when no device uses the
+  /// memory any more.
   void merge(AllLists& all, std::uint32_t queries, std::uint32_t k,
              std::span<VectorNeighbor> merged) {
     try {
@@ -184,8 +185,8 @@ class SplitSearcher final : public VectorSearcher {
       const auto share = static_cast<std::uint32_t>(share_of(queries, i, devices_.size()).count);
       devices_[i]->merge_async(*all[i], share, k, device_count());
     }
-    // Waiting for one device after the other could wait for ever: a device may wait for another
-    // that failed.
+    // This loop asks all devices. Waiting for one device after another could take for ever, because
+    // a device may wait for another device that failed.
     while (is_any_busy()) std::this_thread::yield();
     on_each([&](std::size_t i) {
       const DeviceShare share = share_of(queries, i, devices_.size());
@@ -200,7 +201,7 @@ class SplitSearcher final : public VectorSearcher {
   }
 
   /// Runs work(i) for each device, the first on the caller's thread, the others on a thread each.
-  /// Throws what the first device that failed threw.
+  /// Rethrows the error of the first device that failed.
   void on_each(const std::function<void(std::size_t)>& work) {
     std::vector<std::exception_ptr> errors(devices_.size());
     const auto run = [&](std::size_t i) {

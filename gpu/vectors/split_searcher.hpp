@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several GPUs of one host as one VectorSearcher. If each holds the corpus, each answers a share of
-// the queries, and nothing is merged. Else each holds a share of the rows, all answer all queries,
-// and the lists are merged. A graph by the method of Kato & Hosino is divided as their paper does.
-// gpu/backend.cpp makes it.
+// Several GPUs of one host as one VectorSearcher. If each GPU holds the whole corpus, each GPU
+// answers a share of the queries, and nothing is merged. Otherwise each GPU holds a share of the
+// rows and answers all queries, and the lists are merged. A graph by the method of Kato & Hosino is
+// divided as in their paper. Called by gpu/backend.cpp.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies queries, lists and matches through pinned memory. VectorWorkspace finds lists; a scan for
-// matches that did not fit is repeated with room for all. See store.hpp.
+// Copies queries, lists and matches through pinned memory. VectorWorkspace finds lists; if the
+// matches of a scan do not fit, the scan is repeated with room for all matches. See store.hpp.
 #include "starling/gpu/vectors/store.hpp"
 
 #include <algorithm>
@@ -20,11 +20,11 @@
 namespace starling::gpu {
 namespace {
 
-/// A larger workspace makes batches larger than the device needs to be busy.
+/// A workspace of this size already has room for batches that keep the device busy.
 constexpr std::uint64_t workspace_bytes_max = std::uint64_t{2} << 30;
 /// Queries go to the device in pieces of at most this many bytes of components.
 constexpr std::size_t query_bytes_max = std::size_t{64} << 20;
-/// Room for this many matches at first; it grows when there are more.
+/// At first there is room for this many matches. The room grows when there are more.
 constexpr std::size_t matches_min = std::size_t{1} << 16;
 
 /// A device array and the pinned host memory that is copied to and from it.
@@ -112,9 +112,9 @@ class CudaVectorStore final : public VectorStore {
   CudaStream stream_;
   Event started_;
   Event finished_;
-  double device_ms_ = 0;  ///< not yet taken
+  double device_ms_ = 0;  ///< not yet returned by take_device_ms()
   bool is_lost_ = false;
-  std::uint32_t slots_ = 0;  ///< one more than the last that came
+  std::uint32_t slots_ = 0;  ///< one more than the largest slot so far
   DeviceBuffer<float4> groups_{memory_};
 
   // The rows of the last apply:
@@ -180,7 +180,7 @@ void CudaVectorStore::copy_masks_async(const VectorMasks& masks) {
   mask_words_.copy_to_device_async(masks.words.size(), stream_);
 }
 
-// Components come from the host, or from the row that is the query.
+// The components of a query come from the host, or from the query's own row in the store.
 void CudaVectorStore::copy_queries_async(std::span<const VectorQuery> queries) {
   static_assert(no_mask == RowFilter::no_mask && no_slot == no_row);
   query_components_.reserve(queries.size() * dimension_);

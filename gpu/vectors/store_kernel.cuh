@@ -13,8 +13,8 @@
 namespace starling::gpu {
 
 /// Writes rows into panels; dead rows become NaN. groups: panels of panel_rows. Grid: one thread
-/// for each group of each row; neighbouring threads have neighbouring groups of a row, as the
-/// components lie.
+/// for each group of each row; neighbouring threads have neighbouring groups of a row, so that they
+/// read neighbouring components.
 __global__ void vector_write_rows_kernel(const AppliedRows rows, float4* groups,
                                          std::uint32_t group_count) {
   const std::uint64_t at = thread_index();
@@ -61,8 +61,8 @@ struct NearShape {
 
 /// Appends every row that is within a query's score to scan.matches. Grid: (panels / warps, tiles
 /// of queries). A block has a tile of queries and `warps` panels of rows. Each lane has one row and
-/// sums it for all queries of the tile, whose components all lanes read from shared memory at once.
-/// Shared bytes: queries * groups * 16. A NaN score is within no bound.
+/// scores the row for all queries of the tile. All lanes read a query's components from shared
+/// memory at once. Shared bytes: queries * groups * 16. A NaN score is within no bound.
 template <bool is_dot>
 __global__ void __launch_bounds__(NearShape::threads) vector_near_kernel(const NearScan scan) {
   constexpr unsigned queries = NearShape::queries;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a vector store does beside searches: writes rows in place, reads rows back, and finds the
-// rows within a score. store.cpp calls these functions.
+// What a vector store does in addition to searches: writes rows in place, reads rows back, and
+// finds the rows within a score. store.cpp calls these functions.
 #pragma once
 
 #include <cstdint>
@@ -21,25 +21,25 @@ struct AppliedRows {
   std::uint32_t dimension = 1;
 };
 
-/// Enqueued only. Writes rows into `groups`, panels of panel_rows with room for them.
+/// Enqueued only. Writes rows into `groups`: panels of panel_rows rows, with room for all of them.
 void write_rows_async(const AppliedRows& rows, float4* groups, const CudaStream& stream);
 
-/// Enqueued only. Copies rows of panels to components [count][dimension]: row i is that of
-/// slots[i]. no_slot: row i is already there.
+/// Enqueued only. Copies rows of `panels` to `components` [count][dimension]: row i comes from
+/// slots[i]. If slots[i] is no_slot, row i is already in `components`.
 void gather_rows_async(const PanelsView& panels, const Slot* slots, std::uint32_t count,
                        std::uint32_t dimension, float* components, const CudaStream& stream);
 
-/// A grid has at most 65,535 tiles of queries.
+/// The most queries of a near scan: a launch has at most 65,535 tiles of queries.
 inline constexpr std::uint32_t near_queries_max = 65'535 * query_tile_rows;
 
 /// The arguments of a scan for the rows that are within a score of queries.
 struct NearScan {
   PanelsView rows;  ///< width panel_rows; dead rows are NaN
   std::uint32_t row_count = 0;
-  const Slot* slots = nullptr;         ///< [row]: the slot in matches; null: the row's index
+  const Slot* slots = nullptr;         ///< [row]: the slot that a match reports; null: row index
   PanelsView queries;                  ///< width query_tile_rows
   std::uint32_t query_count = 0;       ///< at most near_queries_max
-  const RowFilter* filters = nullptr;  ///< [query]: self by slot, masks by row
+  const RowFilter* filters = nullptr;  ///< [query]: `self` is a slot; masks are by row
   RowMasks masks;
   const float* scores_max = nullptr;  ///< [query], inclusive
   bool is_dot = false;

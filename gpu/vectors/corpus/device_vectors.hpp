@@ -13,12 +13,12 @@
 
 namespace starling::gpu {
 
-/// Copies of a corpus beside its panels. With them the filter answers searches of many queries
-/// several times as fast (docs/decisions/0007-vector-filter.md).
+/// Copies of a corpus beside its panels. With these copies the filter makes searches of many
+/// queries several times faster (docs/decisions/0007-vector-filter.md).
 enum class Shadow : std::uint8_t {
   none,
   halves,  ///< the rows in half precision: half the bytes of the panels
-  /// `halves`, and the rows in row-major order, where reading single rows is faster.
+  /// `halves`, and also the rows in row-major order, from which single rows are read faster.
   halves_and_rows,
 };
 
@@ -44,7 +44,8 @@ class DeviceVectors {
   /// Device bytes that the constructor takes in addition while it packs.
   static std::uint64_t packing_bytes_for(std::uint32_t dimension);
 
-  /// Copies `rows` from host memory and waits for the CUDA stream. Throws as DeviceMemory.
+  /// Copies `rows` from host memory and waits for the CUDA stream. Throws the same errors as
+  /// DeviceMemory.
   DeviceVectors(DeviceMemory& memory, Metric metric, VectorsView rows, VectorRow first_row,
                 Shadow shadow, const CudaStream& stream);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds on the recipe's score of two rows (VectorNeighbor), computed from the tensor-core product
-// of their shadows and rounded outward. The kernels of the filter call them. All scores here are
-// multiplied by scale^2 (see ShadowFrame).
+// Bounds on the recipe's score of two rows (see VectorNeighbor for the recipe), computed from the
+// tensor-core product of their shadows and rounded outward. The filter's kernels call these
+// functions. All scores here are multiplied by scale^2 (see ShadowFrame).
 #pragma once
 
 #include <math_constants.h>
@@ -39,8 +39,8 @@ __device__ __forceinline__ float reach_of(const FilterLimits& limits, float quer
 }
 
 /// A lower bound on product - half_norm (L2) or on product (inner product) of every row that is
-/// within the query's bound and whose error and norm are at most `error` and `norm`. Comparing it
-/// with the rounded difference loses no row, because rounding keeps order.
+/// within the query's bound and whose error and norm are at most `error` and `norm`. Comparing this
+/// bound with the rounded difference loses no row, because rounding keeps the order.
 template <bool is_dot>
 __device__ __forceinline__ float least_product(const FilterLimits& limits, const ShadowQuery& query,
                                                float error, float norm) {

@@ -11,18 +11,18 @@
 namespace starling::gpu {
 
 struct FilterLimits {
-  /// The error of a chain of tensor products of n components is less than product_error * |x| *
-  /// |y|. The model, after Fasi et al. 2021: products are exact; a step adds b >= 2 products and
-  /// the sum so far, truncates each addend at 2^-23 of the largest, and truncates the result at
-  /// 2^-23 of itself. That makes at most (b + 2) / b * n <= 2 n errors, each at most 2^-23 of the
-  /// largest sum of magnitudes, which |x| * |y| bounds (Cauchy-Schwarz). The constant allows 16
-  /// more errors. Hopper takes more products a step and keeps more bits (Khattak & Mikaitis 2025).
+  /// A chain of tensor products over n components has an error below product_error * |x| * |y|. The
+  /// model follows Fasi et al. 2021. Products are exact. A step adds b >= 2 products to the sum so
+  /// far. It truncates each addend at 2^-23 of the largest addend, and the result at 2^-23 of the
+  /// result. All steps together make at most (b + 2) / b * n <= 2 n errors. Each error is at most
+  /// 2^-23 of the largest sum of magnitudes, and |x| * |y| bounds that sum (Cauchy-Schwarz). The
+  /// constant allows 16 further errors. Hopper adds more products in a step and keeps more bits
+  /// (Khattak & Mikaitis 2025).
   float product_error = 0;
   float recipe_error = 0;  ///< relative error of the recipe's score against the exact sum
   float recipe_up = 1;     ///< 1 + recipe_error
   float recipe_down = 1;   ///< 1 / (1 - recipe_error)
-  /// Error that underflow may add to a score: d * 2^-149 times the square of the largest scale,
-  /// doubled.
+  /// The error that underflow may add to a score: 2 * dimension * 2^-149 * (the largest scale)^2.
   float underflow = 0;
 };
 

@@ -16,10 +16,10 @@ __global__ void matrix_fill_kernel(VectorNeighbor* lists, std::uint64_t count) {
   if (at < count) lists[at] = {CUDART_INF_F, no_row};
 }
 
-/// Writes the k nearest of two lists of each query to the first of them. Grid: one block for each
-/// query. The rank of an entry is its index plus the number of smaller entries in the other list,
-/// which a binary search finds. `lists` and `others`: [query][k], ascending. Shared bytes: 16 *
-/// vector_k_max.
+/// For each query, writes the k nearest entries of its two lists to the first list. Grid: one block
+/// for each query. The rank of an entry is its index plus the number of smaller entries in the
+/// other list, which a binary search finds. `lists` and `others`: [query][k], ascending. Shared
+/// bytes: 16 * vector_k_max.
 __global__ void matrix_merge_kernel(VectorNeighbor* lists, const VectorNeighbor* others,
                                     std::uint32_t k) {
   __shared__ std::uint64_t keys[2][vector_k_max];

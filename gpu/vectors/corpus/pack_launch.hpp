@@ -8,7 +8,7 @@
 
 namespace starling::gpu {
 
-/// Groups that `count` rows take in panels of `width`.
+/// Returns the number of groups that `count` rows take in panels of `width` rows.
 constexpr std::uint64_t packed_groups(std::uint32_t count, std::uint32_t width,
                                       std::uint32_t dimension) {
   return std::uint64_t{(count + width - 1) / width} * width * group_count_of(dimension);
@@ -24,8 +24,8 @@ void pack_async(const float* components, std::uint32_t count, std::uint32_t dime
 void unpack_async(const PanelsView& panels, std::uint32_t row_begin, std::uint32_t row_count,
                   std::uint32_t dimension, float* components, const CudaStream& stream);
 
-/// Enqueued only. Packs the queries of a scan, components [query][dimension], into `groups`, the
-/// memory behind scan.queries; empties their lists.
+/// Enqueued only. Packs the queries of a scan, `components` [query][dimension], into `groups`, the
+/// memory that scan.queries points to. Empties the lists of the scan.
 void begin_scan_async(const float* components, std::uint32_t dimension, float4* groups,
                       const VectorScan& scan, const CudaStream& stream);
 

@@ -15,15 +15,16 @@ namespace starling::gpu {
 ///   groups[(panel * group_count + group) * width + row % width].
 /// A warp that takes a panel of 32 rows, one for each lane, reads 512 contiguous bytes from global
 /// or shared memory; a lane gets four components of its row in one load. Components beyond the
-/// dimension are 0 and add fma(0, 0, s) = s. Rows beyond the last are 0, and kernels mask them.
+/// dimension are 0 and do not change a sum s: fma(0, 0, s) = s. Rows beyond the last row are 0, and
+/// kernels skip them.
 struct PanelsView {
   const float4* groups = nullptr;
   std::uint32_t group_count = 0;
   std::uint32_t width = 0;
 };
 
-inline constexpr std::uint32_t panel_rows = 32;  ///< width of a corpus: one row for each lane
-/// Width of the queries of a tile scan: those of one warp.
+inline constexpr std::uint32_t panel_rows = 32;  ///< panel width of a corpus: one row for each lane
+/// Panel width of the queries of a tile scan: a warp has one panel of queries.
 inline constexpr std::uint32_t query_tile_rows = 16;
 
 constexpr std::uint32_t group_count_of(std::uint32_t dimension) {
@@ -31,17 +32,17 @@ constexpr std::uint32_t group_count_of(std::uint32_t dimension) {
 }
 
 /// The rows that may be among the k nearest of each query. A scan appends each row at most once, so
-/// a list with room for all scanned rows and for k entries carried over cannot overflow, whatever
-/// the data are.
+/// a list cannot overflow if it has room for all rows of the scan and for the k entries of an
+/// earlier scan.
 struct CandidateLists {
   std::uint64_t* keys = nullptr;  ///< [query][room], of which counts[query] are used: see key_of()
   std::uint64_t room = 0;
   std::uint32_t* counts = nullptr;  ///< [query]
-  /// [query]: an ordered score that at least k of the rows seen so far do not exceed, so no row
-  /// beyond it is among the k nearest. It only falls.
+  /// [query]: an ordered score. At least k of the rows seen so far have this score or less, so a
+  /// row with a larger score is not among the k nearest. A bound never rises.
   std::uint32_t* bounds = nullptr;
   /// [query][slot_count]: the least ordered score of the rows recorded in the slot. A row is
-  /// recorded in at most one slot, so the k-th least slot is a bound.
+  /// recorded in at most one slot, so the k-th smallest slot is a bound.
   std::uint32_t* slots = nullptr;
   std::uint32_t slot_count = 0;  ///< a power of two, at least 2 k
   std::uint32_t k = 0;
@@ -66,8 +67,8 @@ struct VectorScan {
   PanelsView corpus;  ///< width panel_rows
   std::uint32_t panel_begin = 0;
   std::uint32_t panel_count = 0;  ///< at least 1
-  std::uint32_t row_end = 0;      ///< rows of the corpus' view; its last panel may reach beyond
-  std::uint32_t first_row = 0;    ///< the number in keys of the view's row 0
+  std::uint32_t row_end = 0;      ///< number of rows of the corpus; its last panel may reach beyond
+  std::uint32_t first_row = 0;    ///< the number that row 0 of the corpus has in keys
   PanelsView queries;
   std::uint32_t query_count = 0;  ///< at least 1
   std::uint32_t first_self = 0;   ///< see first_self_of(); query i is row first_self + i
@@ -82,11 +83,12 @@ struct VectorScan {
 /// Queries that share an entry of a gate.
 inline constexpr std::uint32_t gate_queries = 128;
 
-/// Larger than every row, and still larger after a query's index is added.
+/// Stands for "no row": larger than every row number. no_self plus a query's index does not wrap
+/// around, so it is no row number either.
 inline constexpr std::uint32_t no_self = std::uint32_t{1} << 31;
 
-/// The row that query 0 is and must not get as its neighbour. Queries taken from the corpus keep
-/// their row numbers. External queries get no_self, which matches no row.
+/// Returns the row of query 0, which must not be its own neighbour. If the queries are not rows of
+/// the corpus, returns no_self, which matches no row.
 constexpr std::uint32_t first_self_of(VectorRow first_self) {
   return first_self == no_row ? no_self : first_self;
 }

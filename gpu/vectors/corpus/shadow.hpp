@@ -9,7 +9,7 @@
 
 namespace starling::gpu {
 
-/// Rows and components are padded with zeros to whole tiles and slices.
+/// Rows are padded with zeros to whole tiles, and components to whole slices.
 inline constexpr std::uint32_t shadow_tile_rows = 128;
 inline constexpr std::uint32_t shadow_slice = 32;
 
@@ -21,16 +21,17 @@ constexpr std::uint64_t shadow_tiles(std::uint64_t rows) {
 }
 
 /// Values that the shadows of a corpus and of all its queries share: shadow = half((x - center) *
-/// scale). Lengths below are those of shadows; their squares are scores times scale^2.
+/// scale). The lengths below are lengths of shadows; the square of a length is a score times
+/// scale^2.
 struct ShadowFrame {
-  std::uint32_t reach_bits = 0;  ///< bits of the largest |x[j] - center[j]| of the corpus, a float
+  std::uint32_t reach_bits = 0;  ///< the float's bits of the largest |x[j] - center[j]|
   float error_max = 0;           ///< over all rows of the corpus
   float half_norm_max = 0;       ///< over all rows of the corpus
 };
 
-/// For a row's shadow h of (x - center) * scale.
+/// The norms of a row x, whose shadow h is (x - center) * scale in half precision.
 struct ShadowNorms {
-  float half_norm;  ///< |h|^2 / 2, rounded down by less than 2^-22 of it
+  float half_norm;  ///< |h|^2 / 2, rounded down; the relative error is below 2^-22
   float error;      ///< |(x - center) * scale - h|, rounded up
 };
 
@@ -49,7 +50,7 @@ struct ShadowView {
   std::uint32_t stride = 0;
 };
 
-/// For the shadow h of a query of a batch.
+/// The norms of a query of a batch, whose shadow is h.
 struct ShadowQuery {
   float half_norm;  ///< as ShadowNorms::half_norm
   float error;      ///< as ShadowNorms::error

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that make shadows: of the rows once for a corpus, of the queries once for a batch.
+// Kernels that make the shadows of rows, once for each corpus, and the shadows of queries, once for
+// each batch.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -15,7 +16,8 @@ namespace starling::gpu {
 /// errors small.
 inline constexpr std::uint32_t center_panels_max = 512;
 
-/// Raises *to to at least `value`. Neither is negative: such floats order as their bits do.
+/// Raises *to to at least `value`. Both must not be negative, because only the bits of non-negative
+/// floats have the order of the floats.
 __device__ __forceinline__ void raise(float* to, float value) {
   atomicMax(reinterpret_cast<unsigned*>(to), __float_as_uint(value));
 }
@@ -57,8 +59,8 @@ __global__ void vector_center_kernel(const PanelsView corpus, std::uint32_t pane
   center[blockIdx.x] = {sum.x * share, sum.y * share, sum.z * share, sum.w * share};
 }
 
-/// Raises frame->reach_bits to the largest |x[j] - center[j]| of all rows; 0 before. Grid of any
-/// size; lane 0 of each warp writes.
+/// Raises frame->reach_bits, which is 0 before, to the largest |x[j] - center[j]| of all rows. Grid
+/// of any size; lane 0 of each warp writes.
 __global__ void vector_reach_kernel(const PanelsView corpus, std::uint32_t rows,
                                     const float4* center, ShadowFrame* frame) {
   const std::uint64_t count =
@@ -104,8 +106,8 @@ struct ShadowSums {
     error_sq += (value - shadow) * (value - shadow);
     return half;
   }
-  /// A float64 sum of 4096 terms has a relative error below 2^-40; a difference has an error below
-  /// 2^-53 of its terms.
+  /// The constants below cover roundings: a float64 sum of 4096 terms has a relative error below
+  /// 2^-40, and a difference has an error below 2^-53 of its terms.
   __device__ __forceinline__ float half_norm() const {
     return __double2float_rd(norm_sq * (0.5 * (1 - 0x1p-40)));
   }
@@ -118,10 +120,10 @@ struct ShadowSums {
   }
 };
 
-/// Writes halves [row][stride] and norms [row], and raises the maxima in tiles and frame, which are
-/// 0 before as `halves` are. Grid: one block for each panel. Lane l of every warp has row l of the
-/// panel; the warps take the groups of components in turn, and warp 0 adds up their sums. Shared
-/// bytes: 4 KB.
+/// Writes halves [row][stride] and norms [row], and raises the maxima in tiles and frame. Before
+/// the kernel, these maxima and `halves` are 0. Grid: one block for each panel. Lane l of every
+/// warp has row l of the panel; the warps take the groups of components in turn, and warp 0 adds up
+/// their sums. Shared bytes: 4 KB.
 __global__ void __launch_bounds__(block_threads)
     vector_shadow_kernel(const PanelsView corpus, std::uint32_t rows, const float4* center,
                          std::uint32_t stride, std::uint16_t* halves, ShadowNorms* norms,
@@ -184,7 +186,7 @@ __global__ void __launch_bounds__(block_threads)
     sums.norm_sq += __shfl_xor_sync(all_lanes, sums.norm_sq, step);
     sums.error_sq += __shfl_xor_sync(all_lanes, sums.error_sq, step);
   }
-  // No row is within the reach of padding.
+  // A padding query has the reach -infinity, so no row is within it.
   if (lane == 0)
     queries[query] = {sums.half_norm(), sums.error(), sums.norm(),
                       query < count ? CUDART_INF_F : -CUDART_INF_F};

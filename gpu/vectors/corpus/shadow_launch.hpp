@@ -10,8 +10,9 @@
 
 namespace starling::gpu {
 
-/// Enqueued only. Makes the shadows of all rows of `corpus` in the arrays of `shadow`, which are
-/// writable. `halves` and `norms` are padded to whole tiles. For the inner product the center is 0.
+/// Enqueued only. Writes the shadows of all rows of `corpus` to the arrays of `shadow`, which must
+/// be writable. `halves` and `norms` are padded to whole tiles. For the inner product the center is
+/// 0.
 void make_shadow_async(const PanelsView& corpus, std::uint32_t rows, bool is_dot,
                        const ShadowView& shadow, const CudaStream& stream);
 

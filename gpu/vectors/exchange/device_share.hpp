@@ -11,7 +11,8 @@ struct DeviceShare {
   std::uint64_t count = 0;
 };
 
-/// The share of one device of `count` things. The shares of two devices differ by at most one.
+/// Returns which of `count` things belong to number `device` of `devices` devices. The counts of
+/// two devices differ by at most one.
 constexpr DeviceShare share_of(std::uint64_t count, std::size_t device, std::size_t devices) {
   const std::uint64_t begin = count * device / devices;
   return {begin, count * (device + 1) / devices - begin};

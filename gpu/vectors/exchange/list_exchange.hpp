@@ -24,22 +24,22 @@ struct ExchangeEnd {
   const CudaStream* stream = nullptr;
 };
 
-/// Called by one thread for all devices. When it calls, all devices have found their lists, so none
-/// waits for one that failed, and all sends and receives are in one group.
+/// One thread calls the exchange for all devices, after every device has found its lists. So no
+/// device waits for a failed device, and all sends and receives are in one group.
 class ListExchange {
  public:
   virtual ~ListExchange() = default;
 
   virtual std::string_view name() const = 0;  ///< "nccl", "copies"
 
-  /// Enqueued only. `ends` are in the order of the devices that it was made for. Neither `lists`
+  /// Enqueued only. `ends` have the order of the devices in make_list_exchange(). Neither `lists`
   /// nor `received` of any end may be changed or freed before all CUDA streams have passed the
-  /// exchange. Throws with the sentence of NCCL or of the device; then call abandon().
+  /// exchange. Throws an error with the message of NCCL or of the device; then call abandon().
   virtual void exchange_async(std::span<const ExchangeEnd> ends, std::uint32_t queries,
                               std::uint32_t k) = 0;
 
-  /// Ends work that waits on a device for another one that failed. The exchange is not used after
-  /// that.
+  /// Ends work on a device that waits for another device that failed. Do not use the exchange
+  /// afterwards.
   virtual void abandon() noexcept {}
 };
 

@@ -14,7 +14,8 @@ enum class ListTransport : std::uint8_t {
   copies,     ///< copies between devices by the CUDA runtime
 };
 
-/// The version of NCCL, such as "2.28.9". Empty if it is not available; `why_none` then says why.
+/// Returns the version of NCCL, for example "2.28.9". If NCCL is not available, returns an empty
+/// string and writes the reason to `why_none`.
 std::string nccl_version(std::string& why_none);
 
 }  // namespace starling::gpu

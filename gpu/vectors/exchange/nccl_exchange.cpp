@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads NCCL at run time; each device is a rank, and all sends and receives of an exchange are one
-// group: see nccl_exchange.hpp. A build without NCCL's header only reports that.
+// group: see nccl_exchange.hpp. A build without NCCL's header only reports that NCCL is missing.
 #include "starling/gpu/vectors/exchange/nccl_exchange.hpp"
 
 #ifdef STARLING_NCCL
@@ -66,7 +66,7 @@ struct NcclLibrary {
   }
 };
 
-/// Checks a call of NCCL; throws if it failed. All calls go through it.
+/// Checks the result of a call of NCCL. Throws if the call failed.
 void check(const NcclLibrary& nccl, ncclResult_t code,
            std::source_location where = std::source_location::current()) {
   if (code == ncclSuccess) [[likely]]
@@ -85,8 +85,8 @@ class NcclComm {
   NcclComm(const NcclLibrary& nccl, ncclComm_t comm) : nccl_(&nccl), comm_(comm) {}
   NcclComm(NcclComm&& other) noexcept
       : nccl_(other.nccl_), comm_(std::exchange(other.comm_, nullptr)) {}
-  NcclComm& operator=(NcclComm&&) = delete;  // a rank belongs to its set
-  /// No transfer is under way by then, or the rank was aborted.
+  NcclComm& operator=(NcclComm&&) = delete;  // a rank stays in its communicator
+  /// When a rank is destroyed, no transfer is under way or the rank was aborted.
   ~NcclComm() {
     if (comm_ != nullptr) static_cast<void>(nccl_->comm_destroy(comm_));
   }
@@ -156,9 +156,9 @@ class NcclExchange final : public ListExchange {
 
 std::unique_ptr<ListExchange> make_nccl_exchange(std::span<const int> devices,
                                                  std::string& why_none) {
-  // NVLink multicast is of no use to sends and receives, takes memory, and is left behind by a
-  // process that crashes. ncclConfig_t has no field that turns it off, so the environment of this
-  // process does, unless the user has set the variable.
+  // Turns off NVLink multicast: sends and receives do not use it, it takes memory, and a process
+  // that crashes leaves it behind. ncclConfig_t has no field for multicast, so an environment
+  // variable turns it off, unless the user has set that variable.
   static_cast<void>(setenv("NCCL_NVLS_ENABLE", "0", 0));
   NcclLibrary nccl;
   if (!nccl.load(why_none)) return nullptr;

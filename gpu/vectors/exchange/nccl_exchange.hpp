@@ -10,8 +10,8 @@
 
 namespace starling::gpu {
 
-/// Returns nullptr if NCCL is not available; `why_none` then says why. Throws std::runtime_error
-/// with the sentence of NCCL if it is available and fails.
+/// If NCCL is not available, returns nullptr and writes the reason to `why_none`. If NCCL is
+/// available but fails, throws std::runtime_error with the message of NCCL.
 std::unique_ptr<ListExchange> make_nccl_exchange(std::span<const int> devices,
                                                  std::string& why_none);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocates queries and lists, and merges what the devices sent into the lists of the first: see
-// shared_lists.hpp. Called by DeviceSearcher.
+// Allocates queries and lists, and merges the lists that the devices sent into the first device's
+// lists: see shared_lists.hpp. Called by DeviceSearcher.
 #include "starling/gpu/vectors/exchange/shared_lists.hpp"
 
 #include "starling/gpu/vectors/corpus/lists_launch.hpp"

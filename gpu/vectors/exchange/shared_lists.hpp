@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queries and lists of one device while several devices find lists of the same queries, each
-// among its own pairs of rows, and merge them. split_searcher.cpp makes one for each device and
-// search.
+// The queries and lists of one device while several devices find lists of the same queries and
+// merge these lists. split_searcher.cpp makes one for each device and search.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ class SharedLists {
     std::uint32_t queries = 0;  ///< at a time
     std::uint32_t k = 1;
     std::uint32_t devices = 1;
-    std::uint32_t dimension = 0;  ///< of queries from the host; 0: none come from there
+    std::uint32_t dimension = 0;  ///< of queries from the host; 0: no queries come from the host
   };
   static std::uint64_t bytes_for(const Shape& shape) {
     const std::uint64_t lists = shape.dimension > 0 ? 2 : 1;
@@ -28,7 +27,7 @@ class SharedLists {
            entries * shape.k * sizeof(VectorNeighbor);
   }
 
-  /// Allocates on the current device. Throws as DeviceMemory.
+  /// Allocates on the current device. Throws the same errors as DeviceMemory.
   SharedLists(DeviceMemory& memory, const CudaStream& stream, const Shape& shape);
 
   DeviceBuffer<float>& queries() { return queries_; }
@@ -37,8 +36,8 @@ class SharedLists {
   VectorNeighbor* others() { return others_.data(); }
   ExchangeEnd end() { return {found_.data(), received_.data(), &stream_}; }
 
-  /// Enqueued only. Merges the lists that all devices sent for `share` queries into those of the
-  /// first device, at the front of the received lists.
+  /// Enqueued only. Merges, for `share` queries, the lists that all devices sent. The merged lists
+  /// replace the first device's lists at the front of the received lists.
   void merge_async(std::uint32_t share, std::uint32_t k, std::uint32_t devices);
   /// Enqueued only. Copies the merged lists to the host.
   void copy_merged_async(std::span<VectorNeighbor> lists) const {

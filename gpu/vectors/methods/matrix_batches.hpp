@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Divides a search by a method that writes a matrix of scores into batches of queries and, if even
-// few queries have no room for all rows, into parts of the corpus, whose lists are merged.
+// For methods that write a matrix of scores: divides a search into batches of queries. If there is
+// no room for a few queries with all rows, divides the corpus into parts too, and merges the lists
+// of the parts.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +19,15 @@ struct MatrixBatch {
   std::uint32_t rows = 0;  ///< of a part of the corpus
 };
 
-/// The stride of a matrix, in floats: its rows begin at multiples of 16 bytes.
+/// Returns the stride of a matrix in floats; each row begins at a multiple of 16 bytes.
 constexpr std::uint64_t stride_of(std::uint32_t columns) {
   return (std::uint64_t{columns} + 3) / 4 * 4;
 }
 
-/// The largest batch that fits `bytes`, if a pair takes `pair_bytes` and a query `query_bytes`
-/// more. A batch has at least one query, and rows_min rows or all rows. Rows are cut only if a tile
-/// of 128 queries does not fit, since a tile reads the corpus once.
+/// Returns the largest batch that fits into `bytes` if each pair of a query and a row takes
+/// `pair_bytes` and each query takes another `query_bytes`. A batch has at least one query, and at
+/// least rows_min rows unless there are fewer. Rows are divided only if a tile of 128 queries does
+/// not fit with all rows, because each tile reads the corpus once.
 inline MatrixBatch matrix_batch(std::uint32_t rows, std::uint32_t queries, std::uint64_t bytes,
                                 std::uint64_t pair_bytes, std::uint64_t query_bytes) {
   constexpr std::uint64_t tile_queries = 128;
@@ -44,8 +46,8 @@ inline MatrixBatch matrix_batch(std::uint32_t rows, std::uint32_t queries, std::
   return batch;
 }
 
-/// Makes room for exactly `count` elements, so that limits hold; waits for the CUDA stream before
-/// it grows.
+/// Makes room for exactly `count` elements, because memory limits count every byte. Waits for the
+/// CUDA stream before the buffer grows.
 template <class T>
 void ensure_room(DeviceBuffer<T>& buffer, DeviceMemory& memory, std::uint64_t count,
                  const CudaStream& stream) {
@@ -60,8 +62,9 @@ constexpr std::uint64_t part_list_bytes(std::uint32_t k) {
   return std::uint64_t{k} * sizeof(VectorNeighbor);
 }
 
-/// Calls search_part(part of the corpus, batch of the search) for each pair of them, and merges the
-/// lists if there are several parts. `part_lists` holds the lists of a part.
+/// Calls search_part(part of the corpus, batch of the search) for each pair of a part and a batch,
+/// and merges the lists if there are several parts. `part_lists` holds the lists of a part until
+/// they are merged.
 template <class SearchPart>
 void search_in_batches_async(const RowMajorView& corpus, const DeviceSearch& search,
                              const MatrixBatch& batch, DeviceBuffer<VectorNeighbor>& part_lists,

@@ -8,11 +8,12 @@
 
 namespace starling::gpu {
 
-/// Russica & Tisato 2023, section 2: the matrix of all distances. In the paper a block has a
-/// reference point and a thread a dimension, a tree adds up, and queries follow each other. The sum
-/// of a tree is not the recipe's, so here a thread sums whole pairs and a block has the pairs of a
-/// PairTile; the matrix holds scores. Shapes and infinity: see PairMatrix. Grid: tiles_of() blocks.
-/// Shared bytes: PairStages. Valid for any counts and dimensions.
+/// Russica & Tisato 2023, section 2: the matrix of all distances. In the paper a block has one
+/// reference point, each thread has one dimension, a tree adds the terms, and the queries are
+/// processed one after another. A tree's sum differs from the recipe's sum. So here a thread sums
+/// whole pairs, and a block has the pairs of a PairTile. The matrix holds scores. See PairMatrix
+/// for the matrix's shape and for pairs whose score is infinity. Grid: tiles_of() blocks. Shared
+/// bytes: PairStages. Valid for any counts and dimensions.
 template <bool is_dot>
 __global__ void __launch_bounds__(PairTile::threads, 2)
     matrix_scores_kernel(const PairMatrix matrix) {

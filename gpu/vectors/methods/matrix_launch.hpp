@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel that computes a matrix of scores. The methods of Russica & Tisato launch it;
-// multiselect shares its types. Enqueued only.
+// multiselect uses the same types. Enqueued only.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tile of pairs: sums over all components stay in registers, rows go through shared memory. The
-// kernels that write matrices are built from it.
+// kernels that write matrices are built from this tile.
 #pragma once
 
 #include "starling/gpu/vectors/corpus/score.cuh"
@@ -8,8 +8,9 @@
 
 namespace starling::gpu {
 
-/// A block of 256 threads has 128 x 128 pairs, a thread 8 x 8: each component costs four loads of
-/// four floats from shared memory for 64 pairs. Bytes of PairStages: 16,896.
+/// A block of 256 threads has 128 x 128 pairs, and each thread has 8 x 8 of them. For each
+/// component a thread makes four loads of four floats from shared memory for its 64 pairs. Bytes of
+/// PairStages: 16,896.
 struct PairTile {
   static constexpr unsigned threads = 256;
   static constexpr unsigned rows = 128;  ///< of each side
@@ -40,13 +41,13 @@ __device__ __forceinline__ TilePlace tile_place(const PairMatrix& matrix) {
   return {(first + within % height) * PairTile::rows, within / height * PairTile::rows};
 }
 
-/// The row within a tile of a thread's i-th row: two runs of four, so that a thread reads 16 bytes
-/// at once.
+/// Returns the index in the tile of a thread's i-th row. A thread has two runs of four neighbouring
+/// rows, so that it reads 16 bytes at once.
 __device__ __forceinline__ unsigned held_row(unsigned thread, unsigned i) {
   return thread * 4 + i % 4 + (i / 4) * (PairTile::rows / 2);
 }
-/// The place of a thread among the 16 by 16 of a block. A warp has 4 by 8 of them, so its lanes
-/// read at most 128 bytes of a side at once.
+/// The place of a thread among the 16 by 16 threads of a block. A warp has 4 by 8 threads, so its
+/// lanes read at most 128 bytes of a side at once.
 __device__ __forceinline__ unsigned a_thread() {
   return threadIdx.x / 64 * 4 + threadIdx.x % 32 / 8;
 }
@@ -54,14 +55,15 @@ __device__ __forceinline__ unsigned b_thread() {
   return threadIdx.x / 32 % 2 * 8 + threadIdx.x % 8;
 }
 
-/// Four components of a row. Components beyond the last are 0, which adds fma(0, 0, s) = s.
+/// Four components of a row. Components beyond the last are 0 and do not change a sum s: fma(0, 0,
+/// s) = s.
 __device__ __forceinline__ float4 four_components(const MatrixSide& side, std::uint32_t dimension,
                                                   std::uint32_t row, std::uint32_t column) {
   float4 four = {0, 0, 0, 0};
   if (row >= side.count || column >= dimension) return four;
   const float* from = side.components + std::size_t{row} * dimension + column;
-  // The base is aligned like all device memory; if the dimension is a multiple of 4, so is every
-  // row.
+  // The base is aligned like all device memory. If the dimension is a multiple of 4, every row is
+  // aligned too.
   if (dimension % 4 == 0) return *reinterpret_cast<const float4*>(from);
   four.x = from[0];
   if (column + 1 < dimension) four.y = from[1];
@@ -70,8 +72,9 @@ __device__ __forceinline__ float4 four_components(const MatrixSide& side, std::u
   return four;
 }
 
-/// Computes the sums of the thread's pairs, component by component: the recipe of VectorNeighbor,
-/// before the sign. Called by the whole block; each thread has its own sums.
+/// Computes the sums of the thread's pairs, component by component, by the recipe of
+/// VectorNeighbor. score_of() makes scores of the sums. Called by the whole block; each thread has
+/// its own sums.
 template <bool is_dot>
 __device__ __forceinline__ void sum_tile(const PairMatrix& matrix, const TilePlace& place,
                                          PairStages& stages,
@@ -126,7 +129,7 @@ __device__ __forceinline__ void sum_tile(const PairMatrix& matrix, const TilePla
   }
 }
 
-/// Writes score(sum, a, b) for each pair of the tile whose a satisfies is_wanted(a).
+/// Writes score(sum, a, b) for each pair (a, b) of the tile for which is_wanted(a) is true.
 template <class Score, class IsWanted>
 __device__ __forceinline__ void write_tile(const PairMatrix& matrix, const TilePlace& place,
                                            const float (&sums)[PairTile::held][PairTile::held],
@@ -152,7 +155,7 @@ __device__ __forceinline__ bool is_self(const PairMatrix& matrix, std::uint32_t 
   return matrix.a.first + a == matrix.b.first + b;
 }
 
-/// The blocks of a kernel that has one tile for each block.
+/// Returns the number of blocks of a kernel in which each block has one tile.
 inline unsigned tiles_of(const PairMatrix& matrix) {
   return ((matrix.a.count - 1) / PairTile::rows + 1) * ((matrix.b.count - 1) / PairTile::rows + 1);
 }

@@ -19,7 +19,7 @@ struct RowMajorView {
   const float* components = nullptr;
   std::uint32_t count = 0;
   std::uint32_t dimension = 1;
-  VectorRow first_row = 0;  ///< the number in lists of row 0
+  VectorRow first_row = 0;  ///< the number that row 0 has in lists
   bool is_dot = false;      ///< ranks by inner product instead of squared distance
 };
 
@@ -27,7 +27,7 @@ struct RowMajorView {
 struct GraphShare {
   std::uint32_t device = 0;
   std::uint32_t devices = 1;
-  std::uint32_t side = 0;  ///< of a grid, the same for all devices: see graph_side()
+  std::uint32_t side = 0;  ///< side of a grid, the same for all devices: see graph_side()
 };
 
 /// A method follows the algorithm of its paper with kernels of its own. It computes scores by the
@@ -36,15 +36,16 @@ class VectorMethod {
  public:
   virtual ~VectorMethod() = default;
 
-  /// Answers a search: writes lists [count][k], in order, {infinity, no_row} behind the last entry
-  /// of a short one. Enqueued only, except that memory which grows waits for the device. What does
-  /// not fit the method's memory goes in batches. Throws as DeviceMemory.
+  /// Answers a search: writes lists [count][k], in order. A list with fewer than k rows ends with
+  /// {infinity, no_row}. Enqueued only, but waits for the device if memory must grow. A search that
+  /// does not fit the method's memory is divided into batches. Throws the same errors as
+  /// DeviceMemory.
   virtual void search_async(const RowMajorView& corpus, const DeviceSearch& search,
                             const CudaStream& stream) = 0;
 
-  /// The side of the grids in which this method divides a graph among several devices, such that
-  /// two grids and lists of `rows` rows fit its memory; any smaller side fits too. 0: there is no
-  /// room, or the method does not divide graphs.
+  /// Returns the side of the grids into which this method divides a graph among several devices.
+  /// Two grids of this side and the lists of `rows` rows fit the method's memory; any smaller side
+  /// fits too. Returns 0 if there is no room, or if the method does not divide graphs.
   virtual std::uint32_t graph_side(std::uint32_t /*rows*/, std::uint32_t /*k*/,
                                    std::uint32_t /*devices*/) const {
     return 0;
@@ -58,9 +59,9 @@ class VectorMethod {
   }
 };
 
-/// Each method is named as its paper is known, and made in the file that follows the paper and
-/// names its sections. `bytes_max`: the most memory that it may take beside corpus, queries and
-/// lists.
+/// Each function makes the method of one paper; the file that defines the function names the
+/// paper's sections. `bytes_max`: the most memory that the method may take in addition to corpus,
+/// queries and lists.
 std::unique_ptr<VectorMethod> make_kato(DeviceMemory& memory, std::uint64_t bytes_max);
 std::unique_ptr<VectorMethod> make_cuknn(DeviceMemory& memory, std::uint64_t bytes_max);
 std::unique_ptr<VectorMethod> make_sbq(DeviceMemory& memory, std::uint64_t bytes_max);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory that a published method takes beside corpus, queries and lists: one piece of device
-// memory, divided into arrays anew for every search.
+// The memory that a published method takes in addition to corpus, queries and lists: one piece of
+// device memory, divided into arrays anew for every search.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class MethodWorkspace {
   MethodWorkspace(DeviceMemory& memory, std::uint64_t bytes_max)
       : memory_(memory), bytes_max_(bytes_max), bytes_(memory) {}
 
-  /// Bytes that an array of `count` elements takes; each array begins on a boundary.
+  /// Bytes that an array of `count` elements takes; each array begins at a multiple of `boundary`.
   template <class T>
   static constexpr std::uint64_t bytes_for(std::uint64_t count) {
     return (count * sizeof(T) + boundary - 1) / boundary * boundary;
@@ -24,8 +24,8 @@ class MethodWorkspace {
 
   std::uint64_t bytes_max() const { return bytes_max_; }
 
-  /// Makes room for exactly `bytes` bytes, since plans count every byte. Arrays cut before are
-  /// invalid. Growing waits for the device. Throws as DeviceMemory.
+  /// Makes room for exactly `bytes` bytes, since plans count every byte. Arrays that were cut
+  /// before become invalid. Growing waits for the device. Throws the same errors as DeviceMemory.
   void begin(std::uint64_t bytes) {
     cut_ = 0;
     if (bytes <= bytes_.room()) return;

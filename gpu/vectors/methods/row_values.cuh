@@ -8,8 +8,8 @@
 
 namespace starling::gpu {
 
-/// Returns four values of a row from column `at` on, a multiple of 4. Columns beyond the last give
-/// infinity.
+/// Returns four values of a row from column `at` on; `at` is a multiple of 4. Columns beyond the
+/// last give infinity.
 __device__ __forceinline__ float4 four_values(const float* row, std::uint32_t columns,
                                               std::uint64_t at) {
   if (at + 4 <= columns && reinterpret_cast<std::uintptr_t>(row) % sizeof(float4) == 0)

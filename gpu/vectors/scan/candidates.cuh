@@ -17,14 +17,15 @@ __device__ __forceinline__ bool is_time_to_renew(std::uint32_t done) {
   return bits == 1 || (bits == 2 && (done & (done >> 1)) != 0);
 }
 
-/// Up to this many slots bound_of_slots() holds in registers.
+/// bound_of_slots() holds the slots in registers if there are at most this many.
 inline constexpr std::uint32_t bound_slots_held = 256;
 
 /// Returns an ordered score that is at or a little above the k-th least slot; ordered_infinity if
 /// fewer than k slots are used. Called by a whole warp; every lane has the result.
 ///
-/// Bisects the range of values until at most k / 8 slots too many are within: 6 to 10 counts. Up to
-/// bound_slots_held slots are read once.
+/// Bisects the range of values until at most k + k / 8 slots are within the bound, which takes 6 to
+/// 10 counts. At most bound_slots_held slots are read only once; more slots are read again for each
+/// count.
 __device__ inline std::uint32_t bound_of_slots(const std::uint32_t* slots, std::uint32_t slot_count,
                                                std::uint32_t k) {
   constexpr unsigned held_max = bound_slots_held / warp_lanes;
@@ -63,7 +64,7 @@ __device__ inline std::uint32_t bound_of_slots(const std::uint32_t* slots, std::
   count = __reduce_add_sync(all_lanes, count);
   // Slots only fall while this runs, so later counts are no smaller.
   if (count < k) return ordered_infinity;
-  if (low > 0) --low;  // now fewer than k slots are within `low`, or nearly
+  if (low > 0) --low;  // no slot was within `low` when the slots were read
   while (count > k + k / 8 && high - low > 1) {
     const std::uint32_t middle = low + (high - low) / 2;
     const std::uint32_t within = count_within(middle);
@@ -87,8 +88,8 @@ __device__ inline void renew_bound(const CandidateLists& lists, std::uint32_t qu
 }
 
 /// Returns the bound of query `first + lane` as a score, in lanes below `queries`. Lanes beyond the
-/// last query get NaN, so no score compares as within their bound, whatever uninitialised memory
-/// they sum.
+/// last query get NaN: the scores of these queries come from uninitialised memory, and no score is
+/// within the bound NaN.
 template <unsigned queries>
 __device__ __forceinline__ float bound_of_lane(const VectorScan& scan, std::uint32_t first) {
   const std::uint32_t query = first + threadIdx.x % warp_lanes;
@@ -108,10 +109,10 @@ __device__ __forceinline__ bool may_be_near(const VectorScan& scan, std::uint32_
 }
 
 /// Appends the rows whose scores are within the bounds to the candidates of a warp's queries.
-/// scores[panel][query] are of the lane's rows; `rows` are the indices of these rows in the scan,
-/// of which those from row_end on are ignored. `first_query` is the index of query 0; `bound` comes
-/// from bound_of_lane(). Called by a whole warp. One atomic operation, with a lane for each query,
-/// reserves the places.
+/// scores[panel][query] is the score of the lane's row of that panel. `rows` are the indices of the
+/// lane's rows in the scan; rows from row_end on are ignored. `first_query` is the index of query
+/// 0; `bound` comes from bound_of_lane(). Called by a whole warp. One atomic instruction reserves
+/// the places; each lane reserves those of one query.
 template <unsigned panels, unsigned queries>
 __device__ __forceinline__ void offer_scores(const VectorScan& scan,
                                              const float (&scores)[panels][queries],

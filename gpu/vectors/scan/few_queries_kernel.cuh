@@ -9,16 +9,18 @@
 
 namespace starling::gpu {
 
-/// While a lane works on this many groups of its row, it loads as many more. All warps of a
-/// multiprocessor then have 48 KB in flight; 4.6 TB/s at a latency of 700 ns need 24 KB.
+/// While a lane works on this many groups of its row, it loads the same number of further groups.
+/// The warps of a multiprocessor then have 48 KB of loads in flight. Each multiprocessor needs 24
+/// KB in flight to reach 4.6 TB/s at a latency of 700 ns.
 inline constexpr unsigned groups_ahead = 4;
 
 inline constexpr unsigned few_queries_threads = 256;
 inline constexpr unsigned few_queries_warps = few_queries_threads / warp_lanes;
-/// Blocks of a multiprocessor: 24 warps, which hide each other's pauses between panels.
+/// Blocks that run on a multiprocessor at once. Their 24 warps hide each other's pauses between
+/// panels.
 inline constexpr unsigned few_queries_blocks = 3;
 
-/// This many warps renew a query's bound; more would find the same.
+/// This many warps renew a query's bound; more warps would find the same bound.
 inline constexpr std::uint32_t renewing_warps = 32;
 
 /// Shared bytes of the kernel: the components of all queries, padded to whole rounds of groups.
@@ -37,31 +39,33 @@ __device__ __forceinline__ float4 read_once(const float4* from) {
   return value;
 }
 
-/// The order in which a warp visits panels: from a first one that depends on its number, in steps
-/// of `warp_step`, modulo the panel count. Each panel of the scan has one warp. first_step is
-/// coprime to the count and far from 0 and from the count, so the panels visited first are a sample
-/// of all, whatever the order of the rows.
+/// The order in which a warp visits panels. Warp w begins at panel w * first_step and goes on in
+/// steps of `warp_step`, both modulo the panel count. One warp visits each panel of the scan.
+/// first_step is coprime to the panel count, and far from 0 and from the panel count. So the panels
+/// visited first are a sample of all panels, whatever the order of the rows is.
 struct PanelWalk {
   std::uint32_t first_step = 0;  ///< from the first panel of one warp to that of the next
   std::uint32_t warp_step = 0;   ///< between two panels of a warp: first_step * warps % count
   std::uint32_t multiprocessors = 1;
 };
 
-/// The turn of this warp in its block. The warps of turn 0 of all blocks get their first panels
-/// before those of turn 1, so if there are about as many panels as warps, only warps of the last
-/// turns have none. Blocks that share a multiprocessor are every `multiprocessors`-th one; among
-/// these, turns are spread evenly over its four schedulers, each of which has every fourth warp.
+/// Returns the turn of this warp in its block. The warps of turn 0 of all blocks get their first
+/// panels before the warps of turn 1. So if there are about as many panels as warps, only warps of
+/// the last turns have no panel. Every `multiprocessors`-th block runs on the same multiprocessor.
+/// Each of its four schedulers has every fourth warp of a block, and the turns of these blocks are
+/// spread evenly over the schedulers.
 __device__ __forceinline__ std::uint32_t turn_of_warp(std::uint32_t multiprocessors) {
   const std::uint32_t warp = threadIdx.x / warp_lanes;
   return (blockIdx.x / multiprocessors - warp) % 4 + warp / 4 * 4;
 }
 
-/// The part that a launch has in a scan. At first no bound is known, and every warp would append
-/// all 32 rows of its first panel: thousands of warps, each with atomic operations on the same few
-/// words. If no warp has more than one panel, all warps record their scores in slots, wait for each
-/// other, and append only what is within the bound (together). If warps have several panels, a
-/// sample of the panels gives bounds first (sample, after_sample). 1,275,219 x 128, one query, k
-/// 64: 0.26 ms without a sample.
+/// What a launch does in a scan. At first no bound is known, so every warp would append all 32 rows
+/// of its first panel. Thousands of warps would then do atomic operations on the same few words. If
+/// no warp has more than one panel (`together`), all warps record their scores in slots, wait for
+/// each other, and append only the rows within the bound. If warps have several panels, a first
+/// launch reads a sample of the panels to get bounds (`sample`), and a second launch uses these
+/// bounds (`after_sample`). Without a sample, one query with k = 64 takes 0.26 ms on 1,275,219 x
+/// 128.
 enum class FewQueriesPass {
   together,      ///< at most one panel for each warp; all blocks run at once
   alone,         ///< no sample: warps have few panels
@@ -85,8 +89,8 @@ __device__ __forceinline__ void record_scores(const VectorScan& scan,
   }
 }
 
-/// As bound_of_lane(), from slots that no warp writes any more. Called by the whole block. `bounds`
-/// is shared memory that no thread reads any more.
+/// As bound_of_lane(), but computes the bounds from the slots, which no warp writes any more.
+/// Called by the whole block. Overwrites `bounds`, shared memory whose old content is not needed.
 template <unsigned queries>
 __device__ __forceinline__ float bound_of_all(const VectorScan& scan, std::uint32_t* bounds) {
   const CandidateLists& lists = scan.lists;
@@ -101,19 +105,20 @@ __device__ __forceinline__ float bound_of_all(const VectorScan& scan, std::uint3
   return lane < queries && lane < scan.query_count ? score_of_ordered(bounds[lane]) : CUDART_NAN_F;
 }
 
-/// Lowers the bound of each query to what its slots say. Grid: one block of 32 threads for each
-/// query.
+/// Lowers the bound of each query to the bound that the query's slots give. Grid: one block of 32
+/// threads for each query.
 __global__ void vector_bounds_kernel(const CandidateLists lists) {
   renew_bound(lists, blockIdx.x);
 }
 
 /// Scores panels against all queries; queries.width = `queries`. Grid: few_queries_blocks blocks
 /// for each multiprocessor, or fewer. Each warp visits panels as PanelWalk says; a lane has one row
-/// of a panel. It loads the row's groups from global memory, 512 contiguous bytes for a warp, and
-/// the queries' groups from shared memory, where all lanes read the same 16 bytes. Four components
-/// cost one global load, `queries` shared loads and 8 * `queries` operations. Shared bytes:
-/// few_queries_shared_bytes(). Writes candidates and slots, or slots alone (sample). `together`
-/// needs a cooperative launch and reuses its shared memory for bounds at the end.
+/// of a panel. The lane loads the groups of this row from global memory, 512 contiguous bytes for a
+/// warp, and the queries' groups from shared memory, where all lanes read the same 16 bytes. Four
+/// components cost one global load, `queries` shared loads and 8 * `queries` operations. Shared
+/// bytes: few_queries_shared_bytes(). Writes candidates and slots; the pass `sample` writes only
+/// slots. The pass `together` needs a cooperative launch, and reuses the shared memory for bounds
+/// at the end.
 template <FewQueriesPass pass, bool is_dot, unsigned queries>
 __global__ void __launch_bounds__(few_queries_threads, few_queries_blocks)
     few_queries_kernel(const VectorScan scan, const PanelWalk walk) {
@@ -134,7 +139,7 @@ __global__ void __launch_bounds__(few_queries_threads, few_queries_blocks)
   constexpr bool has_one = pass == FewQueriesPass::together || pass == FewQueriesPass::sample;
   std::uint32_t panels = has_panel ? 1 : 0;
   if constexpr (!has_one) panels = (scan.panel_count - 1 - warp) / warps + 1;
-  const float4* row = nullptr;  // the lane's, of the panel that is being loaded
+  const float4* row = nullptr;  // the lane's row of the panel that is being loaded
   float4 next[ahead];
   const auto read_round = [&](std::uint32_t round) {
 #pragma unroll
@@ -149,7 +154,8 @@ __global__ void __launch_bounds__(few_queries_threads, few_queries_blocks)
           lane;
     read_round(0);
   };
-  // If a warp has only one panel, the longer loop costs 5 us of 80 (70,000 x 784).
+  // Beginning the next panel early makes the loop longer. If a warp has only one panel, that costs
+  // 5 us of 80 us (70,000 x 784).
   constexpr bool begins_next = pass == FewQueriesPass::after_sample;
   if (begins_next) begin_panel(panel);
   float scores[1][queries] = {};

@@ -16,8 +16,8 @@ constexpr std::uint32_t queries_max = 16;
 /// A third of 227 KB, the most that the three blocks of a multiprocessor can share.
 constexpr std::size_t shared_bytes_max = std::size_t{75} << 10;
 
-/// A sample is taken if there are at least panels_of_warp_min panels for each warp. It has one
-/// panel in `share`, but at least rows_of_slot_min rows for each slot.
+/// A sample is taken if there are at least panels_of_warp_min panels for each warp. The sample has
+/// 1 / share of the panels, but at least rows_of_slot_min rows for each slot.
 struct SampleChoice {
   static constexpr std::uint32_t panels_of_warp_min = 2;
   static constexpr std::uint32_t share = 32;
@@ -51,9 +51,9 @@ void launch(const VectorScan& scan, unsigned blocks_max, const CudaStream& strea
   check(cudaLaunchKernelEx(&config, few_queries_kernel<pass, is_dot, queries>, scan, walk));
 }
 
-/// The blocks of a cooperative launch. 0: there are more panels than warps that run at once, the
-/// device has no cooperative launches, or there are more slots than registers hold, so that
-/// computing bounds would cost each block too much.
+/// Returns the number of blocks of a cooperative launch. Returns 0 if there are more panels than
+/// warps that run at once, or if the device has no cooperative launches. Also returns 0 if
+/// registers do not hold all slots, because each block would then take too long to compute bounds.
 template <bool is_dot, unsigned queries>
 unsigned blocks_together(const VectorScan& scan) {
   int device = 0;
@@ -66,7 +66,7 @@ unsigned blocks_together(const VectorScan& scan) {
   return scan.panel_count <= blocks * few_queries_warps ? blocks : 0;
 }
 
-/// The panels of a sample; 0: no sample pays.
+/// Returns the number of panels in a sample, or 0 if a sample does not pay.
 std::uint32_t sample_size(const VectorScan& scan) {
   const std::uint32_t warps = multiprocessor_count() * few_queries_blocks * few_queries_warps;
   if (scan.panel_count < SampleChoice::panels_of_warp_min * warps) return 0;

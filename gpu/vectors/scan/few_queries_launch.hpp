@@ -7,8 +7,9 @@
 
 namespace starling::gpu {
 
-/// The panel width in which this scan needs the packed queries: the next power of two. 0: there are
-/// too many queries for this scan, or they are too long for shared memory.
+/// Returns the panel width that this scan needs for the packed queries: the smallest power of two
+/// that is at least query_count. Returns 0 if there are too many queries for this scan, or if they
+/// are too long for shared memory.
 std::uint32_t few_queries_width(std::uint32_t query_count, std::uint32_t dimension);
 
 /// Enqueued only. scan.queries.width must be few_queries_width().

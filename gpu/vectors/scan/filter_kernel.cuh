@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The filter's product: multiplies tiles of shadows on the tensor cores and makes every row that
-// may be within a query's bound its candidate. Launched by filter_launch.cu.
+// The filter's product: multiplies tiles of shadows on the tensor cores. Every row that may be
+// within a query's bound becomes a candidate of that query. Launched by filter_launch.cu.
 #pragma once
 
 #include "starling/gpu/device/lane_group.cuh"
@@ -11,9 +11,9 @@
 
 namespace starling::gpu {
 
-/// Eight warps share 128 rows and 128 queries: two beneath each other, each with 64 rows, four side
-/// by side, each with 32 queries. A thread has 64 sums, so two blocks run on a multiprocessor, and
-/// one multiplies while the other picks candidates.
+/// Eight warps share 128 rows and 128 queries: the rows are divided in two and the queries in four,
+/// so each warp has 64 rows and 32 queries. A thread has 64 sums, so two blocks run on a
+/// multiprocessor. One block multiplies while the other picks candidates.
 struct FilterShape {
   static constexpr unsigned threads = 256;
   static constexpr unsigned warps = threads / warp_lanes;
@@ -27,7 +27,8 @@ struct FilterShape {
   static constexpr unsigned stages = 4;
   static constexpr unsigned tile_bytes = 128 * tensor_row_bytes;  ///< of a slice of rows or queries
   static constexpr unsigned norm_slots = stages;
-  /// Candidates that a warp holds back, so that it waits once for the places of many.
+  /// Candidates that a warp holds back, so that the warp waits only once for the places of many
+  /// candidates.
   static constexpr unsigned held_max = 128;
   static constexpr unsigned held_full = 64;
 };
@@ -35,13 +36,13 @@ struct FilterShape {
 struct FilterShared {
   ShadowQuery queries[FilterShape::queries];
   ShadowNorms norms[FilterShape::norm_slots][FilterShape::rows];
-  float least[2][FilterShape::queries];  ///< least_product(), for the tile and for the one before
+  float least[2][FilterShape::queries];  ///< least_product(), for this and the previous tile
   std::uint64_t held_pairs[FilterShape::warps][FilterShape::held_max];
   std::uint8_t held_queries[FilterShape::warps][FilterShape::held_max];
 };
 
-/// Up to this stride the query tile stays in shared memory. Otherwise it is read again from the L2
-/// cache for each tile of rows, which limits longer ones.
+/// Up to this stride the query tile stays in shared memory. A query tile of larger stride is read
+/// from the L2 cache again for each tile of rows, and these reads limit the speed.
 inline constexpr std::uint32_t resident_stride_max = 256;
 
 template <bool is_resident>
@@ -86,15 +87,16 @@ __device__ __forceinline__ void multiply_slice(unsigned rows, unsigned queries, 
 }
 
 /// Candidates that a warp holds back. They passed the test with the largest error and norm of their
-/// tile; write() tests each with its own. It waits for the norms and for places in the lists once
-/// for many. All lanes know the count.
+/// tile; write() tests each candidate again with the error and norm of its own row. For many
+/// candidates, write() waits only once for the norms and for places in the lists. All lanes know
+/// the count.
 struct HeldCandidates {
   std::uint64_t* pairs;  ///< (product, row)
   std::uint8_t* queries;
   std::uint32_t count = 0;
 
-  /// Appends the candidates that are within the bound by their rows' own errors to the lists, and
-  /// empties the buffer. Called by a whole warp.
+  /// Tests each candidate with its own row's error, appends the candidates within the bound to the
+  /// lists, and empties the buffer. Called by a whole warp.
   template <bool is_dot>
   __device__ __forceinline__ void write(const FilterScan& scan, const FilterShared& shared,
                                         std::uint32_t first_query) {
@@ -224,8 +226,8 @@ __device__ __forceinline__ void take_all(const FilterScan& scan, const FilterSha
 /// One phase of the filter: scores the shadows of a phase's rows and writes candidates to scan.keys
 /// and scan.counts (first phase: to fixed places, without counting). Grid: query_tiles * splits
 /// blocks. Block b has query tile b % query_tiles and every splits-th position of the phase. The
-/// slices of its tiles are one sequence: those of the next tile are being copied while the
-/// candidates of this one are picked. Shared bytes: filter_shared_bytes().
+/// slices of the block's tiles are one sequence: while the candidates of one tile are picked, the
+/// slices of the next tile are being copied. Shared bytes: filter_shared_bytes().
 template <bool is_dot, bool is_first, bool is_resident>
 __global__ void __launch_bounds__(FilterShape::threads, 2)
     vector_filter_kernel(const FilterScan scan, std::uint32_t query_tiles, std::uint32_t splits) {

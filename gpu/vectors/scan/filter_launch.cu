@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the queries' shadows, filters in phases over more and more rows, each followed by a
-// narrowing of the bounds, and scores the rows that are left: see filter_launch.hpp. Called by
+// Makes the queries' shadows and filters in phases over more and more rows. Narrows the bounds
+// after each phase, and scores the rows that are left at the end: see filter_launch.hpp. Called by
 // workspace.cpp.
 #include <cmath>
 
@@ -17,10 +17,11 @@ namespace {
 
 struct FilterTuning {
   static constexpr std::uint32_t first_rows_min = 1024;
-  /// The first phase has at least this many times k rows.
+  /// The first phase has at least first_rows_k * k rows.
   static constexpr std::uint32_t first_rows_k = 4;
-  /// Each phase ends at about this many times the rows of the one before; about as many times k
-  /// rows become candidates in it. Few queries have few candidates, and each phase costs them more.
+  /// When a phase ends, about `growth` times as many rows are filtered as when the phase before
+  /// ended. About growth * k rows become candidates in a phase. For few queries growth_few is
+  /// faster: they have few candidates, so each phase has little work for its cost.
   static constexpr double growth = 4;
   static constexpr double growth_few = 12;
   static constexpr std::uint32_t queries_few = 1024;

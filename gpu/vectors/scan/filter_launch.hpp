@@ -8,13 +8,13 @@
 
 namespace starling::gpu {
 
-/// Rows of the first phase; all of them become candidates.
+/// Returns the number of rows of the first phase; all these rows become candidates.
 std::uint32_t filter_first_rows(std::uint32_t k);
 
-/// Enqueued only. Lists must be empty. Afterwards the list of a query holds candidates, the k
-/// nearest among them, with the recipe's scores in their keys; the lists of undecided tiles are
-/// empty. The caller sets all of `scan` but the walk, the phases and the limits. The corpus must
-/// have more than filter_first_rows() rows.
+/// Enqueued only. The lists must be empty. Afterwards the list of each query holds candidates, and
+/// the k nearest rows are among these. The keys hold the recipe's scores. The lists of undecided
+/// tiles are empty. The caller sets every member of `scan` except the walk, the phases and the
+/// limits. The corpus must have more than filter_first_rows() rows.
 void filter_scan_async(FilterScan scan, bool is_dot, const CudaStream& stream);
 
 }  // namespace starling::gpu

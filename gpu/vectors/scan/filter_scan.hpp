@@ -10,11 +10,12 @@
 
 namespace starling::gpu {
 
-/// Queries of a tile of the filter. A tile that stays undecided goes to the direct scan as a whole.
+/// Queries of a tile of the filter. If a tile stays undecided, the direct scan answers all queries
+/// of the tile.
 inline constexpr std::uint32_t filter_queries = gate_queries;
 
-/// A filter of a corpus by shadows. The rows are multiplied in phases; each phase has a fixed bound
-/// for each query, and between phases the bounds fall.
+/// A filter of a corpus by shadows. The rows are multiplied in phases. During a phase the bound of
+/// each query is fixed; between phases the bounds fall.
 struct FilterScan {
   ShadowView corpus;
   PanelsView rows;  ///< the corpus itself, not its shadow; of any width
@@ -31,9 +32,9 @@ struct FilterScan {
   std::uint64_t room = 0;
   std::uint32_t* counts = nullptr;  ///< [query]
   /// [query / filter_queries]: not 0 if the shadows leave so many candidates that the direct scan
-  /// is faster. Later phases skip such tiles.
+  /// is faster. Later phases skip these tiles.
   std::uint32_t* undecided = nullptr;
-  std::uint32_t kept_max = 0;  ///< more candidates after a phase make the query's tile undecided
+  std::uint32_t kept_max = 0;  ///< with more candidates after a phase, a query's tile is undecided
   FilterLimits limits;
   // The tile of rows at position i of the walk is i * step % tile_count: see walk_step().
   std::uint32_t tile_count = 0;

@@ -7,8 +7,9 @@
 
 namespace starling::gpu {
 
-/// Threads of a block. Few queries do not fill the device, and their lists are long, because all
-/// warps appended rows of their first panels before any bound was known.
+/// Threads of a block. Blocks for few queries are larger, because few blocks do not fill the
+/// device. Lists of few queries are also long, because all warps appended rows of their first
+/// panels before any bound was known.
 inline constexpr unsigned finish_threads_few = 1024;
 inline constexpr unsigned finish_threads_many = 256;
 
@@ -40,10 +41,11 @@ __device__ inline std::uint32_t gather_keys(const std::uint64_t* keys, std::uint
   return result;
 }
 
-/// Returns a limit within which there are at least k and at most `room` keys; there are at least k
-/// keys. A radix selection from the top digit on, eight bits a pass over all keys: it enters the
-/// bucket of the k-th key until all keys up to the bucket's end fit. Keys differ, so the last pass
-/// leaves k. Called by the whole block; all threads have the result. `histogram` has 256 entries.
+/// Returns a limit such that at least k and at most `room` keys are within it. There must be at
+/// least k keys. This is a radix selection from the top digit on. Each pass reads all keys, takes
+/// eight bits of the keys, and enters the bucket of the k-th key, until all keys up to the end of
+/// that bucket fit. All keys differ, so the last pass leaves k keys. Called by the whole block; all
+/// threads have the result. `histogram` has 256 entries.
 __device__ inline std::uint64_t limit_of_keys(const std::uint64_t* keys, std::uint32_t count,
                                               std::uint32_t k, std::uint32_t room,
                                               std::uint32_t* histogram, std::uint64_t& found) {
@@ -97,9 +99,9 @@ __device__ inline void sort_keys(std::uint64_t* keys, std::uint32_t size) {
 /// Writes the k nearest candidates of each query. Grid: one block for each query. The block renews
 /// the bound, copies the candidates within it to shared memory and sorts them there; if they do not
 /// fit, limit_of_keys() cuts them down first. Writes `neighbors` [query][k], with {infinity,
-/// no_row} behind the last. null: writes the keys back to the front of the candidate list, and the
-/// count and bound with them, for the next part of the corpus. Shared bytes: 8 * room and 1 KB;
-/// `room` is a power of two, at least k.
+/// no_row} behind the last. If `neighbors` is null, writes the keys back to the front of the
+/// candidate list, and updates count and bound, for the next part of the corpus. Shared bytes: 8 *
+/// room and 1 KB; `room` is a power of two, at least k.
 template <std::uint32_t room, unsigned threads>
 __global__ void __launch_bounds__(threads)
     vector_finish_kernel(const CandidateLists lists, VectorNeighbor* neighbors) {

@@ -9,11 +9,11 @@
 
 namespace starling::gpu {
 
-/// How the eight warps of a block share a tile: `query_warps` of them side by side, each with
-/// query_tile_rows queries, and the others beneath, each with `panels` panels of rows. All lanes of
-/// a warp have the same queries, which they read from shared memory by broadcast, and each lane has
-/// one row of each panel. Four components cost panels + query_tile_rows loads for panels *
-/// query_tile_rows * 8 operations.
+/// How the eight warps of a block share a tile. Each warp has query_tile_rows queries and `panels`
+/// panels of rows. `query_warps` warps side by side have the same rows; warps beneath each other
+/// have the same queries. All lanes of a warp have the same queries, which they read from shared
+/// memory by broadcast, and each lane has one row of each panel. Four components cost panels +
+/// query_tile_rows loads for panels * query_tile_rows * 8 operations.
 template <unsigned panels_, unsigned query_warps_>
 struct TileShape {
   static constexpr unsigned warps = 8;
@@ -31,8 +31,8 @@ struct TileShape {
   static constexpr std::size_t shared_bytes = stages * stage_groups * sizeof(float4);
 };
 
-/// The tiles of a block: for its query tile, every `splits`-th position i of the walk over tiles of
-/// rows, tile i * step % tile_count (see walk_step()).
+/// The tiles of rows that a block visits for its query tile: every `splits`-th position of a walk.
+/// Position i of the walk is tile i * step % tile_count (see walk_step()).
 struct TileWalk {
   std::uint32_t tile_count = 0;  ///< of rows
   std::uint32_t query_tiles = 0;
@@ -40,9 +40,9 @@ struct TileWalk {
   std::uint32_t step = 0;
 };
 
-/// Copies the groups from `begin` on of one tile of rows and one of queries into a stage. Called by
-/// all threads of the block, which copy 16 bytes each at a time. Groups and panels beyond the last
-/// are not written.
+/// Copies groups of one tile of rows and one tile of queries, from group `begin` on, into a stage.
+/// Called by all threads of the block; a thread copies 16 bytes at a time. Groups and panels beyond
+/// the last are not written.
 template <class Shape>
 __device__ __forceinline__ void copy_stage_async(const VectorScan& scan, float4* stage,
                                                  std::uint32_t first_panel,
@@ -99,9 +99,9 @@ __device__ __forceinline__ void add_stage(const float4* stage_rows, const float4
 /// Scores tiles of rows against tiles of queries and appends candidates to scan.lists. Grid:
 /// query_tiles * splits blocks. Block b has query tile b % query_tiles, so blocks that run together
 /// read the same rows; TileWalk says which tiles of rows. A lane has Shape::panels rows and the
-/// query_tile_rows queries of its warp. The stages of a block's tiles are one sequence: those of
-/// the next tile are being copied while the candidates of this one are appended. queries.width is
-/// query_tile_rows. Shared bytes: Shape::shared_bytes.
+/// query_tile_rows queries of its warp. The stages of a block's tiles are one sequence: while the
+/// candidates of one tile are appended, the stages of the next tile are being copied. queries.width
+/// is query_tile_rows. Shared bytes: Shape::shared_bytes.
 template <class Shape, bool is_dot>
 __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     vector_tile_kernel(const VectorScan scan, const TileWalk walk) {

@@ -9,19 +9,20 @@
 namespace starling::gpu {
 namespace {
 
-/// From this many panels times tiles of queries on, larger tiles fill the rounds of the device too:
-/// 8 rounds of 2 * 132 blocks.
+/// If (panels of rows) * (tiles of queries) is at least panels_many, larger tiles fill the rounds
+/// of the device too: 8 rounds of 2 * 132 blocks with 4 panels each.
 constexpr std::uint64_t panels_many = 8 * 264 * 4;
 
-/// Into how many parts the rows are cut so that blocks fill whole rounds of those resident: the
-/// fewest parts that come within 3 % of the best.
+/// Returns the number of parts into which the rows are cut, so that the blocks fill whole rounds of
+/// resident blocks. It is the smallest number of parts whose busy share is within 3 % of the best.
 std::uint32_t splits_for(std::uint32_t query_tiles, std::uint32_t tiles, unsigned resident) {
   constexpr std::uint32_t rounds_max = 4;
   constexpr double near_best = 0.97;
   const std::uint32_t splits_max =
       std::min(tiles, std::max(resident * rounds_max / query_tiles, std::uint32_t{1}));
   const auto share_busy = [&](std::uint32_t splits) {
-    // A block has at most ceil(tiles / splits) tiles, and every block of its round takes that long.
+    // A block has at most ceil(tiles / splits) tiles, and each round takes as long as a block with
+    // that many tiles.
     const std::uint64_t rounds = blocks_for(std::uint64_t{query_tiles} * splits, resident);
     const std::uint64_t slots = rounds * resident * ((tiles - 1) / splits + 1);
     return static_cast<double>(std::uint64_t{query_tiles} * tiles) / static_cast<double>(slots);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The filter between its phases and after the last: lowers bounds, drops candidates beyond them,
-// and scores the rest by the recipe. Launched by filter_launch.cu.
+// The filter's work after each phase: lowers the bounds and drops the candidates beyond them. After
+// the last phase, scores the remaining candidates by the recipe. Launched by filter_launch.cu.
 #pragma once
 
 #include "starling/gpu/device/lane_group.cuh"
@@ -10,8 +10,8 @@
 
 namespace starling::gpu {
 
-/// Sums over a block, one after the other, with one barrier each. Called by the whole block; all
-/// threads have the sum.
+/// Computes sums over a block, one sum after another, with one barrier for each sum. Called by the
+/// whole block; all threads have the sum.
 struct BlockSums {
   std::uint32_t* sums;  ///< [3] in shared memory, all 0 at first
   unsigned turn = 0;
@@ -29,10 +29,10 @@ struct BlockSums {
 
 /// Lowers the bound of each query and drops the candidates that are certainly beyond it. Grid: one
 /// block for each query. The new bound is the k-th least score_above() of the candidates, or a
-/// little more. Up to `room` scores are held in shared memory (4 * room bytes), more are read again
-/// for each count. `appended`: the length of the lists after the first phase, which does not count
-/// them; else 0. Writes keys, counts and the queries' reach; sets `undecided` if more than kept_max
-/// candidates remain.
+/// little more. Up to `room` scores are held in shared memory (4 * room bytes), more scores are
+/// read again for each count. `appended`: after the first phase the length of the lists, because
+/// that phase does not write `counts`; after the other phases 0. Writes keys, counts and the
+/// queries' reach; sets `undecided` if more than kept_max candidates remain.
 template <bool is_dot, std::uint32_t room, unsigned threads>
 __global__ void __launch_bounds__(threads)
     vector_narrow_kernel(const FilterScan scan, std::uint32_t appended) {
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(threads)
   __shared__ std::uint32_t highest;
   __shared__ std::uint32_t kept;
   const std::uint32_t query = blockIdx.x;
-  // Other blocks may set `undecided` right now: all threads of this block must agree.
+  // Other blocks may set `undecided` right now, but all threads of this block must see one value.
   if (__syncthreads_or(static_cast<int>(scan.undecided[query / filter_queries])) != 0) return;
   const std::uint32_t count = appended > 0 ? appended : scan.counts[query];
   std::uint64_t* keys = scan.keys + query * scan.room;
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(threads)
       const std::uint32_t at = begin + i * threads + threadIdx.x;
       read[i] = at < count ? keys[at] : ~std::uint64_t{0};
     }
-    __syncthreads();  // the writes below stay in front of all later reads
+    __syncthreads();  // the writes below go to places in front of all later reads
 #pragma unroll
     for (unsigned i = 0; i < in_flight; ++i)
       if (static_cast<std::uint32_t>(read[i] >> 32) <= last) keys[atomicAdd(&kept, 1u)] = read[i];
@@ -124,9 +124,9 @@ __global__ void __launch_bounds__(threads)
   if (kept > scan.kept_max) scan.undecided[query / filter_queries] = 1;
 }
 
-/// Replaces the score in each candidate's key by the recipe's. Grid: one block for each query; its
-/// threads take the candidates in turn. Lists of undecided queries become empty. Shared bytes: the
-/// query's groups.
+/// Replaces the score in each candidate's key by the recipe's score. Grid: one block for each
+/// query; its threads take the candidates in turn. Lists of undecided queries become empty. Shared
+/// bytes: the query's groups.
 template <bool is_dot, unsigned threads>
 __global__ void __launch_bounds__(threads) vector_rescore_kernel(const FilterScan scan) {
   extern __shared__ float4 query_groups[];

@@ -11,14 +11,14 @@
 
 namespace starling::gpu {
 
-/// All lanes of a warp read the same row from shared memory at once, and each scores it for all its
-/// queries, whose components and lists fill its registers.
+/// All lanes of a warp read the same row from shared memory at once. Each lane scores the row for
+/// all queries of the lane. The components and lists of these queries fill the lane's registers.
 template <unsigned groups_, unsigned k_limit_>
 struct ThreadShape {
   static constexpr unsigned threads = 128;
   static constexpr unsigned blocks = 4;          ///< of a multiprocessor, at least
-  static constexpr unsigned groups = groups_;    ///< of a row, at most; of four components each
-  static constexpr unsigned k_limit = k_limit_;  ///< of a list, whatever k is
+  static constexpr unsigned groups = groups_;    ///< of a row, at most; a group has four components
+  static constexpr unsigned k_limit = k_limit_;  ///< entries of a list, whatever k is
   static constexpr unsigned queries = groups * 4 + k_limit * 2 <= 24 ? 4 : 2;  ///< of a thread
   static constexpr unsigned stage_panels = 8;  ///< panels of rows in shared memory at a time
 };
@@ -56,9 +56,9 @@ struct ThreadList {
 ///   |x - y|^2 <= (1 + e) worst + 2^-127.
 /// In float32 f exceeds its true value by at most
 ///   e (2 r + |y|^2) + 2^-127:
-/// Here |x|^2 is rounded up d times, by at most 2^-23 each; then d sums are rounded, by 2^-24 each,
-/// and none exceeds |x|^2 + 2 |x| |y| <= 2 |x|^2 + |y|^2. The 4 in e covers what these leave out,
-/// such as rounding |y|^2 down. So such a row has
+/// Here |x|^2 is rounded up d times, each time by at most 2^-23. Then d sums are rounded, each by
+/// at most 2^-24, and no sum exceeds |x|^2 + 2 |x| |y| <= 2 |x|^2 + |y|^2. The 4 in e covers all
+/// other roundings, for example of |y|^2 down. So a row that the recipe scores below `worst` has
 ///   f <= (1 + e) worst + e (2 r + |y|^2) + 2^-126 - |y|^2,
 /// which is the limit, rounded up. Rows within the limit are scored by the recipe.
 template <class Shape, bool is_dot>
@@ -91,9 +91,9 @@ struct ThreadQueries {
     }
   }
 
-  /// Sets the limits for rows whose largest |x|^2 is `square_max`. Returns false if many rows that
-  /// are not near would be within: before lists are full, and where rows lie too far from the
-  /// origin for float32 to tell their distances apart.
+  /// Sets the limits for rows whose largest |x|^2 is `square_max`. Returns false if the limits
+  /// would admit many rows that are not near: before the lists are full, or if the rows lie so far
+  /// from the origin that float32 cannot tell their distances apart.
   __device__ __forceinline__ bool set_limits(float square_max) {
     bool is_worth_it = true;
 #pragma unroll
@@ -147,7 +147,7 @@ struct ThreadStage {
   float squares[rows];  ///< |x|^2, rounded up
   float square_max[warps];
 
-  /// Loads `panels` panels of rows from `from` and replaces what was there. For the inner product
+  /// Replaces the rows in the stage by `panels` panels of rows from `from`. For the inner product
   /// no squares are computed. Called by the whole block, which sees the result.
   template <bool is_dot>
   __device__ __forceinline__ void fill(const float4* from, std::uint32_t panels,
@@ -184,9 +184,9 @@ struct ThreadStage {
   }
 };
 
-/// Scores the rows of a panel for a thread's queries and inserts the near ones into their lists.
-/// `number` is the corpus row of the panel's first row, `self` the corpus row that the thread's
-/// query 0 is.
+/// Scores the rows of a panel for a thread's queries and inserts near rows into the queries' lists.
+/// `number` is the corpus row of the panel's first row. `self` is the corpus row of the thread's
+/// query 0.
 template <class Shape, bool is_dot, bool is_limited>
 __device__ __forceinline__ void offer_panel(ThreadQueries<Shape, is_dot>& own, const float4* at,
                                             const float* squares, std::uint32_t rows,
@@ -247,7 +247,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
   ThreadQueries<Shape, is_dot> own;
   own.begin(scan, first);
 
-  // Shapes of one and of two groups are chosen by group_count, so the compiler knows it there.
+  // A shape of one or two groups serves only that group_count, so the compiler knows the number.
   const std::uint32_t group_count = Shape::groups <= 2 ? Shape::groups : scan.corpus.group_count;
   for (std::uint32_t begin = 0; begin < scan.row_end; begin += stage.rows) {
     const std::uint32_t count = min(stage.rows, scan.row_end - begin);

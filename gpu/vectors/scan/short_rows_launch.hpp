@@ -24,7 +24,7 @@ struct ThreadScan {
   VectorNeighbor* lists = nullptr;  ///< [query][k]
 };
 
-/// Whether this scan can answer `query_count` queries and is the fastest.
+/// Returns whether this scan can answer `query_count` queries and is the fastest scan for them.
 bool is_for_threads(std::uint32_t query_count, std::uint32_t dimension, std::uint32_t k);
 
 /// Enqueued only.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches a corpus on the device by the scans of this folder: owns the memory that they need
-// beside the corpus, and chooses the scan. DeviceSearcher and the store call it.
+// Searches a corpus on the device by the scans of this folder. Owns the memory that the scans need
+// in addition to the corpus, and chooses the scan. DeviceSearcher and the store call it.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace starling::gpu {
 
-/// The memory of searches beside the corpus: packed queries, and lists with room for the rows of a
-/// part. Queries are searched in batches. Where memory is too small for one tile of queries and all
-/// rows, rows are searched in segments, and lists carry over from one to the next. Used by one CUDA
-/// stream at a time.
+/// The memory of searches in addition to the corpus: packed queries, and lists with room for the
+/// rows of a segment. Queries are searched in batches. If memory is too small for one tile of
+/// queries with all rows, the rows are searched in segments, and each segment continues the lists
+/// of the segment before. Used by one CUDA stream at a time.
 class VectorWorkspace {
  public:
   /// The least memory with which every search of this dimension works.
@@ -32,14 +32,14 @@ class VectorWorkspace {
         halves_(memory),
         shadow_queries_(memory) {}
 
-  /// Enqueued only, except that a workspace that grows waits for the device. Throws as
+  /// Enqueued only, but waits for the device if memory must grow. Throws the same errors as
   /// DeviceMemory.
   void search_async(const CorpusView& corpus, const DeviceSearch& search, const CudaStream& stream);
 
  private:
   struct Plan {
     std::uint32_t queries = 0;  ///< of a batch
-    std::uint32_t rows = 0;     ///< of a segment: all, or whole panels
+    std::uint32_t rows = 0;     ///< of a segment: all rows, or whole panels
     std::uint32_t slots = 0;    ///< of a query
     bool is_filtered = false;   ///< whether the filter reads the corpus' shadow first
   };

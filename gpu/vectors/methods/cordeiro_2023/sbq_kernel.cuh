@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // M. Cordeiro, "K-Nearest Neighbor Exato em GPU" (2023), SBQ-KNN: small batches of queries, one
-// block or all blocks for each query, and K-selection of what the blocks found. Launched by
-// sbq_method.cu.
+// block or all blocks for each query, and K-selection from the lists that the blocks found.
+// Launched by sbq_method.cu.
 #pragma once
 
 #include "starling/gpu/device/launch_grid.cuh"
@@ -9,8 +9,8 @@
 
 namespace starling::gpu {
 
-/// The paper runs two blocks of 768 threads on a multiprocessor, all that its A4500 holds. Here the
-/// registers and the shared memory of tiles allow two of 512.
+/// The paper runs two blocks of 768 threads on a multiprocessor, which is all that an A4500 holds.
+/// Here the registers and the shared memory of tiles allow two blocks of 512 threads.
 struct SbqTuning {
   static constexpr unsigned knn_threads = 512;
   static constexpr unsigned warps = knn_threads / 32;
@@ -28,17 +28,18 @@ struct SbqTask {
   std::uint32_t dimension = 1;
   std::uint32_t k = 1;
   std::uint32_t first_self = 0;  ///< see first_self_of(); query i is row first_self + i
-  /// Queries of a block, the paper's nq. 0: all blocks of a row of the grid have the same query,
-  /// and each has a partition of P.
+  /// Queries of a block, the paper's nq. 0: blocks with the same blockIdx.y have the same query,
+  /// and each of these blocks has a partition of P.
   std::uint32_t queries_per_block = 0;
-  std::uint32_t partition_rows = 0;  ///< of P, whole tiles; if queries_per_block is 0
+  std::uint32_t partition_rows = 0;  ///< in whole tiles; used if queries_per_block is 0
   VectorNeighbor* lists = nullptr;   ///< [query][k]; written if queries_per_block is not 0
   /// [query][partial_length][block]: keys by rank; written if queries_per_block is 0.
   std::uint64_t* partial = nullptr;
   std::uint32_t partial_length = 0;  ///< k, or the rows of a partition if k is larger
 };
 
-/// Floats of a query in shared memory, padded to whole tiles, and shared bytes of sbq_knn_kernel.
+/// sbq_query_floats() is the size of a query in shared memory, padded to whole tiles.
+/// sbq_shared_bytes() is the shared memory of sbq_knn_kernel.
 __host__ __device__ constexpr std::size_t sbq_query_floats(std::uint32_t dimension) {
   return (dimension + SbqTuning::coordinates - 1) / SbqTuning::coordinates * SbqTuning::coordinates;
 }
@@ -48,14 +49,14 @@ __host__ __device__ constexpr std::size_t sbq_shared_bytes(std::uint32_t dimensi
          SbqTuning::warps * SbqTuning::tile_rows * SbqTuning::tile_stride * sizeof(float);
 }
 
-/// warpDistance, for 32 points at once: returns in each lane the sum of the query and the lane's
-/// own point of the tile. Called by a whole warp.
+/// The paper's warpDistance, but for 32 points at once: each lane gets the sum for the query and
+/// the lane's own point of the tile. Called by a whole warp.
 ///
 /// In the paper a warp has one point: a lane sums every 32nd square, and shuffles add the sums of
-/// the lanes. The bits of that sum differ from those of the one chain that defines scores. So the
-/// lanes read points together as in the paper, 32 components of one point after the other, but each
-/// lane sums the chain of its own point. The next 32 components of all points are being read
-/// meanwhile.
+/// the lanes. The bits of that sum differ from the recipe, which is one chain of sums. So here the
+/// lanes read points together as in the paper, 32 components of one point after another, but each
+/// lane sums one chain for its own point. Meanwhile the next 32 components of all points are being
+/// read.
 template <bool is_dot>
 __device__ inline float sbq_tile_sum(const SbqTask& task, std::uint32_t first, std::uint32_t end,
                                      const float* query, float* tile) {
@@ -95,7 +96,7 @@ __device__ inline float sbq_tile_sum(const SbqTask& task, std::uint32_t first, s
 struct SbqNearest {
   volatile std::uint64_t* keys;
   std::uint32_t k;
-  volatile std::uint64_t* farthest;  ///< the greatest key; no_key until there are k
+  volatile std::uint64_t* farthest;  ///< the greatest key; no_key until there are k keys
   volatile std::uint32_t* place;     ///< index of the farthest
   volatile std::uint32_t* count;
   std::uint32_t* lock;
@@ -111,8 +112,8 @@ __device__ inline unsigned sbq_lane_of_greatest(std::uint64_t key) {
   return static_cast<unsigned>(__ffs(static_cast<int>(__ballot_sync(~0u, is_greatest)))) - 1;
 }
 
-/// warpMaxReduction: finds the farthest of k keys. Called by a warp that holds the lock. What
-/// needed shuffles in the paper is now one instruction for 32 bits.
+/// warpMaxReduction: finds the farthest of k keys. Called by a warp that holds the lock. The paper
+/// needs shuffles for this; here one instruction reduces 32 bits.
 __device__ inline void sbq_find_farthest(const SbqNearest& nearest) {
   const unsigned lane = threadIdx.x % 32;
   std::uint64_t greatest = 0;
@@ -131,10 +132,10 @@ __device__ inline void sbq_find_farthest(const SbqNearest& nearest) {
   __syncwarp();
 }
 
-/// Lines 18 to 22 and 26 to 30 of algorithm 2, for the keys of a warp's lanes: the first k go to
-/// empty places; each later one that is nearer than the farthest replaces it. The paper
-/// synchronises the block after each distance; here a lock is enough, because an outdated farthest
-/// is only too far, and the warp that holds the lock compares again. Called by a whole warp.
+/// Lines 18 to 22 and 26 to 30 of algorithm 2, for the keys of a warp's lanes: the first k keys go
+/// to empty places; a later key that is nearer than the farthest key replaces the farthest key. The
+/// paper synchronises the block after each distance. Here a lock is enough: an outdated farthest
+/// key is only too far, and the warp that holds the lock compares again. Called by a whole warp.
 __device__ inline void sbq_keep(const SbqNearest& nearest, std::uint64_t key) {
   const unsigned lane = threadIdx.x % 32;
   if (__ballot_sync(~0u, key < *nearest.farthest) == 0) return;
@@ -167,12 +168,12 @@ __device__ inline void sbq_keep(const SbqNearest& nearest, std::uint64_t key) {
 }
 
 /// Section 4.2, algorithm 2, KNNKernel. Grid: if queries_per_block is not 0, x is a block with that
-/// many queries. Else y is a query of the remainder, for each of which the paper launches a kernel,
-/// and x is one of the partitions of P. A block searches its part of P for one query after the
-/// other; its warps take the tiles of 32 points in turn. Lists are sorted at the end: answers are
-/// in order, and K-selection of partial lists, rank by rank, meets the near ones first. Shared
-/// bytes: sbq_shared_bytes(). Valid: `lists`, or all of `partial`, with no_key where a partition
-/// has fewer.
+/// many queries. Otherwise y is a query of the remainder and x is one of the partitions of P; the
+/// paper launches a kernel for each of these queries. A block searches its part of P for one query
+/// after another; its warps take the tiles of 32 points in turn. Lists are sorted at the end,
+/// because answers are in order, and because K-selection reads partial lists rank by rank and then
+/// sees near keys first. Shared bytes: sbq_shared_bytes(). Writes `lists`, or all of `partial`,
+/// with no_key where a partition has fewer keys.
 template <bool is_dot>
 __global__ void __launch_bounds__(SbqTuning::knn_threads, 2) sbq_knn_kernel(const SbqTask task) {
   extern __shared__ __align__(16) unsigned char sbq_shared[];
@@ -229,7 +230,7 @@ __global__ void __launch_bounds__(SbqTuning::knn_threads, 2) sbq_knn_kernel(cons
 }
 
 /// blockMaxReduction: finds the greatest of the selected keys and its index. Called by the whole
-/// block; all threads have both.
+/// block; all threads get the key and the index.
 __device__ inline void sbq_find_largest(const std::uint64_t* selected, std::uint32_t k,
                                         std::uint64_t& largest, std::uint32_t& place) {
   constexpr unsigned warps = SbqTuning::select_threads / 32;
@@ -257,10 +258,10 @@ __device__ inline void sbq_find_largest(const std::uint64_t* selected, std::uint
 
 /// Section 4.3, algorithm 3, K_Selection: the k least keys of a vector. Grid: one block for each
 /// query; `vector` [query][length], length at least k. The first k keys are selected. Then each
-/// thread reads a key; one that is less than the largest selected replaces it, and the largest is
-/// found anew. If several keys of a step are less, the paper does not order them; here the least
-/// goes first, and the others compare again. Shared bytes: 8 * sorted_size_of(k). Writes lists
-/// [query][k], in order.
+/// thread reads a key. A key that is less than the largest selected key replaces it, and the
+/// largest is found again. If several keys of a step are less, the paper does not order them; here
+/// the least key goes first, and the other keys are compared again. Shared bytes: 8 *
+/// sorted_size_of(k). Writes lists [query][k], in order.
 __global__ void __launch_bounds__(SbqTuning::select_threads)
     sbq_select_kernel(const std::uint64_t* vector, std::uint64_t length, std::uint32_t k,
                       VectorNeighbor* lists) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SBQ-KNN, the method of Cordeiro 2023: section 4.1, algorithm 1. As many queries as are a multiple
-// of the blocks that run at once are searched by one block each; each query of the remainder is
-// searched by all blocks.
+// SBQ-KNN, the method of Cordeiro 2023: section 4.1, algorithm 1. The queries are divided evenly
+// among the blocks that run at once, and each block searches its queries alone. All blocks together
+// search each query of the remainder.
 #include <algorithm>
 
 #include "starling/gpu/device/traced_launch.cuh"
@@ -68,9 +68,9 @@ class Sbq final : public VectorMethod {
     task.first_self = search.first_self == no_row ? no_self : search.first_self + query;
   }
 
-  /// One partition for each block, or fewer if the partial lists of one query would not fit. Each
-  /// list has k places, or as many as its partition has rows; all lists of a query together have at
-  /// least k.
+  /// Makes one partition for each block, or fewer if the partial lists of one query would not fit.
+  /// Each list has k places, or as many as its partition has rows if that is less. All lists of a
+  /// query together have at least k places.
   void partition(SbqTask& task, std::uint32_t point_count, unsigned blocks) const {
     const std::uint64_t lists_max = workspace_.bytes_max() / (task.k * sizeof(std::uint64_t));
     const auto partitions = static_cast<unsigned>(std::clamp<std::uint64_t>(lists_max, 1, blocks));

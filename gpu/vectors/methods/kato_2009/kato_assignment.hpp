@@ -6,16 +6,18 @@
 
 namespace starling::gpu {
 
-/// Device j of g takes row i of grids if i mod 2g is j or 2g - j - 1. For a symmetric distance only
-/// the grids right of the diagonal are computed, so rows grow shorter; counting up and down again
-/// gives every device one longer and one shorter row of each 2g.
+/// Returns the device that takes a row of grids. Device j of g takes row i if i mod 2g is j or 2g -
+/// j - 1. The distance is symmetric, so only the grids from the diagonal on are computed, and each
+/// row of grids is shorter than the row before. Every device gets one longer and one shorter row of
+/// each 2g rows.
 constexpr std::uint32_t kato_device_of(std::uint32_t grid_row, std::uint32_t device_count) {
   const std::uint32_t place = grid_row % (2 * device_count);
   return place < device_count ? place : 2 * device_count - place - 1;
 }
 
-/// The number of rows of grids for `rows` rows, if a grid has at most `side_max`. For several
-/// devices it is a multiple of 2g, so that all devices have the same number of grids.
+/// Returns the number of rows of grids for `rows` rows if the side of a grid is at most `side_max`.
+/// For several devices this number is a multiple of 2g, so that all devices have the same number of
+/// grids.
 constexpr std::uint32_t kato_grid_rows(std::uint32_t rows, std::uint32_t side_max,
                                        std::uint32_t device_count) {
   const std::uint32_t least = (rows + side_max - 1) / side_max;

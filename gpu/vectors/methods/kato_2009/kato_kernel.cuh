@@ -9,10 +9,10 @@
 
 namespace starling::gpu {
 
-/// The paper's BSIZE and C1 are the sides of a tile. Its C2 is the number of coordinates in shared
-/// memory at once, a multiple of 32 for coalesced reads. The paper has one pair for each thread;
-/// with `pairs` by `pairs` in registers a thread reads 8 numbers for 16 pairs instead of 32, and
-/// shared memory is not the limit.
+/// The paper's BSIZE and C1 are the sides of a tile. The paper's C2 is the number of coordinates in
+/// shared memory at once, a multiple of 32 for coalesced reads. In the paper each thread has one
+/// pair. Here a thread has `pairs` by `pairs` pairs in registers. So a thread reads 8 numbers for
+/// 16 pairs instead of 32, and shared memory does not limit the speed.
 struct KatoTuning {
   static constexpr unsigned tile = 64;
   static constexpr unsigned coordinates = 32;
@@ -22,9 +22,9 @@ struct KatoTuning {
   static constexpr unsigned buffer_size = 8;
 };
 
-/// Section III's cumulative distance: a' = f(u, v, a), coordinate after coordinate, from 0. Both
-/// functions are symmetric to the bit. The paper's distance, Hellinger's, is the first of them over
-/// prepared rows.
+/// Section III's cumulative distance: a' = f(u, v, a), coordinate after coordinate, from 0.
+/// KatoSquaredDistance and KatoInnerProduct are symmetric to the bit. The paper's distance is
+/// Hellinger's, which is KatoSquaredDistance over prepared rows.
 struct KatoSquaredDistance {
   __device__ float operator()(float u, float v, float sum) const {
     return add_component<false>(u, v, sum);
@@ -54,8 +54,8 @@ struct KatoGrid {
 
 /// A thread's part of components [begin, begin + coordinates) of rows [first, first + tile), on the
 /// way to shared memory. Components that do not exist are 0, which adds nothing to a sum. A warp
-/// reads 8 components of 4 rows, which are whole sectors; written transposed they touch 32
-/// different banks.
+/// reads 8 components of each of 4 rows, which are whole memory sectors, and writes them transposed
+/// to 32 different banks of shared memory.
 struct KatoStage {
   static constexpr unsigned values_per_thread =
       KatoTuning::tile * KatoTuning::coordinates / KatoTuning::distance_threads;
@@ -85,11 +85,12 @@ struct KatoStage {
 };
 
 /// Section V, fig. 7, CalcDistances: the distances of a grid. Grid: x is a tile of rows; the blocks
-/// of y divide the tiles of columns (the paper's block has all of them; a device of today would
-/// idle). Block: 16 by 16 threads, each with 4 rows and 4 columns of the tile. 32 coordinates of
-/// the tile are in shared memory at a time, while the next are being read. If the grid lies on the
-/// diagonal, the tiles left of the diagonal are mirrored from the others. Shared bytes: 2 * 32 * 68
-/// * 4 = 17 KB. Valid: the distances of row_count x column_count; the padding has no meaning.
+/// of y divide the tiles of columns (in the paper one block has all of them, but a device of today
+/// would then be partly idle). Block: 16 by 16 threads, each with 4 rows and 4 columns of the tile.
+/// 32 coordinates of the tile are in shared memory at a time, while the next 32 are being read. If
+/// the grid lies on the diagonal, the tiles left of the diagonal are mirrored from the tiles right
+/// of it. Shared bytes: 2 * 32 * 68 * 4 = 17 KB. Writes row_count x column_count distances; the
+/// padding has no meaning.
 template <class Cumulative>
 __global__ void __launch_bounds__(KatoTuning::distance_threads)
     kato_distances_kernel(const KatoGrid grid) {
@@ -183,12 +184,13 @@ __device__ inline void kato_push(std::uint64_t* heap, std::uint32_t k, std::uint
 }
 
 /// Section VI, fig. 8, KSmallest: pushes rows of distances to heaps. Grid: one block for each row.
-/// Its threads read the row side by side and buffer the keys below the top of the heap, in
-/// registers (the paper's buffers went to slow local memory, as its conclusion regrets). Then the
-/// threads that hold keys push in turn, which blocks the others: warp after warp by a lock, lane
-/// after lane, each comparing with the top again. The heap is in shared memory meanwhile, for k =
-/// 2048 as for the paper's 100. Ties go by row, since keys hold it. Shared bytes:
-/// kato_heap_bytes(k). Valid: the heap holds the k least of its former keys and of the row.
+/// The threads of the block read the row side by side, and buffer the keys below the top of the
+/// heap in registers. (The paper's buffers were in slow local memory, as the paper's conclusion
+/// regrets.) Then the threads that hold keys push them one after another while the other threads
+/// wait. A lock lets one warp push at a time; each lane compares its key with the top again before
+/// it pushes. During the kernel the heap is in shared memory, for k = 2048 as well as for the
+/// paper's k = 100. Ties go by row, because a key contains the row. Shared bytes:
+/// kato_heap_bytes(k). Afterwards the heap holds the k least of its former keys and the row's keys.
 __global__ void __launch_bounds__(KatoTuning::select_threads)
     kato_select_kernel(const KatoRows rows) {
   extern __shared__ __align__(16) std::uint64_t kato_shared[];
@@ -244,8 +246,8 @@ __global__ void __launch_bounds__(KatoTuning::select_threads)
 }
 
 /// Sorts heaps [query][k] into lists [query][k]. Grid: one block for each query. Shared bytes: 8 *
-/// sorted_size_of(k). The paper merges the heaps of several devices on the host here;
-/// split_searcher.cpp merges their lists.
+/// sorted_size_of(k). In the paper the host then merges the heaps of several devices; here
+/// split_searcher.cpp merges the lists of the devices.
 __global__ void kato_finish_kernel(const std::uint64_t* heaps, std::uint32_t k,
                                    VectorNeighbor* lists) {
   extern __shared__ __align__(16) std::uint64_t kato_shared[];

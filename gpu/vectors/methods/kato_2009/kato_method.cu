@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t cells_max = std::uint64_t{1} << 26;
 constexpr std::uint32_t side_max = 8192;
 constexpr std::uint32_t columns_max = std::uint32_t{1} << 20;
-/// Smaller symmetric grids do not pay; queries then go in batches.
+/// Smaller symmetric grids do not pay; batches of queries are then searched instead.
 constexpr std::uint32_t side_min = 512;
 
 std::uint32_t padded(std::uint32_t count) {
@@ -41,8 +41,8 @@ class Kato final : public VectorMethod {
       search_queries_async(corpus, search, stream);
   }
 
-  /// GSIZE "depends on n so that the problem can be divided effectively": grids of one size, as
-  /// large as fit the memory. 0: there is no room for all heaps and a grid.
+  /// GSIZE "depends on n so that the problem can be divided effectively": all grids have one size,
+  /// as large as the memory allows. Returns 0 if there is no room for all heaps and a grid.
   std::uint32_t graph_side(std::uint32_t rows, std::uint32_t k,
                            std::uint32_t devices) const override {
     for (std::uint32_t most = side_max; most >= side_min; most /= 2) {
@@ -53,9 +53,10 @@ class Kato final : public VectorMethod {
     return 0;
   }
 
-  /// Section IV, fig. 5: computes only the grids of a graph from the diagonal on, and pushes them
-  /// to the heaps of their rows and, mirrored, of their columns. Query i is row i, as in a
-  /// VectorSearch of a graph. Each device computes its own rows of grids and has heaps of all rows.
+  /// Section IV, fig. 5: computes only the grids of a graph from the diagonal on. Pushes the
+  /// distances of a grid to the heaps of the grid's rows and, mirrored, to the heaps of the grid's
+  /// columns. Query i is row i, as in a VectorSearch of a graph. Each device computes its own rows
+  /// of grids and has heaps of all rows.
   void search_graph_async(const RowMajorView& corpus, const DeviceSearch& search,
                           const GraphShare& share, const CudaStream& stream) override {
     const std::uint32_t side = share.side;
@@ -106,7 +107,8 @@ class Kato final : public VectorMethod {
     return Bytes::bytes_for<std::uint64_t>(rows * k) + 2 * Bytes::bytes_for<float>(side * side);
   }
 
-  /// For queries that are not all rows: there is no symmetry, and grids are rectangles.
+  /// Searches without symmetry, in rectangular grids: for queries that are not all rows, and if
+  /// graph_side() is 0.
   void search_queries_async(const RowMajorView& corpus, const DeviceSearch& search,
                             const CudaStream& stream) {
     const auto [rows_max, columns] = rectangle(search, corpus.count);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of the method multiselect (Komarov et al. 2014): distances from a matrix product, as
-// a filter with an error bound, and exact scores of the rows that pass it. Launched by
+// The kernels of the method multiselect (Komarov et al. 2014): distances from a matrix product are
+// a filter with an error bound, and the rows that pass the filter are scored exactly. Launched by
 // multiselect_method.cu.
 #pragma once
 
@@ -68,7 +68,7 @@ struct MultiselectView {
   const float* row_norms = nullptr;
   FilterBound bound;
   const float* limits = nullptr;        ///< [query]: the k-th least upper bound
-  std::uint32_t* counts = nullptr;      ///< [query]: candidates, even those without room
+  std::uint32_t* counts = nullptr;      ///< [query]: candidates; may be more than `room`
   std::uint32_t* candidates = nullptr;  ///< [query][room]: columns
   std::uint32_t room = 0;               ///< a power of two
   VectorNeighbor* lists = nullptr;      ///< [query][k]
@@ -76,9 +76,9 @@ struct MultiselectView {
 };
 
 /// Komarov et al. 2014, "Distance Calculation": |x|^2 + |y|^2 - 2 x y from a matrix product, whose
-/// tiles are summed here. |x|^2 is kept, since the bound needs it. Writes upper bounds to the
-/// matrix, for the inner product scores. Grid: tiles_of() blocks. Shared bytes: PairStages. Valid
-/// for any counts and dimensions.
+/// tiles are summed here. |x|^2 is not left out, because the bound needs it. Writes upper bounds to
+/// the matrix (for the inner product: scores). Grid: tiles_of() blocks. Shared bytes: PairStages.
+/// Valid for any counts and dimensions.
 template <bool is_dot>
 __global__ void __launch_bounds__(PairTile::threads, 2)
     multiselect_product_kernel(const MultiselectView view) {
@@ -129,7 +129,7 @@ __global__ void multiselect_candidates_kernel(const MultiselectView view) {
     for (unsigned i = 0; i < in_flight; ++i) {
       const float sum = __fadd_ru(query_norm, norms[i]);
       const float way = __fmaf_ru(view.bound.relative_lower, sum, absolute_lower);
-      // Infinity is no upper bound; behind the last column norms are infinite too.
+      // Infinity is no upper bound. Norms behind the last column are infinite too.
       const bool is_in = uppers[i] < CUDART_INF_F && __fsub_rd(uppers[i], way) <= limit;
       const unsigned lanes = __ballot_sync(all_lanes, is_in);
       if (lanes == 0) continue;
@@ -145,7 +145,7 @@ __global__ void multiselect_candidates_kernel(const MultiselectView view) {
   if (threadIdx.x == 0) view.counts[query] = count;
 }
 
-/// Returns the recipe's score of a row and a query in shared memory.
+/// Returns the recipe's score of a row and a query; the query is in shared memory.
 template <bool is_dot>
 __device__ __forceinline__ float exact_score(const float* query, const float* row,
                                              std::uint32_t dimension) {
@@ -164,8 +164,9 @@ __device__ __forceinline__ float exact_score(const float* query, const float* ro
 }
 
 /// Scores the candidates of each query exactly, sorts them by (score, row) and writes the first k
-/// to its list. Grid: one block for each query; its threads take the candidates in turn. Queries
-/// with more candidates than room are skipped. Shared bytes: 8 * room and the query's components.
+/// to the query's list. Grid: one block for each query; its threads take the candidates in turn.
+/// Queries with more candidates than room are skipped. Shared bytes: 8 * room and the query's
+/// components.
 template <bool is_dot>
 __global__ void multiselect_rescore_kernel(const MultiselectView view) {
   extern __shared__ std::uint64_t keys[];
@@ -198,7 +199,7 @@ __global__ void multiselect_rescore_kernel(const MultiselectView view) {
 
 /// Writes exact scores instead of upper bounds for the queries with more candidates than room; the
 /// caller selects from them again. Grid and shared bytes as multiselect_product_kernel; blocks
-/// without such a query return at once.
+/// without one of these queries return at once.
 __global__ void __launch_bounds__(PairTile::threads, 2)
     multiselect_exact_kernel(const MultiselectView view) {
   __shared__ PairStages stages;

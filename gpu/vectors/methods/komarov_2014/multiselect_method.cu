@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Komarov et al. 2014: distances from a matrix product, then quick multi-select of every row. Only
-// exact scores are ranked and reported. The product says which rows cannot be among the nearest
-// (multiselect_kernel.cuh has the bound); the others are scored again. The paper's k is 2 to 1024;
-// here it is up to 2048, the most that can be sorted in shared memory at the end.
+// exact scores are ranked and reported. The product shows which rows cannot be among the nearest
+// (see the bound in multiselect_kernel.cuh); the other rows are scored again. The paper's k is 2 to
+// 1024; here it is up to 2048, the most that can be sorted in shared memory at the end.
 #include "starling/gpu/device/launch_grid.cuh"
 #include "starling/gpu/device/traced_launch.cuh"
 #include "starling/gpu/vectors/corpus/panels.hpp"
@@ -16,7 +16,8 @@ namespace {
 
 constexpr unsigned rescore_threads = 128;
 
-/// The candidates for which a query has room: k, and those that the bound cannot tell apart.
+/// The number of candidates for which a query has room: k, and further rows that the bound cannot
+/// exclude.
 std::uint32_t candidate_room(std::uint32_t k) {
   const std::uint32_t wanted = k + std::max(k / 2, 256u);
   std::uint32_t room = 512;
@@ -93,8 +94,8 @@ class Multiselect final : public VectorMethod {
     traced_launch(multiselect_candidates_kernel, {search.count, block_threads}, stream, view);
     rescore_async(view, corpus.is_dot, stream);
 
-    // Queries whose candidates found no room: quick multi-select of exact scores. For the inner
-    // product the matrix holds them already.
+    // Queries whose candidates had no room get quick multi-select of exact scores. For the inner
+    // product the matrix already holds exact scores.
     if (corpus.count <= view.room) return;
     if (!corpus.is_dot)
       traced_launch(multiselect_exact_kernel, {tiles_of(view.matrix), PairTile::threads}, stream,
@@ -116,7 +117,7 @@ class Multiselect final : public VectorMethod {
   static void rescore_async(const MultiselectView& view, bool is_dot, const CudaStream& stream) {
     const auto kernel =
         is_dot ? multiselect_rescore_kernel<true> : multiselect_rescore_kernel<false>;
-    // Rounded up: the compiler reads components in pairs, also where the dimension is odd.
+    // Rounded up, because the compiler reads components in pairs even if the dimension is odd.
     const std::size_t components = (std::size_t{view.matrix.dimension} + 3) / 4 * 4;
     const std::size_t shared_bytes = view.room * sizeof(std::uint64_t) + components * sizeof(float);
     allow_shared_bytes(kernel);

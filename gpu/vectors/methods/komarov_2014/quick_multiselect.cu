@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses whether a warp or a block selects from a row, and how many rows at once have blocks and
-// room for partitions: see quick_multiselect.hpp. The kernel is in quick_multiselect_kernel.cuh.
+// Chooses whether a warp or a block selects from a row, and the number of rows at once, for which
+// there are blocks and room for partitions: see quick_multiselect.hpp. The kernel is in
+// quick_multiselect_kernel.cuh.
 #include "starling/gpu/device/launch_grid.cuh"
 #include "starling/gpu/device/traced_launch.cuh"
 #include "starling/gpu/vectors/methods/komarov_2014/quick_multiselect.hpp"
@@ -35,8 +36,8 @@ void QuickMultiselect::select_async(const RowSelection& selection, const CudaStr
   PartitionRoom partitions;
   partitions.sort_room = sort_least;
   while (partitions.sort_room < selection.k + selection.k / 2) partitions.sort_room *= 2;
-  // The left side of a pivot from a sample of 512 rarely has more than 16 / 512 of the row, or
-  // twice what is sorted.
+  // The left side of a pivot from a sample of 512 rarely has more keys than 16 / 512 of the row or
+  // twice sort_room, whichever is more.
   partitions.room = std::max({selection.columns / 32, room_least, 2 * partitions.sort_room});
   const std::size_t shared_bytes = partitions.sort_room * sizeof(std::uint64_t);
   const bool is_warp = is_for_warps(selection);

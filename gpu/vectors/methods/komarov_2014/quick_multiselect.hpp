@@ -21,11 +21,11 @@ struct RowSelection {
   std::uint32_t rows = 0;
   std::uint32_t columns = 0;
   std::uint32_t k = 1;          ///< 1 to vector_k_max; the paper's is 2 to 1024
-  std::uint32_t first_row = 0;  ///< the number in lists of column 0
+  std::uint32_t first_row = 0;  ///< the row number of column 0 in `lists`
   /// [rows][k]: (value, column) in ascending order, {infinity, no_row} behind the last. null: `kth`
   /// is written instead.
   VectorNeighbor* lists = nullptr;
-  float* kth = nullptr;  ///< [rows]: the k-th value alone; infinity if there are fewer
+  float* kth = nullptr;  ///< [rows]: only the k-th value; infinity if there is none
   /// If set, only rows with counts[row] > count_max are selected from.
   const std::uint32_t* counts = nullptr;
   std::uint32_t count_max = 0;
@@ -39,7 +39,7 @@ class QuickMultiselect {
   QuickMultiselect(DeviceMemory& memory, std::uint64_t bytes_max)
       : memory_(memory), bytes_max_(bytes_max), partitions_(memory) {}
 
-  /// Enqueued only, except that memory which grows waits for the device.
+  /// Enqueued only, but waits for the device if memory must grow.
   void select_async(const RowSelection& selection, const CudaStream& stream);
 
  private:

@@ -50,11 +50,11 @@ __device__ __forceinline__ std::uint64_t least_in_warp(std::uint64_t key) {
   return std::uint64_t{top} << 32 | __reduce_min_sync(all_lanes, low);
 }
 
-/// Returns a pivot in [low, high). The paper takes a random element; here it is the key of a sample
-/// of 512 that is likely to leave just more than the wanted keys to its left. If the sample is
-/// empty or the previous pivot removed few keys, the pivot is the middle of the bracket; no data
-/// need more than 64 of those. key_at(i), i < 512, are the keys of the sample. Called by a whole
-/// warp; every lane has the result.
+/// Returns a pivot in [low, high). In the paper the pivot is a random element. Here it is a key
+/// from a sample of 512 keys, chosen so that probably a little more than `wanted` keys are on its
+/// left. If the sample is empty or the previous pivot removed few keys, the pivot is the middle of
+/// the bracket. No data need more than 64 middles. key_at(i) is key i of the sample, i < 512.
+/// Called by a whole warp; every lane has the result.
 template <class KeyAt>
 __device__ std::uint64_t pivot_of(const PivotBracket& bracket, const KeyAt& key_at) {
   constexpr unsigned held_count = 16;
@@ -99,16 +99,16 @@ __device__ std::uint64_t pivot_of(const PivotBracket& bracket, const KeyAt& key_
   return min(max(high, bracket.low), bracket.high - 1);
 }
 
-/// The shared memory of a group beside the keys that are sorted.
+/// The shared memory of a group in addition to the keys that are sorted.
 struct SelectShared {
   std::uint64_t pivot;
   std::uint32_t left;
   std::uint32_t right;
 };
 
-/// The paper's step: the lanes of a ballot before this one give its place among those of the warp.
-/// In the paper one thread of a block adds up the counts of its warps; here each warp adds its
-/// count to the total. Called by whole warps.
+/// The paper's step: the number of a ballot's lanes before this lane is the place of this lane's
+/// key among the keys of the warp. In the paper one thread of a block adds up the counts of its
+/// warps; here each warp adds its count to the total. Called by whole warps.
 __device__ __forceinline__ std::uint32_t lanes_before(unsigned lanes) {
   return static_cast<std::uint32_t>(__popc(lanes & ((1u << threadIdx.x % warp_lanes) - 1)));
 }
@@ -121,7 +121,7 @@ __device__ __forceinline__ std::uint32_t place_by_ballot(unsigned lanes, std::ui
   return reserve_places(static_cast<std::uint32_t>(__popc(lanes)), total) + lanes_before(lanes);
 }
 
-/// An upper bound on the values of all keys up to `pivot`, which need not be the key of a number.
+/// An upper bound on the values of all keys up to `pivot`. `pivot` need not be the key of a number.
 __device__ __forceinline__ float largest_value_of(std::uint64_t pivot) {
   const std::uint32_t least = ~ordered_infinity;  // of minus infinity
   return score_of_ordered(
@@ -129,8 +129,8 @@ __device__ __forceinline__ float largest_value_of(std::uint64_t pivot) {
 }
 
 /// Partitions a row of the matrix: counts the keys in [low, pivot] in shared.left and writes the
-/// first `room` of them to `to`. The right side stays where it is and is read again if needed,
-/// which is rare with such pivots. Called by the whole block.
+/// first `room` of them to `to`. The right side stays in the row and is read again if needed, which
+/// is rare with the pivots of pivot_of(). Called by the whole block.
 template <unsigned threads>
 __device__ void partition_row(const float* row, std::uint32_t columns, std::uint64_t low,
                               std::uint64_t pivot, std::uint64_t* to, std::uint32_t room,
@@ -172,8 +172,8 @@ __device__ void partition_row(const float* row, std::uint32_t columns, std::uint
   }
 }
 
-/// Partitions keys as the paper does: the left side from the left end of `to`, the right side from
-/// its right end. Called by the whole block.
+/// Partitions keys as the paper does: writes the left side from the left end of `to`, and the right
+/// side from the right end of `to`. Called by the whole block.
 template <unsigned threads>
 __device__ void partition_keys(const std::uint64_t* from, std::uint32_t count, std::uint64_t pivot,
                                std::uint64_t* to, SelectShared& shared) {
@@ -190,11 +190,12 @@ __device__ void partition_keys(const std::uint64_t* from, std::uint32_t count, s
 }
 
 /// Komarov et al. 2014, "GPU-Based Quick Multi-Select", algorithm 1: partitions a row by a pivot
-/// again and again. If the left side has k or more, the right side is discarded; a shorter left
-/// side is kept as it is. Differences from the paper: the loop runs in the kernel, not on the host;
-/// pivots come from samples; lanes write adjacent places directly and not through shared memory,
-/// which caches make needless; and when at most sort_room keys are left, they are sorted, since
-/// lists are in order here. Keys are (value, column), which differ, so ties need no care.
+/// again and again. If the left side has k or more keys, the right side is discarded; otherwise the
+/// whole left side belongs to the result. Differences from the paper: the loop runs in the kernel,
+/// not on the host; pivots come from samples; lanes write adjacent places directly and not through
+/// shared memory, because caches make that unnecessary; and the last keys, at most sort_room, are
+/// sorted, because lists are in order here. Keys are pairs (value, column) and all differ, so ties
+/// need no special case.
 ///
 /// Grid: any number of blocks; a group is a block of 32 threads (a warp for each row) or more.
 /// Groups take every gridDim.x-th row. 1024 threads on a multiprocessor keep enough reads in

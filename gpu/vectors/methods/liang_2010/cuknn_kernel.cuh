@@ -12,7 +12,7 @@ namespace starling::gpu {
 struct CuknnTuning {
   static constexpr unsigned segment = 256;  ///< references of a block: one for each thread
   static constexpr unsigned queries = 16;   ///< the paper's r: sums that a thread maintains
-  /// Coordinates in shared memory at once: half a warp reads those of a row.
+  /// Coordinates of a row that are in shared memory at once; half a warp reads them.
   static constexpr unsigned coordinates = 16;
   static constexpr unsigned global_threads = 32;
 };
@@ -24,10 +24,10 @@ struct CuknnDistances {
   std::uint32_t query_count = 0;
   std::uint32_t reference_count = 0;
   std::uint32_t dimension = 1;
-  std::uint32_t first_reference = 0;  ///< the corpus row of the first one
+  std::uint32_t first_reference = 0;  ///< the corpus row of reference 0
   std::uint32_t first_self = 0;       ///< see first_self_of(); query i is row first_self + i
-  /// [query_count][stride], whole segments: ordered scores; cuknn_no_ordered if the reference is no
-  /// neighbour or does not exist.
+  /// [query_count][stride], padded to whole segments: ordered scores; cuknn_no_ordered if the
+  /// reference is no neighbour or does not exist.
   std::uint32_t* distances = nullptr;
   std::uint32_t stride = 0;
 };
@@ -37,9 +37,10 @@ inline constexpr std::uint32_t cuknn_no_ordered = ~std::uint32_t{0};
 
 /// Sections 4.2 and 4.4: the distances of all references of a part to a batch of queries. Grid: x
 /// is a segment of 256 references; the blocks of y divide the groups of 16 queries. A thread has
-/// one reference and 16 queries, whose sums it maintains. 16 coordinates of both are in shared
-/// memory at a time, read side by side (4.5.2); references of up to 16 coordinates stay there for
-/// all queries. Shared bytes: 256 * 17 * 4 + 16 * 16 * 4 = 18 KB. Valid: all of `distances`.
+/// one reference and maintains the sums of 16 queries. Shared memory holds 16 coordinates of the
+/// references and of the queries at a time; neighbouring threads read neighbouring coordinates
+/// (4.5.2). References of at most 16 coordinates stay in shared memory for all queries. Shared
+/// bytes: 256 * 17 * 4 + 16 * 16 * 4 = 18 KB. Writes all of `distances`.
 template <bool is_dot>
 __global__ void __launch_bounds__(CuknnTuning::segment)
     cuknn_distances_kernel(const CuknnDistances task) {
@@ -117,11 +118,11 @@ struct CuknnQueues {
 };
 
 /// Section 4.3, local-k: the queues of a part. Grid: x is a segment, y a query. Thread t takes
-/// distance t and finds its rank by comparing it with all others; ties go by index, which is by
-/// row. If the rank is below the length of the queue, the key goes to that place of it. If k is
-/// larger than the segment, a queue holds the whole segment, so any k is served (the paper's k is
-/// 7, "usually less than 20"). Shared bytes: 1 KB. Writes keys, and the top and position of
-/// each queue.
+/// distance t and finds the rank of this distance by comparing it with all others; ties go by
+/// index, which is the order of rows. If the rank is less than the length of the queue, the key
+/// goes to place `rank` of the queue. If k is larger than the segment, a queue holds the whole
+/// segment, so every k is possible (the paper's k is 7, "usually less than 20"). Shared bytes: 1
+/// KB. Writes keys, and the top and position of each queue.
 __global__ void __launch_bounds__(CuknnTuning::segment)
     cuknn_local_kernel(const std::uint32_t* distances, std::uint32_t stride,
                        std::uint32_t first_reference, const CuknnQueues queues) {
@@ -169,10 +170,10 @@ struct CuknnLists {
   VectorNeighbor* neighbors = nullptr;    ///< [query][k]: written if `after` is null
 };
 
-/// Section 4.3, global-k: the k nearest of all queues. Grid: one thread for each query (4.4). k
-/// times a thread takes the least of the tops of all queues, pops it and compares them all again.
-/// The list of earlier parts of the references is one more queue. Keys differ, except no_key, which
-/// pops nothing. Writes lists.after or lists.neighbors.
+/// Section 4.3, global-k: the k nearest of all queues. Grid: one thread for each query (4.4). A
+/// thread finds the least top of all queues and pops it, k times; each time it compares all tops
+/// again. The list of earlier parts of the references is one more queue. All keys differ, except
+/// no_key, and no_key is not popped. Writes lists.after or lists.neighbors.
 __global__ void __launch_bounds__(CuknnTuning::global_threads)
     cuknn_global_kernel(const CuknnQueues queues, const CuknnLists lists) {
   const auto query = static_cast<std::uint32_t>(thread_index());

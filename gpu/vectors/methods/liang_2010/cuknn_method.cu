@@ -11,10 +11,10 @@
 namespace starling::gpu {
 namespace {
 
-/// The most queries of a batch; the y side of a grid allows 65,535.
+/// The most queries of a batch; a launch allows 65,535 blocks in y.
 constexpr std::uint32_t queries_max = std::uint32_t{1} << 15;
-/// If there is room for fewer queries than a thread takes, references go in parts, but parts are
-/// not smaller than this.
+/// If there is room for fewer queries than a thread takes, the references are divided into parts of
+/// at least this size.
 constexpr std::uint32_t part_min = 8192;
 
 using Bytes = MethodWorkspace;
@@ -73,8 +73,8 @@ class Cuknn final : public VectorMethod {
     return arrays;
   }
 
-  /// All references at once, for as many queries as fit; parts of the references if even few
-  /// queries do not fit.
+  /// Plans all references at once for as many queries as fit. If even few queries do not fit, plans
+  /// parts of the references.
   Plan plan_for(std::uint32_t reference_count, const DeviceSearch& search) const {
     const auto fits = [&](const Plan& plan) {
       return bytes_for(plan, search.k) <= workspace_.bytes_max();

@@ -10,7 +10,7 @@
 namespace starling::gpu {
 
 struct InsertionView {
-  /// [row][stride]: one column for each query; the sort overwrites its first k rows.
+  /// [row][stride]: one column for each query; the sort overwrites the first k rows.
   float* matrix = nullptr;
   std::uint32_t* rows = nullptr;  ///< [k][stride]: the row numbers of the sorted scores
   std::uint64_t stride = 0;
@@ -18,7 +18,7 @@ struct InsertionView {
   std::uint32_t queries = 0;
   VectorNeighbor* lists = nullptr;  ///< [query][k]
   std::uint32_t k = 0;
-  std::uint32_t first_row = 0;  ///< the number in lists of row 0
+  std::uint32_t first_row = 0;  ///< the number that row 0 has in lists
 };
 
 /// The column of one query. All of it lies in global memory, whatever k is.
@@ -30,7 +30,7 @@ struct SortedColumn {
   float limit;  ///< a score is inserted only if it is less; infinity at first
   std::uint32_t filled = 0;
 
-  /// Inserts a score. Rows come in ascending order, so an equal score goes behind.
+  /// Inserts a score. Rows come in ascending order, so a score goes behind equal scores.
   __device__ void insert(float score, std::uint32_t row) {
     std::uint32_t place = 0;
     std::uint32_t behind = filled;
@@ -83,7 +83,8 @@ __global__ void __launch_bounds__(insertion_threads)
   if (query >= view.queries) return;
   SortedColumn column{view.matrix + query, view.rows + query, view.stride, view.k, CUDART_INF_F};
   for (std::uint32_t begin = 0; begin < view.count; begin += in_flight) {
-    // Inserting writes only to rows that have been read: at most as many are sorted.
+    // Inserting writes only to rows that have been read, because no more scores are sorted than
+    // were read.
     float read[in_flight];
 #pragma unroll
     for (std::uint32_t i = 0; i < in_flight; ++i)

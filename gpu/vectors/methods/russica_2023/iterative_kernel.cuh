@@ -24,7 +24,7 @@ struct IterativeView {
   std::uint64_t* candidates = nullptr;  ///< [query][subset]: see key_of()
   VectorNeighbor* lists = nullptr;      ///< [query][k]
   std::uint32_t k = 0;
-  std::uint32_t first_row = 0;  ///< the number in lists of column 0
+  std::uint32_t first_row = 0;  ///< the number that column 0 has in lists
 };
 
 /// Returns the least key of a warp, in every lane.
@@ -36,9 +36,9 @@ __device__ __forceinline__ std::uint64_t least_of_warp(std::uint64_t key) {
 }
 
 /// Russica & Tisato 2023, section 3.1, the first kernel of a round: finds the least score of each
-/// subset of a query's scores. Grid: queries * subsets blocks, one for each subset. Threads take
-/// the least of their columns, warps that of their lanes, the first warp that of the block. Shared
-/// bytes: 64. Thread 0 writes candidates [query][subset].
+/// subset of a query's scores. Grid: queries * subsets blocks, one for each subset. Each thread
+/// takes the least score of its columns, each warp the least of its lanes, and the first warp the
+/// least of the block. Shared bytes: 64. Thread 0 writes candidates [query][subset].
 __global__ void __launch_bounds__(iterative_threads)
     iterative_candidates_kernel(const IterativeView view) {
   __shared__ std::uint64_t of_warps[iterative_threads / warp_lanes];
@@ -68,10 +68,10 @@ __global__ void __launch_bounds__(iterative_threads)
   if (threadIdx.x == 0) view.candidates[blockIdx.x] = of_block;
 }
 
-/// The second kernel of a round: the least candidate of a query is its neighbour of rank `rank`. It
-/// is marked in the matrix so that it is not selected again: with infinity, which no score is (the
-/// paper marks 1, the largest of its cosine distances). Grid: one warp for each query. Lane 0
-/// writes lists [query][rank].
+/// The second kernel of a round: the least candidate of a query is its neighbour of rank `rank`.
+/// The kernel sets this neighbour's score in the matrix to infinity, which no score is, so that the
+/// neighbour is not selected again. (The paper sets 1, the largest cosine distance.) Grid: one warp
+/// for each query. Lane 0 writes lists [query][rank].
 __global__ void iterative_least_kernel(const IterativeView view, std::uint32_t rank) {
   const std::uint32_t query = static_cast<std::uint32_t>(
       (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / warp_lanes);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Russica & Tisato 2023, both methods: write a matrix of scores (section 2), then select each
 // query's k least in rounds (section 3.1, "iterative") or sort them by insertion (section 3.2,
-// "insertion"). Batches of queries are as in section 4. The paper's k goes to 100. Here any k is
-// served: rounds have no limit, and sorted scores stand in the matrix, as in the paper.
+// "insertion"). Batches of queries are as in section 4. In the paper k is at most 100. Here any k
+// works: the number of rounds has no limit, and the sorted scores stand in the matrix, as in the
+// paper.
 #include <algorithm>
 
 #include "starling/gpu/device/launch_grid.cuh"
@@ -21,11 +22,11 @@ namespace {
 struct IterativeSelection {
   /// Whether queries are rows of the matrix, not columns.
   static constexpr bool has_query_rows = true;
-  using Beside = std::uint64_t;  ///< what it needs beside the matrix: candidates
+  using Beside = std::uint64_t;  ///< memory in addition to the matrix: candidates
 
   static MatrixBatch plan(std::uint32_t rows, const DeviceSearch& search, std::uint64_t bytes_max) {
-    // One candidate for each subset takes 1/2048 of the matrix, and one more for a subset that is
-    // not whole.
+    // The candidates of whole subsets take 1/2048 of the matrix's bytes. A query may have one more
+    // candidate, for a subset that is not whole.
     return matrix_batch(rows, search.count, bytes_max - bytes_max / 1024, sizeof(float),
                         2 * sizeof(std::uint64_t) + part_list_bytes(search.k));
   }
@@ -59,7 +60,7 @@ struct IterativeSelection {
 /// Section 3.2: one thread for each query keeps the k least of its column sorted.
 struct InsertionSort {
   static constexpr bool has_query_rows = false;
-  using Beside = VectorRow;  ///< what it needs beside the matrix: the rows of the sorted scores
+  using Beside = VectorRow;  ///< memory in addition to the matrix: the rows of the sorted scores
 
   static MatrixBatch plan(std::uint32_t rows, const DeviceSearch& search, std::uint64_t bytes_max) {
     // Columns are padded to whole strides.
