@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "starling/gpu/device/check.hpp"
+#include "starling/gpu/device/shared_bytes.hpp"
 
 namespace starling::gpu {
 
@@ -18,20 +19,10 @@ inline unsigned blocks_for(std::uint64_t count, unsigned threads = block_threads
 }
 
 /// Lets blocks of the kernel use all the dynamic shared memory that the current device has for a
-/// block, and returns that size. The size is the same in every call, so that host threads that
-/// launch the kernel at the same time do not change each other's limit.
+/// block, and returns that size.
 template <class Kernel>
 std::size_t allow_shared_bytes(Kernel kernel) {
-  int device = 0;
-  int bytes_max = 0;
-  cudaFuncAttributes attributes{};
-  check(cudaGetDevice(&device));
-  check(cudaDeviceGetAttribute(&bytes_max, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  check(cudaFuncGetAttributes(&attributes, kernel));
-  bytes_max -= static_cast<int>(attributes.sharedSizeBytes);
-  if (attributes.maxDynamicSharedSizeBytes != bytes_max)
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes_max));
-  return static_cast<std::size_t>(bytes_max);
+  return allow_shared_bytes_of(reinterpret_cast<const void*>(kernel));
 }
 
 /// The number of threads in a block: `threads`, halved until the block's shared memory fits, but at

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// GpuEngine: computes ticks on a thread of its own. A tick applies its rows, builds the index,
-// searches the lists and compares them with the last tick's. A small tick is answered without an
+// GpuEngine: computes ticks on a thread of its own. A tick applies its rows, builds the index, with
+// layers for filters that few objects pass, searches the lists and compares them with the last
+// tick's. A small tick is answered without an
 // index. TickIntake passes ticks in, ReportDelivery passes results out: see engine.hpp.
 #include "starling/gpu/points/engine.hpp"
 
@@ -16,6 +17,7 @@
 #include "starling/gpu/device/cuda_stream.hpp"
 #include "starling/gpu/device/memory.hpp"
 #include "starling/gpu/points/engine_state.hpp"
+#include "starling/gpu/points/filters/filter_layers.hpp"
 #include "starling/gpu/points/finished_tick.hpp"
 #include "starling/gpu/points/lists/device_lists.hpp"
 #include "starling/gpu/points/lists/device_plan.hpp"
@@ -56,6 +58,7 @@ class GpuEngine final : public Engine {
         memory_(options.memory_bytes_max),
         kept_rows_(&pinned_memory()),
         objects_(memory_, stream_),
+        layers_(memory_, DeviceIndex<dimensions>::entry_group),
         workspace_(memory_),
         search_sort_(memory_),
         lists_{DeviceLists(memory_), DeviceLists(memory_)},
@@ -74,7 +77,8 @@ class GpuEngine final : public Engine {
   EngineBytes bytes_used() const override {
     return {.state = objects_.bytes_used(),
             .index = finished_.index().bytes_used(),
-            .spare_index = finished_.spare_index().bytes_used() + workspace_.bytes_used()};
+            .spare_index = finished_.spare_index().bytes_used() + workspace_.bytes_used() +
+                           layers_.bytes_used()};
   }
 
   void set_result_handler(ResultHandler handler) override {
@@ -120,6 +124,7 @@ class GpuEngine final : public Engine {
   void apply_at_once(const Staging& staged);
   void apply(const Staging& staged, const DeviceRows& rows);
   void tell_changes_async();
+  void count_passing_async(std::int64_t tau_us);
   void compute(std::int64_t tau_us, OutgoingTick& out);
   void answer_small(std::int64_t tau_us, OutgoingTick& out);
   void report_few(const ListMatching& matching, OutgoingTick& out);
@@ -155,6 +160,8 @@ class GpuEngine final : public Engine {
   bool queries_changed_ = false;
   bool membership_changed_ = false;
   DeviceObjects objects_;
+  FilterLayers layers_;
+  bool layers_know_queries_ = true;  ///< whether layers_ has the filters of queries_
   typename DeviceIndex<dimensions>::Workspace workspace_;
   SearchSort<dimensions> search_sort_;
   int order_age_ticks_ = 0;
@@ -183,25 +190,25 @@ void GpuEngine<dimensions>::run_tick(BegunTick& begun) {
   out.result = std::make_unique<TickResult>();
   out.result->tick = tick;
   out.result->tau_us = tau_us;
+  out.has_index = false;
   bool holds_rows = false;
   try {
     const bool small = is_small(begun.staged);
     take_rows(begun, out);
     holds_rows = true;
-    if (small)
+    if (small) {
       answer_small(tau_us, out);
-    else
+    } else {
       tell_changes_async();
-    stream_.wait();
+      count_passing_async(tau_us);
+      stream_.wait();
+    }
     if (begun.is_copied_beside)
       out.result->times.copy_in_ms = begun.copied.ms_since(begun.copy_begun);
     release_rows(begun);
     holds_rows = false;
     fail_if_asked(FaultInjection::Stage::after_rows);
-    if (small)
-      finished_.next_index().copy_async(objects_.view(), stream_);
-    else
-      compute(tau_us, out);
+    if (!small) compute(tau_us, out);
     fail_if_asked(FaultInjection::Stage::after_search);
     // From here on only the copy to the host can fail.
     finished_lists_ = 1 - finished_lists_;
@@ -220,6 +227,7 @@ void GpuEngine<dimensions>::fail(const std::exception& error, OutgoingTick& out)
   delivery_.cuda_stream().drain();
   finished_.fail();
   queries_changed_ = true;  // so that the next tick makes a new plan
+  layers_know_queries_ = false;
   const auto* const of_device = dynamic_cast<const DeviceError*>(&error);
   out.fail(sentence_of(error, "remove queries or objects, or ask for fewer neighbours"),
            of_device != nullptr && of_device->is_final());
@@ -278,7 +286,7 @@ void GpuEngine<dimensions>::apply_begun(BegunTick& begun, OutgoingTick& out) {
   apply_kept_rows();
   if (begun.is_copied_beside) stream_.begin_after(begun.copied);
   out.started.record(stream_);
-  if (!begun.is_copied_beside) begun.rows.copy_async(begun.staged, stream_);
+  if (!begun.is_copied_beside) begun.rows.use(begun.staged);
   apply(begun.staged, begun.rows);
 }
 
@@ -313,6 +321,7 @@ void GpuEngine<dimensions>::apply(const Staging& staged, const DeviceRows& rows)
     if (query.slot >= queries_.size()) queries_.resize(query.slot + 1);
     queries_[query.slot] = query;
     queries_changed_ = true;
+    layers_know_queries_ = false;
   }
 }
 
@@ -324,10 +333,20 @@ void GpuEngine<dimensions>::tell_changes_async() {
 }
 
 template <int dimensions>
+void GpuEngine<dimensions>::count_passing_async(std::int64_t tau_us) {
+  if (!layers_know_queries_) layers_.assign(queries_, stream_);
+  layers_know_queries_ = true;
+  layers_.count_async(objects_.view(), tau_us, stream_);
+}
+
+template <int dimensions>
 void GpuEngine<dimensions>::compute(std::int64_t tau_us, OutgoingTick& out) {
   out.applied.record(stream_);
   TickIndex<dimensions>& index = finished_.next_index();
-  index.build_async(objects_, workspace_, stream_);
+  layers_.choose(objects_.alive_count());
+  layers_.list_async(objects_.view(), tau_us, stream_);
+  index.build_async(objects_, layers_.view(), workspace_, stream_);
+  out.has_index = true;
   out.built.record(stream_);
   DeviceLists& last = last_lists();
   DeviceLists& now = next_lists();
@@ -348,11 +367,10 @@ void GpuEngine<dimensions>::compute(std::int64_t tau_us, OutgoingTick& out) {
 }
 
 /// Searches the objects' positions directly, without an index, in the CUDA stream that applies the
-/// rows.
+/// rows. Returns when the reports are on the host.
 template <int dimensions>
 void GpuEngine<dimensions>::answer_small(std::int64_t tau_us, OutgoingTick& out) {
   out.applied.record(stream_);
-  out.built.record(stream_);
   DeviceLists& now = next_lists();
   now.lay_out(last_lists().plan(), stream_);
   search_lists(now, tau_us, [this](const SearchBatch& batch) {
@@ -360,6 +378,8 @@ void GpuEngine<dimensions>::answer_small(std::int64_t tau_us, OutgoingTick& out)
   });
   out.searched.record(stream_);
   report_few({}, out);
+  finished_.next_index().copy_async(objects_.view(), stream_);
+  out.wait_until_stored();
 }
 
 template <int dimensions>
@@ -386,7 +406,7 @@ std::shared_ptr<DevicePlan> GpuEngine<dimensions>::next_plan() {
   const DeviceIndex<dimensions>& index = finished_.next_index().index();
   if (!same_lists) {
     if (std::ranges::any_of(queries_, is_every_object)) objects_.fetch(stream_);
-    plan = std::make_shared<DevicePlan>(memory_, queries_, objects_);
+    plan = std::make_shared<DevicePlan>(memory_, queries_, layers_.numbers(), objects_);
     search_sort_.reserve(plan->list_count());
     plan->number_by_place<dimensions>(index, objects_.view(), search_sort_, stream_);
   } else {
@@ -407,6 +427,8 @@ void GpuEngine<dimensions>::search_lists(DeviceLists& now, std::int64_t tau_us,
   now.plan()->for_each_class([&](SearchBatch batch) {
     batch.tau_us = tau_us;
     batch.few_max = small_.searches_max;
+    batch.routes = layers_.routes();
+    batch.has_tests = layers_.has_tests();
     if (is_seeded) {
       batch.last_counts = last.counts;
       batch.last_slots = last.slots;
@@ -481,7 +503,7 @@ void GpuEngine<dimensions>::take_state(const EngineState& state) {
   apply_at_once(staged);
   queries_changed_ = true;
   import_lists(state, last_lists(), memory_, stream_);
-  finished_.next_index().build_async(objects_, workspace_, stream_);
+  finished_.next_index().build_async(objects_, {}, workspace_, stream_);
   stream_.wait();
   finished_.finish(state.tick, state.tau_us);
   if (state.objects_ahead) finished_.fail();

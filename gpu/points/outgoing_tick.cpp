@@ -32,7 +32,7 @@ void OutgoingTick::reserve(const ReportSize& size, std::vector<ReportedList> rem
 void OutgoingTick::copy_async(const CudaStream& stream, const CudaStream& beside) {
   compared_.record(stream);
   is_copied_beside_ = bytes() >= bytes_beside_min;
-  is_stored_by_device_ = false;
+  is_stored_by_device_ = is_on_host_ = false;
   const CudaStream& way = is_copied_beside_ ? beside : stream;
   if (is_copied_beside_) {
     way.begin_after(compared_);
@@ -59,8 +59,13 @@ ReportsView OutgoingTick::on_host() {
 void OutgoingTick::stored_async(const CudaStream& stream) {
   is_copied_beside_ = false;
   is_stored_by_device_ = true;
-  compared_.record(stream);
+  is_on_host_ = false;
   copied_.record(stream);
+}
+
+void OutgoingTick::wait_until_stored() {
+  copied_.wait();
+  is_on_host_ = true;
 }
 
 void OutgoingTick::fail(std::string error, bool is_engine_lost) {
@@ -73,7 +78,7 @@ void OutgoingTick::fail(std::string error, bool is_engine_lost) {
 
 void OutgoingTick::complete() {
   try {
-    copied_.wait();
+    if (!is_on_host_) copied_.wait();
     take_times();
   } catch (const std::exception& error) {
     // The device already holds the tick's lists, but the host never got the changes, and later
@@ -98,10 +103,11 @@ std::size_t OutgoingTick::bytes() const {
 void OutgoingTick::take_times() {
   StageTimes& times = result->times;
   times.copy_in_ms += applied.ms_since(started);
-  times.build_ms = built.ms_since(applied);
-  times.search_ms = searched.ms_since(built);
-  times.diff_ms = compared_.ms_since(searched);
-  times.copy_out_ms = copied_.ms_since(is_copied_beside_ ? copy_begun_ : compared_);
+  if (has_index) times.build_ms = built.ms_since(applied);
+  times.search_ms = searched.ms_since(has_index ? built : applied);
+  times.diff_ms = (is_stored_by_device_ ? copied_ : compared_).ms_since(searched);
+  if (!is_stored_by_device_)
+    times.copy_out_ms = copied_.ms_since(is_copied_beside_ ? copy_begun_ : compared_);
 }
 
 }  // namespace starling::gpu

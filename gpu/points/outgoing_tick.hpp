@@ -31,8 +31,10 @@ class OutgoingTick {
   OutgoingTick(DeviceMemory& memory, ReturnPool<HostReports>& pool);
 
   std::unique_ptr<TickResult> result;
-  /// The start of the tick and the ends of its stages, in the CUDA stream that computes it.
+  /// The start of the tick and the ends of its stages, in the CUDA stream that computes it. `built`
+  /// is recorded only if `has_index`.
   Event started, applied, built, searched;
+  bool has_index = false;
 
   // For the engine's thread:
 
@@ -53,6 +55,8 @@ class OutgoingTick {
   ReportSize* size_on_host() { return host_->size.data(); }
   /// Call after the kernel that stores the reports is enqueued in `stream`.
   void stored_async(const CudaStream& stream);
+  /// Waits until the kernel has stored the reports.
+  void wait_until_stored();
   /// Turns the result into the result of a failed tick. Call only while no copy is under way.
   void fail(std::string error, bool is_engine_lost);
 
@@ -77,6 +81,7 @@ class OutgoingTick {
   std::vector<ReportedList> removals_;
   bool is_copied_beside_ = false;
   bool is_stored_by_device_ = false;
+  bool is_on_host_ = false;  ///< whether the reports are known to have reached the host
   Event compared_, copy_begun_, copied_;
 };
 

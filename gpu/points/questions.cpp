@@ -64,7 +64,7 @@ void Questions<dimensions>::lay_out(std::span<const OneShotQuery> queries) {
   room_ = 0;
   for (const OneShotQuery& query : queries) {
     SearchSpec& spec = host_specs_.emplace_back();
-    spec = {query.position, no_slot, query.k, query.filter};
+    spec = {query.position, no_slot, query.k, 0, query.filter};
     if (query.anchor == AnchorKind::follow) {
       spec.anchor = query.object;
       spec.position.x = nowhere;  // if query.object is no_slot, the list stays empty

@@ -23,12 +23,13 @@ class TickIndex {
 
   explicit TickIndex(DeviceMemory& memory) : index_(memory), positions_(memory) {}
 
-  /// Builds the index of the living objects. Do not call while a question reads. Throws what
-  /// DeviceBuffer throws.
-  void build_async(DeviceObjects& objects, Workspace& workspace, const CudaStream& stream) {
-    index_.reserve(objects.alive_count());
-    workspace.reserve(objects.slot_count());
-    index_.build_async(objects.view(), objects.alive_count(), workspace, stream);
+  /// Builds the index of the living objects and of the layers. Do not call while a question reads.
+  /// Throws what DeviceBuffer throws.
+  void build_async(DeviceObjects& objects, const LayersView& layers, Workspace& workspace,
+                   const CudaStream& stream) {
+    index_.reserve(objects.alive_count(), layers);
+    workspace.reserve(objects.slot_count(), layers);
+    index_.build_async(objects.view(), objects.alive_count(), layers, workspace, stream);
     copied_ = nullptr;
     ready_.record(stream);
   }

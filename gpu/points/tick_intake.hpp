@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -33,6 +34,9 @@ struct BegunTick {
   std::exception_ptr copy_error;  ///< why the copy in TickIntake's CUDA stream failed, or null
   std::atomic<bool> is_free{true};
 };
+
+/// A program that ticks without pause begins the next tick within this time.
+inline constexpr std::chrono::microseconds awake_after_tick{50};
 
 class TickIntake {
  public:
@@ -72,7 +76,7 @@ class TickIntake {
   std::array<BegunTick, 2> begun_;
   std::atomic<int> passed_on_{0};  ///< tasks not yet passed on to engine_thread_
   CudaStream stream_;
-  TaskThread engine_thread_;
+  TaskThread engine_thread_{awake_after_tick};
   TaskThread copy_thread_;  ///< destroyed first, since it posts to engine_thread_
 };
 

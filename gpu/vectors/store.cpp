@@ -21,7 +21,7 @@ namespace starling::gpu {
 namespace {
 
 /// A workspace of this size already has room for batches that keep the device busy.
-constexpr std::uint64_t workspace_bytes_max = std::uint64_t{2} << 30;
+constexpr std::uint64_t store_workspace_bytes_max = std::uint64_t{2} << 30;
 /// Queries go to the device in pieces of at most this many bytes of components.
 constexpr std::size_t query_bytes_max = std::size_t{64} << 20;
 /// At first there is room for this many matches. The room grows when there are more.
@@ -133,7 +133,7 @@ class CudaVectorStore final : public VectorStore {
   Mirror<VectorNeighbor> lists_{memory_};
   Mirror<VectorMatch> matches_{memory_};
   Mirror<unsigned long long> match_count_{memory_};
-  VectorWorkspace workspace_{memory_, workspace_bytes_max};
+  VectorWorkspace workspace_{memory_, store_workspace_bytes_max};
 };
 
 // Components of rows that were never written are NaN: all bits set.

@@ -3,6 +3,8 @@
 // for its ticks. CpuEngine and the CUDA engine have a second TaskThread for one-shot queries.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -18,7 +20,10 @@ namespace starling {
 /// and the server limits the number of one-shot queries.
 class TaskThread {
  public:
-  TaskThread() : thread_([this] { work(); }) {}
+  /// After each task the thread looks for another one for the time `awake`, before it sleeps. A
+  /// task that comes meanwhile begins sooner, by the time that the system needs to wake a thread.
+  explicit TaskThread(std::chrono::microseconds awake = {})
+      : awake_(awake), thread_([this] { work(); }) {}
   ~TaskThread() {
     post(nullptr);
     thread_.join();
@@ -31,6 +36,7 @@ class TaskThread {
     {
       const std::lock_guard lock(mutex_);
       tasks_.push_back(std::move(task));
+      has_tasks_ = true;
     }
     posted_.notify_one();
   }
@@ -46,16 +52,26 @@ class TaskThread {
  private:
   void work() {
     for (;;) {
+      stay_awake();
       std::unique_lock lock(mutex_);
       posted_.wait(lock, [this] { return !tasks_.empty(); });
       const std::function<void()> task = std::move(tasks_.front());
       tasks_.pop_front();
+      has_tasks_ = !tasks_.empty();
       lock.unlock();
       if (!task) return;
       task();
     }
   }
 
+  void stay_awake() const {
+    if (awake_.count() == 0) return;
+    const auto until = std::chrono::steady_clock::now() + awake_;
+    while (!has_tasks_ && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  }
+
+  const std::chrono::microseconds awake_;
+  std::atomic<bool> has_tasks_{false};
   std::mutex mutex_;
   std::condition_variable posted_;
   std::deque<std::function<void()>> tasks_;

@@ -20,7 +20,7 @@ void check_tick_count(std::int64_t newest_us, std::int64_t first_us, std::int64_
       span_us / static_cast<std::uint64_t>(tick_us) > ReplayOptions::ticks_max)
     throw UsageError("the trace spans more than " + std::to_string(ReplayOptions::ticks_max) +
                      " ticks; use a longer --tick, or only a part of the trace with --from and "
-                     "--to");
+                     "--until");
 }
 
 /// Takes rows from a stream until the next one is later than a given time.

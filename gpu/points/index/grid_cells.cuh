@@ -42,10 +42,10 @@ __device__ inline std::uint32_t fraction_of(std::uint64_t along) {
   return static_cast<std::uint32_t>(along);
 }
 
-/// The cell's number; cells are numbered row by row.
+/// The cell's number among the cells of all layers.
 __device__ inline std::uint32_t cell_number(const GridGeometry& grid, std::int32_t column,
                                             std::int32_t row) {
-  return static_cast<std::uint32_t>(row * grid.columns + column);
+  return grid.first_cell + static_cast<std::uint32_t>(row * grid.columns + column);
 }
 __device__ inline std::uint32_t cell_at(const GridGeometry& grid, std::int32_t x, std::int32_t y) {
   return cell_number(grid, cell_of(along_x(grid, x)), cell_of(along_y(grid, y)));

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that build a grid: they count the objects of each cell, and move the objects to their
 // cells by a counting sort. Within each cell a second counting sort moves the objects to their
-// leaves. Launched by grid_launch.cu.
+// leaves; grid_large_kernel.cuh does this for large cells. Launched by grid_launch.cu.
 #pragma once
-
-#include <cub/block/block_scan.cuh>
 
 #include "starling/gpu/device/launch_grid.cuh"
 #include "starling/gpu/points/index/grid_cells.cuh"
@@ -14,7 +12,7 @@ namespace starling::gpu {
 
 /// Where the kernels write a grid, and their working memory. Device pointers.
 struct GridMemory {
-  GridGeometry* geometry;
+  GridGeometry* geometry;  ///< by layer
   std::uint32_t* starts;
   std::uint32_t* offsets;
   int2* points;
@@ -22,7 +20,7 @@ struct GridMemory {
 
   std::uint32_t* counts;       ///< number of objects of each cell, then a 0
   uint4* ranks;                ///< for every four slots: the objects' ranks in their cells
-  int4* by_cell;               ///< x, y and slot of the objects, in the order of the cells
+  int4* by_cell;               ///< x, y, slot and layer of the objects, in the order of the cells
   std::uint32_t* large_count;  ///< number of cells that blocks must split
   std::uint32_t* large_cells;  ///< the numbers of these cells
 };
@@ -60,18 +58,18 @@ __device__ inline void cut(std::int32_t& min, std::int32_t& max, std::int32_t lo
 }
 
 /// The rectangle where most objects are, within the bounds of all objects: one stray object must
-/// not put all others into one cell. All threads of a block must call; the block must have at least
-/// `samples` threads. The result is valid on the block's first thread. Static shared memory: 1040
-/// bytes.
-__device__ inline Rectangle core_of(const ObjectsView& objects) {
+/// not put all others into one cell. sample_slot(i) gives the slot of sample i. All threads of a
+/// block must call; the block must have at least `samples` threads. The result is valid on the
+/// block's first thread. Static shared memory: 1040 bytes.
+template <class SampleSlot>
+__device__ Rectangle core_of(const ObjectsView& objects, const SampleSlot& sample_slot) {
   __shared__ int2 sampled[samples];
   __shared__ int2 low;
   __shared__ int2 high;
   const unsigned i = threadIdx.x;
   bool is_alive = false;
   if (i < samples) {
-    const auto slot = static_cast<std::uint32_t>(std::uint64_t{i} * objects.slots / samples);
-    const LatticePoint& at = objects.positions[slot];
+    const LatticePoint& at = objects.positions[sample_slot(i)];
     sampled[i] = {at.x, at.y};
     is_alive = at.x != nowhere;
   }
@@ -128,15 +126,17 @@ __device__ inline GridGeometry geometry_of(const Rectangle& core, std::uint32_t 
 }
 
 // Any number of blocks of block_threads threads. All blocks clear counts[cells_max + 1]. The first
-// block finds the geometry, clears large_count, and resets the objects' bounds, which count_kernel
-// then computes anew.
+// block finds the geometry of layer 0, clears large_count, and resets the objects' bounds, which
+// count_kernel then computes anew.
 __global__ void prepare_grid_kernel(const __grid_constant__ ObjectsView objects,
                                     std::uint32_t living, std::uint32_t cells_max,
                                     const __grid_constant__ GridMemory to) {
   const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
   for (std::uint64_t cell = thread_index(); cell <= cells_max; cell += threads) to.counts[cell] = 0;
   if (blockIdx.x != 0) return;
-  const Rectangle core = core_of(objects);
+  const Rectangle core = core_of(objects, [&objects](unsigned i) {
+    return static_cast<Slot>(std::uint64_t{i} * objects.slots / samples);
+  });
   if (threadIdx.x != 0) return;
   *to.large_count = 0;
   to.points[living] = {};  // completes the last pair, as searches read pairs
@@ -263,6 +263,11 @@ struct Cell {
   }
 };
 
+/// The geometry of the layer that the cell, which has objects, belongs to.
+__device__ inline GridGeometry geometry_at(const GridMemory& to, const Cell& cell) {
+  return to.geometry[__ldg(&to.by_cell[cell.start]).w];
+}
+
 __device__ inline void put(const GridMemory& to, std::uint32_t place, const int4& object) {
   to.points[place] = {object.x, object.y};
   to.slots[place] = static_cast<Slot>(object.z);
@@ -298,20 +303,20 @@ __device__ inline void place_leaves(const GridMemory& to, const Cell& cell, std:
   __syncwarp();
 }
 
-// One warp for each cell: counts the cell's objects by leaf, which gives each object its rank in
-// its leaf, and moves the objects to their leaves. Does not split large cells, but adds them to
-// large_cells for split_large_kernel. Writes offsets by leaf, and points and slots by place. Static
-// shared memory: 20,256 bytes.
+// One warp for each cell from `first` up to, but not including, `end`: counts the cell's objects by
+// leaf, which gives each object its rank in its leaf, and moves the objects to their leaves. Does
+// not split large cells, but adds them to large_cells for split_large_kernel. Writes offsets by
+// leaf, and points and slots by place. Static shared memory: 20,256 bytes.
 __global__ void __launch_bounds__(split_warps * 32)
-    split_kernel(const __grid_constant__ GridMemory to) {
+    split_kernel(const __grid_constant__ GridMemory to, std::uint32_t first, std::uint32_t end) {
   __shared__ std::uint32_t counts_of_warps[split_warps][warp_leaves_max];
   __shared__ std::uint32_t ranks_of_warps[split_warps][warp_objects_max];
-  const GridGeometry grid = *to.geometry;
   const unsigned lane = threadIdx.x % 32;
-  const std::uint32_t number = blockIdx.x * split_warps + threadIdx.x / 32;
-  if (number >= static_cast<std::uint32_t>(grid.columns * grid.rows)) return;
+  const std::uint32_t number = first + blockIdx.x * split_warps + threadIdx.x / 32;
+  if (number >= end) return;
   const Cell cell(number, to.starts);
   if (cell.count == 0) return;
+  const GridGeometry grid = geometry_at(to, cell);
   if (cell.count > warp_objects_max) {
     if (lane == 0) to.large_cells[atomicAdd(to.large_count, 1u)] = number;
     return;
@@ -330,46 +335,6 @@ __global__ void __launch_bounds__(split_warps * 32)
   for (std::uint32_t i = lane; i < cell.count; i += 32) {
     const std::uint32_t rank = ranks[i] & ((1u << rank_bits) - 1);
     put(to, counts[ranks[i] >> rank_bits] + rank, __ldg(&to.by_cell[cell.start + i]));
-  }
-}
-
-inline constexpr unsigned split_large_threads = 512;
-
-// Does what split_kernel does, for the large cells. Each block splits one cell after another.
-// Static shared memory: 16 KiB of counts and the scan's storage.
-__global__ void __launch_bounds__(split_large_threads)
-    split_large_kernel(const __grid_constant__ GridMemory to) {
-  constexpr std::uint32_t leaves_max = GridTuning::splits_max * GridTuning::splits_max;
-  constexpr std::uint32_t share = leaves_max / split_large_threads;
-  using Scan = cub::BlockScan<std::uint32_t, split_large_threads>;
-  __shared__ std::uint32_t counts[leaves_max];
-  __shared__ typename Scan::TempStorage scan;
-  const GridGeometry grid = *to.geometry;
-  const std::uint32_t large_count = *to.large_count;
-  for (std::uint32_t next = blockIdx.x; next < large_count; next += gridDim.x) {
-    const Cell cell(to.large_cells[next], to.starts);
-    for (std::uint32_t leaf = threadIdx.x; leaf < leaves_max; leaf += split_large_threads)
-      counts[leaf] = 0;
-    __syncthreads();
-    for (std::uint32_t i = threadIdx.x; i < cell.count; i += split_large_threads)
-      atomicAdd(&counts[cell.leaf_at(grid, __ldg(&to.by_cell[cell.start + i]))], 1u);
-    __syncthreads();
-    std::uint32_t firsts[share];
-    for (std::uint32_t i = 0; i < share; ++i) firsts[i] = counts[threadIdx.x * share + i];
-    Scan(scan).ExclusiveSum(firsts, firsts);
-    __syncthreads();
-    for (std::uint32_t i = 0; i < share; ++i) {
-      const std::uint32_t leaf = threadIdx.x * share + i;
-      counts[leaf] = cell.start + firsts[i];
-      if (leaf <= cell.leaves) to.offsets[cell.first_leaf + leaf] = cell.start + firsts[i];
-    }
-    if (threadIdx.x == 0) to.offsets[cell.first_leaf + cell.leaves] = cell.start + cell.count;
-    __syncthreads();
-    for (std::uint32_t i = threadIdx.x; i < cell.count; i += split_large_threads) {
-      const int4 object = __ldg(&to.by_cell[cell.start + i]);
-      put(to, atomicAdd(&counts[cell.leaf_at(grid, object)], 1u), object);
-    }
-    __syncthreads();
   }
 }
 

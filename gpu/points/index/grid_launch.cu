@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches the kernels of grid_kernel.cuh, with a scan by CUB between them, and replays them as a
-// CUDA graph while their arguments stay the same: see grid_launch.hpp.
+// Launches the kernels of grid_kernel.cuh and grid_large_kernel.cuh, with a scan by CUB between
+// them, and replays them as a CUDA graph while their arguments stay the same. Then launches the
+// kernels of grid_layers_kernel.cuh if there are layers: see grid_launch.hpp.
 #include <algorithm>
 
 #include <cub/device/device_scan.cuh>
+#include <cuda/std/functional>
 
 #include "starling/gpu/points/index/grid_kernel.cuh"
+#include "starling/gpu/points/index/grid_large_kernel.cuh"
 #include "starling/gpu/points/index/grid_launch.hpp"
+#include "starling/gpu/points/index/grid_layers_kernel.cuh"
 
 namespace starling::gpu {
 namespace {
@@ -25,19 +29,45 @@ std::uint32_t cells_max(std::uint32_t objects) {
 
 std::size_t scratch_bytes(std::uint32_t count) {
   std::size_t bytes = 0;
-  check(cub::DeviceScan::ExclusiveSum(nullptr, bytes, static_cast<const std::uint32_t*>(nullptr),
-                                      static_cast<std::uint32_t*>(nullptr), count));
+  check(cub::DeviceScan::ExclusiveScan(nullptr, bytes, static_cast<const std::uint32_t*>(nullptr),
+                                       static_cast<std::uint32_t*>(nullptr), cuda::std::plus<>{},
+                                       std::uint32_t{0}, count));
   return bytes;
+}
+
+/// Writes to starts[cells + 1] the sums of the counts before each cell, plus `first`.
+void scan_async(const std::uint32_t* counts, std::uint32_t* starts, std::uint32_t cells,
+                std::uint32_t first, DeviceBuffer<std::byte>& scratch, const CudaStream& stream) {
+  std::size_t bytes = scratch.room();
+  check(cub::DeviceScan::ExclusiveScan(scratch.data(), bytes, counts, starts, cuda::std::plus<>{},
+                                       first, cells + 1, stream.get()));
+}
+
+/// Moves the objects of the cells from `first` up to, but not including, `end` to their leaves.
+/// `ids` is by slot.
+void split_async(const GridMemory& to, std::uint32_t first, std::uint32_t end, const ObjectId* ids,
+                 const CudaStream& stream) {
+  split_kernel<<<blocks_for(end - first, split_warps), split_warps * 32, 0, stream.get()>>>(
+      to, first, end);
+  check_launch();
+  split_large_kernel<<<split_large_blocks, split_large_threads, 0, stream.get()>>>(to, ids);
+  check_launch();
+}
+
+/// The most cells of all layers: those of layer 0, and the others'. Each has an end.
+std::uint32_t cells_max(std::uint32_t objects, const LayersView& layers) {
+  return cells_max(objects) + 1 + layer_cells_before(layers.entry_count, layers.count);
 }
 
 }  // namespace
 
-void GridWorkspace::reserve(std::uint32_t slots) {
-  counts_.reserve(cells_max(slots) + 1);
-  ranks_.reserve(slots / 4 + 1);
-  by_cell_.reserve(slots);
-  large_cells_.reserve(cells_max(slots));
-  scratch_.reserve(scratch_bytes(cells_max(slots) + 1));
+void GridWorkspace::reserve(std::uint32_t slots, const LayersView& layers) {
+  const std::uint32_t cells = cells_max(slots, layers);
+  counts_.reserve(cells + 1);
+  ranks_.reserve(std::max(slots, layers.entry_count) / 4 + 1);
+  by_cell_.reserve(std::size_t{slots} + layers.object_count);
+  large_cells_.reserve(cells);
+  scratch_.reserve(scratch_bytes(cells + 1));
 }
 
 std::uint64_t GridWorkspace::bytes_used() const {
@@ -46,20 +76,26 @@ std::uint64_t GridWorkspace::bytes_used() const {
          scratch_.room();
 }
 
-void DeviceGrid::reserve(std::uint32_t count) {
-  starts_.reserve(cells_max(count) + 1);
-  offsets_.reserve(offsets_before(count, cells_max(count)));
-  points_.reserve(std::size_t{count} + 1);
-  slots_.reserve(count);
+void DeviceGrid::reserve(std::uint32_t count, const LayersView& layers) {
+  const std::uint32_t cells = cells_max(count, layers);
+  const std::uint32_t places = count + layers.object_count;
+  geometry_.reserve(1 + layers.count);
+  starts_.reserve(cells + 1);
+  offsets_.reserve(offsets_before(places, cells));
+  points_.reserve(std::size_t{places} + 1);
+  slots_.reserve(places);
+  attached_.reserve(count, layers);
 }
 
-void DeviceGrid::build_async(const ObjectsView& objects, std::uint32_t alive, Workspace& workspace,
+void DeviceGrid::build_async(const ObjectsView& objects, std::uint32_t alive,
+                             const LayersView& layers, Workspace& workspace,
                              const CudaStream& stream) {
   view_ = {.geometry = geometry_.data(),
            .starts = starts_.data(),
            .offsets = offsets_.data(),
            .points = points_.data(),
            .slots = slots_.data(),
+           .attached = {},
            .count = alive};
   if (alive == 0) return;
   const Shape shape = {
@@ -68,20 +104,26 @@ void DeviceGrid::build_async(const ObjectsView& objects, std::uint32_t alive, Wo
       {workspace.counts_.data(), workspace.ranks_.data(), workspace.by_cell_.data(),
        workspace.large_count_.data(), workspace.large_cells_.data(), workspace.scratch_.data()}};
   replay_.run(shape, stream, [&] { enqueue_build(objects, workspace, stream); });
+  view_.attached = attached_.attach_async(objects, slots_.data(), alive, layers, stream);
+  if (layers.object_count > 0) enqueue_layers(objects, layers, workspace, stream);
+}
+
+GridMemory DeviceGrid::memory(Workspace& workspace) {
+  return {.geometry = geometry_.data(),
+          .starts = starts_.data(),
+          .offsets = offsets_.data(),
+          .points = points_.data(),
+          .slots = slots_.data(),
+          .counts = workspace.counts_.data(),
+          .ranks = workspace.ranks_.data(),
+          .by_cell = workspace.by_cell_.data(),
+          .large_count = workspace.large_count_.data(),
+          .large_cells = workspace.large_cells_.data()};
 }
 
 void DeviceGrid::enqueue_build(const ObjectsView& objects, Workspace& workspace,
                                const CudaStream& stream) {
-  const GridMemory to = {.geometry = geometry_.data(),
-                         .starts = starts_.data(),
-                         .offsets = offsets_.data(),
-                         .points = points_.data(),
-                         .slots = slots_.data(),
-                         .counts = workspace.counts_.data(),
-                         .ranks = workspace.ranks_.data(),
-                         .by_cell = workspace.by_cell_.data(),
-                         .large_count = workspace.large_count_.data(),
-                         .large_cells = workspace.large_cells_.data()};
+  const GridMemory to = memory(workspace);
   const std::uint32_t cells = cells_max(view_.count);
   const unsigned blocks_of_four = blocks_for(objects.slots / 4 + 1);
   prepare_grid_kernel<<<std::min(blocks_for(cells + 1), prepare_blocks_max), block_threads, 0,
@@ -89,21 +131,34 @@ void DeviceGrid::enqueue_build(const ObjectsView& objects, Workspace& workspace,
   check_launch();
   count_kernel<<<blocks_of_four, block_threads, 0, stream.get()>>>(objects, to);
   check_launch();
-  std::size_t bytes = workspace.scratch_.room();
-  check(cub::DeviceScan::ExclusiveSum(workspace.scratch_.data(), bytes,
-                                      static_cast<const std::uint32_t*>(to.counts), to.starts,
-                                      cells + 1, stream.get()));
+  scan_async(to.counts, to.starts, cells, 0, workspace.scratch_, stream);
   scatter_kernel<<<blocks_of_four, block_threads, 0, stream.get()>>>(objects, to);
   check_launch();
-  split_kernel<<<blocks_for(cells, split_warps), split_warps * 32, 0, stream.get()>>>(to);
+  split_async(to, 0, cells, objects.ids, stream);
+}
+
+void DeviceGrid::enqueue_layers(const ObjectsView& objects, const LayersView& layers,
+                                Workspace& workspace, const CudaStream& stream) {
+  const GridMemory to = memory(workspace);
+  const std::uint32_t first_cell = cells_max(view_.count) + 1;
+  const std::uint32_t cells = layer_cells_before(layers.entry_count, layers.count);
+  const LayersBuild build = {layers, first_cell, cells, view_.count};
+  prepare_layers_kernel<<<layers.count, block_threads, 0, stream.get()>>>(objects, build, to);
   check_launch();
-  split_large_kernel<<<split_large_blocks, split_large_threads, 0, stream.get()>>>(to);
+  const unsigned blocks = blocks_for(layers.entry_count);
+  count_layers_kernel<<<blocks, block_threads, 0, stream.get()>>>(objects, build, to);
   check_launch();
+  scan_async(to.counts + first_cell, to.starts + first_cell, cells, view_.count, workspace.scratch_,
+             stream);
+  scatter_layers_kernel<<<blocks, block_threads, 0, stream.get()>>>(objects, build, to);
+  check_launch();
+  split_async(to, first_cell, first_cell + cells, objects.ids, stream);
 }
 
 std::uint64_t DeviceGrid::bytes_used() const {
-  return (starts_.room() + offsets_.room()) * sizeof(std::uint32_t) +
-         points_.room() * sizeof(int2) + slots_.room() * sizeof(Slot);
+  return geometry_.room() * sizeof(GridGeometry) +
+         (starts_.room() + offsets_.room()) * sizeof(std::uint32_t) +
+         points_.room() * sizeof(int2) + slots_.room() * sizeof(Slot) + attached_.bytes_used();
 }
 
 }  // namespace starling::gpu

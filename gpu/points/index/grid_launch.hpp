@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the index of a tick on the plane. DeviceGrid owns the index's memory, and GridWorkspace
-// owns the working memory that builds share. TickIndex calls both.
+// Builds the index of a tick on the plane, layer 0 first and then the layers of filters. DeviceGrid
+// owns the index's memory, and GridWorkspace owns the working memory that builds share. TickIndex
+// calls both.
 #pragma once
 
 #include <array>
@@ -10,10 +11,14 @@
 #include "starling/gpu/device/cuda_stream.hpp"
 #include "starling/gpu/device/graph_replay.hpp"
 #include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/points/index/attached.hpp"
 #include "starling/gpu/points/index/grid_view.hpp"
+#include "starling/gpu/points/index/layers.hpp"
 #include "starling/gpu/points/objects/objects_launch.hpp"
 
 namespace starling::gpu {
+
+struct GridMemory;
 
 /// The working memory of a build.
 class GridWorkspace {
@@ -26,8 +31,8 @@ class GridWorkspace {
         large_cells_(memory),
         scratch_(memory) {}
 
-  /// Makes room for builds over `slots` slots.
-  void reserve(std::uint32_t slots);
+  /// Makes room for builds over `slots` slots, and of these layers.
+  void reserve(std::uint32_t slots, const LayersView& layers);
   std::uint64_t bytes_used() const;
 
  private:
@@ -47,17 +52,25 @@ class DeviceGrid {
   using Workspace = GridWorkspace;
   using SearchKey = GridKey;
   static constexpr int search_key_bits = grid_key_bits;
+  /// The first entry of a layer may be any entry.
+  static constexpr std::uint32_t entry_group = 1;
 
   explicit DeviceGrid(DeviceMemory& memory)
-      : geometry_(memory, 1), starts_(memory), offsets_(memory), points_(memory), slots_(memory) {}
+      : geometry_(memory, 1),
+        starts_(memory),
+        offsets_(memory),
+        points_(memory),
+        slots_(memory),
+        attached_(memory) {}
 
-  /// Makes room for `count` objects. Do not call while the device may still use the grid.
-  void reserve(std::uint32_t count);
+  /// Makes room for `count` objects and the layers. Do not call while the device may still use the
+  /// grid.
+  void reserve(std::uint32_t count, const LayersView& layers);
 
-  /// Enqueues building the index of the living objects; `alive` is their number. Makes the objects'
-  /// bounds exact.
-  void build_async(const ObjectsView& objects, std::uint32_t alive, Workspace& workspace,
-                   const CudaStream& stream);
+  /// Enqueues building the index of the living objects and of the layers; `alive` is the number of
+  /// living objects. Makes the objects' bounds exact.
+  void build_async(const ObjectsView& objects, std::uint32_t alive, const LayersView& layers,
+                   Workspace& workspace, const CudaStream& stream);
 
   const GridView& view() const { return view_; }
   std::uint64_t bytes_used() const;
@@ -71,13 +84,17 @@ class DeviceGrid {
     bool operator==(const Shape&) const = default;
   };
 
+  GridMemory memory(Workspace& workspace);
   void enqueue_build(const ObjectsView& objects, Workspace& workspace, const CudaStream& stream);
+  void enqueue_layers(const ObjectsView& objects, const LayersView& layers, Workspace& workspace,
+                      const CudaStream& stream);
 
   DeviceBuffer<GridGeometry> geometry_;
   DeviceBuffer<std::uint32_t> starts_;
   DeviceBuffer<std::uint32_t> offsets_;
   DeviceBuffer<int2> points_;
   DeviceBuffer<Slot> slots_;
+  Attached attached_;
   GridView view_;
   Replay<Shape> replay_;
 };

@@ -63,6 +63,16 @@ struct Run {
   std::uint32_t end;
 
   __device__ std::uint32_t count() const { return end - begin; }
+
+  /// Leaves out objects that a search for k neighbours need not see because enough objects with
+  /// smaller ids are at the same position. The run must consist of whole leaves, and the search
+  /// must accept all objects but one.
+  __device__ __forceinline__ Run without_crowd(const GridView& grid, std::uint32_t k) const {
+    if (count() <= crowd_min) return *this;
+    const int2 first = grid.points[begin];
+    const int2 last = grid.points[end - 1];
+    return first.x == last.x && first.y == last.y ? Run{begin, begin + k + 1} : *this;
+  }
 };
 
 /// The objects of a cell that lie in `window` but not in `seen`, which is a smaller window inside

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/points/index/layers.hpp"
 #include "starling/gpu/points/index/tree_key.cuh"
 #include "starling/gpu/points/index/tree_view.hpp"
 #include "starling/gpu/points/objects/objects_launch.hpp"
@@ -20,6 +21,22 @@ __global__ void keys_kernel(const __grid_constant__ ObjectsView objects, Bounds*
   const LatticePoint point = objects.positions[slot];
   keys[slot] = point.x == nowhere ? key_of_nobody : key_of(point, bounds);
   values[slot] = static_cast<Slot>(slot);
+}
+
+// One thread for each entry of the layers: writes keys[entries] and values[entries]. Keys are
+// relative to the objects' bounds. The tree keeps a copy of the bounds in `tree_bounds`.
+__global__ void layer_keys_kernel(const __grid_constant__ ObjectsView objects,
+                                  const __grid_constant__ LayersView layers, Bounds* tree_bounds,
+                                  TreeKey* keys, Slot* values) {
+  const std::uint64_t i = thread_index();
+  if (i >= layers.entry_count) return;
+  const Bounds bounds = *objects.bounds;
+  if (i == 0) *tree_bounds = bounds;
+  const LayerEntry entry = layers.entries[i];
+  keys[i] = entry.slot == no_slot
+                ? last_key_in_layer(entry.layer)
+                : key_in_layer(entry.layer, key_of(objects.positions[entry.slot], bounds));
+  values[i] = entry.slot;
 }
 
 __device__ inline TreePoint to_point(const LatticePoint& point) {
@@ -82,9 +99,10 @@ __device__ inline void make_level(const TreeView& tree, TreeBox* boxes, int leve
   if (first + node < tree.nodes[level]) boxes[tree.firsts[level] + first + node] = box;
 }
 
-// One lane for each place. A block makes 64 leaves and their nodes on the two levels above. In the
-// last leaf, lanes past the last place read the leaf's first object instead. Reads positions by
-// slot, and sorted_keys and sorted_slots by place. Static shared memory: 73 boxes, 1752 bytes.
+// One lane for each place. A block makes 64 leaves and their nodes on the two levels above. Lanes
+// without an object, at the end of a layer and after the last place, read the leaf's first object
+// instead. Reads positions by slot, and sorted_keys and sorted_slots by place. Static shared
+// memory: 73 boxes, 1752 bytes.
 __global__ void __launch_bounds__(leaves_threads)
     leaves_kernel(const __grid_constant__ TreeView tree, const LatticePoint* positions,
                   const TreeKey* sorted_keys, const Slot* sorted_slots,
@@ -96,11 +114,10 @@ __global__ void __launch_bounds__(leaves_threads)
   const std::uint64_t leaf = place / leaf_objects;
   if (leaf < tree.nodes[0]) {
     const unsigned lanes = 0xffffu << (threadIdx.x % 32 / leaf_objects * leaf_objects);
-    const std::uint64_t source = place < tree.count ? place : leaf * leaf_objects;
-    const Slot slot = sorted_slots[source];
-    const LatticePoint point = positions[slot];
-    to.points[place] = to_point(point);  // past the last place too: searches read whole leaves
-    if (place < tree.count) to.slots[place] = slot;
+    const Slot own = place < tree.count ? sorted_slots[place] : no_slot;
+    const LatticePoint point = positions[own != no_slot ? own : sorted_slots[leaf * leaf_objects]];
+    to.points[place] = to_point(point);  // of all places: searches read whole leaves
+    if (place < tree.count) to.slots[place] = own;
     const auto box = box_of_lanes<leaf_objects>(box_at(point), lanes);
     if (place % leaf_objects == 0) {
       of_leaves[threadIdx.x / leaf_objects] = box;
@@ -134,8 +151,8 @@ __global__ void boxes_kernel(const __grid_constant__ TreeView tree, TreeBox* box
   if (has_node) make_box(tree, boxes, level, child, lanes);
 }
 
-// One block: makes all levels from `level` on, and sets `bounds` to the box around all objects. The
-// levels below must be complete.
+// One block: makes all levels from `level` on, and sets `bounds`, unless it is null, to the box
+// around all objects. The levels below must be complete.
 __global__ void upper_boxes_kernel(const __grid_constant__ TreeView tree, TreeBox* boxes, int level,
                                    Bounds* bounds) {
   for (; level < tree.levels; ++level) {
@@ -147,7 +164,7 @@ __global__ void upper_boxes_kernel(const __grid_constant__ TreeView tree, TreeBo
     }
     __syncthreads();
   }
-  if (threadIdx.x != 0) return;
+  if (threadIdx.x != 0 || bounds == nullptr) return;
   const int top = tree.levels - 1;
   auto all = boxes[tree.firsts[top]];
   for (std::uint32_t node = 1; node < tree.nodes[top]; ++node)

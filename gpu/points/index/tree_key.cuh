@@ -27,4 +27,13 @@ __device__ inline TreeKey key_of(const LatticePoint& point, const Bounds& bounds
   return min(hilbert_key(cell, tree_axis_bits), key_of_nobody - 1);
 }
 
+/// The key of an object, or of a search, of this layer in the tree of layers.
+__device__ inline TreeKey key_in_layer(std::uint32_t layer, TreeKey key) {
+  return TreeKey{layer} << layer_key_bits | key >> (tree_key_bits - layer_key_bits);
+}
+/// The greatest key of the layer. Unused entries, which complete the layer's last leaf, have it.
+__device__ inline TreeKey last_key_in_layer(std::uint32_t layer) {
+  return TreeKey{layer} << layer_key_bits | ((TreeKey{1} << layer_key_bits) - 1);
+}
+
 }  // namespace starling::gpu

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches the kernels of tree_kernel.cuh: keys, sort and leaves, then one kernel for each large
-// level, and one block for all levels above. Replays them as a CUDA graph while their arguments
-// stay the same: see tree_launch.hpp.
+// level, and one block for all levels above. For the tree of all objects, replays them as a CUDA
+// graph while their arguments stay the same: see tree_launch.hpp.
 #include "starling/gpu/points/index/tree_kernel.cuh"
 #include "starling/gpu/points/index/tree_launch.hpp"
 
@@ -18,7 +18,7 @@ std::uint32_t parts(std::uint32_t count, std::uint32_t size) {
 
 }  // namespace
 
-void DeviceTree::reserve(std::uint32_t count) {
+void TreeArrays::reserve(std::uint32_t count) {
   const std::uint32_t leaves = parts(count, leaf_objects);
   points_.reserve(std::size_t{leaves} * leaf_objects);
   slots_.reserve(count);
@@ -27,9 +27,10 @@ void DeviceTree::reserve(std::uint32_t count) {
   boxes_.reserve(leaves + leaves / (fan_out - 1) + levels_max);
 }
 
-void DeviceTree::lay_out(std::uint32_t count) {
+void TreeArrays::lay_out(std::uint32_t count) {
   view_ = {.points = points_.data(),
            .slots = slots_.data(),
+           .attached = {},
            .leaf_keys = leaf_keys_.data(),
            .boxes = boxes_.data(),
            .bounds = bounds_.data(),
@@ -44,23 +45,10 @@ void DeviceTree::lay_out(std::uint32_t count) {
   }
 }
 
-void DeviceTree::build_async(const ObjectsView& objects, std::uint32_t alive, Workspace& sort,
-                             const CudaStream& stream) {
-  lay_out(alive);
-  if (alive == 0) return;
-  const Shape shape = {view_, objects, sort.memory()};
-  replay_.run(shape, stream, [&] { enqueue_build(objects, sort, stream); });
-}
-
-void DeviceTree::enqueue_build(const ObjectsView& objects, Workspace& sort,
-                               const CudaStream& stream) {
-  const std::uint32_t slots = objects.slots;
-  keys_kernel<<<blocks_for(slots), block_threads, 0, stream.get()>>>(objects, bounds_.data(),
-                                                                     sort.keys(), sort.values());
-  check_launch();
-  const auto sorted = sort.sort_async(slots, tree_key_bits, stream);
+void TreeArrays::fill_async(const LatticePoint* positions, const KeySort<TreeKey>::Sorted& sorted,
+                            Bounds* box_of_all, const CudaStream& stream) {
   leaves_kernel<<<blocks_for(view_.count, leaves_threads), leaves_threads, 0, stream.get()>>>(
-      view_, objects.positions, sorted.keys, sorted.values,
+      view_, positions, sorted.keys, sorted.values,
       {points_.data(), slots_.data(), leaf_keys_.data(), boxes_.data()});
   check_launch();
   int level = 3;  // leaves_kernel makes levels 0 to 2
@@ -73,13 +61,49 @@ void DeviceTree::enqueue_build(const ObjectsView& objects, Workspace& sort,
     check_launch();
   }
   upper_boxes_kernel<<<1, one_block_threads, 0, stream.get()>>>(view_, boxes_.data(), level,
-                                                                objects.bounds);
+                                                                box_of_all);
   check_launch();
 }
 
-std::uint64_t DeviceTree::bytes_used() const {
+std::uint64_t TreeArrays::bytes_used() const {
   return points_.room() * sizeof(TreePoint) + slots_.room() * sizeof(Slot) +
          leaf_keys_.room() * sizeof(TreeKey) + boxes_.room() * sizeof(TreeBox);
+}
+
+void DeviceTree::reserve(std::uint32_t count, const LayersView& layers) {
+  all_.reserve(count);
+  layers_.reserve(layers.entry_count);
+  attached_.reserve(count, layers);
+}
+
+void DeviceTree::build_async(const ObjectsView& objects, std::uint32_t alive,
+                             const LayersView& layers, Workspace& sort, const CudaStream& stream) {
+  all_.lay_out(alive);
+  layers_.lay_out(layers.entry_count);
+  view_ = {all_.view(), layers_.view()};
+  if (alive == 0) return;
+  const Shape shape = {view_.all, objects, sort.memory()};
+  replay_.run(shape, stream, [&] { enqueue_build(objects, sort, stream); });
+  view_.all.attached = attached_.attach_async(objects, view_.all.slots, alive, layers, stream);
+  if (layers.entry_count > 0) enqueue_layers(objects, layers, sort, stream);
+}
+
+void DeviceTree::enqueue_build(const ObjectsView& objects, Workspace& sort,
+                               const CudaStream& stream) {
+  keys_kernel<<<blocks_for(objects.slots), block_threads, 0, stream.get()>>>(
+      objects, all_.bounds(), sort.keys(), sort.values());
+  check_launch();
+  const auto sorted = sort.sort_async(objects.slots, tree_key_bits, stream);
+  all_.fill_async(objects.positions, sorted, objects.bounds, stream);
+}
+
+void DeviceTree::enqueue_layers(const ObjectsView& objects, const LayersView& layers,
+                                Workspace& sort, const CudaStream& stream) {
+  layer_keys_kernel<<<blocks_for(layers.entry_count), block_threads, 0, stream.get()>>>(
+      objects, layers, layers_.bounds(), sort.keys(), sort.values());
+  check_launch();
+  const auto sorted = sort.sort_async(layers.entry_count, 64, stream);
+  layers_.fill_async(objects.positions, sorted, nullptr, stream);
 }
 
 }  // namespace starling::gpu

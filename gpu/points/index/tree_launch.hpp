@@ -1,41 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the index of a tick in space, and owns the index's memory. TickIndex calls it.
+// Builds the index of a tick in space: the tree of all objects, and the tree of the layers of
+// filters. DeviceTree owns the index's memory. TickIndex calls it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "starling/gpu/device/cuda_stream.hpp"
 #include "starling/gpu/device/graph_replay.hpp"
 #include "starling/gpu/device/key_sort.hpp"
 #include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/points/index/attached.hpp"
+#include "starling/gpu/points/index/layers.hpp"
 #include "starling/gpu/points/index/tree_view.hpp"
 #include "starling/gpu/points/objects/objects_launch.hpp"
 
 namespace starling::gpu {
 
-class DeviceTree {
+/// The arrays of one tree.
+class TreeArrays {
  public:
-  using View = TreeView;
-  using Workspace = KeySort<TreeKey>;
-  using SearchKey = TreeKey;
-  static constexpr int search_key_bits = tree_key_bits;
-
-  explicit DeviceTree(DeviceMemory& memory)
+  explicit TreeArrays(DeviceMemory& memory)
       : points_(memory), slots_(memory), leaf_keys_(memory), boxes_(memory), bounds_(memory, 1) {}
 
-  /// Makes room for `count` objects. Do not call while the device may still use the tree.
+  /// Makes room for `count` places. Do not call while the device may still use the tree.
   void reserve(std::uint32_t count);
-
-  /// Enqueues building the index of the living objects; `alive` is their number. Makes the objects'
-  /// bounds exact. `sort` is working memory, with room for all slots.
-  void build_async(const ObjectsView& objects, std::uint32_t alive, Workspace& sort,
-                   const CudaStream& stream);
-
+  /// Sets the view of a tree of `count` places.
+  void lay_out(std::uint32_t count);
   const TreeView& view() const { return view_; }
+  /// What the keys of the tree are relative to. Whoever computes the keys writes it.
+  Bounds* bounds() { return bounds_.data(); }
+
+  /// Enqueues making leaves and boxes from the objects' sorted keys and slots. Writes the box
+  /// around all objects to `box_of_all`, unless it is null.
+  void fill_async(const LatticePoint* positions, const KeySort<TreeKey>::Sorted& sorted,
+                  Bounds* box_of_all, const CudaStream& stream);
+
   std::uint64_t bytes_used() const;
 
  private:
-  /// All values that a build's kernels are launched with.
+  DeviceBuffer<TreePoint> points_;
+  DeviceBuffer<Slot> slots_;
+  DeviceBuffer<TreeKey> leaf_keys_;
+  DeviceBuffer<TreeBox> boxes_;
+  DeviceBuffer<Bounds> bounds_;
+  TreeView view_;
+};
+
+class DeviceTree {
+ public:
+  using View = TreesView;
+  using SearchKey = TreeKey;
+  static constexpr int search_key_bits = tree_key_bits;
+  /// Each layer begins a leaf.
+  static constexpr std::uint32_t entry_group = leaf_objects;
+
+  /// The working memory of a build.
+  class Workspace : public KeySort<TreeKey> {
+   public:
+    using KeySort<TreeKey>::KeySort;
+    /// Makes room for builds over `slots` slots, and of these layers.
+    void reserve(std::uint32_t slots, const LayersView& layers) {
+      KeySort<TreeKey>::reserve(std::max(slots, layers.entry_count));
+    }
+  };
+
+  explicit DeviceTree(DeviceMemory& memory) : all_(memory), layers_(memory), attached_(memory) {}
+
+  /// Makes room for `count` objects and the layers. Do not call while the device may still use the
+  /// trees.
+  void reserve(std::uint32_t count, const LayersView& layers);
+
+  /// Enqueues building the index of the living objects and of the layers; `alive` is the number of
+  /// living objects. Makes the objects' bounds exact. `sort` has room for all slots and entries.
+  void build_async(const ObjectsView& objects, std::uint32_t alive, const LayersView& layers,
+                   Workspace& sort, const CudaStream& stream);
+
+  const TreesView& view() const { return view_; }
+  std::uint64_t bytes_used() const {
+    return all_.bytes_used() + layers_.bytes_used() + attached_.bytes_used();
+  }
+
+ private:
+  /// All values that the kernels of a build of layer 0 are launched with.
   struct Shape {
     TreeView view;
     ObjectsView objects;
@@ -43,15 +90,14 @@ class DeviceTree {
     bool operator==(const Shape&) const = default;
   };
 
-  void lay_out(std::uint32_t count);
   void enqueue_build(const ObjectsView& objects, Workspace& sort, const CudaStream& stream);
+  void enqueue_layers(const ObjectsView& objects, const LayersView& layers, Workspace& sort,
+                      const CudaStream& stream);
 
-  DeviceBuffer<TreePoint> points_;
-  DeviceBuffer<Slot> slots_;
-  DeviceBuffer<TreeKey> leaf_keys_;
-  DeviceBuffer<TreeBox> boxes_;
-  DeviceBuffer<Bounds> bounds_;
-  TreeView view_;
+  TreeArrays all_;
+  TreeArrays layers_;
+  Attached attached_;
+  TreesView view_;
   Replay<Shape> replay_;
 };
 

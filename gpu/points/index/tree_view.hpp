@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The index of a tick in space: the living objects in the order of a Hilbert curve, in leaves of 16
-// objects, under an implicit tree of bounding boxes with eight children for each node. DeviceTree
-// owns it; the search reads it.
+// The index of a tick in space: two trees, one of all living objects and one of the layers of
+// filters. The objects of a tree, or of a layer, are in the order of a Hilbert curve, in leaves of
+// 16 objects, under an implicit tree of bounding boxes with eight children for each node.
+// DeviceTree owns the index; the search reads it.
 #pragma once
 
 #include <array>
@@ -9,6 +10,7 @@
 
 #include <vector_types.h>
 
+#include "starling/gpu/points/index/attached_view.hpp"
 #include "starling/gpu/points/objects/bounds.hpp"
 #include "starling/knn/words/types.hpp"
 
@@ -29,25 +31,37 @@ using TreeKey = std::uint64_t;
 inline constexpr int tree_axis_bits = 21;
 inline constexpr int tree_key_bits = 3 * tree_axis_bits;
 
+/// In the tree of layers, a key begins with the number of the layer. The other bits are the upper
+/// bits of the place on the curve.
+inline constexpr int layer_bits = 20;
+inline constexpr int layer_key_bits = 64 - layer_bits;  ///< of the place on the curve
+
 struct alignas(8) TreeBox {
   std::int32_t min[3];
   std::int32_t max[3];
 };
 
-/// Device pointers. An object's place is its rank in the order of the curve; leaf i holds places
-/// 16i to 16i + 15. Level 0 has the leaves' boxes; the last level has at most eight nodes.
+/// Device pointers. An object's place is its rank in the order of the keys; leaf i holds places 16i
+/// to 16i + 15. Each layer begins a leaf. Level 0 has the leaves' boxes; the last level has at most
+/// eight nodes.
 struct TreeView {
-  const TreePoint* points = nullptr;               ///< by place; padded to the end of the last leaf
-  const Slot* slots = nullptr;                     ///< by place
+  const TreePoint* points = nullptr;  ///< by place; padded to the end of the last leaf
+  const Slot* slots = nullptr;        ///< by place; no_slot after a layer's last object
+  AttachedView attached;
   const TreeKey* leaf_keys = nullptr;              ///< the key of each leaf's first object
   const TreeBox* boxes = nullptr;                  ///< level after level
   const Bounds* bounds = nullptr;                  ///< one box; the keys are relative to it
-  std::uint32_t count = 0;                         ///< objects
+  std::uint32_t count = 0;                         ///< places
   int levels = 0;                                  ///< 0 if there are no objects
   std::array<std::uint32_t, levels_max> nodes{};   ///< by level
   std::array<std::uint32_t, levels_max> firsts{};  ///< the index of each level's first box
 
   bool operator==(const TreeView&) const = default;
+};
+
+struct TreesView {
+  TreeView all;     ///< of all living objects: layer 0
+  TreeView layers;  ///< of layers 1, 2 and so on; without places if there are none
 };
 
 }  // namespace starling::gpu

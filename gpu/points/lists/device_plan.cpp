@@ -17,11 +17,12 @@ DevicePlan::DevicePlan(DeviceMemory& memory)
     : device_specs_(memory), rooms_(memory), rows_(memory), numbers_(memory), order_(memory) {}
 
 DevicePlan::DevicePlan(DeviceMemory& memory, std::span<const QueryRow> queries,
-                       const DeviceObjects& objects)
+                       std::span<const std::uint32_t> filter_numbers, const DeviceObjects& objects)
     : DevicePlan(memory) {
   const auto add_search = [&](const QueryRow& query, Slot anchor) {
     const auto search = static_cast<std::uint32_t>(specs_.size());
-    specs_.push_back({query.position, anchor, query.k, query.filter});
+    const std::uint32_t filter = filter_numbers.empty() ? 0 : filter_numbers[query.slot];
+    specs_.push_back({query.position, anchor, query.k, filter, query.filter});
     firsts_.push_back(room_);
     room_ += query.k;
     const bool has_subject = query.anchor == AnchorKind::every_object;
@@ -39,7 +40,7 @@ DevicePlan::DevicePlan(DeviceMemory& memory, const EngineState& state, const Cud
   directory_ = directory_of(state);
   for (const EngineState::List& list : state.lists) {
     firsts_.push_back(list.first);
-    specs_.push_back({.position = {}, .anchor = no_slot, .k = list.count, .filter = {}});
+    specs_.emplace_back().k = list.count;
   }
   room_ = state.neighbors.size();
   upload(stream);

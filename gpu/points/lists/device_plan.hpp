@@ -25,8 +25,11 @@ class DevicePlan {
  public:
   /// A plan without lists.
   explicit DevicePlan(DeviceMemory& memory);
-  /// `queries` is indexed by slot. Call number_by_place before searching.
-  DevicePlan(DeviceMemory& memory, std::span<const QueryRow> queries, const DeviceObjects& objects);
+  /// `queries` is indexed by slot, and so is `filter_numbers`, which has the numbers of the
+  /// queries' filters; it may be empty if routes are never given to searches. Call number_by_place
+  /// before searching.
+  DevicePlan(DeviceMemory& memory, std::span<const QueryRow> queries,
+             std::span<const std::uint32_t> filter_numbers, const DeviceObjects& objects);
   /// A plan for the lists of an imported state. This plan is never searched.
   DevicePlan(DeviceMemory& memory, const EngineState& state, const CudaStream& stream);
 

@@ -11,6 +11,9 @@
 
 namespace starling::gpu {
 
+/// A list of up to this many neighbours is short: 8 lanes handle it in few steps.
+constexpr std::uint64_t short_list = 32;
+
 bool ListChanges::are_few(const DevicePlan& plan) {
   constexpr std::uint64_t few_neighbors_max = std::uint64_t{1} << 14;
   return plan.list_count() <= few_lists_max && plan.room() <= few_neighbors_max;
@@ -21,7 +24,8 @@ void ListChanges::report_few_async(DeviceLists& last, DeviceLists& now,
                                    const HostStores& stores, const CudaStream& stream) {
   const DevicePlan& plan = *now.plan();
   gpu::report_few_async(plan.device_rows(), plan.list_count(), now.view(), last.view(),
-                        last_searches(last, now, matching, stream), objects, stores, stream);
+                        last_searches(last, now, matching, stream), objects, stores,
+                        plan.room() <= short_list * plan.list_count(), stream);
 }
 
 const std::uint32_t* ListChanges::last_searches(DeviceLists& last, DeviceLists& now,

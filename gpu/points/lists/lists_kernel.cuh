@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that compare, collect and copy lists. A warp handles a list, and lane i handles the
-// list's neighbours i, i + 32 and so on. Launched by lists_launch.cu.
+// Kernels that compare, collect and copy lists. A group of neighbouring lanes handles a list: lane
+// i of `lanes` lanes handles the list's neighbours i, i + lanes and so on. Launched by
+// lists_launch.cu.
 #pragma once
 
 #include <cub/block/block_scan.cuh>
@@ -12,14 +13,23 @@
 
 namespace starling::gpu {
 
+/// A whole warp handles a list of many; in a small tick a list may have fewer lanes.
 inline constexpr unsigned list_lanes = 32;
 
-/// The warp's index in the grid.
-__device__ inline std::uint32_t warp_index() {
-  return static_cast<std::uint32_t>(thread_index() / list_lanes);
+/// The index of the group of `lanes` lanes in the grid.
+template <unsigned lanes = list_lanes>
+__device__ std::uint32_t group_index() {
+  return static_cast<std::uint32_t>(thread_index() / lanes);
 }
-__device__ inline std::uint32_t lane_index() {
-  return threadIdx.x % list_lanes;
+template <unsigned lanes = list_lanes>
+__device__ std::uint32_t lane_index() {
+  return threadIdx.x % lanes;
+}
+/// Whether `value` is true on all lanes of the group, which must all call.
+template <unsigned lanes>
+__device__ bool all_of_group(bool value) {
+  constexpr unsigned mask = ~0u >> (32 - lanes);
+  return __all_sync(mask << (threadIdx.x % 32 / lanes * lanes), value) != 0;
 }
 
 __device__ inline bool holds(const Neighbor* neighbors, std::uint32_t count, ObjectId object) {
@@ -29,34 +39,35 @@ __device__ inline bool holds(const Neighbor* neighbors, std::uint32_t count, Obj
 }
 
 /// Whether a list changed in the way that `on` reports. `last` and `now` are the list's neighbours
-/// in both ticks, `count` in each. All lanes of the warp must call, and all get the answer.
-__device__ inline bool has_changed(const Neighbor* last, const Neighbor* now, std::uint32_t count,
-                                   ReportOn on) {
+/// in both ticks, `count` in each. All lanes of the group must call, and all get the answer.
+template <unsigned lanes>
+__device__ bool has_changed(const Neighbor* last, const Neighbor* now, std::uint32_t count,
+                            ReportOn on) {
   bool in_order = true;
   bool same_distances = true;
-  for (std::uint32_t i = lane_index(); i < count; i += list_lanes) {
+  for (std::uint32_t i = lane_index<lanes>(); i < count; i += lanes) {
     in_order = in_order && last[i].object == now[i].object;
     same_distances = same_distances && last[i].key == now[i].key;
   }
-  in_order = __all_sync(~0u, in_order);
-  if (in_order) return on == ReportOn::distance && !__all_sync(~0u, same_distances);
+  in_order = all_of_group<lanes>(in_order);
+  if (in_order) return on == ReportOn::distance && !all_of_group<lanes>(same_distances);
   if (on != ReportOn::membership) return true;
   bool same_members = true;  // one direction is enough: no list names an object twice
-  for (std::uint32_t i = lane_index(); i < count && same_members; i += list_lanes)
+  for (std::uint32_t i = lane_index<lanes>(); i < count && same_members; i += lanes)
     same_members = holds(last, count, now[i].object);
-  return !__all_sync(~0u, same_members);
+  return !all_of_group<lanes>(same_members);
 }
 
-/// The size of the list's report; zeros if the list is not reported. All lanes of the warp must
+/// The size of the list's report; zeros if the list is not reported. All lanes of the group must
 /// call, and all get the answer.
-__device__ inline ReportSize report_size(const ListRow& row, const ListsView& now,
-                                         const ListsView& last,
-                                         const std::uint32_t* last_searches) {
+template <unsigned lanes>
+__device__ ReportSize report_size(const ListRow& row, const ListsView& now, const ListsView& last,
+                                  const std::uint32_t* last_searches) {
   const std::uint32_t before = last_searches == nullptr ? row.search : last_searches[row.search];
   const std::uint32_t count = now.counts[row.search];
   const bool is_reported = before == ListMatching::none || last.counts[before] != count ||
-                           has_changed(last.neighbors + last.rooms[before],
-                                       now.neighbors + now.rooms[row.search], count, row.on);
+                           has_changed<lanes>(last.neighbors + last.rooms[before],
+                                              now.neighbors + now.rooms[row.search], count, row.on);
   if (!is_reported) return {};
   return {count, row.with_state ? count : 0, 1};
 }
@@ -66,9 +77,9 @@ __device__ inline ReportSize report_size(const ListRow& row, const ListsView& no
 __global__ void compare_kernel(const ListRow* rows, std::uint32_t lists, ListsView now,
                                ListsView last, const std::uint32_t* last_searches,
                                ReportSize* sizes) {
-  const std::uint32_t list = warp_index();
+  const std::uint32_t list = group_index();
   if (list >= lists) return;
-  const ReportSize size = report_size(rows[list], now, last, last_searches);
+  const ReportSize size = report_size<list_lanes>(rows[list], now, last, last_searches);
   if (lane_index() == 0) sizes[list] = size;
 }
 
@@ -77,17 +88,17 @@ __device__ inline NeighborState state_of(Slot slot, const ObjectsView& objects) 
 }
 
 /// Writes the list's report. `before` is the total size of the reports before it. All lanes of the
-/// warp must call.
-__device__ inline void write_report(const ListRow& row, const ReportSize& before,
-                                    const ListsView& now, const ObjectsView& objects,
-                                    const ReportsView& reports) {
+/// group must call.
+template <unsigned lanes>
+__device__ void write_report(const ListRow& row, const ReportSize& before, const ListsView& now,
+                             const ObjectsView& objects, const ReportsView& reports) {
   const std::uint32_t count = now.counts[row.search];
   const std::uint64_t room = now.rooms[row.search];
-  for (std::uint32_t i = lane_index(); i < count; i += list_lanes) {
+  for (std::uint32_t i = lane_index<lanes>(); i < count; i += lanes) {
     reports.neighbors[before.neighbors + i] = now.neighbors[room + i];
     if (row.with_state) reports.states[before.states + i] = state_of(now.slots[room + i], objects);
   }
-  if (lane_index() != 0) return;
+  if (lane_index<lanes>() != 0) return;
   ReportedList& report = reports.lists[before.lists];
   report.query = row.query;
   report.event = ListEvent::updated;
@@ -102,20 +113,22 @@ __device__ inline void write_report(const ListRow& row, const ReportSize& before
 // list. Writes the reports of the lists that changed, without gaps, in the order of the lists.
 __global__ void collect_kernel(const ListRow* rows, std::uint32_t lists, ListsView now,
                                const ReportSize* sums, ObjectsView objects, ReportsView reports) {
-  const std::uint32_t list = warp_index();
+  const std::uint32_t list = group_index();
   if (list >= lists) return;
   const ReportSize before = list == 0 ? ReportSize{} : sums[list - 1];
-  if (sums[list].lists != before.lists) write_report(rows[list], before, now, objects, reports);
+  if (sums[list].lists != before.lists)
+    write_report<list_lanes>(rows[list], before, now, objects, reports);
 }
 
 inline constexpr unsigned few_lists_threads = 1024;
 static_assert(few_lists_max <= few_lists_threads);
 
-// One block for at most few_lists_max lists. Each warp first compares its lists, one after the
-// other. Then thread i gets the total size of the reports before list i. Then each warp writes the
-// reports of its lists. Static shared memory: two arrays of few_lists_max sizes (12 KiB) and the
-// scan's storage. Stores the reports, their total size and the change counts to pinned memory; they
-// are valid after the host has waited for the CUDA stream.
+// One block for at most few_lists_max lists. Each group of `lanes` lanes first compares its lists,
+// one after the other. Then thread i gets the total size of the reports before list i. Then each
+// group writes the reports of its lists. Static shared memory: two arrays of few_lists_max sizes
+// (12 KiB) and the scan's storage. Stores the reports, their total size and the change counts to
+// pinned memory; they are valid after the host has waited for the CUDA stream.
+template <unsigned lanes>
 __global__ void __launch_bounds__(few_lists_threads)
     report_few_kernel(const ListRow* rows, std::uint32_t lists, ListsView now, ListsView last,
                       const std::uint32_t* last_searches, ObjectsView objects, HostStores stores) {
@@ -123,10 +136,10 @@ __global__ void __launch_bounds__(few_lists_threads)
   __shared__ typename Scan::TempStorage scan;
   __shared__ ReportSize sizes[few_lists_max];
   __shared__ ReportSize before[few_lists_max];
-  constexpr unsigned warps = few_lists_threads / list_lanes;
-  for (std::uint32_t list = warp_index(); list < lists; list += warps) {
-    const ReportSize size = report_size(rows[list], now, last, last_searches);
-    if (lane_index() == 0) sizes[list] = size;
+  constexpr unsigned groups = few_lists_threads / lanes;
+  for (std::uint32_t list = group_index<lanes>(); list < lists; list += groups) {
+    const ReportSize size = report_size<lanes>(rows[list], now, last, last_searches);
+    if (lane_index<lanes>() == 0) sizes[list] = size;
   }
   __syncthreads();
   const bool has_list = threadIdx.x < lists;
@@ -140,15 +153,15 @@ __global__ void __launch_bounds__(few_lists_threads)
     *stores.changes_told = *stores.changes;
   }
   __syncthreads();
-  for (std::uint32_t list = warp_index(); list < lists; list += warps)
+  for (std::uint32_t list = group_index<lanes>(); list < lists; list += groups)
     if (sizes[list].lists != 0)
-      write_report(rows[list], before[list], now, objects, stores.reports);
+      write_report<lanes>(rows[list], before[list], now, objects, stores.reports);
 }
 
 // One warp for each of copy.count lists: copies its neighbours, its states if it carries any, and
 // its count. Room after a list's last neighbour is not written.
 __global__ void copy_lists_kernel(ListsView now, ObjectsView objects, ListCopy copy) {
-  const std::uint32_t i = warp_index();
+  const std::uint32_t i = group_index();
   if (i >= copy.count) return;
   const std::uint32_t search = copy.searches[i];
   const std::uint32_t count = now.counts[search];

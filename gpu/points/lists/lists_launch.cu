@@ -48,10 +48,11 @@ void collect_async(const ListRow* rows, std::uint32_t lists, const ListsView& no
 
 void report_few_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
                       const ListsView& last, const std::uint32_t* last_searches,
-                      const ObjectsView& objects, const HostStores& stores,
+                      const ObjectsView& objects, const HostStores& stores, bool few_neighbors,
                       const CudaStream& stream) {
-  report_few_kernel<<<1, few_lists_threads, 0, stream.get()>>>(rows, lists, now, last,
-                                                               last_searches, objects, stores);
+  const auto kernel = few_neighbors ? report_few_kernel<8> : report_few_kernel<list_lanes>;
+  kernel<<<1, few_lists_threads, 0, stream.get()>>>(rows, lists, now, last, last_searches, objects,
+                                                    stores);
   check_launch();
 }
 

@@ -91,10 +91,11 @@ struct HostStores {
   ObjectChanges* changes_told = nullptr;   ///< becomes a copy of `changes`
 };
 
-/// Does what compare_async and collect_async do, for at most few_lists_max lists, in one kernel.
+/// Does what compare_async and collect_async do, for at most few_lists_max lists, in one kernel. It
+/// is faster if `few_neighbors` says that lists are short.
 void report_few_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
                       const ListsView& last, const std::uint32_t* last_searches,
-                      const ObjectsView& objects, const HostStores& stores,
+                      const ObjectsView& objects, const HostStores& stores, bool few_neighbors,
                       const CudaStream& stream);
 
 /// Copy i reads the list of search searches[i]. The list's neighbours go to `neighbors` from index

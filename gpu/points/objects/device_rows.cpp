@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies births and object rows to the device: see device_rows.hpp. If there are many rows,
-// TickIntake copies them on its own CUDA stream. If there are few, GpuEngine copies them on the
-// engine's CUDA stream.
+// Copies births and object rows to the device: see device_rows.hpp. TickIntake calls it, on its own
+// CUDA stream, if there are many rows.
 #include "starling/gpu/points/objects/device_rows.hpp"
 
 #include <span>
@@ -13,6 +12,7 @@ void DeviceRows::copy_async(const Staging& staged, const CudaStream& stream) {
   objects_.reserve(staged.objects.size());
   copy_to_device_async(std::span<const ObjectBirth>(staged.births), births_, stream);
   copy_to_device_async(std::span<const ObjectRow>(staged.objects), objects_, stream);
+  rows_ = {births_.data(), objects_.data()};
 }
 
 }  // namespace starling::gpu

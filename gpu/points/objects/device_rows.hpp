@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds staged rows on the device from their copy until they are applied.
+// Where kernels find a tick's staged rows until they are applied: in a copy on the device, or, if
+// they are few, in the pinned memory of the host.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +20,22 @@ class DeviceRows {
   /// memory's limit is reached. Part of the copy may be enqueued even if copy_async throws.
   void copy_async(const Staging& staged, const CudaStream& stream);
 
-  const ObjectBirth* births() const { return births_.data(); }
-  const ObjectRow* objects() const { return objects_.data(); }
+  /// Makes kernels read the rows in place, over the bus. `staged` lies in pinned memory. Leave it
+  /// unchanged until the kernels have read it.
+  void use(const Staging& staged) { rows_ = {staged.births.data(), staged.objects.data()}; }
+
+  const ObjectBirth* births() const { return rows_.births; }
+  const ObjectRow* objects() const { return rows_.objects; }
 
  private:
+  struct Rows {
+    const ObjectBirth* births = nullptr;
+    const ObjectRow* objects = nullptr;
+  };
+
   DeviceBuffer<ObjectBirth> births_;
   DeviceBuffer<ObjectRow> objects_;
+  Rows rows_;
 };
 
 /// The number of bytes that DeviceRows::copy_async copies.

@@ -42,18 +42,35 @@ __device__ inline void widen(Bounds* bounds, bool is_alive, const LatticePoint& 
   }
 }
 
-// One thread for each of the `count` rows; a slot appears in at most one of them. A warp sums up
-// what its rows changed, and adds the sums to `changes`. Most warps change no membership, and add
-// nothing.
-__global__ void apply_rows_kernel(const ObjectRow* rows, std::uint32_t count, ObjectsView objects,
-                                  ObjectChanges* changes) {
+/// Reads the block's rows. Every byte is read once, with loads of 16 bytes by neighbouring threads,
+/// because the rows may lie in the host's memory. All threads of the block must call. Static shared
+/// memory: a row for each thread, 8 KiB. Returns the thread's own row, which is unset if the thread
+/// has none.
+__device__ inline ObjectRow read_row(const ObjectRow* rows, std::uint32_t count) {
+  static_assert(sizeof(ObjectRow) == 2 * sizeof(int4));
+  __shared__ int4 words[2 * block_threads];
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * block_threads;
+  const auto here = static_cast<std::uint32_t>(min(std::uint64_t{block_threads}, count - first));
+  const auto* from = reinterpret_cast<const int4*>(rows + first);
+  for (std::uint32_t i = threadIdx.x; i < 2 * here; i += block_threads) words[i] = from[i];
+  __syncthreads();
+  ObjectRow row;
+  memcpy(&row, &words[2 * threadIdx.x], sizeof(row));
+  return row;
+}
+
+// One thread for each of the `count` rows; a slot appears in at most one of them. Blocks of
+// block_threads threads. A warp sums up what its rows changed, and adds the sums to `changes`. Most
+// warps change no membership, and add nothing.
+__global__ void __launch_bounds__(block_threads)
+    apply_rows_kernel(const ObjectRow* rows, std::uint32_t count, ObjectsView objects,
+                      ObjectChanges* changes) {
   const std::uint64_t i = thread_index();
   std::int32_t came = 0;
   bool is_member_change = false;
   bool alive = false;
-  ObjectRow row;
+  ObjectRow row = read_row(rows, count);
   if (i < count) {
-    row = rows[i];
     alive = is_alive(row.generation);
     const bool was_alive = objects.positions[row.slot].x != nowhere;
     if (!alive) row.position.x = nowhere;

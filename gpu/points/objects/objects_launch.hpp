@@ -32,8 +32,8 @@ struct ObjectsView {
 void clear_objects_async(const ObjectsView& objects, Slot first, Slot end,
                          const CudaStream& stream);
 
-/// Writes the ids of the slots' new owners. Call before apply_rows_async. `births` is a device
-/// pointer; no slot appears in it twice.
+/// Writes the ids of the slots' new owners. Call before apply_rows_async. `births` lies on the
+/// device or in pinned memory; no slot appears in it twice.
 void apply_births_async(const ObjectBirth* births, std::uint32_t count, const ObjectsView& objects,
                         const CudaStream& stream);
 /// Counts what rows changed.
@@ -42,8 +42,8 @@ struct ObjectChanges {
   std::uint32_t members = 0;  ///< increases whenever objects came, left or changed their tags
 };
 /// Writes the rows to the objects' arrays, adds what the rows changed to `changes`, and widens the
-/// bounds to hold the rows' positions. `rows` and `changes` are device pointers; no slot appears
-/// twice in `rows`.
+/// bounds to hold the rows' positions. `rows` lies on the device or in pinned memory, and `changes`
+/// on the device. No slot appears twice in `rows`.
 void apply_rows_async(const ObjectRow* rows, std::uint32_t count, const ObjectsView& objects,
                       ObjectChanges* changes, const CudaStream& stream);
 

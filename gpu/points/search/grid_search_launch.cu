@@ -31,12 +31,12 @@ constexpr unsigned few_searches_a_warp = 8;
 
 /// Launches blocks of `threads` threads; `threads` is at most `threads_max`. A multiprocessor
 /// should hold `blocks` blocks of threads_max threads.
-template <int k_limit, unsigned threads_max, unsigned blocks>
+template <int k_limit, bool has_tests, unsigned threads_max, unsigned blocks>
 void launch_threads(unsigned threads, unsigned searches_a_warp, const GridView& grid,
                     const ObjectsView& objects, const SearchBatch& batch,
                     const CudaStream& stream) {
   const unsigned warps = threads / warp_lanes;
-  thread_search_kernel<k_limit, threads_max, blocks>
+  thread_search_kernel<k_limit, has_tests, threads_max, blocks>
       <<<blocks_for(batch.count, warps * searches_a_warp), threads,
          warps * ThreadSearchShape<k_limit>::warp_bytes, stream.get()>>>(grid, objects, batch,
                                                                          searches_a_warp);
@@ -47,19 +47,21 @@ void launch_threads(unsigned threads, unsigned searches_a_warp, const GridView& 
 template <int k_limit>
 void search_by_thread_async(const GridView& grid, const ObjectsView& objects,
                             const SearchBatch& batch, const CudaStream& stream) {
-  constexpr unsigned threads_max = thread_search_threads;
+  constexpr unsigned most = thread_search_threads;
   constexpr unsigned blocks = ThreadSearchShape<k_limit>::blocks_min;
-  if (batch.count >= 200'000)
-    launch_threads<k_limit, threads_max, blocks>(threads_max, warp_lanes, grid, objects, batch,
-                                                 stream);
+  const auto launch = [&](auto launch_it, unsigned threads, unsigned searches_a_warp) {
+    launch_it(threads, searches_a_warp, grid, objects, batch, stream);
+  };
+  if (batch.has_tests)
+    launch(launch_threads<k_limit, true, most / 2, 1>, most / 2, warp_lanes);
+  else if (batch.count >= 200'000)
+    launch(launch_threads<k_limit, false, most, blocks>, most, warp_lanes);
   else if (batch.count >= 60'000)
-    launch_threads<k_limit, threads_max, blocks>(threads_max / 2, warp_lanes, grid, objects, batch,
-                                                 stream);
+    launch(launch_threads<k_limit, false, most, blocks>, most / 2, warp_lanes);
   else if (batch.count >= 30'000)
-    launch_threads<k_limit, warp_lanes, 1>(warp_lanes, warp_lanes, grid, objects, batch, stream);
+    launch(launch_threads<k_limit, false, warp_lanes, 1>, warp_lanes, warp_lanes);
   else  // a warp takes as long as its slowest lane, so it gets few searches
-    launch_threads<k_limit, warp_lanes, 1>(warp_lanes, few_searches_a_warp, grid, objects, batch,
-                                           stream);
+    launch(launch_threads<k_limit, false, warp_lanes, 1>, warp_lanes, few_searches_a_warp);
 }
 
 /// The most blocks of a launch. If no search was postponed, this many blocks end within
@@ -82,9 +84,11 @@ void search_by_warp_async(const GridView& grid, const ObjectsView& objects,
 
 }  // namespace
 
-void search_async(const GridView& grid, const ObjectsView& objects, const SearchBatch& batch,
+void search_async(const GridView& index, const ObjectsView& objects, const SearchBatch& batch,
                   const CudaStream& stream) {
   if (batch.count == 0) return;
+  GridView grid = index;
+  if (batch.routes == nullptr) grid.attached = {};  // ranks mean something with routes only
   // Few searches end sooner if a warp serves each search: one thread alone needs long for a search,
   // even if there are few.
   if (batch.k_max > 32 || batch.count <= batch.few_max) {

@@ -5,6 +5,8 @@
 // Launched by grid_search_launch.cu.
 #pragma once
 
+#include <type_traits>
+
 #include "starling/gpu/device/lane_group.cuh"
 #include "starling/gpu/points/index/grid_window.cuh"
 #include "starling/gpu/points/search/nearest_keys.cuh"
@@ -14,9 +16,11 @@ namespace starling::gpu {
 
 inline constexpr unsigned thread_search_threads = 128;
 
+struct NoAcceptance {};
+
 /// One lane's search. All lanes of a warp must construct a ThreadSearch together, and call run()
-/// and write() together.
-template <int k_limit>
+/// and write() together. Without `has_tests`, no search tests objects for its filter.
+template <int k_limit, bool has_tests>
 class ThreadSearch {
  public:
   using Shape = ThreadSearchShape<k_limit>;
@@ -25,15 +29,16 @@ class ThreadSearch {
   __device__ ThreadSearch(const GridView& grid, const ObjectsView& objects,
                           const SearchBatch& batch, std::uint32_t number,
                           const LatticePoint& position, const SearchSpec& spec,
-                          std::byte* memory_of_warp)
+                          const FilterRoute& route, std::byte* memory_of_warp)
       : grid_(grid),
         objects_(objects),
         batch_(batch),
         number_(number),
-        geometry_(*grid.geometry),
+        geometry_(grid.geometry[route.layer]),
         x_(position.x),
         y_(position.y),
         k_(static_cast<int>(spec.k)),
+        passing_share_(route.passing_share),
         distance_sq_max_(to_number(spec.filter.key_max)),
         keys_(reinterpret_cast<std::uint32_t*>(memory_of_warp) + threadIdx.x % warp_lanes),
         runs_(reinterpret_cast<std::uint32_t*>(memory_of_warp + Shape::places_bytes) +
@@ -42,7 +47,17 @@ class ThreadSearch {
                                                Shape::begins_bytes) +
                   threadIdx.x % warp_lanes) {
     if (spec.anchor != no_slot) checked_ = 1;  // the excluded object's distance and key are 0
-    if (Acceptance(spec, batch.tau_us).reads_objects) checked_ = Keys::infinity;
+    if constexpr (has_tests) {
+      acceptance_ = Acceptance(spec, batch.tau_us).along(route);
+      if (acceptance_.reads_objects) checked_ = Keys::infinity;
+    }
+  }
+
+  /// Whether the search would read so many objects to find k that pass that a warp is faster.
+  __device__ bool is_for_warp() const {
+    if constexpr (!has_tests) return false;
+    constexpr float objects_max = 250;
+    return static_cast<float>(k_) > objects_max * passing_share_;
   }
 
   /// Scans growing windows until the keys certainly include the k nearest objects. Returns false if
@@ -158,8 +173,9 @@ class ThreadSearch {
     *reinterpret_cast<ulonglong2*>(to) = {to_number(neighbor.key), to_number(neighbor.object)};
   }
 
-  /// A reach that should hold k objects if objects are everywhere as dense as in the search's cell.
-  /// Its sides are extended to the borders of leaves.
+  /// A reach that should hold k objects that pass if objects are everywhere as dense as in the
+  /// search's cell. Not much beyond the filter's greatest distance. Its sides are extended to the
+  /// borders of leaves.
   __device__ __forceinline__ Reach first_reach() const {
     // 1.1 and 1.2 were the fastest factors from 1.0 to 1.5. Circles of these radii hold 1.2 k and
     // 1.4 k objects.
@@ -170,9 +186,10 @@ class ThreadSearch {
     const std::uint32_t count = __ldg(&grid_.starts[cell + 1]) - __ldg(&grid_.starts[cell]);
     const auto splits = static_cast<float>(splits_of(count));
     const float leaf_side = geometry_.cell_side / splits;
-    const float in_leaves =
-        share_of_radius * splits *
-        __fsqrt_rn(static_cast<float>(k_) / fmaxf(static_cast<float>(count), 1.0f));
+    const float expected = share_of_radius * splits *
+                           __fsqrt_rn(static_cast<float>(k_) /
+                                      (fmaxf(static_cast<float>(count), 1.0f) * passing_share_));
+    const float in_leaves = fminf(expected, enough(needed_distance()) / leaf_side);
     const float x_in_leaves = static_cast<float>(fraction_of(x)) * 0x1p-32f * splits;
     const float y_in_leaves = static_cast<float>(fraction_of(y)) * 0x1p-32f * splits;
     const auto units = [leaf_side](float leaves) {
@@ -304,10 +321,14 @@ class ThreadSearch {
                                         std::uint32_t place) {
     const std::uint32_t checked = min(checked_, keys_.last());
     if (min(key, next_key) < checked) {
-      const Acceptance acceptance(batch_.specs[number_], batch_.tau_us);
-      if (key < checked && !acceptance.accepts(place, grid_.slots, objects_)) key = Keys::infinity;
-      if (next_key < checked && !acceptance.accepts(place + 1, grid_.slots, objects_))
-        next_key = Keys::infinity;
+      const auto is_accepted = [this](std::uint32_t at) {
+        if constexpr (has_tests)
+          return acceptance_.accepts(at, grid_.slots, grid_.attached, objects_);
+        else
+          return grid_.slots[at] != batch_.specs[number_].anchor;
+      };
+      if (key < checked && !is_accepted(place)) key = Keys::infinity;
+      if (next_key < checked && !is_accepted(place + 1)) next_key = Keys::infinity;
     }
     keys_.offer(pair, key, next_key, place);
   }
@@ -316,6 +337,11 @@ class ThreadSearch {
     const auto across = static_cast<float>(x - x_);
     const auto up = static_cast<float>(y - y_);
     return Keys::key_of(fmaf(across, across, up * up));
+  }
+
+  /// A little more than `needed`, and at most a length beyond every window.
+  __device__ static float enough(float needed) {
+    return fminf(needed * 1.0001f + 2, 8e9f);
   }
 
   /// An upper bound on the distance of the result's farthest neighbour, in lattice units.
@@ -345,7 +371,7 @@ class ThreadSearch {
   /// about twice as long.
   __device__ void widen(Reach& reach, float needed) const {
     const bool is_full = keys_.key_at(k_ - 1) < Keys::infinity;
-    const auto least = static_cast<std::int64_t>(fminf(needed * 1.0001f + 2, 8e9f));
+    const auto least = static_cast<std::int64_t>(enough(needed));
     const auto widened = [&](std::int64_t reached) {
       return is_full ? max(reached, least) : min(2 * reached + 1, max(reached, least));
     };
@@ -363,7 +389,9 @@ class ThreadSearch {
   std::int32_t x_;
   std::int32_t y_;
   int k_;
+  float passing_share_;
   std::uint32_t checked_ = 0;  ///< candidates with a lower key are checked for acceptance
+  std::conditional_t<has_tests, Acceptance, NoAcceptance> acceptance_{};
   std::uint64_t distance_sq_max_;
   Keys keys_;
   RunList<k_limit> runs_;
@@ -384,10 +412,10 @@ __device__ inline void postpone(const SearchBatch& batch, bool is_postponed, std
 
 // One thread for each search of the batch; every search's k is at most k_limit. Only the first
 // searches_a_warp lanes of a warp have a search. A block has at most `threads` threads, and a
-// multiprocessor should hold `blocks` blocks. Dynamic shared memory:
-// ThreadSearchShape<k_limit>::warp_bytes for each warp. Writes counts[number], and from
+// multiprocessor should hold `blocks` blocks. `has_tests` as for ThreadSearch. Dynamic shared
+// memory: ThreadSearchShape<k_limit>::warp_bytes for each warp. Writes counts[number], and from
 // rooms[number] on neighbors and slots. The list is valid unless the search is postponed.
-template <int k_limit, unsigned threads, unsigned blocks>
+template <int k_limit, bool has_tests, unsigned threads, unsigned blocks>
 __global__ void __launch_bounds__(threads, blocks)
     thread_search_kernel(const __grid_constant__ GridView grid,
                          const __grid_constant__ ObjectsView objects,
@@ -398,15 +426,17 @@ __global__ void __launch_bounds__(threads, blocks)
   const bool is_search = lane < searches_a_warp && i < batch.count;
   const std::uint32_t number = batch.order[is_search ? i : 0];
   const SearchSpec spec = batch.specs[number];
+  const FilterRoute route = route_of(spec, batch, grid.count);
   LatticePoint position{};
-  const bool is_found = grid.count > 0 && find_position(spec, objects, position);
+  const bool is_found = route.count > 0 && find_position(spec, objects, position);
   if (is_search && !is_found) batch.counts[number] = 0;
   const bool is_searching = is_search && is_found;
   if (!any_in_warp(is_searching)) return;
-  ThreadSearch<k_limit> search(
-      grid, objects, batch, number, position, spec,
+  ThreadSearch<k_limit, has_tests> search(
+      grid, objects, batch, number, position, spec, route,
       memory + threadIdx.x / warp_lanes * ThreadSearchShape<k_limit>::warp_bytes);
-  const bool is_done = search.write(search.run(is_searching), searches_a_warp);
+  const bool is_done =
+      search.write(search.run(is_searching && !search.is_for_warp()), searches_a_warp);
   postpone(batch, is_searching && !is_done, number);
 }
 

@@ -12,6 +12,9 @@
 namespace starling::gpu {
 
 inline constexpr unsigned warp_search_threads = 128;
+/// How many blocks a multiprocessor should hold. Without this limit, the compiler takes more
+/// registers, and fewer blocks fit.
+inline constexpr unsigned warp_search_blocks = 4;
 
 /// One warp's search. All lanes of the warp must construct it and call its functions together.
 class WarpSearch {
@@ -19,18 +22,19 @@ class WarpSearch {
   using Nearest = NearestInShared<warp_lanes, warp_lanes>;
 
   __device__ WarpSearch(const GridView& grid, const ObjectsView& objects,
-                        const Acceptance& acceptance, const LatticePoint& position, std::uint32_t k,
-                        const Nearest& nearest)
+                        const Acceptance& acceptance, const FilterRoute& route,
+                        const LatticePoint& position, std::uint32_t k, const Nearest& nearest)
       : grid_(grid),
         objects_(objects),
         acceptance_(acceptance),
-        geometry_(*grid.geometry),
+        geometry_(grid.geometry[route.layer]),
         position_(position),
         k_(k),
+        passing_share_(route.passing_share),
         nearest_(nearest) {}
 
   __device__ void run() {
-    std::int64_t radius = first_radius();
+    std::int64_t radius = min(first_radius(), root_of(nearest_.bound()));
     for (GridWindow seen = empty_window();;) {
       const GridWindow window = window_of(radius);
       scan(window, seen);
@@ -39,7 +43,7 @@ class WarpSearch {
       const auto squared = static_cast<std::uint64_t>(radius) * static_cast<std::uint64_t>(radius);
       if (nearest_.bound() <= squared) return;
       const std::int64_t enough = root_of(nearest_.bound());
-      radius = is_full ? enough : min(2 * radius, enough);
+      radius = is_full ? enough : min(wider(radius), enough);
       seen = window;
     }
   }
@@ -52,20 +56,30 @@ class WarpSearch {
     return static_cast<std::int64_t>(__dsqrt_ru(__ull2double_ru(distance_sq))) + 1;
   }
 
+  /// The radius of the next window if fewer than k objects are in this one. A search that tests
+  /// objects knows best how many pass nearby; it reads many, so its window must not be too large.
+  __device__ std::int64_t wider(std::int64_t radius) const {
+    if (!acceptance_.reads_objects) return 2 * radius;
+    const float found = fmaxf(static_cast<float>(nearest_.size()), 1.0f);
+    const float factor = __fsqrt_rn(1.5f * (static_cast<float>(k_) + 1.0f) / found);
+    return static_cast<std::int64_t>(static_cast<float>(radius) * fminf(factor, 2.0f)) + 1;
+  }
+
   __device__ GridWindow window_of(std::int64_t radius) const {
     return window_around(geometry_, position_.x, position_.y, {radius, radius, radius, radius});
   }
 
-  /// A radius that should hold k objects if objects are everywhere as dense as in the search's
-  /// cell. If the position lies outside the grid, adds the distance from the position to the grid.
+  /// A radius that should hold k objects that pass if objects are everywhere as dense as in the
+  /// search's cell. If the position lies outside the grid, adds the distance from the position to
+  /// the grid.
   __device__ std::int64_t first_radius() const {
     const std::uint64_t x = along_x(geometry_, position_.x);
     const std::uint64_t y = along_y(geometry_, position_.y);
     const std::uint32_t cell = cell_number(geometry_, cell_of(x), cell_of(y));
     const std::uint32_t count = grid_.starts[cell + 1] - grid_.starts[cell];
-    const float radius =
-        0.6f * geometry_.cell_side *
-        __fsqrt_rn(static_cast<float>(k_) / fmaxf(static_cast<float>(count), 1.0f));
+    const float radius = 0.6f * geometry_.cell_side *
+                         __fsqrt_rn(static_cast<float>(k_) /
+                                    (fmaxf(static_cast<float>(count), 1.0f) * passing_share_));
     const auto outside = [](std::int64_t at, std::int64_t min, std::uint32_t extent) {
       return max(max(min - at, at - (min + extent)), std::int64_t{0});
     };
@@ -96,10 +110,15 @@ class WarpSearch {
         CellRuns::Row next;
         if (!is_done) next = runs.next();
         is_done = is_done || runs.is_done();
-        offer(next.left);
-        offer(next.right);
+        offer(needed_of(next.left));
+        offer(needed_of(next.right));
       }
     }
+  }
+
+  /// The part of a run that the search must see.
+  __device__ __forceinline__ Run needed_of(const Run& run) const {
+    return acceptance_.reads_objects ? run : run.without_crowd(grid_, k_);
   }
 
   /// Offers the objects of all lanes' runs, one run after another, one lane for each object.
@@ -112,15 +131,54 @@ class WarpSearch {
     }
     const std::uint32_t total = __shfl_sync(all_lanes, end, warp_lanes - 1);
     const std::uint32_t shift = run.begin - (end - run.count());
-    for (std::uint32_t first = 0; first < total; first += warp_lanes) {
-      const std::uint32_t rank = first + warp_.lane;
-      const std::uint32_t place = rank + __shfl_sync(all_lanes, shift, owner_of(rank, end));
-      const bool is_object = rank < total;
+    std::uint32_t first = 0;
+    if (acceptance_.reads_objects) {
+      for (; first + 4 * warp_lanes <= total; first += 4 * warp_lanes)
+        offer_passing<4>(first, total, end, shift);
+      for (; first < total; first += warp_lanes) offer_passing<1>(first, total, end, shift);
+    }
+    for (; first < total; first += warp_lanes) offer_one(first, total, end, shift);
+  }
+
+  /// Offers the object at rank `first` + lane. `shift` is the lane's first place minus its rank.
+  __device__ __forceinline__ void offer_one(std::uint32_t first, std::uint32_t total,
+                                            std::uint32_t end, std::uint32_t shift) {
+    const std::uint32_t rank = first + warp_.lane;
+    const std::uint32_t place = rank + __shfl_sync(all_lanes, shift, owner_of(rank, end));
+    const bool is_object = rank < total;
+    const std::uint64_t distance =
+        is_object ? distance_sq(position_, grid_.points[place]) : ~std::uint64_t{0};
+    const bool is_offered = is_object && distance <= nearest_.bound() &&
+                            acceptance_.accepts_but_filter(place, grid_.slots);
+    nearest_.offer(is_offered, distance, place);
+    nearest_.tighten(false);
+  }
+
+  /// Does what offer_one does at `count` ranks of each lane, for a search that tests objects. Few
+  /// objects pass, so the filter comes before the distance. With several ranks at once, their loads
+  /// wait together.
+  template <unsigned count>
+  __device__ __forceinline__ void offer_passing(std::uint32_t first, std::uint32_t total,
+                                                std::uint32_t end, std::uint32_t shift) {
+    std::uint32_t places[count];
+    bool passes[count];
+#pragma unroll
+    for (unsigned i = 0; i < count; ++i) {
+      const std::uint32_t rank = first + i * warp_lanes + warp_.lane;
+      places[i] = rank + __shfl_sync(all_lanes, shift, owner_of(rank, end));
+      passes[i] = rank < total;
+    }
+#pragma unroll
+    for (unsigned i = 0; i < count; ++i)
+      passes[i] = passes[i] && acceptance_.passes(places[i], grid_.slots, grid_.attached, objects_);
+#pragma unroll
+    for (unsigned i = 0; i < count; ++i) {
+      if (!any_in_warp(passes[i])) continue;
       const std::uint64_t distance =
-          is_object ? distance_sq(position_, grid_.points[place]) : ~std::uint64_t{0};
-      const bool is_offered = is_object && distance <= nearest_.bound() &&
-                              acceptance_.accepts(place, grid_.slots, objects_);
-      nearest_.offer(is_offered, distance, place);
+          passes[i] ? distance_sq(position_, grid_.points[places[i]]) : ~std::uint64_t{0};
+      const bool is_offered = passes[i] && distance <= nearest_.bound() &&
+                              acceptance_.accepts_but_filter(places[i], grid_.slots);
+      nearest_.offer(is_offered, distance, places[i]);
       nearest_.tighten(false);
     }
   }
@@ -145,6 +203,7 @@ class WarpSearch {
   const GridGeometry geometry_;
   LatticePoint position_;
   std::uint32_t k_;
+  float passing_share_;
   LaneGroup<warp_lanes> warp_;
   Nearest nearest_;
 };
@@ -158,9 +217,10 @@ __device__ inline void search_by_warp(const GridView& grid, const ObjectsView& o
   const SearchSpec spec = batch.specs[number];
   LatticePoint position{};
   std::uint32_t count = 0;
-  if (grid.count > 0 && find_position(spec, objects, position)) {
-    const Acceptance acceptance(spec, batch.tau_us);
-    WarpSearch search(grid, objects, acceptance, position, spec.k,
+  const FilterRoute route = route_of(spec, batch, grid.count);
+  if (route.count > 0 && find_position(spec, objects, position)) {
+    const Acceptance acceptance = Acceptance(spec, batch.tau_us).along(route);
+    WarpSearch search(grid, objects, acceptance, route, position, spec.k,
                       Nearest(memory, entries, spec.k, to_number(spec.filter.key_max), false,
                               IdOfPlace{grid.slots, objects.ids}));
     search.run();
@@ -183,7 +243,7 @@ enum class WarpShare { all, postponed };
 // WarpSearch::Nearest::bytes(entries) for each warp. Writes counts[number], and from rooms[number]
 // on neighbors and slots.
 template <WarpShare share>
-__global__ void __launch_bounds__(warp_search_threads)
+__global__ void __launch_bounds__(warp_search_threads, warp_search_blocks)
     warp_search_kernel(const __grid_constant__ GridView grid,
                        const __grid_constant__ ObjectsView objects,
                        const __grid_constant__ SearchBatch batch, std::uint32_t entries) {

@@ -107,6 +107,20 @@ class NearestInShared {
     }
   }
 
+  /// Copies all entries to `to`, from entry `first` on. Call settle() before.
+  __device__ __forceinline__ void copy_to(const NearestInShared& to, std::uint32_t first) const {
+    for (std::uint32_t i = group_.lane; i < size_; i += lanes) {
+      to.distances_sq_[first + i] = distances_sq_[i];
+      to.places_[first + i] = places_[i];
+    }
+  }
+  /// Takes over the first `size` entries, which several warps have copied here. No entry is beyond
+  /// `bound`. A barrier must come before.
+  __device__ __forceinline__ void adopt(std::uint32_t size, std::uint64_t bound) {
+    size_ = near_ = size;
+    bound_ = bound;
+  }
+
   /// Calls `write(rank, distance_sq, place)` for each of the nearest k, on some lane of the group.
   /// If a rank gets more than one call, the last call is right. Returns the number of neighbours.
   /// Offer no candidates afterwards.

@@ -18,24 +18,51 @@ struct Acceptance {
   Slot exclude;  ///< the followed object or the subject; no_slot: none
   TagFilter tags;
   std::int64_t time_us_min;
-  bool reads_objects;  ///< whether the filter limits tags or age
+  bool reads_objects;        ///< whether the filter limits tags or age
+  std::uint32_t least_rank;  ///< among attached ranks; see along()
 
+  Acceptance() = default;
+  /// Accepts what passes the search's filter.
   __device__ Acceptance(const SearchSpec& spec, std::int64_t tau_us)
       : exclude(spec.anchor),
         tags(spec.filter.tags),
         time_us_min(oldest_time_us(tau_us, spec.filter.age_us_max)),
-        reads_objects(!tags.is_empty() || spec.filter.age_us_max != Filter::any_age) {}
+        reads_objects(!tags.is_empty() || spec.filter.age_us_max != Filter::any_age),
+        least_rank(0) {}
 
-  /// Whether the object at `place` is accepted. `slots` is by place.
-  __device__ bool accepts(std::uint32_t place, const Slot* slots,
-                          const ObjectsView& objects) const {
-    return (!reads_objects && exclude == no_slot) || accepts_slot(slots[place], objects);
+  /// The same where `route` leads, which may have objects that pass alone.
+  __device__ Acceptance along(const FilterRoute& route) const {
+    Acceptance among = *this;
+    if (!route.has_tests) among.reads_objects = false;
+    among.least_rank = route.least_rank;
+    return among;
   }
 
+  /// Whether the object at `place` is accepted. `slots` and `attached` are by place.
+  __device__ bool accepts(std::uint32_t place, const Slot* slots, const AttachedView& attached,
+                          const ObjectsView& objects) const {
+    return (!reads_objects || passes(place, slots, attached, objects)) &&
+           accepts_but_filter(place, slots);
+  }
   __device__ bool accepts_slot(Slot slot, const ObjectsView& objects) const {
-    if (slot == exclude) return false;
-    return !reads_objects ||
-           (tags.passes(objects.tags[slot]) && objects.times_us[slot] >= time_us_min);
+    return slot != exclude && (!reads_objects || slot_passes(slot, objects));
+  }
+
+  /// Whether the object at `place` is not the excluded one.
+  __device__ bool accepts_but_filter(std::uint32_t place, const Slot* slots) const {
+    return exclude == no_slot || slots[place] != exclude;
+  }
+  /// Whether the object at `place` passes the filter.
+  __device__ bool passes(std::uint32_t place, const Slot* slots, const AttachedView& attached,
+                         const ObjectsView& objects) const {
+    if (attached.tags_and_ranks == nullptr) return slot_passes(slots[place], objects);
+    const uint2 of_object = attached.tags_and_ranks[place];
+    return tags.passes(of_object.x) && of_object.y >= least_rank;
+  }
+
+ private:
+  __device__ bool slot_passes(Slot slot, const ObjectsView& objects) const {
+    return tags.passes(objects.tags[slot]) && objects.times_us[slot] >= time_us_min;
   }
 };
 
@@ -47,6 +74,13 @@ struct IdOfPlace {
     return ids[slots == nullptr ? place : slots[place]];
   }
 };
+
+/// Where a search looks. `count` is the number of objects of layer 0.
+__device__ inline FilterRoute route_of(const SearchSpec& spec, const SearchBatch& batch,
+                                       std::uint32_t count) {
+  if (batch.routes == nullptr) return {.count = count, .has_tests = true};
+  return batch.routes[spec.filter_number];
+}
 
 /// Sets `position` to the position of a search. Returns false and sets nothing if the search
 /// follows an object that is not alive.

@@ -9,6 +9,7 @@
 
 #include "starling/gpu/device/cuda_stream.hpp"
 #include "starling/gpu/points/index/grid_view.hpp"
+#include "starling/gpu/points/index/layers.hpp"
 #include "starling/gpu/points/index/tree_view.hpp"
 #include "starling/gpu/points/objects/objects_launch.hpp"
 #include "starling/knn/words/filter.hpp"
@@ -21,6 +22,7 @@ struct SearchSpec {
   LatticePoint position;
   Slot anchor = no_slot;  ///< the followed object or the subject: not in its own list
   std::uint32_t k = 0;
+  std::uint32_t filter_number = 0;  ///< the index into SearchBatch::routes
   Filter filter;
 };
 
@@ -33,6 +35,10 @@ struct SearchBatch {
   std::uint32_t k_max = 0;               ///< no k of the batch is greater
   std::uint32_t few_max = 0;             ///< on the plane: warps serve batches up to this count
   std::int64_t tau_us = 0;
+  /// By filter number: where searches look. Null: all searches look in layer 0.
+  const FilterRoute* routes = nullptr;
+  /// Whether some searches must test objects for their filter.
+  bool has_tests = true;
 
   /// The lists of the same searches in the last tick: the length of each list, its neighbours'
   /// slots, and its nearest neighbour's leaf. The tree's search and the flat search start from
@@ -45,7 +51,7 @@ struct SearchBatch {
   Neighbor* neighbors = nullptr;    ///< written from rooms[search] on, nearest first
   Slot* slots = nullptr;            ///< written: the same neighbours' slots
 
-  /// Written by the tree's search: for each search, the leaf of its nearest neighbour.
+  /// Written by the tree's search: for each search in layer 0, the leaf of its nearest neighbour.
   std::uint32_t* leaves = nullptr;
   /// Working memory of the grid's search: first how many searches were postponed, then the numbers
   /// of the postponed searches.
@@ -60,7 +66,7 @@ inline constexpr std::uint32_t k_class_limits[] = {16, 32, 128, 1024};
 /// Enqueues the searches of a batch.
 void search_async(const GridView& grid, const ObjectsView& objects, const SearchBatch& batch,
                   const CudaStream& stream);
-void search_async(const TreeView& tree, const ObjectsView& objects, const SearchBatch& batch,
+void search_async(const TreesView& trees, const ObjectsView& objects, const SearchBatch& batch,
                   const CudaStream& stream);
 
 /// Spatial sort keys of searches, with the searches' numbers as values. `numbers` may be in any
@@ -75,7 +81,7 @@ struct SearchKeys {
 };
 void search_keys_async(const GridView& grid, const ObjectsView& objects,
                        const SearchKeys<GridKey>& searches, const CudaStream& stream);
-void search_keys_async(const TreeView& tree, const ObjectsView& objects,
+void search_keys_async(const TreesView& trees, const ObjectsView& objects,
                        const SearchKeys<TreeKey>& searches, const CudaStream& stream);
 
 }  // namespace starling::gpu

@@ -20,6 +20,18 @@ inline constexpr unsigned group_search_threads = 128;
 /// (docs/measurements/h200.md).
 inline constexpr unsigned group_search_blocks = 8;
 
+/// The part of a tree that a search reads: a layer.
+struct TreePart {
+  std::uint32_t leaf;  ///< the first leaf
+  std::uint32_t last_leaf;
+  std::uint32_t place_end;  ///< one more than the last object's place
+};
+
+__device__ inline TreePart part_of(const FilterRoute& route) {
+  const std::uint32_t place_end = route.first + route.count;
+  return {route.first / leaf_objects, (place_end - 1) / leaf_objects, place_end};
+}
+
 /// The search of one group of lanes. All lanes of a warp must construct a GroupSearch together, and
 /// call its functions together.
 template <unsigned lanes>
@@ -29,11 +41,12 @@ class GroupSearch {
 
   /// `is_searching` is false on the lanes of a group that has no search.
   __device__ GroupSearch(const TreeView& tree, const ObjectsView& objects,
-                         const Acceptance& acceptance, const LatticePoint& position,
-                         bool is_searching, const Nearest& nearest)
+                         const Acceptance& acceptance, const TreePart& part,
+                         const LatticePoint& position, bool is_searching, const Nearest& nearest)
       : tree_(tree),
         objects_(objects),
         acceptance_(acceptance),
+        part_(part),
         position_(position),
         is_searching_(is_searching),
         nearest_(nearest) {}
@@ -84,7 +97,9 @@ class GroupSearch {
   /// Which of the eight nodes from `first` on are near enough for at least one search of the warp.
   __device__ __forceinline__ unsigned within(int level, std::uint32_t first) const {
     const std::uint32_t node = first + group_.lane;
-    const bool is_node = is_searching_ && group_.lane < fan_out && node < tree_.nodes[level];
+    const int bits = level * fan_out_bits;
+    const bool is_node = is_searching_ && group_.lane < fan_out && node >= part_.leaf >> bits &&
+                         node <= part_.last_leaf >> bits;
     return group_.ballot_of_all(
         is_node &&
         box_distance_sq(position_, tree_.boxes[tree_.firsts[level] + node]) <= nearest_.bound());
@@ -103,8 +118,8 @@ class GroupSearch {
     for (std::uint32_t i = 0; i < share; ++i) {
       const std::uint32_t place = first + i * lanes;
       const bool is_offered = is_searching_ && distances_sq[i] <= nearest_.bound() &&
-                              place < tree_.count &&
-                              acceptance_.accepts(place, tree_.slots, objects_);
+                              place >= part_.leaf * leaf_objects && place < part_.place_end &&
+                              acceptance_.accepts(place, tree_.slots, tree_.attached, objects_);
       nearest_.offer(is_offered, distances_sq[i], place);
     }
     return nearest_.tighten(is_first);
@@ -113,16 +128,17 @@ class GroupSearch {
   const TreeView& tree_;
   const ObjectsView& objects_;
   const Acceptance& acceptance_;
+  TreePart part_;
   LatticePoint position_;
   bool is_searching_;
   LaneGroup<lanes> group_;
   Nearest nearest_;
 };
 
-/// The last leaf that begins at or before the key; the first leaf if none does.
-__device__ inline std::uint32_t find_leaf(const TreeView& tree, TreeKey key) {
-  std::uint32_t low = 0;
-  std::uint32_t high = tree.nodes[0];
+/// The last leaf of the part that begins at or before the key; the first leaf if none does.
+__device__ inline std::uint32_t find_leaf(const TreeView& tree, const TreePart& part, TreeKey key) {
+  std::uint32_t low = part.leaf;
+  std::uint32_t high = part.last_leaf + 1;
   while (high - low > 1) {
     const std::uint32_t middle = low + (high - low) / 2;
     (tree.leaf_keys[middle] <= key ? low : high) = middle;
@@ -130,26 +146,34 @@ __device__ inline std::uint32_t find_leaf(const TreeView& tree, TreeKey key) {
   return low;
 }
 
+/// The spatial sort key of a search.
 __device__ inline TreeKey search_key(const TreeView& tree, const LatticePoint& position) {
   return key_of(position, *tree.bounds);
 }
 
-/// The leaf that a search starts from: the leaf of last tick's nearest neighbour if that leaf is
-/// still close, otherwise the leaf that the position's key belongs to.
+/// The leaf that a search starts from: the leaf that the position's key belongs to. In layer 0 it
+/// is the leaf of last tick's nearest neighbour if that leaf is still close.
 __device__ inline std::uint32_t home_leaf(const TreeView& tree, const SearchBatch& batch,
-                                          std::uint32_t number, const LatticePoint& position,
-                                          std::uint64_t bound) {
+                                          std::uint32_t number, const FilterRoute& route,
+                                          const LatticePoint& position, std::uint64_t bound) {
+  const TreePart part = part_of(route);
+  const TreeKey key = search_key(tree, position);
+  if (route.layer != 0) return find_leaf(tree, part, key_in_layer(route.layer, key));
   if (batch.last_counts != nullptr && batch.last_counts[number] > 0) {
-    const std::uint32_t leaf = min(batch.last_leaves[number], tree.nodes[0] - 1);
+    const std::uint32_t leaf = min(batch.last_leaves[number], part.last_leaf);
     if (box_distance_sq(position, tree.boxes[leaf]) <= bound / 8) return leaf;
   }
-  return find_leaf(tree, search_key(tree, position));
+  return find_leaf(tree, part, key);
 }
 
-// `lanes` lanes for each search of the batch. Dynamic shared memory:
-// NearestInShared::bytes(entries) for each search of a block. Writes counts[number], neighbors and
-// slots from rooms[number] on, and leaves[number] if there is a neighbour.
-template <unsigned lanes>
+/// Which searches of a batch a launch serves: those in layer 0, or those in the other layers.
+enum class TreeShare { layer_0, other_layers };
+
+// `lanes` lanes for each search of the batch; the searches that are not in `share` do nothing. A
+// search without objects is in layer 0. Dynamic shared memory: NearestInShared::bytes(entries) for
+// each search of a block. Writes counts[number], neighbors and slots from rooms[number] on, and
+// leaves[number] if there is a neighbour.
+template <unsigned lanes, TreeShare share>
 __global__ void __launch_bounds__(group_search_threads, group_search_blocks)
     group_search_kernel(const __grid_constant__ TreeView tree,
                         const __grid_constant__ ObjectsView objects,
@@ -160,23 +184,26 @@ __global__ void __launch_bounds__(group_search_threads, group_search_blocks)
   const LaneGroup<lanes> group;
   const std::uint32_t number = batch.order[min(i, std::uint64_t{batch.count - 1})];
   const SearchSpec spec = batch.specs[number];
+  const FilterRoute route = route_of(spec, batch, tree.count);
+  const bool is_served = i < batch.count && (route.layer == 0) == (share == TreeShare::layer_0);
   LatticePoint position{};
-  const bool is_found = find_position(spec, objects, position);
-  const bool is_searching = i < batch.count && is_found && tree.count > 0;
+  const bool is_searching = is_served && route.count > 0 && find_position(spec, objects, position);
   const unsigned searching = __ballot_sync(all_lanes, is_searching);
   if (searching == 0) {
-    if (i < batch.count && group.lane == 0) batch.counts[number] = 0;
+    if (is_served && group.lane == 0) batch.counts[number] = 0;
     return;
   }
   const Acceptance acceptance(spec, batch.tau_us);
   const std::uint64_t bound =
       seeded_bound<lanes>(batch, number, spec, acceptance, objects, position);
-  std::uint32_t home = home_leaf(tree, batch, number, position, bound);
+  std::uint32_t home = is_searching ? home_leaf(tree, batch, number, route, position, bound) : 0;
   home = __shfl_sync(all_lanes, home, __ffs(static_cast<int>(searching)) - 1);
   const Nearest nearest(memory + threadIdx.x / lanes * Nearest::bytes(entries), entries, spec.k,
                         bound, bound < to_number(spec.filter.key_max),
                         IdOfPlace{tree.slots, objects.ids});
-  GroupSearch<lanes> search(tree, objects, acceptance, position, is_searching, nearest);
+  const Acceptance along_route = acceptance.along(route);
+  GroupSearch<lanes> search(tree, objects, along_route, part_of(route), position, is_searching,
+                            nearest);
   search.run(home);
   const std::uint64_t room = batch.rooms[number];
   const std::uint32_t count = search.nearest().for_each(
@@ -186,7 +213,7 @@ __global__ void __launch_bounds__(group_search_threads, group_search_blocks)
         batch.slots[room + rank] = slot;
         if (rank == 0) batch.leaves[number] = place / leaf_objects;
       });
-  if (i < batch.count && group.lane == 0) batch.counts[number] = count;
+  if (is_served && group.lane == 0) batch.counts[number] = count;
 }
 
 }  // namespace starling::gpu

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The dynamic shared memory that a kernel may use. launch_grid.cuh calls it.
+#pragma once
+
+#include <cstddef>
+
+namespace starling::gpu {
+
+/// Lets blocks of the kernel use all the dynamic shared memory that the current device has for a
+/// block, and returns that size in bytes. The size is the same in every call, so host threads that
+/// launch the kernel at the same time do not change each other's limit. Asks the device once for
+/// each kernel. Any thread may call it.
+std::size_t allow_shared_bytes_of(const void* kernel);
+
+}  // namespace starling::gpu

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies tags from the order of slots to the order of places, and ranks event times: see
+// attached.hpp.
+#include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/points/index/attached.hpp"
+#include "starling/knn/words/filter.hpp"
+
+namespace starling::gpu {
+namespace {
+
+/// How many of the limits an object of this event time keeps.
+__device__ std::uint32_t rank_of(std::int64_t time_us, const AgeLimits& limits) {
+  std::uint32_t low = 0;
+  for (std::uint32_t high = limits.count; low < high;) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    if (time_us >= oldest_time_us(limits.tau_us, limits.ages_us[middle]))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+// One thread for each place: reads slots[count], and writes tags_and_ranks[count].
+__global__ void attach_kernel(const __grid_constant__ ObjectsView objects, const Slot* slots,
+                              std::uint32_t count, const __grid_constant__ AgeLimits limits,
+                              uint2* tags_and_ranks) {
+  const std::uint64_t place = thread_index();
+  if (place >= count) return;
+  const Slot slot = slots[place];
+  const std::uint32_t rank = limits.count == 0 ? 0 : rank_of(objects.times_us[slot], limits);
+  tags_and_ranks[place] = {objects.tags[slot], rank};
+}
+
+}  // namespace
+
+void Attached::reserve(std::uint32_t count, const LayersView& layers) {
+  if (layers.has_tests_in_layer_0) tags_and_ranks_.reserve(count);
+}
+
+AttachedView Attached::attach_async(const ObjectsView& objects, const Slot* slots,
+                                    std::uint32_t count, const LayersView& layers,
+                                    const CudaStream& stream) {
+  if (!layers.has_tests_in_layer_0 || count == 0) return {};
+  attach_kernel<<<blocks_for(count), block_threads, 0, stream.get()>>>(
+      objects, slots, count, layers.ages, tags_and_ranks_.data());
+  check_launch();
+  return {tags_and_ranks_.data()};
+}
+
+}  // namespace starling::gpu

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attaches to an index what filters test. DeviceGrid and DeviceTree each own an Attached.
+#pragma once
+
+#include <cstdint>
+
+#include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/points/index/attached_view.hpp"
+#include "starling/gpu/points/index/layers.hpp"
+#include "starling/gpu/points/objects/objects_launch.hpp"
+
+namespace starling::gpu {
+
+class Attached {
+ public:
+  explicit Attached(DeviceMemory& memory) : tags_and_ranks_(memory) {}
+
+  /// Makes room for `count` places if searches in layer 0 test objects. Do not call while the
+  /// device may still use the arrays.
+  void reserve(std::uint32_t count, const LayersView& layers);
+  /// Enqueues writing the tags and ranks of the objects in slots[count], a device pointer, and
+  /// returns the view of them. Does nothing and returns an empty view if no search in layer 0
+  /// tests objects.
+  AttachedView attach_async(const ObjectsView& objects, const Slot* slots, std::uint32_t count,
+                            const LayersView& layers, const CudaStream& stream);
+
+  std::uint64_t bytes_used() const { return tags_and_ranks_.room() * sizeof(uint2); }
+
+ private:
+  DeviceBuffer<uint2> tags_and_ranks_;
+};
+
+}  // namespace starling::gpu
