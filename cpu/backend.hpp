@@ -31,6 +31,11 @@ std::unique_ptr<Engine> make_engine(const EngineOptions& options);
 /// Memory: a copy of the corpus, with up to 63 rows of padding. For each thread: a copy of at most
 /// 128 queries and, for each query, 2 k + 200 keys of 8 bytes; that is 6.5 MB at the largest k and
 /// dimension. For all threads together: one more copy of 128 queries.
+///
+/// Where rows have so many components that a filter saves time, the searcher also keeps 2 bytes for
+/// each component and 24 for each row; a search with a k too large for the filter, or with queries
+/// that the filter leaves over, makes a second copy of the corpus. The filter's keys take up to
+/// 12.6 MB a thread at the largest k.
 std::unique_ptr<VectorSearcher> make_vector_searcher(unsigned threads);
 
 /// Returns the names of the instruction sets that this build has code for and this machine runs,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two ways to divide a search among threads, and the sizes of blocks and parts: a part stays in
-// the second-level cache while all queries of a block scan it. See panel_search.hpp.
+// The two ways to divide a search among threads. A part stays in the second-level cache while all
+// queries of a block scan it. See panel_search.hpp.
 #include "starling/cpu/vectors/panel_search.hpp"
 
 #include <algorithm>
@@ -9,12 +9,6 @@
 namespace starling::cpu {
 namespace {
 
-// The bytes of a part's panels: half the second-level cache of today's server cores. All queries of
-// a block read the panels from this cache.
-constexpr std::size_t part_bytes = std::size_t{1} << 19;
-constexpr std::uint32_t block_queries_max = 128;
-constexpr std::uint32_t block_queries_min = 16;
-constexpr std::size_t blocks_per_thread = 4;  // several, because threads may differ in speed
 constexpr std::size_t parts_per_thread = 4;
 
 std::span<VectorNeighbor> list_of(const PanelQuestion& question, std::span<VectorNeighbor> lists,
@@ -24,29 +18,16 @@ std::span<VectorNeighbor> list_of(const PanelQuestion& question, std::span<Vecto
 
 }  // namespace
 
-PanelRange PanelSearch::Parts::of(std::size_t part) const {
-  return {part * panels_each, std::min((part + 1) * panels_each, panels)};
-}
-
-PanelSearch::Parts PanelSearch::parts_of(const VectorPanels& corpus) {
-  return {corpus.panels(), std::max<std::size_t>(1, part_bytes / corpus.panel_bytes())};
+PanelParts PanelSearch::parts_of(const VectorPanels& corpus) {
+  return PanelParts::of(corpus.panels(), corpus.panel_bytes());
 }
 
 void PanelSearch::nearest(const PanelQuestion& question, std::span<VectorNeighbor> lists) {
-  const std::uint32_t queries = question.queries.rows();
-  const std::uint32_t block = block_queries(queries);
-  const std::size_t blocks = (std::size_t{queries} + block - 1) / block;
-  if (block == block_queries_max || blocks >= parts_of(question.corpus).count())
-    search_blocks(question, block, blocks, lists);
+  const auto blocks = QueryBlocks::of(question.queries.rows(), pool_.threads());
+  if (blocks.are_enough_for(parts_of(question.corpus)))
+    search_blocks(question, blocks, lists);
   else
     search_parts(question, lists);
-}
-
-// Returns the number of queries in a block: small enough that each thread gets several blocks, but
-// at least block_queries_min.
-std::uint32_t PanelSearch::block_queries(std::uint32_t queries) const {
-  const auto shares = static_cast<std::uint32_t>(blocks_per_thread * pool_.threads());
-  return std::clamp(queries / shares, block_queries_min, block_queries_max);
 }
 
 void PanelSearch::start(const PanelQuestion& question, std::uint32_t first, std::uint32_t count,
@@ -62,20 +43,20 @@ void PanelSearch::scan_part(const PanelQuestion& question, PanelRange panels,
 }
 
 // Each thread takes blocks of queries and scans the whole corpus for them.
-void PanelSearch::search_blocks(const PanelQuestion& question, std::uint32_t block,
-                                std::size_t blocks, std::span<VectorNeighbor> lists) {
+void PanelSearch::search_blocks(const PanelQuestion& question, const QueryBlocks& blocks,
+                                std::span<VectorNeighbor> lists) {
   const std::uint32_t queries = question.queries.rows();
-  const Parts parts = parts_of(question.corpus);
+  const PanelParts parts = parts_of(question.corpus);
   std::atomic<std::uint64_t> queries_done{0};
-  pool_.run(blocks, [&](std::size_t number, unsigned thread) {
-    const auto first = static_cast<std::uint32_t>(number * block);
-    const std::uint32_t count = std::min(block, queries - first);
+  pool_.run(blocks.count(), [&](std::size_t number, unsigned thread) {
+    const std::uint32_t first = blocks.first(number);
+    const std::uint32_t count = blocks.count_of(number);
     QueryTiles& tiles = scratch_[thread].tiles;
     NearestRows& nearest = scratch_[thread].nearest;
     tiles.pack(question.queries, first, count);
     start(question, first, count, nearest);
     for (std::size_t part = 0; part < parts.count(); ++part)
-      scan_part(question, parts.of(part), tiles, nearest);
+      scan_part(question, parts.part(part), tiles, nearest);
     for (std::uint32_t i = 0; i < count; ++i) nearest.write(i, list_of(question, lists, first + i));
     const std::uint64_t done = queries_done += count;
     const bool is_caller = thread == 0;
@@ -86,14 +67,14 @@ void PanelSearch::search_blocks(const PanelQuestion& question, std::uint32_t blo
 // All threads take parts of the corpus for the same queries, one block of queries after another.
 void PanelSearch::search_parts(const PanelQuestion& question, std::span<VectorNeighbor> lists) {
   const std::uint32_t queries = question.queries.rows();
-  const Parts parts = parts_of(question.corpus);
-  for (std::uint32_t first = 0; first < queries; first += block_queries_max) {
+  const PanelParts parts = parts_of(question.corpus);
+  for (std::uint32_t first = 0; first < queries; first += QueryBlocks::queries_max) {
     if (first > 0 && question.on_progress) question.on_progress(first);
-    const std::uint32_t count = std::min(block_queries_max, queries - first);
+    const std::uint32_t count = std::min(QueryBlocks::queries_max, queries - first);
     tiles_.pack(question.queries, first, count);
     for (Scratch& scratch : scratch_) start(question, first, count, scratch.nearest);
     pool_.run(parts.count(), [&](std::size_t part, unsigned thread) {
-      scan_part(question, parts.of(part), tiles_, scratch_[thread].nearest);
+      scan_part(question, parts.part(part), tiles_, scratch_[thread].nearest);
     });
     pool_.run(count, [&](std::size_t i, unsigned thread) {
       NearestRows& merged = scratch_[thread].merged;
@@ -109,17 +90,17 @@ void PanelSearch::search_parts(const PanelQuestion& question, std::span<VectorNe
 void PanelSearch::within(Metric metric, const VectorPanels& corpus, VectorsView queries,
                          std::span<const VectorQuery> asked, const VectorMasks& masks,
                          const std::uint64_t* all, std::vector<VectorMatch>& matches) {
-  Parts parts = parts_of(corpus);
+  PanelParts parts = parts_of(corpus);
   const std::size_t for_all = parts.panels / (parts_per_thread * pool_.threads());
   parts.panels_each = std::clamp<std::size_t>(for_all, 1, parts.panels_each);
-  for (std::uint32_t first = 0; first < asked.size(); first += block_queries_max) {
+  for (std::uint32_t first = 0; first < asked.size(); first += QueryBlocks::queries_max) {
     const auto rest = static_cast<std::uint32_t>(asked.size() - first);
-    const std::uint32_t count = std::min(block_queries_max, rest);
+    const std::uint32_t count = std::min(QueryBlocks::queries_max, rest);
     tiles_.pack(queries, first, count);
     for (Scratch& scratch : scratch_)
       scratch.within.start(asked.subspan(first, count), masks, all, first);
     pool_.run(parts.count(), [&](std::size_t part, unsigned thread) {
-      scan({metric, corpus, parts.of(part), tiles_}, scratch_[thread].within);
+      scan({metric, corpus, parts.part(part), tiles_}, scratch_[thread].within);
     });
   }
   for (Scratch& scratch : scratch_) {

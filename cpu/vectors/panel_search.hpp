@@ -15,6 +15,7 @@
 #include "starling/cpu/vectors/panels.hpp"
 #include "starling/cpu/vectors/rows_within.hpp"
 #include "starling/cpu/vectors/scan.hpp"
+#include "starling/cpu/vectors/search_parts.hpp"
 #include "starling/knn/base/thread_pool.hpp"
 #include "starling/knn/vectors/store.hpp"
 #include "starling/knn/words/metric.hpp"
@@ -55,21 +56,12 @@ class PanelSearch {
     NearestRows merged;  ///< the candidates of all threads for one query
     RowsWithin within;
   };
-  struct Parts {
-    std::size_t panels = 0;
-    std::size_t panels_each = 1;
-
-    std::size_t count() const { return (panels + panels_each - 1) / panels_each; }
-    PanelRange of(std::size_t part) const;
-  };
-
-  static Parts parts_of(const VectorPanels& corpus);
-  std::uint32_t block_queries(std::uint32_t queries) const;
+  static PanelParts parts_of(const VectorPanels& corpus);
   static void scan_part(const PanelQuestion& question, PanelRange panels, const QueryTiles& tiles,
                         NearestRows& nearest);
   static void start(const PanelQuestion& question, std::uint32_t first, std::uint32_t count,
                     NearestRows& nearest);
-  void search_blocks(const PanelQuestion& question, std::uint32_t block, std::size_t blocks,
+  void search_blocks(const PanelQuestion& question, const QueryBlocks& blocks,
                      std::span<VectorNeighbor> lists);
   void search_parts(const PanelQuestion& question, std::span<VectorNeighbor> lists);
 

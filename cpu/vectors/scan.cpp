@@ -128,6 +128,10 @@ std::size_t panel_rows_target() {
   return panel_rows;
 }
 
+bool has_fused_multiply_add_target() {
+  return HWY_NATIVE_FMA != 0;
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace starling::cpu
 HWY_AFTER_NAMESPACE();
@@ -138,9 +142,14 @@ namespace starling::cpu {
 HWY_EXPORT(scan_nearest_target);
 HWY_EXPORT(scan_within_target);
 HWY_EXPORT(panel_rows_target);
+HWY_EXPORT(has_fused_multiply_add_target);
 
 std::size_t scan_panel_rows() {
   return HWY_DYNAMIC_DISPATCH(panel_rows_target)();
+}
+
+bool scan_has_fused_multiply_add() {
+  return HWY_DYNAMIC_DISPATCH(has_fused_multiply_add_target)();
 }
 
 void scan(const VectorScan& asked, NearestRows& nearest) {

@@ -9,16 +9,15 @@
 #include "starling/cpu/vectors/nearest_rows.hpp"
 #include "starling/cpu/vectors/panels.hpp"
 #include "starling/cpu/vectors/rows_within.hpp"
+#include "starling/cpu/vectors/search_parts.hpp"
 
 namespace starling::cpu {
 
 /// Returns the number of rows in a panel that suits this machine's instruction set.
 std::size_t scan_panel_rows();
-
-struct PanelRange {
-  std::size_t begin = 0;
-  std::size_t end = 0;
-};
+/// Returns whether this machine's instruction set has a fused multiply-add. Without it the same
+/// bits cost about a hundred times as much.
+bool scan_has_fused_multiply_add();
 
 struct VectorScan {
   Metric metric;  ///< all metrics except inner_product are scanned alike

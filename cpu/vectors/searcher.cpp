@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements VectorSearcher: checks the search, owns the corpus, and tells PanelSearch which rows
-// the queries skip. See searcher.hpp.
+// Implements VectorSearcher: checks the search, owns the corpus, chooses between FilteredSearch and
+// PanelSearch, and tells PanelSearch which rows the queries skip. See searcher.hpp.
 #include "starling/cpu/vectors/searcher.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "starling/cpu/vectors/filtered_search.hpp"
 #include "starling/cpu/vectors/panel_search.hpp"
 #include "starling/cpu/vectors/panels.hpp"
 #include "starling/cpu/vectors/rates.hpp"
@@ -18,11 +23,33 @@
 namespace starling::cpu {
 namespace {
 
+// When shadows save time: docs/decisions/0012-integer-filter.md has the measurements. `list_work`
+// is the number of components for which the scan of shadows must save time, for each entry of a
+// list; a short list costs as much as one of list_min entries.
+struct FilterLimits {
+  std::size_t dimension_min;
+  std::size_t product_dimension_min;  ///< for the inner product, whose direct sums are cheaper
+  std::size_t list_work;
+};
+constexpr FilterLimits fused_limits{96, 256, std::size_t{1} << 16};
+constexpr FilterLimits emulated_limits{2, 2, std::size_t{1} << 9};  // no fused multiply-add
+constexpr std::uint32_t list_min = 16;
+
+bool saves_time(Metric metric, std::uint32_t rows, std::uint32_t dimension, std::uint32_t k) {
+  const FilterLimits& limits = scan_has_fused_multiply_add() ? fused_limits : emulated_limits;
+  const std::size_t dimension_min =
+      metric == Metric::inner_product ? limits.product_dimension_min : limits.dimension_min;
+  return dimension >= dimension_min &&
+         std::size_t{rows} * dimension >= limits.list_work * std::max(k, list_min);
+}
+
 class CpuVectorSearcher final : public VectorSearcher {
  public:
-  explicit CpuVectorSearcher(unsigned threads)
+  CpuVectorSearcher(unsigned threads, RowFilter filter)
       : pool_(threads == 0 ? std::max(1u, std::thread::hardware_concurrency()) : threads),
-        search_(pool_) {}
+        panel_search_(pool_),
+        filtered_search_(pool_),
+        filter_(filter) {}
 
   std::string_view name() const override { return "cpu"; }
   bool supports(SearchMethod method) const override { return method == SearchMethod::automatic; }
@@ -32,41 +59,123 @@ class CpuVectorSearcher final : public VectorSearcher {
   void set_corpus(Metric metric, VectorsView corpus) override {
     check_invariant(corpus.dimension >= 1 && corpus.dimension <= dimension_max,
                     "the dimension of a corpus is 1 to dimension_max");
-    corpus_ = VectorPanels();
+    panels_ = VectorPanels();
+    filtered_search_.clear();
+    copy_.reset();
+    rows_ = {{}, 0};
     metric_ = metric;
-    corpus_ = VectorPanels(corpus, scan_panel_rows(), pool_);
+    if (should_filter(corpus, 1)) {
+      auto copied = copy_of(corpus);
+      const VectorsView rows{{copied.get(), corpus.components.size()}, corpus.dimension};
+      filtered_search_.set_corpus(metric, rows);
+      copy_ = std::move(copied);
+      rows_ = rows;
+    } else {
+      panels_ = VectorPanels(corpus, scan_panel_rows(), pool_);
+      rows_ = {{}, corpus.dimension};
+    }
   }
 
   void search(const VectorSearch& search, std::span<VectorNeighbor> lists) override {
     if (!supports(search.method))
       throw std::invalid_argument(
           "the cpu searcher has only one method: use SearchMethod::automatic");
-    check_search(search, corpus_.dimension(), lists.size());
-    PanelQuestion question{.metric = metric_,
-                           .corpus = corpus_,
-                           .queries = search.queries,
-                           .k = search.k,
-                           .on_progress = search.on_progress};
-    if (search.first_self != no_row)
-      question.choose = [self = search.first_self](NearestRows& nearest, std::uint32_t first,
-                                                   std::uint32_t count) {
-        for (std::uint32_t i = 0; i < count; ++i) nearest.pass_over(i, self + first + i);
-      };
-    search_.nearest(question, lists);
+    check_search(search, rows_.dimension, lists.size());
+    if (copy_ != nullptr && should_filter(rows_, search.k))
+      search_filtered(search, lists);
+    else
+      search_panels(search, lists);
     if (search.on_progress) search.on_progress(search.queries.rows());
   }
 
  private:
+  static constexpr std::size_t copy_grain = std::size_t{1} << 16;
+
+  bool should_filter(VectorsView corpus, std::uint32_t k) const {
+    if (filter_ != RowFilter::automatic) return filter_ == RowFilter::always;
+    return saves_time(metric_, corpus.rows(), corpus.dimension, k);
+  }
+
+  std::unique_ptr<float[]> copy_of(VectorsView corpus) {
+    const std::span<const float> from = corpus.components;
+    auto copied = std::make_unique_for_overwrite<float[]>(from.size());
+    pool_.for_ranges(from.size(), copy_grain, [&](std::size_t begin, std::size_t end, unsigned) {
+      std::copy_n(from.data() + begin, end - begin, copied.get() + begin);
+    });
+    return copied;
+  }
+
+  /// `choose` is PanelQuestion::choose of a search whose queries are rows of the corpus.
+  template <class Choose>
+  void search_panels(const VectorSearch& search, const Choose& choose,
+                     std::span<VectorNeighbor> lists) {
+    make_panels();
+    PanelQuestion question{.metric = metric_,
+                           .corpus = panels_,
+                           .queries = search.queries,
+                           .k = search.k,
+                           .on_progress = search.on_progress};
+    if (search.first_self != no_row) question.choose = choose;
+    panel_search_.nearest(question, lists);
+  }
+
+  void search_panels(const VectorSearch& search, std::span<VectorNeighbor> lists) {
+    const auto choose = [&](NearestRows& nearest, std::uint32_t first, std::uint32_t count) {
+      for (std::uint32_t i = 0; i < count; ++i) nearest.pass_over(i, search.first_self + first + i);
+    };
+    search_panels(search, choose, lists);
+  }
+
+  void search_filtered(const VectorSearch& search, std::span<VectorNeighbor> lists) {
+    const std::vector<std::uint32_t> left_over = filtered_search_.search(search, lists);
+    if (!left_over.empty()) search_left_over(search, left_over, lists);
+  }
+
+  void search_left_over(const VectorSearch& search, const std::vector<std::uint32_t>& left_over,
+                        std::span<VectorNeighbor> lists) {
+    std::vector<float> queries;
+    queries.reserve(left_over.size() * rows_.dimension);
+    for (const std::uint32_t query : left_over) {
+      const auto row = search.queries.row(query);
+      queries.insert(queries.end(), row.begin(), row.end());
+    }
+    VectorSearch rest = search;
+    rest.queries = {queries, rows_.dimension};
+    if (search.on_progress)
+      rest.on_progress = [&](std::uint64_t done) {
+        search.on_progress(search.queries.rows() - left_over.size() + done);
+      };
+    const auto choose = [&](NearestRows& nearest, std::uint32_t first, std::uint32_t count) {
+      for (std::uint32_t i = 0; i < count; ++i)
+        nearest.pass_over(i, search.first_self + left_over[first + i]);
+    };
+    std::vector<VectorNeighbor> found(left_over.size() * search.k);
+    search_panels(rest, choose, found);
+    for (std::size_t i = 0; i < left_over.size(); ++i)
+      std::copy_n(found.data() + i * search.k, search.k,
+                  lists.data() + std::size_t{left_over[i]} * search.k);
+  }
+
+  /// Makes panels beside the shadows at the first search that needs both.
+  void make_panels() {
+    if (copy_ != nullptr && panels_.rows() != rows_.rows())
+      panels_ = VectorPanels(rows_, scan_panel_rows(), pool_);
+  }
+
   ThreadPool pool_;
-  PanelSearch search_;
+  PanelSearch panel_search_;
+  FilteredSearch filtered_search_;
+  RowFilter filter_;
   Metric metric_ = Metric::l2;
-  VectorPanels corpus_;
+  VectorPanels panels_;
+  std::unique_ptr<float[]> copy_;  ///< nullptr: all searches use the panels
+  VectorsView rows_;               ///< of the copy; without one it has the dimension and no rows
 };
 
 }  // namespace
 
-std::unique_ptr<VectorSearcher> make_panel_searcher(unsigned threads) {
-  return std::make_unique<CpuVectorSearcher>(threads);
+std::unique_ptr<VectorSearcher> make_panel_searcher(unsigned threads, RowFilter filter) {
+  return std::make_unique<CpuVectorSearcher>(threads, filter);
 }
 
 }  // namespace starling::cpu

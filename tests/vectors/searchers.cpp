@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "starling/cpu/backend.hpp"
+#include "starling/cpu/vectors/searcher.hpp"
 #include "tests/vectors/vectors.hpp"
 #ifdef STARLING_CUDA
 #include "starling/gpu/backend.hpp"
@@ -20,14 +21,14 @@ namespace {
 // Several threads on every machine, so that lists of threads are merged.
 constexpr unsigned cpu_threads = 3;
 
-SearcherChoice cpu_choice(std::string_view simd) {
+SearcherChoice cpu_choice(std::string_view simd, cpu::RowFilter filter, const char* variant) {
   return {"cpu",
-          [simd] {
+          [simd, filter] {
             cpu::use_simd_target(simd);
-            return cpu::make_vector_searcher(cpu_threads);
+            return cpu::make_panel_searcher(cpu_threads, filter);
           },
           {},
-          "_" + std::string(simd)};
+          "_" + std::string(simd) + variant};
 }
 
 #ifdef STARLING_CUDA
@@ -100,7 +101,10 @@ SearcherChoice nccl_choice() {
 const std::vector<SearcherChoice>& searchers() {
   static const std::vector<SearcherChoice> all = [] {
     std::vector<SearcherChoice> choices;
-    for (const std::string_view simd : cpu::simd_targets()) choices.push_back(cpu_choice(simd));
+    for (const std::string_view simd : cpu::simd_targets()) {
+      choices.push_back(cpu_choice(simd, cpu::RowFilter::never, "_direct"));
+      choices.push_back(cpu_choice(simd, cpu::RowFilter::always, "_filtered"));
+    }
 #ifdef STARLING_CUDA
     choices.push_back(cuda_choice("", [] { return gpu::make_vector_searcher(0); }));
     choices.push_back(cuda_choice("_in_little_memory", searcher_in_little_memory));
