@@ -202,6 +202,7 @@ std::function<int()> add_knn(CLI::App& command, const std::string& name) {
       ->required()
       ->check(CLI::IsMember(names_of(bench::paper_tables())));
   add_searcher_flags(*knn, options->searcher);
+  add_simd_flag(*knn, options->searcher);
   knn->add_option(
          "--shapes", table.shapes,
          "The rows of the table to measure, by number, such as 1,2,5. Without this flag, all")

@@ -126,6 +126,7 @@ std::function<int()> add_knn(CLI::App& program) {
   add_input_flags(*command, *flags);
   add_method_flag(*command, flags->searcher);
   add_searcher_flags(*command, flags->searcher);
+  add_simd_flag(*command, flags->searcher);
   add_output_flags(*command, *flags);
   command->footer(examples);
   return [flags] {

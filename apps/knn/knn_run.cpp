@@ -72,7 +72,7 @@ class KnnRun {
     for (const auto& output : outputs_) output->close();
     std::fprintf(stderr,
                  "knn: %llu queries, %u neighbours each, of %u points with %u components by %s; "
-                 "answered by %s (%s): points read in %.2f s, queries answered in %.2f s\n",
+                 "answered by %s (%s): points read in %.3f s, queries answered in %.3f s\n",
                  static_cast<unsigned long long>(queries_done_), plan_.k, point_count_, dimension_,
                  std::string(name_of(plan_.metric)).c_str(),
                  std::string(choice_.searcher->name()).c_str(), choice_.why.c_str(), reading_s,
