@@ -190,6 +190,7 @@ DecodedReply decode_reply(const AlignedBytes& frame) {
   }
   reply.head = {root->request_id(), root->sequence()};
   reply.problem = read_body(*root, reply.body);
+  if (reply.problem) reply.body = {};
   return reply;
 }
 

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t rows_grain = 4096;
 constexpr std::size_t prefetch_rows = 16;
+// The rows themselves come from the cache of the core that staged them, which takes longer.
+constexpr std::size_t far_rows = 96;
 constexpr int box_age_max = 32;
 
 }  // namespace
@@ -39,6 +41,7 @@ void ObjectSnapshot::apply_range(std::span<const ObjectRow> rows) {
   std::uint64_t left = 0;
   bool members = false;
   for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i + far_rows < rows.size()) prefetch(&rows[i + far_rows]);
     if (i + prefetch_rows < rows.size()) {
       const Slot ahead = rows[i + prefetch_rows].slot;
       prefetch_to_write(&positions_[ahead]);

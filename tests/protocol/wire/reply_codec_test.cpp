@@ -2,6 +2,8 @@
 // Replies decode to the values that were encoded, and so do their lists.
 #include "starling/protocol/wire/reply_codec.hpp"
 
+#include <variant>
+
 #include <gtest/gtest.h>
 
 #include "starling/protocol/client/list_store.hpp"
@@ -111,6 +113,8 @@ TEST(ReplyCodec, AServerOfVectorsWithoutADimensionIsRefused) {
         head, {.space = space, .limits = {.space = Space::vector, .dimension = dimension}}));
     ASSERT_TRUE(decoded.reply.problem) << dimension;
     EXPECT_EQ(decoded.reply.problem->code, ErrorCode::malformed);
+    EXPECT_FALSE(std::holds_alternative<HelloReply>(decoded.reply.body))
+        << "nobody may take the default terms for the server's";
   }
 }
 
