@@ -31,12 +31,12 @@ constexpr unsigned few_searches_a_warp = 8;
 
 /// Launches blocks of `threads` threads; `threads` is at most `threads_max`. A multiprocessor
 /// should hold `blocks` blocks of threads_max threads.
-template <int k_limit, bool has_tests, unsigned threads_max, unsigned blocks>
+template <int k_limit, Routing routing, unsigned threads_max, unsigned blocks>
 void launch_threads(unsigned threads, unsigned searches_a_warp, const GridView& grid,
                     const ObjectsView& objects, const SearchBatch& batch,
                     const CudaStream& stream) {
   const unsigned warps = threads / warp_lanes;
-  thread_search_kernel<k_limit, has_tests, threads_max, blocks>
+  thread_search_kernel<k_limit, routing, threads_max, blocks>
       <<<blocks_for(batch.count, warps * searches_a_warp), threads,
          warps * ThreadSearchShape<k_limit>::warp_bytes, stream.get()>>>(grid, objects, batch,
                                                                          searches_a_warp);
@@ -44,24 +44,34 @@ void launch_threads(unsigned threads, unsigned searches_a_warp, const GridView& 
 }
 
 /// Few searches are launched in small blocks, so that every multiprocessor gets some.
-template <int k_limit>
+template <int k_limit, Routing routing>
 void search_by_thread_async(const GridView& grid, const ObjectsView& objects,
                             const SearchBatch& batch, const CudaStream& stream) {
   constexpr unsigned most = thread_search_threads;
-  constexpr unsigned blocks = ThreadSearchShape<k_limit>::blocks_min;
+  constexpr unsigned blocks =
+      routing == Routing::tests ? 1 : ThreadSearchShape<k_limit>::blocks_min;
   const auto launch = [&](auto launch_it, unsigned threads, unsigned searches_a_warp) {
     launch_it(threads, searches_a_warp, grid, objects, batch, stream);
   };
-  if (batch.has_tests)
-    launch(launch_threads<k_limit, true, most / 2, 1>, most / 2, warp_lanes);
-  else if (batch.count >= 200'000)
-    launch(launch_threads<k_limit, false, most, blocks>, most, warp_lanes);
+  if (batch.count >= 200'000)
+    launch(launch_threads<k_limit, routing, most, blocks>, most, warp_lanes);
   else if (batch.count >= 60'000)
-    launch(launch_threads<k_limit, false, most, blocks>, most / 2, warp_lanes);
+    launch(launch_threads<k_limit, routing, most, blocks>, most / 2, warp_lanes);
   else if (batch.count >= 30'000)
-    launch(launch_threads<k_limit, false, warp_lanes, 1>, warp_lanes, warp_lanes);
+    launch(launch_threads<k_limit, routing, warp_lanes, 1>, warp_lanes, warp_lanes);
   else  // a warp takes as long as its slowest lane, so it gets few searches
-    launch(launch_threads<k_limit, false, warp_lanes, 1>, warp_lanes, few_searches_a_warp);
+    launch(launch_threads<k_limit, routing, warp_lanes, 1>, warp_lanes, few_searches_a_warp);
+}
+
+template <int k_limit>
+void search_by_thread_async(const GridView& grid, const ObjectsView& objects,
+                            const SearchBatch& batch, const CudaStream& stream) {
+  if (batch.has_tests)
+    search_by_thread_async<k_limit, Routing::tests>(grid, objects, batch, stream);
+  else if (batch.routes != nullptr)
+    search_by_thread_async<k_limit, Routing::layers>(grid, objects, batch, stream);
+  else
+    search_by_thread_async<k_limit, Routing::none>(grid, objects, batch, stream);
 }
 
 /// The most blocks of a launch. If no search was postponed, this many blocks end within
@@ -72,8 +82,9 @@ template <WarpShare share>
 void search_by_warp_async(const GridView& grid, const ObjectsView& objects,
                           const SearchBatch& batch, const CudaStream& stream) {
   const std::uint32_t entries = entries_for(batch.k_max, warp_lanes);
-  const std::size_t warp_bytes = WarpSearch::Nearest::bytes(entries);
-  const auto kernel = warp_search_kernel<share>;
+  const std::size_t warp_bytes = WarpNearest::bytes(entries);
+  const auto kernel =
+      batch.has_tests ? warp_search_kernel<share, true> : warp_search_kernel<share, false>;
   const unsigned threads = threads_that_fit(kernel, warp_search_threads, warp_bytes / warp_lanes);
   const std::size_t shared_bytes = threads / warp_lanes * warp_bytes;
   const unsigned blocks = blocks_for(std::uint64_t{batch.count} * warp_lanes, threads);

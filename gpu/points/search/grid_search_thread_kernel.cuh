@@ -16,11 +16,19 @@ namespace starling::gpu {
 
 inline constexpr unsigned thread_search_threads = 128;
 
+/// What the searches of a launch do about their filters. Code that a launch does not need would
+/// cost it registers.
+enum class Routing {
+  none,    ///< all look in layer 0, and need not test objects for filters
+  layers,  ///< each looks where its route leads, and need not test objects
+  tests,   ///< as layers, but some test objects
+};
+
 struct NoAcceptance {};
 
 /// One lane's search. All lanes of a warp must construct a ThreadSearch together, and call run()
-/// and write() together. Without `has_tests`, no search tests objects for its filter.
-template <int k_limit, bool has_tests>
+/// and write() together.
+template <int k_limit, Routing routing>
 class ThreadSearch {
  public:
   using Shape = ThreadSearchShape<k_limit>;
@@ -34,11 +42,10 @@ class ThreadSearch {
         objects_(objects),
         batch_(batch),
         number_(number),
-        geometry_(grid.geometry[route.layer]),
+        geometry_(geometry_of(grid, route)),
         x_(position.x),
         y_(position.y),
         k_(static_cast<int>(spec.k)),
-        passing_share_(route.passing_share),
         distance_sq_max_(to_number(spec.filter.key_max)),
         keys_(reinterpret_cast<std::uint32_t*>(memory_of_warp) + threadIdx.x % warp_lanes),
         runs_(reinterpret_cast<std::uint32_t*>(memory_of_warp + Shape::places_bytes) +
@@ -47,7 +54,8 @@ class ThreadSearch {
                                                Shape::begins_bytes) +
                   threadIdx.x % warp_lanes) {
     if (spec.anchor != no_slot) checked_ = 1;  // the excluded object's distance and key are 0
-    if constexpr (has_tests) {
+    if constexpr (routing == Routing::tests) {
+      passing_share_ = route.passing_share;
       acceptance_ = Acceptance(spec, batch.tau_us).along(route);
       if (acceptance_.reads_objects) checked_ = Keys::infinity;
     }
@@ -55,9 +63,16 @@ class ThreadSearch {
 
   /// Whether the search would read so many objects to find k that pass that a warp is faster.
   __device__ bool is_for_warp() const {
-    if constexpr (!has_tests) return false;
+    if constexpr (routing != Routing::tests) return false;
     constexpr float objects_max = 250;
     return static_cast<float>(k_) > objects_max * passing_share_;
+  }
+
+  // A constant first cell takes no register.
+  __device__ static GridGeometry geometry_of(const GridView& grid, const FilterRoute& route) {
+    GridGeometry geometry = grid.geometry[route.layer];
+    if constexpr (routing == Routing::none) geometry.first_cell = 0;
+    return geometry;
   }
 
   /// Scans growing windows until the keys certainly include the k nearest objects. Returns false if
@@ -174,8 +189,8 @@ class ThreadSearch {
   }
 
   /// A reach that should hold k objects that pass if objects are everywhere as dense as in the
-  /// search's cell. Not much beyond the filter's greatest distance. Its sides are extended to the
-  /// borders of leaves.
+  /// search's cell. If there are routes, it is not much beyond the filter's greatest distance. Its
+  /// sides are extended to the borders of leaves.
   __device__ __forceinline__ Reach first_reach() const {
     // 1.1 and 1.2 were the fastest factors from 1.0 to 1.5. Circles of these radii hold 1.2 k and
     // 1.4 k objects.
@@ -189,7 +204,9 @@ class ThreadSearch {
     const float expected = share_of_radius * splits *
                            __fsqrt_rn(static_cast<float>(k_) /
                                       (fmaxf(static_cast<float>(count), 1.0f) * passing_share_));
-    const float in_leaves = fminf(expected, enough(needed_distance()) / leaf_side);
+    float in_leaves = expected;
+    if constexpr (routing != Routing::none)
+      in_leaves = fminf(expected, enough(needed_distance()) / leaf_side);
     const float x_in_leaves = static_cast<float>(fraction_of(x)) * 0x1p-32f * splits;
     const float y_in_leaves = static_cast<float>(fraction_of(y)) * 0x1p-32f * splits;
     const auto units = [leaf_side](float leaves) {
@@ -322,7 +339,7 @@ class ThreadSearch {
     const std::uint32_t checked = min(checked_, keys_.last());
     if (min(key, next_key) < checked) {
       const auto is_accepted = [this](std::uint32_t at) {
-        if constexpr (has_tests)
+        if constexpr (routing == Routing::tests)
           return acceptance_.accepts(at, grid_.slots, grid_.attached, objects_);
         else
           return grid_.slots[at] != batch_.specs[number_].anchor;
@@ -389,9 +406,9 @@ class ThreadSearch {
   std::int32_t x_;
   std::int32_t y_;
   int k_;
-  float passing_share_;
+  float passing_share_ = 1;
   std::uint32_t checked_ = 0;  ///< candidates with a lower key are checked for acceptance
-  std::conditional_t<has_tests, Acceptance, NoAcceptance> acceptance_{};
+  std::conditional_t<routing == Routing::tests, Acceptance, NoAcceptance> acceptance_{};
   std::uint64_t distance_sq_max_;
   Keys keys_;
   RunList<k_limit> runs_;
@@ -412,10 +429,10 @@ __device__ inline void postpone(const SearchBatch& batch, bool is_postponed, std
 
 // One thread for each search of the batch; every search's k is at most k_limit. Only the first
 // searches_a_warp lanes of a warp have a search. A block has at most `threads` threads, and a
-// multiprocessor should hold `blocks` blocks. `has_tests` as for ThreadSearch. Dynamic shared
+// multiprocessor should hold `blocks` blocks. Dynamic shared
 // memory: ThreadSearchShape<k_limit>::warp_bytes for each warp. Writes counts[number], and from
 // rooms[number] on neighbors and slots. The list is valid unless the search is postponed.
-template <int k_limit, bool has_tests, unsigned threads, unsigned blocks>
+template <int k_limit, Routing routing, unsigned threads, unsigned blocks>
 __global__ void __launch_bounds__(threads, blocks)
     thread_search_kernel(const __grid_constant__ GridView grid,
                          const __grid_constant__ ObjectsView objects,
@@ -426,13 +443,14 @@ __global__ void __launch_bounds__(threads, blocks)
   const bool is_search = lane < searches_a_warp && i < batch.count;
   const std::uint32_t number = batch.order[is_search ? i : 0];
   const SearchSpec spec = batch.specs[number];
-  const FilterRoute route = route_of(spec, batch, grid.count);
+  FilterRoute route{.count = grid.count};
+  if constexpr (routing != Routing::none) route = route_of(spec, batch, grid.count);
   LatticePoint position{};
   const bool is_found = route.count > 0 && find_position(spec, objects, position);
   if (is_search && !is_found) batch.counts[number] = 0;
   const bool is_searching = is_search && is_found;
   if (!any_in_warp(is_searching)) return;
-  ThreadSearch<k_limit, has_tests> search(
+  ThreadSearch<k_limit, routing> search(
       grid, objects, batch, number, position, spec, route,
       memory + threadIdx.x / warp_lanes * ThreadSearchShape<k_limit>::warp_bytes);
   const bool is_done =

@@ -16,10 +16,15 @@ inline constexpr unsigned warp_search_threads = 128;
 /// registers, and fewer blocks fit.
 inline constexpr unsigned warp_search_blocks = 4;
 
+/// The nearest candidates of one warp's search.
+using WarpNearest = NearestInShared<warp_lanes, warp_lanes>;
+
 /// One warp's search. All lanes of the warp must construct it and call its functions together.
+/// Without `has_tests`, no search tests objects for its filter.
+template <bool has_tests>
 class WarpSearch {
  public:
-  using Nearest = NearestInShared<warp_lanes, warp_lanes>;
+  using Nearest = WarpNearest;
 
   __device__ WarpSearch(const GridView& grid, const ObjectsView& objects,
                         const Acceptance& acceptance, const FilterRoute& route,
@@ -59,7 +64,7 @@ class WarpSearch {
   /// The radius of the next window if fewer than k objects are in this one. A search that tests
   /// objects knows best how many pass nearby; it reads many, so its window must not be too large.
   __device__ std::int64_t wider(std::int64_t radius) const {
-    if (!acceptance_.reads_objects) return 2 * radius;
+    if (!has_tests || !acceptance_.reads_objects) return 2 * radius;
     const float found = fmaxf(static_cast<float>(nearest_.size()), 1.0f);
     const float factor = __fsqrt_rn(1.5f * (static_cast<float>(k_) + 1.0f) / found);
     return static_cast<std::int64_t>(static_cast<float>(radius) * fminf(factor, 2.0f)) + 1;
@@ -118,7 +123,7 @@ class WarpSearch {
 
   /// The part of a run that the search must see.
   __device__ __forceinline__ Run needed_of(const Run& run) const {
-    return acceptance_.reads_objects ? run : run.without_crowd(grid_, k_);
+    return has_tests && acceptance_.reads_objects ? run : run.without_crowd(grid_, k_);
   }
 
   /// Offers the objects of all lanes' runs, one run after another, one lane for each object.
@@ -132,7 +137,7 @@ class WarpSearch {
     const std::uint32_t total = __shfl_sync(all_lanes, end, warp_lanes - 1);
     const std::uint32_t shift = run.begin - (end - run.count());
     std::uint32_t first = 0;
-    if (acceptance_.reads_objects) {
+    if (has_tests && acceptance_.reads_objects) {
       for (; first + 4 * warp_lanes <= total; first += 4 * warp_lanes)
         offer_passing<4>(first, total, end, shift);
       for (; first < total; first += warp_lanes) offer_passing<1>(first, total, end, shift);
@@ -209,20 +214,21 @@ class WarpSearch {
 };
 
 /// Searches, and writes the list. All lanes of the warp must call. `memory` belongs to the warp and
-/// has WarpSearch::Nearest::bytes(entries) bytes.
-__device__ inline void search_by_warp(const GridView& grid, const ObjectsView& objects,
-                                      const SearchBatch& batch, std::uint32_t number,
-                                      std::byte* memory, std::uint32_t entries) {
-  using Nearest = WarpSearch::Nearest;
+/// has WarpNearest::bytes(entries) bytes.
+template <bool has_tests>
+__device__ void search_by_warp(const GridView& grid, const ObjectsView& objects,
+                               const SearchBatch& batch, std::uint32_t number, std::byte* memory,
+                               std::uint32_t entries) {
   const SearchSpec spec = batch.specs[number];
   LatticePoint position{};
   std::uint32_t count = 0;
   const FilterRoute route = route_of(spec, batch, grid.count);
   if (route.count > 0 && find_position(spec, objects, position)) {
     const Acceptance acceptance = Acceptance(spec, batch.tau_us).along(route);
-    WarpSearch search(grid, objects, acceptance, route, position, spec.k,
-                      Nearest(memory, entries, spec.k, to_number(spec.filter.key_max), false,
-                              IdOfPlace{grid.slots, objects.ids}));
+    WarpSearch<has_tests> search(
+        grid, objects, acceptance, route, position, spec.k,
+        WarpNearest(memory, entries, spec.k, to_number(spec.filter.key_max), false,
+                    IdOfPlace{grid.slots, objects.ids}));
     search.run();
     const std::uint64_t room = batch.rooms[number];
     count = search.nearest().for_each(
@@ -240,9 +246,9 @@ __device__ inline void search_by_warp(const GridView& grid, const ObjectsView& o
 enum class WarpShare { all, postponed };
 
 // Any number of warps; each serves one search after another. Dynamic shared memory:
-// WarpSearch::Nearest::bytes(entries) for each warp. Writes counts[number], and from rooms[number]
+// WarpNearest::bytes(entries) for each warp. Writes counts[number], and from rooms[number]
 // on neighbors and slots.
-template <WarpShare share>
+template <WarpShare share, bool has_tests>
 __global__ void __launch_bounds__(warp_search_threads, warp_search_blocks)
     warp_search_kernel(const __grid_constant__ GridView grid,
                        const __grid_constant__ ObjectsView objects,
@@ -254,9 +260,9 @@ __global__ void __launch_bounds__(warp_search_threads, warp_search_blocks)
   const auto first = static_cast<std::uint32_t>(thread_index() / warp_lanes);
   const std::uint32_t warps = gridDim.x * (blockDim.x / warp_lanes);
   for (std::uint32_t i = first; i < count; i += warps)
-    search_by_warp(grid, objects, batch, numbers[i],
-                   memory + threadIdx.x / warp_lanes * WarpSearch::Nearest::bytes(entries),
-                   entries);
+    search_by_warp<has_tests>(grid, objects, batch, numbers[i],
+                              memory + threadIdx.x / warp_lanes * WarpNearest::bytes(entries),
+                              entries);
 }
 
 }  // namespace starling::gpu
