@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clock of all benchmarks, and functions that return the time between two points of time.
+// The clock of the benchmarks, and functions that return the time between two of its readings.
 #pragma once
 
 #include <chrono>

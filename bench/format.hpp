@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// format() is printf into a std::string of at most 1023 characters. The benchmarks make table rows
-// and JSON fields with it.
+// format() works like printf and returns the text, cut after 1023 characters. The benchmarks make
+// table rows and JSON fields with it.
 #pragma once
 
 #include <cstdio>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs `starling serve` as a child process for benchmarks, on ports that the system chooses, and
-// reads its memory and processor time. Called by the workloads of `starling bench server`.
+// ServerChild runs `starling serve` as a child process, on ports that the system chooses. It also
+// reads the memory and the processor time of the child. The workloads of `starling bench server`
+// use this class.
 #pragma once
 
 #include <string>

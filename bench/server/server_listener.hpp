@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A subscriber with its own thread and connections. It records the time at which it held each tick.
-// For workloads that advance ticks on request: server_ticks.cpp and server_vectors.cpp.
+// A Listener is a subscriber with its own thread and connections. It records when it had received
+// each tick completely. It serves the workloads that advance ticks on request: server_ticks.cpp and
+// server_vectors.cpp.
 #pragma once
 
 #include <atomic>
@@ -22,7 +23,8 @@ namespace starling::bench {
 
 class Listener {
  public:
-  /// Called on the listener's thread with all lists of each tick, after the time was recorded.
+  /// Called on the listener's thread for each tick, with all lists of the stream. The clock is read
+  /// before the call, so the handler's own time does not count.
   using Handler = std::function<void(const protocol::ListStore&)>;
 
   Listener(const ServerChild& server, std::string stream, Handler handler = {});
@@ -30,8 +32,9 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  /// Waits until the subscriber holds this tick, and returns the time at which the tick came.
-  /// Throws std::runtime_error if the tick is lost or does not come within 60 s.
+  /// Waits until the listener has received `tick` completely. Returns the time when it had done so.
+  /// Throws std::runtime_error if this takes longer than 60 s, if any tick was lost, or if a later
+  /// tick has come already.
   Clock::time_point wait_for(Tick tick);
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The load of `starling bench server`: rows made before the measurement, clients that send them in
-// batches at a steady pace, and a meter of time and processor time. Used by the server_*.cpp
-// workloads.
+// The load of `starling bench server`. Feed makes rows before the measurement. LoadClient and
+// EndlessFeed send them in batches. Meter measures time and processor time. The workloads in
+// server_*.cpp use these classes.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,8 @@
 
 namespace starling::bench {
 
-/// Returns the workload of this name with its counts scaled, each at least 1.
+/// Returns the workload `name`. Its numbers of objects and queries are multiplied by `scale`, and
+/// each is at least 1.
 WorkloadOptions scaled(std::string_view name, double scale);
 std::uint32_t scaled(std::uint32_t count, double scale);
 
@@ -35,7 +36,7 @@ struct Rows {
   std::size_t count() const { return ids.size(); }
 };
 
-/// The objects of a workload, and the objects that move in each of its steps.
+/// The rows of a workload: all objects at the start, and for each step the objects that move in it.
 class Feed {
  public:
   Feed(const WorkloadOptions& options, std::size_t steps);
@@ -67,7 +68,7 @@ class LoadClient {
   protocol::Client& client() { return client_; }
 
   void put_stream(std::string_view name, std::span<const protocol::QuerySpec> queries);
-  /// Posts rows [begin, end) as one batch.
+  /// Posts the rows [begin, end) of `rows` as one batch.
   void post(const Rows& rows, std::size_t begin, std::size_t end, std::int64_t time_us);
   /// Posts all rows, in batches of `batch_rows`.
   void post(const Rows& rows, std::int64_t time_us);
@@ -93,8 +94,8 @@ class EndlessFeed {
 
   /// Sends as fast as the server accepts. Returns the number of accepted rows.
   std::uint64_t run_for(double seconds);
-  /// Sends at a steady pace until `stop` returns true. It calls `stop` before each batch with the
-  /// number of rows accepted so far.
+  /// Sends `rows_per_s` rows per second until `stop` returns true. Calls `stop` before each batch,
+  /// with the number of rows accepted so far.
   void run_at(double rows_per_s, const std::function<bool(std::uint64_t accepted)>& stop);
 
  private:
@@ -105,11 +106,11 @@ class EndlessFeed {
   std::size_t next_ = 0;
 };
 
-/// Takes the next tick that waits at a subscribed socket; std::nullopt if none waits.
+/// Returns the next tick that has arrived at a subscribed socket; std::nullopt if none has arrived.
 std::optional<protocol::ReceivedTick> receive_tick_now(zmq::socket_t& socket);
 
-/// wait() returns at regular times, counted from the construction. A late call does not delay later
-/// calls.
+/// Gives a steady pace: wait() returns `calls_per_s` times per second. The times are counted from
+/// the construction, so a late call does not delay later calls.
 class Pace {
  public:
   explicit Pace(double calls_per_s) : interval_s_(1 / calls_per_s) {}
@@ -121,15 +122,15 @@ class Pace {
   std::uint64_t calls_ = 0;
 };
 
-/// Measures, from its construction on, the time and the processor time of the server and of this
-/// process.
+/// Measures, since its construction, the elapsed time and the processor times of the server and of
+/// this process.
 class Meter {
  public:
   explicit Meter(const ServerChild& server);
 
   double seconds() const { return seconds_since(start_); }
-  /// Returns a row of the table, with the cores that the server and the clients have used since the
-  /// construction, and with the server's memory.
+  /// Returns a row of the table. The row has `figures`, the cores that the server and the clients
+  /// have used since the construction, and the server's memory.
   ServerFigures row(std::string workload, std::vector<Figure> figures) const;
 
  private:

@@ -32,7 +32,8 @@ constexpr std::size_t steps = 4;
 constexpr double rate_hz_default = 10;
 constexpr double duration_s_default = 60;
 constexpr double warm_up_share = 0.1;
-constexpr double rows_share_min = 0.99;  ///< a sustained rate sends at least this share
+/// A rate is sustained only if the server answers at least this share of the rows.
+constexpr double rows_share_min = 0.99;
 constexpr std::chrono::seconds first_tick_patience{60};
 constexpr std::chrono::seconds last_tick_patience{10};
 
@@ -132,7 +133,7 @@ class ListReader {
   ListReader& operator=(const ListReader&) = delete;
 
   bool has_tick() const { return newest_us_ != none; }
-  /// Returns whether the reader has read a tick of this time or of a later time.
+  /// Returns true if the reader has read a tick of this time or of a later time.
   bool has_tick_of(std::int64_t tau_us) const { return newest_us_ >= tau_us; }
   void stop() {
     stopping_ = true;
@@ -217,9 +218,9 @@ double mean(const std::vector<double>& values) {
 
 /// What the clients measured of the ticks and batches in a window.
 struct Outcome {
-  std::vector<double> update_ms;    ///< for each batch, see latency_* in --help
+  std::vector<double> update_ms;    ///< for each batch; see latency_* in --help
   std::vector<double> tick_ms;      ///< from tau until all lists were read
-  std::vector<double> interval_ms;  ///< between the taus of two ticks
+  std::vector<double> interval_ms;  ///< from the tau of one tick to the tau of the next
   double lost = 0;
   double lists = 0;
   double bytes = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workloads `questions` and `soak`: the time of one question while updates arrive and ticks
-// run.
+// The workloads `questions` and `soak` measure the time of one question while updates arrive and
+// ticks run.
 #include <atomic>
 #include <exception>
 #include <thread>
@@ -80,8 +80,8 @@ class Questioner {
   std::size_t next_ = 0;
 };
 
-/// Returns round-trip times of ZeroMQ alone, in microseconds, between two otherwise idle threads:
-/// the part of an answer's time that the sockets of this machine need.
+/// Returns round-trip times of ZeroMQ alone, in microseconds, between two threads that do nothing
+/// else. This is the part of an answer's time that the sockets of this machine need.
 std::vector<double> echo_us(double seconds) {
   zmq::context_t server_context;
   zmq::socket_t server(server_context, zmq::socket_type::rep);

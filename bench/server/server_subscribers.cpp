@@ -32,7 +32,7 @@ constexpr unsigned reader_threads = 2;
 constexpr int sockets_besides = 64;
 constexpr double warm_up_s_max = 20;
 
-/// For one tick: how many messages have come, and when the last one came.
+/// How many messages of one tick have arrived, and when the last of them arrived.
 struct Arrivals {
   std::uint64_t count = 0;
   std::int64_t tau_us = 0;
@@ -134,7 +134,7 @@ std::uint64_t newest_complete(const Readers& readers) {
 
 struct Outcome {
   std::vector<double> latencies_ms;  ///< for each tick: from tau to the last subscriber
-  std::uint64_t lost = 0;            ///< messages that did not come
+  std::uint64_t lost = 0;            ///< messages that did not arrive
 };
 
 /// Evaluates the ticks from `first` + 1 to `last`. Every subscriber has received tick `last`, so a

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workloads `tick` and `standing`: the time from the first update sent until the subscriber
-// holds every list that the tick reports. Ticks are advanced on request.
+// The workloads `tick` and `standing` measure the time of a tick: from the first update sent until
+// the subscriber holds every list that the tick reports. Ticks are advanced on request.
 #include <utility>
 #include <vector>
 

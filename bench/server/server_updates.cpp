@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workloads `updates` and `updates-wgs84`: acknowledged updates per second while the server
-// ticks by the clock.
+// The workloads `updates` and `updates-wgs84` measure how many updates per second the server
+// acknowledges while it ticks by the clock.
 #include <utility>
 
 #include "starling/bench/server/server_load.hpp"

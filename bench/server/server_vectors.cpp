@@ -131,12 +131,12 @@ class Oracle {
 
   const std::vector<float>& queries_;
   std::size_t query_count_;
-  std::vector<float> scores_;  ///< by query, then by object
+  std::vector<float> scores_;  ///< for each query, the scores of all objects
 };
 
-/// Compares all lists with the oracle's and returns their number. Throws std::runtime_error at the
-/// first difference. `held` has one entry for each tick: first the tick with all objects, then one
-/// tick for each step.
+/// Compares all lists in `held` with the oracle's and returns how many there are. Throws
+/// std::runtime_error at the first difference. `held` has one entry for each tick: first the tick
+/// that brings all objects, then one tick for each step.
 std::size_t check(const VectorLoad& load, const std::vector<Lists>& held) {
   Oracle oracle(load);
   std::size_t checked = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Advances ticks on request and measures the time of each tick: from the first update sent until
-// the subscriber holds every list that the tick reports. Used by server_ticks.cpp and
-// server_vectors.cpp.
+// TimedTicks advances ticks on request and measures the time of each tick: from the first update
+// sent until the subscriber holds every list that the tick reports. server_ticks.cpp and
+// server_vectors.cpp use it.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,8 @@ class TimedTicks {
     lists_ = 0;
   }
 
-  /// Returns, for each tick, the time of the engine's index, search and comparison.
+  /// Returns, for each tick, the milliseconds that the engine took for index, search and
+  /// comparison.
   const std::vector<double>& engine_ms() const { return engine_ms_; }
   double lists_per_tick() const { return lists_ / static_cast<double>(engine_ms_.size()); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives every object random tags and a constant age, and each row of the table its own filters: see
-// filter_bench.hpp.
+// Measures ticks with filters: see filter_bench.hpp. Every object has random tags and a constant
+// age, and each row of the table has filters of its own.
 #include "starling/bench/ticks/filter_bench.hpp"
 
 #include <algorithm>
@@ -30,13 +30,13 @@ constexpr std::size_t checked_lists = 30;
 // probability 1/2.
 constexpr std::uint32_t unused_bits = 10;
 constexpr std::uint32_t random_bits = 32 - unused_bits;
-// The first 3 * trios objects are trios, for filters that only three objects pass. The objects of a
-// trio have the same tags and the same age.
+// The first 3 * trios objects form groups of three, called trios, for filters that only three
+// objects pass. The objects of a trio have the same tags and the same age.
 constexpr std::uint32_t trios = 1000;
 
 struct Share {
   const char* name;
-  double share;  ///< of the objects that pass; 0: none, or three if is_three
+  double share;  ///< of the objects that pass; 0: three objects if is_three, else none
   bool is_three;
 };
 constexpr std::array<Share, 6> shares{{{"100%", 1, false},
@@ -63,7 +63,8 @@ std::uint32_t random_tags(std::uint64_t object) {
   return static_cast<std::uint32_t>(mix(seed)) << unused_bits;
 }
 
-// The age of a trio is its number, in microseconds. All other objects are older than every trio.
+// Returns an age in microseconds. The age of a trio's objects is the number of the trio. All other
+// objects are older than every trio.
 std::int64_t age_of(std::uint64_t object) {
   if (object < 3 * std::uint64_t{trios}) return static_cast<std::int64_t>(object / 3);
   const auto random = static_cast<std::int64_t>(mix(object ^ 0xa9e) % (age_us_max - trios));
@@ -86,7 +87,7 @@ TagFilter halving_filter(std::uint32_t number, std::uint32_t bits) {
 /// Returns filter `number` of a row of the table. Filters with different numbers are different.
 Filter filter_of(FilterKind kind, const Share& share, std::uint32_t number) {
   Filter filter;
-  const std::uint32_t unlike = number & ((1u << unused_bits) - 1);  // objects never have these tags
+  const std::uint32_t unlike = number & ((1u << unused_bits) - 1);  // tags that no object has
   const bool by_tags = kind != FilterKind::age;
   const bool by_age = kind != FilterKind::tags;
   if (share.is_three) {
@@ -96,8 +97,9 @@ Filter filter_of(FilterKind kind, const Share& share, std::uint32_t number) {
       filter.tags.required = random_tags(3 * trio) & all;
       filter.tags.forbidden = ~random_tags(3 * trio) & all;
     }
-    // If a filter tests only the age, the only trio that can pass alone is the first, the youngest.
-    // These filters are equal except for forbidden tags that no object has.
+    // If a filter tests only the age, only the youngest trio, which is the first, can pass alone.
+    // So all filters of this kind have the same age limit. They differ in forbidden tags that no
+    // object has.
     if (by_age) filter.age_us_max = by_tags ? trio : 0;
     if (!by_tags) filter.tags.forbidden = unlike;
     return filter;
@@ -208,10 +210,12 @@ class FilterRun {
       throw std::runtime_error("a query of the benchmark was refused");
   }
 
-  // All lists are reported in the first tick of a row.
+  // Compares about 30 lists with a test of every object. `report` is of the first tick of a row, in
+  // which all lists are reported.
   void check(const Row& row, const TickReport& report) const {
     const auto& lists = report.streams.front().queries;
-    const std::size_t step = lists.size() / checked_lists | 1;  // odd: each of 16 filters occurs
+    // The step is odd, so that each of 16 filters occurs.
+    const std::size_t step = lists.size() / checked_lists | 1;
     for (std::size_t i = 0; i < lists.size(); i += step) {
       const QueryDefinition& query = queries_[to_number(lists[i].query)];
       std::vector<Neighbor> expected;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `starling bench filters`: ticks whose queries accept all, some, few or none of the objects.
-// Called by apps/bench.cpp.
+// `starling bench filters`: measures ticks whose queries accept all, some, few or none of the
+// objects. Called by apps/bench.cpp.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace starling::bench {
 
-/// What the filters of a row ask for.
+/// What the filters in a row of the table test: the tags of an object, its age, or both.
 enum class FilterKind : std::uint8_t { tags, age, both };
 
 struct FilterBenchOptions {
@@ -24,7 +24,7 @@ struct FilterBenchOptions {
   std::vector<Layout> layouts{Layout::uniform, Layout::clustered};
   std::vector<FilterKind> kinds{FilterKind::tags, FilterKind::age, FilterKind::both};
   std::vector<std::uint32_t> filters{1, 16, 1000};  ///< how many different filters the queries have
-  std::vector<double> distances_max_m{0, 5'000};    ///< 0: any distance
+  std::vector<double> distances_max_m{0, 5'000};    ///< in metres; 0: any distance
   int ticks = 5;                                    ///< measured for each row after 2 warm-up ticks
   bool json = false;
 };
@@ -32,9 +32,9 @@ struct FilterBenchOptions {
 /// Returns the meaning of the columns, for --help.
 std::string filter_figures_help();
 
-/// For each combination of the options, prints the times with filters that 100 %, 10 %, 1 %, 0.1 %,
-/// three and none of the objects pass. Throws std::runtime_error if a list differs from the list
-/// that testing every object gives.
+/// Prints a row for each combination of layouts, kinds, distances_max_m and filters. The times in a
+/// row are for filters that 100 %, 10 %, 1 %, 0.1 %, three or none of the objects pass. Some lists
+/// are compared with a test of every object. Throws std::runtime_error if one of them is wrong.
 void write_filter_table(const FilterBenchOptions& options, std::ostream& out);
 
 }  // namespace starling::bench

@@ -79,8 +79,9 @@ class GridPeer final : public Peer {
       placed_[next_[cells_[i]]++] = {objects[i].x, objects[i].y, static_cast<std::uint32_t>(i)};
   }
 
-  // Queries at fixed places are sorted once, by the Morton code of their cell. If the objects are
-  // the queries, the order is that of the objects in the grid.
+  // Sorts the queries so that neighbours in space follow one another. If the objects are the
+  // queries, their order is that of the objects in the grid. Other queries do not move, so they are
+  // sorted only once, by the Morton code of their cell.
   void order_queries(const std::vector<PeerPoint>& objects, const std::vector<PeerPoint>& queries) {
     if (&objects == &queries) {
       order_.resize(placed_.size());
@@ -104,7 +105,7 @@ class GridPeer final : public Peer {
     std::fill_n(distances_sq, k, infinite);
     const int home_column = column(query.x);
     const int home_row = row(query.y);
-    // How far the query is from the nearest border of its own cell.
+    // `inside` is the distance from the query to the nearest border of its own cell.
     const float x = query.x - min_.x - static_cast<float>(home_column) * cell_m_;
     const float y = query.y - min_.y - static_cast<float>(home_row) * cell_m_;
     const float inside = std::max(0.0f, std::min({x, y, cell_m_ - x, cell_m_ - y}));

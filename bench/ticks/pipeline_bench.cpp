@@ -25,7 +25,9 @@ namespace {
 
 constexpr std::size_t steps = 3;
 constexpr std::size_t burst_bytes_max = std::size_t{1} << 30;
-constexpr std::size_t burst_ticks_min = 8;  // even above burst_bytes_max: a period needs several
+// A burst has this many ticks even if its rows take more than burst_bytes_max, because the period
+// is a mean over several ticks.
+constexpr std::size_t burst_ticks_min = 8;
 constexpr std::size_t burst_ticks_max = 256;
 constexpr std::size_t filling_ticks = 2;  // the first ticks of a burst, until the pipeline is full
 constexpr std::int64_t tick_us = 1'000'000;
@@ -65,7 +67,7 @@ class Mailbox {
   std::atomic<bool> is_empty_{true};
 };
 
-/// Returns, for each of a few steps, the positions of all objects as rows.
+/// Returns the rows of all objects for each of `steps` steps.
 std::vector<std::vector<ObjectRow>> make_steps(Workload& workload, Space space) {
   const Lattice lattice({.space = space});
   std::vector<std::vector<ObjectRow>> all(steps);
@@ -81,7 +83,7 @@ std::vector<std::vector<ObjectRow>> make_steps(Workload& workload, Space space) 
   return all;
 }
 
-/// An engine that holds a workload, and the rows for a burst of ticks.
+/// Runs a workload on an engine, in bursts of ticks. Holds the rows of one burst.
 class Drive {
  public:
   Drive(Engine& engine, const WorkloadOptions& options, std::size_t ticks) : engine_(engine) {
@@ -150,8 +152,8 @@ class Drive {
     }
   }
 
-  /// Writes new rows into burst_. The engine has cleared the vectors of burst_, but they have kept
-  /// their memory.
+  /// Writes new rows into burst_. The engine has cleared the vectors in burst_ but has kept their
+  /// memory.
   void refill() {
     for (Rows& rows : burst_) {
       const std::vector<ObjectRow>& step = steps_[there_and_back(++step_number_, steps)];
@@ -175,7 +177,7 @@ class Drive {
     do {
       for (Delivery& delivery : mailbox_->take()) {
         note(*delivery.result, samples);
-        delivery.result.reset();  // gives its lists back to the engine
+        delivery.result.reset();  // gives the memory of its lists back to the engine
         arrivals.push_back(delivery.at);
       }
       if (arrivals.empty()) std::this_thread::yield();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures an engine alone, from rows in its staging memory to reported lists in host memory: first
-// one tick at a time, then each tick as soon as the engine accepts it. Called by
-// pipeline_table.cpp.
+// Measures an engine alone, from rows in its staging memory to reported lists in host memory. Two
+// kinds of ticks are measured: ticks that run one at a time, and ticks that overlap because each
+// begins as soon as the engine accepts it. Called by pipeline_table.cpp.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,13 @@
 namespace starling::bench {
 
 struct PipelineBenchOptions {
-  WorkloadOptions workload;  ///< its queries stay in place, and all objects move
+  WorkloadOptions workload;  ///< its queries do not move, and all its objects move
   EngineFactory make_engine;
   int ticks = 0;  ///< at least this many ticks of each kind; 0: the workload's number
 };
 
-/// Medians over the measured ticks, except latency_p99_us.
+/// Medians over the measured ticks, except latency_p99_us. The latency is from begin_tick to the
+/// result, one tick at a time. The period is from one result to the next when ticks overlap.
 struct PipelineFigures {
   std::string workload{};
   int ticks = 0;  ///< measured ticks of each kind
@@ -33,12 +34,13 @@ struct PipelineFigures {
 
   double copy_in_gb_per_s() const;  ///< 0 if nothing is copied
   double copy_out_gb_per_s() const;
-  /// The period divided by the longest of copy in, device and copy out.
+  /// Returns the period divided by the longest of copy in, device and copy out.
   double period_ratio() const;
-  /// The median latency divided by the sum of copy in, device and copy out.
+  /// Returns the median latency divided by the sum of copy in, device and copy out.
   double latency_ratio() const;
-  /// The share of the two shorter of copy in, device and copy out that overlaps the longest:
-  /// 1 - (period - longest) / (sum - longest), from 0 to 1; 1 if nothing is copied.
+  /// Copy in, device and copy out are three times. Returns the share of the two shorter times that
+  /// overlaps the longest: 1 - (period - longest) / (sum of the three times - longest), clamped to
+  /// [0, 1]. Returns 1 if nothing is copied.
   double hidden_share() const;
 };
 

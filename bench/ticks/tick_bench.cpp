@@ -33,7 +33,7 @@ struct Samples {
       copy_out_ms, total_ms;
 };
 
-/// A workload that runs through a Processor. Updates come in batches of 1,000.
+/// Runs a workload through a Processor. Updates are sent in batches of 1,000.
 class Run {
  public:
   Run(const TickBenchOptions& options, Workload& workload)
@@ -74,9 +74,11 @@ class Run {
             static_cast<double>(all) / options_.objects};
   }
 
-  /// A full list that the last tick reported, to compare with the peer's.
+  /// A list that the last tick reported and that has k neighbours. It is compared with the peer's
+  /// list.
   struct Probe {
-    std::size_t query = 0;  ///< index of the query or, without queries, of the object
+    /// Index of the query. If the objects are the queries: index of the object.
+    std::size_t query = 0;
     std::vector<double> distances_m;
   };
   const std::vector<Probe>& probes() const { return probes_; }
@@ -111,8 +113,9 @@ class Run {
     processor_.put_queries(StreamId{0}, definitions, statuses);
   }
 
-  /// Returns the milliseconds for converting to the lattice and for the object table. The time to
-  /// make positions and rows does not count: it belongs to the workload.
+  /// Sends the rows of the moved objects. Returns the milliseconds for converting to the lattice
+  /// and for updating the object table. The time to make positions and rows does not count, because
+  /// it belongs to the workload.
   double send(const std::vector<std::uint32_t>& moved, Samples& samples) {
     double lattice_ms = 0;
     double stage_ms = 0;
@@ -164,11 +167,12 @@ class Run {
   LockStep lock_step_;
   std::int64_t tau_us_ = 0;
   std::vector<Probe> probes_;
-  std::unordered_map<std::uint64_t, std::uint32_t> object_of_;  ///< by id; only without queries
+  /// The index of each object, by its id. Filled only if the objects are the queries.
+  std::unordered_map<std::uint64_t, std::uint32_t> object_of_;
 };
 
-// If the objects are the queries, each object is its own nearest neighbour in the peer's answer, so
-// the peer finds one more.
+// Returns the k that a peer gets. If the objects are the queries, each object is its own nearest
+// neighbour in the peer's answer. The peer must then find one neighbour more.
 std::uint32_t peer_k(const WorkloadOptions& options) {
   return options.queries == 0 ? options.k + 1 : options.k;
 }
@@ -209,7 +213,7 @@ struct MeasuredPeer {
   std::vector<double> ms, ratios;
   std::uint64_t lists_compared = 0;
 
-  /// Lets the peer compute the same tick as the engine, which took `engine_ms`.
+  /// Lets the peer answer the tick that the engine has just computed in `engine_ms`.
   void tick(const WorkloadOptions& options, const Workload& workload, const Run& run,
             double engine_ms) {
     const auto objects = to_points(workload.objects());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures ticks of one workload on one engine. If the options name peers, each peer computes each
-// tick too, directly after the engine. Called by tick_table.cpp.
+// Measures ticks of one workload on one engine. If the options have peers, each peer answers the
+// queries of each tick too, directly after the engine. Called by tick_table.cpp.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ struct TickBenchOptions {
 struct PeerFigures {
   std::string name;
   double ms = 0;
-  double ratio = 0;                  ///< (build + search + diff of the engine) / ms, for each tick
-  std::uint64_t lists_compared = 0;  ///< over all ticks
+  double ratio = 0;                  ///< the engine's (build + search + diff) / the peer's ms
+  std::uint64_t lists_compared = 0;  ///< lists compared with the peer's, in all ticks
 };
 
 /// With fewer ticks than this, the 99th percentile is the slowest tick.
@@ -46,7 +46,7 @@ struct TickFigures {
   std::string workload;
   int ticks = 0;
   double lattice_ms = 0;  ///< converting positions to the lattice
-  double stage_ms = 0;    ///< finding slots of ids, event-time rules, staging rows
+  double stage_ms = 0;    ///< mapping ids to slots, event-time rules, staging rows
   double stage_ns_per_update = 0;
   double copy_in_ms = 0;  ///< see StageTimes for this and copy_out_ms
   double build_ms = 0;
@@ -55,8 +55,8 @@ struct TickFigures {
   double copy_out_ms = 0;
   double total_ms = 0;          ///< lattice_ms + stage_ms + host time until the report is complete
   double p99_ms = 0;            ///< of total_ms; with fewer than p99_ticks_min ticks, the slowest
-  double bytes_per_object = 0;  ///< table, snapshot and one index
-  double bytes_per_object_all = 0;  ///< also the index that the next tick is built into
+  double bytes_per_object = 0;  ///< memory of the table, the snapshot and one index
+  double bytes_per_object_all = 0;  ///< the same with the index of the next tick
   std::vector<PeerFigures> peers;   ///< empty for a workload without peers
 };
 

@@ -18,7 +18,7 @@ enum class Layout : std::uint8_t {
   clustered,   ///< 80 % in 20 Gaussian hot spots of sigma 300 m, 20 % uniform
   collinear,   ///< all on one line
   coincident,  ///< all at one point
-  one_cell,    ///< one object far away, all others in a square of one metre
+  one_cell,    ///< one object far away, all others in a square with sides of one metre
 };
 
 struct WorkloadOptions {
@@ -27,26 +27,27 @@ struct WorkloadOptions {
   Layout layout = Layout::uniform;
   Space space = Space::planar2;
   std::uint32_t objects = 0;
-  std::uint32_t queries = 0;  ///< with the layout of the objects, but fixed; 0: every object
+  std::uint32_t queries = 0;  ///< laid out like the objects, at rest; 0: each object is a query
   std::uint32_t k = 0;
   double moving_share = 1.0;
   int ticks = 0;          ///< the number of ticks measured by default
   bool has_peer = false;  ///< nanoflann can answer the queries in reasonable time
 };
 
-/// W1..W5 and W1-collinear, W1-coincident, W1-one-cell.
+/// Returns W1 to W5, W1-collinear, W1-coincident and W1-one-cell.
 const std::vector<WorkloadOptions>& workloads();
-/// Workloads for a GPU, named by the numbers of objects and queries: 1M-10k, 1M-1M, 10M-1M and
-/// 100M-1M. The objects are clustered if the name has -clustered, else uniform. k is 32 if the name
-/// has -k32, else 10.
+/// Returns workloads for a GPU, named by the numbers of objects and queries: 1M-10k, 1M-1M, 10M-1M
+/// and 100M-1M. The objects are clustered if the name has -clustered, else uniform. k is 32 if the
+/// name has -k32, else 10.
 const std::vector<WorkloadOptions>& large_workloads();
-/// Workloads in which all objects move: 10k-100, 50k-2k and some of the large ones. The shortest
-/// ticks take microseconds. The longest ticks spend most of their time in copies.
+/// Returns workloads in which all objects move: 10k-100, 50k-2k and some of large_workloads(). The
+/// shortest ticks take microseconds. The longest ticks spend most of their time in copies.
 const std::vector<WorkloadOptions>& pipeline_workloads();
 const WorkloadOptions* find_workload(std::string_view name);
 
-/// Returns the prepared step to take next, in the order 0, 1, ... count - 1, ... 1, 0, 1, ... so
-/// that objects never move farther than one step at a time.
+/// A benchmark repeats `count` prepared steps in the order 0, 1, ..., count - 1, ..., 1, 0, 1, ...
+/// Returns the step at index `number` of this order. In this order, objects never move farther than
+/// one step at a time.
 constexpr std::size_t there_and_back(std::uint64_t number, std::size_t count) {
   if (count == 1) return 0;
   const std::uint64_t way = number % (2 * (count - 1));
@@ -59,8 +60,8 @@ struct Metres {
 };
 
 /// Objects on a square of 20 km by 20 km. In a step, an object moves up to 15 m in any direction
-/// (collinear: along the line) and is reflected at the border. Objects of the layouts coincident
-/// and one_cell do not move.
+/// (collinear: along the line) and is reflected at the border. In the layouts coincident and
+/// one_cell, objects keep their positions, but step() returns them as if they had moved.
 class Workload {
  public:
   explicit Workload(const WorkloadOptions& options);

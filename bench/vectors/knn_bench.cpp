@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each run has other queries than the run before, so that its data is not in a cache. Before each
-// run the lists are poisoned, so that old results cannot pass as new results: see knn_bench.hpp.
+// Measures and checks searches: see knn_bench.hpp. Successive runs use different sets of queries,
+// if there are several sets, so that the queries are not in a cache. Before each run the lists are
+// poisoned, so that old results cannot pass as new results.
 #include "starling/bench/vectors/knn_bench.hpp"
 
 #include <algorithm>
@@ -17,14 +18,16 @@ namespace starling::bench {
 namespace {
 
 constexpr std::size_t sets_max = 16;
-constexpr std::size_t set_floats_max = std::size_t{1} << 23;  // for all sets together: 32 MiB
+// Several sets of queries have at most this many floats together: 32 MiB.
+constexpr std::size_t set_floats_max = std::size_t{1} << 23;
 constexpr double long_run_ms = 1000;
 constexpr int long_runs = 3;
 constexpr std::size_t checked_lists_max = 3;
-constexpr std::size_t checked_components_max = std::size_t{1} << 31;  // takes one core 1 to 2 s
+// Several checked lists read at most this many components together: 1 to 2 s on one core.
+constexpr std::size_t checked_components_max = std::size_t{1} << 31;
 
-/// Marks an entry that the search has not written. No row has this number, and no score is below 0
-/// if the metric is a distance.
+/// The value of every entry before a run. An entry that still has this value after the run was not
+/// written: no row has this number, and no distance is below 0.
 constexpr VectorNeighbor poison{-1, no_row - 1};
 
 std::string sentence_of(const KnnShape& shape) {

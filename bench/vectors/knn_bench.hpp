@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures searches of one shape after the other with any VectorSearcher, and checks its lists.
-// Called by knn_table.cpp.
+// KnnBench measures the searches of any VectorSearcher, one shape after the other, and checks the
+// lists that the searcher returns. knn_table.cpp uses it.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,21 @@
 
 namespace starling::bench {
 
-/// The number of runs of a measurement whose runs are short.
+/// The number of runs in a measurement whose first run takes at most a second.
 inline constexpr int knn_runs_enough = 20;
 
 /// Medians over the runs.
 struct KnnTime {
   double device_ms = 0;  ///< device time, see VectorSearcher; 0 without a device
-  double host_ms = 0;    ///< host time, from queries to lists in host memory
+  double host_ms = 0;    ///< host time from queries in host memory to lists in host memory
   int runs = 0;
 
   double ms() const { return device_ms > 0 ? device_ms : host_ms; }
 };
 
-/// The least times of a search that computes every score: to read or write each byte once, and to
-/// do one step for each component of each pair of a row and a query.
+/// Two lower bounds for the time of a search that computes every score. bytes_ms is the time to
+/// read or write each byte once. steps_ms is the time to do one step for each component of each
+/// pair of a row and a query. A bound is 0 if its rate in DeviceRates is unknown.
 struct KnnFloor {
   double bytes_ms = 0;
   double steps_ms = 0;
@@ -42,16 +43,17 @@ class KnnBench {
   KnnBench(VectorSearcher& searcher, std::uint64_t seed, int runs)
       : searcher_(searcher), seed_(seed), runs_(runs) {}
 
-  /// Makes the queries. Makes the corpus too, unless the last shape had the same corpus.
+  /// Makes the queries. Also makes the corpus, unless the last shape had the same rows, dimension
+  /// and metric.
   void set_shape(const KnnShape& shape);
 
-  /// Returns std::nullopt if the searcher does not support the method. Throws std::runtime_error
-  /// with a sentence if a list is wrong.
+  /// Returns the times of `method` for the shape. Returns std::nullopt if the searcher does not
+  /// support `method`. Throws std::runtime_error with a sentence if a list is wrong.
   std::optional<KnnTime> measure(SearchMethod method);
 
  private:
   struct ExactList {
-    std::uint32_t query = 0;  ///< number of the query in the first set
+    std::uint32_t query = 0;  ///< index of the query in sets_[0]
     std::vector<VectorNeighbor> list;
   };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the scores of all rows on all cores, adding one component after the other, and sorts
-// them partially: see knn_check.hpp.
+// Computes the scores of all rows on all cores and sorts them partially: see knn_check.hpp. A score
+// is summed one component after the other.
 #include "starling/bench/vectors/knn_check.hpp"
 
 #include <algorithm>

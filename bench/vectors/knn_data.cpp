@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each component is a hash of its number, so that threads can make ranges of rows independently:
-// see knn_data.hpp.
+// Makes random rows: see knn_data.hpp. Each component is a hash of the seed and of the component's
+// index, so that threads can make ranges of rows independently.
 #include "starling/bench/vectors/knn_data.hpp"
 
 #include "starling/knn/base/assert.hpp"
@@ -9,7 +9,7 @@ namespace starling::bench {
 namespace {
 
 /// The mixing function of SplitMix64 (Steele, Lea & Flood 2014). random_rows applies it to a
-/// counter, so that no component depends on the components before.
+/// counter, so that no component depends on an earlier component.
 std::uint64_t mixed(std::uint64_t value) {
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
   value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;

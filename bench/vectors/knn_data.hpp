@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random rows for `starling bench knn` and `bench server vectors`, prepared for their metric. The
-// same seed gives the same rows on any number of threads.
+// Makes random rows for `starling bench knn` and for the workload `vectors` of `starling bench
+// server`. The rows are prepared for their metric. The same seed gives the same rows on any number
+// of threads.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,8 @@
 
 namespace starling::bench {
 
-/// Splits [0, count) into even ranges, one for each core, and calls task(begin, end) for each.
+/// Splits [0, count) into ranges of about the same length, one for each core. Calls `task` with the
+/// begin and the end of each range, each on a thread of its own.
 template <class Task>
 void for_each_range(std::size_t count, const Task& task) {
   const std::size_t ranges = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1,
@@ -25,8 +27,9 @@ void for_each_range(std::size_t count, const Task& task) {
   task(std::size_t{0}, count / ranges);
 }
 
-/// Returns prepared rows. Their components are uniform, in [0, 1) for Hellinger and in [-1, 1)
-/// otherwise. Rows of different seeds are independent.
+/// Returns random rows, prepared for `metric`. Before the preparation, their components are
+/// uniformly distributed: in [0, 1) for Hellinger, in [-1, 1) for other metrics. Different seeds
+/// give independent rows.
 std::vector<float> random_rows(Metric metric, std::uint32_t rows, std::uint32_t dimension,
                                std::uint64_t seed);
 

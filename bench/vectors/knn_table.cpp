@@ -40,7 +40,8 @@ std::vector<PaperRow> choose(const PaperTable& table, const KnnTableOptions& opt
       chosen.push_back(table.rows[number - 1]);
     }
   }
-  // Published times are for the full size. Beside another size they would mislead, so drop them.
+  // Published times are for the full size. Beside times of another size they would mislead, so they
+  // are dropped.
   for (PaperRow& row : chosen) {
     if (options.scale == 1) continue;
     row.shape = scaled(row.shape, options.scale);
@@ -64,7 +65,7 @@ Figures measure(const PaperRow& row, const PaperTable& table, const DeviceRates&
   return figures;
 }
 
-/// Returns four significant digits, or '-' if the time is not known.
+/// Returns the number with fewer decimal places for longer times, or '-' if the time is not known.
 std::string ms_text(double ms) {
   if (ms <= 0) return "-";
   return format(ms < 1      ? "%.4f"

@@ -27,14 +27,14 @@ struct KnnShape {
 struct PaperRow {
   KnnShape shape;
   std::string source{};  ///< the table or figure of the paper
-  /// One time for each column of the table, in milliseconds; 0: the paper does not give it in
-  /// numbers.
+  /// In milliseconds, one time for each entry of PaperTable::published. 0: the paper does not give
+  /// this time in numbers.
   std::vector<double> published_ms{};
 };
 
 struct PaperTable {
   std::string name;
-  std::string says;                    ///< for --help
+  std::string says;                    ///< description for --help
   std::string source;                  ///< the paper and its hardware
   std::vector<std::string> published;  ///< heads of the columns of published times
   std::vector<SearchMethod> methods;   ///< the methods of the paper

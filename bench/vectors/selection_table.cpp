@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shapes, their published times, and the printed rows: see selection_table.hpp. Measured times
-// come from the timer in the options, which apps/bench.cpp sets.
+// Lists the shapes with their published times, and prints the rows: see selection_table.hpp.
+// Measured times come from SelectionTableOptions::time_ms, which apps/bench.cpp sets.
 #include "starling/bench/vectors/selection_table.hpp"
 
 #include <ostream>
@@ -13,9 +13,10 @@ namespace {
 
 constexpr std::uint32_t matrix_rows = 8'192;
 
-/// A shape and its times; 0: not given. c2050_ms: Komarov et al. 2014, table 2, on a Tesla C2050.
-/// The paper states no unit; only ms agrees with the bandwidth of that GPU. library_ms: the best
-/// library on one H200. reach_ms and aim_ms: our targets.
+/// A shape and the times to print beside ours; 0: not given. c2050_ms is from Komarov et al. 2014,
+/// table 2, measured on a Tesla C2050. The paper states no unit; only ms agrees with the bandwidth
+/// of that GPU. library_ms is the time of the best library on one H200. reach_ms and aim_ms are our
+/// targets.
 struct SelectionRow {
   std::uint32_t columns;
   std::uint32_t k;

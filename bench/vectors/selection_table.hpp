@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `starling bench selection`: measures the selection of the k smallest numbers of each matrix row,
-// and prints published times beside ours, as text or JSON. Called by apps/bench.cpp.
+// `starling bench selection`: measures how long a device takes to select the k smallest numbers of
+// each row of a matrix. Prints published times beside ours, as text or JSON. Called by
+// apps/bench.cpp.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,8 @@ struct SelectionTableOptions {
   std::string engine_name;  ///< for the heading only
   int runs = 20;
   bool json = false;
-  /// Returns the milliseconds of `runs` runs of this shape. Each run selects from other numbers,
-  /// and the result of each run is checked.
+  /// Measures `runs` runs on a matrix of this shape and returns the milliseconds of each run. Each
+  /// run selects from other numbers. Some lists of the last run are checked.
   std::function<std::vector<double>(std::uint32_t rows, std::uint32_t columns, std::uint32_t k,
                                     int runs)>
       time_ms;

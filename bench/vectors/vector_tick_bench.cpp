@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives a Processor in lock step with random vectors and keeps a copy of all vectors. After each
-// tick it computes one list again from the copy: see vector_tick_bench.hpp.
+// Drives a Processor in lock step with random vectors, and keeps a copy of all vectors. After each
+// tick, one list is computed again from the copy: see vector_tick_bench.hpp.
 #include "starling/bench/vectors/vector_tick_bench.hpp"
 
 #include <algorithm>
@@ -165,8 +165,8 @@ class Run {
   std::mt19937_64 random_;
   std::uniform_real_distribution<float> uniform_{0, 1};
   std::vector<std::uint32_t> order_;
-  std::vector<float> corpus_;   ///< prepared, by id
-  std::vector<float> queries_;  ///< prepared
+  std::vector<float> corpus_;   ///< prepared rows; the index of a row is the object's id
+  std::vector<float> queries_;  ///< prepared rows
   std::vector<std::vector<Neighbor>> lists_;
   std::uint32_t next_checked_ = 0;
   std::int64_t tau_us_ = 1;

@@ -29,16 +29,17 @@ struct VectorTickOptions {
   bool json = false;
 };
 
-/// Medians over the measured ticks, except p99_ms. No figure includes the time to draw vectors.
+/// Medians over the measured ticks, except p99_ms and bytes_per_object. No time includes the making
+/// of random vectors.
 struct VectorTickFigures {
-  double stage_ms = 0;    ///< preparing rows, finding slots of ids, event-time rules, staging
+  double stage_ms = 0;    ///< preparing rows, mapping ids to slots, event-time rules, staging
   double tick_ms = 0;     ///< from begin_tick until the report is complete
   double copy_in_ms = 0;  ///< see StageTimes for this and the next three
   double build_ms = 0;
   double search_ms = 0;
   double diff_ms = 0;
   double p99_ms = 0;            ///< of tick_ms; with fewer than 100 ticks, the slowest
-  double bytes_per_object = 0;  ///< table and engine, with both staging halves
+  double bytes_per_object = 0;  ///< memory of object table, engine and both staging halves
 };
 
 /// After each tick, compares one query's list with the exact list from knn_check.hpp. Throws

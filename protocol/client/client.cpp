@@ -10,8 +10,8 @@
 namespace starling::protocol {
 namespace {
 
-/// The reply's body, or a Problem if the body does not have the type Body. The body points into the
-/// reply's frame.
+/// Returns the reply's body. Returns a Problem if `reply` is a Problem or if the body does not have
+/// the type Body. The body points into the reply's frame.
 template <class Body>
 Result<Body> body_of(const Result<ReceivedReply>& reply) {
   if (!reply) return reply.problem();

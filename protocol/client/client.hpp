@@ -31,9 +31,10 @@ struct ClientOptions {
   std::string commands = "tcp://127.0.0.1:7411";
   std::string name = "starling client";  ///< for the server's logs
   std::string key{};
-  std::int64_t timeout_ms = 30'000;          ///< longest wait for one reply, reconnects included
-  std::int64_t connect_timeout_ms = 30'000;  ///< for the first hello, if less than timeout_ms
-  std::int64_t reconnect_after_ms = 5'000;   ///< reconnects after this long without a reply
+  std::int64_t timeout_ms = 30'000;  ///< longest wait for one reply, reconnects included
+  /// Longest wait for the reply to the first Hello, unless timeout_ms is shorter.
+  std::int64_t connect_timeout_ms = 30'000;
+  std::int64_t reconnect_after_ms = 5'000;  ///< reconnects after this long without a reply
 };
 
 /// Thrown if no reply comes within timeout_ms, or within connect_timeout_ms for the first hello.
@@ -56,7 +57,8 @@ struct BatchTotals {
   /// For each reason, the limit that was reached. The limit's name is empty if the reason is not a
   /// limit.
   std::array<ReachedLimit, std::size_t(last_row_reason) + 1> limit_by_reason{};
-  /// The first refusal of a whole batch. The server applies no row of a refused batch.
+  /// The first refusal of a whole batch, if there was one. The server applies no row of a refused
+  /// batch.
   std::optional<Problem> first_refusal{};
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client's side of a session: numbers the requests, keeps unanswered requests for a resend, and
-// counts the credit that they use. Sans-IO: Client sends and receives the frames.
+// ClientSession is the client's side of a session. It numbers the requests, keeps unanswered
+// requests for a resend, and counts the credit that they use. It is sans-IO: Client sends and
+// receives the frames.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,9 @@ namespace starling::protocol {
 /// An encoded request whose reply has not come yet.
 struct Outgoing {
   std::uint64_t request_id = 0;
-  std::uint64_t sequence = 0;     ///< 0: not a sequenced request
-  std::uint64_t credit_rows = 0;  ///< used until the reply comes, like credit_bytes
+  std::uint64_t sequence = 0;  ///< 0: not a sequenced request
+  /// The rows and bytes of credit that the request uses until its reply comes.
+  std::uint64_t credit_rows = 0;
   std::uint64_t credit_bytes = 0;
   Frame frame{};
 };
@@ -29,7 +31,8 @@ class ClientSession {
   ClientSession(std::string client, std::string key)
       : client_(std::move(client)), key_(std::move(key)) {}
 
-  /// The first frame of a new connection. Its request id is 0, which no other request has.
+  /// Returns the first frame to send on a new connection. The request id in this frame is 0, which
+  /// no other request has.
   Frame hello() const;
   /// Takes in the reply to hello() and addresses all unanswered() requests to the reply's session.
   /// The caller must then send these requests again.
@@ -38,16 +41,18 @@ class ClientSession {
   /// The server's terms; call only after the first on_hello.
   const HelloReply& server() const { return *server_; }
 
-  /// Numbers and encodes a request. Returns a Problem if the server's terms exclude the request.
+  /// Numbers and encodes a request. Returns a Problem if the request has more rows or bytes than
+  /// the server ever accepts.
   std::variant<Outgoing, Problem> prepare(const RequestBody& body);
-  /// Whether the server would accept the request now, in addition to all unanswered requests.
+  /// Returns true if the server would accept the request now, in addition to all unanswered
+  /// requests.
   bool has_credit_for(const Outgoing& outgoing) const;
   /// Takes over a prepared request that is about to be sent. Keeps the request's frame until the
   /// reply comes.
   const Outgoing& admit(Outgoing outgoing);
 
   enum class Verdict : std::uint8_t {
-    answered,     ///< the request is finished, whatever the reply says
+    answered,     ///< the request is finished: done, or refused for good
     unexpected,   ///< no unanswered request has this id; an earlier reply may have answered it
     try_again,    ///< send this request again, later
     start_again,  ///< reconnect, say hello, send all unanswered requests again
@@ -55,16 +60,16 @@ class ClientSession {
   /// `refusal` is the reply's error code, or ErrorCode::none.
   Verdict on_reply(const ReplyHead& head, ErrorCode refusal);
 
-  /// Forgets a request for which the caller no longer waits. Keeps a sequenced request, because the
-  /// server allows no gap in the sequence numbers.
+  /// Forgets a request for which the caller no longer waits. A sequenced request is not forgotten,
+  /// because the server allows no gap in the sequence numbers.
   void abandon(std::uint64_t request_id);
 
   const std::deque<Outgoing>& unanswered() const { return unanswered_; }
   const Outgoing* find(std::uint64_t request_id) const;
 
  private:
-  /// The sequence number of the oldest unanswered sequenced request, or the next sequence number if
-  /// there is none.
+  /// Returns the sequence number of the oldest unanswered sequenced request. If there is none,
+  /// returns the next sequence number.
   std::uint64_t oldest_sequence() const;
 
   std::string client_;

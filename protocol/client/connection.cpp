@@ -36,8 +36,8 @@ Client::Connection::Connection(zmq::context_t& context, ClientOptions options)
 void Client::Connection::open_socket() {
   socket_ = zmq::socket_t(context_, zmq::socket_type::dealer);
   socket_.set(zmq::sockopt::linger, 0);
-  // The session limits the number of unanswered requests, and that limits the length of both
-  // queues. Without high-water marks, sends never block.
+  // The session limits the number of unanswered requests, and thereby the length of both queues. A
+  // high-water mark of 0 means that ZeroMQ sets no limit, so that sends never block.
   socket_.set(zmq::sockopt::sndhwm, 0);
   socket_.set(zmq::sockopt::rcvhwm, 0);
   socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(server_frame_bytes_max));

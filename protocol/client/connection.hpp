@@ -25,7 +25,8 @@ struct ReceivedReply {
   AlignedBytes frame{};
   DecodedReply decoded{};
 
-  /// The refusal in the reply, or the fault of a malformed reply; nullptr if there is neither.
+  /// Returns the refusal in the reply, or what is wrong with a malformed reply; nullptr if there is
+  /// neither.
   const Problem* problem() const;
 };
 

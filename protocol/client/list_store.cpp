@@ -9,7 +9,8 @@ namespace starling::protocol {
 
 std::size_t ListKeyHash::operator()(const ListKey& key) const {
   const std::hash<std::uint64_t> hash;
-  // The factor, 2^64 divided by the golden ratio, gives (a, b) and (b, a) different hashes.
+  // The factor is 2^64 divided by the golden ratio. Without a factor, two keys whose query and
+  // subject are exchanged would have the same hash.
   return hash(to_number(key.query) * 0x9e3779b97f4a7c15ULL + to_number(key.subject) +
               (key.has_subject ? 1 : 0));
 }
@@ -43,8 +44,9 @@ HeldList list_of(const ListChunk& chunk, std::size_t list) {
 }
 
 void remove_lists(ListStore& lists, std::span<const ListKey> keys) {
-  // A query has either one list without a subject, or one list for each subject. One pass over all
-  // lists finds the lists with subjects, for all keys together.
+  // A query has either one list without a subject, or one list for each subject. If a key has no
+  // subject and erase() finds no list, all lists of the key's query are erased below. One pass over
+  // `lists` does this for all these keys together.
   std::unordered_set<std::uint64_t> queries;
   for (const ListKey& key : keys)
     if (lists.erase(key) == 0 && !key.has_subject) queries.insert(to_number(key.query));

@@ -43,7 +43,7 @@ struct HeldList {
   std::vector<HeldNeighbor> neighbors{};  ///< nearest first
   /// One per neighbour; empty if the stream carries neither positions nor tags.
   std::vector<HeldState> states{};
-  /// The winner among the neighbours' labels; no_label if the query does not vote or no neighbour
+  /// The label for which the neighbours vote; no_label if the query does not vote or no neighbour
   /// has a label.
   Label vote = no_label;
   bool operator==(const HeldList&) const = default;

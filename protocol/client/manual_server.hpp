@@ -21,8 +21,10 @@ namespace starling::protocol {
 struct ManualServerOptions {
   std::string commands = "tcp://127.0.0.1:7411";
   std::string results = "tcp://127.0.0.1:7412";
-  std::int64_t connect_timeout_ms = 5'000;  ///< for the server's answer and for the subscription
-  std::int64_t missed_after_ms = 1'000;     ///< a tick's lists that take longer count as missed
+  /// Longest wait for the server's first reply, and later for the subscription to reach the server.
+  std::int64_t connect_timeout_ms = 5'000;
+  /// If the lists of a tick take longer than this, the tick counts as missed.
+  std::int64_t missed_after_ms = 1'000;
 };
 
 /// Thrown if the server ticks by itself.
@@ -45,8 +47,8 @@ class ManualServer {
   Client& client() { return client_; }
   const HelloReply& terms() const { return client_.server(); }
 
-  /// The most rows of `bytes_per_row` bytes each that all of the server's limits allow in one
-  /// request; at least 1.
+  /// Returns the most rows that the server's limits allow in one request if each row takes
+  /// `bytes_per_row` bytes. Returns at least 1.
   std::size_t batch_rows_max(std::size_t bytes_per_row) const;
 
   /// Sends a request without waiting for its answer. Throws RefusedError if the request cannot be
@@ -67,8 +69,9 @@ class ManualServer {
   /// The state of the followed stream. Call only after follow().
   const SubscriptionState& state() const { return subscriber_->state(); }
 
-  /// Waits for the lists of a finished tick. If they do not arrive within missed_after_ms, calls
-  /// `missed` and takes a snapshot. Throws std::runtime_error if the snapshot does not arrive.
+  /// Waits until state() holds the lists of `tick`, which the server has finished. If the lists do
+  /// not arrive within missed_after_ms, calls `missed` and takes a snapshot. Throws
+  /// std::runtime_error if the snapshot does not arrive.
   void await_lists(
       Tick tick, const std::function<void()>& missed = [] {});
 

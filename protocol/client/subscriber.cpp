@@ -56,7 +56,8 @@ class Subscriber::Sockets {
     return socket;
   }
 
-  /// Also returns when a report is due, or when the next attempt to fetch a snapshot is due.
+  /// Returns true as soon as a tick can be received. Returns false after `timeout_ms`, or earlier
+  /// if a report or the next attempt to fetch a snapshot is due.
   bool wait_for_tick(std::int64_t timeout_ms) {
     auto until = std::min(Clock::now() + std::chrono::milliseconds(timeout_ms), report_due_);
     if (state_.wanted_page()) until = std::min(until, retry_at_);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows one stream over sockets: a SUB socket receives ticks, and a Client fetches snapshots and
-// sends reports. The subscriber continues after a restart of the server. Use a Subscriber from one
-// thread, which calls poll(). `starling subscribe` and the tests use this class.
+// A Subscriber follows one stream over sockets: a SUB socket receives ticks, and a Client fetches
+// snapshots and sends reports. The Subscriber continues after a restart of the server. Use a
+// Subscriber from one thread only; this thread calls poll(). `starling subscribe`, ManualServer,
+// the benchmarks and the tests use this class.
 #pragma once
 
 #include <cstdint>
@@ -41,17 +42,18 @@ class Subscriber {
   /// call. Returns false if no tick arrived.
   bool poll(std::int64_t timeout_ms);
 
-  /// Call if the message of a tick does not arrive although the tick has passed, as you know for
-  /// example from TickDone. The next poll() then fetches a snapshot of that tick or of a later
-  /// tick. Without this call, the gap shows only when the message of the next tick arrives.
+  /// Call this if you know, for example from TickDone, that a tick has passed whose message has not
+  /// arrived. The next poll() then fetches a snapshot of that tick or of a later tick. Without this
+  /// call, the subscriber notices the gap only when the message of the next tick arrives.
   void miss_tick();
 
   const SubscriptionState& state() const;
   /// The server's terms from the last hello.
   const HelloReply& server() const;
 
-  /// Why there is no snapshot yet: the stream is unknown, or the server does not answer. Empty if
-  /// there is no obstacle.
+  /// Returns why the last request to the server failed, for example because the stream is unknown
+  /// or the server does not answer. If there is no snapshot yet, the text says why. Returns an
+  /// empty text if the last request succeeded.
   const std::string& obstacle() const;
 
  private:

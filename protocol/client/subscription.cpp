@@ -63,9 +63,10 @@ void SubscriptionState::on_tick(ReceivedTick received) {
   buffer(std::move(received));
 }
 
-/// Ticks and pages arrive on two sockets, so a tick of the old server may arrive after a page of
-/// the new server. Epochs do not show which server is newer. Therefore each change of epoch asks
-/// for a snapshot, and the epoch of that snapshot is the right one. Each restart is reported once.
+/// Begins a new epoch if `epoch` is not the current one. Ticks and pages arrive on two sockets, so
+/// a tick of the old server may arrive after a page of the new server. Epochs do not show which
+/// server is newer. Therefore a snapshot is fetched after each change of epoch, and the epoch of
+/// that snapshot is the right one. Each restart is reported once.
 void SubscriptionState::enter_epoch(std::uint64_t epoch) {
   if (epoch_ == epoch) return;
   const bool is_first = !epoch_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of a subscriber: applies ticks in order, detects lost ticks by the sequence number and
-// a restart of the server by the epoch, and says when a snapshot is needed. Sans-IO: Subscriber
-// feeds the state from sockets, and tests feed the state with ticks of their own. The lists are
-// always the server's complete answer at the tick of held_at().
+// SubscriptionState is the state of a subscriber. It applies ticks in order and says when a
+// snapshot is needed. It detects lost ticks by the sequence number, and a restart of the server by
+// the epoch. Its lists are always the server's complete answer at the tick of held_at(). It is
+// sans-IO: Subscriber feeds it from sockets, and tests feed it with ticks of their own.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ namespace starling::protocol {
 struct SubscriptionOptions {
   std::string stream{};
   std::vector<std::uint64_t> query_ids{};  ///< empty: all queries of the stream
-  /// Limits the ticks that wait while a snapshot is fetched. Beyond this limit, the oldest of these
-  /// ticks are dropped.
+  /// The most bytes of ticks that wait while a snapshot is fetched. Beyond this limit, the oldest
+  /// waiting ticks are dropped.
   std::size_t buffer_bytes_max = std::size_t{256} << 20;
 };
 
@@ -32,7 +32,7 @@ struct SubscriptionOptions {
 struct ReceivedTick {
   DecodedTick tick{};
   std::vector<AlignedBytes> frames{};   ///< header and chunks
-  std::shared_ptr<const void> owner{};  ///< owns the bytes that `frames` use in place
+  std::shared_ptr<const void> owner{};  ///< owns the bytes to which `frames` point
   std::size_t bytes = 0;
 };
 
@@ -44,7 +44,7 @@ struct HeldAt {
   Tick tick{};
   std::int64_t tau_us = 0;
   std::uint64_t sequence = 0;
-  ReportWith with{};  ///< what the lists carry
+  ReportWith with{};  ///< the columns that the lists have
   bool operator==(const HeldAt&) const = default;
 };
 
@@ -56,7 +56,7 @@ void apply_lists(const DecodedTick& tick,
 /// Each handler is optional and must not call back into the subscription.
 struct SubscriptionHandlers {
   std::function<void(const HeldAt&)> replaced{};      ///< a snapshot replaced all lists
-  std::function<void(const DecodedTick&)> applied{};  ///< lists() contains this tick now
+  std::function<void(const DecodedTick&)> applied{};  ///< a tick was applied to lists()
   std::function<void(std::uint64_t ticks)> lost{};    ///< messages of `ticks` ticks were lost
   std::function<void()> restarted{};                  ///< the server has restarted
 };
@@ -82,24 +82,25 @@ class SubscriptionState {
 
   void on_tick(ReceivedTick received);
 
-  /// The snapshot page to request next; std::nullopt while no snapshot is needed.
+  /// Returns the snapshot page to request next; std::nullopt while no snapshot is needed.
   std::optional<GetSnapshot> wanted_page() const;
   void on_page(const SnapshotPage& page);
-  /// Call if the requested page will not come. The snapshot starts over.
+  /// Call this if the requested page will not come. wanted_page() then begins again with page 0.
   void on_page_refused();
-  /// Call if a tick has passed and its message did not arrive. Without this call, the gap shows
-  /// only when the message of the next tick arrives.
+  /// Call this if a tick has passed and its message has not arrived. Without this call, the gap is
+  /// noticed only when the message of the next tick arrives.
   void on_tick_missed() { needs_snapshot_ = true; }
 
-  /// True if lists are held and no tick is known to be missing.
+  /// Returns true if lists are held and no tick is known to be missing.
   bool is_live() const { return held_at_.has_value() && !needs_snapshot_; }
   const ListStore& lists() const { return lists_; }
-  /// True if the snapshot or a later tick carried votes, even if no list had a winner.
+  /// Returns true if the snapshot or a later tick carried votes, even if every vote was no_label.
   bool has_votes() const { return has_votes_; }
-  /// std::nullopt before the first snapshot.
+  /// Returns the tick whose lists are held; std::nullopt before the first snapshot.
   const std::optional<HeldAt>& held_at() const { return held_at_; }
-  /// What to report to the server: the newest sequence number of the current epoch, and the number
-  /// of lost ticks. std::nullopt before the epoch's first message or snapshot.
+  /// Returns the report to send to the server. It has the newest sequence number of the current
+  /// epoch and the number of ticks that were lost in this epoch. Returns std::nullopt before the
+  /// epoch's first message or snapshot.
   std::optional<ReportReceived> report() const;
   const SubscriptionCounters& counters() const { return counters_; }
   std::size_t buffered_bytes() const { return buffered_bytes_; }
@@ -133,7 +134,7 @@ class SubscriptionState {
   bool has_votes_ = false;
   std::optional<HeldAt> held_at_;
   bool needs_snapshot_ = true;
-  std::optional<Incoming> incoming_;  ///< the pages received so far of a snapshot
+  std::optional<Incoming> incoming_;  ///< the snapshot pages received so far
   std::deque<ReceivedTick> buffered_;
   std::size_t buffered_bytes_ = 0;
 };

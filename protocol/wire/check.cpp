@@ -13,8 +13,8 @@
 namespace starling::protocol {
 namespace {
 
-/// The length of the well-formed sequence at the start of `text`, 0 if there is none (Unicode 15,
-/// table 3-7).
+/// Returns the bytes of the well-formed UTF-8 sequence at the start of `text`, which must not be
+/// empty; 0 if there is none. Unicode 15, table 3-7, defines these sequences.
 std::size_t utf8_sequence_length(std::string_view text) {
   const auto octet = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
   const unsigned char first = octet(0);

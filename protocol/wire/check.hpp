@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of single values in requests. A refusal's sentence tells the client's author what is
-// allowed. Used by decode_request, decode_reply and ClientSession.
+// Functions that check single values of a request. A Problem's sentence tells the client's author
+// what is allowed. decode_request, decode_reply and ClientSession call these functions.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +14,22 @@
 
 namespace starling::protocol {
 
-/// Whether the text is well-formed UTF-8: no overlong forms, no surrogates, nothing beyond
+/// Returns true if the text is well-formed UTF-8: no overlong forms, no surrogates, nothing beyond
 /// U+10FFFF.
 bool is_utf8(std::string_view text);
 
-/// Allows 1 to `limit.value` bytes of UTF-8 without NUL. `what` is the subject of the refusal's
-/// sentence.
+/// Returns a Problem unless `text` has 1 to `limit.value` bytes of UTF-8 without NUL. `what` is the
+/// subject of the Problem's sentence.
 std::optional<Problem> check_text(std::string_view what, std::string_view text,
                                   const ReachedLimit& limit);
 
 std::optional<Problem> check_stream_name(std::string_view name);
 
-/// Checks a query's k, distance_max_m and age_max_us.
+/// Returns a Problem if the query's k, distance_max_m or age_max_us is not allowed.
 std::optional<Problem> check_query(const QuerySpec& query, const Limits& limits);
 
-/// Puts `what` and `row` before a refusal's sentence, for example "Query 3: ...".
+/// Returns `refusal` with `what` and `row` before its sentence, for example "Query 3: ...". Returns
+/// std::nullopt if there is no refusal.
 std::optional<Problem> in_row(std::string_view what, std::size_t row,
                               std::optional<Problem> refusal);
 

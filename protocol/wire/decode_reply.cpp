@@ -12,7 +12,7 @@ namespace {
 
 using Refusal = std::optional<Problem>;
 
-// Only Stats and the reasons of a BatchReply have many tables.
+// The most tables in a reply. Only Stats and the reasons of a BatchReply have many tables.
 constexpr std::size_t tables_max = 65'536;
 
 template <class Table>

@@ -176,8 +176,8 @@ Refusal read(const wire::PutStream& table, const Limits& limits, PutStream& stre
   return check_stream_name(stream.name);
 }
 
-/// Checks the place of a fixed anchor. In a vector space, it is a vector of the server's dimension.
-/// In any other space, it is a position.
+/// Checks that a fixed anchor has a vector of the server's dimension in a vector space, and a
+/// position in any other space. Refuses vectors and votes in a space that is not a vector space.
 Refusal check_place(const wire::Query& table, const Limits& limits) {
   const bool is_fixed = table.anchor() == wire::AnchorKind::fixed;
   const std::size_t components = to_span(table.vector()).size();
@@ -223,8 +223,8 @@ Refusal read(const QueryTables* tables, std::string_view what, const ReachedLimi
              const Limits& limits, std::vector<QuerySpec>& queries) {
   if (tables == nullptr) return std::nullopt;
   if (auto refusal = check_row_count("queries", tables->size(), count_max)) return refusal;
-  // Several tables may share one array of the frame, but each decoded query gets a copy of the
-  // array.
+  // In a frame, several query tables may share one array. Each decoded query gets a copy of its
+  // array, so the frame's length does not limit the memory of the copies. This check limits it.
   std::uint64_t components = 0;
   for (const wire::Query* table : *tables)
     components += table->vector() == nullptr ? 0 : table->vector()->size();
@@ -356,7 +356,7 @@ DecodedRequest decode_request(const AlignedBytes& frame, const Limits& limits) {
                        limit};
     return request;
   }
-  // A request has a handful of tables besides its queries.
+  // Besides one table for each query or question, a request has only a few tables.
   const std::size_t tables_max = std::size_t{limits.rows_max} + limits.questions_max + 8;
   const auto* root = verified_root<wire::Request>(bytes, request_identifier, tables_max);
   if (root == nullptr) {

@@ -13,7 +13,7 @@ namespace {
 using flatbuffers::FlatBufferBuilder;
 using flatbuffers::Offset;
 
-// The bytes of a page or an answer besides its chunk: the reply, the head, a stream's name.
+// An upper bound of the bytes that a SnapshotPage or Neighbors reply has besides its ListChunk.
 constexpr std::size_t head_bytes = 1024;
 
 template <class Table>

@@ -114,8 +114,9 @@ Offset<wire::GetNames> add(FlatBufferBuilder& builder, const GetNames& request) 
   return wire::CreateGetNames(builder, add_array(builder, request.object_ids));
 }
 
-/// The initial size of the builder's buffer, large enough that the buffer need not grow. A buffer
-/// that has grown may be half empty, and the client keeps the buffer until the reply comes.
+/// Returns the initial size of the builder's buffer. For an UpdateBatch, the buffer is then large
+/// enough and does not grow. A buffer that has grown may be half empty, and the client keeps the
+/// buffer until the reply comes.
 template <class Body>
 std::size_t bytes_expected(const Body& body) {
   constexpr std::size_t bytes_besides = 512;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of the error codes and row reasons, and what a refusal does to a sequence number.
+// Names the error codes and row reasons, and says which refusals use up a sequence number: see
+// errors.hpp.
 #include "starling/protocol/wire/errors.hpp"
 
 #include <array>

@@ -15,10 +15,10 @@ enum class ErrorCode : std::uint16_t {
   none,
   malformed,        ///< not a verified Request of this schema
   wrong_version,    ///< the request has another protocol version
-  unknown_request,  ///< this server does not know the request's body
+  unknown_request,  ///< this server does not know the type of the request's body
   frame_too_large,  ///< longer than frame_bytes_max
   too_many_rows,    ///< more rows, queries, questions or ids than a request may have
-  array_mismatch,   ///< arrays of one batch differ in length
+  array_mismatch,   ///< arrays of the request do not fit together, e.g. in length
   bad_value,        ///< a number or enum value that its field does not allow
   bad_text,         ///< a name or text that is empty, too long, not UTF-8, or has a NUL
   k_out_of_range,   ///< k is 0 or beyond k_max
@@ -26,7 +26,7 @@ enum class ErrorCode : std::uint16_t {
   too_many_streams,
   unknown_session,  ///< no Hello has opened the session, or it was idle too long
   too_many_sessions,
-  sequence_gap,        ///< not the successor of the last sequence number
+  sequence_gap,        ///< the sequence number is beyond the session's next number
   sequence_forgotten,  ///< the request was applied before, but its reply is no longer kept
   out_of_credit,       ///< the session has no credit left for its rows or bytes
   busy,                ///< a bounded queue of the server is full; try again
@@ -43,46 +43,46 @@ inline constexpr auto last_error_code = ErrorCode::answer_failed;
 enum class RowReason : std::uint8_t {
   none,
   late,               ///< older than what is stored; counted as late, not as rejected
-  future,             ///< beyond tau + future_max
-  time_out_of_range,  ///< beyond +-2^61 us
-  unknown_object,     ///< the tags' object was never seen, or is forgotten
+  future,             ///< the time is beyond tau + future_max
+  time_out_of_range,  ///< the time is beyond +-2^61 us
+  unknown_object,     ///< UpdateTags: no such object, or it has been forgotten
   too_many_objects,
   position_not_finite,
-  position_out_of_range,   ///< beyond 2^30 lattice units from the origin
+  position_out_of_range,   ///< a coordinate is beyond 2^30 lattice units from the origin
   longitude_out_of_range,  ///< outside [-180, 180]
   latitude_out_of_range,   ///< outside [-90, 90]
   unknown_query,
   too_many_queries,
-  text_is_not_its_id,  ///< PutNames: the text belongs to another id
+  text_is_not_its_id,  ///< PutNames: the text converts to another id
   name_collision,      ///< PutNames: the id already has another text
   too_many_names,
   too_many_neighbors,  ///< all lists together would hold more than the server allows
   too_many_queries_of_session,
   too_many_names_of_session,
   too_many_name_bytes,   ///< all names together would be longer than the server allows
-  component_not_finite,  ///< of a vector
-  component_too_large,   ///< beyond +-2^56
-  component_negative,    ///< negative, which the metric does not allow
+  component_not_finite,  ///< a component of a vector is NaN or infinite
+  component_too_large,   ///< a component of a vector is beyond +-2^56
+  component_negative,    ///< a component is negative, which the metric does not allow
 };
 inline constexpr auto last_row_reason = RowReason::component_negative;
 
 std::string_view to_string(ErrorCode code);
 std::string_view to_string(RowReason reason);
 
-/// Whether a refusal with this code uses up the request's sequence number. True if the same request
-/// can never succeed, and false if the client may send the request again unchanged. Also false for
-/// sequence_forgotten, because the number was used up when the request was applied.
+/// Returns true if a refusal with this code uses up the request's sequence number. Returns false if
+/// the client may send the same request again with the same number. Also returns false for
+/// sequence_forgotten, because that number was used up when the request was applied.
 bool consumes_sequence(ErrorCode code);
 
-/// The limit that was reached: its flag's name without the dashes, and its value. The name is empty
-/// if no limit was reached.
+/// The limit that a request or a row reached. `name` is the name of its flag without the leading
+/// dashes; it is empty if no limit was reached.
 struct ReachedLimit {
   std::string name{};
   std::uint64_t value = 0;
   bool operator==(const ReachedLimit&) const = default;
 };
 
-/// The limit as a part of a sentence, for example "rows-max (262144)".
+/// Returns the limit as a part of a sentence, for example "rows-max (262144)".
 std::string to_string(const ReachedLimit& limit);
 
 /// A refusal: a code for the client program, and a sentence for its author.
@@ -92,8 +92,8 @@ struct Problem {
   ReachedLimit limit{};
 };
 
-/// The refusal of a request for which the server has no memory. Its code is busy, so that the
-/// client may send it again.
+/// Returns the refusal of a request for which the server has no memory. The code of the refusal is
+/// busy, so that the client may send the request again.
 Problem out_of_memory();
 
 }  // namespace starling::protocol

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames to send, and received frames. FlatBuffers reads numbers in place, so a received frame must
-// start at an address that is a multiple of 8. ZeroMQ does not guarantee this.
+// The types of a frame to send (Frame) and of a received frame (AlignedBytes). FlatBuffers reads
+// numbers in place, so a received frame must start at an address that is a multiple of 8. ZeroMQ
+// does not guarantee this.
 #pragma once
 
 #include <cstddef>
@@ -30,9 +31,9 @@ class Frame {
   flatbuffers::DetachedBuffer buffer_;
 };
 
-/// A received frame at an address where FlatBuffers may read it. Copies the bytes if they are not
-/// aligned. Otherwise uses the bytes in place: they must outlive this object and everything decoded
-/// from it.
+/// A received frame at an address where FlatBuffers may read it. The constructor copies `bytes` if
+/// they are not aligned. Otherwise this object points to `bytes`, and they must outlive this object
+/// and everything that is decoded from it.
 class AlignedBytes {
  public:
   static constexpr std::size_t alignment = 8;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limits of a server. HelloReply carries the limits to each client, and decode_request enforces
-// them.
+// The limits of a server. HelloReply carries them to each client. decode_request enforces the
+// limits of a single request, and other parts of the server enforce the limits of a session.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,12 @@ namespace starling::protocol {
 
 inline constexpr std::uint16_t protocol_version = 1;
 
-/// A chunk of lists on the results socket or in a page is never longer than this.
+/// The most bytes of one ListChunk. Ticks, snapshot pages and answers to GetNeighbors carry
+/// ListChunks.
 inline constexpr std::size_t chunk_bytes_max = std::size_t{16} << 20;
 
-/// The longest frame that a client accepts from a server: a chunk and the reply around it.
+/// The most bytes of a frame that a client accepts from a server: one ListChunk, and the reply that
+/// contains it.
 inline constexpr std::size_t server_frame_bytes_max = chunk_bytes_max + (std::size_t{64} << 10);
 
 /// The most rejected rows that a BatchReply lists one by one. The counts in a BatchReply cover all
@@ -26,17 +28,17 @@ inline constexpr std::size_t rejected_rows_listed_max = 64;
 
 struct Limits {
   Space space = Space::planar2;  ///< decides how many components a row may have
-  std::uint32_t dimension = 0;   ///< of a vector space: components of a row
-  Metric metric = Metric::l2;    ///< of a vector space
+  std::uint32_t dimension = 0;   ///< in a vector space: components of a row
+  Metric metric = Metric::l2;    ///< used in a vector space only
   std::size_t frame_bytes_max = std::size_t{16} << 20;
   std::uint32_t rows_max = 1u << 18;     ///< rows, queries, names or ids in one request
-  std::uint64_t credit_rows = 1u << 20;  ///< unanswered rows per session
+  std::uint64_t credit_rows = 1u << 20;  ///< rows that a session may have unanswered
   std::uint64_t credit_bytes = std::uint64_t{64} << 20;
-  std::uint32_t unanswered_max = 1024;  ///< unanswered sequenced requests per session
+  std::uint32_t unanswered_max = 1024;  ///< sequenced requests that a session may have unanswered
   std::uint32_t k_max = starling::k_max;
-  std::uint32_t questions_max = 1024;    ///< in one GetNeighbors
-  std::uint32_t text_bytes_max = 255;    ///< a client's or object's name, a key
-  std::uint32_t names_asked_max = 4096;  ///< ids in one GetNames; 0: not supported
+  std::uint32_t questions_max = 1024;    ///< questions in one GetNeighbors
+  std::uint32_t text_bytes_max = 255;    ///< bytes of a client's name, an object's name or a key
+  std::uint32_t names_asked_max = 4096;  ///< ids in one GetNames; 0: GetNames is not supported
 
   bool operator==(const Limits&) const = default;
 };

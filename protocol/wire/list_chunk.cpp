@@ -11,7 +11,7 @@
 namespace starling::protocol {
 namespace {
 
-// The table, its vtable, and the lengths and padding of ten vectors.
+// An upper bound of the bytes of the table, its vtable, and the lengths and padding of ten arrays.
 constexpr std::size_t chunk_overhead_bytes = 512;
 constexpr std::size_t list_bytes = 8 + 8 + 1 + 1 + 4 + 8;
 

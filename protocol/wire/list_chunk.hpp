@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighbour lists on the wire: a struct of arrays that holds whole lists and is at most
-// chunk_bytes_max long. Tick messages, snapshot pages and one-shot answers use it.
+// A ListChunk holds neighbour lists on the wire, as a struct of arrays. It holds whole lists and is
+// at most chunk_bytes_max long. Tick messages, snapshot pages and answers to GetNeighbors carry
+// ListChunks.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +16,20 @@
 
 namespace starling::protocol {
 
-/// A decoded chunk: views into its frame. The lengths of the arrays are checked.
+/// A decoded chunk. The spans point into its frame, and their lengths have been checked.
 struct ListChunk {
   std::span<const std::uint64_t> query_ids{};    ///< one per list
   std::span<const std::uint8_t> has_subject{};   ///< one per list; empty: no list has a subject
   std::span<const std::uint64_t> subject_ids{};  ///< one per list; empty if has_subject is empty
   std::span<const std::uint8_t> events{};        ///< one per list; empty: all lists are updated
-  std::span<const std::uint32_t> offsets{};      ///< first neighbour of each list, and the end
-  std::span<const std::uint64_t> object_ids{};   ///< one per neighbour
-  std::span<const double> distances_m{};         ///< one per neighbour, or empty
-  std::span<const double> positions{};           ///< three per neighbour, or empty
-  std::span<const std::uint32_t> tags{};         ///< one per neighbour, or empty
-  std::span<const Label> votes{};                ///< one per list; empty: no query votes
+  /// One per list: the index of its first neighbour. One more entry at the end: the number of all
+  /// neighbours.
+  std::span<const std::uint32_t> offsets{};
+  std::span<const std::uint64_t> object_ids{};  ///< one per neighbour
+  std::span<const double> distances_m{};        ///< one per neighbour, or empty
+  std::span<const double> positions{};          ///< three numbers per neighbour, or empty
+  std::span<const std::uint32_t> tags{};        ///< one per neighbour, or empty
+  std::span<const Label> votes{};               ///< one per list; empty: no list has a vote
 
   std::size_t list_count() const { return query_ids.size(); }
   bool subject_of(std::size_t list) const { return !has_subject.empty() && has_subject[list] != 0; }
@@ -42,11 +45,12 @@ struct ListSource {
   std::span<const QueryReport> reports{};
   ReportWith with{};
   const Lattice* lattice = nullptr;  ///< null in a vector space
-  Metric metric = Metric::l2;        ///< of a vector space
+  Metric metric = Metric::l2;        ///< used in a vector space only
 };
 
-/// The columns of `source.with` that can be encoded. A tick that began before its stream asked for
-/// positions or tags lacks the neighbours' states. Then both columns are left out.
+/// Returns the columns that can be encoded: the columns of `source.with`, but neither positions nor
+/// tags if a report lacks the states of its neighbours. Reports of a tick lack the states if the
+/// tick began before the stream asked for positions or tags.
 ReportWith carried_columns(const ListSource& source);
 
 /// Returns how many reports, from the first on, fit in one chunk: at least 1 if there are reports.

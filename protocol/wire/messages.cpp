@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which requests are sequenced, and how much of a session's credit each one holds.
+// Says which requests are sequenced, and how much credit a request uses: see messages.hpp.
 #include "starling/protocol/wire/messages.hpp"
 
 #include <type_traits>

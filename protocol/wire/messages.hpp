@@ -24,15 +24,15 @@ namespace starling::protocol {
 struct RequestHead {
   std::uint64_t request_id = 0;  ///< the client's choice, echoed in the reply
   std::uint64_t session = 0;     ///< from HelloReply; 0 in Hello
-  std::uint64_t sequence = 0;    ///< of a sequenced request, from 1 without gaps; else 0
+  std::uint64_t sequence = 0;    ///< in a sequenced request: 1, 2, 3, ... without gaps; else 0
   bool operator==(const RequestHead&) const = default;
 };
 
 struct Hello {
   std::string_view client{};         ///< a name for logs
-  std::string_view key{};            ///< reserved for access rights; empty
+  std::string_view key{};            ///< reserved for access rights; leave it empty
   std::uint64_t resume_session = 0;  ///< the session to continue, or 0
-  std::uint64_t first_sequence = 1;  ///< the client's next sequence number, for a new session
+  std::uint64_t first_sequence = 1;  ///< if a new session begins: its first number
 };
 
 /// Positions or vectors, each with its time. Either `coordinates` or `coordinates_f32` holds the
@@ -40,12 +40,12 @@ struct Hello {
 struct UpdateBatch {
   std::span<const std::uint64_t> ids{};
   std::span<const std::int64_t> times_us{};
-  std::uint8_t components = 2;  ///< not read in a vector space
+  std::uint8_t components = 2;  ///< numbers in each row; not used in a vector space
   std::span<const double> coordinates{};
   std::span<const float> coordinates_f32{};
   std::span<const std::uint32_t> tags{};  ///< empty: this batch says nothing about tags
-  std::uint32_t dimension = 0;            ///< of a vector space; else 0
-  std::span<const Label> labels{};        ///< empty: no change of labels; no_label removes a label
+  std::uint32_t dimension = 0;            ///< in a vector space: numbers in each row; else 0
+  std::span<const Label> labels{};  ///< empty: labels stay as they are; no_label removes a label
 
   std::size_t components_a_row() const { return dimension != 0 ? dimension : components; }
 };
@@ -80,15 +80,15 @@ struct QuerySpec {
   QueryId id{};
   std::uint32_t k = 1;
   AnchorKind anchor = AnchorKind::fixed;
-  Position position{};          ///< fixed anchor, except in a vector space
-  std::vector<float> vector{};  ///< fixed anchor in a vector space
-  ObjectId object{};            ///< follow anchor
+  Position position{};          ///< of a fixed anchor, except in a vector space
+  std::vector<float> vector{};  ///< of a fixed anchor in a vector space
+  ObjectId object{};            ///< of a follow anchor: the object to follow
   TagFilter tags{};
-  double distance_max_m = any_distance_m;  ///< not NaN; negative only for an inner product
+  double distance_max_m = any_distance_m;  ///< not NaN; may be negative for inner_product only
   std::int64_t age_max_us = Filter::any_age;
-  TagFilter subject{};         ///< every_object: which objects get a list
+  TagFilter subject{};         ///< of an every_object anchor: which objects get a list
   std::uint64_t lease_ms = 0;  ///< 0: the query stays until it is removed
-  bool vote = false;           ///< in a vector space: each list carries its neighbours' vote
+  bool vote = false;  ///< in a vector space: report each list's vote (see knn/vectors/vote.hpp)
   bool operator==(const QuerySpec&) const = default;
 };
 
@@ -105,7 +105,7 @@ struct RemoveQueries {
 struct GetSnapshot {
   std::string_view stream{};
   std::span<const std::uint64_t> query_ids{};  ///< empty: all queries of the stream
-  std::uint64_t page = 0;                      ///< 0: the first page; else the next_page of a page
+  std::uint64_t page = 0;  ///< 0: the first page; else next_page of the page before
 };
 
 /// One-shot questions about the last finished tick. Only fixed and follow anchors are allowed. Ids
@@ -124,7 +124,7 @@ struct ReportReceived {
   std::string_view stream{};
   std::uint64_t epoch = 0;
   std::uint64_t sequence = 0;  ///< of the newest message received
-  std::uint64_t lost = 0;      ///< ticks of this epoch that did not arrive, since subscribing
+  std::uint64_t lost = 0;      ///< ticks of this epoch lost since the client subscribed
 };
 
 /// Asks for the texts that PutNames gave for these ids.
@@ -136,23 +136,23 @@ using RequestBody = std::variant<Hello, UpdateBatch, UpdateTags, RemoveObjects, 
                                  PutQueries, RemoveQueries, GetSnapshot, GetNeighbors, GetStats,
                                  AdvanceTick, ReportReceived, GetNames>;
 
-/// Whether the request changes the server's state and therefore carries a sequence number. True for
-/// the batches, PutStream and AdvanceTick.
+/// Returns true if the request changes the server's state and therefore carries a sequence number.
+/// These requests are the batches, PutStream and AdvanceTick.
 bool is_sequenced(const RequestBody& body);
 
-/// The bytes of the request's arrays, which are nearly all bytes of a long request. Known before
-/// the request is encoded.
+/// Returns a lower bound of the encoded request's length, without encoding it. The bound is the
+/// bytes of these arrays: ids, times_us, coordinates, labels, the tags of an UpdateBatch, and the
+/// vectors of queries. In a long UpdateBatch, these arrays have nearly all bytes.
 std::size_t array_bytes(const RequestBody& body);
 
-/// The number of rows of the session's credit that the request uses until it is answered. A batch
-/// uses one row of credit for each of its rows. Any other request uses 0. A batch also uses the
-/// bytes of its frame.
+/// Returns the rows of credit that the request uses until it is answered: for a batch its number of
+/// rows, for any other request 0. A batch also uses credit for the bytes of its frame.
 std::uint64_t credit_rows(const RequestBody& body);
 bool is_batch(const RequestBody& body);
 
 struct ReplyHead {
   std::uint64_t request_id = 0;
-  std::uint64_t sequence = 0;  ///< of the request
+  std::uint64_t sequence = 0;  ///< of the answered request
   bool operator==(const ReplyHead&) const = default;
 };
 
@@ -163,7 +163,7 @@ struct ErrorReply {
 
 struct HelloReply {
   std::uint64_t session = 0;
-  bool resumed = false;             ///< false: a new session, which shares nothing with the old
+  bool resumed = false;             ///< false: this session is new and knows nothing of an old one
   std::uint64_t last_sequence = 0;  ///< all requests up to this number are applied
   std::uint64_t epoch = 0;          ///< random at each start of the server
   std::string_view server{};        ///< program and version, for logs
@@ -176,7 +176,8 @@ struct HelloReply {
 struct ReasonCount {
   RowReason reason = RowReason::none;
   std::uint64_t count = 0;
-  ReachedLimit limit{};  ///< the limit that rejected the rows; no name if the reason is no limit
+  /// The limit that the rows would have exceeded. Its name is empty if the reason is not a limit.
+  ReachedLimit limit{};
   bool operator==(const ReasonCount&) const = default;
 };
 
@@ -185,7 +186,7 @@ struct RejectedRow {
 
   std::uint32_t index = 0;
   RowReason reason = RowReason::none;
-  std::uint32_t column = no_column;  ///< of a vector: the index of the bad component
+  std::uint32_t column = no_column;  ///< index of the vector component that was rejected
   bool operator==(const RejectedRow&) const = default;
 };
 
@@ -208,10 +209,12 @@ struct SnapshotHead {
   std::uint64_t epoch = 0;
   Tick tick{};
   std::int64_t tau_us = 0;
-  std::uint64_t sequence = 0;    ///< of the stream's message of this tick; 0: no message yet
+  std::uint64_t sequence = 0;    ///< number of the stream's message of this tick; 0: no message yet
   std::uint64_t next_page = 0;   ///< 0: this is the last page
-  std::uint64_t list_count = 0;  ///< in all pages
-  ReportWith with{};             ///< what the lists carry; set by encode_snapshot_page
+  std::uint64_t list_count = 0;  ///< number of lists in all pages together
+  /// The columns that the lists have. encode_snapshot_page does not read this: it takes the columns
+  /// from its `lists`.
+  ReportWith with{};
 };
 
 struct SnapshotPage {
@@ -225,7 +228,7 @@ struct NeighborsHead {
   std::int64_t tau_us = 0;
 };
 
-/// The lists' query ids are the questions' indices.
+/// The answers to GetNeighbors. The query id of each list is the index of its question.
 struct Neighbors {
   NeighborsHead head{};
   ListChunk lists{};
@@ -251,8 +254,8 @@ struct TickDone {
   double diff_ms = 0;
 };
 
-/// The reply to GetNames. Names are only ever added, so ask again for an id without a name when
-/// `epoch` or `name_count` has changed.
+/// The reply to GetNames. The server adds names, but never changes or removes one. So a client asks
+/// again for an id without a name only when `epoch` or `name_count` has changed.
 struct Names {
   std::uint64_t epoch = 0;
   std::uint64_t name_count = 0;           ///< all names that the server knows

@@ -18,7 +18,7 @@ Frame encode_stats(const ReplyHead& head, const Stats& reply);
 Frame encode_tick_done(const ReplyHead& head, const TickDone& reply);
 Frame encode_names(const ReplyHead& head, const Names& reply);
 
-/// `lists` must fit one chunk: see lists_that_fit.
+/// In the next two functions, `lists` must fit in one ListChunk (see lists_that_fit).
 Frame encode_snapshot_page(const ReplyHead& head, const SnapshotHead& page,
                            const ListSource& lists);
 Frame encode_neighbors(const ReplyHead& head, const NeighborsHead& answer, const ListSource& lists);
@@ -26,7 +26,7 @@ Frame encode_neighbors(const ReplyHead& head, const NeighborsHead& answer, const
 struct DecodedReply {
   ReplyHead head{};
   std::optional<Problem> problem{};
-  ReplyBody body{};  ///< points into the frame; not filled if there is a problem
+  ReplyBody body{};  ///< points into the frame; do not use it if there is a problem
 };
 
 DecodedReply decode_reply(const AlignedBytes& frame);

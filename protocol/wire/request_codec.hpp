@@ -12,24 +12,26 @@
 
 namespace starling::protocol {
 
-/// The message must be shorter than 2 GiB, the limit of FlatBuffers. A server's frame_bytes_max is
-/// lower.
+/// Encodes a request. The frame must be shorter than 2 GiB, which is the limit of FlatBuffers. A
+/// server's frame_bytes_max is lower than that.
 Frame encode_request(const RequestHead& head, const RequestBody& body);
 
-/// Addresses an encoded request to another session, to resend the request to a server that has
-/// forgotten the old session. The old session must not be 0.
+/// Replaces the session in an encoded request. A client needs this to resend a request to a server
+/// that has forgotten the old session. The old session must not be 0.
 void set_session(Frame& frame, std::uint64_t session);
 
 struct DecodedRequest {
   RequestHead head{};  ///< as far as it can be read; zeros if the frame is not a request
   std::optional<Problem> problem{};
-  bool sequenced = false;  ///< whether the body's type is sequenced, also if there is a problem
-  RequestBody body{};      ///< points into the frame; not complete if there is a problem
+  /// True if the body's type is known and sequenced (see is_sequenced). It may be true even if
+  /// there is a problem.
+  bool sequenced = false;
+  RequestBody body{};  ///< points into the frame; do not use it if there is a problem
 };
 
-/// Verifies everything about the request that does not depend on the server's state: structure,
+/// Decodes a request. Checks everything that does not depend on the server's state: structure,
 /// version, lengths, limits, texts, k. Does not check the values of single rows, for example
-/// whether a coordinate is NaN: the lattice and the tables do that and reject the row.
+/// whether a coordinate is NaN. The lattice and the tables check these values and reject bad rows.
 DecodedRequest decode_request(const AlignedBytes& frame, const Limits& limits);
 
 }  // namespace starling::protocol

@@ -29,10 +29,11 @@ struct TickHeader {
   Tick tick{};
   std::int64_t tau_us = 0;
   std::int64_t newest_time_us = no_time;  ///< newest event time in the snapshot
-  std::uint64_t sequence = 0;             ///< of this stream: 1, 2, 3, ..., one number a tick
-  bool failed = false;                    ///< true: the lists of the tick before stay valid
+  /// The number of this message in its stream: 1, 2, 3, ..., one message per tick.
+  std::uint64_t sequence = 0;
+  bool failed = false;  ///< true: the tick failed; the lists of the tick before stay valid
   std::uint64_t object_count = 0;
-  std::uint32_t chunk_count = 0;    ///< set by the encoder, like the two counts below
+  std::uint32_t chunk_count = 0;    ///< the encoder computes this and the two counts below
   std::uint64_t list_count = 0;     ///< updated lists
   std::uint64_t removal_count = 0;  ///< removed lists
   Space space = Space::planar2;
@@ -41,8 +42,9 @@ struct TickHeader {
   bool operator==(const TickHeader&) const = default;
 };
 
-/// The first frame, which is also the subscriber's filter: the stream's name and a NUL. Because of
-/// the NUL, a subscriber of "rider" does not receive "riders".
+/// Returns the first frame of a stream's messages: the stream's name and a NUL. A ZeroMQ socket
+/// that subscribes to these bytes receives this stream. Because of the NUL, a subscriber of "rider"
+/// does not receive "riders".
 std::string topic_of(std::string_view stream);
 
 struct TickMessage {
@@ -57,13 +59,14 @@ struct TickMessage {
 /// at the same time.
 class TickEncoding {
  public:
-  /// The memory that `lists` points to must live until all parts are encoded.
+  /// `lists` points to memory of the caller. This memory must live until all parts are encoded.
   TickEncoding(std::string_view stream, const TickHeader& header, const ListSource& lists);
 
   std::size_t part_count() const { return parts_.size(); }
-  /// Call once for each part, from any thread.
+  /// Encodes one part. Call it once for each `number` from 0 to part_count() - 1. Several threads
+  /// may call it at the same time.
   void encode_part(std::size_t number);
-  /// Call after all parts are encoded.
+  /// Returns the message. Call it after all parts are encoded.
   TickMessage finish();
 
  private:
@@ -78,7 +81,8 @@ class TickEncoding {
   std::vector<Part> parts_;
 };
 
-/// Encodes all parts on the caller's thread. Time and memory are linear in the reported neighbours.
+/// Encodes a whole message on the caller's thread. Time and memory are linear in the number of
+/// reported neighbours.
 TickMessage encode_tick(std::string_view stream, const TickHeader& header, const ListSource& lists);
 
 /// A decoded message. If there is no problem, all frames are verified and the header's counts agree
@@ -89,7 +93,7 @@ struct DecodedTick {
   std::vector<ListChunk> chunks{};  ///< views into the frames
 };
 
-/// `frames` are the header and the chunks, without the topic.
+/// Decodes a message. `frames` holds the header and the chunks, without the topic.
 DecodedTick decode_tick(std::span<const AlignedBytes> frames);
 
 }  // namespace starling::protocol

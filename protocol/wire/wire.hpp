@@ -18,7 +18,7 @@
 
 namespace starling::protocol {
 
-// Arrays are used in place, without swapping bytes.
+// Received arrays are read in place, without swapping bytes.
 static_assert(std::endian::native == std::endian::little, "the wire is little-endian");
 
 inline constexpr const char* request_identifier = "STRQ";
@@ -41,7 +41,8 @@ inline const std::uint8_t* to_octets(std::span<const std::byte> bytes) {
   return reinterpret_cast<const std::uint8_t*>(bytes.data());
 }
 
-/// An empty span becomes an absent field.
+/// Adds an array to the builder. Adds nothing and returns 0 if `values` is empty; the field is then
+/// absent.
 template <class T>
 flatbuffers::Offset<flatbuffers::Vector<T>> add_array(flatbuffers::FlatBufferBuilder& builder,
                                                       std::span<const T> values) {
@@ -71,7 +72,8 @@ std::optional<Problem> check_alignment(const flatbuffers::Vector<T>*... vectors)
   return malformed("An array of 8-byte numbers does not begin at a multiple of 8 in the frame.");
 }
 
-/// The root table T of a frame; nullptr if the frame's identifier, an offset or a length is wrong.
+/// Returns the root table of a frame. Returns nullptr if the frame's identifier, an offset or a
+/// length is wrong, or if the frame has more than `tables_max` tables.
 template <class T>
 const T* verified_root(std::span<const std::byte> bytes, const char* identifier,
                        std::size_t tables_max) {
@@ -82,14 +84,14 @@ const T* verified_root(std::span<const std::byte> bytes, const char* identifier,
   return flatbuffers::GetRoot<T>(to_octets(bytes));
 }
 
-/// An upper bound of the bytes of a chunk with these lists.
+/// Returns an upper bound of the bytes of a ListChunk with the lists of `source`.
 std::size_t chunk_bytes(const ListSource& source);
 
 flatbuffers::Offset<wire::ListChunk> add_lists(flatbuffers::FlatBufferBuilder& builder,
                                                const ListSource& source);
 
-/// Points `lists` at the arrays of a verified table. Returns a Problem if the arrays' lengths
-/// disagree.
+/// Points `lists` at the arrays of a verified table. Returns a Problem if the table is missing, if
+/// its arrays do not fit together, or if an array holds a wrong value.
 std::optional<Problem> read_lists(const wire::ListChunk* table, ListChunk& lists);
 
 }  // namespace starling::protocol

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receives ZeroMQ messages as frames, and waits for messages. Repeats a ZeroMQ call that a signal
-// has interrupted. Included by .cpp files that own sockets.
+// Functions that wait for ZeroMQ messages and receive them. They repeat a ZeroMQ call that a signal
+// has interrupted. The .cpp files that own sockets include this header.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,12 @@
 
 namespace starling::protocol {
 
-/// The message must outlive the result.
+/// Returns the bytes of a message for decoding. The message must outlive the result.
 inline AlignedBytes to_aligned(const zmq::message_t& message) {
   return AlignedBytes({static_cast<const std::byte*>(message.data()), message.size()});
 }
 
-/// Repeats a ZeroMQ call that a signal interrupts.
+/// Calls `call`, and calls it again as long as a signal interrupts it.
 template <class Call>
 auto uninterrupted(const Call& call) {
   while (true) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The assignment as a minimum-cost flow, solved by LEMON's network simplex. Arcs carry a cost and a
+// Solves the assignment as a minimum-cost flow with LEMON's network simplex. Arcs have a cost and a
 // capacity:
 //
 //   rider ──cost──▶ driver ──0, capacity 1──▶ sink            a driver in the rider's list
@@ -28,7 +28,8 @@ namespace {
 using Graph = lemon::SmartDigraph;
 using Simplex = lemon::NetworkSimplex<Graph, std::int64_t, std::int64_t>;
 
-/// The sum of all costs stays below this number, so that LEMON's own artificial cost fits, too.
+/// The sum of all costs stays below this number. LEMON adds an artificial cost of its own, which
+/// then fits 64 bits, too.
 constexpr std::int64_t total_cost_max = std::int64_t{1} << 60;
 
 class Flow {
@@ -190,10 +191,12 @@ class Flow {
   }
 
   // An optimal flow that uses no unseen driver is optimal without the charge, too. This function
-  // removes the charge and finds potentials that prove the flow optimal. It chooses a remainder and
-  // rounds each potential down to a number that has this remainder modulo the scale. No charged
-  // rider's potential plus the charge may have this remainder; the rounding then removes what the
-  // charge added. Some remainder is free, because there are more remainders than riders.
+  // removes the charge and finds potentials that prove the flow optimal. The function chooses a
+  // remainder modulo scale_ and rounds each potential down to a number with this remainder. A
+  // remainder is taken if a rider has an arc to the unseen drivers and the rider's potential plus
+  // the charge has this remainder. If the chosen remainder is not taken, the rounding removes what
+  // the charge added. A remainder that is not taken exists, because there are more remainders than
+  // riders.
   void drop_charge() {
     if (charge() == 0 || unseen_arcs_.empty()) return;
     const auto remainder = [&](std::int64_t value) { return (value % scale_ + scale_) % scale_; };
@@ -207,7 +210,8 @@ class Flow {
       potentials_[node] -= remainder(potentials_[node] - shift);
   }
 
-  // Gives each rider, in order, the earliest arc that does not change the riders before it.
+  // Goes through the riders in order and gives each rider the earliest arc that leaves the arcs of
+  // all earlier riders unchanged.
   void prefer_early_arcs() {
     if (std::ranges::all_of(riders_,
                             [&](Graph::Node rider) { return earlier_arcs(rider).empty(); }))
@@ -230,7 +234,8 @@ class Flow {
     return arc;
   }
 
-  /// The rider's arcs of reduced cost 0 that come before its current arc, earliest first.
+  /// Returns the rider's arcs of reduced cost 0 that come before the arc of the rider's current
+  /// flow. The earliest arc comes first.
   Arcs earlier_arcs(Graph::Node rider) const {
     const Graph::Arc own = own_arc(rider);
     Arcs arcs;

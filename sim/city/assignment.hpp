@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assigns drivers to riders at minimum cost, from candidate lists that may be truncated, and tells
-// whether longer lists could give a better assignment. The batch policies call assign().
+// Assigns drivers to riders at minimum cost. Each rider has a list of candidate drivers, which may
+// be truncated. assign() also tells whether longer lists could give a better assignment. The batch
+// policies call assign().
 #pragma once
 
 #include <cstdint>
@@ -12,10 +13,10 @@ namespace starling::sim::city {
 
 inline constexpr std::uint32_t unassigned = ~std::uint32_t{0};
 
-/// The driver can serve the rider at this cost, which is not negative.
+/// `driver` can serve `rider` at `cost`, which is not negative.
 struct AssignmentArc {
-  std::uint32_t rider = 0;   ///< below AssignmentProblem::riders
-  std::uint32_t driver = 0;  ///< below AssignmentProblem::drivers
+  std::uint32_t rider = 0;   ///< index below AssignmentProblem::riders
+  std::uint32_t driver = 0;  ///< index below AssignmentProblem::drivers
   std::int64_t cost = 0;
 };
 
@@ -24,9 +25,9 @@ struct AssignmentProblem {
 
   std::uint32_t riders = 0;
   std::uint32_t drivers = 0;            ///< number of drivers that appear in at least one list
-  std::span<const AssignmentArc> arcs;  ///< each rider's preferred arcs come first
-  /// For each rider: a lower bound of the cost of every driver outside the rider's list; knows_all
-  /// if the list has every driver that the rider can get.
+  std::span<const AssignmentArc> arcs;  ///< at equal cost, a rider's earlier arc is preferred
+  /// One number for each rider. Every driver outside the rider's list costs at least this number.
+  /// The number is knows_all if the list has every driver that the rider can get.
   std::span<const std::int64_t> unseen_cost_min;
   std::uint32_t unseen_drivers = 0;  ///< number of drivers that appear in no list
 };
@@ -35,8 +36,8 @@ struct Assignment {
   std::vector<std::uint32_t> driver_of;  ///< each rider's driver, or `unassigned`
   std::uint32_t assigned = 0;
   std::int64_t cost = 0;
-  /// Riders whose lists must grow to make the assignment certain. If there are none, the assignment
-  /// is the optimum over all drivers.
+  /// Riders whose lists must grow to make the assignment certain. If `uncertain` is empty, the
+  /// assignment is the optimum over all drivers.
   std::vector<std::uint32_t> uncertain;
 };
 
@@ -47,12 +48,12 @@ struct Assignment {
 /// Step 1 solves a relaxed problem: each rider may also take an unseen driver, which is not in the
 /// rider's list, at the lower bound unseen_cost_min. If the relaxed optimum takes no unseen driver,
 /// longer lists cannot improve the assignment: the assignment is the optimum over all drivers.
-/// Otherwise the riders that take unseen drivers are `uncertain`. At equal cost a listed driver
-/// comes before an unseen driver. Therefore, lists that only grow at their ends all lead to the
-/// same assignment once they are long enough. No test that knows only the lists can be sharper,
-/// because an unseen driver may really cost no more than the lower bound.
+/// Otherwise the riders that take unseen drivers are `uncertain`. At equal cost a listed driver is
+/// preferred to an unseen driver. Therefore, once the lists are long enough, drivers appended to
+/// them do not change the assignment. No test that knows only the lists can be certain in more
+/// cases, because an unseen driver may really cost no more than the lower bound.
 ///
-/// Step 2 finds the optimum among the listed drivers. It runs only if step 1 leaves riders
+/// Step 2 finds the optimum among the listed drivers. Step 2 runs only if step 1 leaves riders
 /// `uncertain` and `wants_best` is set.
 Assignment assign(const AssignmentProblem& problem, bool wants_best);
 

@@ -33,7 +33,7 @@ class BatchPolicy : public DispatchPolicy {
                           std::span<std::int64_t> costs) {
     for (std::size_t i = 0; i < list.size(); ++i) costs[i] = std::llround(list[i].distance_m * 1e3);
   }
-  /// A lower bound of the cost of drivers that are at least `distance_m` away.
+  /// Returns a lower bound of the cost of drivers that are at least `distance_m` away.
   virtual std::int64_t cost_min(double distance_m) const { return std::llround(distance_m * 1e3); }
 
  private:
@@ -99,8 +99,9 @@ class BatchTimePolicy : public BatchPolicy {
     pickup_times_(ride, list, costs);
     for (std::int64_t& cost : costs) cost /= us_per_ms;
   }
-  // Subtracts 2 cm from the distance, because a list's distance is that of two lattice points, each
-  // up to 1 cm off. Subtracts 1 ms from the time for rounding.
+  // A list has the distance between two lattice points. Each lattice point may be up to 1 cm away
+  // from the real position, so 2 cm are subtracted from the distance. 1 ms is subtracted from the
+  // time because of rounding.
   std::int64_t cost_min(double distance_m) const override {
     return std::max<std::int64_t>(
         static_cast<std::int64_t>((distance_m - 0.02) / speed_max_mps_ * 1e3) - 1, 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The demand of a simulation: a list of ride requests in order of time, either drawn at random or
-// read from a file (request_file.hpp).
+// The demand of a simulation is a list of ride requests in order of time. draw_poisson_demand()
+// draws the requests at random. read_request_file() in request_file.hpp reads them from a file.
+// `starling simulate` passes the demand to the simulation.
 #pragma once
 
 #include <array>
@@ -14,7 +15,7 @@
 
 namespace starling::sim::city {
 
-/// Why a row of a request file is skipped.
+/// The reasons why a row of a request file is skipped.
 enum class BadRow : std::uint8_t { unparsable, null_island, outside_area, zero_length };
 inline constexpr std::size_t bad_row_count = 4;
 
@@ -26,10 +27,10 @@ struct Demand {
   std::int64_t end_us = 0;  ///< all requests are before this time
   Area area;
   std::string source;          ///< where the requests come from, in words
-  bool is_geographic = false;  ///< the file's longitudes and latitudes were projected
+  bool is_geographic = false;  ///< the points were projected from longitudes and latitudes
   std::array<std::uint64_t, bad_row_count> bad_rows{};
-  std::uint64_t outside_time = 0;  ///< number of good rows outside the requested time
-  std::int64_t spread_us = 0;      ///< whole-minute times were spread over this; 0: not spread
+  std::uint64_t outside_time = 0;  ///< number of good rows at or after end_us, which were left out
+  std::int64_t spread_us = 0;      ///< whole-minute times were moved by up to this; 0: not moved
 
   std::uint64_t& operator[](BadRow reason) { return bad_rows[static_cast<std::size_t>(reason)]; }
 };
@@ -41,8 +42,8 @@ struct PoissonOptions {
   std::int64_t length_us = 0;
   double side_m = 10'000;       ///< side of the square around 0, 0; used if `area` is empty
   Area area{};                  ///< area of the road network, if there is one
-  std::uint32_t hot_spots = 5;  ///< 0: places are spread evenly
-  bool daily_curve = true;      ///< demand varies over the day; false: constant
+  std::uint32_t hot_spots = 5;  ///< 0: all places are equally likely
+  bool daily_curve = true;      ///< true: demand varies over the day; false: constant
 };
 
 /// Draws request times from a Poisson process. 80 % of the pick-ups and 50 % of the drop-offs are

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dispatch policy decides which driver is offered to which rider, from the riders' k-nearest
-// lists alone. It also reports the riders whose lists were too short to be certain of the decision.
-// The simulation uses one policy.
+// A dispatch policy decides which driver is offered to which rider. It knows the drivers only from
+// the riders' neighbour lists. It also reports the riders whose lists were too short to be certain
+// of the decision. Each simulation uses one policy.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct WaitingRider {
   RideIndex ride = none;
   std::span<const Candidate> list;           ///< nearest first
   std::span<const DriverIndex> declined_by;  ///< drivers that must not be asked again
-  bool may_have_more = false;                ///< the list is full: more drivers may be farther away
-  bool can_widen = false;                    ///< the list is full and may be made longer
+  bool may_have_more = false;                ///< the list has k drivers; others may be farther away
+  bool can_widen = false;                    ///< the list has k drivers, and k may be raised
 };
 
 struct DispatchInput {
@@ -39,7 +39,7 @@ struct Offer {
 
 struct DispatchDecision {
   std::vector<Offer> offers;
-  /// Indices in DispatchInput::riders: the riders whose lists were too short to be certain of the
+  /// Indices in DispatchInput::riders: the riders whose lists were too short for a certain
   /// decision. If one of these lists can be widened, the caller must ignore `offers`. Otherwise
   /// `offers` are the best that the lists allow.
   std::vector<std::uint32_t> uncertain;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver's state: position, route, ride, and the distances and times so far. The fleet moves
-// drivers; the invariants and the summary read them.
+// This file defines the state of a driver: the position, the route, the ride, and the distances and
+// times so far. The fleet moves drivers; the invariants and the summary read their state.
 #pragma once
 
 #include <array>
@@ -19,18 +19,19 @@ inline constexpr std::size_t driver_state_count = 3;
 enum class Idling : std::uint8_t {
   park,    ///< stays where the last rider got out
   cruise,  ///< drives around
-  head,    ///< drives to the place of a recent request, waits there, drives to the next place
+  head,    ///< drives to the pick-up of a recent request, waits, then drives to another one
 };
 
 struct Driver {
-  /// The current straight leg. After its end the route continues with `next_waypoint`.
+  /// The straight leg that the driver is on. After `leg_end` the driver goes on to the waypoint
+  /// with index `next_waypoint`.
   Waypoint leg_start;
   Waypoint leg_end;
-  Point at;                    ///< as of the last move
-  std::int64_t driven_mm = 0;  ///< driven part of the route, as of the last move
+  Point at;                    ///< position as of the last move
+  std::int64_t driven_mm = 0;  ///< length driven on the route, as of the last move
   DriverState state = DriverState::idle;
   bool is_offered = false;  ///< idle, but asked to take a ride
-  bool has_moved = true;    ///< since the last Fleet::tell_changes()
+  bool has_moved = true;    ///< moved since the last Fleet::tell_changes()
   bool is_driving = false;
   std::int64_t wakes_us = Ride::never_us;  ///< when an idle, standing driver moves on
 
@@ -40,12 +41,13 @@ struct Driver {
   std::size_t next_waypoint = 0;
   std::int64_t route_start_us = 0;
   std::int64_t since_us = 0;  ///< when the driver entered this state
-  std::uint64_t trips = 0;    ///< number of idle trips; the counter of random draws
+  std::uint64_t trips = 0;    ///< number of idle trips; selects the random numbers of the next one
   std::array<std::int64_t, driver_state_count> driven_by_state_mm{};
-  std::array<std::int64_t, driver_state_count> time_by_state_us{};  ///< until the demand ends
+  /// Time after the end of the demand does not count.
+  std::array<std::int64_t, driver_state_count> time_by_state_us{};
 };
 
-/// The driver's tags on the engine; exactly one bit is set.
+/// Returns the driver's tags in the engine. Exactly one bit is set.
 constexpr std::uint32_t tags_of(const Driver& driver) {
   if (driver.state == DriverState::to_pickup) return tag_to_pickup;
   if (driver.state == DriverState::occupied) return tag_occupied;

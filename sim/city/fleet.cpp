@@ -10,15 +10,17 @@ namespace starling::sim::city {
 namespace {
 
 constexpr std::size_t recent_pickups_max = 1000;
-constexpr std::int64_t stand_us = 120'000'000;  // wait at a recent pick-up, with Idling::head
-constexpr std::int64_t pause_us = 1'000'000;    // wait after a cruise of length 0
+constexpr std::int64_t stand_us = 120'000'000;  // waiting time at a recent pick-up (Idling::head)
+constexpr std::int64_t pause_us = 1'000'000;    // waiting time after a cruise of length 0
 constexpr double placement_deviation_m = 300;
 
 std::size_t number_of(DriverState state) {
   return static_cast<std::size_t>(state);
 }
 
-/// The length driven at `time_us` on the leg from `start` to `end`; exact at both ends.
+/// Returns the length from the start of the route to the point that the driver reaches at
+/// `time_us`. The point is on the leg from `start` to `end`. The length is exact at both ends of
+/// the leg.
 std::int64_t length_at(const Waypoint& start, const Waypoint& end, std::int64_t time_us) {
   if (time_us >= end.time_us) return end.length_mm;
   return start.length_mm + (end.length_mm - start.length_mm) * (time_us - start.time_us) /
@@ -147,7 +149,7 @@ void Fleet::start_idling(DriverIndex index, std::int64_t time_us) {
 void Fleet::go_on_idling(DriverIndex index, std::int64_t time_us) {
   Driver& driver = drivers_[index];
   driver.wakes_us = Ride::never_us;
-  // After the demand has ended, idle drivers stop; otherwise the empty kilometres would depend on
+  // After the demand has ended, idle drivers stop. Otherwise the empty kilometres would depend on
   // how long the last ride takes.
   if (options_.idling == Idling::park || time_us >= options_.end_us) return;
   Random random(options_.seed, Draw::idling, index, driver.trips++);
@@ -174,7 +176,8 @@ void Fleet::change_state(Driver& driver, DriverState state, std::int64_t time_us
 Place Fleet::place_of(DriverIndex index) const {
   const Driver& driver = drivers_[index];
   if (!driver.is_driving) return {driver.at, driver.leg_end.edge, driver.leg_end.edge_offset_mm};
-  // A leg lies on a single edge, so the offset follows from the leg's end.
+  // A leg lies on a single edge, so the driver's offset on the edge follows from the offset of the
+  // leg's end.
   return {driver.at, driver.leg_end.edge,
           driver.leg_end.edge_offset_mm - (driver.leg_end.length_mm - driver.driven_mm)};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// All drivers and their movement from tick to tick, with arrivals at exact microseconds. The
-// simulation assigns rides; drivers without a ride idle as FleetOptions::idling says.
+// The fleet holds all drivers and moves them from period to period. The time of an arrival is exact
+// to the microsecond. The simulation assigns rides to drivers. A driver without a ride does what
+// FleetOptions::idling says.
 #pragma once
 
 #include <array>
@@ -19,7 +20,7 @@ struct FleetOptions {
   std::uint32_t drivers = 1000;
   Idling idling = Idling::cruise;
   std::int64_t start_us = 0;
-  std::int64_t end_us = 0;  ///< times by state are counted until this time
+  std::int64_t end_us = 0;  ///< Driver::time_by_state_us counts only time before end_us
 };
 
 /// A driver reached the pick-up or drop-off of a ride.
@@ -30,7 +31,8 @@ struct Arrival {
   std::int64_t driven_mm = 0;  ///< length of the route that ends here
 };
 
-/// The places of recent requests, for drivers that idle with Idling::head.
+/// Holds the pick-ups of recent requests. Drivers that idle with Idling::head drive to these
+/// places.
 class RecentPickups {
  public:
   void add(const Place& place);
@@ -52,11 +54,11 @@ class Fleet {
   const Driver& operator[](DriverIndex driver) const { return drivers_[driver]; }
   std::uint32_t free_count() const { return free_count_; }
 
-  /// Moves all drivers to their places at `now_us`. Appends to `arrivals`, driver by driver, the
-  /// arrivals since the last move.
+  /// Moves all drivers to their places at `now_us`. Appends the arrivals since the last move to
+  /// `arrivals`, driver by driver.
   void move(std::int64_t now_us, std::vector<Arrival>& arrivals);
 
-  /// The driver's place as of the last move.
+  /// Returns the driver's place as of the last move.
   Place place_of(DriverIndex index) const;
 
   void set_offered(DriverIndex index, bool is_offered);
@@ -80,12 +82,13 @@ class Fleet {
     }
   }
 
-  /// The number of drivers in each state.
+  /// Returns the number of drivers in each DriverState.
   const std::array<std::uint32_t, driver_state_count>& count_by_state() const { return counts_; }
 
   /// Adds each driver's time in the current state to time_by_state_us. Call once, at the end.
   void close_hours(std::int64_t now_us);
-  /// The sum of any driver's time_by_state_us after close_hours().
+  /// Returns the sum of the entries of time_by_state_us, which is the same for each driver after
+  /// close_hours().
   std::int64_t hours_us() const { return options_.end_us - options_.start_us; }
 
  private:
@@ -107,7 +110,7 @@ class Fleet {
   std::vector<Driver> drivers_;
   std::vector<Trip> trips_;  ///< one per driver
   RecentPickups recent_pickups_;
-  std::uint32_t free_count_ = 0;  ///< drivers that are idle and not offered a ride
+  std::uint32_t free_count_ = 0;  ///< number of idle drivers that are not offered a ride
   std::array<std::uint32_t, driver_state_count> counts_{};
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the nearest free drivers of each waiting rider for the dispatch policies. Drivers are
-// objects whose tags say whether they are free. Waiting riders are standing queries of one stream.
-// The simulation uses FleetIndex.
+// FleetIndex finds the nearest free drivers of each waiting rider. Drivers are objects whose tags
+// say whether they are free. Waiting riders are standing queries of one stream. The simulation uses
+// FleetIndex and passes the lists to its dispatch policy.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ struct FleetIndexOptions {
   std::string stream = "riders";
   std::uint32_t drivers = 0;
   std::uint32_t rides = 0;
-  double pickup_max_m = 0;  ///< lists hold drivers up to this distance
+  double pickup_max_m = 0;  ///< greatest distance from a rider to a driver in the rider's list
 };
 
 class FleetIndex {
@@ -73,11 +73,12 @@ class FleetIndex {
   const std::string& describe() const { return host_->describe(); }
 
   /// Passes on the changes and runs one tick at `tau_us`, which must not be less than the time of
-  /// the last tick. Throws std::runtime_error if the host rejects a change, or holds objects or
-  /// queries of another program.
+  /// the last tick. Throws std::runtime_error if the host rejects a change, or if the host holds
+  /// objects or queries of another program.
   void advance(std::int64_t tau_us, const FleetNews& news);
 
-  /// A waiting rider's list as of the last tick, nearest first; valid until the next tick.
+  /// Returns a waiting rider's list as of the last tick, nearest driver first. The list is valid
+  /// until the next tick.
   std::span<const Candidate> list(RideIndex ride) const { return lists_[ride]; }
 
  private:
@@ -96,7 +97,7 @@ class FleetIndex {
   std::vector<TagUpdate> tags_;
 };
 
-/// The ids of drivers and riders on the engine count from 1.
+/// These functions return the ids that the engine uses: the index plus 1.
 constexpr std::uint64_t object_id(DriverIndex driver) {
   return std::uint64_t{driver} + 1;
 }

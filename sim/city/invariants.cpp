@@ -78,7 +78,7 @@ std::string find_broken_rule(std::span<const Ride> rides, std::span<const Driver
   for (std::size_t i = 0; i < rides.size(); ++i) {
     if (std::string broken = broken_by_ride(rides[i], i, is_over); !broken.empty()) return broken;
     const Ride& ride = rides[i];
-    // The driver of each active ride has that ride, so no two rides share a driver.
+    // If the driver of each active ride has that ride, no two active rides share a driver.
     if (has_driver(ride.state) && drivers[ride.driver].ride != i)
       return ride_name(i) + " has a driver with another ride";
     if (ride.state == RideState::picked_up || ride.state == RideState::dropped_off)

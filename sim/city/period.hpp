@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The results of one period: a row of periods.csv and, separately, the wall-clock times. Only the
-// wall-clock times differ from run to run.
+// This file defines the results of one period. A PeriodRecord is a row of periods.csv. PeriodTimes
+// holds wall-clock times; only these differ between runs with the same settings. The simulation
+// fills both.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@ namespace starling::sim::city {
 
 struct PeriodRecord {
   std::int64_t time_us = 0;
-  std::uint32_t requests = 0;  ///< `requests` to `gave_up`: events since the last period
+  std::uint32_t requests = 0;  ///< `requests` to `gave_up` count events since the last period
   std::uint32_t offers = 0;
   std::uint32_t declined = 0;
   std::uint32_t assigned = 0;
@@ -18,10 +19,10 @@ struct PeriodRecord {
   std::uint32_t gave_up = 0;
   std::uint32_t asked_for = 0;  ///< riders for whom the policy had to find a driver
   std::uint32_t waiting = 0;    ///< riders still waiting after the offers
-  std::uint32_t idle = 0;       ///< drivers after the offers that are free or asked to take a ride
+  std::uint32_t idle = 0;       ///< drivers that are free or asked to take a ride, after the offers
   std::uint32_t to_pickup = 0;
   std::uint32_t occupied = 0;
-  double pickup_distance_m = 0;  ///< straight distance, summed over the assigned riders
+  double pickup_distance_m = 0;  ///< sum of straight distances to the assigned riders
   std::uint32_t widened = 0;     ///< lists that were too short and were widened
   std::uint32_t uncertain = 0;   ///< lists that were too short and could not be widened
 };

@@ -17,8 +17,9 @@ constexpr double hot_dropoffs = 0.5;
 // The standard deviation around a hot spot, as a share of the area's longer side.
 constexpr double hot_spot_share = 0.05;
 
-/// Demand in each hour of the day relative to the average, like published curves of city taxis:
-/// lowest before dawn, highest after work. The sum is 24.
+/// The demand at the start of each hour of the day, relative to the average. The curve resembles
+/// published curves of city taxis: it is lowest before dawn and highest after work. The sum of the
+/// numbers is 24.
 constexpr std::array<double, 24> hourly{0.85, 0.60, 0.42, 0.30, 0.24, 0.26, 0.55, 0.95,
                                         1.18, 1.20, 1.14, 1.16, 1.22, 1.20, 1.24, 1.18,
                                         1.04, 1.25, 1.52, 1.58, 1.44, 1.34, 1.22, 0.92};
@@ -35,8 +36,8 @@ class Places {
  public:
   Places(const Area& area, std::uint32_t hot_spots, Random& random) : area_(area), random_(random) {
     for (std::uint32_t i = 0; i < hot_spots; ++i) {
-      // The spot moves toward the middle: around a spot at the area's edge, half of the points
-      // would be outside and be moved to the edge.
+      // The spot is moved toward the middle of the area. Around a spot at the edge of the area,
+      // half of the points would lie outside and would be moved to the edge.
       const Point spot = between(anywhere(), area_.middle(), 0.3);
       spots_.push_back({spot, 1.0 / (i + 1)});
       weight_ += 1.0 / (i + 1);
@@ -90,8 +91,8 @@ Demand draw_poisson_demand(const PoissonOptions& options) {
 
   Random random(options.seed, Draw::demand);
   Places places(demand.area, options.hot_spots, random);
-  // Thinning (Lewis and Shedler 1979): draws at the highest rate and keeps each request with the
-  // probability current rate / highest rate.
+  // Thinning (Lewis and Shedler 1979): draws requests at the highest rate, and keeps each request
+  // with probability (current rate) / (highest rate).
   const double rate_max = options.requests_per_hour * (options.daily_curve ? hourly_max : 1);
   if (!(rate_max > 0)) return demand;
   double time_us = static_cast<double>(options.start_us);

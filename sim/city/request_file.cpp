@@ -19,10 +19,10 @@
 namespace starling::sim::city {
 namespace {
 
-constexpr std::int64_t days_max = 366;  // longest span of a file without --for
+constexpr std::int64_t days_max = 366;  // longest time that a file may span without --for
 constexpr std::int64_t minute_us = 60'000'000;
-/// By chance, 1 in 60 times is a whole minute. If more than 1 in 10 times are whole minutes, the
-/// recorder rounded the times.
+/// By chance, one exact time in 60 is a whole minute. If more than one time in 10 is a whole
+/// minute, the recorder rounded the times.
 constexpr std::size_t whole_share_told = 10;
 constexpr double coordinate_max_m = 1e7;  // limit of a lattice with 1 cm resolution
 constexpr std::size_t part_count = 5;     // time, pick-up x, y, drop-off x, y
@@ -43,7 +43,7 @@ struct RequestColumns {
 
 RequestColumns parse_request_columns(const std::string& text) {
   RequestColumns columns;
-  std::array<bool, 2> may_be{true, true};  // geographic, planar
+  std::array<bool, 2> may_be{true, true};  // [0]: geographic, [1]: planar
   std::size_t given = 0;
   for (std::string_view rest = text; !rest.empty();) {
     const std::string_view pair = rest.substr(0, rest.find(','));
@@ -257,7 +257,7 @@ class RequestReader {
     demand_.requests.push_back({row.time_us, to_plane(row.pickup), to_plane(row.dropoff)});
   }
 
-  /// For example "3 rows were skipped: 2 outside the area, 1 unparsable".
+  /// Returns a text such as "3 rows were skipped: 2 outside the area, 1 unparsable".
   std::string skipped() const {
     std::uint64_t total = 0;
     std::string reasons;
@@ -285,7 +285,7 @@ class RequestReader {
               Random(options_.seed, Draw::spreading, i).below(std::uint64_t{minute_us}));
     }
     std::ranges::stable_sort(requests, {}, &Request::time_us);
-    // The simulation starts at the full minute before the first request.
+    // The simulation starts at the full minute at or before the first request.
     std::int64_t into_minute_us = requests.front().time_us % minute_us;
     if (into_minute_us < 0) into_minute_us += minute_us;
     demand_.start_us = requests.front().time_us - into_minute_us;

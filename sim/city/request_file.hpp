@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads ride requests from a CSV file: New York's taxi trips as published, or any other table,
-// whose columns are found by name or number.
+// Reads ride requests from a CSV file. The file holds New York's taxi trips as published, or it is
+// any other table with the columns that RequestFileOptions::columns names. `starling simulate
+// --requests` uses read_request_file().
 #pragma once
 
 #include <array>
@@ -20,12 +21,12 @@ struct RequestFileOptions {
   /// the header or a column number from 1. Empty: the file has New York's layout, or a header in
   /// which these keys are the column names.
   std::string columns{};
-  /// The area of the requests: low x, low y, high x, high y in the file's coordinates.
-  /// std::nullopt: at most area_km from the median pick-up in x and in y.
+  /// The area of the requests: low x, low y, high x, high y in the file's coordinates. If
+  /// std::nullopt, the area extends area_km from the median pick-up in all four directions.
   std::optional<std::array<double, 4>> area{};
   double area_km = 40;
   std::uint64_t seed = 1;
-  bool spreads_minutes = true;  ///< spread times that are rounded to whole minutes
+  bool spreads_minutes = true;  ///< replace whole-minute times; see read_request_file()
   /// The length of the simulated time. Requests after its end are left out.
   std::int64_t length_us = std::numeric_limits<std::int64_t>::max();
 };
@@ -34,8 +35,8 @@ struct RequestFileOptions {
 /// median pick-up. One of New York's recorders rounded times to whole minutes. If more than 1 in 10
 /// times are whole minutes and spreads_minutes is set, each of these times becomes a random time
 /// within its minute, drawn from `seed`. Bad rows are counted and skipped. Throws InputError if the
-/// file cannot be used, and UsageError if `columns` has another form or if no request lies within
-/// `length_us`.
+/// file cannot be used, and UsageError if `columns` has none of the forms above or if no request
+/// lies within `length_us`.
 Demand read_request_file(const RequestFileOptions& options);
 
 }  // namespace starling::sim::city

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request for a ride, and the ride's state, driver, times and distances.
+// This file defines a request for a ride, and the ride itself: its state, driver, times and
+// distances. The simulation and the fleet use both.
 #pragma once
 
 #include <cstdint>
@@ -41,9 +42,9 @@ struct Ride {
   std::int64_t assigned_us = never_us;
   std::int64_t picked_up_us = never_us;
   std::int64_t ended_us = never_us;
-  double offered_distance_m = 0;  ///< straight distance in the list that led to the offer
-  std::int64_t pickup_mm = 0;     ///< length driven to the rider
-  std::int64_t trip_mm = 0;       ///< length driven with the rider
+  double offered_distance_m = 0;  ///< the driver's distance in the list that led to the offer
+  std::int64_t pickup_mm = 0;     ///< length of the driver's route to the rider
+  std::int64_t trip_mm = 0;       ///< length of the driver's route with the rider
 
   std::int64_t wait_us() const { return picked_up_us - request.time_us; }
 };

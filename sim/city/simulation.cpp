@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t check_every_periods = 100;
 
-/// Adds the lifetime of this object, as wall-clock time, to a sum.
+/// Measures the wall-clock time for which this object lives, and adds the time to a sum.
 class AddedTime {
  public:
   explicit AddedTime(double& sum_ms) : sum_ms_(sum_ms) {}
@@ -149,7 +149,7 @@ void Simulation::end_ride(Ride& ride, RideState state, std::int64_t time_us) {
   --active_rides_;
 }
 
-/// Removes the riders that neither wait nor have an offer, and their queries.
+/// Removes the riders that neither wait nor have an offer. Also removes their queries.
 void Simulation::leave_queue() {
   std::erase_if(waiting_, [&](const Waiting& waiting) {
     const RideState state = rides_[waiting.ride].state;
@@ -223,7 +223,7 @@ DispatchDecision Simulation::decide() {
 void Simulation::widen(std::span<const RideIndex> rides, std::uint32_t factor) {
   auto waiting = waiting_.begin();
   std::vector<RiderQuery> queries;
-  for (const RideIndex ride : rides) {  // `rides` is in the order of waiting_: one pass suffices
+  for (const RideIndex ride : rides) {  // `rides` has the order of waiting_, so one pass suffices
     waiting = std::find_if(waiting, waiting_.end(),
                            [&](const Waiting& other) { return other.ride == ride; });
     waiting->k = std::min(factor * waiting->k, options_.k_max);

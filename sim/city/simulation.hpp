@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulation: riders request rides, drivers move, the engine finds the nearest free drivers, a
-// policy makes offers. Time advances in periods; events between two periods (requests, arrivals,
-// riders giving up) keep their exact microsecond. The results depend only on the options and the
-// demand, not on clocks or threads. `starling simulate` runs the simulation.
+// In the simulation, riders request rides, drivers move, the engine finds the nearest free drivers,
+// and a policy makes offers. Time advances in periods. Events between two periods (requests,
+// arrivals, riders giving up) keep their exact microsecond. The results depend only on the options,
+// the world, the demand and the policy, and not on clocks or threads. `starling simulate` runs the
+// simulation.
 #pragma once
 
 #include <cstddef>
@@ -28,15 +29,16 @@ struct SimulationOptions {
   Idling idling = Idling::cruise;
   std::int64_t period_us = 2'000'000;
   std::uint32_t k = 16;
-  std::uint32_t k_max = 1024;  ///< lists are never widened beyond this
+  std::uint32_t k_max = 1024;  ///< greatest k of a widened list
   std::int64_t patience_us = 300'000'000;
   std::int64_t answer_us = 0;    ///< time from an offer to the driver's answer
   double decline_per_km = 0.05;  ///< probability that a driver declines, per km to the rider
-  std::size_t periods_max =
-      100'000'000;  ///< limit of a run; periods after the last request count, too
+  /// The greatest number of periods in a run. Periods after the last request count, too.
+  std::size_t periods_max = 100'000'000;
 };
 
-/// A driver's change of position or tags in one period, for the trace of the movement.
+/// A driver whose position or tags changed in one period. The handler of on_movement() gets these
+/// changes for the trace of the movement.
 struct DriverChange {
   DriverIndex driver = none;
   Point at;
@@ -57,8 +59,8 @@ class Simulation {
   /// needs more than periods_max periods or if the index fails.
   bool step();
 
-  /// Fills `times_us` with the time that each driver of a list needs to reach the rider, as of the
-  /// current period.
+  /// Fills `times_us` with the time that each driver in `list` needs to reach the rider of `ride`,
+  /// as of the current period.
   void find_pickup_times(RideIndex ride, std::span<const Candidate> list,
                          std::span<std::int64_t> times_us) const;
 

@@ -16,7 +16,7 @@ class ByteReader {
  public:
   static constexpr int end_of_file = -1;
 
-  /// Skips a UTF-8 byte order mark.
+  /// Skips a UTF-8 byte order mark at the start of the text.
   explicit ByteReader(TextInput& input) : input_(input), buffer_(read_bytes) {
     peek();
     position_ = buffered().size() - without_byte_order_mark(buffered()).size();
@@ -24,11 +24,11 @@ class ByteReader {
 
   const std::string& path() const { return input_.path(); }
 
-  /// The line and the column of the next byte, both counted from 1. The column counts bytes.
+  /// Return the line and the column of the next byte, both counted from 1. The column counts bytes.
   std::uint64_t line() const { return line_; }
   std::uint64_t column() const { return column_; }
 
-  /// The next byte, or end_of_file.
+  /// Returns the next byte without taking it, or end_of_file.
   int peek() {
     if (position_ == filled_ && !at_end_) {
       filled_ = input_.read(buffer_);
@@ -48,7 +48,7 @@ class ByteReader {
     }
   }
 
-  /// The part of the following bytes that the buffer already holds.
+  /// Returns as many of the next bytes as the buffer already holds, without taking them.
   std::string_view buffered() const {
     return std::string_view(buffer_.data(), filled_).substr(position_);
   }

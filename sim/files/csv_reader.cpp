@@ -9,9 +9,9 @@
 namespace starling::sim {
 namespace {
 
-/// The line that tells the separator: the first line that is neither blank nor a comment or, if
-/// every line is blank or a comment, the first line. A header that begins with '#' has the same
-/// separator as the data below the header.
+/// Returns the line from which the separator is detected. This is the first line that is neither
+/// blank nor a comment, or the first line if all lines are blank or comments. A header that begins
+/// with '#' may be skipped, because the data below it have the same separator.
 std::string_view telling_line(std::string_view text) {
   const std::string_view first = text.substr(0, text.find('\n'));
   for (std::string_view rest = text; !rest.empty();) {
@@ -22,7 +22,7 @@ std::string_view telling_line(std::string_view text) {
   return first;
 }
 
-/// The number of separators outside quotes.
+/// Returns how often `separator` occurs outside quotes.
 std::size_t count_unquoted(std::string_view line, char separator) {
   std::size_t count = 0;
   bool quoted = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The errors of input files and flags, and the place in a file that an error names. All readers and
-// writers throw these errors; the commands print them.
+// This file defines the errors of input files and flags, and the place in a file that an error
+// names. All readers and writers throw these errors; the commands print them.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Field {
 };
 
 /// An input that cannot be read further. The message is "FILE:LINE:COLUMN: sentence", or "FILE:
-/// sentence" where there is no line, as in binary files.
+/// sentence" if no line is known, as in binary files.
 class InputError : public std::runtime_error {
  public:
   explicit InputError(const std::string& sentence) : std::runtime_error(sentence) {}

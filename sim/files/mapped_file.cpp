@@ -19,7 +19,8 @@ namespace {
 
 class Descriptor {
  public:
-  // With O_NONBLOCK, opening a pipe does not wait for a writer, so that the pipe can be refused.
+  // With O_NONBLOCK, opening a pipe does not wait for a writer. The constructor of MappedFile then
+  // refuses the pipe.
   explicit Descriptor(const std::string& path)
       : number_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     if (number_ < 0) throw InputError(path + ": cannot be opened: " + std::strerror(errno));

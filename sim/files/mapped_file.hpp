@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps a file into memory, so that the system loads a page only when the program reads from it. The
-// readers of binary vectors and labels use MappedFile.
+// Maps a file into memory. The system loads a page of the file only when the program reads from
+// this page. The readers of binary vectors and labels use MappedFile.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +19,13 @@ class MappedFile {
 
   const std::string& path() const { return path_; }
 
-  /// If another process truncates the file meanwhile, reading past the new end ends this program
-  /// with SIGBUS.
+  /// Returns the content of the file. If another process truncates the file while it is mapped,
+  /// reading past the new end ends this program with SIGBUS.
   std::span<const std::byte> bytes() const { return bytes_; }
 
  private:
   std::string path_;
-  std::span<const std::byte> bytes_;  ///< empty, and not mapped, for an empty file
+  std::span<const std::byte> bytes_;  ///< empty if the file is empty; such a file is not mapped
 };
 
 }  // namespace starling::sim

@@ -140,7 +140,7 @@ class Dictionary {
   const Refusal& refuse_;
 };
 
-/// The size of the array, or std::nullopt if it exceeds uint64.
+/// Returns the size of the array in bytes, or std::nullopt if the size exceeds uint64.
 std::optional<std::uint64_t> array_bytes(const NpyHeader& header) {
   std::uint64_t bytes = header.type.bytes;
   if (std::ranges::find(header.shape, 0u) != header.shape.end()) return 0;

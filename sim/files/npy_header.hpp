@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The header of NumPy's .npy format, versions 1 to 3: the type, shape and order of the numbers that
-// follow. The readers and writers of arrays use these functions.
+// Reads and writes the header of NumPy's .npy format, versions 1 to 3. The header gives the type,
+// the shape and the order of the numbers that follow. The readers and writers of arrays use these
+// functions.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@ namespace starling::sim {
 struct NpyHeader {
   std::string type_name;  ///< as the file spells it
   NumberType type;
-  bool is_fortran_order = false;  ///< column-major; false: row-major
+  bool is_fortran_order = false;  ///< true: column-major; false: row-major
   std::vector<std::uint64_t> shape;
   std::size_t size_bytes = 0;  ///< size of the header, which is the offset of the first number
 };
@@ -28,8 +29,8 @@ struct NpyHeader {
 /// the elements are of a type that Starling does not read.
 NpyHeader parse_npy_header(std::span<const std::byte> file, const std::string& path);
 
-/// A header of version 1. Its size does not depend on the shape, so a writer that learns the number
-/// of rows only at the end can overwrite the header.
+/// Returns a header of version 1. The size of the header does not depend on `shape`. Therefore a
+/// writer that learns the number of rows only at the end can overwrite the header.
 std::string npy_header_text(std::string_view type_name, std::span<const std::uint64_t> shape);
 
 }  // namespace starling::sim

@@ -8,7 +8,7 @@
 
 namespace starling::sim {
 
-/// `text` without the spaces and tabs at both ends.
+/// Returns `text` without the spaces and tabs at both ends.
 std::string_view trim(std::string_view text);
 
 /// Parses a decimal floating-point number; spaces and tabs around it are ignored. Returns

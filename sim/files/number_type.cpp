@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One small function per type and byte order, chosen once for many numbers: see number_type.hpp.
+// Each number type and byte order has one small function that reads such numbers. The function is
+// chosen once for many numbers: see number_type.hpp.
 #include "starling/sim/files/number_type.hpp"
 
 #include <algorithm>
@@ -93,8 +94,9 @@ bool is_foreign(const NumberType& type) {
   return type.bytes > 1 && type.big_endian != (std::endian::native == std::endian::big);
 }
 
-/// Calls `action` with a zero of the C++ integer type that `type` names, and with std::true_type if
-/// the bytes of these integers must be reversed, otherwise std::false_type.
+/// Calls `action` with two arguments and returns its result. The first is a zero of the C++ integer
+/// type that `type` names. The second is std::true_type if the bytes of these integers must be
+/// reversed, and std::false_type otherwise.
 template <class Action>
 auto with_integer(const NumberType& type, const Action& action) {
   const auto in_order = [&](auto number) {

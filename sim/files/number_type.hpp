@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The number types of binary files, and their conversion to float32 components and int64 labels.
+// This file defines the number types of binary files and their conversion to float32 components and
+// int64 labels. The readers of binary vectors and labels use it.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +21,10 @@ struct NumberType {
   bool operator==(const NumberType&) const = default;
 };
 
-/// The number type that a NumPy type name stands for. The name is a byte order, followed by f2, f4,
-/// f8, i1 to i8 or u1 to u8. The byte order is '<', '>', '=' (this machine's) or '|' (for single
-/// bytes). std::nullopt for any other name.
+/// Returns the number type that a NumPy type name stands for. The name is one character for the
+/// byte order, followed by f2, f4, f8, i1, i2, i4, i8, u1, u2, u4 or u8. The character is '<', '>',
+/// '=' (this machine's order) or '|' (only for single bytes). Returns std::nullopt for any other
+/// name.
 std::optional<NumberType> number_type_from_numpy(std::string_view name);
 
 /// Fills `components` with the numbers at `first`, `first + stride_bytes` and so on, each rounded
@@ -31,10 +33,10 @@ std::optional<NumberType> number_type_from_numpy(std::string_view name);
 void read_components(const NumberType& type, const std::byte* first, std::size_t stride_bytes,
                      std::span<float> components);
 
-/// The integer at `at`, or std::nullopt if it is beyond int64.
+/// Returns the integer at address `at`, or std::nullopt if int64 cannot hold it.
 std::optional<std::int64_t> read_integer(const NumberType& type, const std::byte* at);
 
-/// The float32 nearest to a finite number, never an infinity.
+/// Returns the float32 nearest to `number`, which must be finite. The result is never an infinity.
 float finite_float32(double number);
 
 }  // namespace starling::sim

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linux can link an unnamed file only to a name that is free. To replace a file, the new one gets a
-// hidden name first and is then renamed: see pending_file.hpp.
+// Linux can link an unnamed file only to a name that is free. Therefore a new file that replaces an
+// old one first gets a hidden name and is then renamed: see pending_file.hpp.
 #include "starling/sim/files/pending_file.hpp"
 
 #include <atomic>
@@ -15,7 +15,7 @@
 namespace starling::sim {
 namespace {
 
-constexpr ::mode_t new_file_mode = 0666;  // the umask is applied to it
+constexpr ::mode_t new_file_mode = 0666;  // the system applies the umask to this mode
 constexpr ::mode_t permissions = 0777;
 constexpr int names_tried_max = 1000;
 constexpr std::size_t name_bytes_max = 200;  // keeps a hidden name within the system's 255 bytes
@@ -38,7 +38,7 @@ std::unique_ptr<PendingFile> PendingFile::open(const std::string& path, Kind kin
   }
   std::unique_ptr<PendingFile> file(new PendingFile(path));
   const bool is_unnamed = kind == Kind::unnamed && file->open_unnamed();
-  // If both ways fail, errno is that of open_hidden().
+  // If open_unnamed() and open_hidden() both fail, errno is that of open_hidden().
   if (!is_unnamed && !file->open_hidden()) return nullptr;
   file->keep_permissions();
   return file;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file that gets its name only when it is complete. Therefore two programs with the same output
-// path do not disturb each other, and a killed program leaves no partial file at that path.
+// A pending file gets its name only when it is complete. Therefore two programs with the same
+// output path do not disturb each other, and a killed program leaves no partial file at that path.
 // TextOutput uses PendingFile.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace starling::sim {
 class PendingFile {
  public:
   enum class Kind : std::uint8_t {
-    unnamed,  ///< falls back to `hidden` on file systems without O_TMPFILE, such as NFS
+    unnamed,  ///< on file systems without O_TMPFILE, such as NFS, `hidden` is used instead
     hidden,   ///< .NAME.PROCESS-NUMBER in the same directory; a killed program leaves this file
   };
 
@@ -27,7 +27,7 @@ class PendingFile {
   PendingFile(const PendingFile&) = delete;
   PendingFile& operator=(const PendingFile&) = delete;
 
-  /// Open for reading and writing; valid while this object lives.
+  /// Returns a descriptor for reading and writing, which is valid while this object lives.
   int descriptor() const { return descriptor_; }
 
   /// Gives the file its name and replaces an older file of this name. Returns false, with errno

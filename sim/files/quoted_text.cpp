@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t characters_max = 60;
 
-/// The size in bytes of the UTF-8 character at the start of `text`; 0 if the bytes there are not
-/// valid UTF-8 (RFC 3629).
+/// Returns the size in bytes of the UTF-8 character at the start of `text`, or 0 if the bytes there
+/// are not valid UTF-8 (RFC 3629).
 std::size_t character_bytes(std::string_view text) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = at(0);
@@ -29,7 +29,8 @@ std::size_t character_bytes(std::string_view text) {
   return is_overlong || is_surrogate || code > 0x10FFFF ? 0 : bytes;
 }
 
-/// True for control characters: C0, DEL, and C1 (U+0080 to U+009F), which some terminals obey, too.
+/// Returns true for control characters: C0, DEL, and C1 (U+0080 to U+009F). Some terminals obey C1,
+/// too.
 bool is_control(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   if (character.size() == 1) return first < 0x20 || first == 0x7F;

@@ -8,11 +8,11 @@
 
 namespace starling::sim {
 
-/// Writes control characters and bytes that are not UTF-8 as \xNN. Cuts the text after 60
-/// characters and appends "…".
+/// Returns `text` with control characters and bytes that are not UTF-8 replaced by \xNN. Cuts the
+/// text after 60 characters and appends "…".
 std::string printable_text(std::string_view text);
 
-/// printable_text() in single quotes.
+/// Returns printable_text(text) in single quotes.
 std::string quoted_text(std::string_view text);
 
 }  // namespace starling::sim

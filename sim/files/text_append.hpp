@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Appends values to a text in the notation of the output formats: numbers, CSV, XML, JSON, times.
+// Appends values to a text in the notations of the output formats: numbers, CSV, XML, JSON, times.
+// The writers of results, traces and reports use these functions.
 #pragma once
 
 #include <charconv>
@@ -10,12 +11,13 @@
 
 namespace starling::sim {
 
-/// Appends what std::to_chars writes for these arguments. A float64 without format and precision
-/// becomes the shortest text that reads back to the same number.
+/// Appends the text that std::to_chars makes of these arguments: a value, and optionally a format
+/// and a precision. A float64 without these two becomes the shortest text that reads back to the
+/// same number.
 template <class... Format>
 void append_number(std::string& text, Format... number) {
-  // This is enough for every integer, and for every float64 that is written with three decimals or
-  // in its shortest form without exponent.
+  // 400 bytes hold every integer, and every float64 that is written with three decimals or in its
+  // shortest form without exponent.
   constexpr std::size_t number_bytes_max = 400;
   const std::size_t size = text.size();
   text.resize(size + number_bytes_max);
@@ -33,7 +35,7 @@ void append_xml(std::string& text, std::string_view value);
 /// Appends a JSON string with its quotes. Text that is not UTF-8 is read as Latin-1.
 void append_json(std::string& text, std::string_view value);
 
-/// Appends YYYY-MM-DDTHH:MM:SS[.ffffff]Z.
+/// Appends a time as YYYY-MM-DDTHH:MM:SS[.ffffff]Z, without the fraction if it is 0.
 void append_iso_time(std::string& text, std::int64_t time_us);
 
 }  // namespace starling::sim

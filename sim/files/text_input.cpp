@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// zlib's gzread detects gzip and plain bytes by itself; it reports a truncated gzip file only
-// through gzerror. Zstandard files are detected by their first bytes, not by their name.
+// zlib's gzread reads gzip files and plain files, and tells them apart by itself. It reports a
+// truncated gzip file only through gzerror. Zstandard files are detected by their first bytes, not
+// by their name.
 #include "starling/sim/files/text_input.hpp"
 
 #include <algorithm>
@@ -128,8 +129,8 @@ class MemorySource : public TextInput::Source {
   std::string_view rest_;
 };
 
-/// True if the file begins with a Zstandard data frame, or with a skippable frame, which parallel
-/// compressors write first.
+/// Returns true if the file begins with a Zstandard data frame or with a skippable frame. Parallel
+/// compressors write a skippable frame first.
 bool is_zstd(std::FILE* file) {
   std::array<unsigned char, 4> magic{};
   if (std::fread(magic.data(), 1, magic.size(), file) != magic.size()) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a file's bytes in order and decompresses gzip and Zstandard. All readers of text files read
-// from a TextInput.
+// Reads the bytes of a file in order. Decompresses gzip and Zstandard files. All readers of text
+// files read from a TextInput.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace starling::sim {
 
 /// The number of bytes that readers ask for at a time.
 #ifdef STARLING_FUZZ
-inline constexpr std::size_t read_bytes = 64;  // so that short inputs span several reads
+inline constexpr std::size_t read_bytes = 64;  // short inputs then span several reads
 #else
 inline constexpr std::size_t read_bytes = 256 << 10;
 #endif
@@ -49,7 +49,7 @@ class TextInput {
   std::unique_ptr<Source> source_;
 };
 
-/// `text` without a leading UTF-8 byte order mark.
+/// Returns `text` without a leading UTF-8 byte order mark.
 std::string_view without_byte_order_mark(std::string_view text);
 
 }  // namespace starling::sim

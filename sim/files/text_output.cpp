@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plain, gzip and Zstandard sinks, and links and special files: see text_output.hpp.
+// Implements the plain, gzip and Zstandard sinks, and handles links and special files: see
+// text_output.hpp.
 #include "starling/sim/files/text_output.hpp"
 
 #include <cerrno>
@@ -115,7 +116,7 @@ std::unique_ptr<TextOutput::Sink> make_sink(int descriptor, std::string_view nam
   return nullptr;
 }
 
-/// What a path leads to after following all links.
+/// What a path leads to after all links have been followed.
 struct Place {
   enum class Holds : std::uint8_t { nothing, file, something_else };
 
@@ -136,7 +137,8 @@ std::string end_of_links(const std::string& path) {
   return end.string();
 }
 
-/// Returns std::nullopt, with errno set, if the path cannot be examined.
+/// Returns what `path` leads to. Returns std::nullopt, with errno set, if the path cannot be
+/// examined.
 std::optional<Place> find_place(const std::string& path) {
   struct stat at_path {};
   if (::stat(path.c_str(), &at_path) != 0) {
@@ -144,7 +146,7 @@ std::optional<Place> find_place(const std::string& path) {
     return Place{Place::Holds::nothing, end_of_links(path)};
   }
   if (!S_ISREG(at_path.st_mode)) return Place{Place::Holds::something_else, path};
-  // /proc invents a name for a descriptor whose file has been deleted; this name does not lead to
+  // /proc invents a name for a descriptor whose file has been deleted. This name does not lead to
   // the file.
   struct stat at_end {};
   const std::string end = end_of_links(path);
@@ -183,7 +185,8 @@ int TextOutput::open_descriptor(Appears appears) {
   if (appears == Appears::at_once || place->holds == Place::Holds::something_else)
     return ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   pending_ = PendingFile::open(place->end);
-  // The sink closes a duplicate, so that the original descriptor can still be linked to a name.
+  // The sink gets a duplicate of the descriptor and closes the duplicate. The original descriptor
+  // stays open and can still be linked to a name.
   return pending_ ? ::fcntl(pending_->descriptor(), F_DUPFD_CLOEXEC, 0) : -1;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes text to a file, compressed if the file's name ends in .gz or .zst, or to the standard
-// output. The writers of results and traces use TextOutput.
+// Writes text to a file or to the standard output. If the file's name ends in .gz or .zst, the text
+// is compressed. The writers of results and traces use TextOutput.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,21 @@ namespace starling::sim {
 class TextOutput {
  public:
   enum class Appears : std::uint8_t {
-    at_once,      ///< for programs that read the file while it grows
+    at_once,      ///< the file exists from the start; other programs can read it while it grows
     when_closed,  ///< the file has no name until it is closed, so it is complete or absent
   };
 
-  /// "-" is the standard output. A name that ends in .gz or .zst is compressed. Symbolic links are
-  /// followed. Anything but a regular file, such as a pipe, is always opened at once. The
+  /// "-" is the standard output. A file whose name ends in .gz or .zst is compressed. Symbolic
+  /// links are followed. Anything but a regular file, such as a pipe, is always opened at once. The
   /// constructor, check() and the members that write throw std::runtime_error on failure.
   TextOutput(const std::string& path, Appears appears);
 
-  /// Throws the error that opening `path` would throw, but does not change the file. Callers that
-  /// open their output late check it first.
+  /// Throws the error that opening `path` would throw, but does not change the file. A caller that
+  /// opens its output late calls check() first.
   static void check(const std::string& path);
 
-  /// True if `path` is a regular file or does not exist. Opening anything else, such as a pipe,
-  /// destroys no old content.
+  /// Returns true if `path` is a regular file or does not exist. Opening anything else, such as a
+  /// pipe, destroys no old content.
   static bool is_ordinary(const std::string& path);
 
   /// Releases the file. A file with Appears::when_closed that was not closed is deleted.

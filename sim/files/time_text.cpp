@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses times without locale and floating point; only durations go through float64: see
-// time_text.hpp.
+// Parses times without the locale and without floating point. Only durations are computed in
+// float64. See time_text.hpp.
 #include "starling/sim/files/time_text.hpp"
 
 #include <algorithm>
@@ -42,7 +42,8 @@ class Cursor {
     return true;
   }
 
-  /// Consumes exactly `count` digits; std::nullopt if there are fewer.
+  /// Consumes exactly `count` digits and returns their value. Returns std::nullopt if there are
+  /// fewer digits.
   std::optional<int> digits(std::size_t count) {
     if (rest_.size() < count || !std::all_of(rest_.begin(), rest_.begin() + count, is_digit))
       return std::nullopt;
@@ -64,7 +65,7 @@ class Cursor {
   std::string_view rest_;
 };
 
-/// The digits after a decimal point as millionths; digits beyond the sixth are dropped.
+/// Returns the digits after a decimal point as millionths. Digits beyond the sixth are dropped.
 std::int64_t millionths(std::string_view digits) {
   std::int64_t value = 0;
   for (std::size_t i = 0; i < 6; ++i)
@@ -87,7 +88,8 @@ std::int64_t unit_us(TimeUnit unit, std::uint64_t magnitude) {
   return magnitude < 100'000'000'000'000 ? 1000 : 1;
 }
 
-/// Scales whole and fraction digits to microseconds with integers, so that no microsecond is lost.
+/// Converts the number `whole`.`fraction` from `unit` to microseconds. Returns std::nullopt if the
+/// number is too large. Computes with integers, so that no microsecond is lost.
 std::optional<std::int64_t> scale(std::string_view whole, std::string_view fraction,
                                   TimeUnit unit) {
   std::uint64_t magnitude = 0;
@@ -122,7 +124,7 @@ std::optional<std::int64_t> date_us(int year, int month, int day) {
   return std::chrono::sys_days(date).time_since_epoch().count() * day_us;
 }
 
-/// YYYY-MM-DD, or DD/MM/YYYY.
+/// Parses YYYY-MM-DD, or DD/MM/YYYY if `day_first` is set.
 std::optional<std::int64_t> parse_date_us(Cursor& cursor, bool day_first) {
   const char separator = day_first ? '/' : '-';
   const auto first = cursor.digits(day_first ? 2 : 4);
@@ -134,7 +136,7 @@ std::optional<std::int64_t> parse_date_us(Cursor& cursor, bool day_first) {
   return day_first ? date_us(*last, *month, *first) : date_us(*first, *month, *last);
 }
 
-/// HH:MM[:SS[.fraction]]
+/// Parses HH:MM[:SS[.fraction]].
 std::optional<std::int64_t> parse_clock_us(Cursor& cursor) {
   const auto hour = cursor.digits(2);
   if (!hour || *hour > 23 || !cursor.take(':')) return std::nullopt;

@@ -14,28 +14,31 @@ namespace starling::sim {
 /// unambiguous for dates from March 1973 to the year 5138.
 enum class TimeUnit : std::uint8_t { by_magnitude, seconds, milliseconds, microseconds };
 
-/// Parses "s", "ms", "us" or "auto" (by_magnitude); std::nullopt for any other text.
+/// Parses "s", "ms", "us" or "auto" (by_magnitude). Returns std::nullopt for any other text.
 std::optional<TimeUnit> time_unit_from_string(std::string_view text);
 
 struct TimeRules {
   TimeUnit unit = TimeUnit::by_magnitude;
-  std::int64_t utc_offset_us = 0;  ///< zone of ISO 8601 times without a zone; east is positive
+  std::int64_t utc_offset_us = 0;  ///< for ISO 8601 times without a zone; east is positive
   bool day_first = false;          ///< dates are DD/MM/YYYY instead of YYYY-MM-DD
 };
 
-/// Parses a time into microseconds since the epoch; std::nullopt if `text` is not a time. The text
-/// is a number without exponent (digits beyond the microsecond are dropped) or an ISO 8601 time: a
-/// date `YYYY-MM-DD`, or `DD/MM/YYYY` if the rules say so; optionally `T` or a space and
-/// `HH:MM[:SS[.fraction]]`; optionally `Z`, `+HH:MM`, `+HHMM` or `+HH`. Second 60 is the first
-/// second of the next minute.
+/// Parses a time into microseconds since the epoch. Returns std::nullopt if `text` is not a time. A
+/// time is either a number without exponent or an ISO 8601 time. Digits beyond the microsecond are
+/// dropped.
+///
+/// An ISO 8601 time has a date, an optional clock time after `T` or a space, and an optional zone.
+/// The date is `YYYY-MM-DD`, or `DD/MM/YYYY` if `rules.day_first` is set. The clock time is
+/// `HH:MM[:SS[.fraction]]`. The zone is `Z`, `+HH:MM`, `+HHMM` or `+HH`; `-` may replace `+`.
+/// Second 60 is the first second of the next minute.
 std::optional<std::int64_t> parse_time_us(std::string_view text, const TimeRules& rules);
 
-/// Parses "Z", "+HH:MM", "-HHMM" or "+HH" into microseconds east of Greenwich; std::nullopt for any
-/// other text.
+/// Parses "Z", "+HH:MM", "-HHMM" or "+HH" into microseconds east of Greenwich. Returns std::nullopt
+/// for any other text.
 std::optional<std::int64_t> parse_utc_offset_us(std::string_view text);
 
-/// Parses a whole or decimal number with a unit: us, ms, s, m, h or d; std::nullopt for any other
-/// text.
+/// Parses a duration into microseconds: a whole or decimal number followed by the unit us, ms, s,
+/// m, h or d. Returns std::nullopt for any other text.
 std::optional<std::int64_t> parse_duration_us(std::string_view text);
 
 }  // namespace starling::sim

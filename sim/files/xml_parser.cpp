@@ -46,7 +46,7 @@ void XmlParser::fail(std::string_view sentence) const {
 }
 
 // expat is C, so an exception must not unwind through it. guarded() stores the exception, and
-// read() rethrows the exception.
+// read() throws it again.
 template <class Tell>
 void XmlParser::guarded(const Tell& tell) {
   try {

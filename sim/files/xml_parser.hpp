@@ -20,7 +20,7 @@ namespace starling::sim {
 class XmlAttributes {
  public:
   explicit XmlAttributes(const XML_Char** pairs) : pairs_(pairs) {}
-  /// The value of attribute `key`, or an empty text.
+  /// Returns the value of attribute `key`, or an empty string if there is none.
   std::string_view operator[](std::string_view key) const;
 
  private:
@@ -44,7 +44,8 @@ class XmlParser {
   virtual void start(std::string_view name, const XmlAttributes& attributes) = 0;
   virtual void end(std::string_view name) = 0;
 
-  // The place of the current element. fail() throws InputError with this place.
+  // line() and column() return the place of the current element. fail() throws InputError with this
+  // place.
   std::uint64_t line() const;
   std::uint64_t column() const;
   [[noreturn]] void fail(std::string_view sentence) const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host that computes in this process, with a Processor that is ticked in lock step.
+// EmbeddedHost is a host that computes in this process: it runs a Processor in lock step. `starling
+// replay` and `starling simulate` use EmbeddedHost unless they connect to a server.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +44,8 @@ class EmbeddedHost : public LockStepHost {
   Processor processor_;
   LockStep lock_step_;
   StreamId stream_{};
-  RowCounts counts_;          ///< since the last settle()
-  std::string first_reason_;  ///< since the last settle(): the first reason for refusing a row
+  RowCounts counts_;          ///< row counts since the last settle()
+  std::string first_reason_;  ///< reason of the first row refused since the last settle()
 
   std::vector<double> coordinates_;
   std::vector<LatticePoint> points_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface that replays and the city simulation run on: put objects and queries, run a tick,
-// get the changed lists. EmbeddedHost computes in this process, ServerHost asks a server; both give
-// the same lists.
+// Replays and the city simulation run on a lock-step host. They put objects and queries, run a
+// tick, and get the changed lists. EmbeddedHost computes in this process, and ServerHost asks a
+// server. Both give the same lists.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +44,8 @@ struct FinishedTick {
   StageTimes times;
 };
 
-/// Called with each list that a tick changed. The neighbours are valid during the call. If the key
-/// of a removal has no subject, all lists of the key's query are removed.
+/// Called with each list that a tick changed. The neighbours are valid during the call. If `event`
+/// is ListEvent::removed and `key` has no subject, all lists of the query are removed.
 using ListHandler = std::function<void(const protocol::ListKey& key, ListEvent event,
                                        std::span<const protocol::HeldNeighbor> neighbors)>;
 
@@ -57,9 +57,9 @@ class LockStepHost {
   virtual const std::string& describe() const = 0;
   virtual const SpaceOptions& space() const = 0;
 
-  /// Puts the stream. Call once, before the first query. Returns the lists that the stream's
-  /// queries already have; ticks report only changes to these lists. Throws UsageError if the
-  /// stream's name is not valid, and protocol::RefusedError if a server refuses.
+  /// Adds the stream to the engine or server. Call once, before the first query. Returns the lists
+  /// that the stream's queries already have; ticks report only changes to these lists. Throws
+  /// UsageError if the stream's name is not valid, and protocol::RefusedError if a server refuses.
   virtual protocol::ListStore open(const HostStream& stream) = 0;
 
   // The rows take effect with the next tick. These functions throw std::runtime_error if a row

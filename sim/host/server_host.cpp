@@ -19,7 +19,7 @@ void in_batches(std::span<const Row> rows, std::size_t rows_max, const Post& pos
     post(rows.first(std::min(rows_max, rows.size())));
 }
 
-/// True if a stream with the setting `on` would report a change from `left` to `right`.
+/// Returns true if a stream with the setting `on` would report a change from `left` to `right`.
 bool differ(const protocol::HeldList& left, const protocol::HeldList& right, ReportOn on) {
   if (on == ReportOn::distance) return left.neighbors != right.neighbors;
   const auto objects = [on](const protocol::HeldList& list) {
@@ -32,7 +32,7 @@ bool differ(const protocol::HeldList& left, const protocol::HeldList& right, Rep
   return objects(left) != objects(right);
 }
 
-/// Connects; reports a server that ticks by itself as an error of the flag --connect.
+/// Connects to the server. If the server ticks by itself, throws UsageError for the flag --connect.
 protocol::ManualServer connect(zmq::context_t& context,
                                const protocol::ManualServerOptions& options,
                                const std::string& purpose) {
@@ -113,7 +113,7 @@ void ServerHost::follow() {
 void ServerHost::put_objects(std::span<const TraceRow> rows) {
   const std::size_t rows_max = server_.batch_rows_max(protocol::ManualServer::row_bytes);
   while (!rows.empty()) {
-    std::size_t count = 1;  // either all rows of a batch have tags or none
+    std::size_t count = 1;  // in a batch, either all rows have tags or none has
     while (count < std::min(rows_max, rows.size()) && rows[count].has_tags == rows[0].has_tags)
       ++count;
     post_objects(rows.first(count));

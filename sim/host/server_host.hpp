@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host that uses a running server in manual-tick mode. Rows are sent through a Client, lists
-// arrive through a Subscriber. Other programs may subscribe to the same stream.
+// ServerHost is a host that uses a running server in manual-tick mode. Rows are sent through a
+// Client, and lists arrive through a Subscriber. Other programs may subscribe to the same stream.
+// `starling replay` and `starling simulate` use ServerHost with --connect.
 #pragma once
 
 #include <cstddef>
@@ -27,12 +28,13 @@ class ServerHost : public LockStepHost {
   const std::string& describe() const override { return description_; }
   const SpaceOptions& space() const override { return server_.terms().space; }
 
-  /// Sends the texts of the ids in `names` to the server. `what` names these texts in errors, for
-  /// example "objects' names".
+  /// Sends the ids in `names` and their original texts to the server. `what` says in errors what
+  /// the texts are, for example "objects' names".
   void put_names(const NameTable& names, const std::string& what);
 
-  /// Asks the server for the names of all objects in `lists` that `object_names` lacks; other
-  /// clients may have put those objects. Throws std::runtime_error if the server refuses.
+  /// Asks the server for the names of objects in `lists` that `object_names` lacks, and adds these
+  /// names to `object_names`. Other clients may have put those objects. Throws std::runtime_error
+  /// if the server refuses.
   void learn_names(const protocol::ListStore& lists, NameTable& object_names);
 
   protocol::ListStore open(const HostStream& stream) override;

@@ -13,7 +13,7 @@
 namespace starling::sim {
 
 /// Returns one query per row: a copy of `common` with the row's id and anchor. Throws InputError at
-/// the first row that is not a query of the lattice's space. No row is skipped, because a missing
+/// the first row that is not a query in the lattice's space. No row is skipped, because a missing
 /// query would be a silent gap in the results.
 std::vector<protocol::QuerySpec> read_query_file(const std::string& path,
                                                  const protocol::QuerySpec& common,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop over ticks: see replay.hpp.
+// Implements the loop over ticks: see replay.hpp.
 #include "starling/sim/replay/replay.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ void check_tick_count(std::int64_t newest_us, std::int64_t first_us, std::int64_
                      "--until");
 }
 
-/// Takes rows from a stream until the next one is later than a given time.
+/// Takes rows from a stream as long as the next row is not later than a given time.
 class DueRows {
  public:
   explicit DueRows(RowStream& rows) : rows_(rows), block_(rows.next_block()) {}
@@ -31,7 +31,7 @@ class DueRows {
   bool at_end() const { return block_.empty(); }
   std::int64_t next_us() const { return block_.front().time_us; }
 
-  /// Returns the next rows that come before the first row later than tau_us, but at most one block.
+  /// Returns the next rows before the first row that is later than `tau_us`, but at most one block.
   /// Call take() until the result is empty.
   std::span<const TraceRow> take(std::int64_t tau_us) {
     if (begin_ == block_.size()) {
@@ -52,7 +52,8 @@ class DueRows {
   std::size_t begin_ = 0;
 };
 
-/// A handler that applies each reported list to `lists`; an empty handler if `lists` is null.
+/// Returns a handler that applies each reported list to `lists`, or an empty handler if `lists` is
+/// null.
 ListHandler applied_to(protocol::ListStore* lists) {
   if (lists == nullptr) return {};
   return [lists](const protocol::ListKey& key, ListEvent event,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The replay loop passes rows to a host and runs a tick at every multiple of a step, in the same
-// way for every host. `starling replay` calls these functions.
+// The replay loop passes rows to a host and runs a tick at every multiple of
+// ReplayOptions::tick_us. The loop is the same for every host. `starling replay` calls these
+// functions.
 #pragma once
 
 #include <cstdint>
@@ -30,15 +31,15 @@ struct ReplaySetup {
 protocol::ListStore start_replay(LockStepHost& host, const ReplaySetup& setup,
                                  bool wants_lists = true);
 
-/// The first multiple of `tick_us` at or after `time_us`.
+/// Returns the first multiple of `tick_us` at or after `time_us`.
 std::int64_t first_tick_us(std::int64_t time_us, std::int64_t tick_us);
 
 struct ReplayOptions {
   static constexpr std::uint64_t ticks_max = 10'000'000;
 
   std::int64_t tick_us = 1'000'000;  ///< positive
-  /// Called before each tick with the trace time since the first tick; returns when the tick is
-  /// due. Empty: ticks run as fast as possible.
+  /// Called before each tick; returns when the tick is due. `since_first_us` is the trace time
+  /// since the first tick. If `wait` is empty, ticks run as fast as possible.
   std::function<void(std::int64_t since_first_us)> wait;
 };
 
@@ -54,11 +55,11 @@ struct ReplayResult {
 using TickHandler = std::function<void(const FinishedTick&, std::uint64_t rows_done)>;
 
 /// Replays all rows. Before the tick at tau, replay() takes rows until the next row is later than
-/// tau. In time order, these are all rows with time <= tau. In file order, a row that stands behind
-/// a later row waits until the later row is taken. Ticks also run where the trace has no rows. The
-/// last tick is the first tick at or after the time of the newest row. Each tick's changes are
-/// applied to `lists` unless it is null. Throws UsageError if the rows span more than ticks_max
-/// ticks.
+/// tau. If the rows are in order of time, these are all rows with time <= tau. In another order, a
+/// row that stands behind a row later than tau waits until the later row is taken. Ticks also run
+/// where the trace has no rows. The last tick is the first tick at or after the time of the newest
+/// row. Each tick's changes are applied to `lists` unless it is null. Throws UsageError if the rows
+/// span more than ticks_max ticks.
 ReplayResult replay(RowStream& rows, const ReplayOptions& options, LockStepHost& host,
                     protocol::ListStore* lists, const TickHandler& on_tick);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats rows into one large buffer and writes it when it is full: see result_csv.hpp.
+// Formats rows into a large buffer and writes the buffer when it is full: see result_csv.hpp.
 #include "starling/sim/replay/result_csv.hpp"
 
 #include <algorithm>

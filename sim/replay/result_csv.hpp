@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes results as CSV: tick,time_us,query_id,rank,object_id,distance_m, sorted by tick, query and
-// rank, with optional columns for votes and subjects. `starling replay` and `starling subscribe`
-// use ResultCsv.
+// Writes results as CSV with the columns tick,time_us,query_id,rank,object_id,distance_m. Rows are
+// sorted by tick, query and rank. Columns for votes and subjects are optional. `starling replay`
+// and `starling subscribe` use ResultCsv.
 #pragma once
 
 #include <compare>
@@ -19,8 +19,9 @@ namespace starling::sim {
 
 /// Options that depend on the space, the stream and the command.
 struct ResultCsvColumns {
-  bool is_vector = false;  ///< distances as the shortest exact text; false: three decimals
-  bool votes = false;      ///< adds the column `vote`, empty if the list has no label
+  /// True: distances as the shortest exact text. False: distances with three decimals.
+  bool is_vector = false;
+  bool votes = false;  ///< true: adds the column `vote`, empty if the list has no vote
   /// True: adds the column `subject`, which is empty for a list without a subject, and query_id is
   /// always the query's id. False: query_id is the subject's id if the list has a subject.
   bool subjects = false;
@@ -28,12 +29,13 @@ struct ResultCsvColumns {
   bool empty_lists = false;
 };
 
-/// Rows are sorted by id: decimal ids first, in numeric order, then other ids by their bytes.
+/// The rows of a tick are sorted by query_id, then by subject. Decimal ids come first, in numeric
+/// order. Other ids follow in the order of their bytes.
 class ResultCsv {
  public:
-  /// "-" is the standard output; a name that ends in .gz or .zst is compressed. The name tables
-  /// give queries, objects and subjects their original ids and must outlive the writer. The
-  /// constructor and all members throw std::runtime_error on failure.
+  /// "-" is the standard output. A file whose name ends in .gz or .zst is compressed. The writer
+  /// takes the original ids of queries, objects and subjects from the name tables, which must
+  /// outlive it. The constructor and all members throw std::runtime_error on failure.
   ResultCsv(const std::string& path, const NameTable& query_names, const NameTable& object_names,
             const ResultCsvColumns& columns = {});
 

@@ -11,17 +11,17 @@
 
 namespace starling::sim {
 
-/// Used in place of a column name: the id is the file's name without folders and endings.
+/// Stands in place of a column name: the id is then the file's name without folders and endings.
 inline constexpr std::string_view file_name_column = "@file";
 
-/// The columns that a row's fields come from. If `geographic`, then x, y, z are longitude, latitude
-/// and altitude.
+/// The columns that a row's fields come from. If `geographic` is set, x, y, z are longitude,
+/// latitude and altitude.
 struct Columns {
   /// Column names, or column numbers from 1, in the order of RowText's members. An empty name means
   /// that the file has no column for the member.
   std::array<std::string, 6> names;
   bool geographic = false;
-  bool by_number = false;  ///< the file has no header
+  bool by_number = false;  ///< `names` are column numbers; the file has no header
 
   const std::string& id() const { return names[0]; }
   const std::string& time() const { return names[1]; }
@@ -35,7 +35,7 @@ struct Columns {
 /// if `text` has another form.
 Columns parse_columns(std::string_view text);
 
-/// The space of rows with these columns if the user names no space.
+/// Returns the space that rows with these columns have if the user names no space.
 Space default_space(const Columns& columns);
 
 }  // namespace starling::sim

@@ -12,7 +12,7 @@
 namespace starling::sim {
 namespace {
 
-constexpr std::size_t names_shown = 50;  // column names in an error message
+constexpr std::size_t names_shown = 50;  // greatest number of column names in an error message
 constexpr std::size_t no_column = ~std::size_t{0};
 constexpr std::size_t id_part = 0;
 constexpr std::size_t z_part = 4;  // parts 4 and 5, altitude and tags, are optional
@@ -23,7 +23,7 @@ std::size_t index_of_number(const std::string& number) {
   return column - 1;
 }
 
-/// The file's name without folders, endings and `prefix`.
+/// Returns the file's name without folders, endings and `prefix`.
 std::string id_in_file_name(const std::string& path, std::string_view prefix) {
   std::filesystem::path name = std::filesystem::path(path).filename();
   if (name.extension() == ".gz" || name.extension() == ".zst") name = name.stem();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a CSV file's columns by name or number: finds the header, skips the comments before it, and
-// returns each record's fields. The readers of CSV layouts use CsvTable. The table of layouts uses
-// has_columns() to recognise a header.
+// Reads the columns of a CSV file by name or number. CsvTable finds the header, skips the comments
+// before it, and returns the fields of each record. The readers of CSV layouts use CsvTable. The
+// table of layouts uses has_columns() to recognise a header.
 #pragma once
 
 #include <array>
@@ -18,7 +18,8 @@
 
 namespace starling::sim {
 
-/// True if the header has every column that `columns` names; altitude and tags may be missing.
+/// Returns true if `header` has every column that `columns` names. The columns of altitude and tags
+/// may be missing.
 bool has_columns(std::span<const std::string> header, const Columns& columns);
 
 class CsvTable {
@@ -27,8 +28,8 @@ class CsvTable {
   /// Throws InputError if a column is missing.
   CsvTable(TextInput& input, const RecordOptions& options);
 
-  /// Fills `row` with the next record, valid until the next call; returns false at the end. A field
-  /// beyond the end of a short record has empty text.
+  /// Fills `row` with the next record and returns true, or returns false at the end. The record is
+  /// valid until the next call. A field beyond the end of a short record has empty text.
   bool next(RowText& row);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads one JSON array of flat objects: see record_readers.hpp. This file splits the array into
-// elements, so that a file of any length needs little memory; simdjson parses each element. Numbers
+// Reads one JSON array of flat objects: see record_readers.hpp. ArrayReader splits the array into
+// elements, so that a file of any length needs little memory. simdjson parses each element. Numbers
 // are passed on as text, so that no digit is lost.
 #include <algorithm>
 #include <array>
@@ -28,12 +28,13 @@ class ArrayReader {
  public:
   explicit ArrayReader(TextInput& input) : bytes_(input) {}
 
-  /// The place in the file at which the last element that next() returned begins.
+  /// Return the place in the file at which the element of the last next() begins.
   std::uint64_t line() const { return line_; }
   std::uint64_t column() const { return column_; }
 
-  /// Fills `element`; returns false at the end of the array. The text has spare capacity, because
-  /// simdjson reads beyond its end.
+  /// Fills `element` with the text of the next element and returns true, or returns false at the
+  /// end of the array. `element` has spare capacity, because simdjson reads beyond the end of the
+  /// text.
   bool next(std::string& element) {
     skip_spaces();
     const int byte = bytes_.peek();
@@ -142,7 +143,7 @@ class JsonRecords {
     handler_(row);
   }
 
-  /// The text of a scalar: without quotes for a string, empty for null.
+  /// Returns the text of a scalar: without quotes for a string, empty for null.
   std::string_view text_of(ondemand::value value) {
     switch (value.type().value()) {
       case ondemand::json_type::string: {
@@ -159,7 +160,7 @@ class JsonRecords {
     }
   }
 
-  /// An empty field with the place of `token` in the file. `token` must be a part of text_.
+  /// Returns an empty field with the place of `token` in the file. `token` must be a part of text_.
   Field place_of(std::string_view token) const {
     const std::string_view before(text_.data(),
                                   static_cast<std::size_t>(token.data() - text_.data()));

@@ -20,7 +20,8 @@ constexpr std::size_t head_bytes = 64 << 10;
 
 constexpr std::size_t required_parts = 4;  // id, time, x, y; altitude and tags may be absent
 
-/// The record that has all columns of the layout, or null.
+/// Returns the first record of `head` that has all columns of the layout, or null. Altitude and
+/// tags may be missing.
 const std::vector<std::string>* find_header(const Layout& layout, const FileHead& head) {
   const Columns columns = parse_columns(layout.columns);
   for (const std::vector<std::string>& record : head.records)

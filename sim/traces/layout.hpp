@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of layouts in which traces are published, one row for each layout. Recognising a file,
-// naming its columns and reading its records are separate steps, so that most new layouts need only
-// a new row.
+// This file gives access to the table of layouts in which traces are published. The table has one
+// row for each layout. Recognising a file, naming its columns and reading its records are separate
+// steps. Most new layouts therefore need only a new row. Trace uses the table.
 #pragma once
 
 #include <functional>
@@ -39,9 +39,9 @@ struct FileHead {
 };
 
 struct Layout {
-  std::string_view name;     ///< for --format
-  std::string_view title;    ///< for messages
-  std::string_view columns;  ///< in the grammar of --columns; empty: the user names the columns
+  std::string_view name;     ///< the value of --format
+  std::string_view title;    ///< the name in messages
+  std::string_view columns;  ///< as written after --columns; empty: the user names the columns
   TimeUnit time_unit = TimeUnit::by_magnitude;
   bool day_first = false;               ///< dates are DD/MM/YYYY
   double z_unit_m = 1;                  ///< metres per unit of altitude
@@ -50,7 +50,7 @@ struct Layout {
   bool either_space = false;            ///< --space says whether x, y are metres or degrees
   std::string_view file_name_prefix{};  ///< removed from the file's name to get the id
   RecordReader read = nullptr;
-  /// What `recognises` looks for, worded as the end of a sentence.
+  /// What `recognises` looks for, in words that end a sentence of a message.
   std::string_view mark{};
   /// Returns true if a file with this head has this layout. A null pointer means that a CSV file
   /// has this layout if its header has all `columns` except, perhaps, altitude and tags.
@@ -59,23 +59,24 @@ struct Layout {
 
 std::span<const Layout> layouts();
 
-/// The layout with this name, or null.
+/// Returns the layout with this name, or null.
 const Layout* find_layout(std::string_view name);
 
 /// Reads the beginning of a file. Throws InputError if the file cannot be read.
 FileHead read_head(const std::string& path);
 
-/// The layout of a file with this head, or null.
+/// Returns the layout of a file with this head, or null if no layout is recognised.
 const Layout* recognise_layout(const FileHead& head);
 
-/// The mark by which the layout is recognised, worded as the end of a sentence, for example "its
-/// header has id, time, x, y".
+/// Returns the mark by which the layout is recognised. The text is the end of a sentence, for
+/// example "its header has id, time, x, y".
 std::string mark_of(const Layout& layout);
 
-/// True if the result of columns_in() depends on the file.
+/// Returns true if the result of columns_in() depends on the file.
 bool may_lack_columns(const Layout& layout);
 
-/// The layout's columns; altitude and tags are empty if the file does not have them.
+/// Returns the layout's columns. The names for altitude and tags are empty if the file does not
+/// have these columns.
 Columns columns_in(const Layout& layout, const FileHead& head);
 
 }  // namespace starling::sim

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores an empty text if the text is the id in plain decimal: see name_table.hpp.
+// The table stores an empty text for an id whose text is the id in plain decimal: see
+// name_table.hpp.
 #include "starling/sim/traces/name_table.hpp"
 
 #include <charconv>

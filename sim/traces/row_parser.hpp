@@ -15,7 +15,7 @@
 
 namespace starling::sim {
 
-/// How to read a row: set by the layout and by the user's flags.
+/// The rules for reading a row. The layout and the user's flags set them.
 struct RowRules {
   TimeRules time;
   bool geographic = false;        ///< positions are longitude, latitude; 0, 0 means "no position"
@@ -28,7 +28,8 @@ struct RowRules {
 
 class RowParser {
  public:
-  /// All references must outlive the parser. `speed_limit` may be null; jumps are then kept.
+  /// All references must outlive the parser. `speed_limit` may be null; then no row is skipped as
+  /// too fast.
   RowParser(const RowRules& rules, const Lattice& lattice, NameTable& names, TraceCounts& counts,
             SpeedLimit* speed_limit)
       : rules_(rules),
@@ -37,9 +38,9 @@ class RowParser {
         counts_(counts),
         speed_limit_(speed_limit) {}
 
-  /// Returns the row, or std::nullopt if it was skipped and counted. Errors name the file `path`.
-  /// Throws InputError if two different texts have the same id, or if a row would be skipped and
-  /// `strict` is set.
+  /// Returns the row, or std::nullopt if the row was skipped and counted. Errors name the file
+  /// `path`. Throws InputError if two different texts in the id column give the same numeric id, or
+  /// if a row would be skipped and RowRules::strict is set.
   std::optional<TraceRow> parse(const RowText& text, std::string_view path);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes and reads runs in large blocks and merges them with a heap of the runs' first rows: see
-// row_runs.hpp.
+// Writes and reads runs in large blocks. Merges runs with a heap that holds, for each run, the key
+// of its next row. See row_runs.hpp.
 #include "starling/sim/traces/row_runs.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class Merge {
     }
   }
 
-  /// The next rows in order, at most `buffer_rows`; empty at the end.
+  /// Returns the next rows in order, at most `buffer_rows`, or an empty span at the end.
   std::span<const TraceRow> next_block() {
     block_.clear();
     while (!heap_.empty() && block_.size() < buffer_rows_) {

@@ -33,7 +33,7 @@ constexpr RowKey key_of(const TraceRow& row, RowOrder order) {
   return {order == RowOrder::time ? 0 : to_number(row.id), row.time_us};
 }
 
-/// A temporary file without a name, so that it vanishes however the program ends.
+/// A temporary file without a name. However the program ends, the system removes the file.
 class ScratchFile {
  public:
   /// If `directory` is empty, the file is in $TMPDIR or, if that is not set, in /tmp. The
@@ -46,8 +46,8 @@ class ScratchFile {
   const std::string& directory() const { return directory_; }
 
   void append(std::span<const TraceRow> rows);
-  /// Fills `rows` with the file's rows from number `first` on. The file must have all of these
-  /// rows.
+  /// Fills `rows` with the file's rows from row number `first` on, counted from 0. The file must
+  /// have all of these rows.
   void read(std::uint64_t first, std::span<TraceRow> rows) const;
 
  private:
@@ -61,7 +61,7 @@ class ScratchFile {
 class RowRuns {
  public:
   struct Run {
-    std::uint64_t begin = 0;  ///< row number, counted from the start of the file
+    std::uint64_t begin = 0;  ///< row number in the file, counted from 0
     std::uint64_t end = 0;
   };
 
@@ -72,8 +72,9 @@ class RowRuns {
   std::span<const Run> runs() const { return runs_; }
   std::uint64_t row_count() const { return runs_.empty() ? 0 : runs_.back().end; }
 
-  /// Rows appended from now on must be in order. These rows form a new run, or continue the last
-  /// run if they follow its last row in order. Sorted input therefore makes a single run.
+  /// Rows that are appended until the next begin_run() must be in order. If these rows follow the
+  /// last run in order, they continue that run. Otherwise they form a new run. Sorted input
+  /// therefore makes a single run.
   void begin_run() { run_begins_ = true; }
   void append(std::span<const TraceRow> rows);
 
@@ -85,8 +86,9 @@ class RowRuns {
   bool run_begins_ = true;
 };
 
-/// Returns all rows in order; among equal keys, rows of earlier runs come first. Merges in several
-/// passes if `memory_bytes` does not hold a buffer for each run.
+/// Returns all rows in order. Among rows with equal keys, those of earlier runs come first. Merges
+/// in several passes if `memory_bytes` does not hold a buffer for each run. `newest_us` is the time
+/// of the newest row.
 std::unique_ptr<RowStream> merge(RowRuns runs, std::size_t memory_bytes, std::int64_t newest_us);
 
 }  // namespace starling::sim

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects rows; when memory is full, sorts them and writes them out: see row_sorter.hpp.
+// Collects rows. When memory is full, sorts the collected rows and writes them to the temporary
+// file. See row_sorter.hpp.
 #include "starling/sim/traces/row_sorter.hpp"
 
 #include <algorithm>
@@ -7,8 +8,8 @@
 namespace starling::sim {
 namespace {
 
-// The factor 3/2 has two reasons: a stable sort needs a buffer of half the size of the rows, and a
-// vector that doubles to its full size holds the old half and the new whole for a moment.
+// The factor 3/2 has two reasons. A stable sort needs a buffer that is half as large as the rows.
+// While a vector doubles to its full size, the old half and the new whole exist at the same time.
 constexpr std::size_t bytes_per_held_row = sizeof(TraceRow) * 3 / 2;
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Delivers a trace's rows block by block, so that a replay does not hold all of them in memory.
+// Delivers the rows of a trace block by block. Therefore a replay need not hold all rows in memory.
+// RowSorter returns a RowStream; the replay loop and `starling convert` read it.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,8 @@ class RowStream {
   std::uint64_t row_count() const { return row_count_; }
   std::int64_t newest_us() const { return newest_us_; }
 
-  /// The next rows, valid until the next call; empty at the end. Throws std::system_error if the
-  /// temporary file cannot be read.
+  /// Returns the next rows, or an empty span at the end. The rows are valid until the next call.
+  /// Throws std::system_error if the temporary file cannot be read.
   virtual std::span<const TraceRow> next_block() = 0;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rejects wrong position fixes: rows with a position that the object could reach only by moving
-// faster than a given speed. The row parser uses SpeedLimit if --max-speed-mps is given.
+// Rejects wrong fixes. A fix is wrong if the object could reach its position only by moving faster
+// than a given speed. The row parser uses SpeedLimit if --max-speed-mps is given.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,22 @@ namespace starling::sim {
 class SpeedLimit {
  public:
   /// Rows agree if the object can reach each of them from the row before. If this many rows in
-  /// succession agree but cannot be reached from the last kept row, the last kept row was wrong,
-  /// and the last of the agreeing rows is kept.
+  /// succession agree, but the object cannot reach any of them from the last kept row, then the
+  /// last kept row was wrong. In this case keeps() keeps the last of the agreeing rows.
   static constexpr int agreeing_rows_min = 3;
-  /// The least time assumed between two rows, because most recordings round times to the second.
+  /// The least time, in seconds, that is assumed between two rows, because most recordings round
+  /// times to the second.
   static constexpr double elapsed_min_s = 1;
 
   /// `speed_max_mps` is in metres per second and positive. The lattice must outlive this object.
   SpeedLimit(double speed_max_mps, const Lattice& lattice)
       : speed_max_mps_(speed_max_mps), lattice_(lattice) {}
 
-  /// True if `row` is the object's first row, if the object can move in a straight line from its
-  /// last kept row to `row` without exceeding the limit, or if `row` is the last of
-  /// agreeing_rows_min rows that agree. The last kept row may be earlier or later in time than
-  /// `row`.
+  /// Returns true if one of these holds:
+  /// - `row` is the object's first row.
+  /// - The object can move from its last kept row to `row` in a straight line within the limit. The
+  ///   last kept row may be earlier or later in time than `row`.
+  /// - `row` is the last of agreeing_rows_min rows that agree.
   bool keeps(const TraceRow& row);
 
  private:

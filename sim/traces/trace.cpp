@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts of skip reasons: see trace.hpp.
+// Defines the texts of the skip reasons: see trace.hpp.
 #include "starling/sim/traces/trace.hpp"
 
 #include <numeric>

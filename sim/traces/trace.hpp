@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The types of a trace: a row as text, a checked row, and the reasons why a row is skipped. Every
-// reader, the replay and its summary use these types.
+// This file defines the types of a trace: a row as text, a checked row, and the reasons why a row
+// is skipped. Every reader, the replay and its summary use these types.
 #pragma once
 
 #include <array>

@@ -81,8 +81,8 @@ Trace::Trace(std::span<const std::string> paths, const TraceOptions& options) : 
   refuse_some_altitudes();
 }
 
-// Refuses a trace in which only some files have altitudes: objects without altitude would be placed
-// at sea level, far below their neighbours.
+// Refuses a trace in which only some files have altitudes. Objects without altitude would be placed
+// at sea level, far below the others.
 void Trace::refuse_some_altitudes() const {
   const auto needs = [this](const File& file) { return needs_z(file); };
   const auto with = std::ranges::find_if(files_, needs);

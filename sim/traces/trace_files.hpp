@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads one trace from several files or directories: finds each file's layout, determines the
-// space, and passes the rows to a callback. The caller decides which rows to keep in memory.
+// Reads one trace from several files or directories. Trace finds the layout of each file,
+// determines the space, and passes the rows to a callback. The caller decides which rows to keep in
+// memory. `starling replay` and `starling convert` use Trace.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +23,9 @@ namespace starling::sim {
 
 struct TraceOptions {
   std::string format = "auto";          ///< a layout's name, or auto
-  std::string columns{};                ///< for the layout csv; see parse_columns()
-  std::optional<Space> space{};         ///< default: the layout's
-  std::optional<TimeUnit> time_unit{};  ///< default: the layout's
+  std::string columns{};                ///< only for the layout csv; see parse_columns()
+  std::optional<Space> space{};         ///< std::nullopt: the space of the layout
+  std::optional<TimeUnit> time_unit{};  ///< std::nullopt: the unit of the layout
   std::int64_t utc_offset_us = 0;
   bool persons = false;
   bool altitude = false;
@@ -32,7 +33,7 @@ struct TraceOptions {
   bool strict = false;
   std::int64_t from_us = std::numeric_limits<std::int64_t>::min();
   std::int64_t to_us = std::numeric_limits<std::int64_t>::max();  ///< inclusive
-  std::optional<double> max_speed_mps{};  ///< jumps faster than this are skipped; see SpeedLimit
+  std::optional<double> max_speed_mps{};  ///< rows that need a higher speed are skipped
 };
 
 class Trace {
@@ -45,27 +46,27 @@ class Trace {
 
   /// `paths` are files and directories. A directory's files are taken in order of name, without
   /// hidden files and subdirectories. If `options` name neither a layout nor columns, each file's
-  /// layout is recognised. Empty files are then left out, and so are a directory's files without a
-  /// known layout. Throws UsageError or InputError.
+  /// layout is recognised. In this case empty files are left out, and so are files of a directory
+  /// that have no known layout. Throws UsageError or InputError.
   Trace(std::span<const std::string> paths, const TraceOptions& options);
 
   std::span<const File> files() const { return files_; }
   std::vector<std::string> paths() const;
   Space space() const { return space_; }
 
-  /// Lines for the user: one line for each recognised layout, with the mark by which the layout was
-  /// recognised, and lines about the files that were left out.
+  /// Returns lines for the user. Each recognised layout has one line, which also says by which mark
+  /// the layout was recognised. Further lines are about files that were left out.
   std::vector<std::string> notes() const;
 
-  /// True if the rows' third coordinate is used.
+  /// Returns true if the third coordinate of the rows is used.
   bool has_z() const;
-  /// True if rows may have tags.
+  /// Returns true if rows may have tags.
   bool has_tags() const;
 
   using RowHandler = std::function<void(const TraceRow&)>;
 
-  /// Passes every row from from_us to to_us to `handler`, file after file. The lattice must be of
-  /// this trace's space. Throws InputError.
+  /// Passes every row from from_us to to_us to `handler`, file after file. `lattice` must be of
+  /// this trace's space. Throws InputError if a file cannot be read further.
   void read(const Lattice& lattice, NameTable& names, TraceCounts& counts,
             const RowHandler& handler) const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One class per format: see trace_writer.hpp.
+// Defines one writer class per format: see trace_writer.hpp.
 #include "starling/sim/traces/trace_writer.hpp"
 
 #include <charconv>
@@ -81,7 +81,8 @@ class SumoWriter : public TraceWriter {
     append_coordinate(text_, value);
   }
 
-  /// Appends the exact time in seconds with two decimals, as SUMO writes, or more if needed.
+  /// Appends the exact time in seconds. Writes two decimals as SUMO does, or more if they are
+  /// needed.
   void append_seconds(std::int64_t time_us) {
     const auto magnitude_us =
         time_us < 0 ? 0 - static_cast<std::uint64_t>(time_us) : static_cast<std::uint64_t>(time_us);

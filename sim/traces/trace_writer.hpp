@@ -17,19 +17,19 @@
 namespace starling::sim {
 
 enum class TraceFormat : std::uint8_t {
-  csv,      ///< Starling's own, without loss: id,time_us,x,y[,z][,tags] or ...,lon,lat[,alt][,tags]
+  csv,      ///< Starling's own, lossless: id,time_us,x,y[,z][,tags] or ...,lon,lat[,alt][,tags]
   sumo,     ///< FCD XML, without tags
   geojson,  ///< one Point feature per row
   gpx,      ///< one track per object, without tags
 };
 
-/// Parses "csv", "sumo", "geojson" or "gpx"; std::nullopt for any other text.
+/// Parses "csv", "sumo", "geojson" or "gpx". Returns std::nullopt for any other text.
 std::optional<TraceFormat> trace_format_from_string(std::string_view text);
 
-/// The row order that the format needs, or std::nullopt if any order will do.
+/// Returns the row order that the format needs, or std::nullopt if any order will do.
 std::optional<RowOrder> order_needed(TraceFormat format);
 
-/// True if the format holds only latitudes and longitudes.
+/// Returns true if the format holds only latitudes and longitudes.
 bool needs_wgs84(TraceFormat format);
 
 struct TraceShape {
@@ -42,7 +42,8 @@ struct TraceShape {
 /// members throw std::runtime_error if the output fails.
 class TraceWriter {
  public:
-  /// Both references must outlive the writer. Each row's name is looked up when it is written.
+  /// `names` and `output` must outlive the writer. The name of a row is looked up when the row is
+  /// written.
   TraceWriter(const TraceShape& shape, const NameTable& names, TextOutput& output)
       : shape_(shape), names_(names), output_(output) {}
   virtual ~TraceWriter() = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads vectors from CSV: one row per record, all with the same number of fields, with or without a
-// header. open_csv_vectors() opens the file.
+// Reads vectors from CSV. Each record is one row, and all rows have the same number of fields. A
+// header is optional. open_csv_vectors() opens the file.
 #include <vector>
 
 #include "starling/sim/files/errors.hpp"
@@ -39,7 +39,8 @@ class CsvVectors : public VectorFile {
   }
 
  private:
-  /// The place of a component. 32 bits suffice: a record has at most 1 MiB, a file 2^31 records.
+  /// The place of a component. 32 bits suffice, because a record has at most 1 MiB and a file has
+  /// fewer than 2^31 records.
   struct Place {
     std::uint32_t line = 0;
     std::uint32_t column = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function per format: see label_file.hpp.
+// Defines one reading function per format: see label_file.hpp.
 #include "starling/sim/vectors/label_file.hpp"
 
 #include <charconv>

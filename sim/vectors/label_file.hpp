@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the labels that votes count, one label for each row of the points, from an integer array in
-// .npy, from rows of one integer in .ivecs, or from a CSV file with one column. `starling knn
-// --labels` calls read_labels().
+// Reads a file of labels, which has one label for each row of the points. The votes count these
+// labels. The file is an integer array in .npy, an .ivecs file whose rows have one integer each, or
+// a CSV file with one column. `starling knn --labels` calls read_labels().
 #pragma once
 
 #include <string>

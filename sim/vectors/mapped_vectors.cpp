@@ -89,8 +89,8 @@ class MappedVectors : public VectorFile {
   std::vector<float> components_;
 };
 
-/// .fvecs, .bvecs and .ivecs: each row begins with its dimension, which must be the same in all
-/// rows.
+/// Reads .fvecs, .bvecs and .ivecs. Each row begins with its dimension, which must be the same in
+/// all rows.
 class VecsVectors : public MappedVectors {
  public:
   using MappedVectors::MappedVectors;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The endings and limits of the formats: see vector_file.hpp and vector_formats.hpp.
+// Checks the endings and limits of the formats: see vector_file.hpp and vector_formats.hpp.
 #include "starling/sim/vectors/vector_file.hpp"
 
 #include "starling/sim/files/errors.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads files of vectors row by row: .npy, .fvecs, .bvecs and .ivecs are mapped into memory, .csv
-// is read as a stream. docs/vectors.md says what each format may hold.
+// Reads files of vectors row by row. Files in .npy, .fvecs, .bvecs and .ivecs are mapped into
+// memory; .csv is read as a stream. docs/vectors.md says what each format may hold. `starling knn`
+// uses open_vectors().
 #pragma once
 
 #include <cstdint>
@@ -21,20 +22,22 @@ class VectorFile {
   const std::string& path() const { return path_; }
   std::uint32_t dimension() const { return dimension_; }
 
-  /// The number of rows, or std::nullopt if only reading the whole file tells the number.
+  /// Returns the number of rows, or std::nullopt if the number is unknown until the whole file is
+  /// read.
   virtual std::optional<std::uint32_t> row_count() const = 0;
 
   /// Returns the next rows, at most `rows_max`, or an empty view at the end of the file. The view
   /// is valid until the next call. Throws InputError.
   virtual VectorsView next(std::uint32_t rows_max) = 0;
 
-  /// A view of all rows in the mapped file, valid while this object lives. std::nullopt unless the
-  /// rows lie in the file as prepare_vectors() needs them: aligned, dense and float32.
+  /// Returns a view of all rows in the mapped file, which is valid while this object lives. The
+  /// rows must lie in the file as prepare_vectors() needs them: aligned, dense and float32. If they
+  /// do not, returns std::nullopt.
   virtual std::optional<VectorsView> in_place() const { return std::nullopt; }
 
-  /// The place of a component in words that begin an error message: "FILE: row 3, column 0 (counted
-  /// from 0)" or "FILE:4:1: the component". `row` counts within the rows that the last next()
-  /// returned.
+  /// Returns the place of a component in the file, worded as the beginning of an error message:
+  /// "FILE: row 3, column 0 (counted from 0)" or "FILE:4:1: the component". `row` counts from 0
+  /// within the rows that the last next() returned.
   virtual std::string place_of(VectorRow row, std::uint32_t column) const = 0;
 
  protected:

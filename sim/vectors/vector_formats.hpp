@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file formats of vectors and labels, recognised by the file's ending. open_vectors() and
-// read_labels() use these functions.
+// This file defines the formats of vectors and labels, which are recognised by the ending of the
+// file's name. open_vectors() and read_labels() use these functions.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,16 @@ namespace starling::sim {
 
 enum class ArrayFormat : std::uint8_t { npy, fvecs, bvecs, ivecs, csv };
 
-/// The format that the file's ending names: .npy, .fvecs, .bvecs or .ivecs. The endings .csv, .tsv
-/// and .txt, also with .gz or .zst after them, name csv. Throws InputError for any other ending.
+/// Returns the format that the file's ending names: .npy, .fvecs, .bvecs or .ivecs. The endings
+/// .csv, .tsv and .txt, also with .gz or .zst after them, mean csv. Throws InputError for any other
+/// ending.
 ArrayFormat array_format_of(const std::string& path);
 
-/// The type of the numbers in .fvecs, .bvecs or .ivecs.
+/// Returns the type of the numbers in a file of the format `vecs`: .fvecs, .bvecs or .ivecs.
 NumberType number_type_of(ArrayFormat vecs);
 
 /// Returns `dimension`. Throws InputError if searchers do not support this dimension; the message
-/// is `place` followed by " vectors of ...".
+/// begins with `place`, followed by " vectors of ...".
 std::uint32_t checked_dimension(std::uint64_t dimension, const std::string& place);
 
 /// Returns `rows`. Throws InputError if `rows` exceeds vector_rows_max.

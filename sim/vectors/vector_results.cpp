@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One small class per kind of result: see vector_results.hpp.
+// Defines one small class per kind of result: see vector_results.hpp.
 #include "starling/sim/vectors/vector_results.hpp"
 
 #include <string_view>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the results of `starling knn`: neighbours as CSV, ids and distances as arrays, and the
-// votes of the neighbours' labels. Lists are written as they arrive; a file appears under its name
-// when it is closed.
+// votes of the neighbours' labels. Lists are written as they arrive. A file gets its name when it
+// is closed.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ class ListWriter {
  public:
   virtual ~ListWriter() = default;
 
-  /// Appends the lists of the next queries, k entries each, as VectorSearcher writes them.
+  /// Appends the lists of the next queries. Each list takes k entries, as VectorSearcher writes
+  /// them.
   virtual void write(std::span<const VectorNeighbor> lists) = 0;
 
   /// Writes everything that is still buffered. Afterwards close() only gives the file its name.

@@ -15,8 +15,8 @@
 namespace starling::sim {
 namespace {
 
-/// Rounds a number that overflows or underflows float32. std::from_chars does not tell the two
-/// cases apart, but std::strtof does. std::strtof needs the "C" locale, which the program never
+/// Rounds a number that overflows or underflows float32. std::from_chars does not distinguish the
+/// two cases, but std::strtof does. std::strtof needs the "C" locale, which the program never
 /// changes.
 float round_extreme(std::string_view text) {
   const std::string terminated(text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads numbers from text tables: skips an optional header, and reports errors with the place in
-// the file. The CSV readers of vectors and of labels use these functions.
+// Reads numbers from text tables. These functions skip an optional header and report errors with
+// the place in the file. The CSV readers of vectors and of labels use them.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,16 @@
 
 namespace starling::sim {
 
-/// The float32 nearest to the number in `text`, which may be "nan" or "inf". A finite number beyond
-/// the range of float32 becomes the largest float32 of the same sign. std::nullopt if `text` is not
-/// a number.
+/// Returns the float32 nearest to the number in `text`, or std::nullopt if `text` is not a number.
+/// The number may be "nan" or "inf". A finite number beyond the range of float32 becomes the
+/// largest float32 of the same sign.
 std::optional<float> parse_component(std::string_view text);
 
-/// A number's text without a leading plus sign, which std::from_chars does not accept.
+/// Returns `number` without a leading plus sign, because std::from_chars accepts no plus sign.
 std::string_view without_plus(std::string_view number);
 
-/// Reads the records of a table of numbers. Skips blank lines, lines that begin with '#', and the
-/// header: the first record, if none of its fields is a number.
+/// Reads the records of a table of numbers. Skips blank lines, lines that begin with '#', and a
+/// header. The first record is a header if none of its fields is a number and not all are empty.
 class NumberRecords {
  public:
   explicit NumberRecords(TextInput& input) : reader_(input) {}
@@ -43,8 +43,8 @@ class NumberRecords {
 void check_field_count(const std::string& path, const std::vector<Field>& fields,
                        std::size_t count);
 
-/// Throws InputError, which says that the field is empty or is not `wanted`, for example "a
-/// number".
+/// Throws InputError. The message says that the field is empty or that it is not `wanted`. `wanted`
+/// is for example "a number".
 [[noreturn]] void refuse_number(const std::string& path, const Field& field,
                                 std::string_view wanted);
 

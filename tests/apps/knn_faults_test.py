@@ -232,7 +232,7 @@ class MemoryTest(KnnTest):
             numpy.lib.format.write_array_header_1_0(
                 file, {"descr": "|u1", "fortran_order": False, "shape": (1 << 22, 1 << 10)})
             file.truncate(file.tell() + (1 << 32))  # a hole, which uses no disk space
-        limit = 6 << 30  # as float32 the file takes 16 GiB
+        limit = 6 << 30  # as float32, the rows would take 16 GiB
         done = self.knn(
             "--points", points, "--graph", "--out", self.folder / "o.csv", status=1,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))

@@ -102,7 +102,8 @@ class SimulateTest(FolderCase):
         watcher = subprocess.Popen([PROGRAM, "subscribe", "riders", *connect, "--format", "csv"],
                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.addCleanup(watcher.stdout.close)
-        # The stream exists while the simulation runs, which is long enough for the watcher to find it.
+        # The stream exists while the simulation runs. That is long enough for the watcher to find
+        # the stream.
         self.simulate("--out", out, "--drivers", 80, "--rate", 900, "--side-km", 4, "--for", "3h",
                       "--engine", "cpu", *connect)
         give_up = threading.Timer(PATIENCE_S, watcher.kill)
@@ -160,7 +161,8 @@ class SimulateTest(FolderCase):
         return sorted((str(path), path.is_dir() or path.read_text())
                       for path in self.folder.rglob("*"))
 
-    # The file of requests does not exist either, but the program tries its outputs before it reads inputs.
+    # The file of requests does not exist either. But the program tries its outputs before it reads
+    # inputs.
     def test_outputs_that_cannot_be_made_are_found_first(self):
         try:
             subprocess.run(["true"], preexec_fn=give_up_override)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fixture of the suite: each TEST_P(Conformance, ...) runs once for each engine.
+// Declares Conformance, the fixture of the conformance suite. Each TEST_P(Conformance, ...) runs
+// once for each engine of engines().
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of engines, and the instantiation of the suite.
+// Makes the list of engines under test, and instantiates the suite for each of them.
 #include "tests/conformance/engines.hpp"
 
 #include <cstddef>
@@ -44,8 +44,9 @@ EngineChoice cuda_choice(const std::string& label, const gpu::SmallWork& small) 
   choice.make = [faults, small](const SpaceOptions& space, int /*threads*/) {
     return gpu::make_point_engine({.space = space.space, .small = small}, faults);
   };
-  // The length of the test's name decides which stage fails first, so that tests begin with
-  // different stages. A counter of tests would not do: ctest runs each test in its own process.
+  // The first stage to fail depends on the length of the test's name, so that tests begin with
+  // different stages. A counter of tests would always begin anew, because ctest runs each test in
+  // its own process.
   choice.fail_ticks = [faults, calls = std::size_t{0}]() mutable {
     constexpr Stage stages[] = {Stage::before_rows, Stage::after_rows, Stage::after_search};
     const std::string_view test = ::testing::UnitTest::GetInstance()->current_test_info()->name();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engines under test. The whole suite runs once for each engine. A new backend adds one entry.
+// Lists the engines under test. The whole suite runs once for each engine. A new backend adds one
+// entry to engines().
 #pragma once
 
 #include <functional>
@@ -15,9 +16,10 @@ namespace starling::test {
 
 struct EngineChoice {
   std::string name;   ///< what Engine::name() must return
-  std::string label;  ///< the suffix of test names: `name` and, if there are several, the variant
+  std::string label;  ///< the suffix of test names: `name`, and the variant if there are several
   std::function<std::unique_ptr<Engine>(const SpaceOptions& space, int threads)> make;
-  /// Ticks fail while the returned object lives. Each call may make ticks fail in another way.
+  /// While the returned object lives, ticks that allocate much memory fail. Other ticks may fail
+  /// too. Each call may choose another way to fail.
   std::function<std::shared_ptr<void>()> fail_ticks;
   std::string why_skipped;  ///< why the engine cannot run on this machine; empty if it can
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// When memory runs out, a tick fails, the old lists stay, and the next tick continues as if nothing
-// had happened. Also tests the limit on neighbours, which keeps memory from running out.
+// Tests that a tick fails when memory runs out, that the old lists then stay, and that the next
+// tick continues as if nothing had happened. Also tests the limit on neighbours, which keeps memory
+// from running out.
 #include <new>
 #include <stdexcept>
 
@@ -20,7 +21,7 @@ using ::testing::IsEmpty;
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 constexpr std::uint64_t graph_objects = 1000;
-constexpr std::uint32_t graph_k = 128;  // 2 MB of neighbours
+constexpr std::uint32_t graph_k = 128;  // the lists of all objects take 2 MB
 
 OneShotQuery question(std::uint32_t k, std::int32_t x) {
   OneShotQuery one_shot;
@@ -29,7 +30,8 @@ OneShotQuery question(std::uint32_t k, std::int32_t x) {
   return one_shot;
 }
 
-/// Objects in a row. Their k-NN graph needs more memory than a failing tick has.
+/// A Twin with objects in a row. put_graph() puts an every-object query, whose lists need more
+/// memory than a tick gets while ticks fail.
 class Row : public Twin {
  public:
   explicit Row(const EngineChoice& engine, std::uint64_t objects = graph_objects)
@@ -74,7 +76,7 @@ TEST_P(Conformance, WhatFailedTicksTookIsInTheNextThatFinishes) {
 }
 
 TEST_P(Conformance, RowsThatCouldNotEvenBeAppliedAreKeptTheNewestOfEach) {
-  constexpr std::uint64_t objects = 100'000;  // 1.2 MB of positions
+  constexpr std::uint64_t objects = 100'000;  // their positions take 1.2 MB
   Row row(engine(), objects);
   row.put_query(0, query(1, 8, fixed_at(0)));
   row.put_query(0, query(2, 8, follow(ObjectId{7})));
@@ -185,8 +187,8 @@ TEST_P(Conformance, AnAnswerThatDoesNotFitInMemoryIsAnErrorAndTheEngineGoesOn) {
   row.tick(1);
 }
 
-/// Every-object queries are put before the objects come. All lists together may have at most 100
-/// neighbours.
+/// Sets up a Processor whose lists together may have at most 100 neighbours. An every-object query
+/// outgrows this limit when too many objects come after it was put.
 class Outgrown : public Conformance {
  protected:
   void SetUp() override {

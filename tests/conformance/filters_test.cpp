@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filters that all, some, few or none of the objects pass, in every space and shape. All queries
-// have one filter, or share several, or each query has its own. Objects begin and cease to pass.
+// Tests filters that all, some, few or none of the objects pass, in every space and shape. The
+// queries share one filter, share several filters, or have a filter each. Over time, objects begin
+// to pass filters and cease to pass them.
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -20,12 +21,12 @@ struct FilterCase {
   Shape shape = Shape::uniform;
   std::uint64_t objects = 0;
   std::uint64_t queries = 0;
-  std::uint64_t filters = 0;  ///< the number of different filters
-  double share = 1;           ///< the share of objects that have the required tag, and of age 0
+  std::uint64_t filters = 0;  ///< the number of different filters of the queries
+  double share = 1;           ///< an object's probability of the required tag, and of age 0
 };
 
-// Objects with random tags and ages, and queries with filters. A filter requires a tag, or limits
-// the age, or both.
+// A Twin of objects with random tags and ages, and queries with filters. Each filter requires a
+// tag, limits the age, or does both.
 class FilteredCrowd {
  public:
   FilteredCrowd(const EngineChoice& engine, const FilterCase& crowd, Random& random)
@@ -70,7 +71,8 @@ class FilteredCrowd {
                                             : fixed_at(points_.next());
   }
 
-  // Filters require bit 0. Bits 1 to 3 are random, and no filter tests them. No other bit is set.
+  // Returns an object's tags. Filters may require bit 0. Bits 1 to 3 are random, and no filter
+  // tests them. All other bits are 0.
   std::uint32_t tags() {
     const auto noise = static_cast<std::uint32_t>(random_.below(8)) << 1;
     return (random_.chance(crowd_.share) ? 1u : 0u) | noise;
@@ -80,8 +82,9 @@ class FilteredCrowd {
                                         : 1 + static_cast<std::int64_t>(random_.below(age_us_max));
   }
 
-  // Filters with different numbers forbid different tags, which no object has, or have different
-  // greatest ages, a few microseconds apart. If `share` is 1, all greatest ages are the same.
+  // Returns filter `number`. Filters of one kind differ in the tags that they forbid, in the
+  // greatest age, or in both. No object has a forbidden tag. The greatest ages differ by a few
+  // microseconds, or are all the same if `share` is 1.
   Filter filter(std::uint64_t number) const {
     Filter filter;
     const std::uint64_t kind = number % 3;
@@ -159,7 +162,8 @@ TEST_P(Conformance, FiltersWhosePassingObjectsComeAndGoAreExact) {
     definition.filter.tags.required = 1u << (i % 3);
     twin.put_query(0, definition);
   }
-  // In turn, no object, few objects, all objects, few objects and no object have the tags.
+  // The required tags belong to no object, then to one object in 500, to all objects, to one in
+  // 500, and to none again.
   std::int64_t now_us = 0;
   for (const std::uint64_t one_in : {0u, 500u, 1u, 500u, 0u}) {
     ++now_us;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Situations that k-NN products often get wrong, each small enough to check by hand. The expected
-// values were computed on paper. The Twin also compares the same ticks with the oracle.
+// Tests situations that k-NN products often get wrong. Each is small enough to check by hand, and
+// its expected lists were computed on paper. The Twin also compares the same ticks with the oracle.
 #include <gmock/gmock.h>
 
 #include "tests/conformance/conformance.hpp"
@@ -19,7 +19,8 @@ constexpr std::uint64_t q = 7;
 constexpr std::uint32_t occupied = 0b1;
 constexpr std::uint32_t rider = 0b10;
 
-/// A Twin with one stream that reports every change, so that a subscriber has every list exactly.
+/// A Twin with one stream that reports every change. So its subscriber always holds the exact
+/// lists.
 class Scene : public Twin {
  public:
   explicit Scene(const EngineChoice& engine, const TwinOptions& options = {})
@@ -66,7 +67,8 @@ TEST_P(Conformance, NeighboursAreFoundAcrossTheAntimeridian) {
   scene.update(fix(cat, 0, scene.geographic(179.9, 0)));
   scene.ask(1, follow(ann));
   scene.tick(0);
-  // ann and bob are each 0.0001 degrees from 180 degrees, which is 11.13 m on the equator.
+  // ann and bob are on either side of 180 degrees, 0.0001 degrees from it. On the equator, 0.0001
+  // degrees are 11.13 m.
   EXPECT_THAT(scene.list(), ElementsAre(at(bob, 2226 * 2226)));
 }
 
@@ -78,7 +80,8 @@ TEST_P(Conformance, NeighboursAreFoundAcrossThePoles) {
     scene.update(fix(cat, 0, scene.geographic(0, pole * 89.99 / 90)));
     scene.ask(1, follow(ann));
     scene.tick(0);
-    // ann and bob are each 0.0001 degrees from the pole, which is 11.17 m on a meridian.
+    // ann and bob are on either side of the pole, 0.0001 degrees from it. Here, 0.0001 degrees of a
+    // meridian are 11.17 m.
     EXPECT_THAT(scene.list(), ElementsAre(at(bob, 2234 * 2234)));
   }
 }

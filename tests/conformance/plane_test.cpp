@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data that an index on the plane may handle wrongly: crowds, single far objects, ties and near
-// ties, and borders.
+// Tests data that an index on the plane may handle wrongly: crowds, single objects far away, equal
+// and nearly equal distances, and borders.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -16,7 +16,8 @@ namespace {
 constexpr std::int32_t lattice_min = -(1 << 30);
 constexpr std::int32_t lattice_max = (1 << 30) - 1;
 
-/// A Twin with a stream that reports every change. Numbers objects in the order of put().
+/// A Twin with a stream that reports every change. put() numbers the objects in the order of its
+/// calls.
 class Plane : public Twin {
  public:
   explicit Plane(const EngineChoice& engine) : Twin(engine, {}) {
@@ -46,7 +47,7 @@ class Plane : public Twin {
   std::int64_t time_us_ = 0;
 };
 
-/// Returns a random point in a square.
+/// Returns a random point in the square that begins at `corner` and has sides of length `side`.
 LatticePoint within(Random& random, const LatticePoint& corner, std::int32_t side) {
   const auto offset = [&] { return static_cast<std::int32_t>(random.between(0, side)); };
   const std::int32_t x = corner.x + offset();
@@ -115,7 +116,7 @@ TEST_P(Conformance, TiesAtTheKthDistanceGoToTheSmallerIdWhereverTheyLie) {
     Random random(2);
     for (int i = 0; i < 3000; ++i)
       plane.put(within(random, {30 * scale, 30 * scale, 0}, 30 * scale));
-    std::vector<LatticePoint> ring;  // all at a distance of 25 * scale from the query
+    std::vector<LatticePoint> ring;  // all points are 25 * scale away from the query
     for (const int sign_x : {-1, 1})
       for (const int sign_y : {-1, 1})
         for (const auto& [x, y] : {std::pair{7, 24}, {24, 7}, {15, 20}, {20, 15}})

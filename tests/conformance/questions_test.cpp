@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an engine does besides ticks: one-shot queries, current lists, export of the state, and the
-// refusal of a second tick while one is under way.
+// Tests what an engine does besides ticks. It answers one-shot queries, reads current lists,
+// exports its state, and refuses a second tick while one is under way.
 #include <chrono>
 #include <future>
 #include <memory>
@@ -23,7 +23,8 @@ using ::testing::IsEmpty;
 constexpr ObjectId ann{1};
 constexpr ObjectId bob{2};
 
-/// A Processor whose ticks stay under way until the test calls finish().
+/// A Processor with ticks in two steps: begin() begins a tick, and finish() waits for its result
+/// and finishes it.
 class OpenClock {
  public:
   explicit OpenClock(std::unique_ptr<Engine> engine)
@@ -73,7 +74,8 @@ void put_graph(Processor& processor, std::uint32_t k) {
   EXPECT_EQ(status, QueryStatus::accepted);
 }
 
-/// An engine need not answer at once. If it does, its answer must equal that of search_finished.
+/// An engine may decline to answer at once. If it answers, the answer must equal that of
+/// search_finished.
 void expect_same_at_once(Engine& engine, const OneShotQuery& question, const Answers& expected) {
   const std::optional<Answers> answers = engine.answer_at_once(std::span(&question, 1));
   if (!answers) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stream reports exactly the changes that it was defined for, and nothing else.
+// Tests that a stream reports exactly the changes that its definition asks for.
 #include <gmock/gmock.h>
 
 #include "tests/conformance/conformance.hpp"

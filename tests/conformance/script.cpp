@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random scripts: see script.hpp. Event times vary so that late rows, ties and expiry occur. There
-// are few ids, so that objects leave, are forgotten, return and use slots again. Queries are put,
-// changed and removed between the ticks.
+// Runs random scripts: see script.hpp. Event times vary, so that late rows, equal times and expiry
+// occur. There are few ids, so that objects leave, are forgotten and return, and slots are used
+// again. Queries are put, changed and removed between the ticks.
 #include "tests/conformance/script.hpp"
 
 #include <algorithm>
@@ -120,7 +120,8 @@ class Script {
     twin_.put_stream(stream("stream " + std::to_string(index), on, with));
   }
 
-  // Returns multiples of a quarter second, so that equal times are common.
+  // Returns a time that differs from tau by a multiple of a quarter second. So equal times are
+  // common.
   std::int64_t draw_time() { return tau_us_ + random_.between(-8, 2) * 250 * ms; }
 
   ObjectUpdate draw_fix(ObjectId id) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random scripts. A seed determines a space, a shape of data and some ticks with all kinds of calls
-// that users make. These inputs are the same for every engine and every number of threads.
+// Runs random scripts. The seed determines a space, a shape of data, some ticks, and the calls
+// between the ticks. A script makes every kind of call that users make. It makes the same calls for
+// every engine and every number of threads.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +13,13 @@ namespace starling::test {
 struct ScriptOptions {
   std::uint64_t seed = 1;
   int threads = 2;
-  /// If true, the script sometimes exports the state and continues with a new engine.
+  /// If true, the script sometimes exports the state and continues with a new engine that imports
+  /// it.
   bool moves = true;
 };
 
-/// Runs the script in a Twin, which compares every tick. Returns everything that was reported.
+/// Runs the script in a Twin, which compares every tick with the oracle. Returns all reports of the
+/// engine under test.
 Transcript run_script(const EngineChoice& engine, const ScriptOptions& options);
 
 }  // namespace starling::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws points of each shape: see shapes.hpp. wgs84 points are converted from degrees, as a user's
-// points are.
+// Draws points of each shape: see shapes.hpp. Points in wgs84 are drawn in degrees and then
+// converted to the lattice, as a user's points are.
 #include "tests/conformance/shapes.hpp"
 
 #include <algorithm>

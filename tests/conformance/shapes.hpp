@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions of test objects: the shapes of data that break indexes, on the lattice of each space.
+// Draws positions of test objects on the lattice of each space, in shapes that an index may handle
+// wrongly.
 #pragma once
 
 #include <string_view>
@@ -24,13 +25,15 @@ enum class Shape {
 std::string_view to_string(Shape shape);
 const std::vector<Shape>& shapes_of(Space space);
 
-/// Draws points of one shape. Extents and centres are also random: small extents give ties.
+/// Draws points of one shape. The extent and the centres of the shape are also random. A small
+/// extent makes points with equal distances frequent.
 class PointSource {
  public:
   PointSource(Space space, Shape shape, Random& random);
 
   LatticePoint next();
-  /// Returns a lattice point at most `reach` units away in each coordinate.
+  /// Returns a random lattice point that differs from `point` by at most `reach` units in each
+  /// coordinate.
   LatticePoint near(const LatticePoint& point, std::int32_t reach);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes at which a block, a warp or a list is empty, exactly full or over by one, for every shape
-// of data in every space.
+// Tests sizes at which a block, a warp or a list is empty, exactly full, or has one element too
+// many. Tests them for every shape of data in every space.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -19,10 +19,11 @@ struct Crowd {
   Shape shape = Shape::uniform;
   std::uint64_t objects = 0;
   std::uint32_t k = 1;
-  bool graph = true;  ///< with an every-object query
+  bool graph = true;  ///< true: there is also an every-object query
 };
 
-// Runs two ticks: all objects appear, then half of them move.
+// Runs two ticks and compares them with the oracle. In the first tick all objects appear. In the
+// second tick every other object moves.
 void expect_exact(const EngineChoice& engine, const Crowd& crowd) {
   SCOPED_TRACE(std::string(to_string(crowd.space)) + ", " + std::string(to_string(crowd.shape)) +
                ", objects " + std::to_string(crowd.objects) + ", k " + std::to_string(crowd.k));
@@ -83,7 +84,8 @@ TEST_P(Conformance, SearchesByTheHundredThousandAreExact) {
     std::uint64_t searches;
     std::uint32_t k;
   };
-  // A GPU changes its block size near some of these numbers of searches. None fills the last warp.
+  // Near some of these numbers of searches a GPU changes its block size. No number is a multiple of
+  // 32, so the last warp is never full.
   for (const Many& many : {Many{59'999, 10}, Many{60'001, 16}, Many{200'001, 32}}) {
     SCOPED_TRACE(many.searches);
     Random random(many.searches);

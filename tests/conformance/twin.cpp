@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds both sides, compares them, and describes differences: see twin.hpp.
+// Gives inputs to the engine and the oracle, compares their lists, and describes differences: see
+// twin.hpp.
 #include "tests/conformance/twin.hpp"
 
 #include <algorithm>
@@ -50,7 +51,8 @@ std::vector<ObjectId> ids_of(const List& list) {
   return ids;
 }
 
-/// GoogleTest's matchers explain a mismatch well but are slow, so they run only on a mismatch.
+/// Compares without GoogleTest's matchers first, because they are slow. They explain a mismatch
+/// well, so they run only if there is one.
 template <class T>
 void expect_equal(std::span<const T> actual, const std::vector<T>& expected) {
   if (std::equal(actual.begin(), actual.end(), expected.begin(), expected.end())) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Twin has a Processor with the engine under test, and the oracle. The Twin gives every input to
-// both, and compares the reports of every tick byte by byte. A mismatch is a test failure that
-// prints both lists.
+// A Twin owns an oracle and a Processor with the engine under test. The Twin gives every input to
+// both. After every tick it compares the engine's reports with the oracle's, byte by byte. A
+// mismatch is a test failure that prints both lists.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,11 @@ struct TwinOptions {
   OracleOptions oracle;  ///< also has the dimension and the metric of a vector space
 };
 
-/// Everything that ticks reported, as numbers. Equal transcripts mean equal bytes.
+/// All reports of the engine, as numbers. If two transcripts are equal, the engines reported the
+/// same bytes.
 using Transcript = std::vector<std::uint64_t>;
 
-/// A subscriber that applies each report to its lists.
+/// Holds the lists that a subscriber has after it has applied all reports.
 class Subscriber {
  public:
   void apply(std::uint32_t stream, const QueryReport& report);
@@ -54,17 +55,19 @@ class Twin {
   QueryStatus put_query(std::uint32_t stream, const QueryDefinition& definition);
   QueryStatus remove_query(std::uint32_t stream, QueryId id);
 
-  /// Runs the tick on both sides and compares. Returns the reports that the oracle expects.
+  /// Runs the tick on the engine and on the oracle, and compares their reports. Returns the
+  /// oracle's reports.
   OracleTick tick(std::int64_t tau_us);
 
-  /// Runs a tick in which the engine should fail, so that nothing is reported. The next tick also
+  /// Runs a tick on the engine alone. The engine must fail and report nothing. The next tick also
   /// takes the rows of the failed tick.
   void fail_tick(std::int64_t tau_us);
 
   /// Reads the current lists of every query from the engine and compares them with the oracle's
   /// lists. Call this function right after a tick.
   void compare_current_lists();
-  /// Asks both sides a one-shot query about the last finished tick and compares the answers.
+  /// Asks the engine and the oracle a one-shot query about the last finished tick, and compares the
+  /// answers.
   void compare_answer(std::uint32_t k, const Anchor& anchor, const Filter& filter,
                       const std::vector<float>& components = {});
 
@@ -73,13 +76,13 @@ class Twin {
 
   const Oracle& oracle() const { return oracle_; }
   Processor& processor() { return *processor_; }
-  /// Returns a list as a subscriber to the engine's reports holds it. The test fails if the
-  /// subscriber does not hold the list.
+  /// Returns the list that a subscriber to the engine's reports holds. The test fails if the
+  /// subscriber holds no such list.
   List list(std::uint32_t stream, std::uint64_t query,
             std::optional<ObjectId> subject = std::nullopt) const;
   bool has_list(std::uint32_t stream, std::uint64_t query,
                 std::optional<ObjectId> subject = std::nullopt) const;
-  /// The reports of all ticks so far.
+  /// Returns the reports of all ticks so far.
   const Transcript& transcript() const { return transcript_; }
 
  private:
@@ -94,7 +97,7 @@ class Twin {
   std::unique_ptr<Processor> processor_;
   std::unique_ptr<LockStep> clock_;
   std::int64_t time_us_max_ = Oracle::no_time_limit;
-  std::vector<ReportOn> weakest_on_;  ///< for each stream: its weakest ReportOn so far
+  std::vector<ReportOn> weakest_on_;  ///< for each stream: the least ReportOn that it ever had
   Subscriber subscriber_;
   Transcript transcript_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the file of --config, with the flags of `starling serve`.
+// Fuzzes the configuration file of `starling serve --config`.
 #include <CLI/CLI.hpp>
 
 #include "starling/apps/serve.hpp"
@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const MemoryFile file(text_of(data, size));
   CLI::App program("", "starling");
   program.require_subcommand(1);
-  const auto run = apps::add_serve(program);  // owns the variables of the flags; is not called
+  const auto run = apps::add_serve(program);  // holds the variables of the flags; never called
   apps::add_config_file(program);
   try {
     program.parse("serve --config " + file.path());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the reader of CSV traces: with columns given by name or by number, or recognised from the
-// header. The input's length chooses one of these ways, so that each run is short.
+// Fuzzes the reader of CSV traces. Columns are given by name, given by number, or recognised from
+// the header. The input's length chooses one of these ways, so that each run is short.
 #include "tests/fuzz/trace_input.hpp"
 
 namespace starling::fuzz {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the HTTP server: sends the input over a loopback socket, in two pieces.
+// Fuzzes the HTTP server. Sends the input over a loopback socket, in two pieces.
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -28,12 +28,13 @@ class Exchange {
     const auto port =
         static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1)));
     Tcp::socket socket(loop_);
-    // Connects asynchronously, because libFuzzer's alarm interrupts blocking calls.
+    // Connects asynchronously, because the signal of libFuzzer's timer would interrupt a blocking
+    // call.
     bool is_done = false;
     socket.async_connect({asio::ip::make_address("127.0.0.1"), port},
                          [&](const boost::system::error_code&) { is_done = true; });
     while (!is_done) loop_.run_one();
-    socket.set_option(asio::socket_base::linger(true, 0));  // avoids a million sockets in TIME_WAIT
+    socket.set_option(asio::socket_base::linger(true, 0));  // leaves no sockets in TIME_WAIT
     boost::system::error_code ignored;
     asio::write(socket, asio::buffer(request.substr(0, request.size() / 2)), ignored);
     loop_.poll();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the file of `starling replay --queries`.
+// Fuzzes the reader of the file of `starling replay --queries`.
 #include "starling/sim/replay/query_file.hpp"
 
 #include <unordered_set>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a fuzz target without libFuzzer, for the default tests: on its seeds and on the files of the
-// command line. Can also write the seeds to files, for libFuzzer to begin with.
+// Runs a fuzz target without libFuzzer, on the target's seeds and on the files of the command line.
+// The default tests call this program. It can also write the seeds to files, for libFuzzer to begin
+// with.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -14,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Prints the name before the run, so that the last name before a crash is that of the bad input.
+/// Prints the name before the run. So if the target crashes, the last printed name is that of the
+/// input that crashed it.
 void run(const std::string& name, const std::string& input) {
   std::printf("%s\n", name.c_str());
   std::fflush(stdout);
@@ -44,8 +46,8 @@ void write_seeds(const fs::path& folder) {
 
 }  // namespace
 
-// replay_TARGET [FILE | DIRECTORY]...
-// replay_TARGET --write-seeds DIRECTORY
+// Usage: replay_TARGET [FILE | DIRECTORY]...
+// or: replay_TARGET --write-seeds DIRECTORY
 int main(int argument_count, char** arguments) {
   if (argument_count == 3 && std::strcmp(arguments[1], "--write-seeds") == 0) {
     write_seeds(arguments[2]);

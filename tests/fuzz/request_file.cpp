@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the file of `starling simulate --requests`.
+// Fuzzes the reader of the file of `starling simulate --requests`.
 #include "starling/sim/city/request_file.hpp"
 
 #include "starling/sim/files/errors.hpp"

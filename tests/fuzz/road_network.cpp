@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the reader of SUMO's road networks: reads a network, connects it, and finds a route in it.
+// Fuzzes the reader of SUMO's road networks. Reads a network, connects its edges, and finds a
+// route.
 #include "starling/sim/city/roads/road_network.hpp"
 
 #include "starling/sim/city/roads/road_world.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface of a fuzz target: the function that libFuzzer calls with bytes, and the seeds. Each
-// target is one file. replay.cpp runs the same function without libFuzzer.
+// Declares the interface of a fuzz target: seeds(), and the function that libFuzzer calls with an
+// input. Each target is one file. replay.cpp runs the same function without libFuzzer.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,13 @@
 
 #include "starling/knn/base/assert.hpp"
 
-/// A target must return 0 for any bytes, without a crash, a leak or a failed check_invariant.
+/// Every target defines this function. It must return 0 for any bytes, without a crash, a leak or a
+/// failed check_invariant.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace starling::fuzz {
 
-/// Valid inputs for libFuzzer to begin with.
+/// Returns valid inputs for libFuzzer to begin with. Every target defines this function.
 std::vector<std::string> seeds();
 
 inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
@@ -32,7 +33,7 @@ inline std::string string_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Returns the bytes of sample frames: see tests/protocol/wire/samples.hpp.
+/// Returns the bytes of each sample frame: see tests/protocol/wire/samples.hpp.
 template <class Samples>
 std::vector<std::string> strings_of(const Samples& samples) {
   std::vector<std::string> all;
@@ -40,8 +41,8 @@ std::vector<std::string> strings_of(const Samples& samples) {
   return all;
 }
 
-/// Returns one extra byte and then the given bytes, which therefore start at an odd address. The
-/// bytes of a ZeroMQ frame may also start at an odd address.
+/// Returns one extra byte, followed by the given bytes. So the given bytes start at an odd address,
+/// as the bytes of a ZeroMQ frame may.
 inline std::string shifted(const std::uint8_t* data, std::size_t size) {
   std::string text = ".";
   text += text_of(data, size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes a subscription with tick messages and snapshot pages. The input is a sequence of frames.
-// Before each frame stand one byte for the frame's kind and two bytes for its length.
+// Three bytes come before each frame: one for its kind and two for its length.
 #include <algorithm>
 
 #include "starling/protocol/client/subscription.hpp"

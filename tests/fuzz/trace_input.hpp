@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MemoryFile presents an input as a file. read_trace reads a trace from the file. It checks that
-// only InputError and UsageError are thrown, and that the count of rows is right.
+// MemoryFile gives an input a path, so that it can be read as a file. read_trace reads a trace from
+// a MemoryFile. It checks that only InputError and UsageError are thrown and that the trace counts
+// as many rows as it returns. Called by the fuzz targets that read files.
 #pragma once
 
 #include <cstdio>

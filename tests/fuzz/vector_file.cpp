@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the readers of vectors and labels. The reader of each format gets the input; most refuse
-// it at once.
+// Fuzzes the readers of vectors and labels. Each reader gets the input. A reader refuses an input
+// that is not of its format.
 #include "starling/sim/files/errors.hpp"
 #include "starling/sim/files/npy_header.hpp"
 #include "starling/sim/vectors/label_file.hpp"
@@ -14,7 +14,8 @@ std::string npy(std::string_view type, std::vector<std::uint64_t> shape, std::st
   return sim::npy_header_text(type, shape).append(data);
 }
 
-/// Checks that reading throws only InputError and returns as many rows as the file says.
+/// Checks that reading throws only InputError, and that it returns as many rows as the file
+/// declares.
 void read_vectors(const MemoryFile& file, sim::ArrayFormat format) {
   try {
     const auto vectors = format == sim::ArrayFormat::npy ? sim::open_npy_vectors(file.path())

@@ -19,7 +19,7 @@ endfunction()
 
 run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${stage})
 
-# Installed headers include only installed headers.
+# Checks that installed headers include only installed headers.
 file(GLOB_RECURSE headers RELATIVE ${stage}/include ${stage}/include/starling/*)
 foreach(header IN LISTS headers)
   file(STRINGS ${stage}/include/${header} includes REGEX "^ *# *include \"")
@@ -43,7 +43,7 @@ foreach(program own_clock vector_search vector_ticks game_loop)
   run(${build}/${program})
 endforeach()
 
-# The search on the GPU prints what the search on the CPU prints.
+# Checks that the search on the GPU prints the same as the search on the CPU.
 execute_process(COMMAND nvidia-smi -L RESULT_VARIABLE no_gpu OUTPUT_QUIET ERROR_QUIET)
 if(CUDA AND no_gpu EQUAL 0)
   foreach(program vector_search vector_search_cuda)

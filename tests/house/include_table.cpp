@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of rooms, and the check of an #include line against it: see include_table.hpp.
+// Defines the table of rooms, and checks #include lines against it: see include_table.hpp.
 #include "tests/house/include_table.hpp"
 
 #include <algorithm>
@@ -19,7 +19,8 @@ bool is_house_folder(std::string_view folder) {
   });
 }
 
-// The standard library's own headers have neither a folder nor an extension.
+// Returns true if the header belongs to the standard library. Such headers have neither a folder
+// nor an extension.
 bool is_standard_header(const std::string& header) {
   static const std::regex name("[a-z_0-9]+");
   return std::regex_match(header, name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table that says which room may include which other rooms, and the check of one #include line.
-// includes_test.cpp checks every source file against the table.
+// Declares the table that says which room may include which other rooms, and the check of one
+// #include line. includes_test.cpp checks every source file against the table.
 #pragma once
 
 #include <optional>
@@ -22,11 +22,12 @@ inline void PrintTo(const Room& room, std::ostream* out) {
   *out << room.name;
 }
 
-/// All rooms, lowest first: a room may include only rooms that stand before it in this list.
+/// Returns all rooms, lowest first. A room may include only rooms that stand before it in this
+/// list.
 const std::vector<Room>& house_rooms();
 
-/// Returns why a file of `room` may not contain `line`, or std::nullopt if it may. Lines that are
-/// no #include lines are allowed.
+/// Returns the reason why a file of `room` may not contain `line`, or std::nullopt if it may. A
+/// line that is no #include line is always allowed.
 std::optional<std::string> include_violation(std::string_view room, std::string_view line);
 
 }  // namespace starling::house

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the #include lines of every source file against the table of rooms, and the number of
-// files in each room.
+// Checks the #include lines of every source file against the table of rooms. Also checks that no
+// room has too many source files.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -25,7 +25,7 @@ bool is_source(const fs::path& path) {
   return extension == ".hpp" || extension == ".cpp" || extension == ".cuh" || extension == ".cu";
 }
 
-/// Returns the source files of a folder of the checkout, without those of its subfolders.
+/// Returns the source files of a folder, but not those of its subfolders.
 std::vector<fs::path> sources_in(const fs::path& folder) {
   std::vector<fs::path> sources;
   for (const auto& entry : fs::directory_iterator(folder))
@@ -33,7 +33,7 @@ std::vector<fs::path> sources_in(const fs::path& folder) {
   return sources;
 }
 
-/// The violations in all files of a room, as "file:line: why".
+/// Returns the violations in all files of a room, each as "file:line: why".
 std::vector<std::string> violations_in(const fs::path& root, const std::string& room) {
   std::vector<std::string> violations;
   for (const fs::path& source : sources_in(root / room)) {

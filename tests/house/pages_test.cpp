@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A page that shows a file must show it unchanged, so that users copy code that the tests build and
-// run. A link must lead to a file or a folder that is there. Every source must name its licence.
+// Checks the pages and the sources. A page that shows a file must show it unchanged, because the
+// tests build and run the file and users copy what the page shows. A relative link must lead to a
+// file or a folder that exists. Every source must name its licence.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -26,7 +27,7 @@ std::string text_of(const fs::path& path) {
   return text.str();
 }
 
-// The line before each code block of the page ends with a link to the file that the block shows:
+// Before each code block, a line of the page ends with a link to the file that the block shows:
 // "](path):".
 TEST(Pages, EmbeddingShowsItsProgramsAsTheyAre) {
   const fs::path root = STARLING_SOURCE_DIR;
@@ -48,7 +49,8 @@ TEST(Pages, EmbeddingShowsItsProgramsAsTheyAre) {
   EXPECT_EQ(blocks, 4);
 }
 
-/// Calls `look` with each file of the project that is not built, fetched or hidden.
+/// Calls `look` with each file of the checkout, except those below a folder named "build" or
+/// ".git".
 void for_each_file(const std::function<void(const fs::path&)>& look) {
   const fs::path root = STARLING_SOURCE_DIR;
   for (auto file = fs::recursive_directory_iterator(root); file != fs::end(file); ++file) {
@@ -59,7 +61,8 @@ void for_each_file(const std::function<void(const fs::path&)>& look) {
   }
 }
 
-/// Returns the text without code blocks and code spans, which may hold what looks like a link.
+/// Returns the page's text without its code blocks and code spans. Text in these may look like a
+/// link and not be one.
 std::string without_code(const fs::path& page) {
   std::istringstream lines(text_of(page));
   std::string line;

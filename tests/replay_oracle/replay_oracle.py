@@ -31,7 +31,7 @@ HEADER = b"tick,time_us,query_id,rank,object_id,distance_m\n"
 UNITS_US = {"us": 1, "ms": 1000, "s": 1_000_000, "min": 60_000_000, "m": 60_000_000,
             "h": 3_600_000_000}
 FARTHEST = numpy.uint64(2**64 - 1)
-BLOCK_CELLS = 4_000_000  # so many cells of the distance matrix are in memory at a time: 32 MB per array
+BLOCK_CELLS = 4_000_000  # cells of the distance matrix that are in memory at once: 32 MB per array
 
 
 class Difference(Exception):

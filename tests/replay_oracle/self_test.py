@@ -15,8 +15,9 @@ from replay_oracle import Difference, Result, Trace, compare
 from traces import iso_time_us
 from xxh64 import id_of_text, xxh64
 
-# Three ships on the equator. Ship 100 ends 111 m from ship 3. The rows are out of order. One row is at
-# 0,0, one row has no latitude, and the last two rows are of the same ship at the same time.
+# Three ships on the equator. The last position of ship 100 is 111 m from ship 3. The rows are out
+# of order. One row is at 0,0. One row has no latitude. The last two rows are of the same ship at
+# the same time.
 SHIPS = """MMSI,BaseDateTime,LAT,LON
 20,2022-01-03T00:01:30,0,0.0002
 3,2022-01-03T00:00:30,0,0.0001

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Producers send without end and read nothing. Meanwhile the server answers other clients, and its
-// memory is bounded. Afterwards every list is exact.
+// Tests producers that send without end and read no replies. Meanwhile the server must answer other
+// clients and use bounded memory. Afterwards every list must be exact.
 #include <atomic>
 
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
-/// A Flood sends one frame again and again, as fast as the server takes the frames, and never reads
-/// a reply. The destructor stops it.
+/// Sends one frame again and again, as fast as the server takes it, and never reads a reply. The
+/// destructor ends this.
 class Flood {
  public:
   Flood(const RunningServer& server, std::string frame)
@@ -30,7 +30,7 @@ class Flood {
   void run(const RunningServer& server) {
     zmq::socket_t socket(server.context(), zmq::socket_type::dealer);
     socket.set(zmq::sockopt::linger, 0);
-    socket.set(zmq::sockopt::sndhwm, 2);  // messages that wait here count as memory of this test
+    socket.set(zmq::sockopt::sndhwm, 2);  // waiting messages count as memory of this process
     socket.set(zmq::sockopt::sndtimeo, 10);
     socket.connect(server.endpoints().commands);
     while (!stopped_)
@@ -43,7 +43,8 @@ class Flood {
   std::thread thread_;
 };
 
-/// Returns an update of objects far from the witness's objects, in a frame of about `bytes`.
+/// Returns the bytes of an update batch, about `bytes` of them. Its objects are far from the
+/// witness's objects.
 std::string update_of(std::uint64_t session, std::size_t bytes) {
   Fixes fixes;
   for (std::uint64_t id = 0; id < bytes / 32; ++id) fixes.add(id % 1000, 1, 0, 0);
@@ -60,7 +61,8 @@ class FloodTest : public testing::Test {
     return options;
   }
 
-  /// Runs three floods at the same time, while a good client moves objects, ticks and compares.
+  /// Runs three floods at the same time, until the server has taken `bytes`. Meanwhile the witness
+  /// moves objects, runs ticks and compares lists.
   void flood_until(std::size_t bytes, std::size_t frame_bytes) {
     RawPeer peer(server.context(), server.endpoints().commands);
     Witness witness(server);
@@ -80,8 +82,8 @@ class FloodTest : public testing::Test {
     witness.move_and_expect_exact(random);
   }
 
-  // The limit covers requests that wait for decoding, the messages that ZeroMQ holds for each of
-  // three producers, and the memory of decoder and allocator.
+  // This much covers the requests that wait for decoding, the messages that ZeroMQ holds for each
+  // of the three producers, and the memory of the decoder and the allocator.
   static constexpr std::size_t growth_bytes_max = 256 * mebibyte + sanitizer_bytes;
 
   RunningServer server{options()};

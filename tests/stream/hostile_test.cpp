@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames that no client should send. Each one is answered with an Error, or dropped and counted.
-// The server keeps running, and its lists stay exact.
+// Sends frames that no client should send. The server must answer each frame with an Error, or drop
+// and count it. It must keep running, and its lists must stay exact.
 #include <gtest/gtest.h>
 
 #include "tests/stream/support/raw_peer.hpp"
@@ -24,7 +24,7 @@ class HostileTest : public testing::Test {
                    fixes.batch());
   }
 
-  /// Expects the two objects of `fixes`, and no object of a hostile frame.
+  /// Expects that the server has the two objects of `fixes` and no object of a hostile frame.
   void expect_exact() {
     auto client = server.client();
     ASSERT_TRUE(client.update(fixes.batch()));
@@ -71,8 +71,8 @@ TEST_F(HostileTest, EveryTruncationOfAnUpdateIsRefused) {
   expect_exact();
 }
 
-// A frame with a flipped bit may be another valid request, for example with another name. So the
-// test accepts any reply, but the server must answer each frame and go on.
+// A frame with a flipped bit may be another valid request, for example one with another name. So
+// the test accepts any reply. But the server must answer each frame and keep running.
 TEST_F(HostileTest, AnyFlippedBitIsAnsweredAndTheServerStaysUp) {
   const std::string frame = encoded({.request_id = 1, .session = session, .sequence = 5},
                                     protocol::PutStream{.name = "riders", .with = {}});
@@ -89,7 +89,7 @@ TEST_F(HostileTest, RandomDamageNeverStopsTheServer) {
     SCOPED_TRACE(test::replay_hint(seed));
     test::Random random(seed);
     for (int round = 0; round < 200; ++round) {
-      // Sequence 0 is never the next number, so a damaged frame is never applied.
+      // The sequence number 0 is never the next one, so the server never applies a damaged frame.
       std::string frame = update_frame(0);
       for (std::uint64_t count = 1 + random.below(8); count > 0; --count)
         frame[random.below(frame.size())] = static_cast<char>(random.below(256));
@@ -102,8 +102,9 @@ TEST_F(HostileTest, RandomDamageNeverStopsTheServer) {
 
 TEST_F(HostileTest, AnotherVersionIsToldWhichOneIsSpoken) {
   std::string frame = update_frame(1);
-  // The version is a 16-bit field that equals protocol_version. Find the field: change each place
-  // with this value, until the server refuses the version.
+  // The protocol version is a 16-bit field with the value protocol_version. The loop below finds
+  // this field: it changes each place that has this value, one at a time, until the server refuses
+  // the version.
   bool is_refused_as_version = false;
   for (std::size_t at = 0; at + 1 < frame.size() && !is_refused_as_version; at += 2) {
     std::string changed = frame;
@@ -168,8 +169,8 @@ TEST_F(HostileTest, BatchesBeyondCreditAreRefusedAndNotApplied) {
   RunningServer tight(options);
   RawPeer flood(tight.context(), tight.endpoints().commands);
   session = flood.hello();
-  // Send without waiting for replies. Which batches are refused depends on the speed of the server.
-  // In any case the server answers each batch, and applies no batch in part.
+  // Sends batches without waiting for replies. The speed of the server decides which batches it
+  // refuses. In any case it must answer each batch and must not apply a part of a batch.
   constexpr std::uint64_t batches = 500;
   for (std::uint64_t sequence = 1; sequence <= batches; ++sequence)
     flood.send(update_frame(sequence));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each row of the table of limits is a flag of `serve`, a line of `info`, a gauge of /metrics and a
-// row of docs/limits.md.
+// Checks that each row of the limit table has a flag of `serve`, a line of `info`, a gauge of
+// /metrics and a row of docs/limits.md.
 #include "starling/stream/limit_table.hpp"
 
 #include <cstdio>

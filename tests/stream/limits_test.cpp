@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of the classes that limit clients: credit, names, snapshots and reported losses.
+// Tests the classes that limit what clients use: credit, names and snapshots. Also tests how losses
+// that subscribers report are counted.
 #include <limits>
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// If memory for a request runs out, the server refuses the request, counts it, and goes on.
+// Tests that the server refuses a request for which memory runs out, counts it, and keeps running.
 #include <memory>
 
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@ namespace {
 using protocol::ErrorCode;
 using test::FailingNew;
 
-// Allocations of at least this size fail. ZeroMQ does not allocate with operator new, and no reply
-// or table of these tests is this large.
+// Allocations of at least this size fail. Nothing else fails: ZeroMQ does not allocate with
+// operator new, and no reply or table of these tests is so large.
 constexpr std::size_t large_bytes = std::size_t{1} << 20;
 
 class OutOfMemory : public testing::Test {

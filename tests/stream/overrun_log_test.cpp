@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests what the log says about skipped ticks, and how often.
+// Tests what the log says about skipped ticks, and how often it says so.
 #include "starling/stream/overrun_log.hpp"
 
 #include <gmock/gmock.h>

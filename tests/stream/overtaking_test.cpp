@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers decode long batches, and the loop decodes short requests. A short request that changes
-// nothing may overtake long batches; a short batch may not.
+// Tests the order of requests. Worker threads decode long batches, and the loop decodes short
+// requests. A short request that changes nothing may overtake long batches. A short batch may not.
 #include <gtest/gtest.h>
 
 #include "tests/stream/support/raw_peer.hpp"
@@ -9,8 +9,8 @@
 namespace starling::stream {
 namespace {
 
-/// Options with one worker, and with a space whose positions take several times longer to decode
-/// than to send.
+/// Returns options with one worker thread. In their space, decoding a position takes several times
+/// longer than sending it.
 ServerOptions slow_to_decode() {
   ServerOptions options = manual_options();
   options.processor.space.space = Space::wgs84;
@@ -40,8 +40,9 @@ class Overtaking : public testing::Test {
   std::uint64_t sequence = 0;
 };
 
-// If the worker is faster than the sockets, there is nothing to overtake, so the test tries several
-// times. If the request waited for its turn, it would be answered last in every try.
+// If the worker is faster than the sockets, there is nothing to overtake. So the test tries several
+// times. If the server kept the requests in order, every try would get the short request's reply
+// last.
 TEST_F(Overtaking, ARequestThatChangesNothingDoesNotWaitForLongBatchesBeforeIt) {
   constexpr int tries_max = 50;
   const protocol::Limits limits;
@@ -81,10 +82,10 @@ TEST_F(Overtaking, AShortBatchKeepsItsPlaceBehindLongOnes) {
   }
 }
 
-// A short batch waits behind a long batch, and names a session that is not open yet. Hello
+// A short batch waits behind a long batch, and names a session that is not open yet. A Hello
 // overtakes both batches and opens a session with exactly that number. The server must still refuse
-// the short batch: the session was unknown when the batch was decoded, so its rows were not
-// converted.
+// the short batch, because it did not convert the batch's rows: when it decoded the batch, it did
+// not know the session.
 TEST_F(Overtaking, ABatchSentBeforeItsSessionIsOpenedIsRefused) {
   const protocol::Limits limits;
   const Fixes long_batch = fixes(limits.rows_max);

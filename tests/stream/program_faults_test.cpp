@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults from outside the real binary: the process is stopped for a while, or the disk is full.
+// Tests faults from outside the program: its process is stopped for a while, or the disk is full.
 #include "tests/stream/support/program.hpp"
 #include "tests/stream/support/witness.hpp"
 
@@ -7,7 +7,7 @@ namespace starling::stream {
 namespace {
 
 constexpr std::uint64_t frozen_ms = 300;
-constexpr double overruns_min = 200;  // of the 300 ticks that are due
+constexpr double overruns_min = 200;  // at least this many of the 300 due ticks
 
 class ProgramFaults : public ProgramTest {};
 
@@ -26,7 +26,7 @@ TEST_F(ProgramFaults, AServerThatStoodStillSkipsItsTicksCountsThemAndIsExact) {
     const double overruns = stat("starling_tick_overruns_total");
     program.freeze();
     while (witness.subscriber().poll(0)) {
-    }  // read what was sent before
+    }  // reads what was sent before the freeze
     EXPECT_FALSE(witness.subscriber().poll(std::int64_t{frozen_ms}))
         << "a stopped process sent a tick";
     const std::uint64_t last_tick = to_number(witness.subscriber().state().held_at()->tick);
@@ -42,8 +42,8 @@ TEST_F(ProgramFaults, AServerThatStoodStillSkipsItsTicksCountsThemAndIsExact) {
   EXPECT_EQ(program.exit_status(), 0) << program.said();
 }
 
-// Writing to /dev/full fails. The ending of a file's name chooses the compression, so symbolic
-// links give /dev/full other names.
+// Writing to /dev/full fails. Symbolic links give it other names, because the ending of an output's
+// name chooses the compression.
 TEST_F(ProgramFaults, AReplayOntoAFullDiskExitsOneWithOneSentenceAndNoSummary) {
   const std::string trace = temporary_path("trace.csv");
   std::ofstream rows(trace);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The real binary: readiness, settings by flag, environment and file, exit statuses, SIGTERM.
+// Tests the `starling` binary: when it is ready, settings by flag, environment and file, its exit
+// statuses, and SIGTERM.
 #include "tests/stream/support/program.hpp"
 
 namespace starling::stream {

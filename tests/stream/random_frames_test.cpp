@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends frames of random bytes, and valid frames with random damage, to a live server. Each frame
-// is answered, the lists of a good client stay exact, and memory stays bounded.
-// STARLING_HOSTILE_FRAMES sets the number of frames; the slow test sends a million.
+// Sends frames of random bytes, and randomly damaged valid frames, to a running server. The server
+// must answer each frame, keep the lists of a correct client exact, and use bounded memory.
+// STARLING_HOSTILE_FRAMES sets the number of frames. The slow test sends a million.
 #include <algorithm>
 #include <cstdlib>
 
@@ -15,10 +15,11 @@ namespace starling::stream {
 namespace {
 
 constexpr std::uint64_t frames_default = 20'000;
-constexpr std::uint64_t frames_at_a_time = 250;  // ZeroMQ has room for more replies to a peer
+constexpr std::uint64_t frames_at_a_time = 250;  // fewer replies than ZeroMQ keeps for a peer
 constexpr std::uint64_t rounds_between_checks = 20;
 
-// The first tenth of the frames fills tables and queues. After that, memory may grow by this much.
+// The first tenth of the frames fills tables and queues. After these frames, memory may grow by at
+// most this much.
 constexpr std::size_t growth_bytes_max = (std::size_t{64} << 20) + sanitizer_bytes;
 
 std::uint64_t frame_count() {
@@ -66,7 +67,7 @@ class HostilePeer {
     return bytes;
   }
 
-  /// Changes one byte: flips one bit, or sets the byte to a random value or to a value that is
+  /// Changes one byte. Flips one of its bits, or sets it to a random value or to a value that is
   /// typical of offsets and lengths.
   void damage(std::string& frame) {
     constexpr unsigned char numbers[] = {0, 1, 2, 4, 8, 0x7f, 0x80, 0xfc, 0xff};
@@ -90,7 +91,8 @@ class HostilePeer {
   std::uint64_t sequence_ = 1;
 };
 
-/// For a space of vectors: `client` sends a vector far from all others and expects to find it.
+/// Sends a vector that is far from all others, and expects to find it. The server must have a
+/// vector space.
 void expect_own_vector_found(protocol::Client& client) {
   const std::uint64_t ids[] = {0x57'0000'0000};
   const std::int64_t times_us[] = {1};

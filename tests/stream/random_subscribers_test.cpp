@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subscribers join, leave and read at random, while objects move and the server is sometimes
-// replaced by a new one. The lists that a subscriber holds always equal the oracle's lists of the
-// same tick. This test uses real sockets; tests/protocol has one on a virtual clock.
+// Subscribers join, leave and read at random, while objects move and a new server sometimes
+// replaces the old one. The lists that a subscriber holds must always equal the oracle's lists of
+// the same tick. This test uses real sockets. The test subscription_simulation_test.cpp uses a
+// virtual clock and no sockets.
 #include <map>
 #include <memory>
 #include <optional>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reaches each limit that a request can reach. The answer names the limit and its value, nothing
-// changes, and the server goes on. The table below says where the other limits are tested.
+// Reaches each limit that a request can reach. The reply must name the limit and its value. The
+// server must change nothing and keep running. The table `tested_elsewhere` says where the other
+// limits are tested.
 #include <array>
 #include <functional>
 #include <numeric>
@@ -60,7 +61,7 @@ class Producer {
     return other.ask(encoded({}, protocol::Hello{.client = "raw"}));
   }
 
-  /// Returns the gauges that show what the server holds.
+  /// Returns the gauges that count what the server holds.
   std::vector<double> state() {
     const auto reply = ask(protocol::GetStats{});
     const std::set<std::string_view> names{"starling_objects", "starling_queries",
@@ -205,17 +206,18 @@ INSTANTIATE_TEST_SUITE_P(OfRequests, ReachedLimit, testing::ValuesIn(cases()),
                            return name;
                          });
 
-// Limits that no request reaches with certainty, and the tests that reach them.
+// The limits that no request reaches with certainty. A comment names the tests that reach each of
+// them.
 const std::set<std::string_view> tested_elsewhere{
-    "frame-bytes-max",          // hostile_test.cpp: ZeroMQ disconnects
+    "frame-bytes-max",          // hostile_test.cpp: ZeroMQ closes the connection
     "credit-rows",              // limits_test.cpp: several unanswered batches
     "credit-bytes",             // limits_test.cpp
     "session-snapshots-burst",  // limits_test.cpp: depends on the time
     "subscriber-bytes-max",     // results_socket_test.cpp, slow_subscriber_test.cpp
     "subscriber-ticks-max",     // results_socket_test.cpp, slow_subscriber_test.cpp
     "vector-bytes-max",         // vectors_test.cpp: in a space of vectors
-    "decode-requests-max",      // hostile_test.cpp: reading pauses
-    "decode-bytes-max",         // hostile_test.cpp: reading pauses
+    "decode-requests-max",      // hostile_test.cpp: the server pauses reading
+    "decode-bytes-max",         // hostile_test.cpp: the server pauses reading
     "connections-max",          // connection_limit_test.cpp
     "subscribers-max",          // connection_limit_test.cpp
     "http-connections-max",     // http_limits_test.cpp

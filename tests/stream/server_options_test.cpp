@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Invalid options are refused at the start, and the error says what is allowed.
+// Tests that a server with invalid options does not start, and that the error says what is allowed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole server over loopback: an update arrives, a tick computes the lists, and the subscriber
-// holds them. A request that is sent again is not applied twice, and a restart is noticed.
+// Tests the whole server over loopback sockets. An update arrives, a tick computes the lists, and
+// the subscriber holds them. A request that is sent again is not applied twice. Clients notice a
+// restart.
 #include "starling/stream/server.hpp"
 
 #include <gtest/gtest.h>
@@ -86,7 +87,8 @@ TEST_F(ServerTest, AnUpdateIsNotInTheAnswerBeforeItsTick) {
 }
 
 TEST_F(ServerTest, EveryReplyOfAsManyBatchesAsMayBeUnansweredFindsRoom) {
-  // Each batch is small, so that the loop outruns ZeroMQ's thread.
+  // The batches are so small that the loop answers them faster than ZeroMQ's thread sends the
+  // replies.
   constexpr std::uint64_t batches = 20'000;
   Fixes fixes;
   fixes.add(7, 10, 3, 4);
@@ -213,7 +215,8 @@ TEST_F(ServerTest, NamesCollideOnlyWithOtherTexts) {
 }
 
 TEST_F(ServerTest, ASnapshotOfMorePagesThanOneIsOfOneTick) {
-  // This stream has 400,000 neighbours of 48 bytes, which is more than a chunk of 16 MiB holds.
+  // The lists of this stream have 400,000 neighbours of 48 bytes. A chunk of 16 MiB does not hold
+  // all of them.
   constexpr std::uint64_t objects = 2000;
   ASSERT_TRUE(
       client.put_stream({.name = "graph", .on = ReportOn::distance, .with = {true, true, true}}));
@@ -343,7 +346,7 @@ TEST_F(ServerTest, RowsFromTheFutureAreRejectedByTheWallClock) {
   EXPECT_EQ(reply.reasons[0].reason, protocol::RowReason::future);
 }
 
-// One stream has so many lists that several threads encode them. A second stream has few lists.
+// One stream has so many lists that several threads encode them. The other stream has few lists.
 TEST(ServerThreads, ManyEncodeAndSendWhatOneDoes) {
   constexpr std::uint64_t count = 10'000;
   const auto lists_of = [&](const ServerOptions& options) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A subscriber that stops reading, over a real XPUB with a high-water mark of two. The subscriber
-// loses whole ticks, notices the gap and resynchronises until its lists are exact. The server
-// counts the loss.
+// Tests a subscriber that stops reading from a real XPUB socket with a high-water mark of two. It
+// loses whole ticks, notices the gap, and resynchronises until its lists are exact. The server
+// counts the lost ticks.
 #include <gtest/gtest.h>
 
 #include "tests/stream/support/running_server.hpp"
@@ -30,7 +30,7 @@ class SlowSubscriberTest : public testing::Test {
     EXPECT_TRUE(client.put_queries({"graph", {graph}}));
   }
 
-  /// Moves every object, so that every list is reported: 1.4 MB each tick.
+  /// Moves every object. So every list is reported, and each tick sends 1.4 MB.
   void tick() {
     ++tick_number;
     Fixes fixes;
@@ -83,7 +83,7 @@ TEST_F(SlowSubscriberTest, AStoppedReaderNoticesTheGapResynchronisesAndIsCounted
   protocol::Subscriber subscriber(server.context(), subscriber_options);
   tick();
   ASSERT_TRUE(catches_up(subscriber));
-  // 56 MB, which is more than the kernel's socket buffers hold.
+  // These ticks send 56 MB, which is more than the kernel's socket buffers hold.
   for (int round = 0; round < 40; ++round) tick();
   ASSERT_TRUE(happens([&] {
     tick();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subscribers that vanish by the hundred, subscribe to topics that do not exist, or report false
-// losses. A correct subscriber beside them holds the oracle's lists. Subscribers that stop reading
-// are in slow_subscriber_test.cpp.
+// Tests subscribers that vanish by the hundred, subscribe to topics that do not exist, or report
+// false losses. Meanwhile a correct subscriber must hold the oracle's lists.
+// slow_subscriber_test.cpp tests subscribers that stop reading.
 #include <gtest/gtest.h>
 
 #include "starling/protocol/wire/tick_message.hpp"
@@ -30,8 +30,8 @@ TEST_F(SubscriberFaults, VanishingByTheHundredLeavesNoSubscriptionBehind) {
       socket.set(zmq::sockopt::subscribe, protocol::topic_of("witness"));
       socket.connect(server.endpoints().results);
     }
-    // Run a tick while the crowd is subscribed. Some of the subscriptions may still be on their
-    // way.
+    // Runs a tick while the crowd is subscribed. Some subscriptions may not have reached the server
+    // yet.
     witness.move_and_expect_exact(random);
   }
   for (int round = 0; round < 10; ++round) witness.move_and_expect_exact(random);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ticks by the wall clock, which is a virtual clock in these tests.
+// Tests at which times TickClock begins ticks. Its wall clock is a virtual clock in these tests.
 #include "starling/stream/tick_clock.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Producers whose connection breaks in the middle of a request. The test sends bytes of ZMTP over a
-// plain TCP socket and cuts them off at every place. An incomplete request is not applied, and the
-// producer can send it again.
+// Tests producers whose connection breaks in the middle of a request. The test sends the bytes of
+// ZMTP over a plain TCP socket, and cuts them off at every place. The server must not apply an
+// incomplete request, and the producer can send the request again.
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -20,7 +20,7 @@ using Tcp = asio::ip::tcp;
 
 constexpr std::size_t greeting_bytes = 64;
 
-/// Returns the greeting of ZMTP 3.0 with the mechanism NULL.
+/// Returns the greeting of ZMTP 3.0 with the security mechanism NULL.
 std::string greeting() {
   std::string bytes = std::string("\xff\0\0\0\0\0\0\0\0\x7f\x03\0NULL", 16);
   bytes.resize(greeting_bytes, '\0');
@@ -42,7 +42,7 @@ std::string ready() {
   return frame_of(is_command, std::string("\5READY\13Socket-Type\0\0\0\6DEALER", 28));
 }
 
-/// A DEALER that sends exactly the bytes that a test gives it.
+/// Plays a ZeroMQ DEALER socket over TCP. It sends exactly the bytes that a test gives it.
 class PlainPeer {
  public:
   explicit PlainPeer(const std::string& endpoint) : socket_(loop_) {
@@ -63,7 +63,8 @@ class PlainPeer {
     asio::read(socket_, asio::buffer(command));
   }
 
-  /// Closes the connection in the regular way or, if `by_reset`, as when the peer dies.
+  /// Closes the connection. If `by_reset`, it is closed by a TCP reset, as when the process of a
+  /// peer dies.
   void vanish(bool by_reset) {
     if (by_reset) socket_.set_option(asio::socket_base::linger(true, 0));
     socket_.close();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A live server of vectors. The lists and votes of subscribers, snapshots and answers equal the
-// model's lists and votes of the same tick. Also tests why rows and requests are refused.
+// Tests a running server of vectors. The lists and votes that subscribers, snapshots and answers
+// have must equal the model's lists and votes of the same tick. Also tests why rows and requests
+// are refused.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -31,8 +32,8 @@ VectorLists held_by(const protocol::Subscriber& subscriber) {
   return {subscriber.state().lists().begin(), subscriber.state().lists().end()};
 }
 
-/// Sorts neighbours by id and sets distances to 0. A stream by membership promises no more than the
-/// ids.
+/// Sorts neighbours by id and sets their distances to 0. A stream with ReportOn::membership
+/// promises the ids only.
 VectorLists members_of(VectorLists lists) {
   for (auto& [key, list] : lists) {
     for (auto& neighbor : list.neighbors) neighbor.distance_m = 0;
@@ -180,7 +181,7 @@ TEST_F(VectorServer, ABadComponentRejectsItsRowWithItsColumnAndNoOther) {
   EXPECT_EQ(client.advance_tick(1).value().object_count, 1u);
   const auto answers = client.get_neighbors({{{.k = 5, .vector = {5, 6}}}}).value();
   ASSERT_EQ(answers.lists[0].neighbors.size(), 1u);
-  EXPECT_EQ(answers.lists[0].neighbors[0].distance_m, 0);  // finds the last row of the batch
+  EXPECT_EQ(answers.lists[0].neighbors[0].distance_m, 0);  // the last row of the batch was found
 }
 
 TEST_F(VectorServer, ADoubleBeyondFloat32IsTooLargeAndNotInfinite) {

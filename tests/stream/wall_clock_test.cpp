@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wall clock of a running server is set forward and back. tau never goes back, and neither do
-// leases and the limit on event times. The test passes a virtual clock to the server.
+// Tests a running server whose wall clock is set forward and back. The clock is a virtual clock
+// that the test passes to the server. tau must never go back. Leases must not end early, and the
+// limit on event times must follow tau.
 #include <atomic>
 
 #include <gtest/gtest.h>
@@ -22,7 +23,7 @@ class WallClock : public testing::Test {
     return options;
   }
 
-  /// Returns tau of the second tick from now. The first tick may have been under way already.
+  /// Returns tau of the second tick from now, because the first tick may already be under way.
   std::int64_t tau_of_a_new_tick() {
     const auto ask = [&] { return client.get_neighbors({{nearest_to(0, 1, 0, 0)}}).value(); };
     const std::uint64_t first = to_number(ask().tick);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces operator new of the whole program: see failing_new.hpp.
+// Replaces operator new and operator delete of the whole program: see failing_new.hpp.
 #include "tests/support/failing_new.hpp"
 
 #include <atomic>
@@ -22,8 +22,8 @@ void* operator new(std::size_t bytes) {
   return memory;
 }
 
-// Without this function, the program would call AddressSanitizer's own nothrow new, and
-// AddressSanitizer would report a mismatch with the operator delete below.
+// Without this function, the program would call AddressSanitizer's own nothrow operator new.
+// AddressSanitizer would then report a mismatch with the operator delete below.
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   try {
     return operator new(bytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes memory run out. While a FailingNew lives, operator new throws std::bad_alloc for
-// allocations of at least a given size, on every thread or on all threads except the one that made
-// the object. For test programs that link failing_new.cpp.
+// Makes memory run out. While a FailingNew object lives, operator new throws std::bad_alloc for
+// allocations of at least `bytes_min`. This applies to every thread, or to all threads except the
+// one that made the object. Test programs that use it must link failing_new.cpp.
 #pragma once
 
 #include <cstddef>

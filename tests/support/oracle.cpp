@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the contract in the simplest way, so that it is evidently right: linear scans, sorts
+// Implements Oracle in the simplest way, so that it is evidently right: with linear scans, sorts
 // and 128-bit sums. See oracle.hpp.
 #include "tests/support/oracle.hpp"
 
@@ -29,8 +29,8 @@ Wide squared_distance(const LatticePoint& a, const LatticePoint& b) {
          square_of_difference(a.z, b.z);
 }
 
-// Returns larger numbers for larger scores. The bits without the sign grow with the magnitude, so
-// they are added if the score is positive and subtracted if it is negative.
+// Returns a number that grows with the score. The bits without the sign bit grow with the magnitude
+// of the score. So they are added if the score is positive, and subtracted if it is negative.
 Wide in_order(float score) {
   std::uint32_t bits = 0;
   std::memcpy(&bits, &score, sizeof bits);
@@ -232,7 +232,7 @@ List Oracle::answer(std::uint32_t k, const Anchor& anchor, const Filter& filter,
   return nearest(followed->place, followed->id, k, filter);
 }
 
-// Counts by scanning the whole list again for each label.
+// For each label, scans the whole list again to count the votes for it.
 Label Oracle::vote_of(const List& list) const {
   Label best = no_label;
   std::size_t best_count = 0;
@@ -299,8 +299,8 @@ OracleTick Oracle::tick(std::int64_t tau_us) {
   OracleTick result;
   result.objects = snapshot_.size();
   result.newest_time_us = newest_time_us_;
-  // If a query was removed and put again, each of its lists is a first list, and each list that it
-  // no longer has is reported as removed.
+  // If a query was removed and put again, all its lists are reported like new lists. Each list that
+  // it no longer has is reported as removed.
   std::set<QueryKey> put_again;
   for (const QueryKey& key : removed_) {
     if (queries_.contains(key)) {
@@ -323,7 +323,7 @@ OracleTick Oracle::tick(std::int64_t tau_us) {
   Votes votes;
   for (const auto& [key, list] : now) {
     const auto before = votes_.find(key);
-    bool is_other_vote = before != votes_.end();  // if the query asks for no vote now
+    bool is_other_vote = before != votes_.end();  // stays so if the query asks for no vote
     if (queries_.at({key.stream, key.query}).vote) {
       votes[key] = vote_of(list);
       is_other_vote = before == votes_.end() || before->second != votes[key];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole contract as a simple model: objects with the rules of event time, and standing queries.
-// In each tick the oracle sorts all objects for every list, with 128-bit arithmetic or with the
-// scalar definition of vector scores, and finds what each stream must report. The oracle shares
-// only the input structs with knn/, no code. The conformance suites compare engines with this
-// oracle.
+// Oracle is a simple model of the whole contract: objects with the rules of event time, and
+// standing queries. In each tick it sorts all objects for every list. It computes rank keys with
+// 128-bit integers or with the scalar definition of vector scores. Then it finds what each stream
+// must report. The oracle shares input structs with knn/, but no code. The conformance suites
+// compare every engine with the oracle.
 #pragma once
 
 #include <compare>
@@ -25,11 +25,12 @@ namespace starling::test {
 struct OracleOptions {
   std::int64_t object_ttl_us = ObjectTableOptions::never_us;
   std::int64_t tombstone_ttl_us = 3'600'000'000;
-  std::uint32_t dimension = 0;  ///< of a vector space; 0 in other spaces
+  std::uint32_t dimension = 0;  ///< the dimension of a vector space; 0 in other spaces
   Metric metric = Metric::l2;
 };
 
-/// Identifies a list. An every-object query has a list for each subject, any other query has one.
+/// Identifies a list. An every-object query has one list for each subject. Any other query has one
+/// list, and its key has no subject.
 struct ListKey {
   std::uint32_t stream = 0;
   QueryId query{};
@@ -44,13 +45,13 @@ using Votes = std::map<ListKey, Label>;
 struct OracleReport {
   ListEvent event = ListEvent::updated;
   List neighbors;
-  std::vector<NeighborState> states;  ///< if the stream reports position or tags
-  std::optional<Label> vote;          ///< if the query asks for a vote
+  std::vector<NeighborState> states;  ///< empty unless the stream reports position or tags
+  std::optional<Label> vote;          ///< present if the query asks for a vote
 };
 
 struct OracleTick {
   std::uint64_t objects = 0;
-  std::optional<std::int64_t> newest_time_us;  ///< of the positions accepted so far
+  std::optional<std::int64_t> newest_time_us;  ///< the newest event time of an accepted position
   std::map<ListKey, OracleReport> reports;
 };
 
@@ -66,17 +67,18 @@ class Oracle {
   UpdateStatus update_tags(const TagUpdate& row, std::int64_t time_us_max = no_time_limit);
   UpdateStatus remove(const ObjectRemoval& row, std::int64_t time_us_max = no_time_limit);
 
-  /// Returns the stream's number. Streams have numbers from 0, in the order of their first puts.
+  /// Returns the stream's number. Streams are numbered from 0, in the order in which they are first
+  /// put.
   std::uint32_t put_stream(const StreamDefinition& definition);
   QueryStatus put_query(std::uint32_t stream, const QueryDefinition& definition);
   QueryStatus remove_query(std::uint32_t stream, QueryId id);
 
   OracleTick tick(std::int64_t tau_us);
 
-  /// The lists of the last tick, reported or not.
+  /// Returns all lists of the last tick, whether or not they were reported.
   const Lists& lists() const { return lists_; }
   const Votes& votes() const { return votes_; }
-  /// Returns the answer to a one-shot query from the last tick's snapshot. The anchor must not be
+  /// Returns the answer to a one-shot query about the last tick's snapshot. The anchor must not be
   /// `every_object`.
   List answer(std::uint32_t k, const Anchor& anchor, const Filter& filter,
               const std::vector<float>& components = {}) const;
@@ -97,7 +99,7 @@ class Oracle {
     std::uint32_t tags = 0;
     std::uint32_t tags_owned = 0;
     std::optional<std::int64_t> tags_time_us;
-    std::optional<std::int64_t> left_at_tau_us;  ///< if not alive: tau of the first tick since then
+    std::optional<std::int64_t> left_at_tau_us;  ///< tau of the first tick after the object left
   };
   struct Candidate {
     ObjectId id{};
@@ -126,10 +128,10 @@ class Oracle {
   std::optional<std::int64_t> newest_time_us_;
   std::vector<StreamDefinition> streams_;
   std::map<QueryKey, QueryDefinition> queries_;
-  std::set<QueryKey> ticked_;      ///< queries of the last tick, whose removal must be reported
-  std::vector<QueryKey> removed_;  ///< removed since the last tick
+  std::set<QueryKey> ticked_;      ///< queries of the last tick: their removals must be reported
+  std::vector<QueryKey> removed_;  ///< queries removed since the last tick
   Lists lists_;
-  Votes votes_;                      ///< of the lists whose query asks for a vote
+  Votes votes_;                      ///< one for each list whose query asks for a vote
   std::vector<Candidate> snapshot_;  ///< sorted by id
   std::int64_t snapshot_tau_us_ = 0;
 };

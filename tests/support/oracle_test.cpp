@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the oracle with cases computed by hand, one for each rule that it models.
+// Compares the oracle with cases computed by hand. There is a case for each rule that the oracle
+// models.
 #include "tests/support/oracle.hpp"
 
 #include <gmock/gmock.h>
@@ -60,7 +61,8 @@ TEST(OracleLists, AreExactAcrossTheWholeLattice) {
   oracle.update(fix(bob, 0, {high, high, high - 1}));
   oracle.tick(0);
   const Anchor corner = fixed_at(LatticePoint{low, low, low});
-  // The squared distances are 2 (2^31 - 1)^2 + (2^31 - 2)^2 and 3 (2^31 - 1)^2.
+  // The squared distance of bob is 2 (2^31 - 1)^2 + (2^31 - 2)^2.
+  // The squared distance of ann is 3 (2^31 - 1)^2.
   EXPECT_THAT(oracle.answer(2, corner, {}),
               ElementsAre(at(bob, 13835058038102294534u), at(ann, 13835058042397261827u)));
 }

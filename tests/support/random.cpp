@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws use only the bits of the generator, because the distributions of the standard library
-// differ between implementations: see random.hpp.
+// Draws random numbers: see random.hpp. Uses only the bits of the generator, because the
+// distributions of the standard library differ between implementations.
 #include "tests/support/random.hpp"
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers for tests, and their seeds. A seed gives the same numbers on every platform. Every
-// randomized test prints its seed, and reads seeds from the environment.
+// Draws random numbers for tests and chooses their seeds. A seed gives the same numbers on every
+// platform. Every randomized test prints its seed and reads seeds from the environment.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,14 @@ class Random {
   explicit Random(std::uint64_t seed) : bits_(seed) {}
 
   std::uint64_t next() { return bits_(); }
-  /// Returns a number in [0, count); count must not be 0.
+  /// Returns a random integer in [0, count). `count` must not be 0.
   std::uint64_t below(std::uint64_t count) { return bits_() % count; }
-  /// Returns a number in [low, high].
+  /// Returns a random integer in [low, high].
   std::int64_t between(std::int64_t low, std::int64_t high);
-  /// Returns a number in [0, 1).
+  /// Returns a random number in [0, 1).
   double unit() { return static_cast<double>(bits_() >> 11) * 0x1p-53; }
   bool chance(double probability) { return unit() < probability; }
-  /// Returns a normally distributed number with mean 0 and deviation 1.
+  /// Returns a normally distributed number with mean 0 and standard deviation 1.
   double normal();
 
   template <class T>
@@ -40,11 +40,12 @@ class Random {
   std::mt19937_64 bits_;
 };
 
-/// Returns the seeds from 1 to STARLING_SEEDS, or to `count_default` if STARLING_SEEDS is not set.
-/// If STARLING_SEED is set, returns only that seed, to replay one run.
+/// Returns the seeds 1, 2 and so on. The environment variable STARLING_SEEDS says how many; without
+/// it, there are `count_default`. If STARLING_SEED is set, returns only that seed, so that one run
+/// can be replayed.
 std::vector<std::uint64_t> seeds(std::size_t count_default);
 
-/// Returns a sentence to print with a failure, so that its run can be replayed.
+/// Returns a sentence that says how to replay the run of this seed. Tests print it with a failure.
 std::string replay_hint(std::uint64_t seed);
 
 }  // namespace starling::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the contract in the simplest way, so that it is evidently right: see
+// Implements vector_oracle in the simplest way, so that it is evidently right: see
 // vector_oracle.hpp.
 #include "tests/support/vector_oracle.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracle of vectors finds lists by scoring and sorting all rows. Every VectorSearcher is
-// compared with it. The oracle uses only declarations of knn/words/metric.hpp and shares no code.
+// vector_oracle finds lists of vectors by scoring and sorting all rows. Tests compare every
+// VectorSearcher with it. It uses only declarations of knn/words/metric.hpp and shares no code with
+// the product.
 #pragma once
 
 #include <cstdint>

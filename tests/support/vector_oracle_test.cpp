@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares the oracle of vectors with cases computed by hand, with integer arithmetic, and with the
-// interval that docs/decisions/0006-vector-sums.md proves.
+// interval of docs/decisions/0006-vector-sums.md. The interval is proved to contain the true sum.
 #include "tests/support/vector_oracle.hpp"
 
 #include <algorithm>
@@ -39,7 +39,8 @@ TEST(VectorOracleScore, IsTheSumOfSquaresForEveryMetricButTheInnerProduct) {
 }
 
 TEST(VectorOracleScore, AddsComponentAfterComponent) {
-  // 2^24 + 1 is not a float32, so a 1 that is added after 2^24 vanishes. A 1 before 2^24 counts.
+  // 2^24 + 1 is not a float32 number. So a 1 that is added to 2^24 vanishes, and a 1 that is added
+  // before 2^24 counts.
   EXPECT_EQ(l2_score({4096, 1, 1}, {0, 0, 0}), 0x1p24f);
   EXPECT_EQ(l2_score({1, 1, 4096}, {0, 0, 0}), 0x1p24f + 2);
   EXPECT_EQ(inner_score({4096, 1, 1}, {4096, 1, 1}), -0x1p24f);
@@ -47,7 +48,8 @@ TEST(VectorOracleScore, AddsComponentAfterComponent) {
 }
 
 TEST(VectorOracleScore, RoundsASquareTogetherWithItsSum) {
-  // (1 + 2^-12)^2 = 1 + 2^-11 + 2^-24. If this square were rounded by itself, it would lose 2^-24.
+  // (1 + 2^-12)^2 = 1 + 2^-11 + 2^-24. If this square were rounded before it is added, the 2^-24
+  // would be lost.
   const float one_and_a_bit = 1 + 0x1p-12f;
   EXPECT_EQ(inner_score({-1, one_and_a_bit}, {1, one_and_a_bit}), -(0x1p-11f + 0x1p-24f));
   EXPECT_EQ(l2_score({0x1p-12f, one_and_a_bit}, {0, 0}), 1 + 0x1p-11f + 0x1p-23f);
@@ -57,7 +59,7 @@ TEST(VectorOracleScore, KeepsSubnormals) {
   EXPECT_EQ(inner_score({-smallest}, {1}), smallest);
   EXPECT_EQ(inner_score({smallest, smallest}, {1, 2}), -3 * smallest);
   EXPECT_EQ(l2_score({0x1p-70f}, {0}), 0x1p-140f);
-  // The difference of two normal numbers is subnormal, and not zero.
+  // `normal` and the next float32 number differ by a subnormal number, not by zero.
   const float normal = std::numeric_limits<float>::min();
   EXPECT_EQ(inner_score({std::nextafter(normal, 1.0f) - normal}, {1}), -smallest);
 }
@@ -112,8 +114,8 @@ TEST(VectorOracle, LeavesOutARowThatIsTheQueryAndNotItsEqual) {
                           VectorNeighbor{16, 1}));
 }
 
-/// The components are integers so small that float32 represents every sum exactly. So the lists
-/// must equal those of integer arithmetic.
+/// The components are such small integers that float32 represents every sum exactly. So the lists
+/// must equal those that integer arithmetic gives.
 TEST(VectorOracle, EqualsIntegerArithmetic) {
   for (const std::uint64_t seed : seeds(5)) {
     SCOPED_TRACE(replay_hint(seed));
@@ -149,9 +151,10 @@ TEST(VectorOracle, EqualsIntegerArithmetic) {
   }
 }
 
-// The interval of docs/decisions/0006-vector-sums.md. The true sum is computed in long double. The
-// error of the true sum is below (d + 3) epsilons of long double, about 2^-30 of the interval. The
-// interval is widened by this error.
+// The tests below compare errors with the interval of docs/decisions/0006-vector-sums.md. The true
+// sum is computed in long double, so it has an error too. This error is below (roundings + 3)
+// epsilons of long double, which is about 2^-30 of the interval. relative_bound() widens the
+// interval by it.
 
 long double relative_bound(std::size_t roundings) {
   const long double nu = static_cast<long double>(roundings) * 0x1p-24L;
@@ -176,7 +179,8 @@ TrueSum true_sum(Metric metric, const Row& x, const Row& y) {
   return result;
 }
 
-/// Returns the error of the score as a share of the interval. The share must be at most 1.
+/// Returns the error of the score divided by the width of the interval. The result must be at most
+/// 1.
 long double share_of_interval(Metric metric, const Row& x, const Row& y) {
   const TrueSum truth = true_sum(metric, x, y);
   const std::size_t roundings = x.size() + (metric == Metric::inner_product ? 0 : 2);
@@ -187,7 +191,7 @@ long double share_of_interval(Metric metric, const Row& x, const Row& y) {
 
 using Draw = std::function<float(Random&)>;
 
-/// Returns a Draw of numbers of either sign with an exponent from `low` to `high`.
+/// Returns a Draw of positive and negative numbers with exponents from `low` to `high`.
 Draw of_exponents(int low, int high) {
   return [=](Random& random) {
     const double magnitude =
@@ -223,7 +227,7 @@ TEST(VectorOracleInterval, HoldsTheTrueSum) {
 }
 
 TEST(VectorOracleInterval, IsNearlyReachedAndSoNotTooWide) {
-  // Each of the 4095 ones is rounded away, because it is added after 2^24.
+  // Each of the 4095 ones is rounded away, because it is added to 2^24.
   Row x(dimension_max, 1);
   x[0] = 4096;
   const long double l2 = share_of_interval(Metric::l2, x, Row(dimension_max, 0));

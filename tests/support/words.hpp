@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short forms of updates, queries and expected lists, so that a test reads like its claim.
+// Defines short forms of updates, queries and expected lists, so that a test's code is easy to
+// read.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the store fails, a tick fails, the old lists stay, and the next tick continues as if nothing
-// had happened.
+// Tests that a tick fails when the store fails, that the old lists then stay, and that the next
+// tick continues as if nothing had happened.
 #include <gmock/gmock.h>
 
 #include "tests/vector_ticks/line.hpp"
@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 constexpr std::uint64_t objects = 200;
 
-/// Objects in a row, of which only a few move.
+/// A Line with objects in a row.
 class Row : public Line {
  public:
   Row(const EngineChoice& engine, StoreFaults& faults) : Line(engine), faults_(faults) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes calls on to another store, and throws on request: see faulty_store.hpp.
+// Implements the store of faulty_store.hpp, which passes calls on to another store and throws on
+// request.
 #include "tests/vector_ticks/faulty_store.hpp"
 
 #include <stdexcept>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A VectorStore that wraps another store, fails on request, and counts rows and queries.
+// Makes a VectorStore that wraps another store, fails on request, and counts the rows and queries
+// that it is given.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@ struct StoreFaults {
   std::uint64_t near_any_queries = 0;
 };
 
-/// Returns a store that passes all calls on to `store`, and throws
-/// std::runtime_error("the store failed") at the place that `faults->at` names.
+/// Returns a store that passes all calls on to `store`. It throws std::runtime_error("the store
+/// failed") at the point of the call that `faults->at` names.
 std::unique_ptr<VectorStore> make_faulty_store(std::unique_ptr<VectorStore> store,
                                                std::shared_ptr<StoreFaults> faults);
 

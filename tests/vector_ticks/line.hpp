@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors of one component, with short forms of updates and queries, for tests that name the
-// expected lists.
+// Line is a Twin for vectors of one component, with short forms of updates and queries. Tests that
+// write down the expected lists use it.
 #pragma once
 
 #include <cstdint>

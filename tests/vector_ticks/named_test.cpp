@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The promises of ticks in vector spaces, one claim in each test. Every tick is also compared with
+// Tests the promises of ticks in vector spaces, one in each test. Every tick is also compared with
 // the oracle.
 #include <cmath>
 #include <limits>

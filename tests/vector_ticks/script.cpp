@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random scripts: see script.hpp. Some scripts draw vectors from few values, so that equal scores
-// and equal rows are common. Event times vary so that late rows, ties and expiry occur. There
-// are few ids, so that objects leave, are forgotten, return and use slots again. Queries are put,
-// changed and removed between the ticks.
+// Runs random scripts: see script.hpp. Some scripts draw vectors from few values, so that equal
+// scores and equal rows are common. Event times vary, so that late rows, equal times and expiry
+// occur. There are few ids, so that objects leave, are forgotten and return, and slots are used
+// again. Queries are put, changed and removed between the ticks.
 #include "tests/vector_ticks/script.hpp"
 
 #include <array>
@@ -25,7 +25,7 @@ namespace {
 constexpr std::int64_t ms = 1000;
 constexpr std::uint32_t tag_bits = 0b111;
 constexpr std::uint32_t streams = 3;
-constexpr std::size_t every_object_ids_max = 70;  // the oracle sorts all objects for each subject
+constexpr std::size_t every_object_ids_max = 70;  // the oracle sorts once for each subject
 
 using Components = std::vector<float>;
 
@@ -72,8 +72,8 @@ class Script {
     twin.threads = options_.threads;
     twin.oracle.dimension = dimension_;
     twin.oracle.metric = metric_;
-    // No expiry in runs with faults: a failed tick already expires objects in the tables, but the
-    // oracle would expire them only at the next tick.
+    // In runs with faults nothing expires. A failed tick already expires objects in the engine's
+    // tables, but the oracle would expire them only at the next tick.
     if (options_.faults != nullptr) return twin;
     if (random_.chance(0.5)) twin.oracle.object_ttl_us = random_.between(100, 6000) * ms;
     if (random_.chance(0.8)) twin.oracle.tombstone_ttl_us = random_.between(0, 3000) * ms + 1;
@@ -104,7 +104,7 @@ class Script {
     if (moves && options_.moves) twin_.move_to_new_engine(threads);
   }
 
-  // The store fails only in apply, because every tick calls apply. Not every tick calls the other
+  // Makes the store fail in apply, because every tick calls apply. Not every tick calls the other
   // functions.
   void fail_tick() {
     options_.faults->at =
@@ -138,7 +138,7 @@ class Script {
     row.tags = draw_tags();
     row.has_label = random_.chance(0.7);
     row.label = random_.chance(0.1) ? no_label : random_.between(-1, 2);
-    // Sometimes the vector stays the same and only tags, label and time change.
+    // In some updates the vector stays the same, and only tags, label and time change.
     if (!random_.chance(0.1)) last_components_ = draw_components();
     twin_.update_vector(row, last_components_);
   }
@@ -162,7 +162,8 @@ class Script {
     twin_.put_stream(stream("stream " + std::to_string(index), on, with));
   }
 
-  // Returns multiples of a quarter second, so that equal times are common.
+  // Returns a time that differs from tau by a multiple of a quarter second. So equal times are
+  // common.
   std::int64_t draw_time() { return tau_us_ + random_.between(-8, 2) * 250 * ms; }
   std::uint32_t draw_tags() { return static_cast<std::uint32_t>(random_.next()) & tag_bits; }
 

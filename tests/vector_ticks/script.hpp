@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A random run in a vector space, drawn from one seed and compared with the oracle.
+// Runs a random script in a vector space and compares it with the oracle. The seed determines the
+// script.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +13,13 @@ namespace starling::test {
 struct VectorScriptOptions {
   std::uint64_t seed = 0;
   int threads = 2;
-  bool moves = true;  ///< the run sometimes continues in a new engine that imports the state
-  /// The faults of the engine's store, for runs in which ticks fail at random; nullptr: no faults.
+  bool moves = true;  ///< true: the script sometimes continues in a new engine with the same state
+  /// The faults of the engine's store. If not nullptr, ticks fail at random. If nullptr, no tick
+  /// fails.
   StoreFaults* faults = nullptr;
 };
 
-/// Runs the script in a Twin. Returns everything that was reported.
+/// Runs the script in a Twin. Returns all reports of the engine.
 Transcript run_vector_script(const EngineChoice& engine, const VectorScriptOptions& options);
 
 }  // namespace starling::test

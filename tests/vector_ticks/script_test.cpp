@@ -16,7 +16,7 @@ TEST_P(VectorTicks, RandomScriptsEqualTheOracle) {
     run_vector_script(engine(), {.seed = seed, .threads = static_cast<int>(1 + seed % 3)});
     if (HasFailure()) return;
   }
-  // The scripts together made the engine call every function of the store.
+  // Together the scripts must have made the engine call every function of the store.
   EXPECT_GT(faults().nearest_queries, 0u);
   EXPECT_GT(faults().near_applied_queries, 0u);
   EXPECT_GT(faults().near_any_queries, 0u);

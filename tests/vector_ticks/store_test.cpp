@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares a store by itself with a plain map of its rows: new, overwritten, dead and masked rows,
-// and growth.
+// Compares a store by itself with a plain map of its rows. The rows are new, overwritten, dead or
+// masked, and the store grows.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -32,7 +32,8 @@ class TwinStore {
     store_ = choice.make(space, 2);
   }
 
-  /// Applies rows of random slots below `slots`, at most one row for each slot. Some rows are dead.
+  /// Applies new rows. Each slot below `slots` gets one with probability `touched`. Some of the
+  /// rows are dead.
   void apply(Slot slots, double touched) {
     slots_.clear();
     alive_.clear();
@@ -118,7 +119,7 @@ class TwinStore {
     }
   }
 
-  /// Returns two masks in which only living rows are set.
+  /// Returns two masks, one after the other. Only the bits of living rows may be set.
   template <class SlotOf>
   Mask draw_masks(std::size_t words_each, const SlotOf& slot_of, std::size_t count) {
     Mask words(2 * words_each);
@@ -129,8 +130,8 @@ class TwinStore {
     return words;
   }
 
-  /// Returns the rows that the query's mask allows, sorted by score and slot. Bit i of the mask
-  /// stands for slot i or, if `slots` is given, for the slot (*slots)[i].
+  /// Returns the rows that the mask of query `query` allows, sorted by score and slot. If `slots`
+  /// is nullptr, bit i of the mask stands for slot i. Otherwise it stands for slot (*slots)[i].
   std::vector<VectorNeighbor> scores_of(std::size_t query, const VectorMasks& masks,
                                         const std::vector<Slot>* slots) const {
     std::vector<VectorNeighbor> scores;
@@ -171,7 +172,7 @@ class TwinStore {
   std::unique_ptr<VectorStore> store_;
   std::map<Slot, Components> rows_;  ///< the living rows
   Slot slot_count_ = 0;
-  std::vector<Slot> slots_;  ///< with alive_ and components_: the rows of the last apply
+  std::vector<Slot> slots_;  ///< the rows of the last apply, with alive_ and components_
   Mask alive_;
   Components components_;
   std::vector<VectorQuery> queries_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of stores, and the instantiation of the suite.
+// Makes the list of stores under test, and instantiates the suite for each of them.
 #include "tests/vector_ticks/stores.hpp"
 
 #include <string>

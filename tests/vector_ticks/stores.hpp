@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stores under test. The whole suite runs once for each store, in a VectorEngine. A new backend
-// adds one entry.
+// Lists the stores under test. The whole suite runs once for each store, in a VectorEngine. A new
+// backend adds one entry to stores().
 #pragma once
 
 #include <functional>
@@ -30,7 +30,7 @@ inline void PrintTo(const StoreChoice& choice, std::ostream* out) {
 const std::vector<StoreChoice>& stores();
 
 /// Returns an EngineChoice that makes a VectorEngine with this store. The store fails as `faults`
-/// says.
+/// demands.
 EngineChoice engine_on(const StoreChoice& store, const std::shared_ptr<StoreFaults>& faults);
 
 }  // namespace starling::test

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fixture of the suite: each TEST_P(VectorTicks, ...) runs once for each store.
+// Declares VectorTicks, the fixture of the suite. Each TEST_P(VectorTicks, ...) runs once for each
+// store of stores().
 #pragma once
 
 #include <memory>

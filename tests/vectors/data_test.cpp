@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data for which bounds, ties or roundings go wrong first, in every metric.
+// Tests data for which bounds, ties or rounding may go wrong, in every metric.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -75,7 +75,8 @@ TEST_P(Vectors, TiesAreBrokenByTheSmallerRow) {
   }
 }
 
-// The rows come ever nearer, so that rows keep lowering the bound: the worst case for a gate.
+// Each row is nearer than the rows before it, or as near. So rows keep lowering the bound, which is
+// the worst case for a gate.
 TEST_P(Vectors, RowsThatComeEverNearerAreExact) {
   Question question{.dimension = 2, .k = 100, .queries = {0.0f, 0.0f, 1.0f, -1.0f}};
   for (std::uint32_t row = 0; row < 20'000; ++row)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What VectorSearcher promises in addition to exact lists: the lists do not depend on how a caller
-// asks for them.
+// Tests what VectorSearcher promises besides exact lists. For example, the lists do not depend on
+// how a caller splits queries into batches.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

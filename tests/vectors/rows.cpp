@@ -53,7 +53,7 @@ float subnormal(Random& random) {
   return static_cast<float>(random.between(-1000, 1000)) * 0x1p-149f;
 }
 
-// Draws one component, for shapes with independent components.
+// Draws one component of a row. For shapes whose components are independent of one another.
 float draw_component(RowShape shape, Random& random) {
   switch (shape) {
     case RowShape::negative:
@@ -79,8 +79,8 @@ float draw_component(RowShape shape, Random& random) {
   }
 }
 
-// Makes every later row a copy of one of the first `originals` rows. If `with_steps`, some
-// components of the copies differ by one unit in the last place.
+// Makes every row from row `originals` on a copy of one of the first `originals` rows. If
+// `with_steps`, some components of the copies are one unit in the last place off.
 void repeat_rows(std::vector<float>& components, std::uint32_t dimension, std::uint32_t originals,
                  bool with_steps, Random& random) {
   const std::size_t rows = components.size() / dimension;

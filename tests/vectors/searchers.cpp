@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of searchers, and the instantiation of the suite.
+// Makes the list of searchers under test, and instantiates the suite for each of them.
 #include "tests/vectors/searchers.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace starling::test {
 
 namespace {
 
-// Several threads on every machine, so that lists of threads are merged.
+// On every machine there are several threads, so that their lists are merged.
 constexpr unsigned cpu_threads = 3;
 
 SearcherChoice cpu_choice(std::string_view simd, cpu::RowFilter filter, const char* variant) {
@@ -45,7 +45,8 @@ std::unique_ptr<VectorSearcher> searcher_in_little_memory() {
   return gpu::make_vector_searcher(options);
 }
 
-// Returns one share for each device of the machine, but at least three shares.
+// Returns the options of at least three shares, and of at least one share for each device of the
+// machine.
 std::vector<gpu::VectorSearcherOptions> shares() {
   std::string why_none;
   const std::vector<gpu::DeviceInfo> devices = gpu::find_devices(why_none);
@@ -55,18 +56,19 @@ std::vector<gpu::VectorSearcherOptions> shares() {
   return options;
 }
 
-// Each share has the whole corpus.
+// Returns a searcher in which each share has the whole corpus.
 std::unique_ptr<VectorSearcher> searcher_of_shares() {
   return gpu::make_vector_searcher(shares());
 }
 
-// Each share has a part of the corpus, and lists are merged.
+// Returns a searcher in which each share has a part of the corpus. So lists must be merged.
 std::unique_ptr<VectorSearcher> sharded_searcher() {
   return gpu::make_vector_searcher(
       shares(), {.placement = gpu::RowPlacement::shares, .transport = gpu::ListTransport::copies});
 }
 
-// As above, and each share reads its part from host memory piece by piece.
+// Returns a searcher like that of sharded_searcher(), but with little memory. If a share's part
+// does not fit, the share reads it from host memory piece by piece.
 std::unique_ptr<VectorSearcher> sharded_searcher_in_little_memory() {
   std::vector<gpu::VectorSearcherOptions> options = shares();
   for (gpu::VectorSearcherOptions& device : options)
@@ -75,7 +77,8 @@ std::unique_ptr<VectorSearcher> sharded_searcher_in_little_memory() {
       options, {.placement = gpu::RowPlacement::shares, .transport = gpu::ListTransport::copies});
 }
 
-// NCCL allows one rank for each device, so each device has one share.
+// Returns a searcher that exchanges lists by NCCL. NCCL allows one rank for each device, so each
+// device has one share.
 std::unique_ptr<VectorSearcher> sharded_searcher_over_nccl() {
   std::vector<gpu::VectorSearcherOptions> options = shares();
   std::string why_none;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The searchers under test. The whole suite runs once for each searcher. A new searcher adds one
-// entry.
+// Lists the searchers under test. The whole suite runs once for each searcher. A new searcher adds
+// one entry to searchers().
 #pragma once
 
 #include <functional>

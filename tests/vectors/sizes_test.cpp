@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes at which a panel, a block, a warp or a list is empty, exactly full or over by one.
+// Tests sizes at which a panel, a block, a warp or a list is empty, exactly full, or has one
+// element too many.
 #include <algorithm>
 #include <set>
 
@@ -72,7 +73,8 @@ TEST_P(Vectors, ThousandsOfRowsAreExactForEveryK) {
   }
 }
 
-// A corpus of several megabytes: more than a second-level cache holds, and enough for all threads.
+// Each corpus has several megabytes. This is more than a second-level cache holds, and enough work
+// for all threads.
 TEST_P(Vectors, CorporaLargerThanCachesAreExact) {
   expect_exact(searcher(), {.rows = 9001, .dimension = 784, .queries = 3, .k = 100});
   expect_exact(searcher(), {.shape = RowShape::tight_clusters,

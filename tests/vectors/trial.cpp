@@ -33,7 +33,7 @@ std::string describe(const Trial& trial) {
          (trial.is_graph ? ", a graph" : "");
 }
 
-// Corpus and queries are drawn together, so that they share clusters and duplicates.
+// Draws corpus and queries together, so that they have clusters and duplicates in common.
 Question draw_question(const Trial& trial, Random& random) {
   Question question;
   question.metric = trial.metric;
@@ -63,7 +63,8 @@ std::vector<VectorNeighbor> search_all(VectorSearcher& searcher, const Question&
   search.k = question.k;
   search.first_self = question.first_self;
   search.method = method;
-  // The first value of an entry equals no expected entry, so an entry that is not written shows.
+  // Before the search every entry holds a value that no search finds. So an entry that the searcher
+  // does not write differs from the expected entry.
   std::vector<VectorNeighbor> lists(std::size_t{search.queries.rows()} * search.k,
                                     {std::numeric_limits<float>::quiet_NaN(), no_row - 1});
   searcher.search(search, lists);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches by every method that the searcher supports, and compares the lists with the oracle's,
-// bit for bit.
+// Searches with every method that the searcher supports. Compares the lists with the oracle's, bit
+// for bit.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ struct Trial {
   std::uint32_t dimension = 1;
   std::uint32_t queries = 1;
   std::uint32_t k = 1;
-  bool is_graph = false;  ///< the queries are consecutive rows from the middle of the corpus
+  bool is_graph = false;  ///< true: the queries are rows of the middle of the corpus
 };
 
 std::string describe(const Trial& trial);
 
-/// Prepared rows of a corpus and of queries.
+/// A corpus and queries, both prepared, and the options of a search.
 struct Question {
   Metric metric = Metric::l2;
   std::uint32_t dimension = 1;
@@ -41,19 +41,19 @@ struct Question {
 
 Question draw_question(const Trial& trial, Random& random);
 
-/// Returns the lists that the searcher finds by one method. The searcher must have the question's
-/// corpus.
+/// Returns the lists that the searcher finds with `method`. The searcher must already have the
+/// question's corpus.
 std::vector<VectorNeighbor> search_all(VectorSearcher& searcher, const Question& question,
                                        SearchMethod method = SearchMethod::automatic);
 
 std::vector<SearchMethod> supported_methods(const VectorSearcher& searcher);
 
-/// Reports the first entry whose score or row differs by a bit.
+/// The test fails at the first entry whose score or row is not equal, bit for bit.
 void expect_same_lists(std::span<const VectorNeighbor> lists,
                        std::span<const VectorNeighbor> expected, std::uint32_t k);
 
-/// Draws a question, gives the question's corpus to the searcher, and compares the lists of every
-/// method with the oracle's.
+/// Draws a question and gives its corpus to the searcher. Compares the lists of every method with
+/// the oracle's.
 void expect_exact(VectorSearcher& searcher, const Trial& trial, std::uint64_t seed = 1);
 
 }  // namespace starling::test

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fixture of the suite: each TEST_P(Vectors, ...) runs once for each searcher.
+// Declares Vectors, the fixture of the suite. Each TEST_P(Vectors, ...) runs once for each searcher
+// of searchers().
 #pragma once
 
 #include <memory>

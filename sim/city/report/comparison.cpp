@@ -34,13 +34,13 @@ std::string read_text(const std::string& path) {
 
 using Values = std::vector<std::pair<std::string, std::string>>;
 
-/// The number exactly as the file spells it, with trailing zeros.
+/// Returns the number exactly as the file spells it, with trailing zeros.
 std::string_view number_text(simdjson::ondemand::value& value) {
   const std::string_view token = value.raw_json_token();  // includes the spaces after the number
   return token.substr(0, token.find_first_of(" \t\r\n"));
 }
 
-/// The members of one object in summary.json; numbers as the file spells them.
+/// Returns the members of the object `name` in summary.json. Numbers are spelled as in the file.
 Values read_values(simdjson::ondemand::document& root, std::string_view name) {
   Values values;
   for (auto field : root[name].get_object()) {

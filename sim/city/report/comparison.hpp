@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares two runs from their folders: as a text table, and as a page with the plots of both runs.
-// `starling simulate --compare` uses these functions.
+// Compares two runs, which are read from their folders. The result is a text table, or an HTML page
+// with the plots of both runs. `starling simulate --compare` uses these functions.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct ComparedRow {
   std::string key;
   std::string left;  ///< value in the first run's summary.json; empty if the key is missing
   std::string right;
-  std::string change;  ///< right - left, also in per cent of left; empty if not numbers
+  std::string change;  ///< right - left, also in per cent of left; empty if one is not a number
 };
 
 struct Comparison {
@@ -25,10 +25,10 @@ struct Comparison {
 /// Reads both runs. Throws std::runtime_error if a folder holds no run.
 Comparison compare_runs(const std::string& left, const std::string& right);
 
-/// The comparison as a text table.
+/// Returns the comparison as a text table.
 std::string comparison_table(const Comparison& comparison);
 
-/// The comparison as an HTML page, with the plots from both runs' report.html. Throws
+/// Returns the comparison as an HTML page, with the plots from both runs' report.html. Throws
 /// std::runtime_error if one of these files has no plots.
 std::string comparison_page(const Comparison& comparison);
 

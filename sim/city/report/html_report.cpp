@@ -12,7 +12,7 @@
 namespace starling::sim::city {
 namespace {
 
-constexpr std::size_t buckets_max = 120;  // time buckets; each is one point of a plot over time
+constexpr std::size_t buckets_max = 120;  // limit of time buckets; a plot has a point for each
 constexpr std::size_t bars_max = 30;
 constexpr std::size_t map_cells_wide = 40;
 
@@ -77,7 +77,7 @@ class Report {
     return (static_cast<double>(bucket) + 0.5) * bucket_us_ / 60e6;
   }
 
-  /// The mean of the values in each time bucket; empty buckets are left out.
+  /// Computes the mean of the values in each time bucket. Empty buckets are left out.
   class Means {
    public:
     explicit Means(const Report& report)

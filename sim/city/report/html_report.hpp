@@ -19,7 +19,7 @@ inline constexpr std::string_view plots_end = "<!-- plots end -->";
 /// The style sheet of all pages.
 extern const char* const report_style;
 
-/// The page of a run.
+/// Returns the page of a run.
 std::string html_report(const Simulation& simulation, const Demand& demand,
                         const RunSummary& summary);
 

@@ -255,7 +255,8 @@ void write_run(const std::string& folder, const Simulation& simulation, const De
   open("report.html").write(html_report(simulation, demand, summary));
   write_timings(open("timings.csv"), simulation);
   open("timings.json").write(timings_json(shares, simulation));
-  // Finishes all files first, which may fail for lack of space. Then the files appear together.
+  // Finishing may fail for lack of space, so all files are finished first. Then they appear
+  // together.
   for (TextOutput& file : files) file.finish();
   for (TextOutput& file : files) file.close();
 }

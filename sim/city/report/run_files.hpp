@@ -24,10 +24,10 @@ class RunFolder {
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
 
-  /// Checks that the run's files can be created here: opens each file and discards it.
+  /// Checks that the run's files can be created in this folder: opens each file and discards it.
   void check_files() const;
 
-  /// True if `path` is one of the run's own files.
+  /// Returns true if `path` is one of the run's own files.
   bool is_run_file(const std::string& path) const;
 
   /// Keeps the created folders when this object is destroyed.

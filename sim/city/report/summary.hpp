@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The results of a run in the figures that the field uses. The figures depend only on the run's
-// settings. Wall-clock times also depend on the machine; TimingShares holds them. summary.json,
+// Sums up a run in the figures that the field uses. The figures depend only on the run's settings.
+// Wall-clock times also depend on the machine, so TimingShares holds them separately. summary.json,
 // report.html and the terminal show the figures.
 #pragma once
 
@@ -13,12 +13,12 @@
 
 namespace starling::sim::city {
 
-/// A figure of the results.
+/// One number of the results, with its names.
 struct Figure {
   std::string key;    ///< name in summary.json
   std::string title;  ///< name in the report
   double value = 0;
-  int decimals = 0;  ///< decimals to write
+  int decimals = 0;  ///< number of decimals to write
 };
 
 /// A setting of the run.
@@ -36,14 +36,14 @@ struct RunSummary {
 /// Computes all figures of a finished run.
 std::vector<Figure> find_figures(const Simulation& simulation);
 
-/// The value in decimal notation, with this number of decimals.
+/// Returns the value in decimal notation, with `decimals` decimals.
 std::string format_number(double value, int decimals);
 
-/// How the wall-clock time of a run is divided.
+/// Says how the wall-clock time of a run is divided.
 struct TimingShares {
   double wall_s = 0;
   double simulated_s = 0;
-  double movement = 0;  ///< share of wall_s; the next three members are shares, too
+  double movement = 0;  ///< share of wall_s; `engine`, `matcher` and `other` are shares, too
   double engine = 0;
   double matcher = 0;
   double other = 0;

@@ -22,7 +22,7 @@ constexpr double bottom = 44;
 constexpr int ticks_wanted = 5;
 constexpr std::array<const char*, 4> colours{"#1f6fb4", "#d1662a", "#3a8f4d", "#8355a8"};
 
-/// The distance between axis labels: 1, 2 or 5 times a power of ten.
+/// Returns the distance between axis labels: 1, 2 or 5 times a power of ten.
 double nice_step(double range) {
   const double rough = range / ticks_wanted;
   const double power = std::pow(10, std::floor(std::log10(rough)));
@@ -31,8 +31,8 @@ double nice_step(double range) {
   return 10 * power;
 }
 
-/// A plot's frame. The y axis runs from 0 to the first axis label at or above y_high, the x axis
-/// from x_low to x_high.
+/// Draws the frame of a plot. The y axis runs from 0 to the first axis label at or above `y_high`.
+/// The x axis runs from `x_low` to `x_high`.
 class Frame {
  public:
   Frame(double x_low, double x_high, double y_high)

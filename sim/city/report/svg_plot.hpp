@@ -13,7 +13,7 @@ namespace starling::sim::city {
 
 struct PlotSeries {
   std::string name;
-  std::vector<Point> points;  ///< x and y in the plot's units
+  std::vector<Point> points;  ///< x_m and y_m are in the plot's units
 };
 
 struct LinePlot {
@@ -29,7 +29,7 @@ struct BarPlot {
   std::string title;
   std::string x_title;
   std::string y_title;
-  double bar_width = 1;  ///< in units of x; the first bar begins at 0
+  double bar_width = 1;  ///< in units of the x axis; the first bar begins at x = 0
   std::vector<double> heights;
 };
 

@@ -58,7 +58,7 @@ class GridBuilder {
     std::uint32_t row = 0;
   };
 
-  // Adds both directions one after the other, so that the opposite of edge e is e ^ 1.
+  // Adds both directions one after the other. The opposite of edge e is therefore edge e ^ 1.
   void add_street(Corner from, Corner to, std::uint32_t number) {
     const double speed_mps = number % avenue_every == 0 ? avenue_mps : street_mps;
     add_edge(from, to, speed_mps);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plane of the city: points in metres, rectangles, and conversions to whole millimetres, whose
-// sums are exact.
+// The city lies on a plane. This file has points in metres, rectangles, and conversions to whole
+// millimetres. Sums of whole millimetres are exact.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,8 @@ inline double to_km(std::int64_t mm) {
   return static_cast<double>(mm) / 1e6;
 }
 
-/// The point on the line from a to b at `share` of its length; share is in [0, 1].
+/// Returns the point that lies on the line from a to b at `share` of its length. `share` is from 0
+/// to 1.
 inline Point between(Point a, Point b, double share) {
   return {a.x_m + (b.x_m - a.x_m) * share, a.y_m + (b.y_m - a.y_m) * share};
 }

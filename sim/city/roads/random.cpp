@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SplitMix64 in counter mode, and the distributions: see random.hpp.
+// Draws random numbers with SplitMix64 in counter mode, and computes the distributions: see
+// random.hpp.
 #include "starling/sim/city/roads/random.hpp"
 
 #include <cmath>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The city's random numbers. Each number depends only on the seed, the number's purpose, the driver
-// or rider that the number is for, and a counter. The order of other draws does not matter, so two
-// policies get the same demand, the same drivers and the same answers. The distributions are
-// written here, because standard libraries differ in their distributions.
+// Draws the city's random numbers. Each number depends only on the seed, the number's purpose, the
+// driver or rider that the number is for, and a counter. The number does not depend on other draws.
+// Therefore two policies get the same demand, the same drivers and the same answers. This file has
+// its own distributions, because those of the standard libraries differ from each other.
 #pragma once
 
 #include <cstdint>

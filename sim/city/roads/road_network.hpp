@@ -39,10 +39,10 @@ struct GridOptions {
 /// not allowed. Throws UsageError if the grid would have more than 2 million edges.
 RoadNetwork make_grid_network(const GridOptions& options);
 
-/// Makes sure that a way leads from every edge to every other edge. If not and `keeps_largest` is
-/// set, the function keeps only the largest part of the network in which this holds, provided that
-/// this part has several edges. Otherwise the function throws InputError, which names two edges
-/// without a way from one to the other.
+/// Checks that a way leads from every edge to every edge, including the edge itself. If the check
+/// fails and `keeps_largest` is set, keeps only the largest part of the network in which every edge
+/// leads to every other, provided that this part has several edges. If the check fails and no part
+/// is kept, throws InputError; the message names edges between which a way is missing.
 void connect_network(RoadNetwork& network, bool keeps_largest);
 
 }  // namespace starling::sim::city

@@ -25,7 +25,9 @@ namespace bg = boost::geometry;
 using BoostPoint = bg::model::d2::point_xy<double>;
 using BoostSegment = bg::model::segment<BoostPoint>;
 
-constexpr std::size_t near_segments = 8;  // > 1: a street's two directions are equally near
+// place_at() compares this many segments. It needs more than one, because a street's two directions
+// are equally near.
+constexpr std::size_t near_segments = 8;
 constexpr int wander_edges = 4;
 
 struct SegmentName {
@@ -34,7 +36,8 @@ struct SegmentName {
 };
 using SegmentTree = bg::index::rtree<std::pair<BoostSegment, SegmentName>, bg::index::rstar<16>>;
 
-/// The position of the segment's point nearest to `point`, as a share of the way from a to b.
+/// Finds the point nearest to `point` on the segment from a to b. Returns its position as a share
+/// of the way from a to b.
 double share_along(Point a, Point b, Point point) {
   const double x_m = b.x_m - a.x_m;
   const double y_m = b.y_m - a.y_m;
@@ -45,15 +48,16 @@ double share_along(Point a, Point b, Point point) {
 
 }  // namespace
 
-/// The graph of the searches: edges are its nodes, turns are its arcs, and an arc costs the time on
-/// the edge that the turn leads into.
+/// The searches run on a graph whose nodes are the network's edges and whose arcs are the turns.
+/// The cost of an arc is the driving time on the edge that the turn leads into.
 class RoadWorld::Search {
  public:
   using Graph = lemon::StaticDigraph;
   using Times = Graph::ArcMap<std::int64_t>;
   using Backward = lemon::ReverseDigraph<const Graph>;
 
-  /// Replaces LEMON's map of arcs, which uses allocator members that C++20 removed.
+  /// Stores the arc by which a search reached each node. LEMON's own map for these arcs uses
+  /// allocator members that C++20 removed.
   class TurnsTaken {
    public:
     using Key = Graph::Node;
@@ -96,8 +100,9 @@ class RoadWorld::Search {
     segments_ = SegmentTree(segments);
   }
 
-  /// Fills `way` with the edges of the fastest way from the end of edge `from` to the nearest edge
-  /// of `into`. That edge is the last in `way`.
+  /// Fills `way` with the edges that follow edge `from` on the fastest way to the end of any edge
+  /// of `into`. The last edge in `way` is the edge of `into` that is reached. If `from` is in
+  /// `into`, `way` is empty.
   void find_way(std::uint32_t from, std::span<const std::uint32_t> into,
                 std::vector<std::uint32_t>& way) {
     forward_->init();
@@ -161,7 +166,7 @@ RoadWorld::RoadWorld(RoadNetwork network) : network_(std::move(network)) {
 
 RoadWorld::~RoadWorld() = default;
 
-// Rounds lengths up, so that no way is shorter than the straight line. If the road is longer than
+// Rounds lengths up, so that no route is shorter than the straight line. If the road is longer than
 // its shape, the excess is spread evenly along the shape.
 RoadWorld::Edge RoadWorld::make_edge(const RoadEdge& road) {
   Edge edge{.shape = road.shape, .offsets_mm = {0}};
@@ -209,7 +214,7 @@ Place RoadWorld::place_at(Point point) const {
   return best;
 }
 
-/// Appends to `route` the drive along an edge, from offset `from_mm` to offset `to_mm`.
+/// Appends to `route` the drive along an edge from offset `from_mm` to offset `to_mm`.
 void RoadWorld::drive(std::uint32_t edge_index, std::int64_t from_mm, std::int64_t to_mm,
                       Route& route) const {
   const Edge& edge = edges_[edge_index];

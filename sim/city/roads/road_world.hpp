@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A world of roads. Places lie on edges. LEMON's Dijkstra finds the fastest routes over edges and
-// turns, so that routes respect one-way streets and forbidden turns.
+// RoadWorld is a world of roads. Places lie on edges. LEMON's Dijkstra finds the fastest routes
+// over edges and allowed turns. Routes therefore respect one-way streets and forbidden turns.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace starling::sim::city {
 
-/// Not thread-safe: searches share working memory, even through const members.
+/// Not thread-safe: even const members write to the working memory of the search.
 class RoadWorld : public World {
  public:
   /// The network must be connected; see connect_network.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Straight lines at one speed: see straight_world.hpp.
+// Finds routes that are straight lines at one speed: see straight_world.hpp.
 #include "starling/sim/city/roads/straight_world.hpp"
 
 #include <cmath>

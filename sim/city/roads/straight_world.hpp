@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A world without roads: drivers move in straight lines at a constant speed.
+// StraightWorld is a world without roads: drivers move in straight lines at a constant speed.
 #pragma once
 
 #include "starling/sim/city/roads/world.hpp"

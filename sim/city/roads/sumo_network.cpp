@@ -36,8 +36,8 @@ bool has_word(std::string_view words, std::string_view word) {
   return false;
 }
 
-/// True if taxis or passenger cars may use a lane. SUMO writes either the allowed vehicle classes
-/// or the forbidden ones.
+/// Returns true if taxis or passenger cars may use a lane. SUMO writes either the allowed vehicle
+/// classes or the forbidden ones.
 bool is_for_taxis(std::string_view allowed, std::string_view forbidden) {
   const auto has = [](std::string_view words) {
     return [words](const char* kind) { return has_word(words, kind); };
@@ -105,8 +105,8 @@ class NetworkParser final : public XmlParser {
   }
 
   void start_edge(const XmlAttributes& attributes) {
-    // Edges with any other function are skipped: internal edges lie within a junction, and the rest
-    // are for pedestrians.
+    // Only ordinary edges are read. Internal edges lie within a junction; edges with any other
+    // function are for pedestrians.
     const std::string_view function = attributes["function"];
     in_edge_ = function.empty() || function == "normal" || function == "connector";
     if (!in_edge_) return;
@@ -161,7 +161,7 @@ class NetworkParser final : public XmlParser {
   void add_connection(const XmlAttributes& attributes) {
     const std::string from(attributes["from"]);
     const std::string to(attributes["to"]);
-    if (from.starts_with(':') || to.starts_with(':')) return;  // within a junction
+    if (from.starts_with(':') || to.starts_with(':')) return;  // an internal edge of a junction
     for (const std::string* const id : {&from, &to})
       if (!by_id_.contains(*id) && !unused_.contains(*id))
         fail("a connection names edge " + quoted_text(*id) + ", which does not exist");
@@ -241,7 +241,7 @@ class NetworkParser final : public XmlParser {
   std::vector<RawEdge> edges_;
   std::unordered_map<std::string, std::uint32_t> by_id_;
   std::unordered_map<std::string, Point> junctions_;
-  std::unordered_set<std::string> unused_;  ///< edges that no taxi may use
+  std::unordered_set<std::string> unused_;  ///< edges that neither taxis nor passenger cars may use
   std::vector<Connection> connections_;
 };
 

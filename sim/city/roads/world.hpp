@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The places of drivers and riders, and the routes between them. The fleet drives along the routes,
-// and the batch-time policy uses the routes' times. StraightWorld is a plane without obstacles.
-// RoadWorld is a network of roads.
+// A world provides the places of drivers and riders and the routes between them. The fleet drives
+// along the routes, and the batch-time policy uses the times of the routes. StraightWorld is a
+// plane without obstacles. RoadWorld is a network of roads.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace starling::sim::city {
 
 inline constexpr std::uint32_t no_edge = ~std::uint32_t{0};
 
-/// A point. On roads, also the edge that the point lies on and the point's offset from the edge's
-/// start.
+/// A point. On roads, the place also has the edge that the point lies on and the offset of the
+/// point from the start of the edge.
 struct Place {
   Point at;
   std::uint32_t edge = no_edge;
@@ -50,16 +50,16 @@ class World {
   /// Describes the world in words, for reports.
   virtual std::string describe() const = 0;
   virtual const Area& area() const = 0;
-  /// The place nearest to a point.
+  /// Returns the place nearest to a point.
   virtual Place place_at(Point point) const = 0;
-  /// Replaces the content of `route` by the fastest route.
+  /// Replaces the content of `route` by the fastest route from `from` to `to`.
   virtual void find_route(const Place& from, const Place& to, Route& route) const = 0;
-  /// A random place nearby, for an idle driver.
+  /// Returns a random place nearby, for an idle driver.
   virtual Place wander(const Place& from, Random& random) const = 0;
   /// Fills `times_us` with the time of the fastest route from each place to `to`.
   virtual void find_times(std::span<const Place> from, const Place& to,
                           std::span<std::int64_t> times_us) const = 0;
-  /// The highest speed: no route is faster than the straight line at this speed.
+  /// Returns the highest speed: no route is faster than the straight line at this speed.
   virtual double speed_max_mps() const = 0;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flags of `starling replay`: the plan that they make, and the sentences that refuse them.
+// Tests the flags of `starling replay`: which ReplayPlan they give, and which error refuses wrong
+// flags.
 #include "starling/apps/replay/replay_options.hpp"
 
 #include <gmock/gmock.h>

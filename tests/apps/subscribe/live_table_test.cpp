@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of `starling subscribe`, as text.
+// Tests the text of the table that `starling subscribe` shows.
 #include "starling/apps/subscribe/live_table.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests which ids the cache asks for, and when it asks for an id again.
+// Tests which ids NameCache asks for, and when it asks for an id again.
 #include "starling/apps/subscribe/name_cache.hpp"
 
 #include <gmock/gmock.h>

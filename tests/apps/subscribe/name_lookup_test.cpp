@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lookup of names: it shows names at once if the server answers, and waits for a silent server
-// only once.
+// Tests NameLookup. It shows names as soon as the server tells them. It waits only once for a
+// server that does not answer.
 #include "starling/apps/subscribe/name_lookup.hpp"
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rate of ticks in the head of `starling subscribe`'s table.
+// Tests the rate of ticks that `starling subscribe` shows above its table.
 #include "starling/apps/subscribe/tick_rate.hpp"
 
 #include <gtest/gtest.h>

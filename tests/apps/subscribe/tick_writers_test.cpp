@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CSV and NDJSON of `starling subscribe`.
+// Tests the CSV and the NDJSON that `starling subscribe` writes.
 #include "starling/apps/subscribe/tick_writers.hpp"
 
 #include <sstream>

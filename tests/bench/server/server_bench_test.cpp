@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `starling bench server` at its smallest size: every workload runs against the real program, and
-// its rows have the figures that users and scripts read. The tests judge no times.
+// Runs `starling bench server` at its smallest size. Every workload runs against the real program.
+// The tests check that its rows have the figures that users and scripts read. They check no times.
 #include "starling/bench/server/server_bench.hpp"
 
 #include <sstream>

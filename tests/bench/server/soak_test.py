@@ -12,8 +12,8 @@ PROGRAM = sys.argv[1]
 DURATION = os.environ.get("STARLING_SOAK", "10m")
 RSS_GROWTH_MAX = 1.1
 P99_GROWTH_MAX = 2  # more than 1.1, because other programs on this machine change the latency
-# Half of --share. The capacity is measured in a few seconds, and a shared machine may give that capacity for
-# seconds but not for ten minutes. Then the server is behind its load all the time, which is also a test.
+# Half of --share. The capacity is measured in a few seconds. A shared machine may not give this
+# capacity for ten minutes. Then the server is overloaded all the time, which is also a valid test.
 LOAD_MIN = 0.35
 
 

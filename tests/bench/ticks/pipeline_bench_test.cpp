@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `starling bench pipeline` on very small workloads: its table, its JSON and the meaning of its
-// shares. The tests judge no times.
+// Runs `starling bench pipeline` on very small workloads. Checks the table, the JSON and the
+// computation of shares, but no times.
 #include "starling/bench/ticks/pipeline_bench.hpp"
 
 #include <sstream>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `starling bench tick` on very small workloads: the comparison with the peers' lists, the figures
-// and their table. The tests judge no times.
+// Runs `starling bench tick` on very small workloads. Checks the comparison with the peers' lists,
+// the figures and the table, but no times.
 #include "starling/bench/ticks/tick_bench.hpp"
 
 #include <cmath>
@@ -53,7 +53,7 @@ TEST(TickBench, ListsOfEveryObjectAreComparedWithEachPeerToo) {
     EXPECT_GT(peer.lists_compared, 0u) << peer.name;
 }
 
-// A peer that reports every neighbour at a distance of a kilometre.
+// A peer with wrong lists: it says that every neighbour is 1 km away.
 class WrongPeer final : public Peer {
  public:
   double tick_ms(const std::vector<PeerPoint>& /*objects*/, const std::vector<PeerPoint>& queries,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `starling bench knn` on very small shapes: its tables, its text, its JSON, and that it detects a
-// searcher with wrong lists. The tests judge no times.
+// Runs `starling bench knn` on very small shapes. Checks the tables, the text, the JSON, and that
+// the benchmark detects a searcher with wrong lists. Checks no times.
 #include "starling/bench/vectors/knn_bench.hpp"
 
 #include <cmath>
@@ -41,7 +41,8 @@ std::string output_of(const KnnTableOptions& options) {
   return out.str();
 }
 
-/// Finds the lists of the CPU searcher and, unless Error::none is given, spoils one entry.
+/// Finds the lists of the CPU searcher. Then it spoils one entry as `error` says, or none for
+/// Error::none.
 class ErringSearcher final : public VectorSearcher {
  public:
   enum class Error { none, score, row, unwritten };

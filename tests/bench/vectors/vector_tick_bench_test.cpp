@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `starling bench vector-ticks` on a very small workload: its table and its JSON. The tests judge
+// Runs `starling bench vector-ticks` on a very small workload. Checks the table and the JSON, but
 // no times.
 #include "starling/bench/vectors/vector_tick_bench.hpp"
 

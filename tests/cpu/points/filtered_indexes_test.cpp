@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Indexes of the objects that pass a filter. Lists are compared with a brute force over all objects
-// while tags change. Several filters are in use, with and without an index.
+// Tests the indexes of objects that pass a filter. Compares lists with a brute force over all
+// objects while tags change. Several filters are in use, some with an index and some without.
 #include "starling/cpu/points/filtered_indexes.hpp"
 
 #include <algorithm>
@@ -174,8 +174,8 @@ TEST_F(FiftiethIsFree, AnIndexHasExactlyTheObjectsThatPassTagsAndAge) {
 }
 
 TEST_F(FiftiethIsFree, AFilterWhoseSearchesGaveUpHasAnIndexInTheNextTick) {
-  // Five searches are too few for an index of a filter that one object in fifty passes. They are
-  // enough for a filter that hardly any object passes.
+  // Five searches are too few for an index if one object in fifty passes the filter. They are
+  // enough if hardly any object passes. A search that gives up shows that this may be so.
   const std::vector<PlannedFilter> filters{
       {.tags = {.required = is_free}, .searches = 5, .neighbors = 40}};
   build(filters);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Candidates and gates of one query: the order of scores, ties, cuts, and merged candidates.
+// Tests the candidates and the gate of one query: the order of scores, ties, the cut to k
+// candidates, and the merging of candidates.
 #include "starling/cpu/vectors/nearest_rows.hpp"
 
 #include <algorithm>

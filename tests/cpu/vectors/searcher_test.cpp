@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Properties of the CPU searcher only: threads, instruction sets, and refused searches.
+// Tests what only the CPU searcher has: threads, instruction sets, and reasons to refuse a search.
 // tests/vectors compares its lists with the oracle.
 #include <cstddef>
 #include <cstdint>
@@ -53,8 +53,8 @@ TEST(CpuVectorSearcher, GivesTheSameBitsOnEveryNumberOfThreads) {
     SCOPED_TRACE(threads);
     const auto searcher = cpu::make_vector_searcher(threads);
     for (const RowShape shape : {RowShape::uniform, RowShape::small_integers}) {
-      // If there are few queries, the threads share out the corpus. If there are many, they share
-      // out the queries.
+      // For few queries, each thread takes a part of the corpus. For many queries, each thread
+      // takes a part of the queries.
       expect_exact(*searcher,
                    {.shape = shape, .rows = 250'000, .dimension = 3, .queries = 2, .k = 40});
       expect_exact(*searcher,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sentence of a DeviceError, and which errors are final.
+// Tests the sentence of a DeviceError, and which errors count as final.
 #include "starling/gpu/device/check.hpp"
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Properties of the CUDA engine that the conformance suite does not test: its memory limit, final
-// failures, and a machine without a GPU.
+// Tests what only the CUDA engine has: its memory limit, failures after which it is lost, and
+// machines without a GPU.
 #include "starling/gpu/points/engine.hpp"
 
 #include <memory>
@@ -64,7 +64,7 @@ TEST_F(OnDevice, ATickBeyondTheMemoryLimitFailsTheOldListsStandAndTheNextGoesOn)
     twin.update(fix(ObjectId{i}, 0, static_cast<std::int32_t>(i * 7 % objects)));
   twin.put_query(0, query(1, 8, fixed_at(0)));
   twin.tick(0);
-  twin.put_query(0, query(2, 1000, every_object()));  // 32 MB of neighbours
+  twin.put_query(0, query(2, 1000, every_object()));  // its lists take 32 MB
   twin.fail_tick(1);
   twin.update(fix(ObjectId{1}, 2, 5));
   twin.remove_query(0, QueryId{2});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Begins ticks while earlier ones are in flight: copying their rows, searching their lists, or
-// copying their reports. The engine must report the same as one that waits for each tick's result.
+// Begins ticks while earlier ticks are in flight: their rows are being copied, their lists
+// searched, or their reports copied. The reports must equal those of an engine that waits for each
+// tick's result.
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -32,8 +33,9 @@ namespace {
 using test::Random;
 using ::testing::HasSubstr;
 
-// With these numbers, rows are copied beside another tick if all objects move, and reports are
-// copied beside another tick if all lists change.
+// A copy of at least bytes_beside_min bytes runs while another tick is computed. With these
+// numbers, the rows are that large if all objects move, and the reports are that large if all lists
+// change.
 constexpr std::uint32_t object_count = 20'000;
 constexpr std::uint32_t query_count = 4'000;
 static_assert(object_count * sizeof(ObjectRow) > bytes_beside_min);
@@ -51,13 +53,13 @@ void PrintTo(const Sizes& sizes, std::ostream* out) {
        << (sizes.space == Space::planar2 ? "planar2" : "planar3");
 }
 
-/// Sizes so small that a tick needs no index, unless a query changes.
+/// Returns sizes so small that the engine builds an index only in ticks in which a query changes.
 constexpr Sizes few(Space space) {
   return {space, 300, 30};
 }
 
-/// The rows of each tick: some ticks have many, some few or none. Objects leave and come back, and
-/// so do queries.
+/// Draws the rows of each tick: in some ticks many, in others few or none. Objects and queries
+/// leave and come back.
 class Script {
  public:
   explicit Script(std::uint64_t seed, const Sizes& sizes = {}) : sizes_(sizes), random_(seed) {
@@ -136,7 +138,8 @@ class Script {
   std::vector<Staging> ticks_;
 };
 
-/// A result as a flat sequence of words: equal words mean equal bytes.
+/// A tick's result as a sequence of numbers. If two sequences are equal, the results have the same
+/// bytes.
 struct Heard {
   Tick tick{};
   std::string error;
@@ -147,7 +150,7 @@ struct Heard {
 
 using Lists = std::map<Slot, std::vector<Neighbor>>;
 
-/// An engine, and all results that it has delivered.
+/// Drives an engine and keeps all results that the engine has delivered.
 class Driven {
  public:
   explicit Driven(const PointEngineOptions& options = {},
@@ -158,7 +161,8 @@ class Driven {
 
   Engine& engine() { return *engine_; }
 
-  /// Begins a tick with these rows. Waits until the engine can begin the tick, but for no result.
+  /// Begins a tick with these rows. Waits until the engine accepts the tick, but does not wait for
+  /// a result.
   void begin(const Staging& rows) {
     Staging& half = engine_->staging();
     half.births.assign(rows.births.begin(), rows.births.end());
@@ -170,13 +174,13 @@ class Driven {
     most_in_flight_ = std::max(most_in_flight_, begun_ - heard_count());
   }
 
-  /// Waits for the results of all ticks begun.
+  /// Waits for the results of all ticks that have begun.
   void wait() {
     std::unique_lock lock(mutex_);
     arrived_.wait(lock, [this] { return heard_.size() == begun_; });
   }
 
-  /// Asks for some current lists, as a server does for its snapshots.
+  /// Asks for some current lists, as a server does for a snapshot.
   void read_some_lists() {
     engine_->read_lists({1, 2, 3}, [this](const Answers& answers) {
       EXPECT_EQ(answers.error, "");
@@ -192,7 +196,7 @@ class Driven {
     const std::lock_guard lock(mutex_);
     return heard_.size();
   }
-  /// Call these two functions only while no tick is in flight.
+  /// heard() and lists_heard_of() may be called only while no tick is in flight.
   const std::vector<Heard>& heard() const { return heard_; }
   const Lists& lists_heard_of() const { return lists_; }
 
@@ -331,7 +335,7 @@ TEST_P(PipelineOfSizes, QuestionsWithoutEndAreAnsweredEachFromOneTickAndHoldUpNo
   Driven driven({.space = GetParam().space});
   std::vector<OneShotQuery> questions(2'000);
   for (std::size_t i = 0; i < questions.size(); ++i) {
-    questions[i].k = i % 2 == 0 ? 20 : 200;  // needs two kernels with different shared memory
+    questions[i].k = i % 2 == 0 ? 20 : 200;  // the kernels of the two k differ in shared memory
     questions[i].position = {static_cast<std::int32_t>(i) * 50, 0, 0};
   }
   std::atomic<bool> is_over{false};
@@ -381,7 +385,8 @@ TEST_F(Pipeline, RowsThatTheLimitOnMemoryKeepsOutFailTheirTickInOrder) {
   driven.begin(few);
   driven.begin(Staging());
   Staging many = script.ticks().front();
-  // So many rows do not fit into the memory limit, and are copied beside another tick.
+  // These rows exceed the memory limit. They are so many that they are copied while another tick is
+  // computed.
   const std::size_t copies = 5;
   for (Slot slot = object_count; slot < copies * object_count; ++slot) {
     many.births.push_back({slot, ObjectId{slot}});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The searcher on one device with the method that it chooses itself: exact lists for all shapes and
-// data, within its memory limit.
+// Tests the searcher on one device with the method that it chooses itself. Its lists are exact for
+// all shapes and data, and its memory stays within its limit.
 #include <thread>
 
 #include "tests/gpu/vectors/vector_case.hpp"
@@ -73,7 +73,8 @@ TEST_F(CudaVectors, VeryManyQueriesOfFewComponents) {
   expect_exact(graph, ~std::uint64_t{0}, 30);
 }
 
-// Estimates are less exact for rows far from the origin, and for very small or very large values.
+// The searcher's estimates of scores are less exact for rows far from the origin, and for very
+// small or very large values.
 TEST_F(CudaVectors, VeryManyQueriesFarFromTheOriginAndOfEverySize) {
   test::Random random(12);
   constexpr std::uint32_t query_count = 1u << 17;
@@ -85,7 +86,7 @@ TEST_F(CudaVectors, VeryManyQueriesFarFromTheOriginAndOfEverySize) {
       c.k = 7;
       c.rows = normal(random, std::size_t{3000} * c.dimension, mean);
       c.queries = normal(random, std::size_t{query_count} * c.dimension, mean);
-      // Some queries equal rows, and others lie very close to rows.
+      // Some queries are equal to rows, and others lie very close to rows.
       for (std::size_t i = 0; i < c.rows.size() / 2; ++i)
         c.queries[i] = c.rows[i] * (i / c.dimension % 3 == 0 ? 1.0f : 1.0f + 0x1p-20f);
       for (float& component : c.rows) component *= scale;
@@ -183,7 +184,7 @@ TEST_F(CudaVectors, SubnormalsAndTheLargestComponents) {
       }
 }
 
-// The corpus has fewer panels than the number of warps that run at once, as many as this number, or
+// Compared with the number of warps that run at once, the corpus has fewer panels, equally many, or
 // more.
 TEST_F(CudaVectors, FewQueriesAmongMoreAndMoreRows) {
   test::Random random(13);
@@ -202,7 +203,7 @@ TEST_F(CudaVectors, FewQueriesAmongMoreAndMoreRows) {
       }
 }
 
-// Each search launches a grid that needs the whole device for a moment.
+// Each search launches a grid that needs the whole device, so the two searchers must take turns.
 TEST_F(CudaVectors, TwoSearchersOfOneDeviceAnswerAtOnce) {
   const auto ask_often = [](std::uint64_t seed) {
     test::Random random(seed);
@@ -231,13 +232,13 @@ TEST_F(CudaVectors, WhatDoesNotFitGoesInParts) {
       Case c;
       c.dimension = 100;
       c.k = k;
-      c.rows = uniform(random, std::size_t{300'000} * c.dimension);  // 120 MB
+      c.rows = uniform(random, std::size_t{300'000} * c.dimension);  // 120 MB of rows
       c.queries.assign(c.rows.begin() + 150'000 * 100,
                        c.rows.begin() + (150'000 + query_count) * 100);
       c.first_self = 150'000;
       expect_exact(c, bytes_max, 3);
     }
-  Case c;  // the corpus fits, but lists with room for all rows do not
+  Case c;  // the corpus fits; lists with an entry for each row do not
   c.dimension = 2;
   c.k = 2048;
   c.rows = integers(random, std::size_t{1'000'000} * 2, 500);
@@ -250,7 +251,7 @@ TEST_F(CudaVectors, ACorpusOfMoreThanAGibibyteInOne) {
   Case c;
   c.dimension = 128;
   c.k = 100;
-  // Repeats a million random numbers, which is faster than drawing all of them.
+  // Repeats a million random numbers, because drawing all of them would take longer.
   const std::vector<float> some = uniform(random, 1'000'003);
   c.rows.resize(std::size_t{2'500'000} * c.dimension);
   for (std::size_t i = 0; i < c.rows.size(); ++i) c.rows[i] = some[i * 7 % some.size()];

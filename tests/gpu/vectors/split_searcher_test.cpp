@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches that are split over several devices, or over one device that is named several times.
+// Tests searches that are split over several devices. One device may be named several times.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
 
-/// Returns options for `count` shares, but at least for one share on each device. If there are
-/// fewer devices than shares, devices are named several times.
+/// Returns the options of at least `count` shares, and of at least one share for each device. If
+/// there are fewer devices than shares, devices are named several times.
 std::vector<VectorSearcherOptions> shares(std::size_t count,
                                           std::uint64_t memory_bytes_max = ~std::uint64_t{0}) {
   std::string why_none;
@@ -53,7 +53,7 @@ TEST_F(SplitVectors, TheGraphByKatoIsSharedOutByGridsAndMerged) {
         const LaunchTrace trace;
         expect_lists(c, lists_of(*searcher, c, SearchMethod::kato), 12);
         if (HasFatalFailure()) return;
-        // Devices merge lists only if they share out the grids, which needs enough rows.
+        // Devices merge lists only if each device has grids. This needs enough rows.
         EXPECT_GE(count_of(trace, "kato_finish_kernel"), 1u);
         EXPECT_TRUE(rows < 65 || count_of(trace, "matrix_merge_kernel") > 0);
         EXPECT_GT(searcher->device_ms(), 0);
@@ -85,10 +85,11 @@ TEST_F(SplitVectors, RowsAreSharedOutWhereOneDeviceHasNoRoomForAll) {
   Case c;
   c.dimension = 100;
   c.k = 20;
-  c.rows = uniform(random, std::size_t{300'000} * c.dimension);  // 120 MB
+  c.rows = uniform(random, std::size_t{300'000} * c.dimension);  // 120 MB of rows
   c.queries.assign(c.rows.begin() + 150'000 * 100, c.rows.begin() + 150'500 * 100);
   c.first_self = 150'000;
-  // Each device has room for the whole corpus, or for its share, or only for a part of its share.
+  // With 400 MiB, a device has room for the whole corpus; with 100 MiB, for its share of the
+  // corpus; with 40 MiB, only for a part of its share.
   for (const std::uint64_t bytes_max : {400 * mebibyte, 100 * mebibyte, 40 * mebibyte}) {
     const auto searcher = make_vector_searcher(shares(4, bytes_max));
     searcher->set_corpus(c.metric, c.rows_view());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares searches on the device, bit for bit, with an oracle that sorts everything. Used by all
-// tests of gpu/vectors that search.
+// Searches on the device and compares the lists, bit for bit, with those of an oracle that sorts
+// everything. All tests of gpu/vectors that search use these functions.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,8 @@ struct Case {
   std::vector<float> queries;
   std::uint32_t k = 1;
   VectorRow first_self = no_row;
-  VectorRow first_row = 0;                           ///< only for methods: the first row's number
-  std::uint64_t bytes_max = std::uint64_t{1} << 30;  ///< only for methods: the memory limit
+  VectorRow first_row = 0;                           ///< methods only: the first row's number
+  std::uint64_t bytes_max = std::uint64_t{1} << 30;  ///< methods only: the memory limit
 
   VectorsView rows_view() const { return {rows, dimension}; }
   VectorsView queries_view() const { return {queries, dimension}; }
@@ -46,14 +46,14 @@ inline std::vector<VectorNeighbor> expected_list(const Case& c, std::uint32_t qu
   return list;
 }
 
-/// Compares the lists of about `checked` queries, bit for bit. These queries are spread over all
-/// queries and include the last one.
+/// Compares the lists of about `checked` queries with the oracle's, bit for bit. These queries are
+/// spread evenly over all queries. The last query is one of them.
 inline void expect_lists(const Case& c, std::span<const VectorNeighbor> lists,
                          std::uint32_t checked) {
   const std::uint32_t count = c.queries_view().rows();
   const std::uint32_t step = std::max(count / checked, 1u);
   for (std::uint32_t query = 0; query < count; query += step) {
-    // The last step checks the last query, which may be in an incomplete tile.
+    // The last step checks the last query, because the tile of the last query may be incomplete.
     const std::uint32_t asked = query + step < count ? query : count - 1;
     const auto expected = expected_list(c, asked);
     for (std::uint32_t rank = 0; rank < c.k; ++rank) {
@@ -86,8 +86,9 @@ inline std::vector<float> integers(test::Random& random, std::size_t count, std:
   return values;
 }
 
-/// Returns the lists that a searcher finds. Before the search every entry holds a value that no
-/// search finds, so that an entry which the searcher does not write differs from the oracle's.
+/// Returns the lists that the searcher finds. Before the search every entry holds {-1, 12345},
+/// which no search finds. So an entry that the searcher does not write differs from the oracle's
+/// entry.
 inline std::vector<VectorNeighbor> lists_of(VectorSearcher& searcher, const Case& c,
                                             SearchMethod method = SearchMethod::automatic) {
   VectorSearch search;
@@ -102,8 +103,8 @@ inline std::vector<VectorNeighbor> lists_of(VectorSearcher& searcher, const Case
 
 using MakeMethod = std::unique_ptr<VectorMethod> (*)(DeviceMemory& memory, std::uint64_t bytes_max);
 
-/// As above, but makes a method and calls it without a searcher. Checks that the method takes at
-/// most c.bytes_max of memory, or `bytes_least` if that is more.
+/// Returns the lists that a method finds without a searcher. Checks that the method takes at most
+/// c.bytes_max of memory, or at most `bytes_least` if that is more.
 inline std::vector<VectorNeighbor> lists_of(MakeMethod make, const Case& c,
                                             std::uint64_t bytes_least) {
   DeviceMemory memory(~std::uint64_t{0});
@@ -136,7 +137,7 @@ class CudaVectorCase : public testing::Test {
     if (find_devices(why_none).empty()) GTEST_SKIP() << why_none;
   }
 
-  /// Searches with a new searcher and compares as expect_lists does.
+  /// Searches with a new searcher and calls expect_lists on the result.
   static void expect_exact(const Case& c, std::uint64_t memory_bytes_max = ~std::uint64_t{0},
                            std::uint32_t checked = 40, bool may_filter = false) {
     VectorSearcherOptions options;

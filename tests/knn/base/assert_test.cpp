@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assertions stay on in release builds and print their sentence.
+// Tests that assertions stay on in release builds, and that a failed assertion prints its sentence.
 #include "starling/knn/base/assert.hpp"
 
 #include <gtest/gtest.h>

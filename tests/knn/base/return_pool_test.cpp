@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Released objects return to the pool with their memory, from any owner and after the pool is gone.
+// Tests that a released object returns to the pool with its memory, whichever owner released it. An
+// object may also outlive its pool.
 #include "starling/knn/base/return_pool.hpp"
 
 #include <memory>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every chunk runs once in every round, exceptions reach the caller, and ranges cover all elements.
+// Tests that every chunk runs once in every round, that exceptions reach the caller, and that
+// ranges cover all elements.
 #include "starling/knn/base/thread_pool.hpp"
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// If failed ticks leave several rows of a slot, keep_rows keeps only the newest row, with its
-// components and its label.
+// Tests keep_rows. If failed ticks leave several rows of a slot, keep_rows keeps only the newest
+// row, with its components and its label.
 #include "starling/knn/engine/kept_rows.hpp"
 
 #include <gmock/gmock.h>
@@ -12,7 +12,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-/// Returns an object row and a query row for each slot. A row has two components: slot and `mark`.
+/// Returns staging with an object row and a query row for each slot. Each row has two components:
+/// its slot and `mark`.
 Staging half_of(std::initializer_list<Slot> slots, std::uint32_t mark) {
   Staging half;
   for (const Slot slot : slots) {

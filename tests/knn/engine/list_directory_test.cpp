@@ -19,7 +19,7 @@ ReportedList report(Slot query, ListEvent event, std::uint32_t count = 0) {
   ReportedList list;
   list.query = query;
   list.event = event;
-  list.count = count;  // distinguishes the lists of a query
+  list.count = count;  // tells the lists of a query apart
   return list;
 }
 

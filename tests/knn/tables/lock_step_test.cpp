@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that the reports of lock-step ticks own their memory, on an engine that reports one list in
-// each tick.
+// Tests that the reports of lock-step ticks own their memory. The engine of these tests reports one
+// list in each tick.
 #include "starling/knn/tables/lock_step.hpp"
 
 #include <memory>
@@ -13,7 +13,8 @@
 namespace starling {
 namespace {
 
-/// Finishes each tick at once, with one neighbour in the list of query slot 0.
+/// An engine that finishes each tick at once. It reports one list, which has one neighbour and
+/// belongs to query slot 0.
 class OneListEngine final : public Engine {
  public:
   std::string_view name() const override { return "one list"; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the registry with std::unordered_map under random inserts and erasures, and with ids
-// chosen to collide.
+// Compares ObjectRegistry with std::unordered_map under random inserts and erasures. Some tests use
+// ids that are chosen to collide.
 #include "starling/knn/tables/object_registry.hpp"
 
 #include <unordered_map>
@@ -18,7 +18,7 @@ struct Record {
 };
 using Records = std::vector<Record>;
 
-/// Inserts and erases as ObjectTable does: freed slots are used again.
+/// Inserts and erases ids as ObjectTable does. A freed slot is used again.
 class Fleet {
  public:
   explicit Fleet(std::uint64_t seed) : registry_(seed) {}

@@ -46,7 +46,7 @@ class ObjectTableTest : public ::testing::Test {
     table_->remove(std::span(&row, 1), time_us_max, std::span(&status, 1), half_);
     return status;
   }
-  /// Returns the half as a tick would take it, and then empties the half.
+  /// Prepares the half for a tick, returns a copy, and empties the half.
   Staging tick(std::int64_t tau_us) {
     table_->prepare_tick(tau_us, half_);
     Staging taken = half_;
@@ -453,7 +453,7 @@ TEST_F(VectorTableTest, AStateHasComponentsAndLabels) {
   update_vector(labelled(ann, 1, 7), {1, 2});
   update_vector(labelled(bob, 1, 8), {3, 4});
   remove(ann, 2);
-  for (const std::int64_t tau_us : {2, 20}) tick(tau_us);  // ann is forgotten; the slot is free
+  for (const std::int64_t tau_us : {2, 20}) tick(tau_us);  // ann is forgotten, so her slot is free
   const ObjectTableState state = table_->export_state();
   start({.tombstone_ttl_us = 10, .dimension = 2});
   table_->import_state(state, half_);

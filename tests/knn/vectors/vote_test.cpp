@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Votes computed by hand: the majority, ties, and lists that are short or empty.
+// Compares votes with votes computed by hand: for the majority, for ties, and for lists that are
+// short or empty.
 #include "starling/knn/vectors/vote.hpp"
 
 #include <limits>
@@ -23,15 +24,18 @@ TEST(Vote, IsForTheLabelThatMostRowsHave) {
 
 TEST(Vote, TiesAreForTheLeastSumOfDistances) {
   const Labels labels{1, 2, 2, 1};
-  // The distances are the roots of the scores. Label 1 has the sum 0 + 4, label 2 has 1 + 2.
+  // Each distance is the square root of a score. The distances of label 1 have the sum 0 + 4, those
+  // of label 2 have 1 + 2.
   EXPECT_EQ(vote(Metric::l2, List{{0, 0}, {1, 1}, {4, 2}, {16, 3}}, labels), 2);
-  // The distances are half the scores. Label 1 has the sum (0 + 5) / 2, label 2 has (1 + 4.5) / 2.
+  // Each distance is half a score. The distances of label 1 have the sum (0 + 5) / 2, those of
+  // label 2 have (1 + 4.5) / 2.
   EXPECT_EQ(vote(Metric::cosine, List{{0, 0}, {1, 1}, {4.5, 2}, {5, 3}}, labels), 1);
 }
 
 TEST(Vote, DistancesDecideAndNotTheirSquares) {
   const Labels labels{1, 2, 2, 1};
-  // Label 1 has the sum 0 + 3, label 2 has 1.5 + 2. The sums of the squares are 9 and 6.25.
+  // The distances of label 1 have the sum 0 + 3, those of label 2 have 1.5 + 2. The sums of their
+  // squares are 9 and 6.25.
   EXPECT_EQ(vote(Metric::l2, List{{0, 0}, {2.25f, 1}, {4, 2}, {9, 3}}, labels), 1);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tag filters bit by bit, and the age limit near the smallest and largest times.
+// Tests tag filters bit by bit. Tests the age limit near the smallest and the largest times.
 #include "starling/knn/words/filter.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coordinates to the lattice and back: rounding, ranges, error reasons. The ellipsoid is compared
-// with GeographicLib, an independent implementation.
+// Tests the conversion of coordinates to the lattice and back: rounding, ranges, and reasons of
+// errors. Compares the ellipsoid with GeographicLib, an independent implementation.
 #include "starling/knn/words/lattice.hpp"
 
 #include <cmath>
@@ -47,7 +47,8 @@ TEST(Lattice, RoundsHalfAwayFromZero) {
   EXPECT_EQ(point_at(metres, {0.49999999999999994, 0, 0}), (LatticePoint{0, 0, 0}));
 }
 
-// Compares halves, the numbers next to them, and random numbers with std::round.
+// Compares rounding with std::round: for numbers that end in .5, for the float64 numbers next to
+// these, and for random numbers.
 TEST(Lattice, RoundsEveryNumberAsTheStandardLibraryDoes) {
   const Lattice metres = lattice_of(Space::planar3, 1.0);
   for (const std::uint64_t seed : test::seeds(3)) {
@@ -71,8 +72,8 @@ TEST(Lattice, RoundsEveryNumberAsTheStandardLibraryDoes) {
   }
 }
 
-/// Draws coordinates of all kinds: halves and their neighbours, the ends of the ranges, numbers
-/// beyond them, NaN and infinity.
+/// Draws coordinates of all kinds: midway between two lattice points, random, at the ends of the
+/// ranges, beyond the ends, NaN and infinity.
 template <class Number>
 Number any_coordinate(test::Random& random) {
   static const std::vector<double> special{

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the metrics with their definitions, computed here separately, and checks the rows that
-// metrics refuse.
+// Compares the metrics with their definitions, which these tests compute separately. Also tests
+// which rows the metrics refuse.
 #include "starling/knn/words/metric.hpp"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ std::vector<float> prepared(Metric metric, std::vector<float> raw, std::uint32_t
   return rows;
 }
 
-// Returns the score of prepared rows as VectorNeighbor defines it, but in float64.
+// Returns the score of two prepared rows as VectorNeighbor defines it, but in float64.
 double score_of(Metric metric, std::span<const float> x, std::span<const float> y) {
   double sum = 0;
   for (std::size_t j = 0; j < x.size(); ++j)
@@ -67,7 +67,7 @@ std::vector<double> less_mean(std::vector<double> row) {
   return row;
 }
 
-// Returns the distance of raw rows by the textbook definition.
+// Returns the distance of two raw rows by the textbook definition.
 double distance_by_definition(Metric metric, const std::vector<double>& x,
                               const std::vector<double>& y) {
   double sum = 0;
@@ -164,7 +164,8 @@ TEST(PrepareVectors, LeavesZeroRowsZero) {
 }
 
 TEST(PrepareVectors, MakesZerosOfConstantRowsInPearson) {
-  // A mean that is computed from copies of one of these constants can differ from the constant.
+  // A row of equal components minus its mean must be zero. But the mean that is computed from such
+  // components can differ from them.
   for (const float constant : {0.1f, -1e7f / 3, component_max, subnormal})
     for (const std::uint32_t dimension : {1u, 3u, 7u, dimension_max})
       EXPECT_THAT(prepared(Metric::pearson, std::vector<float>(dimension, constant), dimension),
@@ -190,7 +191,7 @@ TEST(PrepareVectors, TakesNoRows) {
 void expect_fault(Metric metric, float component, Reason reason) {
   std::vector<float> rows(35, 1.0f);
   rows[3 * 7 + 4] = component;
-  rows[3 * 7 + 5] = infinity;  // only the first fault is returned
+  rows[3 * 7 + 5] = infinity;  // must not be returned: it is not the first fault
   rows[4 * 7 + 1] = not_a_number;
   const auto fault = prepare_vectors(metric, {rows, 7}, rows);
   ASSERT_TRUE(fault.has_value()) << component;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of spaces, converted in both directions.
+// Tests the conversion of spaces to names and back.
 #include "starling/knn/words/space.hpp"
 
 #include <gtest/gtest.h>

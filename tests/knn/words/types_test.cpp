@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The total order of neighbours and the exact distance. Every answer depends on them.
+// Tests the total order of neighbours and the exact distance, on which every answer depends.
 #include "starling/knn/words/types.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client's sequence numbers, credit and resends, without a socket.
+// Tests a client's sequence numbers, credit and resends, without a socket.
 #include "starling/protocol/client/client_session.hpp"
 
 #include <gtest/gtest.h>
@@ -84,7 +84,7 @@ TEST_F(ClientSessionTest, ARequestThatNoServerWouldTakeIsNotSent) {
   EXPECT_TRUE(session.unanswered().empty());
 }
 
-// The batch is longer than a FlatBuffer can be, so it must be refused before it is encoded.
+// The batch is longer than any FlatBuffer may be, so prepare() must refuse it before it encodes it.
 TEST_F(ClientSessionTest, ABatchOfVectorsThatIsTooLongIsToldHowManyRowsFit) {
   constexpr std::size_t row_count = 262'144;
   const std::vector<std::uint64_t> ids(row_count);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The blocking client against a scripted server: pipelining within credit, resends after silence
-// and after the server has forgotten the session, and refusals as values.
+// Tests the blocking client against a scripted server. The client keeps as many requests under way
+// as its credit allows. It resends when the server is silent or has forgotten the session. It
+// returns refusals as values.
 #include "starling/protocol/client/client.hpp"
 
 #include <algorithm>
@@ -61,7 +62,8 @@ TEST_F(ClientTest, NoMoreRowsAreUnderWayThanTheCreditAllows) {
   std::atomic<int> answered = 0;
   FakeServer server(context, [&](const DecodedRequest& request) -> std::optional<Frame> {
     if (is_hello(request)) return hello_reply(7, 1, {.credit_rows = 6});
-    // The credit covers two batches, so the third batch may come only after the first was answered.
+    // The credit covers two batches. So the third batch may arrive only after the first batch was
+    // answered.
     EXPECT_LE(request.head.sequence, static_cast<std::uint64_t>(answered + 2));
     ++answered;
     return accept_all(request);
@@ -84,7 +86,8 @@ TEST_F(ClientTest, ALostReplyIsAskedForAgainUnderTheSameNumber) {
   EXPECT_FALSE(client.post(batch));
   EXPECT_FALSE(client.post(batch));
   EXPECT_EQ(client.flush().accepted, 6u);
-  // On a busy machine the client may resend more than once.
+  // Only the first four requests are compared: on a busy machine the client may resend more than
+  // once.
   const std::vector<RequestHead> expected{{1, 7, 1}, {2, 7, 2}, {1, 7, 1}, {2, 7, 2}};
   std::vector<RequestHead> received = server.received();
   received.resize(expected.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scripted server: see fake_server.hpp.
+// Implements FakeServer: see fake_server.hpp.
 #include "tests/protocol/client/fake_server.hpp"
 
 #include "starling/protocol/wire/zmq_frames.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ROUTER socket on a loopback port that answers as a test scripts it, to test what Client does
-// when a server is slow, has forgotten the session, or is gone. FakeServer runs on a thread of its
-// own until it is destroyed.
+// FakeServer is a ROUTER socket on a loopback port. It sends the replies that a test scripts. With
+// it, tests see what Client does when a server is slow, has forgotten the session, or is gone.
+// FakeServer runs on a thread of its own until it is destroyed.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ class FakeServer {
   ~FakeServer();
 
   std::string endpoint() const { return endpoint_; }
-  /// The heads of all requests so far, except those of Hello.
+  /// Returns the heads of all requests so far, except those of Hello requests.
   std::vector<RequestHead> received() const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stream of random lists: see fake_stream.hpp.
+// Implements FakeStream: see fake_stream.hpp.
 #include "tests/protocol/client/fake_stream.hpp"
 
 #include <algorithm>

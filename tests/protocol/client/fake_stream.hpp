@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server's stream without a server: random lists that change tick by tick, their messages and
-// snapshots as bytes, and the true lists of each tick. For the subscription tests.
+// FakeStream plays a server's stream without a server. It makes random lists that change from tick
+// to tick, encodes them as tick messages and snapshots, and remembers the true lists of each tick.
+// The tests of subscriptions use it.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ namespace starling::protocol::test {
 
 using Bytes = std::vector<std::byte>;
 
-/// A tick's frames after the topic.
+/// The frames of a tick's message, without the topic.
 using TickFrames = std::vector<Bytes>;
 
 ReceivedTick receive(const TickFrames& frames);
@@ -28,11 +29,12 @@ class FakeStream {
  public:
   FakeStream(std::uint64_t epoch, std::uint64_t seed);
 
-  /// Changes some lists and returns the tick's message. A failed tick changes no list.
+  /// Changes some lists and returns the tick's message. If `failed`, no list changes and the
+  /// message says that the tick failed.
   TickFrames tick(bool failed = false);
 
-  /// Returns the current lists as reply frames, in pages of at most `lists_max` lists. If
-  /// `query_ids` is not empty, the pages have only the lists of these queries.
+  /// Returns the current lists as reply frames: pages of at most `lists_max` lists. If `query_ids`
+  /// is not empty, the pages have only the lists of these queries.
   std::vector<Bytes> snapshot(std::size_t lists_max,
                               const std::vector<std::uint64_t>& query_ids = {}) const;
 
@@ -53,7 +55,8 @@ class FakeStream {
   using Lists = std::map<ListKey, List>;
 
   void change_one(std::map<ListKey, ListEvent>& changed);
-  /// Removes all lists of a query at once, as a server does when an every-object query ends.
+  /// Removes all lists of a query and reports one removal, as a server does when an every-object
+  /// query ends.
   void remove_query(QueryId query, std::map<ListKey, ListEvent>& changed);
   ListStore to_store() const;
   std::vector<QueryReport> current_lists(const std::vector<std::uint64_t>& query_ids) const;
@@ -69,7 +72,7 @@ class FakeStream {
   Tick finished_{};  ///< the newest tick that did not fail
 };
 
-/// A decoded page with the bytes that it points into.
+/// A decoded page of a snapshot, and the bytes that the page points into.
 struct PageReply {
   explicit PageReply(const Bytes& encoded)
       : bytes(encoded), frame(bytes), reply(decode_reply(frame)) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subscriber against a real XPUB socket and a scripted commands socket. The subscriber joins, loses
-// ticks while it does not read, notices the loss and catches up. It also follows a server that
-// restarts.
+// Tests Subscriber against a real XPUB socket and a scripted commands socket. The subscriber joins,
+// loses ticks while it does not read, notices the loss and catches up. It also follows a server
+// that restarts.
 #include "starling/protocol/client/subscriber.hpp"
 
 #include <memory>
@@ -21,14 +21,14 @@ using test::FakeStream;
 
 constexpr int polls_max = 1000;
 
-/// An XPUB socket with a high-water mark that publishes a FakeStream.
+/// Publishes a FakeStream on an XPUB socket with a high-water mark.
 class Publisher {
  public:
   Publisher(zmq::context_t& context, int hwm) : socket_(context, zmq::socket_type::xpub) {
     socket_.set(zmq::sockopt::linger, 0);
     socket_.set(zmq::sockopt::sndhwm, hwm);
     socket_.set(zmq::sockopt::rcvtimeo, 10'000);
-    socket_.bind("inproc://results");  // No message waits in the kernel's buffers.
+    socket_.bind("inproc://results");  // inproc: no socket buffers beside the mark
     start(1);
   }
 
@@ -79,7 +79,7 @@ class Publisher {
   std::uint64_t lost_ = 0;
 };
 
-/// A publisher that keeps `hwm` ticks for a slow reader, and a subscriber that keeps as many.
+/// A publisher and a subscriber. Each keeps at most `hwm` ticks while the subscriber does not read.
 struct Pair {
   explicit Pair(int hwm)
       : publisher(context, hwm),
@@ -127,7 +127,8 @@ TEST(Subscriber, AStoppedReaderLosesTicksNoticesAndIsRightAgain) {
   EXPECT_TRUE(pair.catches_up());
   for (int round = 0; round < 5; ++round) {
     pair.publisher.publish(50);  // The subscriber does not read.
-    // The newest tick may be lost too. The subscriber notices this loss only at the next tick.
+    // The newest tick may be lost too. The subscriber notices that loss only when another tick
+    // arrives.
     for (int tick = 0; tick < polls_max && !pair.catches_up(20); ++tick) pair.publisher.publish();
     EXPECT_TRUE(pair.is_up_to_date());
   }

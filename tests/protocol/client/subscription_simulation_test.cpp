@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulates a subscriber on a bad network, on a virtual clock: it joins late, reads slowly from a
-// queue that drops ticks, loses pages, and sees servers restart. After every event the subscriber
-// holds the true lists of its tick. Once the network is good, it catches up. A failing seed replays
-// exactly.
+// Simulates a subscriber on a bad network, on a virtual clock. The subscriber joins late, reads
+// slowly from a queue that drops ticks, loses pages, and sees servers restart. After every event it
+// holds the true lists of a tick, or no lists. Once the network is good, it catches up. A seed that
+// fails can be replayed exactly.
 #include <deque>
 #include <memory>
 
@@ -47,7 +47,7 @@ class Simulation {
     check();
   }
 
-  /// Stops all losses. Some ticks later the subscriber must be up to date.
+  /// Lets the network lose nothing more. After some ticks the subscriber must be up to date.
   void calm_down() {
     queue_max_ = 1000;
     publish();
@@ -116,9 +116,9 @@ class Simulation {
 
   starling::test::Random random_;
   std::vector<std::unique_ptr<FakeStream>> servers_;
-  std::deque<TickFrames> queue_;  ///< between server and subscriber
+  std::deque<TickFrames> queue_;  ///< ticks on their way to the subscriber
   std::size_t queue_max_ = 3;
-  std::vector<Bytes> pages_;  ///< of the snapshot under way
+  std::vector<Bytes> pages_;  ///< the pages of the snapshot under way
   std::unique_ptr<SubscriptionState> state_;
 };
 
@@ -139,7 +139,8 @@ TEST(SubscriptionSimulation, WhatASubscriberHoldsIsTheTruthOfItsTick) {
     lost += simulation.state().counters().ticks_lost;
     restarts += simulation.state().counters().restarts;
   }
-  // The simulation tests something only if ticks are applied, ticks are lost, and servers restart.
+  // The simulation is a test only if ticks are applied, ticks are lost, and servers restart. If few
+  // seeds run, these events may be too rare to be checked.
   if (starling::test::seeds(200).size() < 100) return;
   EXPECT_GT(applied, 1000u);
   EXPECT_GT(lost, 100u);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subscriber's algorithm step by step: join, gap and restart. No tick is ever half applied.
+// Tests the algorithm of a subscription step by step: joining, gaps and restarts. Every tick is
+// applied as a whole or not at all.
 #include "starling/protocol/client/subscription.hpp"
 
 #include <gtest/gtest.h>
@@ -136,7 +137,7 @@ TEST_F(SubscriptionTest, ARestartIsNoticedByTheSnapshotTooAndALateOldTickDoesNoH
   run(stream, 20);
   take_snapshot(stream);
   stream.tick();
-  state.on_tick(receive(stream.tick()));  // A gap, so that a snapshot is wanted.
+  state.on_tick(receive(stream.tick()));  // A gap: a snapshot is wanted.
   const auto late = stream.tick();
   FakeStream next(2, 18);
   run(next, 20);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decoding damaged bytes returns a value or a problem and never reads outside the frame. The frames
-// are cut at every length, have each bit flipped, or are random bytes. Sanitizer builds check
-// reads.
+// Tests that decoding damaged bytes returns a value or a problem and never reads outside the frame.
+// Frames are cut at every length, have any one bit flipped, or consist of random bytes. Builds with
+// a sanitizer detect reads outside the frame.
 #include <algorithm>
 #include <cstring>
 
@@ -19,7 +19,8 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// `bytes` has exactly the length of the frame, so that a sanitizer reports a read beyond the end.
+/// Decodes a frame and reads everything in it. `bytes` is exactly as long as the frame, so that a
+/// sanitizer reports a read beyond the end.
 DecodedRequest decode_as_request(const Bytes& bytes, const Limits& limits) {
   const AlignedBytes frame(bytes);
   DecodedRequest decoded = decode_request(frame, limits);
@@ -73,7 +74,7 @@ TEST(Corruption, ATruncatedRequestIsMalformed) {
       const Bytes shorter(sample.bytes.begin(),
                           sample.bytes.begin() + static_cast<std::ptrdiff_t>(size));
       const auto decoded = decode_as_request(shorter, sample.limits);
-      // The last bytes of a FlatBuffer may be padding. A request that lacks only these is valid.
+      // The last bytes of a FlatBuffer may be padding. A request that lacks only padding is valid.
       if (!decoded.problem) {
         EXPECT_GE(size + 8, sample.bytes.size()) << sample.name;
         continue;
@@ -123,9 +124,9 @@ TEST(Corruption, ATickWithAnyBitFlippedOrCutShortIsReadOrRefused) {
   expect_read_or_refused_where_damaged(vector_lists.source());
 }
 
-// FlatBuffers' verifier accepts an array of 8-byte numbers that begins 4 bytes after a multiple
-// of 8. This test makes one: the array starts 4 bytes later and has one element fewer, so all its
-// bytes stay in the frame.
+// FlatBuffers' verifier accepts an array of 8-byte numbers whose address is not a multiple of 8.
+// This test makes such an array: it moves the array of ids by 4 bytes and removes one id, so that
+// the array still ends inside the frame.
 TEST(Corruption, AnArrayThatIsNotAlignedIsRefused) {
   const std::uint64_t ids[] = {0x1111111111111111, 0x2222222222222222};
   Bytes bytes = test::copy_of(encode_request({1, 2, 3}, RemoveQueries{"riders", ids}));
@@ -139,7 +140,8 @@ TEST(Corruption, AnArrayThatIsNotAlignedIsRefused) {
     std::memcpy(&word, bytes.data() + at, sizeof(word));
     return word;
   };
-  // Find the vector of ids: the vector's length, 2, and then the low half of the first id.
+  // Find the vector of ids: first its length, which is 2, then the low 32 bits of the first id.
+  // Then find the offset that points to the vector.
   std::size_t vector = 0;
   while (word_at(vector) != 2 || word_at(vector + 4) != 0x11111111) vector += 4;
   std::size_t offset = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replies decode to the values that were encoded, and so do their lists.
+// Tests that replies decode to the values that were encoded, including their lists.
 #include "starling/protocol/wire/reply_codec.hpp"
 
 #include <variant>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr ReplyHead head{41, 42};
 
-/// Keeps the frame that the decoded reply points into.
+/// A decoded reply, and the frame that it points into.
 struct Decoded {
   explicit Decoded(Frame encoded) : frame(std::move(encoded)), bytes(frame.bytes()) {
     reply = decode_reply(bytes);

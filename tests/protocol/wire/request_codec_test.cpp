@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests decode to the values that were encoded, arrays are read in place, and a request that
-// breaks a rule gets the error of that rule.
+// Tests that requests decode to the values that were encoded, and that arrays are read in place. A
+// request that breaks a rule must get the error of that rule.
 #include "starling/protocol/wire/request_codec.hpp"
 
 #include <algorithm>

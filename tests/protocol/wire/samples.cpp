@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sample messages: see samples.hpp.
+// Makes the sample messages: see samples.hpp.
 #include "tests/protocol/wire/samples.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One sample of each request and reply, with fields that differ from their defaults, and reports to
-// encode as lists. Tests of protocol/ and of stream/ and the fuzz targets use these samples.
+// Makes one sample of each request and reply, with fields that differ from their defaults. Also
+// makes reports to encode as lists. Tests of protocol/ and stream/ and the fuzz targets use these
+// samples.
 #pragma once
 
 #include <string>
@@ -19,7 +20,7 @@ struct NamedRequest {
   std::string name;
   RequestHead head;
   RequestBody body;
-  Limits limits{};  ///< of a server that accepts the request
+  Limits limits{};  ///< the limits of a server that accepts the request
 };
 
 struct NamedFrame {
@@ -31,14 +32,15 @@ struct NamedFrame {
 /// Returns the limits of a server for vectors of dimension 3.
 Limits vector_limits(Metric metric = Metric::l2);
 
-/// Returns one request of each kind, valid for a planar2 server with default limits. After these
-/// come the kinds of request that have other fields for a server of vectors.
+/// Returns one request of each kind, valid for a planar2 server with default limits. At the end
+/// come the kinds of request that have other fields for a server of vectors, once more with these
+/// fields.
 std::vector<NamedRequest> sample_requests();
 std::vector<NamedFrame> sample_request_frames();
 std::vector<NamedFrame> sample_reply_frames();
 
-/// Three lists of a stream that carries distances, positions and tags. The first has a subject and
-/// two neighbours, the second is empty, the third is removed.
+/// Three lists of a stream that carries distances, positions and tags. The first list has a subject
+/// and two neighbours, the second list is empty, and the third list is removed.
 struct SampleLists {
   SampleLists();
   ListSource source() const {
@@ -51,8 +53,8 @@ struct SampleLists {
   std::vector<QueryReport> reports;
 };
 
-/// Lists of vectors with the metric cosine. The first list has a vote for a label, the second has
-/// the vote no_label, the third is removed, and the fourth has no vote.
+/// Four lists of vectors with the metric cosine. The first list has a vote for a label, the second
+/// list has the vote no_label, the third list is removed, and the fourth list has no vote.
 struct SampleVectorLists {
   SampleVectorLists();
   ListSource source() const { return {reports, {.tags = true}, nullptr, Metric::cosine}; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text ids are part of the wire: a client in another language must compute the same numbers.
+// Tests the ids of texts. They are part of the wire protocol, so clients in other languages must
+// compute the same ids.
 #include "starling/protocol/wire/text_id.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +16,8 @@ TEST(TextId, DecimalTextIsItsNumber) {
   EXPECT_TRUE(is_decimal_id("18446744073709551615"));
 }
 
-// The expected values come from the reference implementation's command, `xxhsum -H64`.
+// The expected values were computed with `xxhsum -H64`, the command of the reference
+// implementation.
 TEST(TextId, OtherTextIsItsXxh64WithSeed0) {
   EXPECT_EQ(to_number(id_of_text("")), 0xef46db3751d8e999u);
   EXPECT_EQ(to_number(id_of_text("a")), 0xd24ec4f1a98c6e5bu);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tick's message: its topic, its header's counts, and chunks that hold whole lists within 16 MiB.
+// Tests a tick's message: its topic, the counts in its header, and its chunks. Each chunk holds
+// whole lists and has at most 16 MiB.
 #include "starling/protocol/wire/tick_message.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests that a server of vectors refuses, and vector fields that any other server refuses. Each
-// refusal names what was sent and what is allowed.
+// Tests requests that a server of vectors refuses, and requests with vector fields that any other
+// server refuses. Each refusal names what was sent and what is allowed.
 #include <array>
 #include <limits>
 
@@ -101,7 +101,8 @@ TEST(VectorRequests, AFixedAnchorIsAVectorOfTheServersDimension) {
   EXPECT_FALSE(refusal_of(PutQueries{"riders", {{.anchor = AnchorKind::follow}}}, vector_limits()));
 }
 
-// FlatBuffers lets tables share an array: a frame of a megabyte could ask for gigabytes.
+// FlatBuffers lets several tables share one array. So a frame of a megabyte could ask for gigabytes
+// of memory.
 TEST(VectorRequests, QueriesThatShareAnArrayTakeNoMoreThanAFrameHolds) {
   Limits limits = vector_limits();
   limits.dimension = 4096;

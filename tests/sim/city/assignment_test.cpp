@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the assignment over truncated lists with the optimum of the full bipartite problem,
-// which a separate Hungarian algorithm finds.
+// Compares the assignment over truncated lists with the optimum over all pairs of riders and
+// drivers. A separate Hungarian algorithm finds this optimum.
 #include "starling/sim/city/assignment.hpp"
 
 #include <algorithm>
@@ -26,9 +26,10 @@ struct Optimum {
 
 constexpr std::int64_t impossible = -1;
 
-/// The Hungarian method with potentials (Munkres 1957) over all pairs of n riders and m >= n
-/// columns. The columns are the drivers and, for each rider, one column "no driver" that costs more
-/// than any detour.
+/// Finds the optimum with the Hungarian method with potentials (Munkres 1957). The matrix has a row
+/// for each of n riders, and m >= n columns: one for each driver and, for each rider, one that
+/// means "no driver". "No driver" costs more than any driver, so as many riders as possible get a
+/// driver.
 Optimum hungarian(const Matrix& costs, std::size_t drivers) {
   const std::size_t n = costs.size();
   const std::size_t m = drivers + n;
@@ -87,7 +88,7 @@ Optimum hungarian(const Matrix& costs, std::size_t drivers) {
   return optimum;
 }
 
-/// Tries every assignment. This is the oracle that tests the Hungarian method.
+/// Finds the optimum by trying every assignment. The test of the Hungarian method compares with it.
 Optimum try_all(const Matrix& costs, std::size_t rider, std::vector<bool>& taken) {
   if (rider == costs.size()) return {};
   Optimum best = try_all(costs, rider + 1, taken);
@@ -104,9 +105,9 @@ Optimum try_all(const Matrix& costs, std::size_t rider, std::vector<bool>& taken
   return best;
 }
 
-/// For each rider: the number of drivers that come before the rider's driver in the rider's full
-/// list, which is sorted by cost and then by number. For an unassigned rider: the number of all
-/// drivers.
+/// One number for each rider. For a rider with a driver: how many drivers stand before this driver
+/// in the rider's full list, which is sorted by cost and then by number. For a rider without a
+/// driver: the number of all drivers.
 using Preference = std::vector<std::size_t>;
 
 Preference preference_of(const Matrix& costs, const std::vector<std::size_t>& driver_of) {
@@ -123,7 +124,8 @@ Preference preference_of(const Matrix& costs, const std::vector<std::size_t>& dr
   return preference;
 }
 
-/// Tries all optimal assignments and finds the lexicographically least preference among them.
+/// Tries all optimal assignments. Stores the lexicographically least preference among them in
+/// `least`, and adds their number to `count`.
 void try_optima(const Matrix& costs, const Optimum& optimum, std::vector<std::size_t>& driver_of,
                 std::vector<bool>& taken, Optimum sum, Preference& least, std::size_t& count) {
   const std::size_t rider = driver_of.size();
@@ -146,7 +148,8 @@ void try_optima(const Matrix& costs, const Optimum& optimum, std::vector<std::si
   driver_of.pop_back();
 }
 
-/// Costs of random riders and drivers on a grid. With few distinct places, ties are frequent.
+/// Returns the costs between random riders and drivers, who stand on a grid. In some matrices there
+/// are only few different places, so equal costs are frequent.
 Matrix random_costs(test::Random& random, std::size_t riders, std::size_t drivers) {
   const std::uint64_t places = random.chance(0.3) ? 6 : 1000;
   const bool is_sparse = random.chance(0.3);
@@ -165,7 +168,8 @@ Matrix random_costs(test::Random& random, std::size_t riders, std::size_t driver
   return costs;
 }
 
-/// The part of the cost matrix that is known if the list of rider i has the k[i] nearest drivers.
+/// Holds the part of the cost matrix that is known when the list of each rider i has only the k[i]
+/// nearest drivers.
 struct Lists {
   Lists(const Matrix& costs, std::size_t driver_count, std::span<const std::size_t> k) {
     std::vector<std::uint32_t> node_of(driver_count, unassigned);
@@ -229,8 +233,8 @@ TEST(Hungarian, FindsWhatTryingAllFinds) {
   }
 }
 
-// All lists have the same k, from 1 up. Whenever the assignment is certain, it is the optimum over
-// all pairs. When the lists hold all drivers, it is always certain.
+// All lists have the same k, which grows from 1. Whenever the assignment is certain, it is the
+// optimum over all pairs. It is always certain when the lists hold all drivers.
 TEST(Assignment, IsTheOptimumOfAllPairsWheneverItIsSure) {
   std::size_t sure_before_all = 0;
   for (const std::uint64_t seed : test::seeds(300)) {
@@ -279,8 +283,8 @@ TEST(Assignment, BecomesTheOptimumByWideningTheListsItDoubts) {
   }
 }
 
-// There are few distinct costs, so that many assignments have the least sum. Every k whose
-// assignment is certain gives the same assignment.
+// There are few different costs, so that many assignments have the least sum. Whenever the
+// assignment for a k is certain, it is the one with the least preference.
 TEST(Assignment, AmongEqualSumsIsTheOneThatTheRidersPreferInTheirOrder) {
   std::size_t ties = 0;
   std::size_t sure_before_all = 0;
@@ -312,8 +316,9 @@ TEST(Assignment, AmongEqualSumsIsTheOneThatTheRidersPreferInTheirOrder) {
   EXPECT_GT(sure_before_all, 150u) << "it is uncertain too often";
 }
 
-// The sizes are realistic, and too large to try all assignments. Lists begin short, and the lists
-// of uncertain riders are widened. The assignment is the same as with lists of all drivers.
+// The sizes are realistic, and too large to try all assignments. At first the lists are short. Then
+// the lists of uncertain riders are widened. In the end, the assignment must be the same as with
+// lists of all drivers.
 TEST(Assignment, AmongEqualSumsIsTheSameWhateverListsBeginWith) {
   for (const std::uint64_t seed : test::seeds(100)) {
     SCOPED_TRACE(test::replay_hint(seed));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs small cities to their end, and keeps the written files, rides and periods for the tests.
+// Runs small cities to their end. Keeps the written files, the rides and the periods for tests of
+// sim/city.
 #pragma once
 
 #include <functional>
@@ -44,7 +45,7 @@ inline std::unique_ptr<DispatchPolicy> make_policy(const std::string& name) {
   return make_batch_policy();
 }
 
-/// Makes the index of a run.
+/// Makes the FleetIndex of a run.
 using IndexMaker = std::function<std::unique_ptr<FleetIndex>(const FleetIndexOptions&)>;
 
 inline std::unique_ptr<LockStepHost> embedded_host(unsigned threads) {

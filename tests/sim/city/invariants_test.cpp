@@ -12,7 +12,8 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Three rides: ride 1 is finished and its driver is free, ride 2 is assigned, ride 3 gave up.
+/// Three rides and two drivers. Ride 1 is finished and its driver is free, ride 2 is assigned, and
+/// the rider of ride 3 gave up.
 struct Scene {
   std::vector<Ride> rides{3};
   std::vector<Driver> drivers{2};

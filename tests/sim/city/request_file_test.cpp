@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Request files: New York's layout is recognised, others are read by their columns, and bad rows
-// are counted.
+// Tests files of requests. New York's layout is recognised, other files are read by the columns
+// that the options name, and bad rows are counted.
 #include "starling/sim/city/request_file.hpp"
 
 #include <cmath>
@@ -47,7 +47,7 @@ TEST_F(RequestFile, OfNewYorkIsRecognisedAndSortedByPickUp) {
   ASSERT_EQ(demand.requests.size(), 2u);
   EXPECT_EQ(demand.requests[1].time_us - demand.requests[0].time_us, 170'000'000);
   EXPECT_EQ(demand.start_us % 60'000'000, 0);
-  // Here 0.01 degrees are about 1,110 m to the north and 845 m to the east.
+  // At this latitude, 0.01 degrees are about 1,110 m to the north and 845 m to the east.
   const Request& first = demand.requests[0];
   EXPECT_NEAR(std::abs(first.pickup.y_m - first.dropoff.y_m), 1110, 5);
   EXPECT_NEAR(std::abs(first.pickup.x_m - first.dropoff.x_m), 845, 5);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulation as a whole: the same seed gives the same bytes on every host; rides go through
-// their states in order; the policies keep their promises.
+// Tests the simulation as a whole. The same seed gives the same bytes on every host. Rides go
+// through their states in order. The policies keep their promises.
 #include "starling/sim/city/simulation.hpp"
 
 #include <algorithm>
@@ -72,8 +72,8 @@ TEST_P(EachPolicy, GivesTheSameBytesThroughAServer) {
   expect_same(served, run_city(city()));
 }
 
-// Lists of one driver lead to the same decisions as lists of all drivers, because short lists are
-// widened.
+// Lists that begin with one driver lead to the same decisions as lists of all drivers, because
+// lists that are too short are widened.
 TEST_P(EachPolicy, DecidesTheSameWhateverListsBeginWith) {
   City city = this->city();
   city.simulation.drivers = 40;  // so few that the riders' lists overlap
@@ -91,7 +91,7 @@ TEST_P(EachPolicy, DecidesTheSameWhateverListsBeginWith) {
   }
 }
 
-// Riders and drivers share a few places, so that many assignments have equal sums.
+// Riders and drivers stand at few different places, so that many assignments have equal sums.
 TEST_P(EachPolicy, DecidesTheSameAmongEqualsWhateverListsBeginWith) {
   City city = this->city();
   city.simulation.drivers = 40;
@@ -179,7 +179,7 @@ TEST(Simulation, KeepsToTheSpeedOfItsWorld) {
     const double metres = distance_m(ride.pickup.at, ride.dropoff.at);
     EXPECT_NEAR(static_cast<double>(ride.trip_mm) / 1e3, metres, 0.001);
     EXPECT_NEAR(static_cast<double>(ride.ended_us - ride.picked_up_us) / 1e6, metres / 8, 1e-5);
-    // The engine's distance is between lattice points, which are a centimetre apart.
+    // The engine measures between lattice points, which are 1 cm apart.
     EXPECT_NEAR(static_cast<double>(ride.pickup_mm) / 1e3, ride.offered_distance_m, 0.02);
   }
 }
@@ -202,7 +202,8 @@ TEST(Simulation, WithoutRequestsEndsWhenDemandWouldHave) {
   EXPECT_EQ(run.periods.size(), 450u);
 }
 
-// Patient riders wait for the only driver long after the last request.
+// There is only one driver, and riders wait an hour. So the run goes on long after the last
+// request.
 TEST(Simulation, ARunThatDoesNotEndInItsPeriodsIsStopped) {
   City city;
   city.simulation.drivers = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CsvReader reads RFC 4180 and the deviations of real files.
+// Tests that CsvReader reads RFC 4180 and the deviations of real files.
 #include "starling/sim/files/csv_reader.hpp"
 
 #include <gmock/gmock.h>

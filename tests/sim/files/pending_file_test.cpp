@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that get their names when they are complete. Before that they have a hidden name or none.
+// Tests files that get their names when they are complete. Until then a file has a hidden name or
+// no name.
 #include "starling/sim/files/pending_file.hpp"
 
 #include <cerrno>

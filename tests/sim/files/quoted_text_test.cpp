@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text from files, made safe for error messages.
+// Tests how text from files is made safe for error messages.
 #include "starling/sim/files/quoted_text.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quotes, escapes and times that other programs can read.
+// Tests that other programs can read the quotes, escapes and times that are written.
 #include "starling/sim/files/text_append.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TextInput detects the compression from a file's content, not from its name.
+// Tests TextInput, which detects the compression from a file's content, not from its name.
 #include "starling/sim/files/text_input.hpp"
 
 #include <random>
@@ -15,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-/// Returns a text so long and so random that it has many blocks even when it is compressed.
+/// Returns a text that is so long and so random that even its compressed form has many blocks.
 std::string long_text() {
   std::mt19937 random(1);
   std::string text;

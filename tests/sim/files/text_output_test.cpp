@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Output files are complete or absent, with every compression.
+// Tests that output files are complete or absent, with every compression.
 #include "starling/sim/files/text_output.hpp"
 
 #include <csignal>

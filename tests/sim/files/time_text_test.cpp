@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses times, zone offsets and durations.
+// Tests the parsing of times, zone offsets and durations.
 #include "starling/sim/files/time_text.hpp"
 
 #include <string>

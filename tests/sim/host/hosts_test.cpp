@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All hosts give the same lists: embedded with one thread, embedded with two threads, and a server.
+// Tests that all hosts give the same lists: the embedded host with one thread, the embedded host
+// with two threads, and a server.
 #include <atomic>
 #include <cmath>
 #include <random>
@@ -27,8 +28,8 @@ using testing::HasSubstr;
 constexpr std::int64_t tick_us = 1'000'000;
 constexpr std::int64_t object_ttl_us = 5 * tick_us;
 
-/// Returns rows of objects on a random walk in a small area. Objects report at random times. One
-/// object after another stops reporting. A third of the objects have tags.
+/// Returns rows of objects on random walks in a small area. Objects report at random times, and
+/// stop reporting one after another. Every third object has tags.
 std::vector<TraceRow> random_walks(unsigned seed, Space space) {
   std::mt19937_64 random(seed);
   const double step = space == Space::wgs84 ? 1e-4 : 10;
@@ -117,8 +118,8 @@ Outcome run_server(std::span<const TraceRow> rows, Space space, const ReplaySetu
   return run(host, rows, changes_only);
 }
 
-/// A proxy between a server's results and a subscriber. It passes on all subscriptions and drops
-/// every seventh tick.
+/// A proxy between a server's results socket and a subscriber. It passes on all subscriptions, but
+/// drops every seventh tick.
 class LossyWay {
  public:
   LossyWay(zmq::context_t& context, const std::string& results)
@@ -263,7 +264,8 @@ TEST_P(LossyReplay, GivesTheSameBytes) {
   EXPECT_GE(way.lost, 5);
 }
 
-// With a patience of 0 ms, every tick that has not arrived yet counts as missed.
+// The last parameter is missed_after_ms. With 0, every tick that has not arrived yet counts as
+// missed.
 INSTANTIATE_TEST_SUITE_P(KindsModesAndPatience, LossyReplay,
                          testing::Combine(testing::Values(ReportOn::membership, ReportOn::order,
                                                           ReportOn::distance),

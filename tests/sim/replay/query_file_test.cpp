@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The query file: its three headers, and errors with their place.
+// Tests the reader of query files: its three kinds of header, and errors that name their place in
+// the file.
 #include "starling/sim/replay/query_file.hpp"
 
 #include <gmock/gmock.h>

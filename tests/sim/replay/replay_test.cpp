@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The replay loop, with a host that records the rows and ticks it receives.
+// Tests the replay loop with a host that records the rows and ticks that it receives.
 #include "starling/sim/replay/replay.hpp"
 
 #include <random>
@@ -19,7 +19,7 @@ TraceRow row(std::uint64_t id, std::int64_t time_us) {
   return {ObjectId{id}, time_us, {}, 0, false};
 }
 
-/// Records, for each tick, the times of all rows in the tick's snapshot.
+/// Records, for each tick, the times of all rows that were put before the tick.
 class RecordingHost : public LockStepHost {
  public:
   struct Snapshot {

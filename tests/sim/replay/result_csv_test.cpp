@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The result file: the order of rows, original ids and numbers; plain and compressed.
+// Tests the result file: the order of its rows, the original ids, and the numbers. The file is
+// plain or compressed.
 #include "starling/sim/replay/result_csv.hpp"
 
 #include <gmock/gmock.h>

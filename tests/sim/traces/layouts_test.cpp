@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each layout's reader, with small files that have the quirks of recorded files.
+// Tests the reader of each layout with small files that have the quirks of recorded files.
 #include <gmock/gmock.h>
 
 #include "tests/sim/traces/trace_fixture.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NameTable maps ids back to the texts of the input.
+// Tests NameTable, which maps ids back to the names in the input.
 #include "starling/sim/traces/name_table.hpp"
 
 #include <gtest/gtest.h>

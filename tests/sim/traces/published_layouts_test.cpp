@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every published table layout: small files with the quirks of real ones are compared with rows
-// written by hand.
+// Tests every published layout of tables. The rows of small files, which have the quirks of real
+// files, are compared with rows written by hand.
 #include <gmock/gmock.h>
 
 #include "tests/sim/traces/trace_fixture.hpp"
@@ -161,7 +161,7 @@ TEST(StarlingLayout, KeepsMicrosecondsTextIdsAltitudesAndTags) {
               ElementsAre("car 1 1 2 3 -"));
 }
 
-/// One table, written in all the variants of CSV that programs produce.
+/// Reads one table that is written in all the variants of CSV that programs produce.
 TEST(TableText, SurvivesMarksQuotesSemicolonsTabsAndMissingLineEnds) {
   const TemporaryDirectory directory;
   const std::string text =

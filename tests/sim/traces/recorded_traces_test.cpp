@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the recorded traces that are on this machine and compares the counts with known facts.
+// Reads those recorded traces that are on this machine, and compares counts with known numbers.
 #include <algorithm>
 #include <set>
 #include <unordered_set>
@@ -24,7 +24,7 @@ std::size_t object_count(const ReadTrace& trace) {
   return ids.size();
 }
 
-/// The number of rows minus the number of distinct (object, time) pairs.
+/// Returns the number of rows minus the number of distinct pairs of object and time.
 std::size_t repeated_times(const ReadTrace& trace) {
   std::set<std::pair<std::uint64_t, std::int64_t>> distinct;
   for (const TraceRow& row : trace.rows) distinct.emplace(to_number(row.id), row.time_us);

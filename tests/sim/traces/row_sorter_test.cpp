@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the external sort with std::stable_sort, with memory from one row to all rows.
+// Compares the external sort with std::stable_sort, with memory for one row up to memory for all
+// rows.
 #include "starling/sim/traces/row_sorter.hpp"
 
 #include <algorithm>
@@ -21,7 +22,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-/// Random rows with many equal times. x holds the row's number, which is unique.
+/// Returns random rows with at most `times` different times, so that many times are equal. The x of
+/// each row is the row's number, which is unique.
 std::vector<TraceRow> random_rows(std::size_t count, std::uint64_t times) {
   constexpr unsigned seed = 71;
   std::mt19937_64 random(seed);
@@ -61,7 +63,7 @@ TEST(RowSorter, GivesTheSameRowsWhateverItsMemory) {
   for (const RowOrder order : {RowOrder::file, RowOrder::time, RowOrder::object_and_time})
     for (const std::size_t count : {0u, 1u, 2u, 31u, 1000u, 20'000u})
       for (const std::size_t memory_bytes : {0u, 72u, 144u, 10'000u, 300'000u, 3'000'000u}) {
-        if (memory_bytes < 1000 && count > 1000) continue;  // would take a pass per row
+        if (memory_bytes < 1000 && count > 1000) continue;  // would take one pass for each row
         SCOPED_TRACE(std::to_string(count) + " rows in " + std::to_string(memory_bytes));
         expect_sorted(random_rows(count, 300), {.order = order, .memory_bytes = memory_bytes});
       }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts rows for tests and returns them as a stream or as a vector.
+// Sorts rows for tests. Returns the sorted rows as a stream or as a vector.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jumps are rejected, and a wrong first fix is replaced.
+// Tests the speed limit of traces: jumps are rejected, and a wrong first fix is replaced.
 #include <gmock/gmock.h>
 
 #include "tests/sim/traces/trace_fixture.hpp"
@@ -7,8 +7,8 @@
 namespace starling::sim {
 namespace {
 
-/// Feeds rows of one object, written as "time y,time y,...", through a limit of 10 m/s. Returns the
-/// y of the rows that are kept.
+/// Reads rows of one object, written as "time y,time y,...", with a limit of 10 m/s. Returns the y
+/// of each row that is kept.
 std::vector<double> kept(std::string_view lines, TraceCounts* counts = nullptr) {
   const TemporaryDirectory directory;
   std::string text = "id time y\n";
@@ -35,7 +35,7 @@ TEST(SpeedLimit, SkipsAndCountsAJumpAndTheJumpBackIsNone) {
 }
 
 TEST(SpeedLimit, AllowsExactlyTheLimitInAStraightLine) {
-  // x and y are equal, so 7 and 7.1 mean distances of 9.9 m and 10.04 m.
+  // x and y are equal. So a step of 7 is a distance of 9.9 m, and a step of 7.1 is one of 10.04 m.
   EXPECT_EQ(kept("0 0,1 7,2 14.1"), (Kept{0, 7}));
 }
 

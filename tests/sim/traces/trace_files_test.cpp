@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generic CSV with --columns, compression, several files as one trace, and errors.
+// Tests generic CSV with --columns, compression, several files as one trace, and errors.
 #include <gmock/gmock.h>
 
 #include "starling/sim/files/errors.hpp"

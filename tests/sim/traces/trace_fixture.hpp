@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A temporary directory for a test's trace files, and a reader that keeps all rows.
+// TemporaryDirectory holds the files of a test. read_trace reads a trace and keeps all its rows.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class TemporaryDirectory {
 
   std::string path(std::string_view name = "") const { return (path_ / name).string(); }
 
-  /// The sorted names of everything in the directory, hidden files included.
+  /// Returns the sorted names of all files in the directory, including hidden files.
   std::vector<std::string> names() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(path_))
@@ -85,8 +85,8 @@ struct ReadTrace {
   std::vector<std::string> notes;
 };
 
-/// Each row as "id time_us x y z tags", with "-" for no tags. Tests compare it with rows written by
-/// hand.
+/// Returns each row as the text "id time_us x y z tags", with "-" for tags if the row has none.
+/// Tests compare these texts with rows written by hand.
 inline std::vector<std::string> rows_of(const ReadTrace& trace) {
   std::vector<std::string> texts;
   for (const TraceRow& row : trace.rows) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The written files have the form that other tools expect, and Starling's own CSV reads back to the
-// same rows.
+// Tests that the written files have the form that other tools expect, and that Starling reads its
+// own CSV back to the same rows.
 #include "starling/sim/traces/trace_writer.hpp"
 
 #include <random>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors as text: the variants of CSV, and errors with line and column.
+// Tests vectors in CSV files: the variants of CSV, and errors that name line and column.
 #include <cmath>
 #include <limits>
 
@@ -36,8 +36,9 @@ TEST(CsvVectors, AreReadCompressed) {
 }
 
 TEST(CsvVectors, RoundsTextOnceToFloat32) {
-  // The first number lies just above the midpoint of two float32 numbers, so it is rounded up. A
-  // reader that rounds to float64 first gets the midpoint, which it then rounds down.
+  // The first number lies slightly above the midpoint of two neighbouring float32 numbers, so it
+  // must be rounded up. A reader that rounds to float64 first gets the midpoint and then rounds it
+  // down.
   EXPECT_THAT(read_vectors("a.csv", "1.000000059604644775390626,16777217,1e-46,1e-45\n").components,
               ElementsAre(1 + 0x1p-23f, 0x1p24f, 0, 0x1p-149f));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Labels from each format, and the error for everything that is not a label.
+// Tests labels from files of each format, and the error for everything that is not a label.
 #include "starling/sim/vectors/label_file.hpp"
 
 #include <gmock/gmock.h>

@@ -24,7 +24,7 @@ inline std::string npy_start(std::string_view header, char version = 1) {
   return text.append(header);
 }
 
-/// A .npy file as NumPy writes it, except for the amount of padding.
+/// Returns a .npy file. Only the amount of padding differs from what NumPy writes.
 inline std::string npy(std::string_view type, std::string_view shape, std::string_view data,
                        std::string_view fortran_order = "False") {
   std::string header = "{'descr': '";
@@ -34,7 +34,7 @@ inline std::string npy(std::string_view type, std::string_view shape, std::strin
   return npy_start(header + '\n').append(data);
 }
 
-/// One row of .fvecs, .bvecs or .ivecs.
+/// Returns one row of a .fvecs, .bvecs or .ivecs file.
 template <class Number>
 std::string vecs_row(const std::vector<Number>& numbers) {
   return bytes_of(std::vector<std::int32_t>{static_cast<std::int32_t>(numbers.size())}) +

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors in binary files of every number type and order, and the error for each refused file.
+// Tests vectors in binary files of every number type, byte order and array order, and the error for
+// each refused file.
 #include "starling/sim/vectors/vector_file.hpp"
 
 #include <cmath>
@@ -282,7 +283,7 @@ TEST(VectorFiles, RefusesWhatCannotBeOpened) {
   std::filesystem::create_symlink("/dev/null", directory.path("c.npy"));
   EXPECT_THAT([&] { open_vectors(directory.path("c.npy")); },
               testing::ThrowsMessage<InputError>(HasSubstr("c.npy: is not a regular file")));
-  ASSERT_EQ(mkfifo(directory.path("d.npy").c_str(), 0600), 0);  // a pipe without a writer
+  ASSERT_EQ(mkfifo(directory.path("d.npy").c_str(), 0600), 0);  // a pipe that no program writes to
   EXPECT_THAT([&] { open_vectors(directory.path("d.npy")); },
               testing::ThrowsMessage<InputError>(HasSubstr("d.npy: is not a regular file")));
 }

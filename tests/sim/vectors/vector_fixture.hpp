@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads files of vectors a few rows at a time, up to their end or to an error.
+// Reads a file of vectors for a test, a few rows at a time, until the file ends or an error occurs.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,8 @@ inline ReadVectors read_vectors(std::string_view name, std::string_view bytes,
   return read;
 }
 
-/// The error message without the file's directory; empty if there is no error.
+/// Returns the error message without the path of the directory, or an empty text if there is no
+/// error.
 inline std::string vector_error(std::string_view name, std::string_view bytes) {
   const TemporaryDirectory directory;
   const std::string path = directory.write(name, bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks written lists and votes byte by byte, and that files are complete or absent.
+// Checks written lists and votes byte by byte. Also checks that files are complete or absent.
 #include "starling/sim/vectors/vector_results.hpp"
 
 #include <cmath>
@@ -25,7 +25,8 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 const Lists two_lists{{4, 7}, {9, 2}, {0.25f, 0}, {infinity, no_row}};
 const Lists empty_list{{infinity, no_row}, {infinity, no_row}};
 
-/// Returns the text of the file that a writer makes from the lists, given one query at a time.
+/// Gives the lists to a writer, one query at a time. Returns the content of the file that it
+/// writes.
 template <class Make>
 std::string written(const std::string& name, const Lists& lists, const Make& make) {
   const TemporaryDirectory directory;
@@ -143,7 +144,7 @@ TEST(VectorResults, AFullDiskLeavesTheOldFile) {
         [&] {
           const auto writer = make(directory.path(name), shape);
           writer->write(lists);
-          writer->finish();  // errors occur here, before any file appears
+          writer->finish();  // an error occurs at the latest here, before the file gets its name
         },
         ThrowsMessage<std::runtime_error>(HasSubstr(name + " cannot be ")));
     setrlimit(RLIMIT_FSIZE, &before);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every piece of work is done exactly once, with any number of threads.
+// Tests that EncodeHelpers does every piece of work exactly once, with any number of threads.
 #include "starling/stream/pools/encode_helpers.hpp"
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completions run on the loop, in the order of submission, even if a later worker finishes first.
+// Tests that OrderedPool runs completions on the loop and in the order of submission, even if work
+// that was submitted later finishes first.
 #include "starling/stream/pools/ordered_pool.hpp"
 
 #include <chrono>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server closes a connection beyond the limit and still serves the earlier connections. The
-// peer of the closed connection connects again, and is served as soon as there is room.
+// Tests that the server closes a connection beyond the limit and still serves the earlier
+// connections. The client of the closed connection connects again, and the server serves it as soon
+// as there is room.
 #include <gtest/gtest.h>
 
 #include "tests/stream/support/raw_peer.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The HTTP server closes connections beyond the limit, and connections that are silent for too
-// long.
+// Tests that the HTTP server closes connections beyond the limit, and connections that are silent
+// for too long.
 #include <chrono>
 
 #include <boost/asio/buffer.hpp>

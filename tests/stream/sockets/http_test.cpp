@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// /healthz, /metrics and wrong requests over real sockets.
+// Tests /healthz, /metrics and wrong requests over real sockets.
 #include <gtest/gtest.h>
 
 #include "tests/stream/support/running_server.hpp"

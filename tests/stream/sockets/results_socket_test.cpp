@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The high-water mark of the results socket. The mark keeps waiting messages within the limit on
-// bytes, and no sequence of changes of the mark stops a subscriber that reads. Tested with a model
-// of ZeroMQ's pipe, and over real sockets.
+// Tests the high-water mark of the results socket. The mark must keep waiting messages within the
+// limit on bytes. However the mark changes, a subscriber that reads must get further messages. The
+// tests use a model of ZeroMQ's pipe, and real sockets.
 #include "starling/stream/sockets/results_socket.hpp"
 
 #include <chrono>
@@ -85,7 +85,7 @@ TEST(HighWaterMark, ItIsDecidedOnlyWhenItCanBeSet) {
   EXPECT_EQ(mark.messages(), 8) << "one step only, although several were due";
 }
 
-/// A model of libzmq's pipe_t: only what depends on the high-water mark.
+/// Models libzmq's pipe_t as far as it depends on the high-water mark.
 class Pipe {
  public:
   void set_mark(int messages) {
@@ -122,8 +122,8 @@ class Pipe {
   bool is_stopped_ = false;
 };
 
-/// Changes message sizes at random, with a subscriber that at times reads fast, slowly or not at
-/// all.
+/// Changes the size of messages at random. The subscriber sometimes reads fast, sometimes slowly,
+/// and sometimes not at all.
 void wander(std::uint64_t seed) {
   SCOPED_TRACE(test::replay_hint(seed));
   test::Random random(seed);
@@ -156,7 +156,7 @@ TEST(HighWaterMark, HoweverItMovesAPipeThatIsReadGoesOn) {
   }
 }
 
-/// A results socket and one subscriber, connected by TCP, in one thread.
+/// A results socket and one subscriber, connected by TCP. One thread runs both.
 struct Wire {
   Wire() {
     subscriber.set(zmq::sockopt::linger, 0);
@@ -209,7 +209,7 @@ struct Wire {
 TEST(ResultsSocket, WhoReadsEveryTickGetsEveryTickHoweverTheirLengthsChange) {
   Wire wire;
   for (int tick = 1; tick <= 600; ++tick) {
-    // The size grows to the limit and shrinks again, three times.
+    // Three times, the size grows from 1 kB to 1 MB and shrinks again.
     wire.send(std::size_t(1000) << (tick % 200 < 100 ? tick % 200 : 200 - tick % 200) / 10);
     ASSERT_EQ(wire.receive(), tick);
   }

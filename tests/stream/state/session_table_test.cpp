@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions on a virtual clock: which requests are applied, answered again, or refused.
+// Tests sessions on a virtual clock: which requests are applied, which are answered again without
+// being applied, and which are refused.
 #include "starling/stream/state/session_table.hpp"
 
 #include <gtest/gtest.h>

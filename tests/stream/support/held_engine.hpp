@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An Engine that finishes a tick when a test calls finish(), to test the server while a tick is
-// under way.
+// HeldEngine is an Engine whose tick stays under way until a test calls finish(). With it, tests
+// see what the server does while a tick is under way.
 #pragma once
 
 #include <atomic>
@@ -20,9 +20,9 @@ class HeldEngine final : public Engine {
   struct Control {
     std::mutex mutex;
     std::function<void()> finish_now;  ///< empty while no tick is under way
-    std::string error;                 ///< of the next tick; empty if the tick shall succeed
+    std::string error;                 ///< the error of the next tick; empty: it succeeds
     bool is_engine_lost = false;       ///< whether `error` is fatal
-    std::string answers_error;         ///< of questions and of reads of lists; empty if none
+    std::string answers_error;         ///< the error of all answers; empty: they succeed
     std::atomic<int> begun{0};
 
     /// Finishes the tick. Returns false if no tick is under way.

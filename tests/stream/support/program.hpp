@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the real binary as a child process whose standard error a test reads. For tests of the
-// program.
+// Runs the `starling` binary as a child process and reads its standard error. The tests of the
+// program use it.
 #pragma once
 
 #include <csignal>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends bytes unchanged and decodes the replies: see raw_peer.hpp.
+// Implements RawPeer: see raw_peer.hpp.
 #include "tests/stream/support/raw_peer.hpp"
 
 #include "tests/stream/support/running_server.hpp"

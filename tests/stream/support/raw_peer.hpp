@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A DEALER that sends the bytes that a test gives it, and decodes the replies.
+// RawPeer is a ZeroMQ DEALER socket that sends the bytes that a test gives it and decodes the
+// replies.
 #pragma once
 
 #include <optional>
@@ -12,7 +13,7 @@
 
 namespace starling::stream {
 
-/// A decoded reply with the bytes that it refers to.
+/// A decoded reply, and the message that it points into.
 struct RawReply {
   zmq::message_t message;
   protocol::AlignedBytes frame;
@@ -30,7 +31,7 @@ class RawPeer {
 
   void send(const std::string& bytes);
   void send_parts(const std::vector<std::string>& parts);
-  /// Returns the next reply; nullptr if none arrives within `patience`.
+  /// Returns the next reply, or nullptr if none arrives within `patience`.
   std::unique_ptr<RawReply> receive();
   std::unique_ptr<RawReply> ask(const std::string& bytes);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a server on a thread, and clients that connect to it: see running_server.hpp.
+// Runs a server on a thread of its own, and makes clients that connect to it: see
+// running_server.hpp.
 #include "tests/stream/support/running_server.hpp"
 
 #include <utility>
@@ -20,7 +21,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-// A restart of the server loses the requests that are on their way. The client sends them again
+// When a server restarts, requests that have not reached it are lost. The client sends them again
 // after this time.
 constexpr std::int64_t reconnect_after_ms = 2000;
 
@@ -47,7 +48,7 @@ RunningServer::RunningServer(const ServerOptions& options)
 RunningServer::RunningServer(const ServerOptions& options, std::unique_ptr<Engine> engine)
     : server_(std::make_unique<Server>(options, std::move(engine))),
       thread_([this] { server_->run(); }) {
-  spdlog::set_level(spdlog::level::err);  // errors, but not a line for each session
+  spdlog::set_level(spdlog::level::err);  // no log line for each session
 }
 
 RunningServer::~RunningServer() {

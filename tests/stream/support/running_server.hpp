@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server in the test's own process, on ports that the system chooses, and helpers for tests.
+// RunningServer runs a server in the test's own process, on ports that the system chooses. Below it
+// are helpers for tests of servers.
 #pragma once
 
 #include <chrono>
@@ -24,7 +25,7 @@ namespace starling::stream {
 /// How long a test waits for anything before it fails. A test that passes does not wait this long.
 inline constexpr std::chrono::seconds patience{30};
 
-/// Options with manual ticks, and with ports that the system chooses.
+/// Returns options with manual ticks and with ports that the system chooses.
 ServerOptions manual_options();
 
 std::unique_ptr<Engine> make_engine(const SpaceOptions& space = {});
@@ -37,12 +38,13 @@ class RunningServer {
 
   const Endpoints& endpoints() const { return server_->endpoints(); }
 
-  /// Stops the server, waits until run() has returned, and destroys the server with its sockets.
+  /// Stops the server, waits until Server::run() has returned, and destroys the server and its
+  /// sockets.
   void stop();
 
   protocol::Client client() const;
   protocol::SubscriberOptions subscriber_options(std::string stream) const;
-  /// Returns the value of a counter or gauge from GetStats.
+  /// Returns the value that GetStats gives for a counter or gauge.
   double stat(std::string_view name);
 
   zmq::context_t& context() const { return *context_; }
@@ -66,11 +68,11 @@ struct Fixes {
 
 protocol::QuerySpec nearest_to(std::uint64_t id, std::uint32_t k, double x, double y);
 
-/// Calls `step` until it returns true. Returns false if that takes longer than `patience`.
+/// Calls `step` again and again until it returns true. Returns false if `patience` ends first.
 bool happens(const std::function<bool()>& step);
 
 /// Sends `request` over a new connection. Returns everything that the server sends until it closes
-/// the connection or `patience` is over.
+/// the connection or `patience` ends.
 std::string http_exchange(const std::string& endpoint, std::string_view request);
 std::string http_get(const std::string& endpoint, std::string_view target);
 

@@ -38,7 +38,7 @@ Label winner(const std::vector<std::pair<Label, double>>& ballots) {
     sums[label].distance += distance;
   }
   Label best = no_label;
-  for (const auto& [label, sum] : sums) {  // in the order of labels: the smallest wins ties
+  for (const auto& [label, sum] : sums) {  // ascending: the smallest label wins ties
     const bool is_better = best == no_label || sum.count > sums[best].count ||
                            (sum.count == sums[best].count && sum.distance < sums[best].distance);
     if (is_better) best = label;
@@ -124,7 +124,7 @@ protocol::HeldList VectorModel::list(const protocol::QuerySpec& query,
   return list;
 }
 
-// Sums one component after another, in float64.
+// Returns the vector as its metric needs it. Adds one component after another in float64.
 std::vector<float> VectorModel::prepared(const std::vector<float>& raw) const {
   if (metric_ != Metric::cosine && metric_ != Metric::hellinger) return raw;
   std::vector<float> row;
@@ -167,7 +167,8 @@ VectorWorld::VectorWorld(const SpaceOptions& space, test::Random& random)
   for (std::uint64_t id = 0; id < queries_max / 2; ++id) put(random_query(id));
 }
 
-// Takes components from a few values, so that some distances are equal.
+// Returns a vector whose components have only a few different values, so that some distances are
+// equal.
 std::vector<float> VectorWorld::random_vector() {
   std::vector<float> vector(space_.dimension);
   for (float& component : vector) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server of vectors with random producers, and a model that says what the server must answer. The
-// model knows objects, removals, expiry, labels, filters and votes, and makes each list by scoring
-// and sorting all objects. The model uses declarations of the product, but none of its code. For
-// vectors_test.cpp.
+// VectorWorld is a server of vectors with random producers. VectorModel says what the server must
+// answer. The model knows objects, removals, expiry, labels, filters and votes. It makes each list
+// by scoring and sorting all objects. It uses declarations of the product, but none of its code.
+// vectors_test.cpp uses both classes.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,11 @@
 
 namespace starling::stream {
 
-/// The lists that a subscriber must hold.
+/// The lists that a subscriber must hold after a tick.
 using VectorLists = std::map<protocol::ListKey, protocol::HeldList>;
 
-/// The model. It takes raw vectors, as users send them, and prepares them itself.
+/// See the top of this file. The model takes raw vectors, as users send them, and prepares them
+/// itself.
 class VectorModel {
  public:
   VectorModel(Metric metric, std::int64_t object_ttl_us)
@@ -33,7 +34,7 @@ class VectorModel {
   void tick(std::int64_t tau_us);
 
   const VectorLists& lists() const { return lists_; }
-  /// The answer to a one-shot question at the last tick.
+  /// Returns the answer to a one-shot query about the last tick.
   protocol::HeldList answer(const protocol::QuerySpec& question) const;
 
  private:
@@ -60,7 +61,7 @@ class VectorModel {
   VectorLists lists_;
 };
 
-/// The server, its producers, and the model that gets the same data.
+/// The server, its producers, and a model that gets the same data as the server.
 class VectorWorld {
  public:
   VectorWorld(const SpaceOptions& space, test::Random& random);
@@ -68,11 +69,11 @@ class VectorWorld {
   const RunningServer& server() const { return server_; }
   protocol::Client& client() { return client_; }
   const VectorModel& model() const { return model_; }
-  /// Sends random changes, then advances a tick.
+  /// Sends random changes to the server and the model, then advances both by one tick.
   void go_on();
   std::int64_t now_us() const { return tau_us_; }
   const VectorLists& lists_at(std::int64_t tau_us) const { return history_.at(tau_us); }
-  /// Returns random questions. Some are asked at a vector and some about an object; some ask for a
+  /// Returns random one-shot queries. Each has a vector or an object as its anchor. Some ask for a
   /// vote.
   std::vector<protocol::QuerySpec> questions();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves objects, runs ticks and compares: see witness.hpp.
+// Implements Witness: see witness.hpp.
 #include "tests/stream/support/witness.hpp"
 
 #include <fstream>
@@ -85,7 +85,7 @@ protocol::NeighborAnswers Witness::answers_of_a_new_tick() {
     EXPECT_TRUE(client_.advance_tick(time_us_));
     return client_.get_neighbors({queries_}).value();
   }
-  // The tick under way may have begun before the last update, so wait for the tick after it.
+  // The tick under way may have begun before the last update. The tick after it has all updates.
   const std::uint64_t first = to_number(client_.get_neighbors({queries_}).value().tick);
   protocol::NeighborAnswers answers;
   EXPECT_TRUE(happens([&] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A correct client, and an oracle that gets the same data. Whatever other clients do to the server,
-// the witness's answers and subscribed lists must equal the oracle's.
+// Witness is a correct client with an oracle that gets the same data. Whatever other clients do to
+// the server, the witness's answers and its subscribed lists must equal the oracle's.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@ class Witness {
 
   /// Moves all objects of the witness.
   void move(test::Random& random);
-  /// Waits for a tick with all moves, then compares the answers and the subscribed lists.
+  /// Waits for a tick that contains all moves. Then compares the answers and the subscribed lists
+  /// with the oracle's.
   void expect_exact();
   void move_and_expect_exact(test::Random& random) {
     move(random);
@@ -41,10 +42,11 @@ class Witness {
   protocol::Subscriber subscriber_;
   test::Oracle oracle_;
   std::vector<protocol::QuerySpec> queries_;
-  std::int64_t time_us_;  ///< the event time of the last move, and tau of manual ticks
+  std::int64_t time_us_;  ///< the event time of the last move; also tau of manual ticks
 };
 
-/// Memory that a sanitizer adds to the process, for freed blocks and shadow memory.
+/// The memory that a sanitizer adds to the process: its shadow memory, and freed blocks that it
+/// keeps.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr std::size_t sanitizer_bytes = std::size_t{256} << 20;
 #elif defined(__SANITIZE_THREAD__)
@@ -53,7 +55,7 @@ inline constexpr std::size_t sanitizer_bytes = std::size_t{2} << 30;
 inline constexpr std::size_t sanitizer_bytes = 0;
 #endif
 
-/// Returns the resident memory of this process, as the system counts it.
+/// Returns the resident memory of this process in bytes, as the operating system counts it.
 std::size_t resident_bytes();
 
 }  // namespace starling::stream

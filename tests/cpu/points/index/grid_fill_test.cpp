@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the SIMD part of the grid's build with the scalar definition of a cell.
+// Compares the SIMD code that builds the grid with the scalar definition of a cell.
 #include "starling/cpu/points/index/grid_fill.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// close_gaps() on lists with unused room and with states.
+// Tests close_gaps() on lists that have unused room, some of them with states.
 #include "starling/gpu/points/lists/list_copies.hpp"
 
 #include <gmock/gmock.h>

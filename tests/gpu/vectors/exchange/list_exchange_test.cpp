@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of several devices, or of one device that is named several times, exchanged and merged.
+// Tests the exchange and the merging of lists of several devices. One device may be named several
+// times.
 #include "starling/gpu/vectors/exchange/list_exchange.hpp"
 
 #include <algorithm>
@@ -40,18 +41,18 @@ std::vector<int> device_numbers() {
   return numbers;
 }
 
-/// Returns entry `entry` of the list that `device` has for `query`. Each list is in order. The
-/// entries of the devices interleave, and no two entries are equal.
+/// Returns entry `entry` of the list that `device` has for `query`. Each list is sorted. The rows
+/// of a query's lists interleave, and no two of these lists have the same row.
 VectorNeighbor found_by(std::size_t device, std::size_t devices, std::uint32_t query,
                         std::uint32_t entry) {
   const auto row = static_cast<VectorRow>(entry * devices + (device + query) % devices);
-  // Each list of the last device has only one row.
+  // The lists of the last device have only one row. Their other entries are empty.
   if (device + 1 == devices && entry > 0) return {std::numeric_limits<float>::infinity(), no_row};
   return {static_cast<float>(row / 3), row};
 }
 
-/// Makes lists of all devices for the same queries, exchanges and merges them, and compares the
-/// result with a sort of all entries.
+/// Makes lists of every device for the same queries. Exchanges and merges them, and compares the
+/// merged lists with a sort of all entries.
 void expect_merged(const std::vector<int>& numbers, ListExchange& exchange, std::uint32_t queries,
                    std::uint32_t k) {
   const std::size_t devices = numbers.size();

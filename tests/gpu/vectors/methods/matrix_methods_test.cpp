@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The published methods that write a matrix of scores: which kernels they launch, and data on which
-// a filter by products cannot tell many rows apart.
+// Tests the published methods that write a matrix of scores: that their lists are exact, and which
+// kernels they launch.
 #include <algorithm>
 #include <ostream>
 #include <string>
@@ -12,13 +12,14 @@
 namespace starling::gpu {
 namespace {
 
-/// A method may take this much memory even if its limit is lower: it must hold at least a few rows.
+/// A method may take this much memory even if its limit is lower, because it must hold at least a
+/// few rows.
 constexpr std::uint64_t bytes_least = std::uint64_t{4} << 20;
 
 struct Method {
   const char* name = "";
   MakeMethod make = nullptr;
-  std::vector<std::string> kernels;  ///< parts of the names of the kernels that it launches
+  std::vector<std::string> kernels;  ///< for each kernel it launches: a part of the name
 };
 std::ostream& operator<<(std::ostream& out, const Method& method) {
   return out << method.name;
@@ -31,7 +32,7 @@ class MatrixMethods : public testing::TestWithParam<Method> {
     if (find_devices(why_none).empty()) GTEST_SKIP() << why_none;
   }
 
-  /// Searches with the method and compares as expect_lists does.
+  /// Searches with the method and calls expect_lists on the result.
   static void expect_exact(const Case& c, std::uint32_t checked = 12) {
     expect_lists(c, lists_of(GetParam().make, c, bytes_least), checked);
   }

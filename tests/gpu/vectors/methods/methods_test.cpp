@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The published methods: exact lists for all shapes and data, within their memory limit, and by
-// their own kernels.
+// Tests the published methods. Their lists are exact for all shapes and data, their memory stays
+// within its limit, and they run their own kernels.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@ struct Method {
   const char* name;  ///< the names of the method's kernels begin with this
   SearchMethod method;
   MakeMethod make;
-  const char* shared;             ///< part of the names of kernels that several methods run
+  const char* shared;             ///< kernels that several methods run: a part of their names
   std::uint64_t bytes_least = 0;  ///< the method may take these bytes even if its limit is lower
 };
 void PrintTo(const Method& method, std::ostream* out) {
@@ -172,7 +172,7 @@ TEST_P(VectorMethods, WhatDoesNotFitGoesInBatches) {
       c.bytes_max = 3 * mebibyte;
       search_exactly(c, 4);
     }
-  Case c;  // the scores of all rows do not fit, even for one query
+  Case c;  // even the scores of a single query do not fit
   c.dimension = 2;
   c.k = 30;
   c.rows = integers(random, std::size_t{2'000'000} * 2, 500);
@@ -186,7 +186,7 @@ TEST_P(VectorMethods, ASearcherIsToldWhichOne) {
   Case c;
   c.dimension = 100;
   c.k = 20;
-  c.rows = uniform(random, std::size_t{300'000} * c.dimension);  // 120 MB
+  c.rows = uniform(random, std::size_t{300'000} * c.dimension);  // 120 MB of rows
   c.queries.assign(c.rows.begin() + 150'000 * 100, c.rows.begin() + 150'040 * 100);
   c.first_self = 150'000;
   for (const std::uint64_t bytes_max : {64 * mebibyte, 200 * mebibyte, 2000 * mebibyte}) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches that are large enough for the filter. Shadows (low-precision copies of the rows) tell
-// the rows of the data apart well, badly or not at all.
+// Tests searches that are large enough for the filter. The filter uses shadows, which are
+// low-precision copies of the rows. In some tests the shadows tell the rows apart, in other tests
+// they cannot.
 #include <cmath>
 
 #include "starling/gpu/device/launch_trace.hpp"
@@ -74,7 +75,7 @@ TEST_F(VectorFilter, EveryK) {
   }
 }
 
-// In the tests from here on, shadows cannot tell many rows apart.
+// In this test and all tests below it, shadows cannot tell many rows apart.
 TEST_F(VectorFilter, MeansFarFromTheOrigin) {
   test::Random random(3);
   for (const float mean : {10.0f, 100.0f, 1000.0f, 100'000.0f}) {
@@ -170,7 +171,7 @@ TEST_F(VectorFilter, QueriesFarOutsideTheCorpus) {
     c.k = 12;
     c.rows = uniform(random, std::size_t{5000} * 24);
     c.queries = uniform(random, std::size_t{260} * 24);
-    // Moves the first queries away, all in one tile.
+    // Moves the first 100 queries away. They are all in one tile.
     for (std::size_t i = 0; i < 24 * 100; ++i) c.queries[i] *= scale;
     expect_exact_for_both(c);
     ASSERT_FALSE(HasFatalFailure()) << "scale " << scale;

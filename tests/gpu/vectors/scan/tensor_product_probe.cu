@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel and launch of tensor_product_probe.hpp.
+// Defines the kernel and the launch of tensor_product_probe.hpp.
 #include "starling/gpu/device/check.hpp"
 #include "starling/gpu/vectors/scan/tensor_product.cuh"
 #include "tests/gpu/vectors/scan/tensor_product_probe.hpp"
@@ -7,8 +7,8 @@
 namespace starling::test {
 namespace {
 
-/// One block of one warp for each tile: 16 rows by 8 queries. Lanes load their fragments straight
-/// from global memory; each lane writes four products.
+/// Computes the products of one tile, 16 rows by 8 queries, in each block. A block is one warp.
+/// Each lane loads its fragments from global memory and writes four products.
 __global__ void tensor_products_kernel(const std::uint16_t* rows, const std::uint16_t* queries,
                                        std::uint32_t length, float* products) {
   const unsigned row = threadIdx.x / 4;

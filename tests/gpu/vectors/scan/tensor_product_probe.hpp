@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes products of rows with the tensor instructions that the filter uses, for
-// tensor_product_test.cpp.
+// Computes inner products of rows and queries with the tensor instructions that the filter uses.
+// Called by tensor_product_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,10 @@
 
 namespace starling::test {
 
-/// Enqueues, for each tile, the products of its 16 rows with its 8 queries. All pointers are device
-/// pointers: to rows[tile][16][length] and queries[tile][8][length], which hold the bits of halves,
-/// and to products[tile][16][8]. `length` is a multiple of 16.
+/// Enqueues, for each tile, the inner products of its 16 rows with its 8 queries. The pointers are
+/// device pointers to rows[tiles][16][length], queries[tiles][8][length] and
+/// products[tiles][16][8]. `rows` and `queries` hold the bits of half-precision numbers. `length`
+/// is a multiple of 16.
 void tensor_products_async(const std::uint16_t* rows, const std::uint16_t* queries,
                            std::uint32_t tiles, std::uint32_t length, float* products,
                            const gpu::CudaStream& stream);

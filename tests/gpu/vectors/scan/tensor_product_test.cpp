@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks that sums of the tensor cores stay within the error that the filter's bounds assume.
+// Checks that the error of the tensor cores' sums stays within the error that the filter's bounds
+// assume.
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -16,7 +17,7 @@
 namespace starling::gpu {
 namespace {
 
-/// Returns the exact value of the half that has these bits.
+/// Returns the exact value of the half-precision number that has the bits `half`.
 double value_of(std::uint16_t half) {
   const int exponent = half >> 10 & 31;
   const int fraction = half & 1023;
@@ -31,12 +32,12 @@ std::uint16_t half_of(bool is_negative, unsigned exponent, std::uint64_t fractio
 }
 
 enum class Data {
-  random,          ///< any finite half
-  near_one,        ///< magnitudes from 1 to 2, both signs
-  subnormal,       ///< subnormal rows against large queries
-  large_then_cut,  ///< one large product, then products just below its last bit
-  large_cancels,   ///< as above, but the last product cancels the large one
-  ends,            ///< fractions of all ones or all zeros
+  random,          ///< any finite half-precision number
+  near_one,        ///< magnitudes from 1 to 2, and both signs
+  subnormal,       ///< subnormal rows, and large queries
+  large_then_cut,  ///< one large product, then products smaller than its last bit
+  large_cancels,   ///< as large_then_cut, but the last product cancels the first
+  ends,            ///< the bits of a fraction are all ones or all zeros
 };
 
 std::uint16_t component(test::Random& random, Data data, std::uint32_t at, std::uint32_t length,
@@ -52,7 +53,8 @@ std::uint16_t component(test::Random& random, Data data, std::uint32_t at, std::
       return is_query ? half_of(sign, 29, fraction) : half_of(sign, 0, fraction);
     case Data::large_then_cut:
     case Data::large_cancels: {
-      // A product of 2^15 * 2^15, and then products below 2^(30 - 23), all of one sign.
+      // The first product is 2^15 * 2^15 = 2^30, and its last bit as float32 is 2^7. The next
+      // products are positive and below 2^7. In `large_cancels` the last product is -2^30.
       if (at == 0) return half_of(false, 30, 0);
       if (at + 1 == length && data == Data::large_cancels) return half_of(is_query, 30, 0);
       return half_of(false, is_query ? 18 : 17, 1023 - random.below(3));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Roads: routes are compared with a separate search over small networks; SUMO's files are read, and
-// broken ones are refused with a useful message.
+// Tests roads. Compares routes with a separate search over small networks. Reads SUMO's files, and
+// checks that broken files are refused with a useful message.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -22,7 +22,8 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A ring of one-way streets around a square of 100 m, and a one-way diagonal from c to a.
+/// A SUMO network: a ring of one-way streets around a square with sides of 100 m, and a one-way
+/// diagonal from c to a.
 constexpr const char* square_net = R"(<?xml version="1.0"?>
 <net version="1.9">
   <edge id=":a_0" function="internal"><lane id=":a_0_0" index="0" speed="9" length="1" shape="0,0 1,1"/></edge>
@@ -44,7 +45,7 @@ constexpr const char* square_net = R"(<?xml version="1.0"?>
 </net>
 )";
 
-/// Made by scripts/make-test-network --small.
+/// A SUMO network that `scripts/make-test-network --small` made.
 constexpr const char* small_network = STARLING_SOURCE_DIR "/tests/sim/city/spider.net.xml";
 
 std::string without(std::string text, const std::string& part) {
@@ -122,8 +123,8 @@ TEST_F(SumoNetwork, WaysKeepToOneWayStreetsAndSpeeds) {
   world.find_route(back, from, route);
   EXPECT_EQ(route.length_mm(), 30'000);
   EXPECT_EQ(route.time_us(), 3'000'000);
-  // From c to a, the diagonal (142 m at 5 m/s) takes longer than the way by d (100 m at 10 m/s and
-  // 150 m at 20 m/s).
+  // The diagonal from c to a (142 m at 5 m/s) takes longer than the way over d (100 m at 10 m/s,
+  // then 150 m at 20 m/s).
   world.find_route(from, back, route);
   EXPECT_EQ(route.length_mm(), 50'000 + 100'000 + 100'000 + 150'000 + 20'000);
   EXPECT_EQ(route.time_us(), 5'000'000 + 10'000'000 + 10'000'000 + 7'500'000 + 2'000'000);
@@ -168,7 +169,7 @@ TEST_F(SumoNetwork, SaysWhichEdgeIsWrong) {
               HasSubstr("edge 'ab' does not name the junctions 'from' and 'to'"));
 }
 
-// The product of the edge's length in mm and its time in us exceeds 64 bits.
+// The product of the edge's length in mm and its time in us does not fit into 64 bits.
 TEST_F(SumoNetwork, AnEdgeOf1000KilometresAtWalkingPaceIsTimed) {
   RoadNetwork network = read(with(with(square_net, "length=\"150\"", "length=\"1000000\""),
                                   "speed=\"20\"", "speed=\"0.1\""));
@@ -203,7 +204,8 @@ TEST_F(SumoNetwork, WithoutConnectionsAllowsEveryTurn) {
   EXPECT_EQ(read(net).successors[1], (std::vector<std::uint32_t>{2, 4}));
 }
 
-/// The Bellman-Ford method over edges; it shares no code with the product.
+/// Returns the least time of a way from edge `from` to edge `to`, by the Bellman-Ford method over
+/// edges. It shares no code with the product.
 std::int64_t least_time(const RoadNetwork& network, std::span<const std::int64_t> edge_times_us,
                         std::uint32_t from, std::uint32_t to) {
   constexpr std::int64_t far = std::numeric_limits<std::int64_t>::max() / 2;
@@ -267,8 +269,8 @@ TEST(RoadWorld, ACityRunsOnAGridByEveryPolicy) {
   }
 }
 
-// A policy that compares pick-up times decides the same with lists of one driver as with lists of
-// all drivers.
+// A policy that compares pick-up times must decide the same with lists that begin with one driver
+// as with lists of all drivers.
 TEST(RoadWorld, PickUpTimesDecideTheSameWhateverListsBeginWith) {
   City city;
   city.simulation.drivers = 40;
@@ -305,7 +307,7 @@ TEST(RoadWorld, PickUpTimesDecideTheSameWhateverListsBeginWith) {
   }
 }
 
-/// Makes a network with scripts/make-test-network and returns its path. Returns an empty text if
+/// Makes a network with scripts/make-test-network. Returns its path, or an empty text if
 /// netgenerate is not installed.
 std::string make_network(const TemporaryDirectory& directory, const std::string& size) {
   if (std::system("command -v netgenerate >/dev/null 2>&1") != 0) return {};
@@ -322,8 +324,8 @@ RoadNetwork read_network(const std::string& path) {
   return network;
 }
 
-/// Checks that rides complete, that no trip is shorter than the straight line, and that the fleet's
-/// kilometres are those of the rides.
+/// Checks that rides are completed, that no trip is shorter than the straight line, and that the
+/// rides' kilometres add up to the fleet's.
 void expect_rides(const RoadWorld& world) {
   City city;
   city.demand.area = world.area();
@@ -363,7 +365,7 @@ TEST(RoadWorld, TheSmallNetworkIsWhatNetgenerateMakes) {
   }
 }
 
-// Reads what the installed netgenerate writes.
+// Makes a network with the installed netgenerate and runs a city on it.
 TEST(RoadWorld, ANetworkOfNetgenerateCarriesACity) {
   const TemporaryDirectory directory;
   const std::string path = make_network(directory, "");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How Kato's method assigns rows of grids to devices: by the paper's rule, with equal work.
+// Tests how Kato's method assigns the rows of its matrix of grids to devices: by the rule of the
+// paper, and so that all devices have equal work.
 #include "starling/gpu/vectors/methods/kato_2009/kato_assignment.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects the k least values of each row of a matrix, and compares with a sort of the row.
+// Selects the k least values of each row of a matrix, and compares the result with a sort of the
+// row.
 #include "starling/gpu/vectors/methods/komarov_2014/quick_multiselect.hpp"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-/// The kind of values that a row of the matrix has.
+/// Which values each row of the matrix has.
 enum class Values { uniform, ascending, descending, equal, few, ends_in_infinity };
 
 class CudaMultiselect : public testing::Test {
