@@ -26,7 +26,7 @@ Frame encode_neighbors(const ReplyHead& head, const NeighborsHead& answer, const
 struct DecodedReply {
   ReplyHead head{};
   std::optional<Problem> problem{};
-  ReplyBody body{};  ///< points into the frame; do not use it if there is a problem
+  ReplyBody body{};  ///< points into the frame; an empty ErrorReply if there is a problem
 };
 
 DecodedReply decode_reply(const AlignedBytes& frame);
