@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses between the engine for moving points and the one for vectors: see backend.hpp.
+// Chooses between the engine for moving points and the engine for vectors: see backend.hpp.
 #include "starling/cpu/backend.hpp"
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 namespace starling::cpu {
 namespace {
 
-/// Returns the set of all targets of this build and machine, one bit for each. The set does not
-/// change when use_simd_target is called.
+/// Returns the Highway targets (instruction sets) that this build has code for and this machine
+/// runs, one bit for each. use_simd_target does not change the result.
 std::int64_t machine_targets() {
   static const std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
   return targets;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A client of a running server: puts a stream and one standing query, sends the positions of three
-// taxis, and reads the list of the two nearest when the server reports it.
+// taxis, and reads the list of the two nearest taxis when the server reports it.
 //   starling serve &
 //   client [COMMANDS RESULTS]      default: tcp://127.0.0.1:7411 tcp://127.0.0.1:7412
-// Exits with 0 if the list is what it must be.
+// Exits with 0 if the list is the expected one.
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -30,12 +30,12 @@ void put_query(wire::Client& client) {
   client.put_stream({.name = "riders", .on = starling::ReportOn::order, .with = {.distance = true}})
       .value();
   wire::QuerySpec rider{.id = starling::QueryId{7}, .k = 2};
-  rider.position = {100, 100, 0};  // metres, as the server's space is planar2
+  rider.position = {100, 100, 0};  // in metres, because the server's space is planar2
   const auto reply = client.put_queries({.stream = "riders", .queries = {rider}}).value();
   if (reply.rejected != 0) throw std::runtime_error("the server rejected the query");
 }
 
-/// Coordinates come interleaved: x and y of each row.
+/// `coordinates` has the x and the y of each taxi, one taxi after another.
 void send_positions(wire::Client& client) {
   const std::vector<std::uint64_t> ids{11, 12, 13};
   const std::vector<double> coordinates{100, 90, 400, 400, 110, 100.5};
@@ -45,7 +45,7 @@ void send_positions(wire::Client& client) {
   std::cout << reply.accepted << " positions accepted, " << reply.late << " late\n";
 }
 
-/// The rider's list once it holds both neighbours, or nothing within ten seconds.
+/// Returns the rider's list as soon as it has two neighbours; std::nullopt after ten seconds.
 std::optional<wire::HeldList> await_list(wire::Subscriber& subscriber) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (std::chrono::steady_clock::now() < deadline) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A flock in a game: 60 frames a second, and in each every starling steers by its seven nearest
-// neighbours. No frame waits for the engine: it takes the lists that have arrived, and where a tick
-// is still under way it goes on with the last ones. Exits with 0 once every bird has its
-// neighbours.
+// A flock in a game with 60 frames a second. In each frame, every bird steers by its seven nearest
+// neighbours. No frame waits for the engine. If a tick has finished, the frame takes the new lists;
+// otherwise it uses the last ones. Exits with 0 if every bird has got its seven neighbours.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -25,7 +24,7 @@ namespace {
 constexpr std::uint64_t bird_count = 500;
 constexpr std::uint32_t neighbor_count = 7;
 constexpr int frame_count = 90;
-constexpr int frame_count_max = 1800;  // a machine whose ticks take longer is too slow
+constexpr int frame_count_max = 1800;  // if the lists take longer, the program fails
 constexpr std::int64_t frame_us = 1'000'000 / 60;
 
 struct Bird {
@@ -35,7 +34,8 @@ struct Bird {
   std::vector<starling::ObjectId> neighbors;  // nearest first, of the last finished tick
 };
 
-// The engine's thread puts a result in, the game's takes it out; neither waits for the other.
+// The engine's thread puts a result in, and the game's thread takes it out. Neither thread waits
+// for the other.
 class Mailbox {
  public:
   void put(std::unique_ptr<starling::TickResult> result) {
@@ -58,11 +58,12 @@ class Flock {
     processor_.engine().set_result_handler(
         [mailbox = mailbox_](auto result) { mailbox->put(std::move(result)); });
     for (std::uint64_t id = 0; id < bird_count; ++id) {
-      const double turn = 2.4 * static_cast<double>(id);  // a sunflower's seeds
+      // Places the birds like a sunflower's seeds.
+      const double turn = 2.4 * static_cast<double>(id);
       const double radius_m = std::sqrt(static_cast<double>(id));
       birds_.push_back({radius_m * std::cos(turn), radius_m * std::sin(turn), turn, {}});
     }
-    // One standing query for all of them: the list of every object. It excludes the object itself.
+    // One standing query gives every bird its list. A bird is not in its own list.
     processor_.put_stream({.name = "flock", .on = starling::ReportOn::membership});
     const starling::QueryDefinition query{.id = starling::QueryId{1},
                                           .k = neighbor_count,
@@ -121,13 +122,14 @@ class Flock {
       starling::ObjectUpdate row{.id = starling::ObjectId{id}, .time_us = now_us};
       const starling::Position position{birds_[id].x_m, birds_[id].y_m, 0};
       if (processor_.lattice().to_lattice(position, row.position) == starling::PositionError::none)
-        rows_.push_back(row);  // else it flew off the lattice, 10,000 km away
+        rows_.push_back(row);  // otherwise the bird is off the lattice, 10,000 km away
     }
     statuses_.resize(rows_.size());
     processor_.update(rows_, now_us, statuses_);
   }
 
-  // Before the processor: its engine's thread writes here until it is gone.
+  // Declared before the processor, because the engine's thread writes to the mailbox until the
+  // processor is destroyed.
   std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
   starling::Processor processor_{starling::ProcessorOptions{},  // planar2, 1 cm
                                  starling::cpu::make_engine({.threads = 1})};

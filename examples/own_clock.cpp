@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A replay with a clock of its own: recorded fixes of three taxis, and at each simulated second the
-// two taxis nearest to a rider, whatever the real time. The same records give the same answers on
-// any number of threads; the program proves it and exits with 0 if they are what they must be.
+// A replay with its own clock, independent of the real time. It reads recorded fixes of three
+// taxis, and at each simulated second it finds the two taxis nearest to a rider. The same records
+// give the same answers on any number of threads, so the program replays them on one thread and on
+// four. Exits with 0 if both answers are the expected ones.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +27,8 @@ struct Fix {
   starling::Position position_m;
 };
 
-// By time. 13 comes close in the second second, 11 in the third; then all stand still.
+// Ordered by time. Taxi 13 is nearest to the rider at 2 s, and taxi 11 at 3 s. Then all taxis stand
+// still.
 constexpr std::array<Fix, 6> recorded{{{1 * second_us, 11, {100.0, 90.0}},
                                        {1 * second_us, 12, {130.0, 100.0}},
                                        {1 * second_us, 13, {100.0, 500.0}},
@@ -53,10 +55,10 @@ class Dispatch {
       throw std::runtime_error("the query is refused: " + std::string(to_string(status)));
   }
 
-  /// The snapshot at tau holds every fix up to tau.
+  /// Runs a tick and returns the reported lists as text. `fixes` are those since the last tick.
   std::string tick(std::span<const Fix> fixes, std::int64_t tau_us) {
     for (const Fix& fix : fixes) add(fix, tau_us);
-    const starling::TickReport report = ticks_.advance(tau_us);  // begins it and waits for it
+    const starling::TickReport report = ticks_.advance(tau_us);  // begins the tick and waits for it
     if (!report.error.empty()) throw std::runtime_error("the tick failed: " + report.error);
     std::string text;
     for (const starling::QueryReport& list : report.streams.front().queries) {
@@ -97,7 +99,7 @@ std::string replay(unsigned threads) {
   return text;
 }
 
-// Nothing is said of the fourth second: on "order", silence means that no list changed its order.
+// The tick at 4 s reports nothing. With ReportOn::order this means that no list changed its order.
 constexpr const char* expected =
     "at 1 s: taxi 11 in 10.000000 m taxi 12 in 30.000000 m\n"
     "at 2 s: taxi 13 in 1.000000 m taxi 11 in 10.000000 m\n"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact k nearest vectors in batch: 1,000 rows of 64 components, and for each of three queries the
-// five nearest rows by cosine distance. With USE_CUDA the same search runs on an NVIDIA GPU and
-// gives the same bytes. Exits with 0 if every query finds the row that it was made from.
+// Finds the exact k nearest vectors of several queries at once: for each of three queries, the five
+// nearest of 1,000 rows by cosine distance. Each row has 64 components. With USE_CUDA the same
+// search runs on an NVIDIA GPU and gives the same bytes. Exits with 0 if the nearest row of every
+// query is the row from which the query was made.
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -35,7 +36,7 @@ std::vector<float> random_rows(std::uint32_t count) {
   return rows;
 }
 
-/// Every corpus and every query is prepared for its metric once, in place.
+/// Prepares rows for the metric, in place. Each row of the corpus and each query needs this once.
 void prepare(std::vector<float>& rows) {
   const starling::VectorsView view{rows, dimension};
   if (const auto fault = starling::prepare_vectors(metric, view, rows))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Songs that listeners tag as they go: each is a vector that changes, some have a genre. A new
-// song's genre is voted for by its three nearest by cosine; when a neighbour is given another genre
-// the vote is heard of, although the list is the same. Exits with 0 if the answers are what they
-// must be.
+// Songs are vectors that change when listeners tag them, and some songs have a genre. The three
+// songs nearest to a new song by cosine distance vote on its genre. When one of them gets another
+// genre, the new vote is reported, although the list is the same. Exits with 0 if the answers are
+// the expected ones.
 #include <cstdint>
 #include <exception>
 #include <iostream>
@@ -54,7 +54,7 @@ class Genres {
       throw std::runtime_error("the song is refused: " + std::string(to_string(status)));
   }
 
-  /// What the tick reported.
+  /// Runs a tick and returns what it reported, as text.
   std::string tick() {
     const starling::TickReport report = ticks_.advance(++now_us_);
     if (!report.error.empty()) throw std::runtime_error("the tick failed: " + report.error);
@@ -73,7 +73,8 @@ class Genres {
     return starling::cpu::make_engine({.space = songs()});
   }
 
-  // Once, on arrival: a component that no song may have is refused here, by its number.
+  // Prepares a row once, on arrival. If the metric does not allow a component, throws an error with
+  // the number of the component.
   static std::vector<float> prepared(std::vector<float> raw) {
     std::optional<starling::VectorFault> fault;
     prepare_each(songs().metric, {raw, songs().dimension}, raw, {&fault, 1});
@@ -97,7 +98,7 @@ bool run() {
   genres.put(13, {2, 1, 0}, rock);
   genres.put(14, {0, 0, 1}, jazz);
   std::string text = genres.tick();
-  text += genres.tick();  // nothing has changed, and nothing is said
+  text += genres.tick();  // nothing has changed, so nothing is reported
   genres.put(11, {2, 2, 0}, jazz);
   text += genres.tick();
   std::cout << text;

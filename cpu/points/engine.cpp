@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs ticks on the engine's thread: applies rows, builds the index, searches the lists in batches
-// on all threads, and compares them with the last tick's lists. One-shot queries are answered
-// beside a tick where that is possible, else between two ticks. See engine.hpp.
+// on all threads, and compares them with the last tick's lists. One-shot queries are answered while
+// a tick is computed, if this is possible, and otherwise between two ticks. See engine.hpp.
 #include "starling/cpu/points/engine.hpp"
 
 #include <algorithm>
@@ -161,7 +161,7 @@ class CpuEngine final : public Engine {
   std::shared_ptr<TickLists> lists_ = lists_pool_.take();  ///< of the last finished tick
 
   TaskThread engine_thread_;
-  TaskThread question_thread_;  ///< ends first, because it posts to engine_thread_
+  TaskThread question_thread_;  ///< destroyed first, because it posts to engine_thread_
 };
 
 void CpuEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
@@ -186,8 +186,8 @@ void CpuEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
   on_result_(std::move(result));
 }
 
-// Applied rows stay applied if the tick fails later, and the next tick computes from them. Only
-// rows that were not applied are kept.
+// If the tick fails later, applied rows stay applied, and the next tick computes from them. Only
+// rows that were not applied are kept in kept_rows_.
 void CpuEngine::take_rows(Staging& half) {
   try {
     take_kept_rows();
@@ -230,9 +230,10 @@ void CpuEngine::compute(std::int64_t tau_us, TickResult& result) {
   result.times.diff_ms = watch.lap_ms();
 }
 
-// Returns the plan of the next tick, and chooses the filters that get an index in it. The last plan
-// is used again while the lists stay the same. If anchors move, or if other filters get an index,
-// the order of the searches in the plan gets worse, so a new plan is made every few ticks.
+// Returns the plan of the tick under way, and chooses the filters that get an index in this tick.
+// The last plan is used again while no list is added or removed and no query changes. If anchors
+// move, or if other filters get an index, the order of the searches in the plan gets worse, so a
+// new plan is made every few ticks.
 std::shared_ptr<const ListPlan> CpuEngine::next_plan(std::int64_t tau_us) {
   const bool same_lists =
       !queries_changed_ && !(plan_->has_every_object && objects_.membership_changed());
@@ -254,7 +255,8 @@ std::shared_ptr<const ListPlan> CpuEngine::next_plan(std::int64_t tau_us) {
 void CpuEngine::search_lists(TickLists& lists, std::int64_t tau_us) {
   const SpatialIndex& index = finished_.next_index();
   const std::vector<PlannedSearch>& searches = lists.plan->searches;
-  // While the plan is the same, the last tick's list of each search has the last k-th distance.
+  // If the last tick had the same plan, its lists show the last distance of each search's k-th
+  // neighbour.
   const TickLists* last = lists_->plan == lists.plan ? lists_.get() : nullptr;
   const auto kth_neighbor = [&](std::size_t i) {
     return &last->neighbors[lists.plan->rooms[i].first + searches[i].k - 1];
@@ -306,7 +308,8 @@ void CpuEngine::search_lists(TickLists& lists, std::int64_t tau_us) {
   });
 }
 
-// If ticks finish during the answer too often, the queries are answered between ticks.
+// If a tick finishes before all queries are answered, all queries are answered again. After
+// overtaken_max + 1 failed attempts the queries are answered between ticks.
 void CpuEngine::answer_beside_ticks(const std::shared_ptr<const Asked>& asked) {
   for (int overtaken = 0; overtaken <= overtaken_max; ++overtaken)
     if (auto answers = answers_or_error([&] { return finished_.answer(asked->queries); }))

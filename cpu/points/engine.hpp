@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Engine for moving points on CPU threads and SIMD. cpu/backend.cpp makes it for users.
+// The Engine for moving points on CPU threads and SIMD. cpu/backend.cpp calls make_point_engine.
 #pragma once
 
 #include <memory>

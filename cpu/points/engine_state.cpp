@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies objects, queries and lists of CpuEngine: see engine_state.hpp. Imported lists get a plan
-// that is enough to report their changes but has no searches. The next tick makes a new plan.
+// with empty searches, which is enough to report changes of the lists. The next tick makes a new
+// plan.
 #include "starling/cpu/points/engine_state.hpp"
 
 #include <cstdint>

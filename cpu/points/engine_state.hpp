@@ -11,7 +11,7 @@
 
 namespace starling::cpu {
 
-/// Returns the whole state except its tick and time.
+/// Returns the whole state except tick, tau_us and objects_ahead.
 EngineState export_parts(const ObjectSnapshot& objects, std::span<const QueryRow> queries,
                          const TickLists& lists);
 

@@ -21,17 +21,18 @@ constexpr double place_ns = 25;
 constexpr double visits_per_neighbor = 2;
 
 // The share of objects that pass a filter is estimated from a sample. The sample has between
-// samples_min and samples_max objects; all filters together test at most about sampled_tests_max.
+// samples_min and samples_max objects; all filters together make at most about sampled_tests_max
+// tests.
 constexpr std::size_t samples_max = 512;
 constexpr std::size_t samples_min = 32;
 constexpr std::size_t sampled_tests_max = 1 << 20;
 
-// The sets of all chosen filters together have at most about this many times as many objects as
-// there are. This bounds the memory.
+// The sets of all chosen filters together have at most about placed_share_max times the number of
+// all objects. This bounds the memory.
 constexpr double placed_share_max = 2;
 
-// All threads together build the index of a set of at least this size. A single thread builds the
-// index of a smaller set.
+// If a set has at least this number of objects, all threads build its index together. A single
+// thread builds the index of a smaller set.
 constexpr std::size_t large_set = 32'768;
 
 constexpr float unknown_share = -1;
@@ -76,7 +77,8 @@ std::vector<std::int64_t> oldest_times_us(std::span<const PlannedFilter> filters
   return times_us;
 }
 
-/// Returns whether an index of its own saves time for a filter. `share` of the `objects` pass it.
+/// Returns true if an index of its own saves time for the filter. `objects` is the number of
+/// objects, and `share` is the share of them that pass the filter.
 bool is_worth_an_index(const PlannedFilter& filter, double share, double objects) {
   const double needed_ns = visits_per_neighbor * visit_ns * static_cast<double>(filter.neighbors);
   const double among_all_ns =
@@ -116,7 +118,8 @@ void FilteredIndexes::choose(std::span<const PlannedFilter> filters, std::int64_
     else
       filters_all_ = true;
   }
-  // The filters that fewest objects pass come first: their indexes save most and need least memory.
+  // Filters that only few objects pass come first: their indexes save the most time and need the
+  // least memory.
   std::ranges::sort(worth, {}, [&](std::uint32_t filter) { return shares_[filter]; });
   double placed_share = 0;
   for (const std::uint32_t filter : worth) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Indexes of only those objects that pass a filter. Example: riders look for free drivers. If few
-// drivers are free, each search among all objects would reject many others. In each tick
-// CpuEngine chooses the filters for which an index of the passing objects saves more time than it
-// costs.
+// drivers are free, a search among all objects would meet and reject many objects. In each tick,
+// only those filters get an index for which the index saves more time than it costs. CpuEngine owns
+// a FilteredIndexes.
 #pragma once
 
 #include <atomic>
@@ -24,18 +24,18 @@ class FilteredIndexes {
  public:
   explicit FilteredIndexes(Space space) : space_(space) {}
 
-  /// Chooses the filters that get an index. It estimates how many objects pass each filter from a
-  /// sample of the objects, or uses what the last tick showed. Queries with other filters are
-  /// searched among all objects.
+  /// Chooses the filters that get an index. For this it needs the share of objects that pass each
+  /// filter. It knows this share from the last tick, or else estimates it from a sample of the
+  /// objects. Queries whose filter was not chosen are searched among all objects.
   void choose(std::span<const PlannedFilter> filters, std::int64_t tau_us,
               const ObjectSnapshot& objects);
 
   /// Returns, for each filter, 1 if it was chosen and 0 if not.
   const std::vector<std::uint8_t>& chosen() const { return is_chosen_; }
 
-  /// Builds the indexes of the chosen filters, in place of those of the last tick. If a filter was
-  /// not chosen and rejects objects, also attaches to `index`, which has all objects, the data that
-  /// its PassingTest reads.
+  /// Builds the indexes of the chosen filters and discards those of the last tick. `index` has all
+  /// objects. If some filter rejects objects and was not chosen, build also attaches to `index` the
+  /// data that PassingTests read.
   void build(const ObjectSnapshot& objects, SpatialIndex& index, SpatialIndex::Scratch& scratch,
              ThreadPool& pool);
 
@@ -45,13 +45,13 @@ class FilteredIndexes {
     return is_chosen_[filter] != 0 ? &sets_[set_of_[filter]].index : nullptr;
   }
 
-  /// Call if a search among all objects with this filter gave up: the filter then counts as one
-  /// that hardly any object passes. Any thread may call it.
+  /// Call if a search among all objects with this filter gave up. The next tick then assumes that
+  /// hardly any object passes the filter. Any thread may call it.
   void note_gave_up(std::uint32_t filter) {
     std::atomic_ref(known_shares_[filter]).store(0, std::memory_order_relaxed);
   }
 
-  /// Returns the test of a filter that was not chosen.
+  /// Returns the PassingTest of a filter that was not chosen.
   const PassingTest& test_of(std::uint32_t filter) const { return tests_[filter]; }
   /// Returns an estimate of the share of objects that pass a filter.
   float passing_share(std::uint32_t filter) const { return shares_[filter]; }
@@ -77,15 +77,15 @@ class FilteredIndexes {
   void take(std::size_t set, const ObjectSnapshot& objects);
 
   Space space_;
-  bool filters_all_ = false;             ///< a filter that was not chosen rejects objects
-  std::vector<std::uint8_t> is_chosen_;  ///< by filter, like all vectors down to set_of_
+  bool filters_all_ = false;  ///< there is a filter that rejects objects and was not chosen
+  std::vector<std::uint8_t> is_chosen_;  ///< by filter, like the next vectors down to set_of_
   std::vector<float> shares_;
   std::vector<PassingTest> tests_;
   std::vector<PlannedFilter> known_filters_;  ///< of the last tick
-  std::vector<float> known_shares_;           ///< what the last tick showed, or unknown_share
-  std::vector<std::uint32_t> set_of_;         ///< the index into sets_; only for chosen filters
-  std::vector<std::int64_t> oldest_us_;       ///< the oldest times that ranks count
-  std::vector<PassingTest> chosen_tests_;     ///< by set
+  std::vector<float> known_shares_;      ///< the shares that the last tick showed, or unknown_share
+  std::vector<std::uint32_t> set_of_;    ///< the index into sets_; only for chosen filters
+  std::vector<std::int64_t> oldest_us_;  ///< the oldest times of all filters: see PassingTest
+  std::vector<PassingTest> chosen_tests_;  ///< by set
   PassingScan scan_;
   std::vector<PassingSet> sets_;
   std::vector<std::unique_ptr<Builder>> builders_;  ///< by thread

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Has two indexes that alternate, and a mutex. A one-shot query holds the mutex for a few searches
-// at most, so that the engine gets the mutex soon. See finished_tick.hpp.
+// A FinishedTick has two indexes that alternate, and a mutex. One-shot queries hold the mutex for a
+// few searches at most, so the engine gets it soon. See finished_tick.hpp.
 #include "starling/cpu/points/finished_tick.hpp"
 
 #include <stdexcept>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last finished tick: its index, which answers one-shot queries while the next tick is
-// computed. CpuEngine owns it.
+// The last finished tick and its index, from which one-shot queries are answered while the next
+// tick is computed. CpuEngine owns a FinishedTick.
 #pragma once
 
 #include <array>
@@ -28,8 +28,8 @@ class FinishedTick {
 
   // Only the engine's thread calls these:
 
-  /// Keeps one-shot queries out while ids of objects change. Waits for at most a few one-shot
-  /// queries.
+  /// Returns a lock that keeps one-shot queries out while ids of objects change. Waits for at most
+  /// a few one-shot queries.
   std::unique_lock<std::mutex> lock();
   /// Returns the index that the tick under way builds.
   SpatialIndex& next_index() { return indexes_[1 - index_]; }
@@ -47,14 +47,14 @@ class FinishedTick {
 
   // Any thread may call these:
 
-  /// Returns the answers to all queries, from one tick, or std::nullopt if another tick finished
-  /// before all were answered. A query that reads more of the objects than their ids must be asked
-  /// on the engine's thread, between ticks. Throws std::bad_alloc, and std::runtime_error while the
-  /// objects are ahead.
+  /// Returns the answers to all queries, all from one tick. Returns std::nullopt if another tick
+  /// finished before all queries were answered. If a query needs more of an object than its id, as
+  /// reads_objects says, call this on the engine's thread between ticks. Throws std::bad_alloc, and
+  /// std::runtime_error while the objects are ahead.
   std::optional<Answers> answer(std::span<const OneShotQuery> queries);
 
-  /// Does the same without waiting. Returns std::nullopt while the engine or another query holds
-  /// the mutex, or while the objects are ahead. Throws std::bad_alloc.
+  /// As answer, but does not wait. Returns std::nullopt while the engine or another query holds the
+  /// mutex, or while the objects are ahead. Throws std::bad_alloc.
   std::optional<Answers> answer_at_once(std::span<const OneShotQuery> queries);
 
  private:
@@ -62,8 +62,8 @@ class FinishedTick {
 
   const ObjectSnapshot& objects_;
   std::atomic<bool> engine_waits_{false};
-  /// Guards all members below. Only the engine's thread writes index_, tick_ and tau_us_, so that
-  /// thread reads these three without the mutex.
+  /// Guards all members below. Only the engine's thread writes index_, tick_, tau_us_ and
+  /// objects_ahead_, so this thread reads these four without the mutex.
   std::mutex mutex_;
   std::array<SpatialIndex, 2> indexes_;
   std::size_t index_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes the lists of the queries, numbers their filters, and sorts their searches by the cells of
-// the index: see list_plan.hpp. CpuEngine makes a plan when lists change, and every few ticks if
-// anchors move.
+// the index: see list_plan.hpp. CpuEngine makes a plan when lists are added or removed or queries
+// change, and every few ticks if anchors move.
 #include "starling/cpu/points/list_plan.hpp"
 
 #include <numeric>
@@ -56,7 +56,8 @@ class FilterNumbers {
 };
 
 /// Returns the searches in this order: those of filters that are not grouped, then those of each
-/// grouped filter. Within each of these groups the order of `by_cell` stays.
+/// grouped filter. Within each of these groups the order of `by_cell` stays. An entry of `by_cell`
+/// has a cell in its upper 32 bits and the index of a search in its lower 32 bits.
 std::vector<std::uint32_t> grouped(const std::vector<std::uint64_t>& by_cell,
                                    const std::vector<PlannedSearch>& searches,
                                    const std::vector<std::uint8_t>& is_grouped) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lists of a tick, with their searches in spatial order and their filters. CpuEngine makes a
-// plan and keeps it for as long as the lists are the same.
+// plan and keeps it for several ticks, unless lists are added or removed or queries change.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace starling::cpu {
 
-/// The part of a Filter that does not depend on the distance, with the searches that have it.
+/// The tags and the age limit of a Filter, with counts of the searches that have them.
 struct PlannedFilter {
   TagFilter tags;
   std::int64_t age_us_max = Filter::any_age;
@@ -25,7 +25,7 @@ struct PlannedFilter {
   bool operator==(const PlannedFilter&) const = default;
 };
 
-/// One search, with all data of its query that it needs.
+/// One search, with all data of its query that the search needs.
 struct PlannedSearch {
   LatticePoint position;  ///< of a fixed query
   Slot anchor = no_slot;  ///< the followed object or the subject; it is not in the list
@@ -35,23 +35,24 @@ struct PlannedSearch {
 };
 
 struct ListPlan : ListDirectory {
-  /// Where the result of a search is, and how its changes are reported.
+  /// The place of a search's list in TickLists, and the changes of the list that are reported.
   struct Room {
-    std::uint64_t first = 0;  ///< the index of its first neighbour, with room for k
+    std::uint64_t first = 0;  ///< the index of its first neighbour; the list has room for k
     ReportOn on = ReportOn::order;
   };
-  std::vector<PlannedFilter> filters;    ///< all different
-  std::vector<PlannedSearch> searches;   ///< in the order that order() makes
-  std::vector<Room> rooms;               ///< by search
-  std::uint64_t room = 0;                ///< neighbours in all lists together
+  std::vector<PlannedFilter> filters;   ///< all different
+  std::vector<PlannedSearch> searches;  ///< in the order that order() gives them
+  std::vector<Room> rooms;              ///< by search
+  std::uint64_t room = 0;  ///< the number of neighbours for which all lists together have room
   std::vector<std::uint8_t> is_grouped;  ///< by filter, as given to order()
 
   ListPlan() = default;
   /// `rows` has the queries by slot. The searches are in no order before order().
   ListPlan(std::span<const QueryRow> rows, const ObjectSnapshot& objects);
 
-  /// Orders the searches by the cells of the index. A grouped filter has an index of its own; the
-  /// searches of grouped filters come last, filter by filter. Call this once.
+  /// Orders the searches by the cells of the index. Filters with an index of their own are called
+  /// grouped: their entry in `grouped_filters` is 1. The searches of grouped filters come last,
+  /// filter by filter. Call this once.
   void order(const ObjectSnapshot& objects, const SpatialIndex& index,
              std::vector<std::uint8_t> grouped_filters);
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the ranks of a block of objects, then tests the block for one filter after the other:
-// see passing_scan.hpp. Compiled once per instruction set.
+// Computes the ranks of a block of objects, then tests these objects for one filter after the
+// other: see passing_scan.hpp. Compiled once per instruction set.
 #include "starling/cpu/points/passing_scan.hpp"
 
 #include <algorithm>

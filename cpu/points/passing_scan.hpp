@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests every object for many filters at once, with SIMD. The objects are read once, in blocks that
-// stay in the first-level cache while all filters test them. FilteredIndexes runs it.
+// stay in the first-level cache while all filters test them. FilteredIndexes runs a PassingScan.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,8 @@ namespace starling::cpu {
 
 class PassingScan {
  public:
-  /// Finds, for each test, the objects that pass it. Ranks count the times in `oldest_us`.
+  /// Finds, for each test, the objects that pass the test. `oldest_us` has the oldest times of all
+  /// filters, from which ranks are made: see PassingTest.
   void run(const ObjectSnapshot& objects, std::span<const PassingTest> tests,
            std::span<const std::int64_t> oldest_us, ThreadPool& pool);
 
@@ -28,7 +29,7 @@ class PassingScan {
 
  private:
   std::size_t slices_ = 0;
-  std::vector<std::vector<Slot>> found_;  ///< by slice of the slots, then test
+  std::vector<std::vector<Slot>> found_;  ///< by slice of the slots, then by test
 };
 
 }  // namespace starling::cpu

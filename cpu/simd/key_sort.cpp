@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses between the two sorts: see key_sort.hpp.
+// Chooses between std::sort and Highway's SIMD sort: see key_sort.hpp.
 #include "starling/cpu/simd/key_sort.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts keys with Highway's SIMD sort. If the instruction set is "portable", sorts with the
-// standard library, because Highway's sort would abort.
+// Sorts keys with Highway's SIMD sort. Uses std::sort for few keys, because it is faster for them,
+// and if the instruction set is "portable", because Highway's sort would then abort.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For each mask of 4 or 8 lanes, the numbers of the lanes in the mask, in order. packer-inl.hpp
-// reads these tables.
+// Tables with one entry for each mask of 4 or 8 lanes: the numbers of the lanes that are set in the
+// mask, in ascending order. packer-inl.hpp reads these tables.
 #pragma once
 
 #include <array>
@@ -9,12 +9,12 @@
 
 namespace starling::cpu {
 
-/// The numbers of the lanes in a mask, for vectors of 8 lanes.
+/// The numbers of the lanes that are set in a mask, for vectors of 8 lanes.
 struct alignas(8) PackedLanes {
   std::uint8_t lanes[8] = {};
 };
 
-/// The numbers of the bytes of the lanes in a mask, for vectors of 4 lanes of 4 bytes.
+/// The numbers of the bytes of the lanes that are set in a mask, for vectors of 4 lanes of 4 bytes.
 struct alignas(16) PackedBytes {
   std::uint8_t bytes[16] = {};
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves the lanes of a mask to the front of several vectors. Highway's Compress is slower, because
-// it computes a control from the mask for each vector. For vectors of 4 and 8 lanes, Compress of
-// Highway 1.0.3 also has its table in a local array, which GCC 12 copies to the stack at each call.
-// grid_fill.cpp and grid_search.cpp include this file once per instruction set.
+// A Packer moves the lanes that are set in a mask to the front of a vector. One Packer serves
+// several vectors. Highway's Compress is slower, because it computes the permutation of the lanes
+// from the mask anew for each vector. For vectors of 4 and 8 lanes, Compress of Highway 1.0.3 also
+// has its table in a local array, which GCC 12 copies to the stack at each call. grid_fill.cpp,
+// grid_search.cpp and passing_scan.cpp include this file once per instruction set.
 #if defined(STARLING_CPU_PACKER_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef STARLING_CPU_PACKER_INL_HPP
 #undef STARLING_CPU_PACKER_INL_HPP
@@ -22,7 +23,7 @@ namespace starling::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The lanes of a mask over vectors of up to 16 lanes of 32 bits.
+/// The lanes that are set in a mask, for vectors of up to 16 lanes of 32 bits.
 class Packer {
   using Bits = hn::CappedTag<std::uint32_t, 16>;
 
@@ -37,8 +38,8 @@ class Packer {
 
   std::size_t count() const { return count_; }
 
-  /// Stores the lanes of the mask to `to`. Writes a whole vector; the lanes past count() are
-  /// arbitrary.
+  /// Stores to `to`, one after another, the lanes of `values` that are set in the mask. Writes a
+  /// whole vector; the lanes past count() are arbitrary.
   template <class D>
   HWY_INLINE void store(D d, hn::Vec<D> values, hn::TFromD<D>* to) const {
 #if HWY_TARGET == HWY_AVX2

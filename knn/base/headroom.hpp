@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the large arrays of ObjectTable and of the CPU engine grow.
+// These functions grow large arrays a little beyond the needed size. ObjectTable and the engines
+// call them.
 #pragma once
 
 #include <algorithm>

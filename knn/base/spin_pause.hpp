@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pause of a spin loop. ThreadPool uses it while its threads wait for the next round.
+// The pause of a spin loop. ThreadPool calls spin_pause while its threads wait for each other.
 #pragma once
 
 namespace starling {

@@ -16,7 +16,7 @@
 namespace starling {
 namespace {
 
-constexpr std::size_t ranges_per_thread = 8;  // several, because ranges may take unequal times
+constexpr std::size_t ranges_per_thread = 8;  // several, because some ranges take longer
 
 // The caller and the workers spin for this time before they sleep. The rounds of a tick are
 // microseconds apart, but waking a thread takes tens of microseconds.

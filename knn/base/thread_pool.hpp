@@ -18,9 +18,9 @@ namespace starling {
 
 class ThreadPool {
  public:
-  /// `threads` is at least 1 and includes the caller of run. With `pin`, each of the other threads
-  /// is bound to its own core, from the second core on. Throws std::runtime_error if the system
-  /// cannot start all threads.
+  /// `threads` is at least 1 and includes the caller of run. If `pin` is true, each of the other
+  /// threads is bound to its own core, from the second core on. Throws std::runtime_error if the
+  /// system cannot start all threads.
   explicit ThreadPool(unsigned threads, bool pin = false);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -28,21 +28,22 @@ class ThreadPool {
 
   unsigned threads() const { return static_cast<unsigned>(workers_.size()) + 1; }
 
-  /// Wakes the sleeping threads. Call before a run that follows soon, because waking a thread takes
-  /// longer than many runs. Any thread may call wake.
+  /// Wakes the sleeping threads. Call wake a short time before run, because waking a thread takes
+  /// longer than many runs do. Any thread may call wake.
   void wake();
 
   /// Calls task(chunk, thread) for every chunk in [0, chunks), with thread in [0, threads()), and
   /// waits until all calls have returned. Does not wait for a thread that is still asleep: the
   /// other threads take its chunks.
   ///
-  /// Each thread first takes the chunks of its own share, then chunks of other shares. The share of
-  /// a thread is the same in every run, so that the data that the thread wrote in an earlier run is
-  /// in its cache. If tasks throw exceptions, run throws the first of them again.
+  /// Each thread first takes the chunks of its own share, then chunks of other shares. A thread has
+  /// the same share in all runs with the same number of chunks, so that the data that it wrote in
+  /// an earlier run is in its cache. If tasks throw exceptions, run throws the first of them again.
   void run(std::size_t chunks, const std::function<void(std::size_t, unsigned)>& task);
 
-  /// Splits [0, count) into equal ranges, a few per thread and each at least `grain` long, and
-  /// calls task(begin, end, thread) for each of them.
+  /// Splits [0, count) into ranges of about equal length, at most a few per thread, and calls
+  /// task(begin, end, thread) for each range. Each range is at least `grain` long, unless `count`
+  /// is less than `grain`.
   void for_ranges(std::size_t count, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t, unsigned)>& task);
 

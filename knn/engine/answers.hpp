@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One-shot queries, which belong to no stream, and an Engine's answers. Servers and embedding
-// programs pass them to Engine::search_finished.
+// programs pass the queries to Engine::search_finished.
 #pragma once
 
 #include <cstdint>

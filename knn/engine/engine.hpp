@@ -78,8 +78,8 @@ class Engine {
   virtual void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) = 0;
 
   /// Answers as search_finished does, but on the caller's thread, if this takes only microseconds
-  /// and no wait. Otherwise returns std::nullopt, and the caller calls search_finished. An engine
-  /// may always return std::nullopt.
+  /// and does not wait. Otherwise returns std::nullopt, and the caller calls search_finished. An
+  /// engine may always return std::nullopt.
   virtual std::optional<Answers> answer_at_once(std::span<const OneShotQuery> /*queries*/) {
     return std::nullopt;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the error of an Engine that cannot answer, and decides which one-shot queries wait for a
-// tick under way. The CPU, GPU and vector engines include this file.
+// Makes the error text of an Engine that cannot answer, and decides which one-shot queries wait for
+// a tick under way. The CPU, GPU and vector engines include this file.
 #pragma once
 
 #include <exception>
@@ -35,9 +35,9 @@ auto answers_or_error(Make make) -> decltype(make()) {
   return failed;
 }
 
-/// Returns whether a query must wait until no tick is under way. The index of the last finished
+/// Returns true if a query must wait until no tick is under way. The index of the last finished
 /// tick stays unchanged while the next index is built. The tags, times and slots of the objects
-/// change during a tick, so queries that read them are answered between ticks.
+/// change during a tick, so queries that read these data are answered between ticks.
 inline bool reads_objects(const OneShotQuery& query) {
   return query.anchor != AnchorKind::fixed || !query.filter.tags.is_empty() ||
          query.filter.age_us_max != Filter::any_age;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges newer rows into the kept rows by slot, in place. Does not sort rows that have vectors and
-// labels in parallel arrays. See kept_rows.hpp.
+// Replaces the kept row of a slot by the newer row of the same slot, in place. Rows are sorted by
+// slot first, unless their vectors and labels are in parallel arrays. See kept_rows.hpp.
 #include "starling/knn/engine/kept_rows.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ void keep_newest(std::pmr::vector<Row>& newer, std::pmr::vector<Row>& kept) {
   }
 }
 
-/// A parallel array: the same number of values for each row.
+/// An array parallel to the rows, with the same number of values for each row.
 template <class Number>
 struct Column {
   std::pmr::vector<Number>& newer;
@@ -43,8 +43,8 @@ struct Column {
   }
 };
 
-// Rows with parallel arrays stay in their places. The index that finds them by slot is small
-// compared with these arrays.
+// Rows with parallel arrays are not sorted. The array `places`, by which rows are found, is small
+// compared with the parallel arrays.
 template <class Row, class... Numbers>
 void keep_newest(std::pmr::vector<Row>& newer, std::pmr::vector<Row>& kept,
                  Column<Numbers>... columns) {

@@ -12,7 +12,7 @@
 
 namespace starling {
 
-/// Returns whether both lists have the same objects, in any order.
+/// Returns true if both lists have the same objects, in any order.
 inline bool has_same_members(std::span<const Neighbor> a, std::span<const Neighbor> b) {
   std::vector<ObjectId> a_ids;
   std::vector<ObjectId> b_ids;
@@ -23,7 +23,7 @@ inline bool has_same_members(std::span<const Neighbor> a, std::span<const Neighb
   return a_ids == b_ids;
 }
 
-/// Returns whether a stream that reports on `on` must report the list.
+/// Returns true if a stream that reports changes of the kind `on` must report the list.
 inline bool has_changed(std::span<const Neighbor> last, std::span<const Neighbor> now,
                         ReportOn on) {
   if (last.size() != now.size()) return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matches the lists of two ticks in one pass, because the lists of both ticks are in the same
-// order. See list_directory.hpp.
+// Matches the lists of two ticks. One pass is enough, because the lists of both ticks are in the
+// same order. See list_directory.hpp.
 #include "starling/knn/engine/list_directory.hpp"
 
 #include <algorithm>

@@ -34,8 +34,8 @@ struct ListDirectory {
   bool has_every_object = false;
 };
 
-/// Adds the lists of a query: one list, or for an every-object query one list for each subject.
-/// Call add_lists for all queries, in the order of their slots.
+/// Adds the lists of a query to `directory`: one list, or for an every-object query one list for
+/// each subject. Call add_lists for all queries, in the order of their slots.
 ///
 /// `objects` has slot_count(), is_alive(slot), tags(slot) and id(slot). `add_search` is called for
 /// each list, with the query and the slot of the object at which the search is anchored, or no_slot
@@ -66,7 +66,7 @@ void add_lists(const QueryRow& query, const Objects& objects, ListDirectory& dir
   }
 }
 
-/// Which lists of the last tick continue, and which are removed.
+/// Says which lists of the last tick continue, and which are removed.
 struct ListMatching {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 

@@ -43,7 +43,7 @@ struct QueryRow {
   bool with_state = false;  ///< reports carry NeighborState
   bool vote = false;        ///< reports carry the label that the neighbours vote for
   LatticePoint position;    ///< for a fixed anchor
-  Slot object = no_slot;    ///< follow: the slot that the object keeps while the query lives
+  Slot object = no_slot;  ///< follow: the object's slot, which stays the same while the query lives
   Filter filter;
   TagFilter subject;
 };

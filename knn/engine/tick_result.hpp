@@ -20,7 +20,7 @@ struct ReportedList {
 
   Slot query = no_slot;
   ListEvent event = ListEvent::updated;
-  bool has_subject = false;  ///< a list of an every-object query, identified by query and subject
+  bool has_subject = false;  ///< this is the list of `subject` in an every-object query
   ObjectId subject{};
   std::uint32_t count = 0;               ///< number of neighbours
   std::uint64_t first = 0;               ///< index into TickResult::neighbors
@@ -32,7 +32,7 @@ struct StageTimes {
   double copy_in_ms = 0;  ///< copying staged rows to a device, and applying them there
   double build_ms = 0;    ///< building the index; on the CPU also applying staged rows
   double search_ms = 0;
-  double diff_ms = 0;      ///< comparing with the last lists and collecting the reports
+  double diff_ms = 0;      ///< comparing the lists with the last ones and collecting the reports
   double copy_out_ms = 0;  ///< copying reports from a device
 };
 
@@ -40,7 +40,7 @@ struct TickResult {
   Tick tick{};
   std::int64_t tau_us = 0;
   std::uint64_t objects = 0;            ///< alive in the snapshot
-  std::span<const ReportedList> lists;  ///< ordered by query slot; a query's removals come first
+  std::span<const ReportedList> lists;  ///< ordered by query slot; removals before updates
   std::span<const Neighbor> neighbors;  ///< entries that are in no list are unspecified
   std::span<const NeighborState> states;
   /// Empty, or one vote for each list. A vote is std::nullopt if the query does not ask for a vote

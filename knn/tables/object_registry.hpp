@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps an object id to its slot, with open addressing over 4-byte cells. The registry needs 5 to 8
-// bytes for each object in addition to the records. Only ObjectTable uses the registry.
+// A hash table from object ids to slots, with open addressing over cells of 4 bytes. The registry
+// needs 5 to 8 bytes for each object in addition to the records. Only ObjectTable uses the
+// registry.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +17,9 @@ namespace starling {
 
 /// `Records` is indexed by slot and returns an object with a member `id`.
 ///
-/// The lower bits of a cell hold a slot; there are as many lower bits as the slots need. The upper
-/// bits hold the *mark*: bits of the id's hash. A search skips a cell with another mark and does
-/// not read the record.
+/// The lower bits of a cell hold a slot. The upper bits hold the *mark*: bits of the hash of the
+/// slot's id. If the mark of a cell differs from that of the wanted id, a search skips the cell
+/// without reading the record.
 template <class Records>
 class ObjectRegistry {
  public:
@@ -33,8 +34,9 @@ class ObjectRegistry {
     return hash ^ (hash >> 33);
   }
 
-  /// For many finds at once: compute all hashes, prefetch all cells, then prefetch the records of
-  /// all likely slots. Call find only if the record of the likely slot has another id.
+  /// Prefetches the cell at which the search for a hash starts. To find many ids at once, compute
+  /// all hashes, call prefetch for each of them, then prefetch the records of all likely slots.
+  /// Then call find only for an id that is not the id in the record of its likely slot.
   void prefetch(std::uint64_t hash) const { starling::prefetch(&cells_[home(hash)]); }
   /// Returns the slot of the first cell with the mark of `hash`, or no_slot. find returns the same
   /// slot unless another id has the same mark.
@@ -55,8 +57,8 @@ class ObjectRegistry {
     }
   }
 
-  /// `id` must be absent, and records[slot].id must already be `id`. The memory depends on the
-  /// largest slot.
+  /// `id` must be absent, and records[slot].id must already be `id`. The size of the table depends
+  /// on the largest slot.
   void insert(ObjectId id, Slot slot, const Records& records) {
     slots_ = std::max(slots_, std::size_t{slot} + 1);
     while (slots_ * 5 > cells_.size() * 4) grow(records);

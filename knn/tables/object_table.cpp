@@ -104,10 +104,10 @@ UpdateCounts ObjectTable::update(std::span<const ObjectUpdate> rows, std::int64_
 }
 
 // Writes the likely slot of each row's object, or no_slot, into `likely`. Prefetches the memory
-// that the updates will touch. Producers often send their objects in the order of the first
-// updates, which is the order of the slots. While the rows match the slots from `next` on, no
-// lookup in the registry is needed. The record of a slot must be alive to match a row, because the
-// record of a forgotten object may still have the row's id.
+// that the updates will touch. Producers often send their objects in the same order each time, and
+// slots were given in that order. While the rows' objects have the slots `next`, `next` + 1 and so
+// on, no lookup in the registry is needed. The record of a slot must be alive to match a row,
+// because the record of a forgotten object may still have the row's id.
 void ObjectTable::look_up_ahead(std::span<const ObjectUpdate> rows, Slot next,
                                 std::span<Slot> likely, const Staging& staging) const {
   const auto is_next = [&](ObjectId id) {
@@ -296,7 +296,7 @@ void ObjectTable::unfollow(Slot slot) {
   check_invariant(it != followers_.end(), "unfollow is called only for a followed object");
   if (--it->second > 0) return;
   followers_.erase(it);
-  // An existing tombstone keeps its time.
+  // If the slot already has a tombstone, the tombstone keeps its time.
   if (!is_alive(slot) && !forget_at_us_.contains(slot)) leavers_.insert(slot);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The authoritative table of objects, with the rules of event time, tags with their own clock,
-// tombstones and expiry. The table writes changed rows into the engine's staging half. Processor
-// owns the table.
+// The authoritative table of objects. It applies the rules for event times, tags, tombstones and
+// expiry; tags have their own event time. The table writes changed rows into the engine's staging
+// half. Processor owns the table.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ namespace starling {
 template <class Records>
 class ObjectRegistry;
 
-/// The position of an object at a time. `tags` is used only with `has_tags`, and only for bits that
-/// no TagUpdate has set or cleared.
+/// The position of an object at a time. `tags` is used only if `has_tags` is true, and only for
+/// bits that no TagUpdate has set or cleared.
 struct ObjectUpdate {
   ObjectId id{};
   std::int64_t time_us = 0;
@@ -34,7 +34,7 @@ struct ObjectUpdate {
 };
 
 /// As ObjectUpdate, in a vector space; the components are passed separately. `label` is used only
-/// with `has_label`; no_label removes a label.
+/// if `has_label` is true; no_label removes a label.
 struct VectorUpdate {
   ObjectId id{};
   std::int64_t time_us = 0;
@@ -44,8 +44,8 @@ struct VectorUpdate {
   bool has_label = false;
 };
 
-/// Sets and clears tag bits. A bit that is in both `set` and `clear` is set. Afterwards only tag
-/// updates change these bits.
+/// Sets and clears tag bits. A bit that is in both `set` and `clear` is set. Afterwards the tags in
+/// an ObjectUpdate or VectorUpdate do not change these bits.
 struct TagUpdate {
   ObjectId id{};
   std::int64_t time_us = 0;
@@ -63,7 +63,7 @@ enum class UpdateStatus : std::uint8_t {
   late,               ///< older than the stored time; dropped
   future,             ///< later than the latest time allowed
   time_out_of_range,  ///< beyond +-2^61 us
-  unknown_object,     ///< tags for an object never seen, or forgotten
+  unknown_object,     ///< tags for an object that was never seen or is forgotten
   too_many_objects,   ///< the table is at its limit
 };
 
@@ -142,14 +142,14 @@ class ObjectTable {
   /// Stages the objects that expire at `tau_us` and forgets old tombstones. Call right before the
   /// engine swaps its halves.
   ///
-  /// prepare_tick reads every record if the oldest known time may have expired. While all objects
-  /// keep moving, this happens about once in a TTL. While objects fall silent one by one, it
-  /// happens in each tick. An index by time would cost more, because every update would have to
-  /// change the index.
+  /// prepare_tick reads every record if the object with the oldest known event time may have
+  /// expired. While all objects keep sending updates, this happens about once in object_ttl_us.
+  /// While objects stop sending one after another, it happens in each tick. An index by time would
+  /// cost more, because every update would have to change the index.
   void prepare_tick(std::int64_t tau_us, Staging& staging);
 
-  /// Returns a slot for a followed object, known or not; no_slot if the table is full. The object
-  /// keeps the slot until unfollow has been called once for each call of follow.
+  /// Returns the slot of a followed object. Adds an unknown object; returns no_slot if the table is
+  /// full. The object keeps the slot until unfollow has been called once for each call of follow.
   Slot follow(ObjectId id, Staging& staging);
   void unfollow(Slot slot);
 
@@ -210,7 +210,7 @@ class ObjectTable {
   std::vector<Label> labels_;         ///< by slot; empty on a lattice
   std::unordered_map<Slot, std::uint32_t> followers_;
   std::vector<Slot> free_slots_;
-  std::set<Slot> leavers_;          ///< slots that died or were removed since the last prepare_tick
+  std::set<Slot> leavers_;          ///< slots of objects that left since the last prepare_tick
   std::set<Tombstone> tombstones_;  ///< at most one for each slot
   std::unordered_map<Slot, std::int64_t> forget_at_us_;  ///< the times of tombstones_, by slot
   std::uint64_t alive_count_ = 0;

@@ -11,7 +11,7 @@
 namespace starling {
 namespace {
 
-constexpr std::size_t idle_reports_max = 2;  // one tick is published while the next is computed
+constexpr std::size_t idle_reports_max = 2;  // one report is published while the next is made
 
 // Checks the dimension of the space and copies it into the options of the tables.
 ProcessorOptions with_dimension(ProcessorOptions options) {

@@ -44,9 +44,9 @@ struct TickReport {
   StageTimes times;
   std::string error;    ///< empty, or why the tick failed; the old lists then stay valid
   std::string warning;  ///< empty, or why queries were removed because of a limit
-  std::span<const StreamReport> streams;  ///< indexed by StreamId; also streams without a report
+  std::span<const StreamReport> streams;  ///< indexed by StreamId; has an entry for every stream
 
-  // The memory of the spans:
+  // These two members own the memory of the spans.
   ReturnPool<std::vector<StreamReport>>::Owned stream_reports;
   std::unique_ptr<TickResult> result;
 };

@@ -102,7 +102,7 @@ std::uint64_t QueryTable::neighbor_count(const ObjectTable& objects) const {
   return room_.neighbors + room_.neighbors_per_object * objects.alive_count();
 }
 
-// Adds a live query to the counts and the indexes by lease and by k; leave reverses enter.
+// Adds a live query to the counts, to leases_ and to every_object_. leave() undoes this.
 void QueryTable::enter(Slot slot) {
   const QueryDefinition& definition = entries_[slot].definition;
   room_.of(definition) += definition.k;
@@ -214,8 +214,8 @@ Slot QueryTable::allocate(StreamId stream, QueryId id) {
     slot = free_slots_.back();
     free_slots_.pop_back();
   } else {
-    // Slots of removals that no tick has reported yet are not free, so there may be more slots than
-    // live queries.
+    // The slot of a removed query is not free until a tick has reported the removal. There may
+    // therefore be more slots than live queries.
     if (entries_.size() >= 2 * options_.queries_max) return no_slot;
     slot = static_cast<Slot>(entries_.size());
     entries_.emplace_back();

@@ -96,20 +96,22 @@ class QueryTable {
   /// neighbors_max. The lists may exceed neighbors_max if objects were added after the queries.
   /// Returns the number of removed queries. Call when the table of objects is ready for the tick.
   std::uint64_t remove_outgrown(ObjectTable& objects, Staging& staging);
-  /// The begun tick takes all removals staged so far. Call after the engine swapped its halves.
+  /// Call after the engine has swapped its halves. The tick under way has then taken all removals
+  /// that were staged.
   void tick_begun();
-  /// The tick has reported the removals that it took. The slots of the removed queries may be used
-  /// again.
+  /// Call if the tick under way has finished. It has reported the removals that it took, so the
+  /// slots of the removed queries are free again.
   void tick_finished();
-  /// The tick has reported nothing. The next tick takes the same removals again.
+  /// Call if the tick under way has failed. It has reported nothing, so the next tick takes the
+  /// same removals again.
   void tick_failed();
 
   /// Returns the slot of the query, or no_slot.
   Slot find(StreamId stream, QueryId id) const;
   std::vector<Slot> slots_of(StreamId stream) const;  ///< ordered by query id
 
-  /// The stream, the id and the definition of a slot's query. They are valid from put until the
-  /// tick that reports the removal has finished.
+  /// Return the stream, the id and the definition of the query in a slot. They are valid from put
+  /// until the tick that reports the query's removal has finished.
   StreamId stream_of(Slot slot) const { return entries_[slot].stream; }
   QueryId id_of(Slot slot) const { return entries_[slot].definition.id; }
   const QueryDefinition& definition_of(Slot slot) const { return entries_[slot].definition; }
@@ -133,8 +135,8 @@ class QueryTable {
   struct Entry : QueryTableState::Entry {
     std::uint32_t staged_row = 0;  ///< valid only if that row of the staging half has this slot
   };
-  /// The slots of removed queries, by stream and id. A query keeps one slot until its removal is
-  /// reported.
+  /// The slots of removed queries, by stream and id. A query that is put again before its removal
+  /// is reported gets the same slot.
   using RemovedSlots = std::map<std::pair<StreamId, QueryId>, Slot>;
   /// The number of neighbours that the lists of live queries may hold.
   struct Room {
@@ -161,13 +163,13 @@ class QueryTable {
   std::unordered_map<std::string, StreamId> streams_by_name_;
   std::vector<Entry> entries_;
   std::vector<Slot> free_slots_;
-  RemovedSlots removed_staged_;  ///< staged in the half that is written now
-  RemovedSlots removed_begun_;   ///< taken by the tick under way
+  RemovedSlots removed_staged_;  ///< removals staged in the half that is written now
+  RemovedSlots removed_begun_;   ///< removals that the tick under way has taken
   std::uint64_t count_ = 0;
   Room room_;
   std::unordered_map<std::uint64_t, std::uint64_t>
-      owner_query_counts_;                                 ///< only owners with queries
-  std::set<std::pair<std::int64_t, Slot>> leases_;         ///< ordered by end, in us
+      owner_query_counts_;                          ///< by owner; only owners that have queries
+  std::set<std::pair<std::int64_t, Slot>> leases_;  ///< ordered by end, in us
   std::set<std::pair<std::uint32_t, Slot>> every_object_;  ///< ordered by k
 };
 

@@ -13,11 +13,11 @@
 
 namespace starling {
 
-/// How lists are found. Every method gives the same bytes. Which one is fastest depends on the
-/// numbers of rows, queries and components and on k. Each named method follows a paper
-/// (docs/vectors.md).
+/// The algorithm that finds the lists. Every method gives the same bytes. The fastest method
+/// depends on k and on the numbers of rows, queries and components. Each named method follows a
+/// paper (docs/vectors.md).
 enum class SearchMethod : std::uint8_t {
-  automatic,    ///< whichever is fastest for the shape
+  automatic,    ///< the fastest method for these numbers
   kato,         ///< Kato & Hosino 2009
   cuknn,        ///< Liang et al. 2010
   iterative,    ///< Russica & Tisato 2023, iterative selection
@@ -28,13 +28,13 @@ enum class SearchMethod : std::uint8_t {
 
 /// One call of a searcher.
 struct VectorSearch {
-  VectorsView queries;  ///< prepared for the metric of the corpus, with its dimension
+  VectorsView queries;  ///< with the dimension of the corpus, prepared for its metric
   std::uint32_t k = 1;  ///< 1 to vector_k_max
   /// If the queries are consecutive rows of the corpus: the row of query 0. Then no query is its
   /// own neighbour. no_row: the queries are not rows of the corpus.
   VectorRow first_self = no_row;
   SearchMethod method = SearchMethod::automatic;
-  /// Called from the calling thread, now and then, with the number of finished queries.
+  /// Called now and then with the number of finished queries, on the thread that called search.
   std::function<void(std::uint64_t)> on_progress{};
 };
 

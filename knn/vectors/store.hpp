@@ -25,8 +25,8 @@ struct VectorRows {
   bool is_alive(std::size_t i) const { return (alive[i / 64] >> (i % 64) & 1) != 0; }
 };
 
-/// Which rows a query searches. A mask has one bit for each row: bit i % 64 of word i / 64 belongs
-/// to row i. Rows whose bit is 0 are skipped. Bits after the last row are 0.
+/// Masks say which rows a query searches. A mask has one bit for each row. Row i has bit i % 64 of
+/// word i / 64. Rows whose bit is 0 are skipped. Bits after the last row are 0.
 struct VectorMasks {
   std::span<const std::uint64_t> words;  ///< one mask after another
   std::size_t words_each = 0;
@@ -38,7 +38,7 @@ struct VectorMasks {
 inline constexpr std::uint32_t no_mask = ~std::uint32_t{0};
 
 struct VectorQuery {
-  const float* components = nullptr;  ///< as many as the dimension; nullptr: those of row `self`
+  const float* components = nullptr;  ///< of the query; nullptr: those of row `self`
   Slot self = no_slot;                ///< a living row that is not in the result; no_slot: none
   std::uint32_t mask = no_mask;       ///< an index into the masks; no_mask: all living rows
   float score_max = 0;                ///< inclusive; only near_applied and near_any use it
@@ -51,7 +51,8 @@ struct VectorMatch {
 };
 
 /// Stores the rows of a vector space and searches them. Scores are those of VectorNeighbor, to the
-/// bit. Every function may throw std::bad_alloc or a device error; applied rows are not lost.
+/// bit. Every function may throw std::bad_alloc or a device error; rows that were applied before
+/// are not lost.
 class VectorStore {
  public:
   virtual ~VectorStore() = default;
@@ -59,8 +60,8 @@ class VectorStore {
   virtual std::string_view name() const = 0;  ///< "cpu", "cuda"
   virtual std::uint64_t bytes_used() const = 0;
 
-  /// Returns the best memory resource for staged rows: a device copies fast from its memory. The
-  /// resource outlives the store.
+  /// Returns the best memory resource for staged rows. A device copies fast from the memory that
+  /// this resource gives. The resource outlives the store.
   virtual std::pmr::memory_resource* staging_memory() { return std::pmr::get_default_resource(); }
 
   /// Call after a function threw. Returns true if no later call can succeed.
@@ -75,21 +76,21 @@ class VectorStore {
   /// then applies all rows again, which gives the same result.
   virtual void apply(const VectorRows& rows) = 0;
 
-  /// Writes k entries for each query into `lists`, as VectorSearcher::search does, with the slot as
-  /// the row: the nearest living rows by (score, slot). k is 1 to vector_k_max. Masks have one bit
-  /// for each slot.
+  /// Writes k entries for each query into `lists`, as VectorSearcher::search does: the nearest
+  /// living rows, ordered by (score, slot). VectorNeighbor::row is the slot. k is 1 to
+  /// vector_k_max. Masks have one bit for each slot.
   virtual void nearest(std::span<const VectorQuery> queries, const VectorMasks& masks,
                        std::uint32_t k, std::span<VectorNeighbor> lists) = 0;
 
-  /// Appends, in any order, every living row of the last apply whose score is at most score_max of
-  /// a query. `applied` is the same argument as in the last apply, so that the store need not keep
-  /// the rows. Masks have one bit for each index into `applied`. As in nearest, VectorQuery::self
-  /// is skipped.
+  /// Computes the score of each living row of the last apply for each query. Appends a match if the
+  /// score is at most the query's score_max. The order of the matches is arbitrary. `applied` must
+  /// be the argument of the last apply, so that the store need not keep it. Masks have one bit for
+  /// each index into `applied`. As in nearest, row VectorQuery::self is skipped.
   virtual void near_applied(const VectorRows& applied, std::span<const VectorQuery> queries,
                             const VectorMasks& masks, std::vector<VectorMatch>& matches) = 0;
 
-  /// As near_applied, but for all slots. Masks have one bit for each slot. Called only if so many
-  /// scores are equal that the result of nearest is not enough.
+  /// As near_applied, but for the living rows of all slots. Masks have one bit for each slot.
+  /// Called only if so many scores are equal that the result of nearest is not enough.
   virtual void near_any(std::span<const VectorQuery> queries, const VectorMasks& masks,
                         std::vector<VectorMatch>& matches) = 0;
 

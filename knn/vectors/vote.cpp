@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts the ballots by label and counts each run of equal labels, adding up in a fixed order: see
-// vote.hpp.
+// Sorts the ballots by label. Then counts each run of equal labels, and adds up its distances in a
+// fixed order. See vote.hpp.
 #include "starling/knn/vectors/vote.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which objects a query accepts. A filter acts before the limit k, so a filtered list has the exact
-// k nearest of the objects that pass. A Filter is part of QueryDefinition and of each row that
-// QueryTable stages for an Engine.
+// Filters decide which objects a query accepts. A filter acts before the limit k: a filtered list
+// has exactly the k nearest of the objects that pass. A Filter is part of QueryDefinition and of
+// each row that QueryTable stages for an Engine.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ struct Filter {
   bool operator==(const Filter&) const = default;
 };
 
-/// Returns the oldest event time that passes an age limit at `tau_us`. If this time would be below
-/// the lowest number, returns the lowest number.
+/// Returns the oldest event time that passes an age limit at `tau_us`. Returns the lowest
+/// std::int64_t if there is no age limit, or if the subtraction would overflow.
 constexpr std::int64_t oldest_time_us(std::int64_t tau_us, std::int64_t age_us_max) {
   constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
   if (age_us_max == Filter::any_age || tau_us < lowest + age_us_max) return lowest;

@@ -20,17 +20,17 @@ constexpr double earth_flattening = 1.0 / 298.257223563;
 constexpr double earth_eccentricity_sq = earth_flattening * (2.0 - earth_flattening);
 constexpr double radians_per_degree = std::numbers::pi / 180.0;
 
-// Returns a number that truncates to std::round(steps), which rounds half away from zero. The
-// function adds the largest number below 0.5 to `steps`. The sum is rounded to even, so the sum
-// reaches the next whole number if and only if the fraction of `steps` is at least 0.5. This is
-// faster than std::round, which is a function call on processors without an instruction for
-// rounding.
+// Returns a number whose truncation is std::round(steps). std::round rounds to the nearest whole
+// number, and halves away from zero. The function adds the largest number below 0.5 to the absolute
+// value of `steps`. The addition rounds ties to even, so the sum reaches the next whole number if
+// and only if the fraction of `steps` is at least 0.5. This is faster than std::round, which is a
+// function call on processors without an instruction for rounding.
 double before_truncation(double steps) {
   constexpr double below_half = 0x1.fffffffffffffp-2;
   return steps + std::copysign(below_half, steps);
 }
 
-/// Returns whether the truncated number is in [-2^30, 2^30); false for NaN.
+/// Returns true if the truncation of `untruncated` is in [-2^30, 2^30); false for NaN.
 bool fits_lattice(double untruncated) {
   return untruncated > -lattice_limit - 1 && untruncated < lattice_limit;
 }
@@ -47,9 +47,9 @@ Position earth_centred(double longitude_deg, double latitude_deg, double altitud
           (normal_m * (1.0 - earth_eccentricity_sq) + altitude_m) * sin_latitude};
 }
 
-// Fixed-point iteration on the latitude. Each round multiplies the error by about the squared
-// eccentricity, 1/150. After eight rounds the error is below the precision of float64 at every
-// altitude on the lattice.
+// Returns longitude, latitude and altitude of an earth-centred position. The latitude is found by
+// fixed-point iteration. Each round multiplies the error by about the squared eccentricity, 1/150.
+// After eight rounds the error is below the precision of float64 at every altitude on the lattice.
 Position geodetic(const Position& centred) {
   const auto [x, y, z] = centred;
   const double from_axis_m = std::hypot(x, y);
@@ -126,7 +126,7 @@ PositionError Lattice::to_lattice(const Position& position, LatticePoint& point)
   return PositionError::none;
 }
 
-// If a row does not fit the lattice, to_lattice for a single position finds the reason.
+// If a row does not fit the lattice, calls to_lattice for its position, which finds the reason.
 template <std::size_t components, class Number>
 void Lattice::planar_to_lattice(std::span<const Number> coordinates, std::span<LatticePoint> points,
                                 std::span<PositionError> errors) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounds a user's coordinates to the integer lattice once, on arrival. All later arithmetic is
-// exact. The decoders of update batches and the trace readers call Lattice::to_lattice.
+// Lattice rounds a user's coordinates to the integer lattice once, on arrival. All later arithmetic
+// is exact. The decoders of update batches and the trace readers call Lattice::to_lattice.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace starling {
 
-/// Why a position has no place on the lattice.
+/// The reason why a position cannot be rounded to a lattice point; `none` if it can.
 enum class PositionError : std::uint8_t {
   none,
-  not_finite,              ///< NaN or infinite component
-  out_of_range,            ///< beyond 2^30 lattice units from the origin
-  longitude_out_of_range,  ///< outside [-180, 180]
-  latitude_out_of_range,   ///< outside [-90, 90]
+  not_finite,              ///< a coordinate is NaN or infinite
+  out_of_range,            ///< a coordinate is outside [-2^30, 2^30) lattice units
+  longitude_out_of_range,  ///< outside [-180, 180] degrees
+  latitude_out_of_range,   ///< outside [-90, 90] degrees
 };
 
 std::string_view to_string(PositionError error);
@@ -29,17 +29,18 @@ std::string_view to_string(PositionError error);
 ///     processor.lattice().to_lattice(fix.position_m, row.position)
 class Lattice {
  public:
-  /// Throws std::invalid_argument with a sentence if the space is a vector space or a dimension is
-  /// given, if the resolution is not positive and finite, or if the origin is not finite. For wgs84
+  /// Throws std::invalid_argument with a sentence if the space is a vector space, if `dimension` is
+  /// not 0, if the resolution is not positive and finite, or if the origin is not finite. For wgs84
   /// it also throws if the resolution is below 6 mm or if an origin is given.
   explicit Lattice(const SpaceOptions& options);
 
   const SpaceOptions& options() const { return options_; }
 
-  /// Rounds half away from zero. Leaves `point` unchanged on an error.
+  /// Writes the nearest lattice point to `point`. A coordinate halfway between two lattice
+  /// coordinates is rounded away from zero. Leaves `point` unchanged on an error.
   PositionError to_lattice(const Position& position, LatticePoint& point) const;
 
-  /// As above for many positions at once, which is faster. Each position has `components` (2 or 3)
+  /// As above, for many positions at once. This is faster. Each position has `components` (2 or 3)
   /// consecutive numbers in `coordinates`, one entry in `points` and one entry in `errors`.
   void to_lattice(std::span<const double> coordinates, std::size_t components,
                   std::span<LatticePoint> points, std::span<PositionError> errors) const;
@@ -50,12 +51,12 @@ class Lattice {
   /// it moves by at most half the resolution along each axis.
   Position to_position(const LatticePoint& point) const;
 
-  /// Returns sqrt(distance_sq) * resolution: the distance that messages and files contain.
+  /// Returns sqrt(distance_sq) * resolution_m: the distance in metres, as in messages and files.
   double to_metres(std::uint64_t distance_sq) const;
   double to_metres(RankKey key) const { return to_metres(to_number(key)); }
 
-  /// Returns floor((metres / resolution)^2), but at most the largest 64-bit number, which means no
-  /// limit. `metres` may be infinity. Throws std::invalid_argument for NaN and negative numbers.
+  /// Returns floor((metres / resolution_m)^2), but at most the largest 64-bit number, which means
+  /// no limit. `metres` may be infinity. Throws std::invalid_argument for NaN and negative numbers.
   std::uint64_t to_distance_sq(double metres) const;
 
  private:

@@ -47,8 +47,8 @@ void normalize(std::span<const float> raw, double less, std::span<float> prepare
 }
 
 double mean_of(std::span<const float> row) {
-  // A row whose components are all equal has no direction. The mean of this row is exact, so that
-  // rounding errors do not give the row a direction.
+  // If all components are equal, the row has no direction. Its mean is then returned exactly,
+  // because a rounding error would give the row a direction.
   if (std::all_of(row.begin(), row.end(), [&](float other) { return other == row[0]; }))
     return row[0];
   double sum = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vectors of float32 components: the metrics, how rows are prepared for them, and the total order
-// of answers. Every searcher, reader and oracle of vectors includes it.
+// of answers. Every searcher, reader and oracle of vectors includes this file.
 #pragma once
 
 #include <bit>
@@ -16,10 +16,10 @@
 
 namespace starling {
 
-/// How the distance of two vectors is defined. Each row is prepared once: computed in float64, in a
-/// fixed order of operations, and rounded to float32. Exact answers are defined on the prepared
-/// rows (docs/vectors.md). Below, x and y are two rows, and s is the sum of the squared differences
-/// of their prepared components.
+/// A metric defines how rows are prepared and what the distance of two rows is. Each row is
+/// prepared once: in float64, in a fixed order of operations, then rounded to float32. Exact
+/// answers are defined on the prepared rows (docs/vectors.md). Below, x and y are two rows before
+/// preparation, and s is the sum of the squared differences of their components after preparation.
 enum class Metric : std::uint8_t {
   l2,             ///< prepared: unchanged; distance: sqrt(s)
   cosine,         ///< prepared: x / |x|, a zero row unchanged; distance: s / 2
@@ -36,11 +36,11 @@ std::optional<Metric> metric_named(std::string_view name);
 inline constexpr std::uint32_t dimension_max = 4096;
 inline constexpr std::uint32_t vector_k_max = 2048;
 
-/// Components are limited to this absolute value, so that no sum overflows: 4096 * (2 * 2^56)^2 =
-/// 2^126.
+/// The largest absolute value that a component may have. With this limit no sum overflows:
+/// dimension_max * (2 * 2^56)^2 = 2^126.
 inline constexpr float component_max = 0x1p56f;
 
-/// The number of a row in its array. An array has fewer than 2^31 rows.
+/// The index of a row in its array. An array has fewer than 2^31 rows.
 using VectorRow = std::uint32_t;
 inline constexpr VectorRow no_row = ~VectorRow{0};
 inline constexpr std::uint32_t vector_rows_max = (std::uint32_t{1} << 31) - 1;
@@ -56,7 +56,8 @@ struct VectorsView {
   }
 };
 
-/// The first component of a row that a metric does not allow, and the reason.
+/// A component that a metric does not allow, and the reason. It is the first such component of its
+/// row.
 struct VectorFault {
   enum class Reason : std::uint8_t { not_a_number, infinite, too_large, negative };
   VectorRow row = 0;
@@ -64,7 +65,7 @@ struct VectorFault {
   Reason reason = Reason::not_a_number;
 };
 
-/// Returns a predicate, such as "is not a number" or "is infinite".
+/// Returns the end of a sentence, such as "is not a number" or "is infinite".
 std::string_view sentence_of(VectorFault::Reason reason);
 
 /// Returns a sentence that names the component, counted from 1: "component 3 is not a number".
@@ -76,9 +77,9 @@ std::string sentence_of(const VectorFault& fault);
 std::optional<VectorFault> prepare_vectors(Metric metric, VectorsView raw,
                                            std::span<float> prepared);
 
-/// As prepare_vectors, but prepares all rows that have no fault. Writes one entry of `faults` for
-/// each row: its first fault, or std::nullopt. The prepared components of a faulty row are
-/// unspecified. Returns the number of faulty rows.
+/// As prepare_vectors, but does not stop at a fault: prepares all rows that have none. Writes one
+/// entry of `faults` for each row: its first fault, or std::nullopt. The prepared components of a
+/// faulty row are unspecified. Returns the number of faulty rows.
 std::size_t prepare_each(Metric metric, VectorsView raw, std::span<float> prepared,
                          std::span<std::optional<VectorFault>> faults);
 
@@ -114,7 +115,7 @@ constexpr float score_of_ordered(std::uint32_t ordered) {
 constexpr RankKey rank_key_of(float score) {
   return RankKey{ordered_of(score)};
 }
-/// Only for the key of a neighbour in a vector space.
+/// Returns the score of a neighbour's key. Call only for keys of a vector space.
 constexpr float score_of(RankKey key) {
   return score_of_ordered(static_cast<std::uint32_t>(to_number(key)));
 }

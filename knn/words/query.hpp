@@ -13,8 +13,9 @@
 
 namespace starling {
 
-/// Which changes of a list make a stream report the list. Each value includes the changes of the
-/// values before it. If a stream does not report a list, the list has none of these changes.
+/// The changes of a list that make a stream report the list. Each value includes the changes of the
+/// values before it. If a stream does not report a list at a tick, none of these changes has
+/// happened to the list.
 enum class ReportOn : std::uint8_t {
   membership,  ///< an object entered or left
   order,       ///< ... or two objects swapped places
@@ -29,7 +30,7 @@ struct ReportWith {
   bool operator==(const ReportWith&) const = default;
 };
 
-/// The longest name a stream may have.
+/// The largest number of bytes in a stream's name.
 inline constexpr std::size_t stream_name_bytes_max = 255;
 
 /// Streams are numbered from 0 in the order in which they were first put. They are never removed.
@@ -43,7 +44,7 @@ struct StreamDefinition {
 
 enum class AnchorKind : std::uint8_t {
   fixed,         ///< around a position
-  follow,        ///< around an object, itself not in the list; without the object: an empty list
+  follow,        ///< around an object, which is not in the list; object missing: empty list
   every_object,  ///< one list for each object that passes `subject`: the k-NN graph
 };
 
@@ -62,13 +63,13 @@ struct QueryDefinition {
   Filter filter{};
   TagFilter subject{};                   ///< every_object: the objects that have a list
   std::int64_t lease_end_us = no_lease;  ///< the first tick with a later tau removes the query
-  std::uint64_t owner = 0;  ///< the query's last writer; see QueryTableOptions::owner_queries_max
+  /// A number for the client that put the query last; see QueryTableOptions::owner_queries_max.
+  std::uint64_t owner = 0;
   /// For a fixed anchor in a vector space: the components, as many as the dimension of the space,
   /// prepared for its metric.
   std::vector<float> components{};
-  /// Only in a vector space: reports carry the label that the objects of the list vote for
-  /// (knn/vectors/vote.hpp). The list is also reported when this label changes, whatever the stream
-  /// reports on.
+  /// Only for a vector space. If true, reports carry the label that the objects of the list vote
+  /// for (knn/vectors/vote.hpp). The list is then also reported if only this label changes.
   bool vote = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a stream reports about one list after a tick. Processor makes QueryReports, and
-// protocol/wire encodes them.
+// A QueryReport says what a stream reports about one list after a tick. Processor makes
+// QueryReports, and protocol/wire encodes them.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ enum class ListEvent : std::uint8_t {
 /// One list of a tick, as its stream reports it. The spans live as long as the TickReport.
 struct QueryReport {
   QueryId query{};
-  bool has_subject = false;  ///< a list of an every-object query; `subject` is its object
+  bool has_subject = false;  ///< this is the list of `subject` in an every-object query
   ObjectId subject{};
   ListEvent event = ListEvent::updated;
   std::span<const Neighbor> neighbors;

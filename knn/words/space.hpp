@@ -21,12 +21,13 @@ enum class Space : std::uint8_t {
 };
 
 std::string_view to_string(Space space);
-/// Returns a space with a lattice, or std::nullopt. "vector" is not accepted, because a vector
-/// space also needs a dimension.
+/// Returns the space with this name; std::nullopt if there is none. Does not accept "vector",
+/// because a vector space also needs a dimension.
 std::optional<Space> space_from_string(std::string_view text);
 
 /// Returns the largest number of components of a user's position: 2 for planar2, 3 for planar3 and
-/// wgs84. In wgs84 the altitude may be left out. Not for vector spaces, which have no positions.
+/// wgs84. In wgs84 the altitude may be left out. Do not call for a vector space, which has no
+/// positions.
 constexpr int dimensions(Space space) {
   return space == Space::planar2 ? 2 : 3;
 }

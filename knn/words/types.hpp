@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The types that all parts of Starling share: ids, slots, ticks, and neighbours with their total
-// order. The tables, the engines, the wire format and the replay include it.
+// order. The tables, the engines, the wire format and the replay include this file.
 #pragma once
 
 #include <compare>
@@ -31,8 +31,8 @@ inline constexpr Slot no_slot = ~Slot{0};
 /// The longest list a query may ask for.
 inline constexpr std::uint32_t k_max = 1024;
 
-/// Integer coordinates on the lattice, in units of the resolution, each in [-2^30, 2^30).
-/// planar2 keeps z = 0; wgs84 is earth-centred.
+/// Integer coordinates on the lattice, in units of the resolution, each in [-2^30, 2^30). In
+/// planar2, z is 0. In wgs84 the origin is the earth's centre.
 struct LatticePoint {
   std::int32_t x = 0;
   std::int32_t y = 0;
@@ -57,7 +57,7 @@ constexpr std::uint64_t to_number(RankKey key) {
   return static_cast<std::uint64_t>(key);
 }
 
-/// Returns the key after `key`. Not for Filter::any_distance, which is the last key.
+/// Returns the key after `key`. Do not call for Filter::any_distance, which is the last key.
 constexpr RankKey next_key(RankKey key) {
   return RankKey{to_number(key) + 1};
 }

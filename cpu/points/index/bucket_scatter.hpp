@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A parallel, stable scatter of points into buckets. The build of both indexes starts
-// with a scatter: the grid calls it directly, the tree through PlaceSort.
+// A parallel, stable scatter of points into buckets. The build of each index starts with a scatter.
+// The grid calls it directly, the tree through PlaceSort.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace starling::cpu {
 
-/// The positions that were found in a range of buckets.
+/// The positions whose bucket is in a given range: the index and the bucket of each position.
 struct FoundBuckets {
   static constexpr std::size_t positions_max = 256;
   static constexpr std::size_t padding = 16;  ///< SIMD code writes full vectors
@@ -33,11 +33,11 @@ struct BucketRange {
 
 class BucketScatter {
  public:
-  /// Calls put(place, position, slot) once for each point, from several threads. The places of a
-  /// bucket are consecutive, and in the order of the set for any number of threads.
+  /// Calls put(place, position, slot) once for each point, from several threads. The points of a
+  /// bucket get consecutive places, in the order of `points`. This holds for any number of threads.
   ///
-  /// find(positions, range, found) gets at most FoundBuckets::positions_max positions and writes,
-  /// in order, the points whose bucket is in the range. Buckets are below `buckets`.
+  /// find(positions, range, found) gets at most FoundBuckets::positions_max positions. It writes to
+  /// `found`, in order, the points whose bucket is in the range. There are `buckets` buckets.
   template <class Find, class Put>
   void run(const PointSet& points, std::size_t buckets, const Find& find, const Put& put,
            ThreadPool& pool);
@@ -54,18 +54,19 @@ class BucketScatter {
   BucketRange group(std::size_t index, std::size_t groups) const;
 
   std::vector<std::uint32_t> begins_;
-  std::vector<std::vector<std::uint32_t>> places_;  ///< by slice of the points, then bucket
+  std::vector<std::vector<std::uint32_t>> places_;  ///< by slice of the points, then by bucket
 };
 
-// First each thread counts one slice of the points. Then each group of buckets is written by
-// threads of its own, so that different groups write to different cache lines, except where two
-// groups meet. Without groups the scatter of workload W3 took twice as long.
+// First each thread counts the points of one slice by bucket. Then the buckets are divided into
+// groups, and each group is written by its own threads. Different groups write to different cache
+// lines, except where two groups meet. Without groups, the scatter of workload W3 took twice as
+// long.
 template <class Find, class Put>
 void BucketScatter::run(const PointSet& points, std::size_t buckets, const Find& find,
                         const Put& put, ThreadPool& pool) {
   const std::span<const LatticePoint> positions = points.positions;
   const std::size_t slices = pool.threads();
-  // Calls act(index, bucket) for the points of a slice that are in the range.
+  // Calls act(index, bucket) for the points of a slice whose bucket is in the range.
   const auto for_each = [&](std::size_t slice, const BucketRange& range, const auto& act) {
     FoundBuckets found;
     const std::size_t end = positions.size() * (slice + 1) / slices;
@@ -104,7 +105,7 @@ void BucketScatter::run(const PointSet& points, std::size_t buckets, const Find&
   });
 }
 
-// Each group has about the same number of objects.
+// Returns the buckets of a group. Each group has about the same number of objects.
 inline BucketRange BucketScatter::group(std::size_t index, std::size_t groups) const {
   const auto border = [&](std::size_t group) {
     const auto objects = static_cast<std::uint32_t>(std::uint64_t{begins_.back()} * group / groups);

@@ -32,7 +32,7 @@ struct Box {
   bool is_empty() const { return min.x > max.x; }
 };
 
-/// A grid of 2^16 cells along each axis in 2 dimensions, or 2^10 in 3.
+/// A grid of 2^16 cells along each axis in 2 dimensions, or of 2^10 cells along each axis in 3.
 class CellGrid {
  public:
   CellGrid() = default;
@@ -72,8 +72,8 @@ class CellGrid {
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(offset, 0, extent_)) >> shift_;
   }
 
-  // spread_by_2 moves bit i of the argument to bit 2 i of the result; spread_by_3 moves it to bit 3
-  // i.
+  // spread_by_2 moves bit i of the argument to bit 2 * i of the result, and spread_by_3 moves it to
+  // bit 3 * i.
   static constexpr std::uint32_t spread_by_2(std::uint32_t v) {
     v = (v | (v << 8)) & 0x00ff00ffu;
     v = (v | (v << 4)) & 0x0f0f0f0fu;

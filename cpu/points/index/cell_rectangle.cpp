@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chooses the numbers of columns and rows so that the cells are about square: see
-// cell_rectangle.hpp. GridIndex divides the outer grid with it, and grid_fill.cpp
-// the grid of each block.
+// cell_rectangle.hpp. GridIndex calls divide for the outer grid, and grid_fill.cpp calls it for the
+// inner grid of each block.
 #include "starling/cpu/points/index/cell_rectangle.hpp"
 
 #include <algorithm>

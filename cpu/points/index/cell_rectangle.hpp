@@ -10,7 +10,8 @@
 
 namespace starling::cpu {
 
-/// The range [0, extent] divided into equal parts. There are at most as many parts as integers.
+/// The integers [0, extent], divided into parts of about equal size. There are at most as many
+/// parts as integers.
 class Division {
  public:
   Division() = default;
@@ -22,10 +23,10 @@ class Division {
 
   std::uint32_t extent() const { return extent_; }
   std::uint32_t parts() const { return parts_; }
-  /// Returns the number of parts for each integer, times 2^bits.
+  /// Returns the number of parts divided by the number of integers, times 2^bits, rounded down.
   std::uint32_t scale() const { return scale_; }
-  /// Returns the part in which an offset in [0, extent] lies. A larger offset never lies in an
-  /// earlier part.
+  /// Returns the part in which an offset in [0, extent] lies. Of two offsets, the larger never lies
+  /// in an earlier part.
   std::uint32_t part(std::uint32_t offset) const {
     return static_cast<std::uint32_t>(std::uint64_t{offset} * scale_ >> bits);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of a grid's build for every object, with SIMD: finding its cell, and ordering the
-// objects of a block by cell. The instruction set is chosen at run time. Only GridIndex calls it.
+// The two steps of a grid's build that read every object, with SIMD. find_cells finds the cell of
+// each object in the outer grid. order_by_cell orders the objects of a block by the cells of its
+// inner grid. The instruction set is chosen at run time. Only GridIndex calls these functions.
 #pragma once
 
 #include <cstddef>
@@ -29,17 +30,17 @@ struct BlockObjects {
   std::uint32_t count;     ///< at least 1
 };
 
-/// Working memory of order_by_cell, one for each thread, each on its own cache lines.
+/// Working memory of order_by_cell. Each thread has its own, on its own cache lines.
 struct alignas(64) FillScratch {
   std::vector<std::int32_t> objects;
   std::vector<std::uint32_t> cells;
 };
 
 /// Lays a grid of at most `cells_max` cells over the objects' bounding box and orders the objects
-/// by cell, row by row. Writes them back as arrays: the coordinates of all objects along the first
-/// axis, those along the next axes, and all slots. Writes to `begins` the place where each cell
-/// begins, and the end of the last cell. Returns the sum, over all objects, of the number of
-/// objects in the object's cell.
+/// by cell, row by row. Writes the objects back to block.objects as arrays, one after another: an
+/// array of coordinates for each axis, then an array of slots. Writes to `begins` the place where
+/// each cell begins, and the end of the last cell. Returns the sum, over all objects, of the number
+/// of objects in the object's cell.
 std::uint64_t order_by_cell(const BlockObjects& block, std::size_t cells_max, CellRectangle& grid,
                             std::uint32_t* begins, FillScratch& scratch);
 

@@ -15,21 +15,23 @@
 namespace starling::cpu {
 namespace {
 
-// Tuned on workloads W1 to W4. A block has so few objects that the first-level cache
-// holds it while its inner grid is filled. A cell has so few that a search reads little more than
-// it needs.
+// Tuned on workloads W1 to W4. A block has so few objects that the first-level cache holds the
+// block while its inner grid is filled. A cell has so few objects that a search reads few more
+// objects than it needs.
 constexpr std::size_t block_objects = 192;
 constexpr std::size_t cell_objects = 4;
 constexpr std::size_t blocks_per_task = 4;
 constexpr std::size_t attach_grain = 16;
 constexpr std::size_t values_a_line = 64 / sizeof(std::int32_t);
 
-// The mean number of objects in an object's cell above which the tree is faster.
+// A limit on the mean number of objects in an object's cell. Above this limit the tree is faster.
 constexpr std::uint64_t crowd_max = 48;
 
-// planar3: a volume counts as flat up to this depth, in mean distances between objects.
+// planar3: the objects lie flat if their extent in depth is at most this number of mean distances
+// between objects.
 constexpr double flat_depth = 4;
-// wgs84: the least allowed cosine between the earth's surface and the plane of the grid.
+// wgs84: the objects lie flat if the cosine of the angle between the earth's surface and the plane
+// of the grid is at least this.
 constexpr double flat_cosine = 0.45;
 
 }  // namespace
@@ -99,7 +101,7 @@ bool GridIndex::build(const PointSet& points, Space space, Scratch& scratch, Thr
       pool);
 
   resize_with_headroom(blocks_, block_count);
-  // A block of n objects has at most max(n / cell_objects, 1) cells, and one more begin.
+  // A block of n objects has at most max(n / cell_objects, 1) cells, and one begin more than cells.
   resize_with_headroom(cell_begins_, count / cell_objects + 2 * block_count + 1);
   std::atomic<std::uint64_t> shared_cells{0};
   const std::size_t tasks = (block_count + blocks_per_task - 1) / blocks_per_task;
@@ -145,8 +147,9 @@ void GridIndex::build_small(const PointSet& points) {
   blocks_.front().radius_sq_per_object = radius_sq_per_object(blocks_.front());
 }
 
-// The depth is the axis along which a projection loses least: in planar3 the axis with the shortest
-// extent, in wgs84 the axis closest to the normal of the earth's surface.
+// Returns false if the objects do not lie flat. The depth is the axis along which a projection
+// loses least: in planar3 the axis with the shortest extent, in wgs84 the axis closest to the
+// normal of the earth's surface.
 bool GridIndex::choose_axes(const Box& box, Space space, std::uint64_t objects) {
   constexpr std::array<Axis, 3> all = {&LatticePoint::x, &LatticePoint::y, &LatticePoint::z};
   axes_ = all;
@@ -190,7 +193,8 @@ float GridIndex::radius_sq_per_object(const GridBlock& block) const {
   return static_cast<float>(foreshortening_ * area / (std::numbers::pi * objects));
 }
 
-// Returns the sum, over the objects of the block, of the number of objects in the object's cell.
+// Fills one block. Returns the sum, over the objects of the block, of the number of objects in the
+// object's cell.
 std::uint64_t GridIndex::fill_block(std::size_t index, std::uint32_t first, std::uint32_t count,
                                     FillScratch& scratch) {
   GridBlock& block = blocks_[index];

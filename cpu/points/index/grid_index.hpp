@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The index for objects that lie flat and are not too crowded, as in real traffic: a grid of
-// blocks. Each block has an inner grid over its objects, with about four objects in a cell. The
-// objects of a row of cells are contiguous. SpatialIndex owns it.
+// The index for objects that lie flat (close to a plane) and are not too crowded, as in real
+// traffic. It is a grid of blocks. Each block has an inner grid over its objects, with about four
+// objects in a cell. The objects of a row of cells are contiguous. SpatialIndex owns a GridIndex.
 #pragma once
 
 #include <array>
@@ -25,8 +25,8 @@ struct GridBlock {
   std::uint32_t first = 0;  ///< the place of its first object
   std::uint32_t count = 0;
   CellRectangle grid;
-  std::uint32_t cells = 0;  ///< the index, in the array of begins, of its first cell
-  /// The squared radius of a circle that should hold one object, by the local density.
+  std::uint32_t cells = 0;  ///< the index of its first cell in cell_begins_
+  /// The squared radius of a circle that holds one object on average, by the local density.
   float radius_sq_per_object = 0;
 };
 
@@ -47,8 +47,8 @@ class GridIndex {
   bool build(const PointSet& points, Space space, Scratch& scratch, ThreadPool& pool);
   void clear();
 
-  /// Copies the tags and the ranks of the objects into arrays by place, which requests with a
-  /// PassingTest read. The arrays are valid until the next build.
+  /// Copies the tags and the ranks of the objects into arrays that are indexed by place. A search
+  /// with a PassingTest reads these arrays. They are valid until the next build.
   void attach(const ObjectSnapshot& objects, std::span<const std::int64_t> oldest_us,
               ThreadPool& pool);
   bool has_attached() const { return has_attached_; }
@@ -60,13 +60,14 @@ class GridIndex {
 
   /// Returns the arrays of a block: the coordinates of its objects by place along axis 0, then
   /// those along the next axes, then the slots. Each array has block.count values. SIMD code may
-  /// read `padding` values past the end of each.
+  /// read `padding` values past the end of each array.
   const std::int32_t* arrays(const GridBlock& block) const {
     return objects_.data() + block.first * stride();
   }
 
-  /// Returns the coordinate of a position for each axis. The grid divides axes 0 and 1. Axis 2 is
-  /// the depth: distances include it, but it is not divided.
+  /// Returns, for each axis of the grid, the member of LatticePoint with its coordinate. The grid
+  /// divides axes 0 and 1. Axis 2 is the depth: distances include it, but the grid does not divide
+  /// it.
   const std::array<Axis, 3>& axes() const { return axes_; }
   const CellRectangle& outer() const { return outer_; }
   const std::vector<GridBlock>& blocks() const { return blocks_; }
@@ -81,7 +82,7 @@ class GridIndex {
   std::uint64_t bytes_used() const;
 
   static constexpr std::size_t padding = 16;
-  /// Up to this many objects are not divided into cells.
+  /// A grid with at most this number of objects has one block with one cell.
   static constexpr std::size_t few_objects = 64;
 
  private:

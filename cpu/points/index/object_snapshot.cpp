@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Applies ranges of rows in parallel, and prefetches their slots. The box only grows until it is
-// computed again. See object_snapshot.hpp.
+// Applies ranges of rows in parallel, and prefetches the data of their slots. The box only grows
+// until it is computed again. See object_snapshot.hpp.
 #include "starling/cpu/points/index/object_snapshot.hpp"
 
 #include <algorithm>

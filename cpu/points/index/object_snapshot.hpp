@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The objects at a tick, by slot. The indexes are built from it, and filters read it. CpuEngine
-// owns it.
+// owns an ObjectSnapshot.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ class ObjectSnapshot {
   /// Applies rows. Each slot occurs at most once and was added before.
   void apply(std::span<const ObjectRow> rows, ThreadPool& pool);
 
-  /// Forgets earlier changes. From now on, membership_changed() returns whether an object was
-  /// added, was removed or changed its tags.
+  /// Forgets earlier changes. membership_changed() returns true if an object was added, was removed
+  /// or changed its tags since the last call of begin_changes().
   void begin_changes() { membership_changed_ = false; }
   bool membership_changed() const { return membership_changed_; }
 

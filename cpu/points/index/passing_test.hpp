@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A filter in a form for SIMD: two tests of 32-bit numbers. PassingScan applies it to all objects,
-// and a grid search to the objects of the cells that it reads.
+// A filter in a form for SIMD: two tests of 32-bit numbers. PassingScan applies this form to all
+// objects, and a grid search applies it to the objects of the cells that the search reads.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts keys that consist of a cell and an index. A crowded cell is sorted again by a finer grid of
-// its own; objects at the same point are sorted by id. See place_sort.hpp.
+// Sorts keys that consist of a cell and an index. The objects of a crowded cell are sorted again by
+// a finer grid of their own. A crowd of objects at one point is sorted by id. See place_sort.hpp.
 #include "starling/cpu/points/index/place_sort.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorts objects in spatial order: scatters them into buckets of neighbouring cells, then sorts each
-// bucket in cache. Only TreeIndex uses it.
+// bucket in cache. Only TreeIndex uses PlaceSort.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,10 @@ struct PlacedObject {
 
 class PlaceSort {
  public:
-  /// Sorts the points by cell of `grid`. The points of a cell with more than `crowd` of them are
-  /// sorted by its own finer grid; points at the same place are sorted by the ids that `objects`
-  /// has for their slots. The result is valid until the next call.
+  /// Sorts the points by their cell of `grid`. If a cell has more than `crowd` points, they are
+  /// sorted again by the cells of a finer grid over these points. If more than `crowd` points have
+  /// the same position, they are sorted by id. Reads ids from `objects`. The result is valid until
+  /// the next call.
   std::span<const PlacedObject> sort(const PointSet& points, const ObjectSnapshot& objects,
                                      const CellGrid& grid, std::size_t crowd,
                                      BucketScatter& scatter, ThreadPool& pool);

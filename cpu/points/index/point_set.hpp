@@ -12,11 +12,11 @@
 
 namespace starling::cpu {
 
-/// The x of a position that is not a point. No lattice point has it.
+/// The x of an entry that is not a point. No lattice point has this x.
 inline constexpr std::int32_t nowhere = std::numeric_limits<std::int32_t>::min();
 
 struct PointSet {
-  std::span<const LatticePoint> positions;  ///< one with x = nowhere is not a point
+  std::span<const LatticePoint> positions;  ///< an entry with x = nowhere is not a point
   std::span<const Slot> slots;  ///< the slot of each position; empty: position i is that of slot i
   std::uint64_t count = 0;      ///< the number of points
   Box box;                      ///< contains all points, and may be too large

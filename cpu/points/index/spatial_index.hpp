@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An index of points, built again in each tick: the grid if it suits the points, else the tree.
-// FinishedTick owns two of them for all objects, FilteredIndexes one for each filter that it
-// serves.
+// An index of points, built again in each tick: a grid if a grid suits the points, else a tree.
+// FinishedTick owns two indexes of all objects. FilteredIndexes owns one index for each chosen
+// filter.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ class SpatialIndex {
     PlaceSort sort;
   };
 
-  /// Reads ids from `objects`. If it throws (std::bad_alloc), the index is unusable until a build
-  /// succeeds.
+  /// Builds the index of `points`. Reads ids from `objects`. If build throws (std::bad_alloc), the
+  /// index is unusable until a build succeeds.
   void build(const PointSet& points, const ObjectSnapshot& objects, Scratch& scratch,
              ThreadPool& pool) {
     is_grid_ = false;
@@ -44,23 +44,26 @@ class SpatialIndex {
       tree_.build(points, objects, cells_, scratch.sort, scratch.grid.scatter, pool);
   }
 
-  /// Prepares the searches of requests with a PassingTest. Valid until the next build.
+  /// Copies into the grid the data that searches with a PassingTest read. The copy is valid until
+  /// the next build. Does nothing if the points are in the tree.
   void attach(const ObjectSnapshot& objects, std::span<const std::int64_t> oldest_us,
               ThreadPool& pool) {
     if (is_grid_) grid_.attach(objects, oldest_us, pool);
   }
 
-  /// Returns nullptr if the tree holds the points.
+  /// Returns the grid, or nullptr if the points are in the tree.
   const GridIndex* grid() const { return is_grid_ ? &grid_ : nullptr; }
   const TreeIndex& tree() const { return tree_; }
 
-  /// Returns the Morton number of the point's cell. Searches sorted by it are in spatial order.
+  /// Returns the Morton number of the point's cell. Searches that are sorted by this number are in
+  /// spatial order.
   std::uint32_t cell(const LatticePoint& point) const { return cells_.cell(point); }
 
   std::uint64_t bytes_used() const { return grid_.bytes_used() + tree_.bytes_used(); }
 
  private:
-  // Points that do not suit the grid seldom suit it one tick later.
+  // Points that do not suit the grid seldom suit it one tick later, so the grid is tried again only
+  // after this number of builds.
   static constexpr int grid_rest_builds = 16;
 
   Space space_;

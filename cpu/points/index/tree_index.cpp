@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills the leaves with the sorted objects, then builds the levels upwards. For each box that is a
-// single point it stores the smallest id: see tree_index.hpp. SpatialIndex builds it if the grid
+// Fills the leaves with the sorted objects, then builds the levels upwards. Stores the smallest id
+// for each box that is a single point: see tree_index.hpp. SpatialIndex builds a tree if the grid
 // does not suit the objects.
 #include "starling/cpu/points/index/tree_index.hpp"
 
@@ -28,7 +28,7 @@ std::int32_t max_of(const Line& line) {
 
 }  // namespace
 
-// Frees the memory, because the grid is used for some ticks.
+// Frees the memory, because the grid will be used for the next ticks.
 void TreeIndex::clear() {
   count_ = 0;
   leaves_ = std::vector<Line>();
@@ -71,7 +71,8 @@ void TreeIndex::place(std::span<const PlacedObject> placed, ThreadPool& pool) {
   });
 }
 
-// `nodes` is the number of children: objects, or nodes of the level below.
+// `nodes` is the number of children of the whole level: nodes of the level below, or objects if
+// there is no level below.
 IndexLevel TreeIndex::make_level(const IndexLevel* below, std::size_t nodes,
                                  const ObjectSnapshot& objects, ThreadPool& pool) const {
   IndexLevel level;
@@ -101,8 +102,8 @@ IndexLevel TreeIndex::make_level(const IndexLevel* below, std::size_t nodes,
   return level;
 }
 
-// Lanes of the last group without a node repeat the last node, so that the level above can take the
-// minimum of all lanes. Searches mask these lanes off.
+// In the last group, the lanes without a node repeat the last node, so that the level above can
+// take the minimum of all lanes. Searches mask these lanes off.
 void TreeIndex::fill_up(IndexLevel& level) const {
   const std::size_t used = (level.count - 1) % fanout + 1;
   for (std::size_t line = level.groups.size() - 2 * dimensions_; line < level.groups.size(); ++line)
@@ -140,8 +141,8 @@ std::size_t TreeIndex::leaf_near(const LatticePoint& point, std::size_t hint) co
   for (std::size_t step = 1; high < leaves && leaf_cells_[high] <= cell; step *= 2) high += step;
   const auto begin = leaf_cells_.begin() + static_cast<std::ptrdiff_t>(low);
   const auto end = leaf_cells_.begin() + static_cast<std::ptrdiff_t>(std::min(high, leaves));
-  // If several leaves begin with the cell, takes the first: it has the smallest ids of coincident
-  // objects.
+  // If several leaves begin with an object of this cell, takes the first of these leaves: it has
+  // the smallest ids of coincident objects.
   const auto at =
       static_cast<std::size_t>(std::lower_bound(begin, end, cell) - leaf_cells_.begin());
   const bool begins_with_it = at < leaves && leaf_cells_[at] == cell;

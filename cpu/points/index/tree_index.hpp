@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The index for objects that do not suit the grid: objects in Morton order, divided into leaves of
 // 16, under a tree of bounding boxes with 16 children per node and no pointers.
-// docs/decisions/0003-cpu-index.md explains why. SpatialIndex owns it.
+// docs/decisions/0003-cpu-index.md explains why. SpatialIndex owns a TreeIndex.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,9 @@ struct IndexLevel {
   std::size_t count = 0;
   /// The boxes of 16 consecutive nodes: for each dimension a line of minima and a line of maxima.
   std::vector<Line> groups;
-  /// The smallest id in each node whose objects are all at one point; 0 for other nodes. At equal
-  /// distances it shows that a node cannot improve a list. Empty if the level has only other nodes.
+  /// For each node whose objects are all at one point: the smallest id of these objects. For other
+  /// nodes: 0. At equal distances the id shows that a node cannot improve a list. Empty if no node
+  /// of the level has all its objects at one point.
   std::vector<ObjectId> min_id;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects gathered for a search, and what their estimated distances decide before exact
+// The objects gathered for a search, and decisions from their estimated distances, before exact
 // distances are computed. grid_search.cpp includes it once per instruction set.
 #if defined(STARLING_CPU_CANDIDATES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef STARLING_CPU_CANDIDATES_INL_HPP
@@ -23,8 +23,8 @@ namespace starling::cpu {
 namespace HWY_NAMESPACE {
 
 struct Candidates {
-  const float* estimates;       ///< of squared distances; two vectors past the end must be readable
-  const std::int32_t* gaps[3];  ///< by axis: coordinate of the candidate - coordinate of the query
+  const float* estimates;       ///< of squared distances; readable for two vectors past the end
+  const std::int32_t* gaps[3];  ///< by axis: the candidate's coordinate minus the query's
   const std::int32_t* slots;
   std::size_t count;
 
@@ -40,7 +40,8 @@ struct Candidates {
   }
 };
 
-/// Returns which candidates, in one vector from `first` on, have estimates within the limit.
+/// Returns a mask for one vector of candidates from `first` on: the candidates whose estimates are
+/// at most `limit`.
 HWY_INLINE hn::Mask<FloatLanes> within(float limit, const Candidates& candidates,
                                        std::size_t first) {
   const FloatLanes f;
@@ -55,10 +56,10 @@ inline std::size_t count_within(float limit, const Candidates& candidates) {
   return count;
 }
 
-/// Returns a limit on estimates that is close to the k-th estimate and not below those of the k
-/// nearest; returns `limit` if there are fewer than k candidates. On a plane the number of objects
-/// within a distance grows with its square, so linear interpolation on squares comes close in two
-/// or three steps.
+/// Returns a limit on estimates. It is close to the k-th smallest estimate and not below the
+/// estimates of the k nearest candidates. Returns `limit` if there are fewer than k candidates. On
+/// a plane the number of objects within a distance grows with the square of the distance. Linear
+/// interpolation on squared distances therefore comes close in two or three steps.
 inline float limit_near(std::size_t k, const Candidates& candidates, float limit) {
   constexpr int steps_max = 5;
   const std::size_t slack = 4 + k / 8;
@@ -75,7 +76,7 @@ inline float limit_near(std::size_t k, const Candidates& candidates, float limit
     (count >= k ? high : low) = middle;
     (count >= k ? count_high : count_low) = count;
   }
-  // At least k objects have estimates up to `high`, so the k-th distance is within widened(high).
+  // If at least k objects have estimates up to `high`, the k-th distance is within widened(high).
   return count_high >= k ? std::min(limit, widened(high)) : limit;
 }
 
@@ -92,15 +93,16 @@ HWY_INLINE TwoCounts count_smaller(const Candidates& candidates, hn::Vec<FloatLa
   auto of_second = hn::Zero(d);
   for (std::size_t i = 0; i < candidates.count; ++i) {
     const auto other = hn::Set(f, candidates.estimates[i]);
-    // As a number, a lane that is true is -1.
+    // A true lane of a mask becomes the number -1.
     of_first = hn::Sub(of_first, hn::VecFromMask(d, hn::RebindMask(d, hn::Lt(other, first))));
     of_second = hn::Sub(of_second, hn::VecFromMask(d, hn::RebindMask(d, hn::Lt(other, second))));
   }
   return {of_first, of_second};
 }
 
-/// Writes the indexes of the candidates, ordered by estimate. Returns false if there are too many
-/// candidates, if estimates tie, or if the estimates do not determine the k nearest with certainty.
+/// Writes the indexes of the candidates to `order`, sorted by estimate. Returns false if there are
+/// too many candidates, if estimates tie, or if the estimates do not determine the k nearest with
+/// certainty.
 inline bool order_by_estimates(const Candidates& candidates, std::size_t k,
                                std::span<std::uint8_t, few> order) {
   const Lanes d;

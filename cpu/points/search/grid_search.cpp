@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact k-NN search in a GridIndex. It gathers all objects within a radius. By the local density,
-// this radius should hold a few more than k objects; if it holds fewer, a larger radius is taken.
-// Then it selects the nearest by estimate and ranks them exactly. See search.hpp.
+// Exact k-NN search in a GridIndex. The search gathers all objects in a circle around the query. By
+// the local density, the circle should hold a few more than k objects. If it holds fewer than k, a
+// larger circle is taken. Then the search selects the nearest objects by estimated distance and
+// ranks them exactly. See search.hpp.
 
 #include <algorithm>
 #include <bit>
@@ -36,7 +37,7 @@ struct Circle {
   std::int32_t center[3] = {};
   std::uint64_t radius_sq = 0;
   double radius = 0;
-  std::int64_t bound = 0;  ///< the radius rounded up
+  std::int64_t bound = 0;  ///< an integer above the radius
   float limit = 0;         ///< the limit on estimates of squared distances
   bool is_last = false;    ///< a larger radius cannot find more objects
 };
@@ -98,22 +99,23 @@ class GridSearch {
   }
 
  private:
-  // Ranking knows objects by their places in an index. Here it gets their slots instead.
+  // Ranking identifies objects by their places in an index. The grid search passes slots as places.
   struct Slots {
     Slot slot(std::uint32_t place) const { return place; }
   };
 
-  // Returns whether the first circle can be gathered together with the circles of other requests.
+  // Returns true if the first circle can be gathered together with the circles of other requests.
   bool is_usual(const SearchRequest& request) const {
     return request.k > 0 && request.k < few && (!request.filters_objects() || has_test(request));
   }
 
-  // Returns whether objects that do not pass the filter are left out while objects are gathered.
+  // Returns true if gather leaves out the objects that do not pass the filter.
   bool has_test(const SearchRequest& request) const {
     return request.test != nullptr && index_.has_attached();
   }
 
-  // The number of objects to find. The excluded object may be among the nearest.
+  // Returns the number of objects to find: k, or k + 1 if an object is excluded, because the
+  // excluded object may be among the nearest.
   static std::size_t needed(const SearchRequest& request) {
     return request.k + (request.exclude == no_slot ? 0u : 1u);
   }
@@ -128,9 +130,9 @@ class GridSearch {
     return enough_;
   }
 
-  // Returns the square of the first radius, from the expected distance of the k-th neighbour if it
-  // is known, else from the local density. The density also limits the expected distance, because
-  // many objects may have been added since the last tick.
+  // Returns the square of the first radius. It is computed from the expected distance of the k-th
+  // neighbour if this is known, else from the local density. The density also limits a radius from
+  // the expected distance, because many objects may have been added since the last tick.
   double reach_sq(const GridBlock& home, const SearchRequest& request) {
     constexpr double beyond_density_max = 4;
     const double enough = this->enough(request);
@@ -143,7 +145,7 @@ class GridSearch {
                     beyond_density_max * by_density);
   }
 
-  // Adjusts the slack, until one search in forty must widen its circle.
+  // Adjusts the slack so that about one search in forty must widen its circle.
   void learn_slack(bool was_answered) {
     constexpr double step = 0.002;
     constexpr double slack_min = 0.05;
@@ -188,7 +190,8 @@ class GridSearch {
     }
   }
 
-  static constexpr double farthest = 0x1.fp+31;  // beyond any two points of the lattice
+  // Above the distance of any two points of the lattice.
+  static constexpr double farthest = 0x1.fp+31;
 
   static void set_radius(Circle& circle, double radius, const SearchRequest& request) {
     const auto radius_max_sq = static_cast<double>(request.distance_sq_max);
@@ -212,16 +215,16 @@ class GridSearch {
     return true;
   }
 
-  // Answers a request whose first circle was not enough: of the `met` objects, `kept` are
-  // candidates. Takes larger circles until a circle is enough, or gives up.
+  // Answers a request whose first circle was not enough. That circle met `met` objects, of which
+  // `kept` are candidates. Takes larger circles until a circle is enough, or gives up.
   void widen(Circle circle, std::size_t met, std::size_t kept, SearchRequest& request) {
     request.found = 0;
     request.gave_up = false;
     if (request.k == 0) return;
     const double enough = this->enough(request);
     std::size_t visits = 0;
-    // The radius is gap + reach. `gap` is 0, or if a circle was empty, the distance to the nearest
-    // block.
+    // The radius is gap + reach. `gap` is 0 at first. If a circle was empty, `gap` is the distance
+    // to the nearest block that has objects.
     double gap = 0;
     bool has_gap = false;
     double reach = circle.radius;
@@ -359,7 +362,7 @@ class GridSearch {
     return gathered;
   }
 
-  // Returns which of a vector of objects from `place` on pass.
+  // Returns a mask for one vector of objects from `place` on: the objects that pass the test.
   HWY_INLINE hn::Mask<FloatLanes> passing(std::size_t place, const PassingTest& test) const {
     const Lanes d;
     const hn::RebindToUnsigned<Lanes> u;
@@ -474,7 +477,7 @@ class GridSearch {
   // test, those in the cells that the circle touches.
   std::size_t met_ = 0;
   std::size_t room_ = 0;
-  float* estimates_ = nullptr;  // of the gathered objects, as below: see SearchScratch
+  float* estimates_ = nullptr;  // of the gathered objects, like the next two: see SearchScratch
   std::int32_t* gaps_[3] = {};
   std::int32_t* gathered_slots_ = nullptr;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exact candidates of one search and their ranking, for both indexes. Only grid_search.cpp and
-// tree_search.cpp include it, once per instruction set.
+// The candidates of one search with their exact distances, and the ranking of the candidates. Only
+// the searches in the grid and in the tree include this file, once per instruction set.
 #if defined(STARLING_CPU_RANKING_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef STARLING_CPU_RANKING_INL_HPP
 #undef STARLING_CPU_RANKING_INL_HPP
@@ -29,10 +29,11 @@ using KeyLanes = hn::CappedTag<std::int64_t, 8>;
 /// candidates with smaller distances.
 inline constexpr std::size_t few = 64;
 
-// A float32 estimate of a squared distance has a relative error of at most 5 * 2^-24. A difference
-// is exact in int32. Its conversion to float32 (whose error is squared) and up to three sums each
-// round by at most 2^-24. A limit widened by 2^-20 allows for more than twice this error, so it
-// never drops a candidate that the exact comparison keeps.
+// A float32 estimate of a squared distance has a relative error of at most 5 * 2^-24. The
+// difference of two coordinates is exact in int32. Its conversion to float32 rounds by at most
+// 2^-24, which counts twice after squaring. Up to three operations on the squares round by at most
+// 2^-24 each. A limit widened by 2^-20 allows for more than twice this error, so it never drops a
+// candidate that the exact comparison keeps.
 inline float widened(float limit) {
   return limit * (1.0f + 0x1p-20f);
 }
@@ -87,7 +88,8 @@ class Ranking {
            objects_.time_us(slot) >= request_->time_us_min;
   }
 
-  /// Keeps the k best candidates, in order. If there are k, the last one becomes the bound.
+  /// Keeps the k best candidates, in order. If there are k, the distance of the last one becomes
+  /// the bound.
   void rank() {
     if (!is_ranked_ && (count_ > few || !rank_few())) rank_any();
     is_ranked_ = true;
@@ -97,11 +99,11 @@ class Ranking {
     bound_sq_ = scratch_.distances_sq[k_ - 1];
   }
 
-  /// Returns whether an object with this id can be among the k best if its distance equals the
-  /// bound.
+  /// Returns true if an object with this id, at exactly the distance of the bound, can be among the
+  /// k best.
   bool takes_tied(ObjectId id) const { return !is_full_ || id <= id_of(scratch_.places[k_ - 1]); }
 
-  /// Writes slots and distances. Ids are scattered in memory, so this only prefetches them, and
+  /// Writes slots and distances. Ids are scattered in memory, so `write` only prefetches them.
   /// answer_all reads them later.
   void write(SearchRequest& request) const {
     request.found = 0;
@@ -119,8 +121,9 @@ class Ranking {
  private:
   ObjectId id_of(std::uint32_t place) const { return objects_.id(index_.slot(place)); }
 
-  // The rank of a candidate is the number of smaller ones, counted with SIMD and without branches.
-  // Returns false and changes nothing if squared distances tie or do not fit a key.
+  // Orders at most `few` candidates. The rank of a candidate is the number of smaller candidates,
+  // counted with SIMD and without branches. Returns false and changes nothing if two of the k + 1
+  // smallest distances are equal, or if a squared distance needs more than 57 bits.
   bool rank_few() {
     const KeyLanes d;
     const std::size_t lanes = hn::Lanes(d);

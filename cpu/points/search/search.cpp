@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes requests to grid_search.cpp or tree_search.cpp, whichever index the tick has. Requests
-// that this search gives up go to object_scan.cpp. Without objects, all results are empty. See
-// search.hpp.
+// Passes requests to grid_search.cpp or tree_search.cpp, depending on the kind of index. If the
+// search of a request gives up, object_scan.cpp answers the request. Without objects, all results
+// are empty. See search.hpp.
 #include "starling/cpu/points/search/search.hpp"
 
 namespace starling::cpu {

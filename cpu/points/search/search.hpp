@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact k-NN search in a SpatialIndex, with SIMD through Highway; the instruction set is chosen at
-// run time. A float32 test, rounded outwards, only filters candidates. The ranking is exact integer
-// arithmetic. CpuEngine and FinishedTick call it.
+// run time. A float32 test, rounded outwards, only discards candidates that are too far away. The
+// ranking is exact integer arithmetic. CpuEngine and FinishedTick call `search`.
 #pragma once
 
 #include <array>
@@ -26,7 +26,8 @@ struct SearchRequest {
   TagFilter tags;
   std::uint64_t distance_sq_max = to_number(Filter::any_distance);
   std::int64_t time_us_min = std::numeric_limits<std::int64_t>::min();
-  /// The same filter as a PassingTest, for an index with attached tags and ranks. nullptr: none.
+  /// The filter of `tags` and `time_us_min` as a PassingTest, for an index with attached tags and
+  /// ranks. nullptr: there is none.
   const PassingTest* test = nullptr;
   float passing_share = 1;        ///< an estimate: the share of objects that pass the filter
   std::uint64_t expected_sq = 0;  ///< the likely squared distance of the k-th; 0: unknown
@@ -71,10 +72,10 @@ inline void ask_around(Slot object, const ObjectSnapshot& objects, SearchRequest
 struct SearchScratch {
   struct Candidate {
     Neighbor neighbor;
-    std::uint32_t place;  ///< in the index; for scan_objects the slot
+    std::uint32_t place;  ///< in a tree: its place; otherwise: its slot
   };
   std::vector<std::uint64_t> distances_sq;
-  std::vector<std::uint32_t> places;  ///< in a tree; in a grid the slots
+  std::vector<std::uint32_t> places;  ///< in a tree: places; in a grid: slots
   std::vector<Candidate> candidates;
   double slack = 1;              ///< scales how far beyond the expected distance to search
   std::vector<float> estimates;  ///< estimated squared distances of the gathered objects
@@ -87,8 +88,8 @@ struct SearchScratch {
 void search(const SpatialIndex& index, const ObjectSnapshot& objects,
             std::span<SearchRequest> requests, SearchScratch& scratch);
 
-/// `search` calls one of these two, which search one kind of index. For a request that they give up
-/// they only set gave_up.
+/// `search` calls one of these two functions, each of which searches one kind of index. If they
+/// give up a request, its gave_up is true and its found is 0.
 void search_grid(const GridIndex& index, const ObjectSnapshot& objects,
                  std::span<SearchRequest> requests, SearchScratch& scratch);
 void search_tree(const TreeIndex& index, const ObjectSnapshot& objects,

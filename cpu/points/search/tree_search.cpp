@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact k-NN search in a TreeIndex. It starts at the leaf nearest to the query and climbs the tree.
-// At each level it visits the siblings of the node that may hold an object nearer than the k-th
-// candidate so far. See search.hpp.
+// Exact k-NN search in a TreeIndex. The search starts at a leaf near the query and climbs the tree.
+// At each level it visits those siblings of the current node that may hold an object nearer than
+// the k-th candidate so far. See search.hpp.
 
 #include <algorithm>
 #include <bit>
@@ -59,7 +59,7 @@ class TreeSearch {
     std::uint32_t node;
   };
 
-  // Returns false if it gave up.
+  // Searches from the home leaf up to the root. Returns false if the search gave up.
   bool climb() {
     scan(home_);
     tighten();
@@ -88,8 +88,9 @@ class TreeSearch {
     return true;
   }
 
-  // Pushes the near children, the first child last, so that it is visited first: of coincident
-  // objects the first child has the smallest ids.
+  // Pushes the children whose bits are set in `near`. Pushes the first child last, so that it is
+  // visited first, because the first of several children with coincident objects has the smallest
+  // ids.
   void open(std::size_t depth, std::size_t first, std::uint32_t near) {
     while (near != 0) {
       const auto child = static_cast<std::uint32_t>(std::bit_width(near)) - 1;
@@ -129,9 +130,10 @@ class TreeSearch {
     });
   }
 
-  // Returns whether the node can hold an object that improves the list. If the level has nodes
-  // whose objects coincide, it decides exactly, and by id at equal distances; otherwise the search
-  // would visit all nodes of coincident objects.
+  // Returns true if the node can hold an object that improves the list. If the level has nodes
+  // whose objects are all at one point, compares exact distances, and ids at equal distances.
+  // Without this, the search would visit all nodes of coincident objects. On other levels returns
+  // true.
   bool can_improve(const IndexLevel& level, std::size_t node) {
     if (level.min_id.empty()) return true;
     tighten();
@@ -175,7 +177,7 @@ class TreeSearch {
     limit_ = filter_limit(ranking_.bound_sq());
   }
 
-  // No search visits so many objects.
+  // Larger than the number of objects that any search visits.
   static constexpr std::size_t never_ = std::size_t{1} << 62;
 
   const TreeIndex& index_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ticks, one-shot queries and states, one after another on the engine's thread, over the store that
-// cpu/ or gpu/ passes in: see engine.hpp. VectorSearches does the searching.
+// Runs ticks, answers one-shot queries, and exports and imports states, one after another on the
+// engine's thread. cpu/ or gpu/ passes in the store. VectorSearches does the searching. See
+// engine.hpp.
 #include "starling/knn/vectors/ticks/engine.hpp"
 
 #include <algorithm>
@@ -119,7 +120,7 @@ void VectorEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
   result->tick = tick;
   result->tau_us = tau_us;
   try {
-    static_cast<void>(store_->take_device_ms());  // drops the time of one-shot queries
+    static_cast<void>(store_->take_device_ms());  // drops the device time of one-shot queries
     Stopwatch watch;
     objects_.begin_changes();
     if (objects_ahead_) searches_.forget_all();
@@ -144,8 +145,8 @@ void VectorEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
   on_result_(std::move(result));
 }
 
-// Applied rows stay applied if the tick fails later, and the next tick computes from them. Only
-// rows that were not applied are kept.
+// If the tick fails later, applied rows stay applied, and the next tick computes from them. Only
+// rows that were not applied are kept in kept_rows_.
 void VectorEngine::take_rows(Staging& half) {
   try {
     take_kept_rows();
@@ -162,8 +163,8 @@ void VectorEngine::take_kept_rows() {
   kept_rows_ = Staging(store_->staging_memory());
 }
 
-// The steps that may throw come first. After an exception all rows are applied again, including
-// those that had been applied.
+// The steps that may throw come first. If a step throws, all rows are applied again later,
+// including those that were applied already.
 void VectorEngine::apply(const Staging& half) {
   objects_.add(half.births);
   queries_.make_room(half.queries);

@@ -22,7 +22,7 @@ struct VectorEngineOptions {
 ///
 /// One-shot queries are always answered between ticks. Memory: the memory of the store; for each
 /// object, 24 bytes for the id, tags and time and 8 bytes for the label; for each list, 24 bytes
-/// for each of 1.5 k neighbours.
+/// for each of about 1.5 k neighbours.
 std::unique_ptr<Engine> make_vector_engine(const VectorEngineOptions& options,
                                            std::unique_ptr<VectorStore> store);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets the horizon when entries are cut to their room, and when a scan is taken over: see
-// kept_nearest.hpp.
+// Sets the horizon when entries beyond room_of(k) are removed, and when a scan replaces the
+// entries: see kept_nearest.hpp.
 #include "starling/knn/vectors/ticks/kept_nearest.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ void KeptNearest::settle() {
     std::ranges::nth_element(entries_, first_out, {}, &Entry::neighbor);
     horizon_ = first_out->neighbor;
     entries_.erase(first_out, entries_.end());
-    // If many scores were equal, all objects may have been added.
+    // If many scores were equal, very many objects may have been added. Frees their memory.
     if (entries_.capacity() > 4 * room) entries_.shrink_to_fit();
   }
   std::ranges::sort(entries_, {}, &Entry::neighbor);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The nearest objects of one search, kept from tick to tick: more than k of them, and the distance
-// up to which they are complete. VectorSearches owns one for each list.
+// up to which they are complete. VectorSearches owns a KeptNearest for each list.
 // docs/decisions/0008-streaming-vectors.md explains the rule.
 #pragma once
 
@@ -16,8 +16,9 @@
 namespace starling {
 
 /// The entries are exactly the objects that pass the filter and come before the *horizon* in the
-/// total order. The objects beyond the horizon are unknown, unless the horizon has reached the
-/// *limit*: the distance that the filter allows, or infinity.
+/// total order. The objects beyond the horizon are unknown. The *limit* is the distance that the
+/// filter allows, or infinity. If the horizon has reached the limit, no further object can be in
+/// the list.
 class KeptNearest {
  public:
   struct Entry {
@@ -36,14 +37,14 @@ class KeptNearest {
   void ask(std::uint32_t k, const Filter& filter);
   void forget() { know_nobody_before({}); }
   bool is_unknown() const { return horizon_ == Neighbor{}; }
-  /// Makes the list known and empty, because a missing anchor has no neighbours.
+  /// Makes the list known and empty. Call if the anchor is missing: it then has no neighbours.
   void know_nobody() { know_nobody_before(limit_); }
 
   /// Only objects before the horizon can become entries.
   const Neighbor& horizon() const { return horizon_; }
 
-  /// Removes the entries for whose slot `leaves` returns true: objects that were touched, or that
-  /// no longer pass the filter.
+  /// Removes each entry for whose slot `leaves` returns true, because its object was touched or no
+  /// longer passes the filter.
   template <class Leaves>
   void drop_if(const Leaves& leaves) {
     std::erase_if(entries_, [&](const Entry& entry) { return leaves(entry.slot); });
@@ -57,15 +58,15 @@ class KeptNearest {
   /// becomes the horizon.
   void settle();
 
-  /// Returns whether the list is known. If not, a scan is needed.
+  /// Returns true if the list is known. Otherwise a scan is needed.
   bool is_certain() const { return entries_.size() >= k_ || horizon_ == limit_; }
 
-  /// Takes over the result of a scan for room_of(k): the entries with the smallest (score, slot).
-  /// `is_all` says that no other object passes the filter. If other objects pass, some may have the
-  /// score of the last entry and smaller ids, so the horizon is set before all objects with this
-  /// score.
+  /// Replaces the entries by the result of a scan for room_of(k) rows: the rows with the smallest
+  /// (score, slot). `is_all` says that no other object passes the filter. If other objects pass,
+  /// some may have the score of the last entry and smaller ids, so the horizon is set before all
+  /// objects with this score.
   void take_scan(std::span<const Entry> entries, bool is_all);
-  /// Takes over all objects up to `key`, inclusive, in any order.
+  /// Replaces the entries by all objects whose key is at most `key`, in any order.
   void take_within(std::span<const Entry> entries, RankKey key);
 
   /// Returns the list. Call only if is_certain().

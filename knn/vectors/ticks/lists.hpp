@@ -19,16 +19,17 @@
 
 namespace starling {
 
-/// Which lists a tick has. VectorEngine keeps a plan until the lists change.
+/// A plan says which lists a tick has. VectorEngine keeps a plan until a query changes or a list is
+/// added or removed.
 struct VectorPlan : ListDirectory {
   struct Search {
     Slot query = no_slot;
     Slot anchor = no_slot;    ///< the followed object or the subject; it is not in the list
-    std::uint64_t first = 0;  ///< the index of its first neighbour, with room for k
+    std::uint64_t first = 0;  ///< the index of its first neighbour; the list has room for k
     ReportOn on = ReportOn::order;
   };
   std::vector<Search> searches;
-  std::uint64_t room = 0;  ///< number of neighbours that all lists together may have
+  std::uint64_t room = 0;  ///< the number of neighbours for which all lists together have room
 
   VectorPlan() = default;
   VectorPlan(const VectorQueries& standing, const VectorObjects& objects);

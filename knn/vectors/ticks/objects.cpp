@@ -10,7 +10,8 @@
 
 namespace starling {
 
-// After 2^32 calls changes_ starts again, so touched_in of every object is cleared.
+// After 2^32 calls changes_ overflows to 0. Then touched_in of every object is cleared, so that no
+// old value equals a new one.
 void VectorObjects::begin_changes() {
   membership_changed_ = false;
   if (++changes_ != 0) return;

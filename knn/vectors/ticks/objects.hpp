@@ -27,7 +27,7 @@ class VectorObjects {
 
   std::size_t slot_count() const { return objects_.size(); }
   std::uint64_t alive_count() const { return alive_count_; }
-  /// Returns whether an object was added, was removed or changed its tags.
+  /// Returns true if an object was added, was removed or changed its tags.
   bool membership_changed() const { return membership_changed_; }
 
   bool is_alive(Slot slot) const { return (alive_[slot / 64] >> slot % 64 & 1) != 0; }
@@ -38,12 +38,13 @@ class VectorObjects {
   std::int64_t time_us(Slot slot) const { return objects_[slot].time_us; }
   Label label(Slot slot) const { return labels_[slot]; }
 
-  /// Only for a living object.
+  /// Returns true if the object passes `filter` and its time is not before `time_us_min`. Call only
+  /// for a living object.
   bool passes(Slot slot, const TagFilter& filter, std::int64_t time_us_min) const {
     return filter.passes(tags(slot)) && time_us(slot) >= time_us_min;
   }
-  /// Appends a mask (see VectorMasks in knn/vectors/store.hpp) with one bit for each slot, which is
-  /// 1 for living objects that pass.
+  /// Appends a mask (see VectorMasks in knn/vectors/store.hpp) with one bit for each slot. The bit
+  /// is 1 for living objects that pass.
   void append_mask(const TagFilter& filter, std::int64_t time_us_min,
                    std::vector<std::uint64_t>& words) const;
   std::size_t mask_words() const { return alive_.size(); }
@@ -55,7 +56,8 @@ class VectorObjects {
     ObjectId id{};
     std::int64_t time_us = 0;
     std::uint32_t tags = 0;
-    std::uint32_t touched_in = 0;  ///< changes_ when a row of this object was last applied
+    /// The value of changes_ when a row of this object was last applied.
+    std::uint32_t touched_in = 0;
   };
 
   std::vector<Object> objects_;

@@ -28,7 +28,7 @@ class VectorQueries {
     rows_.resize(slots);
   }
 
-  /// `components` has as many numbers for each row as the dimension, as in Staging.
+  /// `components` has one vector of dimension_ numbers for each row, as in Staging.
   void apply(std::span<const QueryRow> rows, std::span<const float> components) noexcept {
     for (const QueryRow& row : rows) {
       const auto given = components.first(dimension_);
@@ -48,10 +48,10 @@ class VectorQueries {
   std::span<const float> components() const { return components_; }
   const float* components(Slot slot) const { return components_.data() + slot * dimension_; }
 
-  /// Returns whether a row was applied since the last finished tick.
+  /// Returns true if a row was applied since the last finished tick.
   bool has_changed() const { return has_changed_; }
-  /// Returns whether a row applied since the last finished tick gave this slot another k, anchor or
-  /// filter, or another query.
+  /// Returns true if a row that was applied since the last finished tick gave this slot another
+  /// query, or gave its query another k, anchor or filter.
   bool is_other_search(Slot slot) const { return is_other_search_[slot] != 0; }
   void finish_changes() {
     if (!has_changed_) return;

@@ -16,13 +16,14 @@ namespace {
 
 constexpr std::uint32_t masks_at_once_max = 16;  // each mask has one bit for each slot
 constexpr std::size_t entries_at_once_max = std::size_t{1} << 20;
-constexpr std::size_t matches_at_once_max = std::size_t{1} << 24;  // only equal scores reach this
+// Only very many equal scores lead to this number of matches.
+constexpr std::size_t matches_at_once_max = std::size_t{1} << 24;
 // If 1/touched_share_max of all objects or more were touched, a scan of all objects costs no more
 // than scoring the touched objects and repairing the lists.
 constexpr std::uint64_t touched_share_max = 2;
 
-/// Returns the score for a bound on ordered scores. The score may be farther than the bound, so
-/// KeptNearest::add compares the objects within the score with the bound itself.
+/// Returns a score that is at least as far as the bound `key`. The score may be farther than the
+/// bound, so KeptNearest::add compares the objects within the score with the bound itself.
 float score_within(RankKey key) {
   const std::uint64_t ordered = to_number(key);
   constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -96,7 +97,7 @@ void VectorSearches::update(const VectorPlan& plan, const ListMatching* matching
     KeptNearest& kept = kept_[i];
     const Slot anchor = plan.searches[i].anchor;
     if (anchor != no_slot && !objects_.is_known_alive(anchor)) {
-      kept.know_nobody();  // when the anchor returns, it is touched
+      kept.know_nobody();  // when the anchor returns, it is touched, and the list is searched
       continue;
     }
     const Ask ask = ask_for(plan.searches[i], kept, tau_us);
@@ -163,9 +164,9 @@ std::uint32_t VectorSearches::mask_of_applied(const MaskKey& key, const VectorRo
   return known->second;
 }
 
-// Scans for lists of the same length together, as many lists as there is room for. The lists are
-// ordered by filter, so that few masks are needed, then by the anchor's slot, so that rows are read
-// in order.
+// One scan serves several lists of the same length, up to the limits on entries and masks. The
+// lists are ordered by filter, so that few masks are needed, then by the anchor's slot, so that
+// rows are read in order.
 void VectorSearches::scan() {
   std::ranges::sort(scan_, {},
                     [](const Ask& ask) { return std::tuple(ask.room, ask.key, ask.query.self); });

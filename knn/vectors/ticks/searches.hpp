@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the nearest objects of every list from tick to tick. Touched rows are scored against all
-// lists. Only lists that are then not certain are searched among all objects. The result is always
-// exact (docs/decisions/0008-streaming-vectors.md). VectorEngine owns a VectorSearches.
+// Keeps the nearest objects of every list from tick to tick. Touched rows are scored for all lists.
+// If a list is not certain afterwards, all objects are scored for it. The result is always exact
+// (docs/decisions/0008-streaming-vectors.md). VectorEngine owns a VectorSearches.
 //
-// A tick scores every touched row for every list. For each list whose own vector changed or that
-// lost too many entries, the tick scores all rows. The tick also passes once over the entries of
-// each list.
+// The cost of a tick: it scores every touched row for every list. If a list's own vector changed,
+// or if the list lost too many entries, the tick scores all rows for this list. The tick also
+// passes once over the entries of each list.
 #pragma once
 
 #include <cstddef>
@@ -45,11 +45,12 @@ class VectorSearches {
     return kept_[search].list();
   }
 
-  /// Answers one-shot queries from the applied rows at `tau_us`, all together.
+  /// Answers all one-shot queries together, from the rows applied so far. Ages are measured at
+  /// `tau_us`.
   std::vector<KeptNearest> answer(std::span<const OneShotQuery> questions, std::int64_t tau_us);
 
  private:
-  /// A mask is made from these values: tags required, tags forbidden, and the oldest time.
+  /// A mask is made from these values: tags required, tags forbidden, and the oldest event time.
   using MaskKey = std::tuple<std::uint32_t, std::uint32_t, std::int64_t>;
 
   struct Ask {
