@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public header of gpu/: lists the NVIDIA GPUs, makes an Engine on one of them, and makes a
-// VectorSearcher on one or several. CUDA-free: a file that includes this header sees no CUDA header
-// or type. Included by apps/, tests/ and programs that embed Starling.
+// The public header of gpu/. It lists the NVIDIA GPUs, makes an Engine on one of them, and makes a
+// VectorSearcher on one or several of them. A file that includes this header sees no CUDA header or
+// type. apps/, tests/, examples/ and programs that embed Starling include it.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 namespace starling::gpu {
 
 struct EngineOptions {
-  SpaceOptions space{};  ///< resolution_m and origin are ignored: positions arrive rounded
+  SpaceOptions space{};  ///< resolution_m and origin are ignored: updates carry lattice points
   int device = 0;        ///< CUDA device number
   /// The most device memory that the engine may take. A tick that needs more fails, and the engine
   /// keeps the state from before that tick.
@@ -27,23 +27,24 @@ struct EngineOptions {
   SmallWork small{};  ///< ignored in a vector space
 };
 
-/// In every space the answers are the same as any other Engine's, byte for byte. Throws an
-/// exception derived from std::runtime_error if the device does not exist. Throws
-/// std::invalid_argument if a vector space's dimension is out of range.
+/// Makes an engine for options.space. Its answers are the same, byte for byte, as those of any
+/// other Engine. Throws an exception derived from std::runtime_error if the device does not exist.
+/// Throws std::invalid_argument if a vector space's dimension is out of range.
 std::unique_ptr<Engine> make_engine(const EngineOptions& options);
 
-/// All searchers give the same lists, byte for byte. All four overloads throw an exception derived
-/// from std::runtime_error if a device does not exist.
+/// Makes a searcher on one device. All searchers give the same lists, byte for byte. All four
+/// overloads throw an exception derived from std::runtime_error if a device does not exist.
 std::unique_ptr<VectorSearcher> make_vector_searcher(const VectorSearcherOptions& options);
 /// Makes a searcher with default options on the device with this CUDA number.
 std::unique_ptr<VectorSearcher> make_vector_searcher(int device);
-/// Makes one searcher that uses all of these devices, at least one. If every device holds the whole
-/// corpus, each device answers a share of the queries. Otherwise each device holds a share of the
-/// rows, and the lists are merged. Naming a device twice is allowed, gives it two shares, and is
-/// not faster.
+/// Makes one searcher that uses all of `devices`, which has at least one element. If every device
+/// holds the whole corpus, each device answers a share of the queries. Otherwise each device holds
+/// a share of the rows, and the lists are merged. Naming a device twice is allowed, gives it two
+/// shares, and is not faster.
 std::unique_ptr<VectorSearcher> make_vector_searcher(std::span<const VectorSearcherOptions> devices,
                                                      const SplitOptions& options = {});
-/// Makes one searcher with default options on all devices with these CUDA numbers, at least one.
+/// Makes one searcher with default options that uses all devices with these CUDA numbers. `devices`
+/// has at least one element.
 std::unique_ptr<VectorSearcher> make_vector_searcher(std::span<const int> devices);
 
 }  // namespace starling::gpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects a CUDA device for the calling thread, for example while an engine is made on that device.
-// Then selects the thread's earlier device again.
+// A class that selects a CUDA device for the calling thread while an engine is made on that device.
+// The functions that make engines use it.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,7 +9,8 @@
 
 namespace starling::gpu {
 
-/// While a BoundToDevice lives, the thread that made it works and allocates on `device`.
+/// While a BoundToDevice lives, `device` is the current CUDA device of the thread that made it. The
+/// destructor makes the thread's earlier device current again.
 class BoundToDevice {
  public:
   /// Throws DeviceError if there is no such device.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sentence of a DeviceError, and which errors are final: see check.hpp.
+// Writes the message of a DeviceError, and decides which errors are final: see check.hpp.
 #include "starling/gpu/device/check.hpp"
 
 namespace starling::gpu {
@@ -19,9 +19,9 @@ std::string sentence(cudaError_t code, const std::source_location& where) {
 DeviceError::DeviceError(cudaError_t code, const std::source_location& where)
     : std::runtime_error(sentence(code, where)), code_(code) {}
 
-// The codes listed here mean that only one call failed. CUDA's documentation does not say that
-// these codes leave "the process in an inconsistent state", and they do not concern the device
-// itself. All other codes are final: exceptions on the device, after which every call returns the
+// Each code listed here means that only one call failed. These codes do not concern the device
+// itself, and CUDA's documentation does not say that they leave "the process in an inconsistent
+// state". All other codes are final: exceptions on the device, after which every call returns the
 // same code; lost or unusable devices and drivers; and codes that future versions of CUDA add.
 bool DeviceError::is_final() const {
   switch (code_) {
@@ -58,7 +58,7 @@ bool DeviceError::is_final() const {
 void check(cudaError_t code, std::source_location where) {
   if (code == cudaSuccess) [[likely]]
     return;
-  static_cast<void>(cudaGetLastError());  // else check_launch() would report this error again
+  static_cast<void>(cudaGetLastError());  // otherwise check_launch() would report this error again
   throw DeviceError(code, where);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks CUDA calls and kernel launches. Every CUDA call and every launch in gpu/ is checked here,
-// except calls that ignore errors on purpose, as destructors do.
+// Checks CUDA calls and kernel launches. Every CUDA call and every launch in gpu/ goes through
+// these functions, except calls whose errors are ignored on purpose, for example in destructors.
 #pragma once
 
 #include <source_location>
@@ -11,12 +11,13 @@
 
 namespace starling::gpu {
 
-/// Says what the device or its driver answered, at which source line, and what helps.
+/// The error of a CUDA call or launch. Its message says what the device or its driver answered and
+/// at which source line. If memory ran out, it also says what helps.
 class DeviceError : public std::runtime_error {
  public:
   DeviceError(cudaError_t code, const std::source_location& where);
   cudaError_t code() const { return code_; }
-  /// True if no further call can succeed on this device in this process.
+  /// Returns true if further calls on this device are expected to fail until the process ends.
   bool is_final() const;
 
  private:

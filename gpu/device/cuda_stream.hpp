@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owners of CUDA streams, events and graphs. Move-only. gpu/ never uses the default CUDA stream.
+// Classes that own CUDA streams, events and graphs. They can be moved and not copied. gpu/ never
+// uses the default CUDA stream.
 #pragma once
 
 #include <utility>
@@ -24,21 +25,22 @@ class CudaStream {
   cudaStream_t get() const { return stream_; }
   /// Waits until all enqueued work is done.
   void wait() const { check(cudaStreamSynchronize(stream_)); }
-  /// Whether some enqueued work is not done yet.
+  /// Returns true if some enqueued work is not done yet. Throws DeviceError if the work failed.
   bool is_busy() const {
     const cudaError_t code = cudaStreamQuery(stream_);
     if (code != cudaErrorNotReady) {
       check(code);
       return false;
     }
-    static_cast<void>(cudaGetLastError());  // an answer, not an error
+    static_cast<void>(cudaGetLastError());  // "not ready" is an answer, not an error
     return true;
   }
-  /// Waits and ignores errors: one was already reported, or the next checked call will report it.
+  /// Waits until all enqueued work is done, and ignores errors. An error was already reported, or
+  /// the next checked call will report it.
   void drain() const noexcept {
     if (cudaStreamSynchronize(stream_) != cudaSuccess) static_cast<void>(cudaGetLastError());
   }
-  /// Makes work that is enqueued from now on wait for the event. The host does not wait.
+  /// Makes all work that is enqueued after this call wait for the event. The host does not wait.
   void begin_after(const Event& event) const;
 
  private:
@@ -59,7 +61,8 @@ class Event {
   void record(const CudaStream& stream) { check(cudaEventRecord(event_, stream.get())); }
   /// Waits until the CUDA stream has passed the event.
   void wait() const { check(cudaEventSynchronize(event_)); }
-  /// Milliseconds on the device's clock since `earlier`. Call after both events have passed.
+  /// Returns the milliseconds from `earlier` to this event by the device's clock. Call it only
+  /// after the CUDA streams have passed both events.
   double ms_since(const Event& earlier) const {
     float ms = 0;
     check(cudaEventElapsedTime(&ms, earlier.event_, event_));
@@ -75,8 +78,8 @@ inline void CudaStream::begin_after(const Event& event) const {
 }
 
 /// The destructor waits for a CUDA stream, also after an exception. Declare a DrainAtEnd after the
-/// memory that the stream's copies and kernels use: then this work finishes before that memory is
-/// freed.
+/// memory that the stream's copies and kernels use. The destructor then waits for them before the
+/// memory is freed.
 class DrainAtEnd {
  public:
   explicit DrainAtEnd(const CudaStream& stream) : stream_(stream) {}
@@ -88,14 +91,15 @@ class DrainAtEnd {
   const CudaStream& stream_;
 };
 
-/// A CUDA graph: work recorded once and then enqueued as a whole. Its kernels follow each other
-/// faster than kernels that are launched one by one.
+/// A CUDA graph: work that is recorded once and then enqueued as a whole. The pauses between its
+/// kernels are shorter than between kernels that are launched one by one.
 class Graph {
  public:
-  /// Records what `enqueue` puts into the CUDA stream. Nothing runs yet.
+  /// Calls `enqueue` and records the work that it puts into the CUDA stream. The work does not run
+  /// yet.
   template <class Enqueue>
   Graph(const CudaStream& stream, const Enqueue& enqueue) {
-    // Thread-local capture: other threads may allocate meanwhile.
+    // During a thread-local capture other threads may allocate memory.
     check(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal));
     cudaGraph_t graph = nullptr;
     try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the GPUs that this build's kernels run on: see devices.hpp. A .cu file, because only nvcc
-// defines the list of architectures that the kernels are compiled for.
+// Finds the GPUs that this build's kernels run on: see devices.hpp. This is a .cu file because only
+// nvcc defines the list of architectures that the kernels are compiled for.
 #include <algorithm>
 #include <iterator>
 #include <string>
@@ -13,7 +13,7 @@
 namespace starling::gpu {
 namespace {
 
-constexpr int architectures[] = {__CUDA_ARCH_LIST__};  // 900 means 9.0
+constexpr int architectures[] = {__CUDA_ARCH_LIST__};  // 900 means compute capability 9.0
 
 std::string version(int architecture) {
   return std::to_string(architecture / 100) + '.' + std::to_string(architecture / 10 % 10);
@@ -21,8 +21,8 @@ std::string version(int architecture) {
 
 }  // namespace
 
-// The build also contains PTX, which the drivers of newer GPUs compile. Only the oldest
-// architecture is therefore a limit.
+// The build also contains PTX, which the drivers of newer GPUs compile. So only the oldest
+// architecture is a limit.
 int oldest_architecture() {
   return *std::min_element(std::begin(architectures), std::end(architectures));
 }

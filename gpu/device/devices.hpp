@@ -19,8 +19,8 @@ struct DeviceInfo {
 /// what helps; otherwise `why_none` is empty.
 std::vector<DeviceInfo> find_devices(std::string& why_none);
 
-/// The lowest compute capability that this build runs on; 900 means 9.0. Newer devices run this
-/// build, too.
+/// Returns the lowest compute capability that this build runs on; 900 means 9.0. The build also
+/// runs on devices of every higher compute capability.
 int oldest_architecture();
 
 }  // namespace starling::gpu

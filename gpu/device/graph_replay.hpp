@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replays kernels that every tick launches with the same arguments. The second launch with the same
-// arguments is recorded as a CUDA graph. From then on the graph is launched, because its kernels
-// follow each other faster. The builds of grid and tree use it.
+// arguments is recorded as a CUDA graph. From then on the graph is launched, because the pauses
+// between its kernels are shorter. The functions that build the grid and the tree use it.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@ namespace starling::gpu {
 template <class Shape>
 class Replay {
  public:
-  /// Runs the kernels that `enqueue` launches in the CUDA stream: calls `enqueue`, or launches the
-  /// graph that was recorded from an earlier call.
+  /// Runs the kernels that `enqueue` launches in the CUDA stream. Launches the graph recorded for
+  /// `shape` if there is one, and otherwise calls `enqueue`.
   template <class Enqueue>
   void run(const Shape& shape, const CudaStream& stream, const Enqueue& enqueue) {
     const bool is_again = shape == shape_;
@@ -33,7 +33,7 @@ class Replay {
   }
 
  private:
-  // If there is no memory for a graph, run() launches the kernels one by one.
+  // If a graph cannot be recorded, for example for lack of memory, run() calls `enqueue` instead.
   template <class Enqueue>
   void record(const CudaStream& stream, const Enqueue& enqueue) {
     try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUB's radix sort of key-value pairs, for the grid's 32-bit keys and the tree's 64-bit keys: see
-// key_sort.hpp.
+// Sorts by CUB's radix sort of key-value pairs: see key_sort.hpp. The keys of the grid have 32
+// bits, those of the tree have 64.
 #include <cub/device/device_radix_sort.cuh>
 
 #include "starling/gpu/device/check.hpp"

@@ -12,7 +12,8 @@
 
 namespace starling::gpu {
 
-/// Owns the keys and values before and after a sort by key, and the sort's scratch memory.
+/// Sorts pairs of a key and a value by key. Owns the unsorted pairs, the sorted pairs, and the
+/// sort's scratch memory.
 template <class Key>
 class KeySort {
  public:
@@ -23,7 +24,7 @@ class KeySort {
 
   void reserve(std::uint32_t count);
 
-  /// The sort's input on the device. The caller writes keys() and values() before sort_async.
+  /// The input of the sort, on the device. The caller fills both arrays before it calls sort_async.
   Key* keys() { return keys_[0].data(); }
   std::uint32_t* values() { return values_[0].data(); }
 
@@ -31,14 +32,14 @@ class KeySort {
     const Key* keys;
     const std::uint32_t* values;
   };
-  /// Sorts the first `count` pairs by the lower `key_bits` bits of their keys. The sort is stable.
-  /// The result stays valid until the next sort_async or reserve.
+  /// Enqueued only. Sorts the first `count` pairs by the lower `key_bits` bits of their keys. The
+  /// sort is stable. The result stays valid until the next sort_async or reserve.
   Sorted sort_async(std::uint32_t count, int key_bits, const CudaStream& stream);
 
   std::uint64_t bytes_used() const;
 
-  /// The addresses of all buffers. A sort that is recorded in a CUDA graph is valid as long as
-  /// these addresses stay the same.
+  /// Returns the addresses of all buffers. A sort that is recorded in a CUDA graph is valid as long
+  /// as these addresses stay the same.
   using Memory = std::array<const void*, 5>;
   Memory memory() const {
     return {keys_[0].data(), keys_[1].data(), values_[0].data(), values_[1].data(),

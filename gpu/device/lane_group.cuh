@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A group of neighbouring lanes of a warp that share one task, such as a search. The other groups
-// of the warp run the same code on their own tasks.
+// Divides a warp into groups of neighbouring lanes. The lanes of a group share one task, such as a
+// search. All groups of the warp run the same code, each on its own task.
 #pragma once
 
 #include <cstdint>
@@ -10,27 +10,28 @@ namespace starling::gpu {
 inline constexpr unsigned warp_lanes = 32;
 inline constexpr unsigned all_lanes = ~0u;
 
-/// A lane's place in its group of `count` lanes; `count` is a power of two. All lanes of the warp
-/// must call ballot, ballot_of_all, any, sum and max together. Every lane gets the result for its
-/// own group, unless the function says otherwise.
+/// The calling lane's view of its group of `count` lanes; `count` is a power of two. All lanes of
+/// the warp must call ballot, ballot_of_all, any, sum and max together. Every lane gets the result
+/// for its own group, unless the function says otherwise.
 template <unsigned count>
 struct LaneGroup {
   unsigned lane = threadIdx.x % count;
-  unsigned first = threadIdx.x % warp_lanes - lane;  ///< the group's first lane, within the warp
+  unsigned first = threadIdx.x % warp_lanes - lane;  ///< index in the warp of the group's lane 0
 
   static constexpr unsigned mask = all_lanes >> (warp_lanes - count);
 
-  /// Bit i is the value of the group's lane i.
+  /// Returns a number whose bit i is the `value` of the group's lane i.
   __device__ unsigned ballot(bool value) const {
     return __ballot_sync(all_lanes, value) >> first & mask;
   }
-  /// The ballots of all groups of the warp, combined with a bitwise or.
+  /// Returns the bitwise or of the ballots of all groups of the warp.
   __device__ unsigned ballot_of_all(bool value) const {
     unsigned lanes = __ballot_sync(all_lanes, value);
     for (unsigned step = count; step < warp_lanes; step *= 2) lanes |= lanes >> step;
     return lanes & mask;
   }
-  /// `lanes` is a result of ballot(). Returns the bits of the lanes that come before this lane.
+  /// Returns those bits of `lanes` that belong to lanes before this lane. `lanes` is a result of
+  /// ballot().
   __device__ unsigned before(unsigned lanes) const { return lanes & ((1u << lane) - 1); }
   __device__ bool any(bool value) const { return ballot(value) != 0; }
 

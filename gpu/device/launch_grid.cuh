@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of threads and blocks that kernels are launched with.
+// Computes the numbers of threads and blocks that kernels are launched with.
 #pragma once
 
 #include <algorithm>
@@ -13,20 +13,21 @@ namespace starling::gpu {
 
 inline constexpr unsigned block_threads = 256;
 
-/// The number of blocks for `count` threads; `count` is at least 1.
+/// Returns the number of blocks of `threads` threads that together have at least `count` threads;
+/// `count` is at least 1.
 inline unsigned blocks_for(std::uint64_t count, unsigned threads = block_threads) {
   return static_cast<unsigned>((count + threads - 1) / threads);
 }
 
-/// Lets blocks of the kernel use all the dynamic shared memory that the current device has for a
-/// block, and returns that size.
+/// Lets each block of the kernel use as much dynamic shared memory as the current device allows,
+/// and returns this size in bytes.
 template <class Kernel>
 std::size_t allow_shared_bytes(Kernel kernel) {
   return allow_shared_bytes_of(reinterpret_cast<const void*>(kernel));
 }
 
-/// The number of threads in a block: `threads`, halved until the block's shared memory fits, but at
-/// least 32.
+/// Returns `threads`, halved until the shared memory of a block fits, but at least 32. A block
+/// needs `thread_bytes` bytes of shared memory for each of its threads.
 template <class Kernel>
 unsigned threads_that_fit(Kernel kernel, unsigned threads, std::size_t thread_bytes) {
   const std::size_t bytes_max = allow_shared_bytes(kernel);
@@ -42,8 +43,8 @@ inline unsigned multiprocessor_count() {
   return static_cast<unsigned>(count);
 }
 
-/// How many blocks of the kernel the device runs at once, at least one for each multiprocessor.
-/// Calls allow_shared_bytes for the kernel.
+/// Returns how many blocks of the kernel the device runs at once, but at least one for each
+/// multiprocessor. Calls allow_shared_bytes for the kernel.
 template <class Kernel>
 unsigned resident_blocks(Kernel kernel, unsigned threads, std::size_t shared_bytes) {
   allow_shared_bytes(kernel);
@@ -53,7 +54,7 @@ unsigned resident_blocks(Kernel kernel, unsigned threads, std::size_t shared_byt
   return static_cast<unsigned>(std::max(blocks, 1)) * multiprocessor_count();
 }
 
-/// The thread's index in a one-dimensional grid.
+/// Returns the index of the calling thread in a one-dimensional grid.
 __device__ inline std::uint64_t thread_index() {
   return std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
 }

@@ -19,8 +19,8 @@ class LaunchTrace {
   LaunchTrace(const LaunchTrace&) = delete;
   LaunchTrace& operator=(const LaunchTrace&) = delete;
 
-  /// The names of the launched kernels, in the order of the launches, as cudaFuncGetName gives
-  /// them.
+  /// Returns the names of the launched kernels, as cudaFuncGetName gives them, in the order of the
+  /// launches.
   const std::vector<std::string>& kernels() const { return kernels_; }
 
   static bool is_on() { return current_ != nullptr; }

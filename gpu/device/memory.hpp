@@ -17,15 +17,16 @@
 
 namespace starling::gpu {
 
-/// Allocates device memory for one engine or searcher, up to its limit. Any thread may call these
-/// functions.
+/// Allocates device memory for one engine or searcher, at most `bytes_max` bytes in total. Any
+/// thread may call its functions.
 class DeviceMemory {
  public:
   explicit DeviceMemory(std::uint64_t bytes_max) : bytes_max_(bytes_max) {}
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  /// Throws DeviceError if the device has no room, and std::runtime_error if the limit is reached.
+  /// Throws std::runtime_error if `bytes_max` would be exceeded. Throws DeviceError if the device
+  /// has too little free memory.
   void* allocate(std::size_t bytes);
   void release(void* memory, std::size_t bytes) noexcept;
   std::uint64_t bytes_used() const { return bytes_used_; }
@@ -64,8 +65,8 @@ class DeviceBuffer {
   std::size_t room() const { return room_; }
 
   /// Makes room for `count` elements. A buffer that is too small grows by at least an eighth and
-  /// loses its contents, because the old memory is freed first. If the allocation then throws, the
-  /// buffer is empty. Do not call while the device may still use the buffer.
+  /// loses its contents, because the old memory is freed first. If the allocation of the new memory
+  /// throws, the buffer is empty. Do not call while the device may still use the buffer.
   void reserve(std::size_t count) {
     if (count <= room_) return;
     const std::size_t room = grown(count);
@@ -73,16 +74,17 @@ class DeviceBuffer {
     *this = DeviceBuffer(*memory_, room);
   }
 
-  /// As reserve(count), and if the buffer grows, also enqueues setting all its bytes to 0. For
-  /// buffers that are copied whole, including elements that no kernel has written.
+  /// Does the same as reserve(count). If the buffer grows, also enqueues work that sets all its
+  /// bytes to 0. Use it for buffers that are copied as a whole, including elements that no kernel
+  /// has written.
   void reserve_cleared(std::size_t count, const CudaStream& stream) {
     if (count <= room_) return;
     reserve(count);
     check(cudaMemsetAsync(data_, 0, room_ * sizeof(T), stream.get()));
   }
 
-  /// As reserve(count), but keeps the first `kept` elements. If the buffer grows, waits for the
-  /// CUDA stream. If the allocation throws, nothing has changed.
+  /// Does the same as reserve(count), but keeps the first `kept` elements. If the buffer grows,
+  /// waits for the CUDA stream. If the allocation throws, the buffer is unchanged.
   void reserve(std::size_t count, std::size_t kept, const CudaStream& stream) {
     if (count <= room_) return;
     DeviceBuffer larger(*memory_, grown(count));
@@ -101,7 +103,7 @@ class DeviceBuffer {
   std::size_t room_ = 0;
 };
 
-/// Page-locked host memory, for copies that overlap with kernels.
+/// Allocates page-locked host memory. Only copies from or to such memory overlap with kernels.
 class PinnedMemory final : public std::pmr::memory_resource {
  private:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override;
@@ -111,7 +113,7 @@ class PinnedMemory final : public std::pmr::memory_resource {
   }
 };
 
-/// The one resource for pinned memory that all engines share. It holds no state.
+/// Returns the one PinnedMemory, which all engines share. It holds no state.
 PinnedMemory& pinned_memory();
 
 template <class T>
@@ -153,9 +155,9 @@ class PinnedBuffer {
   std::size_t room_ = 0;
 };
 
-/// A copy between host and device of at least this size runs on a CUDA stream and a thread of its
-/// own: it takes 10 us or more at 50 GB/s. For a smaller copy, waking a thread would cost more than
-/// the copy itself.
+/// A copy between host and device of at least this many bytes runs on a CUDA stream and a thread of
+/// its own. A copy of this size takes 10 us at 50 GB/s. For a smaller copy, waking a thread would
+/// cost more than the copy itself.
 inline constexpr std::size_t bytes_beside_min = std::size_t{512} << 10;
 
 /// Only enqueues the copy. Do not touch source or destination until the CUDA stream has done the

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Divides the memory between corpus, workspace and transfers, searches the corpus as a whole or
-// part by part with queries in pieces, and makes the published methods when they are asked for: see
-// device_searcher.hpp.
+// Divides the device memory among corpus, workspace and transfers. Searches the corpus as a whole
+// or part by part, and takes the queries in pieces. Makes a published method when a search asks for
+// it: see device_searcher.hpp.
 #include "starling/gpu/vectors/device_searcher.hpp"
 
 #include <algorithm>
@@ -19,10 +19,11 @@ namespace {
 
 /// Free device memory that is left to other users of the device and to fragmentation.
 constexpr std::uint64_t bytes_spared = std::uint64_t{512} << 20;
-/// A workspace of this size already has room for batches that keep the device busy.
+/// The most memory of a workspace. It is enough for batches that keep the device busy.
 constexpr std::uint64_t workspace_bytes_max = std::uint64_t{4} << 30;
-/// A published method may need all queries at once, with a thread or a block for each query. The
-/// matrix of 163,840 rows and 40,960 queries takes 27 GB.
+/// The most memory of a published method. A method may need all queries at once to keep the device
+/// busy, because each query has only one thread or one block. The matrix of 163,840 rows and 40,960
+/// queries takes 27 GB.
 constexpr std::uint64_t method_bytes_max = std::uint64_t{32} << 30;
 /// Queries and their lists are copied in pieces of at most this size.
 constexpr std::uint64_t transfer_bytes_max = std::uint64_t{256} << 20;
@@ -55,7 +56,8 @@ std::uint64_t bytes_limit(const VectorSearcherOptions& options) {
   return std::min<std::uint64_t>(wanted, free > bytes_spared ? free - bytes_spared : free / 2);
 }
 
-/// Writes the nearest of both lists to `list`, which keeps its length k. Both lists are sorted.
+/// Writes the nearest entries of both lists to `list`, which keeps its length. Both lists are
+/// sorted. `merged` is scratch memory.
 void merge(std::span<VectorNeighbor> list, std::span<const VectorNeighbor> other,
            std::vector<VectorNeighbor>& merged) {
   merged.resize(list.size() + other.size());
@@ -208,17 +210,17 @@ VectorsView DeviceSearcher::kept_rows(VectorRow begin, std::uint32_t count) cons
       dimension_};
 }
 
-/// Bytes of one query and its list in a transfer.
+/// Returns the bytes that one query and its list take in a transfer.
 std::uint64_t DeviceSearcher::transfer_bytes(std::uint32_t dimension, std::uint32_t k) {
   return std::uint64_t{dimension} * sizeof(float) + std::uint64_t{k} * sizeof(VectorNeighbor);
 }
 
-/// The least memory that queries and their lists get.
+/// Returns the least memory that queries and their lists get.
 std::uint64_t DeviceSearcher::transfer_bytes_min() {
   return transfer_bytes(dimension_max, vector_k_max) * query_tile_rows;
 }
 
-/// The least memory that is needed in addition to the rows.
+/// Returns the least memory that is needed in addition to the rows.
 std::uint64_t DeviceSearcher::bytes_beside_rows(std::uint32_t dimension) {
   return DeviceVectors::packing_bytes_for(dimension) + transfer_bytes_min() +
          VectorWorkspace::bytes_min(dimension);
@@ -230,7 +232,7 @@ bool DeviceSearcher::fits(VectorsView corpus) const {
          bytes_max_;
 }
 
-/// Divides the memory between the corpus (or a part of it), the workspace, and queries with their
+/// Divides the memory among the corpus (or a part of it), the workspace, and the queries with their
 /// lists.
 void DeviceSearcher::plan_memory(VectorsView corpus) {
   const std::uint64_t bytes = bytes_max_;
@@ -263,11 +265,12 @@ void DeviceSearcher::plan_memory(VectorsView corpus) {
   workspace_bytes_ = std::min(left - transfer_bytes_, workspace_bytes_max);
 }
 
-/// A method reads a row-major copy of the rows, which is unpacked from the panels at the method's
-/// first search. The panels stay. The copy and the method get the memory of the automatic searches.
-/// If all rows fit into three quarters of this memory, the copy holds all rows; otherwise it holds
-/// a part of the rows in half of this memory. The rest is for the method. If the panels of all rows
-/// are not resident, the parts come from the host.
+/// A method reads a row-major copy of the rows. The copy is made from the panels at the method's
+/// first search; the panels stay. The copy and the method together take the memory that automatic
+/// searches use for the workspace. If all rows fit into three quarters of this memory, the copy
+/// holds all rows. Otherwise the copy holds one part of the rows at a time, in half of this memory.
+/// The rest is for the method. If the device does not hold the panels of all rows, the parts are
+/// copied from the host.
 void DeviceSearcher::take_method(SearchMethod name) {
   if (method_ && method_->name == name) return;
   method_.reset();
@@ -296,7 +299,7 @@ void DeviceSearcher::read_rows_async(VectorRow begin, std::uint32_t count) {
   method_->holds_all = count == rows_;
 }
 
-/// The rows of the part that was read last.
+/// Returns the rows of part number `part`, which must be the part that was read last.
 RowMajorView DeviceSearcher::method_rows(std::uint32_t part) const {
   const std::uint32_t begin = part * method_->part_rows;
   RowMajorView rows;

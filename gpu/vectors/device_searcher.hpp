@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One GPU as a VectorSearcher. Several DeviceSearchers can also answer together: split_searcher.cpp
-// gives rows and queries to each of them, and merges the lists.
+// The VectorSearcher on one GPU. Several DeviceSearchers can also answer a search together:
+// split_searcher.cpp gives rows and queries to each of them, and merges their lists.
 #pragma once
 
 #include <cstdint>
@@ -31,19 +31,21 @@ class DeviceSearcher final : public VectorSearcher {
   DeviceRates rates() override;
 
   int device() const { return device_; }
-  /// Whether all rows fit the device at once.
+  /// Returns true if all rows of `corpus` fit into this searcher's device memory at once.
   bool fits(VectorsView corpus) const;
-  /// As set_corpus, but `rows` are only a part of a corpus; its other rows are on other devices.
-  /// Row 0 of `rows` has the number first_row in the corpus.
+  /// Does the same as set_corpus, but `rows` may be only a part of a corpus, whose other rows are
+  /// on other devices. Row 0 of `rows` has the number first_row in the corpus.
   void set_rows(Metric metric, VectorsView rows, VectorRow first_row);
 
-  // The steps of a search by several devices: prepare, make room, find (one thread for each
-  // device), exchange. When find_lists() or find_graph() returns, the found lists are on the
-  // device. Each function throws the same errors as set_corpus.
+  // The functions below are the steps of a search by several devices: prepare_shared(),
+  // make_room(), find_lists() or find_graph(), and the exchange. Different devices may take a step
+  // at the same time, each on a thread of its own. When find_lists() or find_graph() returns, the
+  // found lists are on the device. Each function throws the same errors as set_corpus.
 
-  /// The first step of a search.
+  /// The first step: prepares a search by `method`.
   void prepare_shared(SearchMethod method);
-  /// Returns the number of queries for which this device has room at once, at least 1.
+  /// Returns the number of queries whose vectors and lists fit this device at once; at least 1.
+  /// `devices` is the number of devices that share the search.
   std::uint32_t shared_queries_max(std::uint32_t k, std::uint32_t devices) const;
   /// Returns the side of the grids with which the prepared method can compute this device's share
   /// of the graph of the whole corpus. Returns 0 if the method cannot do that, or if this device
@@ -52,11 +54,11 @@ class DeviceSearcher final : public VectorSearcher {
   void make_room(std::optional<SharedLists>& lists, const SharedLists::Shape& shape);
   /// Finds the lists of search.queries among the rows of this device.
   void find_lists(const VectorSearch& search, SharedLists& lists);
-  /// Finds lists of all rows, from the pairs that are this device's share of the graph.
+  /// Finds a list for every row, among the pairs of rows that are this device's share of the graph.
   void find_graph(std::uint32_t k, const GraphShare& share, SharedLists& lists);
 
-  /// The exchange counts as device time too: call begin_exchange(), enqueue the exchange, then call
-  /// merge_async().
+  /// Device time includes the exchange. To measure the exchange, call begin_exchange(), enqueue the
+  /// exchange, and then call merge_async().
   void begin_exchange() { started_.record(stream_); }
   void merge_async(SharedLists& lists, std::uint32_t share, std::uint32_t k, std::uint32_t devices);
   /// Returns false once all enqueued work is done. Throws DeviceError if the work failed.
@@ -67,21 +69,23 @@ class DeviceSearcher final : public VectorSearcher {
   void end_exchange(const SharedLists& lists, std::span<VectorNeighbor> merged);
 
  private:
-  /// A part of the corpus. Its lists are merged with those of the parts before it.
+  /// One part of the corpus. The lists found in a part are merged with those of the parts before
+  /// it.
   struct Part {
     std::uint32_t number = 0;
     std::uint32_t count = 1;
   };
 
-  /// The published method in use, with row-major rows of the corpus. An automatic search frees it.
+  /// The published method in use, and row-major rows of the corpus for it. A search with
+  /// SearchMethod::automatic frees both.
   struct MethodAtHand {
     MethodAtHand(DeviceMemory& memory, SearchMethod wanted) : name(wanted), components(memory) {}
     SearchMethod name;
     std::unique_ptr<VectorMethod> method;
-    DeviceBuffer<float> components;  ///< at most part_rows rows
+    DeviceBuffer<float> components;  ///< room for part_rows rows
     std::uint32_t part_rows = 0;
-    std::uint64_t bytes_left = 0;  ///< not taken by `components` or the method
-    bool holds_all = false;        ///< whether the whole corpus has been unpacked
+    std::uint64_t bytes_left = 0;  ///< what neither `components` nor the method takes
+    bool holds_all = false;        ///< whether `components` holds all rows
   };
 
   static std::uint64_t transfer_bytes(std::uint32_t dimension, std::uint32_t k);
@@ -93,8 +97,9 @@ class DeviceSearcher final : public VectorSearcher {
   void read_rows_async(VectorRow begin, std::uint32_t count);
   RowMajorView method_rows(std::uint32_t part) const;
   VectorsView kept_rows(VectorRow begin, std::uint32_t count) const;
-  /// Calls work(search_async, part) for each part of the rows in turn; search_async searches that
-  /// part by the prepared method. `work` must wait for the CUDA stream.
+  /// Calls work(search_async, part) for one part of the rows after another. search_async enqueues a
+  /// search of that part by the prepared method. `work` must wait for the CUDA stream before it
+  /// returns.
   template <class Work>
   void for_each_part(const Work& work);
   template <class SearchAsync>
@@ -115,11 +120,11 @@ class DeviceSearcher final : public VectorSearcher {
   std::uint32_t dimension_ = 1;
   std::uint32_t rows_ = 0;
   VectorRow first_row_ = 0;
-  Shadow shadow_ = Shadow::none;  ///< of a corpus that is resident as a whole
+  Shadow shadow_ = Shadow::none;  ///< used if the whole corpus is on the device
   std::uint32_t part_rows_ = 0;   ///< rows of the corpus that are on the device at once
   std::uint64_t workspace_bytes_ = 0;
   std::uint64_t transfer_bytes_ = 0;
-  std::vector<float> kept_;  ///< all rows, if they do not fit the device
+  std::vector<float> kept_;  ///< all rows, if the device has no room for all at once
   std::optional<DeviceVectors> resident_;
   std::optional<VectorWorkspace> workspace_;
   std::optional<MethodAtHand> method_;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that measure the limits of a device: memory reads without writes, and steps of a sum
-// without memory. Launched by rates_launch.cu.
+// Kernels that measure two rates of a device: how fast it reads memory, and how many steps of the
+// recipe's sum it computes in registers. rates_launch.cu launches them.
 #pragma once
 
 #include "starling/gpu/device/launch_grid.cuh"
 
 namespace starling::gpu {
 
-/// Reads and sums groups [count]; all threads go through the memory side by side. Grid of any size.
+/// Reads and sums groups [count]; neighbouring threads read neighbouring groups. Grid of any size.
 /// `sink` is written only if a sum is NaN. The memory is all 0, so no sum is NaN, but the compiler
 /// cannot know that and keeps the reads.
 __global__ void vector_read_rate_kernel(const float4* groups, std::uint64_t count, float* sink) {
@@ -28,9 +28,10 @@ __global__ void vector_read_rate_kernel(const float4* groups, std::uint64_t coun
   if (sum != sum) *sink = sum;
 }
 
-/// Each thread computes `rounds` * `chains` steps (DeviceRates) in registers. Grid of any size. A
-/// step subtracts the sum of another chain, so no step can be computed before its round. `start` is
-/// about 2^-20, which keeps sums small and normal. `sink` is as in vector_read_rate_kernel.
+/// Each thread computes `rounds` * `chains` steps (see DeviceRates) in registers. Grid of any size.
+/// A chain is one sum. Each step uses the sum of the next chain, so no step can be computed before
+/// its round. `start` is about 2^-20, so sums stay small and do not become subnormal. `sink` is as
+/// in vector_read_rate_kernel.
 template <unsigned chains>
 __global__ void vector_step_rate_kernel(unsigned rounds, float start, float* sink) {
   float sums[chains];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the limits of a device, against which benchmarks compare searches of vectors.
+// Measures the two rates of a device (DeviceRates). Benchmarks compare searches of vectors with
+// these rates. DeviceSearcher and selection_timing.cu call it.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +11,9 @@
 
 namespace starling::gpu {
 
-/// Takes `bytes_max` bytes of `memory`, but at most 2 GiB, until the function returns. Waits for
-/// the CUDA stream. `bytes_max` should be several times the size of the L2 cache; otherwise the
-/// read rate is that of the cache.
+/// Allocates `bytes_max` bytes from `memory`, but at most 2 GiB, and frees them before it returns.
+/// Waits for the CUDA stream. `bytes_max` should be several times the size of the L2 cache;
+/// otherwise the measured read rate is that of the cache.
 DeviceRates measure_rates(DeviceMemory& memory, std::uint64_t bytes_max, const CudaStream& stream);
 
 }  // namespace starling::gpu

@@ -15,13 +15,13 @@ struct VectorSearcherOptions {
   /// The most device memory that the searcher may take. A corpus that does not fit is searched in
   /// parts, one after the other. Every search needs at least about 32 MiB.
   std::uint64_t memory_bytes_max = std::numeric_limits<std::uint64_t>::max();
-  /// Whether searches of many queries may use the filter (docs/decisions/0007-vector-filter.md).
+  /// True if searches of many queries may use the filter (docs/decisions/0007-vector-filter.md).
   bool may_filter = true;
 };
 
-/// Which rows of a corpus a device has if several devices answer together.
+/// Says which rows of a corpus each device has if several devices answer together.
 enum class RowPlacement : std::uint8_t {
-  automatic,  ///< all rows if they fit each device at once, else shares
+  automatic,  ///< all rows if each device has room for all of them; else shares
   shares,     ///< device i of g has rows [n * i / g, n * (i + 1) / g) of n rows
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills a matrix anew for each run, times the selection by events, and compares some rows of the
-// last run with a sort: see selection_timing.hpp.
+// Fills a matrix with new numbers for each run, times the selection by events, and compares some
+// lists of the last run with sorted rows: see selection_timing.hpp.
 #include <algorithm>
 #include <limits>
 #include <span>
@@ -18,11 +18,11 @@ namespace starling::gpu {
 namespace {
 
 /// The most memory for partitions. It is not faster to select from more rows at once than the
-/// device has resident blocks.
+/// device has resident blocks, so more memory would not help.
 constexpr std::uint64_t partition_bytes_max = std::uint64_t{8} << 30;
 
-/// Writes random numbers in [0, 1) to values [count]: the finalizer of MurmurHash3 (Appleby)
-/// applied to index and seed. Grid of any size.
+/// Writes random numbers in [0, 1) to values [count]. Each is a hash of its index and `seed`, by
+/// the finalizer of MurmurHash3 (Appleby). Grid of any size.
 __global__ void random_values_kernel(float* values, std::uint64_t count, std::uint64_t seed) {
   const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
   for (std::uint64_t at = thread_index(); at < count; at += step) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times quick multi-select by itself, from a matrix on the device, for `starling bench selection`.
+// Times quick multi-select alone, on a matrix that lies on the device. The command `starling bench
+// selection` calls it.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +17,12 @@ struct SelectionTiming {
 };
 
 /// Returns the milliseconds of each run by the device's clock. The matrix holds random numbers in
-/// [0, 1), new numbers for each run. The lists are overwritten before each run. After the last run,
+/// [0, 1), new ones for each run. The lists are overwritten before each run. After the last run,
 /// the lists of a few rows are compared with the sorted rows. Throws std::runtime_error if one of
-/// these lists is wrong. Throws the same errors as DeviceMemory if the device fails.
+/// these lists is wrong. If the device fails, throws the same errors as DeviceMemory.
 std::vector<double> time_selection_ms(const SelectionTiming& timing);
 
-/// Returns how many gigabytes the device reads from its memory in a second.
+/// Returns the rate at which the device reads its memory, in gigabytes a second.
 double measure_read_gb_per_s(int device);
 
 }  // namespace starling::gpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives one DeviceSearcher for each GPU, each on its own thread. Divides queries, rows or grids
-// among the GPUs, and passes lists between them by a ListExchange: see split_searcher.hpp.
+// Drives one DeviceSearcher for each GPU, each on a thread of its own. Divides queries, rows or
+// grids among the GPUs. A ListExchange passes lists between the GPUs: see split_searcher.hpp.
 #include "starling/gpu/vectors/split_searcher.hpp"
 
 #include <algorithm>
@@ -19,7 +19,8 @@
 namespace starling::gpu {
 namespace {
 
-/// The search of `count` of the queries, from query `begin` on.
+/// Returns a search of `count` queries of `search`, from query `begin` on, without progress
+/// reports.
 VectorSearch part_of(const VectorSearch& search, std::uint64_t begin, std::uint64_t count) {
   const std::size_t dimension = search.queries.dimension;
   VectorSearch part = search;
@@ -46,7 +47,7 @@ class SplitSearcher final : public VectorSearcher {
     return longest_ms;
   }
 
-  /// The sum over all devices.
+  /// Returns the sums of the rates of all devices.
   DeviceRates rates() override {
     std::vector<DeviceRates> of_each(devices_.size());
     on_each([&](std::size_t i) { of_each[i] = devices_[i]->rates(); });
@@ -63,7 +64,7 @@ class SplitSearcher final : public VectorSearcher {
         options_.placement == RowPlacement::shares ||
         !std::ranges::all_of(devices_, [&](const auto& device) { return device->fits(corpus); });
     rows_ = corpus.rows();
-    // Makes the exchange before the rows take the memory that it needs.
+    // The exchange needs device memory, and must be made before the rows take it all.
     if (is_sharded_) make_exchange();
     on_each([&](std::size_t i) {
       const DeviceShare share =
@@ -83,7 +84,8 @@ class SplitSearcher final : public VectorSearcher {
   }
 
  private:
-  /// The lists that each device holds during a search whose lists are merged.
+  /// One element for each device: its lists during a search in which the lists of all devices are
+  /// merged.
   using AllLists = std::vector<std::optional<SharedLists>>;
 
   std::uint32_t device_count() const { return static_cast<std::uint32_t>(devices_.size()); }
@@ -93,8 +95,8 @@ class SplitSearcher final : public VectorSearcher {
     on_each([&](std::size_t i) {
       const DeviceShare share = share_of(count, i, devices_.size());
       VectorSearch part = part_of(search, share.begin, share.count);
-      // The caller's thread has the first share; the progress of this share stands for the progress
-      // of all shares.
+      // The caller's thread searches the first share. The progress of this share is reported as the
+      // progress of all shares.
       if (i == 0 && search.on_progress)
         part.on_progress = [&](std::uint64_t done) {
           search.on_progress(share.count == 0 ? 0 : done * count / share.count);
@@ -125,7 +127,7 @@ class SplitSearcher final : public VectorSearcher {
 
   /// Returns the side of the grids into which the devices divide this search. Returns 0 if the
   /// search is not the graph of the whole corpus, if its method does not divide graphs, if there is
-  /// only one device, or if a device has no room.
+  /// only one device, or if a device has too little memory.
   std::uint32_t prepare_graph(const VectorSearch& search) {
     const bool is_graph = search.first_self == 0 && search.queries.rows() == rows_ && rows_ > 0;
     if (!is_graph || search.method != SearchMethod::kato || devices_.size() == 1) return 0;
@@ -136,7 +138,8 @@ class SplitSearcher final : public VectorSearcher {
     return side;
   }
 
-  /// Kato & Hosino, section IV: each device finds lists of all rows from its rows of grids.
+  /// Divides a graph as in section IV of Kato & Hosino: each device finds lists of all rows from
+  /// its rows of grids, and the lists are merged.
   void search_graph(const VectorSearch& search, std::uint32_t side,
                     std::span<VectorNeighbor> lists) {
     make_exchange();
@@ -159,8 +162,8 @@ class SplitSearcher final : public VectorSearcher {
   }
 
   /// Merges the lists that all devices have for the same queries; each device merges its share of
-  /// the queries. After a failure the memory of the lists may be freed only when no device uses the
-  /// memory any more.
+  /// the queries. If that fails, waits until no device uses the lists any more, because the caller
+  /// then frees their memory.
   void merge(AllLists& all, std::uint32_t queries, std::uint32_t k,
              std::span<VectorNeighbor> merged) {
     try {
@@ -185,8 +188,9 @@ class SplitSearcher final : public VectorSearcher {
       const auto share = static_cast<std::uint32_t>(share_of(queries, i, devices_.size()).count);
       devices_[i]->merge_async(*all[i], share, k, device_count());
     }
-    // This loop asks all devices. Waiting for one device after another could take for ever, because
-    // a device may wait for another device that failed.
+    // This loop asks all devices in turn. Waiting for one device after another could take for ever,
+    // because a device may wait for another device that failed. is_busy() throws if a device
+    // failed.
     while (is_any_busy()) std::this_thread::yield();
     on_each([&](std::size_t i) {
       const DeviceShare share = share_of(queries, i, devices_.size());
@@ -200,8 +204,9 @@ class SplitSearcher final : public VectorSearcher {
     return is_any;
   }
 
-  /// Runs work(i) for each device, the first on the caller's thread, the others on a thread each.
-  /// Rethrows the error of the first device that failed.
+  /// Calls work(i) for each device i: for device 0 on the caller's thread, for each other device on
+  /// a thread of its own. Waits for all. If several calls failed, rethrows the error of the first
+  /// of these devices.
   void on_each(const std::function<void(std::size_t)>& work) {
     std::vector<std::exception_ptr> errors(devices_.size());
     const auto run = [&](std::size_t i) {
@@ -222,7 +227,7 @@ class SplitSearcher final : public VectorSearcher {
 
   SplitOptions options_;
   std::vector<std::unique_ptr<DeviceSearcher>> devices_;
-  std::unique_ptr<ListExchange> exchange_;  ///< null: not needed so far, or it failed
+  std::unique_ptr<ListExchange> exchange_;  ///< null: not needed so far, or abandoned
   bool is_sharded_ = false;
   std::uint32_t rows_ = 0;
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several GPUs of one host as one VectorSearcher. If each GPU holds the whole corpus, each GPU
-// answers a share of the queries, and nothing is merged. Otherwise each GPU holds a share of the
-// rows and answers all queries, and the lists are merged. A graph by the method of Kato & Hosino is
-// divided as in their paper. Called by gpu/backend.cpp.
+// Makes one VectorSearcher of several GPUs of one host. If each GPU holds the whole corpus, each
+// GPU answers a share of the queries, and nothing is merged. Otherwise each GPU holds a share of
+// the rows and answers all queries, and the lists are merged. If a search asks for a k-NN graph by
+// the method of Kato & Hosino and each GPU holds the whole corpus, the work is divided as in their
+// paper. gpu/backend.cpp calls make_split_searcher().
 #pragma once
 
 #include <memory>
@@ -13,9 +14,9 @@
 
 namespace starling::gpu {
 
-/// Makes a searcher over these devices, at least one. Naming a device twice is allowed, gives it
-/// two shares, and is not faster. Throws DeviceError (see gpu/device/check.hpp) with a sentence if
-/// a device does not exist.
+/// Makes a searcher that uses all of `devices`, which has at least one element. Naming a device
+/// twice is allowed, gives it two shares, and is not faster. Throws DeviceError (see
+/// gpu/device/check.hpp) if a device does not exist.
 std::unique_ptr<VectorSearcher> make_split_searcher(std::span<const VectorSearcherOptions> devices,
                                                     const SplitOptions& options);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies queries, lists and matches through pinned memory. VectorWorkspace finds lists; if the
-// matches of a scan do not fit, the scan is repeated with room for all matches. See store.hpp.
+// The VectorStore on a GPU: see store.hpp. Copies queries, lists and matches through pinned memory.
+// VectorWorkspace finds lists. If the matches of a scan do not fit their buffer, the scan is
+// repeated with room for all matches.
 #include "starling/gpu/vectors/store.hpp"
 
 #include <algorithm>
@@ -20,11 +21,11 @@
 namespace starling::gpu {
 namespace {
 
-/// A workspace of this size already has room for batches that keep the device busy.
+/// The most memory of a workspace. It is enough for batches that keep the device busy.
 constexpr std::uint64_t store_workspace_bytes_max = std::uint64_t{2} << 30;
 /// Queries go to the device in pieces of at most this many bytes of components.
 constexpr std::size_t query_bytes_max = std::size_t{64} << 20;
-/// At first there is room for this many matches. The room grows when there are more.
+/// The number of matches for which there is room at first. The room grows if a scan finds more.
 constexpr std::size_t matches_min = std::size_t{1} << 16;
 
 /// A device array and the pinned host memory that is copied to and from it.
@@ -67,14 +68,15 @@ class CudaVectorStore final : public VectorStore {
   void read(std::span<const Slot> slots, std::span<float> components) const override;
 
  private:
-  /// Selects the device before anything is made on it.
+  /// Selects the device, before memory or streams are made on it, and returns `device`.
   static int use(int device) {
     check(cudaSetDevice(device));
     return device;
   }
 
   std::uint32_t group_count() const { return group_count_of(dimension_); }
-  /// Runs a caller's request on the device, waits until it is done, and adds its device time.
+  /// Calls `act`, which enqueues work, waits until the work is done, and adds its time to
+  /// device_ms_. Notes whether the device is lost.
   template <class Act>
   void run(const Act& act) {
     try {
@@ -303,7 +305,7 @@ void CudaVectorStore::append_near(NearScan scan, std::span<const VectorQuery> qu
                          std::span(match_count_.host.data(), 1), stream_);
       stream_.wait();
       if (match_count_.host[0] <= scan.room) break;
-      matches_.reserve(match_count_.host[0]);  // and scan again, with room for all
+      matches_.reserve(match_count_.host[0]);  // then the scan is repeated, with room for all
     }
     const std::size_t found = match_count_.host[0];
     copy_to_host_async(static_cast<const VectorMatch*>(matches_.device.data()),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of a store: write rows in place, read rows back, and match rows against the bounds of
-// queries. Launched by store_launch.cu.
+// The kernels of a store. They write rows in place, read rows back, and match rows against the
+// score limits of queries. store_launch.cu launches them.
 #pragma once
 
 #include <math_constants.h>
@@ -12,9 +12,9 @@
 
 namespace starling::gpu {
 
-/// Writes rows into panels; dead rows become NaN. groups: panels of panel_rows. Grid: one thread
-/// for each group of each row; neighbouring threads have neighbouring groups of a row, so that they
-/// read neighbouring components.
+/// Writes `rows` into `groups`, which holds panels of panel_rows rows. Dead rows become NaN. Grid:
+/// one thread for each group of each row. Neighbouring threads have neighbouring groups of a row,
+/// so they read neighbouring components.
 __global__ void vector_write_rows_kernel(const AppliedRows rows, float4* groups,
                                          std::uint32_t group_count) {
   const std::uint64_t at = thread_index();
@@ -36,8 +36,8 @@ __global__ void vector_write_rows_kernel(const AppliedRows rows, float4* groups,
       float4{packed[0], packed[1], packed[2], packed[3]};
 }
 
-/// Copies rows of panels to components [count][dimension]; rows with no_slot are left as they are.
-/// Grid: one thread for each component.
+/// Copies row slots[i] of `panels` to row i of components [count][dimension]. If slots[i] is
+/// no_slot, row i is left as it is. Grid: one thread for each component.
 __global__ void vector_gather_rows_kernel(const PanelsView panels, const Slot* slots,
                                           std::uint32_t count, std::uint32_t dimension,
                                           float* components) {
@@ -56,13 +56,14 @@ struct NearShape {
   static constexpr unsigned threads = 256;
   static constexpr unsigned warps = threads / warp_lanes;
   static constexpr unsigned queries = query_tile_rows;
-  static constexpr unsigned groups = 32;  ///< of each query, in shared memory at a time
+  static constexpr unsigned groups = 32;  ///< of each query that are in shared memory at a time
 };
 
-/// Appends every row that is within a query's score to scan.matches. Grid: (panels / warps, tiles
-/// of queries). A block has a tile of queries and `warps` panels of rows. Each lane has one row and
-/// scores the row for all queries of the tile. All lanes read a query's components from shared
-/// memory at once. Shared bytes: queries * groups * 16. A NaN score is within no bound.
+/// Appends a match to scan.matches for each row and query whose score is at most scan.scores_max of
+/// the query, if the query's filter allows the row. Grid: (panels / warps, tiles of queries). A
+/// block has a tile of queries and `warps` panels of rows. Each lane has one row and scores the row
+/// for all queries of the tile. All lanes of a warp read a query's components from shared memory at
+/// once. Shared bytes: queries * groups * 16. A NaN score is never a match.
 template <bool is_dot>
 __global__ void __launch_bounds__(NearShape::threads) vector_near_kernel(const NearScan scan) {
   constexpr unsigned queries = NearShape::queries;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A VectorSearch whose queries and lists already lie on the device. The scans and the published
-// methods take it as their argument.
+// The arguments of a search whose queries and lists already lie on the device. The scans and the
+// published methods take a DeviceSearch.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace starling::gpu {
 
-/// A search of a corpus; queries and lists lie on the device.
+/// A search of a corpus. All arrays lie on the device.
 struct DeviceSearch {
   const float* queries = nullptr;  ///< [count][dimension]
   std::uint32_t count = 0;
   std::uint32_t k = 1;              ///< 1 to vector_k_max
   VectorRow first_self = no_row;    ///< as VectorSearch::first_self
   VectorNeighbor* lists = nullptr;  ///< [count][k]
-  /// [count]: replaces first_self; null: no filters. A search with filters does not use the corpus'
-  /// shadow.
+  /// [count]: each query's own row and mask; used instead of first_self. null: no filters. A search
+  /// with filters does not use the corpus' shadow.
   const RowFilter* filters = nullptr;
-  RowMasks masks{};  ///< the masks that `filters` index
+  RowMasks masks{};  ///< RowFilter::mask is an index of one of these masks
 };
 
 }  // namespace starling::gpu

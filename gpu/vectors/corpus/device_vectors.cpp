@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies the rows of a corpus to the device piece by piece, packs them into panels, and makes their
-// shadow: see device_vectors.hpp.
+// Copies the rows of a corpus to the device piece by piece, packs them into panels, and makes the
+// shadow of the rows: see device_vectors.hpp.
 #include "starling/gpu/vectors/corpus/device_vectors.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A corpus on the device, and the view of it that every search reads. DeviceSearcher owns the whole
-// corpus or one part of it at a time.
+// A corpus on the device, and the view by which every search reads it. A DeviceSearcher owns the
+// whole corpus, or one part of it at a time.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,26 @@
 
 namespace starling::gpu {
 
-/// Copies of a corpus beside its panels. With these copies the filter makes searches of many
-/// queries several times faster (docs/decisions/0007-vector-filter.md).
+/// Which copies of a corpus the device holds in addition to the panels. With these copies the
+/// filter makes searches of many queries several times faster
+/// (docs/decisions/0007-vector-filter.md).
 enum class Shadow : std::uint8_t {
   none,
   halves,  ///< the rows in half precision: half the bytes of the panels
-  /// `halves`, and also the rows in row-major order, from which single rows are read faster.
+  /// The same as `halves`, and also the rows one after another. Single rows are read faster from
+  /// this copy than from panels.
   halves_and_rows,
 };
 
-/// A corpus, or a part of it, as searches read it: rows [first_row, first_row + rows). Without a
-/// shadow, a row whose components are NaN is never a neighbour.
+/// A corpus, or a part of it, as searches read it: rows [first_row, first_row + rows). If there is
+/// no shadow, a row whose components are NaN is never a neighbour.
 struct CorpusView {
   bool is_dot = false;
   std::uint32_t rows = 0;
   std::uint32_t dimension = 1;
   VectorRow first_row = 0;
   PanelsView panels;
-  PanelsView single_rows;  ///< for reading single rows; may have any width
+  PanelsView single_rows;  ///< the same rows, for reading single rows; of any width
   ShadowView shadow;       ///< shadow.halves is null if there is no shadow
 
   bool has_shadow() const { return shadow.halves != nullptr; }
@@ -39,9 +41,9 @@ struct CorpusView {
 /// Owns rows [first_row, first_row + rows) of a corpus, in panels.
 class DeviceVectors {
  public:
-  /// Device bytes that `rows` rows take.
+  /// Returns the bytes of device memory that `rows` rows and their shadow take.
   static std::uint64_t bytes_for(std::uint32_t rows, std::uint32_t dimension, Shadow shadow);
-  /// Device bytes that the constructor takes in addition while it packs.
+  /// Returns the bytes of device memory that the constructor needs in addition while it packs rows.
   static std::uint64_t packing_bytes_for(std::uint32_t dimension);
 
   /// Copies `rows` from host memory and waits for the CUDA stream. Throws the same errors as

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds on the recipe's score of two rows (see VectorNeighbor for the recipe), computed from the
-// tensor-core product of their shadows and rounded outward. The filter's kernels call these
-// functions. All scores here are multiplied by scale^2 (see ShadowFrame).
+// Computes bounds on the recipe's score of a row and a query (VectorNeighbor defines the recipe)
+// from the product of their shadows, which the tensor cores compute. Upper bounds are rounded up,
+// lower bounds down. The filter's kernels call these functions. All scores here are multiplied by
+// scale^2 (see ShadowFrame).
 #pragma once
 
 #include <math_constants.h>
@@ -10,13 +11,15 @@
 
 namespace starling::gpu {
 
-/// The norm |h|, rounded up, from half_norm, which is |h|^2 / 2 rounded down.
+/// Returns an upper bound on the norm |h| of a shadow h. `half_norm` is |h|^2 / 2, rounded down.
 __device__ __forceinline__ float norm_above(float half_norm) {
   return __fsqrt_ru(__fmul_ru(2 * half_norm, 1 + 0x1p-22f));
 }
 
-/// An upper bound on the difference between the negated shadow product of two rows and the recipe's
-/// inner-product score. `error` and `norm` are those of the corpus row, or upper bounds of them.
+/// Inner product only. Returns an upper bound on |(-product) - score|, where `product` is the
+/// product of the shadows of a row and `query`, and `score` is their score by the recipe. `error`
+/// is ShadowNorms::error of the row, and `norm` is the norm of its shadow. Both may be replaced by
+/// upper bounds.
 __device__ __forceinline__ float dot_error(const FilterLimits& limits, const ShadowQuery& query,
                                            float error, float norm) {
   const float row_length = __fadd_ru(norm, error);
@@ -27,8 +30,9 @@ __device__ __forceinline__ float dot_error(const FilterLimits& limits, const Sha
   return __fadd_ru(__fadd_ru(products, halves), __fadd_ru(recipe, limits.underflow));
 }
 
-/// ShadowQuery::reach for a bound on scores. L2: the largest distance of a row within the bound,
-/// plus the query's error. Inner product: the bound itself.
+/// Returns the ShadowQuery::reach that belongs to `bound`, the query's bound on scores. L2: the
+/// largest distance that a row within the bound can have, plus the query's error. Inner product:
+/// the bound itself.
 template <bool is_dot>
 __device__ __forceinline__ float reach_of(const FilterLimits& limits, float query_error,
                                           float bound) {
@@ -38,9 +42,11 @@ __device__ __forceinline__ float reach_of(const FilterLimits& limits, float quer
   return __fadd_ru(distance, query_error);
 }
 
-/// A lower bound on product - half_norm (L2) or on product (inner product) of every row that is
-/// within the query's bound and whose error and norm are at most `error` and `norm`. Comparing this
-/// bound with the rounded difference loses no row, because rounding keeps the order.
+/// Returns a lower bound on `product - half_norm` (L2) or `product` (inner product) for all rows
+/// that are within the query's bound and have an error of at most `error` and a norm of at most
+/// `norm`. `product` is the product of the shadows of row and query, and `half_norm` is
+/// ShadowNorms::half_norm of the row. The kernels compare this bound with the rounded difference.
+/// That loses no row, because rounding keeps the order.
 template <bool is_dot>
 __device__ __forceinline__ float least_product(const FilterLimits& limits, const ShadowQuery& query,
                                                float error, float norm) {
@@ -50,7 +56,8 @@ __device__ __forceinline__ float least_product(const FilterLimits& limits, const
   return __fsub_rd(__fsub_rd(query.half_norm, __fmul_ru(0.5f * distance, distance)), products);
 }
 
-/// An upper bound on the recipe's score of the row.
+/// Returns an upper bound on the recipe's score of the row. `product` is the product of the shadows
+/// of the row and the query.
 template <bool is_dot>
 __device__ __forceinline__ float score_above(const FilterLimits& limits, const ShadowQuery& query,
                                              const ShadowNorms& row, float product) {
@@ -63,8 +70,9 @@ __device__ __forceinline__ float score_above(const FilterLimits& limits, const S
   return __fadd_ru(__fmul_ru(__fmul_ru(distance, distance), limits.recipe_up), limits.underflow);
 }
 
-/// An upper bound on score_above() of every row of the corpus that is within the query's bound. The
-/// terms with 2^-17 and 3 cover the roundings of score_above().
+/// Returns an upper bound on what score_above() returns for any row of the corpus that is within
+/// the query's bound. The factor 3 and the terms with 2^-17 and 2^-18 also cover the roundings of
+/// score_above().
 template <bool is_dot>
 __device__ __forceinline__ float largest_score_above(const FilterLimits& limits,
                                                      const ShadowQuery& query,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The constants of filter_interval.cuh: how far the product of two shadows and the recipe's score
-// may be from the exact values. They depend only on the dimension.
+// The constants of filter_interval.cuh. They say how far the product of two shadows, and the
+// recipe's score, may be from the exact values. They depend only on the dimension.
 #pragma once
 
 #include <cmath>
@@ -11,18 +11,20 @@
 namespace starling::gpu {
 
 struct FilterLimits {
-  /// A chain of tensor products over n components has an error below product_error * |x| * |y|. The
-  /// model follows Fasi et al. 2021. Products are exact. A step adds b >= 2 products to the sum so
-  /// far. It truncates each addend at 2^-23 of the largest addend, and the result at 2^-23 of the
-  /// result. All steps together make at most (b + 2) / b * n <= 2 n errors. Each error is at most
-  /// 2^-23 of the largest sum of magnitudes, and |x| * |y| bounds that sum (Cauchy-Schwarz). The
-  /// constant allows 16 further errors. Hopper adds more products in a step and keeps more bits
-  /// (Khattak & Mikaitis 2025).
+  /// The tensor cores compute the product of two shadows x and y of n components in a chain of
+  /// steps. The error of this product is below product_error * |x| * |y|. The model of the error
+  /// follows Fasi et al. 2021. The products of components are exact. A step adds b >= 2 of these
+  /// products to the sum so far. The step truncates each addend at 2^-23 of the largest addend, and
+  /// its result at 2^-23 of the result. So all steps together make at most (b + 2) / b * n <= 2 n
+  /// errors. Each error is at most 2^-23 of the largest sum of magnitudes, and |x| * |y| bounds
+  /// that sum (Cauchy-Schwarz). product_error allows 16 further errors. Hopper adds more products
+  /// in a step and keeps more bits (Khattak & Mikaitis 2025).
   float product_error = 0;
-  float recipe_error = 0;  ///< relative error of the recipe's score against the exact sum
+  float recipe_error = 0;  ///< a bound on the relative error of the recipe's score
   float recipe_up = 1;     ///< 1 + recipe_error
   float recipe_down = 1;   ///< 1 / (1 - recipe_error)
-  /// The error that underflow may add to a score: 2 * dimension * 2^-149 * (the largest scale)^2.
+  /// The most that underflow adds to the error of a score: 2 * dimension * 2^-149 * (the largest
+  /// scale)^2.
   float underflow = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels for neighbour lists on the device: one empties lists, the other merges two lists of each
-// query.
+// Two kernels for neighbour lists on the device: one empties lists, the other merges two lists of
+// each query.
 #pragma once
 
 #include <math_constants.h>
@@ -10,16 +10,16 @@
 
 namespace starling::gpu {
 
-/// Writes {infinity, no_row} to lists [count]. Grid: one thread for each entry.
+/// Writes {infinity, no_row} to all entries of lists [count]. Grid: one thread for each entry.
 __global__ void matrix_fill_kernel(VectorNeighbor* lists, std::uint64_t count) {
   const std::uint64_t at = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (at < count) lists[at] = {CUDART_INF_F, no_row};
 }
 
-/// For each query, writes the k nearest entries of its two lists to the first list. Grid: one block
-/// for each query. The rank of an entry is its index plus the number of smaller entries in the
-/// other list, which a binary search finds. `lists` and `others`: [query][k], ascending. Shared
-/// bytes: 16 * vector_k_max.
+/// Each query has one list in `lists` and one in `others`, both [query][k] and ascending. The
+/// kernel writes the k nearest entries of both lists to the query's list in `lists`. Grid: one
+/// block for each query. The rank of an entry in the result is its index plus the number of smaller
+/// entries in the other list, which a binary search finds. Shared bytes: 16 * vector_k_max.
 __global__ void matrix_merge_kernel(VectorNeighbor* lists, const VectorNeighbor* others,
                                     std::uint32_t k) {
   __shared__ std::uint64_t keys[2][vector_k_max];
@@ -39,7 +39,7 @@ __global__ void matrix_merge_kernel(VectorNeighbor* lists, const VectorNeighbor*
     std::uint32_t high = k;
     while (low < high) {
       const std::uint32_t middle = (low + high) / 2;
-      // Empty entries compare equal; those of the first list go first.
+      // Empty entries are equal; those of the first list go first.
       if (from == 0 ? against[middle] < key : against[middle] <= key)
         low = middle + 1;
       else

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that pack rows into panels, unpack them, and prepare the queries and lists of a scan.
+// Kernels that pack rows into panels, unpack rows from panels, and prepare the queries and lists of
+// a scan.
 #pragma once
 
 #include "starling/gpu/device/launch_grid.cuh"
@@ -7,9 +8,10 @@
 
 namespace starling::gpu {
 
-/// Writes group `at` of the panels that hold `row_count` row-major rows of `dimension` components.
-/// Components beyond the dimension and rows beyond row_count become 0. A thread writes one group;
-/// neighbouring threads write neighbouring groups.
+/// Packs row-major rows into panels of `width` rows: writes the group with index `at` of these
+/// panels. `components` is [row_count][dimension]. Components from `dimension` on and rows from
+/// `row_count` on become 0. A thread writes one group; neighbouring threads write neighbouring
+/// groups.
 __device__ inline void pack_group(const float* components, std::uint32_t row_count,
                                   std::uint32_t dimension, std::uint32_t width,
                                   std::uint32_t group_count, float4* groups, std::uint64_t at) {
@@ -26,8 +28,8 @@ __device__ inline void pack_group(const float* components, std::uint32_t row_cou
   groups[at] = float4{packed[0], packed[1], packed[2], packed[3]};
 }
 
-/// Packs components [row_count][dimension] into groups [count], panels of `width` rows. Grid: one
-/// thread for each group.
+/// Packs components [row_count][dimension] into groups [count], which form panels of `width` rows.
+/// Grid: one thread for each group.
 __global__ void vector_pack_kernel(const float* components, std::uint32_t row_count,
                                    std::uint32_t dimension, std::uint32_t width,
                                    std::uint32_t group_count, float4* groups, std::uint64_t count) {
@@ -35,8 +37,8 @@ __global__ void vector_pack_kernel(const float* components, std::uint32_t row_co
   if (at < count) pack_group(components, row_count, dimension, width, group_count, groups, at);
 }
 
-/// Unpacks rows of panels, from row_begin on, into components [rows][dimension]. Grid: one thread
-/// for each of `count` components.
+/// Copies the rows of `panels` from row `row_begin` on to components [count], `dimension`
+/// components for each row. Grid: one thread for each component.
 __global__ void vector_unpack_kernel(const PanelsView panels, std::uint32_t row_begin,
                                      std::uint32_t dimension, float* components,
                                      std::uint64_t count) {
@@ -49,8 +51,9 @@ __global__ void vector_unpack_kernel(const PanelsView panels, std::uint32_t row_
   components[at] = reinterpret_cast<const float*>(panels.groups + group)[component % 4];
 }
 
-/// Packs the queries of a scan, components [query][dimension], into groups [count], and empties
-/// their lists: count 0, bound infinity, all slots unused. Grid of any size.
+/// Packs the queries of a scan, components [query][dimension], into groups [count]. Also empties
+/// their candidate lists: each count becomes 0, each bound infinity, and each slot unused. Grid of
+/// any size.
 __global__ void vector_begin_kernel(const float* components, std::uint32_t dimension,
                                     float4* groups, std::uint64_t count, const VectorScan scan) {
   const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layout of vectors on the device (panels), and the arguments of a scan over them. Plain views.
-// All scans share the layout, so a corpus is stored once.
+// The layout of vectors on the device (panels), and the arguments of a scan over them. The structs
+// own no memory. All scans share the layout, so a corpus is stored once.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,14 @@
 
 namespace starling::gpu {
 
-/// Rows side by side in panels of `width` rows, four components (a group) at a time:
-///   groups[(panel * group_count + group) * width + row % width].
-/// A warp that takes a panel of 32 rows, one for each lane, reads 512 contiguous bytes from global
-/// or shared memory; a lane gets four components of its row in one load. Components beyond the
-/// dimension are 0 and do not change a sum s: fma(0, 0, s) = s. Rows beyond the last row are 0, and
-/// kernels skip them.
+/// Rows in panels of `width` rows. A group is four neighbouring components of a row. A panel stores
+/// group 0 of all its rows, then group 1 of all its rows, and so on. So group `group` of row `row`
+/// is
+///   groups[(row / width * group_count + group) * width + row % width].
+/// If the lanes of a warp take the 32 rows of a panel, one row each, the warp reads 512 contiguous
+/// bytes of global or shared memory at once, and each lane gets four components of its row.
+/// Components beyond the dimension are 0 and do not change a sum s: fma(0, 0, s) = s. The last
+/// panel may reach beyond the last row; kernels ignore the surplus rows.
 struct PanelsView {
   const float4* groups = nullptr;
   std::uint32_t group_count = 0;
@@ -31,29 +33,29 @@ constexpr std::uint32_t group_count_of(std::uint32_t dimension) {
   return (dimension + 3) / 4;
 }
 
-/// The rows that may be among the k nearest of each query. A scan appends each row at most once, so
-/// a list cannot overflow if it has room for all rows of the scan and for the k entries of an
-/// earlier scan.
+/// The rows that may be among the k nearest of each query. A scan appends each row at most once to
+/// the list of a query. So a list cannot overflow if it has room for all rows of the scan and for
+/// the k entries of an earlier scan.
 struct CandidateLists {
-  std::uint64_t* keys = nullptr;  ///< [query][room], of which counts[query] are used: see key_of()
+  std::uint64_t* keys = nullptr;  ///< [query][room]: see key_of(); counts[query] entries are used
   std::uint64_t room = 0;
   std::uint32_t* counts = nullptr;  ///< [query]
   /// [query]: an ordered score. At least k of the rows seen so far have this score or less, so a
   /// row with a larger score is not among the k nearest. A bound never rises.
   std::uint32_t* bounds = nullptr;
-  /// [query][slot_count]: the least ordered score of the rows recorded in the slot. A row is
-  /// recorded in at most one slot, so the k-th smallest slot is a bound.
+  /// [query][slot_count]: the least ordered score of the rows that were recorded in the slot. A row
+  /// is recorded in at most one slot, so the k-th least slot is a bound.
   std::uint32_t* slots = nullptr;
   std::uint32_t slot_count = 0;  ///< a power of two, at least 2 k
   std::uint32_t k = 0;
 };
 
-/// The rows that a query must not get as neighbours. Used where the queries are not consecutive
-/// rows of the corpus.
+/// The rows that a query may have as neighbours. Used if the queries are not consecutive rows of
+/// the corpus.
 struct RowFilter {
   static constexpr std::uint32_t no_mask = ~std::uint32_t{0};
   VectorRow self = no_row;       ///< the query's own row; no_row: it has none
-  std::uint32_t mask = no_mask;  ///< index into RowMasks; no_mask: all rows are allowed
+  std::uint32_t mask = no_mask;  ///< index of one of the RowMasks; no_mask: all rows are allowed
 };
 
 /// Bit masks over the rows of a corpus: bit i % 64 of word i / 64 says whether row i is allowed.
@@ -67,24 +69,25 @@ struct VectorScan {
   PanelsView corpus;  ///< width panel_rows
   std::uint32_t panel_begin = 0;
   std::uint32_t panel_count = 0;  ///< at least 1
-  std::uint32_t row_end = 0;      ///< number of rows of the corpus; its last panel may reach beyond
+  std::uint32_t row_end = 0;      ///< rows of the corpus; the last panel may reach beyond row_end
   std::uint32_t first_row = 0;    ///< the number that row 0 of the corpus has in keys
   PanelsView queries;
   std::uint32_t query_count = 0;  ///< at least 1
   std::uint32_t first_self = 0;   ///< see first_self_of(); query i is row first_self + i
   bool is_dot = false;
-  const RowFilter* filters = nullptr;  ///< [query], replaces first_self; null: no filters
-  RowMasks masks;                      ///< the masks that `filters` index
+  const RowFilter* filters = nullptr;  ///< [query]; null: first_self is used instead
+  RowMasks masks;                      ///< RowFilter::mask is an index of one of these
   CandidateLists lists;
-  /// [query / gate_queries]: a tile scan skips the queries whose entry is 0. null: no gate.
+  /// [query / gate_queries]: a tile scan skips queries whose entry is 0. null: it scans for all
+  /// queries.
   const std::uint32_t* gate = nullptr;
 };
 
-/// Queries that share an entry of a gate.
+/// The number of queries that share one entry of a gate.
 inline constexpr std::uint32_t gate_queries = 128;
 
-/// Stands for "no row": larger than every row number. no_self plus a query's index does not wrap
-/// around, so it is no row number either.
+/// A number that no row has: all row numbers are smaller. no_self plus a query's index does not
+/// wrap around, so the sum is no row number either.
 inline constexpr std::uint32_t no_self = std::uint32_t{1} << 31;
 
 /// Returns the row of query 0, which must not be its own neighbour. If the queries are not rows of

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recipe: the score of two rows, summed component by component as VectorNeighbor defines it
-// (knn/words/metric.hpp), and the keys that order candidates.
+// The recipe, by which the score of two rows is summed component by component (VectorNeighbor in
+// knn/words/metric.hpp defines it), and the keys that order candidates.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace starling::gpu {
 
-/// Returns the sum after one more component. The intrinsics round each operation by itself,
-/// whatever the compiler's flags are.
+/// Adds the components `x` and `y` of two rows to `sum` and returns the new sum. The intrinsics
+/// round each operation by itself, whatever the compiler's flags are.
 template <bool is_dot>
 __device__ __forceinline__ float add_component(float x, float y, float sum) {
   if constexpr (is_dot) return __fmaf_rn(x, y, sum);
@@ -31,7 +31,8 @@ __device__ __forceinline__ float score_of(float sum) {
   return is_dot ? __fsub_rn(0.0f, sum) : sum;
 }
 
-/// Unsigned numbers in the order of their floats. The floats are never NaN or -0.
+/// Returns the ordered score: an unsigned number with the same order as `score`. `score` is never
+/// NaN or -0.
 __device__ __forceinline__ std::uint32_t ordered_of(float score) {
   const std::uint32_t bits = __float_as_uint(score);
   return bits ^ ((bits >> 31) != 0 ? ~std::uint32_t{0} : std::uint32_t{1} << 31);
@@ -42,7 +43,8 @@ __device__ __forceinline__ float score_of_ordered(std::uint32_t ordered) {
 }
 inline constexpr std::uint32_t ordered_infinity = 0xff800000u;
 
-/// A candidate as one number: keys order by score, then by row, as answers do.
+/// Returns the key of a candidate: one number. Keys are ordered by score and then by row, as
+/// answers are.
 __device__ __forceinline__ std::uint64_t key_of_ordered(std::uint32_t ordered, std::uint32_t row) {
   return std::uint64_t{ordered} << 32 | row;
 }

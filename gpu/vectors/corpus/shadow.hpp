@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shadows: the rows of a corpus and the queries of a batch in half precision, with bounds on their
-// errors. Plain views; docs/decisions/0007-vector-filter.md says what the filter does with them.
+// errors. The structs own no memory. docs/decisions/0007-vector-filter.md says what the filter does
+// with shadows.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 
 namespace starling::gpu {
 
-/// Rows are padded with zeros to whole tiles, and components to whole slices.
+/// Shadows are padded with zeros: rows to whole tiles of shadow_tile_rows rows, and the components
+/// of a row to whole slices of shadow_slice components.
 inline constexpr std::uint32_t shadow_tile_rows = 128;
 inline constexpr std::uint32_t shadow_slice = 32;
 
@@ -20,22 +22,22 @@ constexpr std::uint64_t shadow_tiles(std::uint64_t rows) {
   return (rows + shadow_tile_rows - 1) / shadow_tile_rows;
 }
 
-/// Values that the shadows of a corpus and of all its queries share: shadow = half((x - center) *
-/// scale). The lengths below are lengths of shadows; the square of a length is a score times
-/// scale^2.
+/// Values that the shadows of a corpus and of all its queries have in common. The shadow of a row x
+/// is (x - center) * scale in half precision; scale_of() computes the scale. All lengths below are
+/// in the units of shadows: the square of such a length is a score times scale^2.
 struct ShadowFrame {
-  std::uint32_t reach_bits = 0;  ///< the float's bits of the largest |x[j] - center[j]|
-  float error_max = 0;           ///< over all rows of the corpus
-  float half_norm_max = 0;       ///< over all rows of the corpus
+  std::uint32_t reach_bits = 0;  ///< the bits of a float: the largest |x[j] - center[j]|
+  float error_max = 0;           ///< the largest ShadowNorms::error of the corpus
+  float half_norm_max = 0;       ///< the largest ShadowNorms::half_norm of the corpus
 };
 
-/// The norms of a row x, whose shadow h is (x - center) * scale in half precision.
+/// The norms of the shadow h of a row x: h is (x - center) * scale in half precision.
 struct ShadowNorms {
   float half_norm;  ///< |h|^2 / 2, rounded down; the relative error is below 2^-22
   float error;      ///< |(x - center) * scale - h|, rounded up
 };
 
-/// The maxima over a tile of rows.
+/// The largest values of ShadowNorms in a tile of rows.
 struct ShadowTile {
   float error_max;
   float half_norm_max;
@@ -50,7 +52,7 @@ struct ShadowView {
   std::uint32_t stride = 0;
 };
 
-/// The norms of a query of a batch, whose shadow is h.
+/// The norms of the shadow h of a query.
 struct ShadowQuery {
   float half_norm;  ///< as ShadowNorms::half_norm
   float error;      ///< as ShadowNorms::error

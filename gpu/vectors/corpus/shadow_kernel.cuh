@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that make the shadows of rows, once for each corpus, and the shadows of queries, once for
-// each batch.
+// Kernels that make the shadows of rows (once for each corpus) and the shadows of queries (once for
+// each batch).
 #pragma once
 
 #include <cuda_fp16.h>
@@ -12,19 +12,19 @@
 
 namespace starling::gpu {
 
-/// The center is the mean of at most this many panels. Any center is right; one near the rows makes
-/// errors small.
+/// The center is the mean of the rows of at most this many panels. Lists are right with any center;
+/// a center near the rows makes the errors of shadows small.
 inline constexpr std::uint32_t center_panels_max = 512;
 
-/// Raises *to to at least `value`. Both must not be negative, because only the bits of non-negative
-/// floats have the order of the floats.
+/// Sets *to to the larger of *to and `value`. Neither may be negative, because only the bits of
+/// non-negative floats have the order of the floats.
 __device__ __forceinline__ void raise(float* to, float value) {
   atomicMax(reinterpret_cast<unsigned*>(to), __float_as_uint(value));
 }
 
-/// Writes center [group]: the mean of a sample of the corpus' panels. Grid: one block for each
-/// group of components. The warps take the panels of the sample in turn, a lane has one row of a
-/// panel. Padding rows count as 0.
+/// Writes center [group]: the mean of the rows of a sample of the corpus' panels. Grid: one block
+/// for each group of components. The warps take the panels of the sample in turn, and each lane has
+/// one row of a panel. Padding rows count as rows of zeros.
 __global__ void vector_center_kernel(const PanelsView corpus, std::uint32_t panel_count,
                                      float4* center) {
   __shared__ float4 sums[block_threads / warp_lanes];
@@ -59,8 +59,8 @@ __global__ void vector_center_kernel(const PanelsView corpus, std::uint32_t pane
   center[blockIdx.x] = {sum.x * share, sum.y * share, sum.z * share, sum.w * share};
 }
 
-/// Raises frame->reach_bits, which is 0 before, to the largest |x[j] - center[j]| of all rows. Grid
-/// of any size; lane 0 of each warp writes.
+/// Sets frame->reach_bits to the bits of the largest |x[j] - center[j]| of all rows. Before the
+/// kernel reach_bits is 0. Grid of any size; lane 0 of each warp writes.
 __global__ void vector_reach_kernel(const PanelsView corpus, std::uint32_t rows,
                                     const float4* center, ShadowFrame* frame) {
   const std::uint64_t count =
@@ -80,21 +80,21 @@ __global__ void vector_reach_kernel(const PanelsView corpus, std::uint32_t rows,
   if (threadIdx.x % warp_lanes == 0) atomicMax(&frame->reach_bits, bits);
 }
 
-/// The scale of shadows: the power of two that brings the frame's reach into [2^14, 2^15), but at
-/// most 2^shadow_scale_exponent_max.
+/// Returns the scale of the shadows: the power of two that brings the largest |x[j] - center[j]|
+/// into [2^14, 2^15), but at most 2^shadow_scale_exponent_max.
 __device__ __forceinline__ double scale_of(const ShadowFrame& frame) {
   const float reach = __uint_as_float(frame.reach_bits);
   const int exponent = reach > 0 ? 14 - ilogbf(reach) : shadow_scale_exponent_max;
   return scalbn(1.0, min(exponent, shadow_scale_exponent_max));
 }
 
-/// Sums of squares from which the norms of a shadow are made.
+/// The sums of squares from which the norms of a shadow are computed.
 struct ShadowSums {
   double norm_sq = 0;
   double error_sq = 0;
 
-  /// Adds one component and returns its shadow. A value beyond the range of half becomes the
-  /// largest half; error() includes the difference.
+  /// Adds one component to the sums and returns its shadow. A value beyond the range of half
+  /// precision becomes the nearest number of that range; error() includes the difference.
   __device__ __forceinline__ __half add(float x, float center, double scale) {
     constexpr double half_max = 65504;
     const double value = (static_cast<double>(x) - center) * scale;
@@ -106,8 +106,8 @@ struct ShadowSums {
     error_sq += (value - shadow) * (value - shadow);
     return half;
   }
-  /// The constants below cover roundings: a float64 sum of 4096 terms has a relative error below
-  /// 2^-40, and a difference has an error below 2^-53 of its terms.
+  /// The constants below cover roundings. A float64 sum of 4096 terms has a relative error below
+  /// 2^-40. A difference has an error below 2^-53 of its terms.
   __device__ __forceinline__ float half_norm() const {
     return __double2float_rd(norm_sq * (0.5 * (1 - 0x1p-40)));
   }
@@ -122,8 +122,8 @@ struct ShadowSums {
 
 /// Writes halves [row][stride] and norms [row], and raises the maxima in tiles and frame. Before
 /// the kernel, these maxima and `halves` are 0. Grid: one block for each panel. Lane l of every
-/// warp has row l of the panel; the warps take the groups of components in turn, and warp 0 adds up
-/// their sums. Shared bytes: 4 KB.
+/// warp has row l of the panel. The warps take the groups of components in turn, and warp 0 adds up
+/// the sums of all warps. Shared bytes: 4 KB.
 __global__ void __launch_bounds__(block_threads)
     vector_shadow_kernel(const PanelsView corpus, std::uint32_t rows, const float4* center,
                          std::uint32_t stride, std::uint16_t* halves, ShadowNorms* norms,
@@ -164,8 +164,8 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 /// Writes halves [query][corpus.stride] and queries [query] from components [count][dimension].
-/// Grid: one warp for each query of whole tiles; queries from `count` on are padding and get zeros.
-/// Lane 0 writes `queries`.
+/// Grid: one warp for each query, and for each query that pads the last tile. Padding queries are
+/// those from `count` on; their halves and norms are 0. Lane 0 writes `queries`.
 __global__ void __launch_bounds__(block_threads)
     vector_shadow_queries_kernel(const float* components, std::uint32_t count,
                                  std::uint32_t dimension, const ShadowView corpus,
@@ -186,7 +186,7 @@ __global__ void __launch_bounds__(block_threads)
     sums.norm_sq += __shfl_xor_sync(all_lanes, sums.norm_sq, step);
     sums.error_sq += __shfl_xor_sync(all_lanes, sums.error_sq, step);
   }
-  // A padding query has the reach -infinity, so no row is within it.
+  // A padding query has the reach -infinity, so no row is near it.
   if (lane == 0)
     queries[query] = {sums.half_norm(), sums.error(), sums.norm(),
                       query < count ? CUDART_INF_F : -CUDART_INF_F};

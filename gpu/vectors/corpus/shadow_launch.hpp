@@ -10,15 +10,15 @@
 
 namespace starling::gpu {
 
-/// Enqueued only. Writes the shadows of all rows of `corpus` to the arrays of `shadow`, which must
-/// be writable. `halves` and `norms` are padded to whole tiles. For the inner product the center is
-/// 0.
+/// Enqueued only. Writes the shadows of all rows of `corpus` to the arrays to which `shadow`
+/// points. These arrays must be writable, although the pointers are to const. `halves` and `norms`
+/// are padded to whole tiles. For the inner product the center is 0.
 void make_shadow_async(const PanelsView& corpus, std::uint32_t rows, bool is_dot,
                        const ShadowView& shadow, const CudaStream& stream);
 
-/// Enqueued only. Makes the shadows of `count` queries, components [count][dimension] on the
-/// device, in the frame of the corpus. Writes `halves` [query][corpus.stride] and `queries`, both
-/// padded to whole tiles.
+/// Enqueued only. Makes the shadows of `count` queries with the center and the scale of the corpus.
+/// `components` is [count][dimension] on the device. Writes `halves` [query][corpus.stride] and
+/// `queries` [query], both padded to whole tiles.
 void make_query_shadows_async(const float* components, std::uint32_t count, std::uint32_t dimension,
                               const ShadowView& corpus, std::uint16_t* halves, ShadowQuery* queries,
                               const CudaStream& stream);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How rows of a corpus, queries and lists are divided among several devices.
+// Divides rows of a corpus, queries or lists among several devices.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ struct DeviceShare {
   std::uint64_t count = 0;
 };
 
-/// Returns which of `count` things belong to number `device` of `devices` devices. The counts of
-/// two devices differ by at most one.
+/// Returns which of `count` items (rows, queries or lists) belong to device number `device` of
+/// `devices` devices. The counts of two devices differ by at most one.
 constexpr DeviceShare share_of(std::uint64_t count, std::size_t device, std::size_t devices) {
   const std::uint64_t begin = count * device / devices;
   return {begin, count * (device + 1) / devices - begin};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exchange by copies between devices, and the choice between it and NCCL: see
+// Exchanges lists by copies between devices, and chooses between this exchange and NCCL: see
 // list_exchange.hpp.
 #include "starling/gpu/vectors/exchange/list_exchange.hpp"
 
@@ -12,7 +12,8 @@
 namespace starling::gpu {
 namespace {
 
-/// Needs only the CUDA runtime, which copies through the host if devices cannot reach each other.
+/// Needs only the CUDA runtime. The runtime copies through the host if one device cannot access the
+/// memory of the other.
 class CopyExchange final : public ListExchange {
  public:
   explicit CopyExchange(std::span<const int> devices) : devices_(devices.begin(), devices.end()) {
@@ -56,7 +57,7 @@ std::unique_ptr<ListExchange> make_list_exchange(std::span<const int> devices,
   std::string why_none = "NCCL does not accept a GPU that is named twice";
   if (transport != ListTransport::copies && are_different) try {
       if (auto exchange = make_nccl_exchange(devices, why_none)) return exchange;
-    } catch (const std::runtime_error& error) {  // NCCL is there, and cannot start
+    } catch (const std::runtime_error& error) {  // NCCL is installed but cannot start
       why_none = error.what();
     }
   if (transport == ListTransport::nccl) throw std::runtime_error(why_none);

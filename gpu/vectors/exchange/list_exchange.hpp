@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes lists between the devices of one process. Each device found lists of all queries over its
-// part of the corpus; device i then receives and merges the lists of its share of the queries.
-// Called by split_searcher.cpp.
+// Passes lists between the devices of one process. Before the exchange, each device has found lists
+// of all queries in its share of the corpus or of the graph. By the exchange, each device receives
+// from all devices the lists of its share of the queries; then it merges them. split_searcher.cpp
+// makes the exchange and calls it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@
 
 namespace starling::gpu {
 
-/// What a device sends and receives. Its CUDA stream writes `lists` before the exchange and reads
+/// What one device sends and receives. `stream` writes `lists` before the exchange and reads
 /// `received` after it.
 struct ExchangeEnd {
   const VectorNeighbor* lists = nullptr;  ///< [queries][k]
@@ -24,27 +25,28 @@ struct ExchangeEnd {
   const CudaStream* stream = nullptr;
 };
 
-/// One thread calls the exchange for all devices, after every device has found its lists. So no
-/// device waits for a failed device, and all sends and receives are in one group.
+/// One thread calls exchange_async() for all devices, after every device has found its lists. So no
+/// device waits for a device that failed to find its lists, and all sends and receives are in one
+/// group.
 class ListExchange {
  public:
   virtual ~ListExchange() = default;
 
-  virtual std::string_view name() const = 0;  ///< "nccl", "copies"
+  virtual std::string_view name() const = 0;  ///< "nccl" or "copies"
 
   /// Enqueued only. `ends` have the order of the devices in make_list_exchange(). Neither `lists`
   /// nor `received` of any end may be changed or freed before all CUDA streams have passed the
-  /// exchange. Throws an error with the message of NCCL or of the device; then call abandon().
+  /// exchange. Throws std::runtime_error with the message of NCCL or of the device. After an error
+  /// call abandon().
   virtual void exchange_async(std::span<const ExchangeEnd> ends, std::uint32_t queries,
                               std::uint32_t k) = 0;
 
-  /// Ends work on a device that waits for another device that failed. Do not use the exchange
-  /// afterwards.
+  /// Ends the work of devices that wait for a failed device. Do not use the exchange afterwards.
   virtual void abandon() noexcept {}
 };
 
-/// Makes an exchange over the devices with these CUDA numbers. Throws std::runtime_error with a
-/// sentence if the transport is not available.
+/// Makes an exchange between the devices with these CUDA numbers. Throws std::runtime_error, with a
+/// message that says why, if ListTransport::nccl is asked for and not available.
 std::unique_ptr<ListExchange> make_list_exchange(std::span<const int> devices,
                                                  ListTransport transport);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How several GPUs pass lists to each other: see list_exchange.hpp. CUDA-free, so that
+// Says how several GPUs pass lists to each other: see list_exchange.hpp. CUDA-free, so that
 // gpu/backend.hpp can include it.
 #pragma once
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads NCCL at run time; each device is a rank, and all sends and receives of an exchange are one
-// group: see nccl_exchange.hpp. A build without NCCL's header only reports that NCCL is missing.
+// Exchanges lists over NCCL, which is loaded at run time: see nccl_exchange.hpp. Each device is an
+// NCCL rank. All sends and receives of an exchange are one NCCL group. A build without NCCL's
+// header only reports that NCCL is missing.
 #include "starling/gpu/vectors/exchange/nccl_exchange.hpp"
 
 #ifdef STARLING_NCCL
@@ -17,8 +18,8 @@
 namespace starling::gpu {
 namespace {
 
-/// NCCL's functions, looked up when they are first needed, so that the program also runs on
-/// machines without NCCL. The library stays loaded, since its threads may outlive communicators.
+/// Pointers to NCCL's functions. load() looks them up at run time, so the program also runs on
+/// machines without NCCL. The library stays loaded, because its threads may outlive communicators.
 struct NcclLibrary {
   decltype(&ncclGetVersion) get_version = nullptr;
   decltype(&ncclGetErrorString) get_error_string = nullptr;
@@ -44,7 +45,8 @@ struct NcclLibrary {
   }
 
  private:
-  /// Returns a sentence about a function that the library lacks, or an empty string.
+  /// Looks up all functions. Returns a sentence about a function that the library lacks, or an
+  /// empty string.
   std::string find_all(void* library) {
     std::string missing;
     const auto find = [&](const char* name, auto& function) {
@@ -79,20 +81,20 @@ void check(const NcclLibrary& nccl, ncclResult_t code,
   throw std::runtime_error(text + "; NCCL_DEBUG=WARN prints more, and one GPU needs no NCCL");
 }
 
-/// Owns one rank of a communicator, which is a device.
+/// Owns one rank of a communicator. Each device is one rank.
 class NcclComm {
  public:
   NcclComm(const NcclLibrary& nccl, ncclComm_t comm) : nccl_(&nccl), comm_(comm) {}
   NcclComm(NcclComm&& other) noexcept
       : nccl_(other.nccl_), comm_(std::exchange(other.comm_, nullptr)) {}
   NcclComm& operator=(NcclComm&&) = delete;  // a rank stays in its communicator
-  /// When a rank is destroyed, no transfer is under way or the rank was aborted.
+  /// Before a rank is destroyed, its transfers must be finished or abort() called.
   ~NcclComm() {
     if (comm_ != nullptr) static_cast<void>(nccl_->comm_destroy(comm_));
   }
 
   ncclComm_t get() const { return comm_; }
-  /// Also ends work on the device that waits for other ranks.
+  /// Destroys the rank, and ends work on its device that waits for other ranks.
   void abort() noexcept {
     if (comm_ != nullptr) static_cast<void>(nccl_->comm_abort(std::exchange(comm_, nullptr)));
   }
@@ -121,7 +123,7 @@ class NcclExchange final : public ListExchange {
                       std::uint32_t k) override {
     static_assert(sizeof(VectorNeighbor) == sizeof(std::uint64_t));
     check(nccl_, nccl_.group_start());
-    // A group that has begun must be ended, whatever failed in it.
+    // A group that has begun must be ended, even if a call in it failed.
     ncclResult_t first_failure = ncclSuccess;
     const auto note = [&](ncclResult_t code) {
       if (first_failure == ncclSuccess) first_failure = code;
@@ -156,9 +158,9 @@ class NcclExchange final : public ListExchange {
 
 std::unique_ptr<ListExchange> make_nccl_exchange(std::span<const int> devices,
                                                  std::string& why_none) {
-  // Turns off NVLink multicast: sends and receives do not use it, it takes memory, and a process
-  // that crashes leaves it behind. ncclConfig_t has no field for multicast, so an environment
-  // variable turns it off, unless the user has set that variable.
+  // Turns off NVLink multicast. Sends and receives do not use it, it takes memory, and a process
+  // that crashes leaves multicast resources behind. ncclConfig_t has no field for multicast, so an
+  // environment variable turns it off, unless the user has set that variable.
   static_cast<void>(setenv("NCCL_NVLS_ENABLE", "0", 0));
   NcclLibrary nccl;
   if (!nccl.load(why_none)) return nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocates queries and lists, and merges the lists that the devices sent into the first device's
-// lists: see shared_lists.hpp. Called by DeviceSearcher.
+// Allocates the queries and lists, and merges the lists that this device received from all devices:
+// see shared_lists.hpp. DeviceSearcher calls these functions.
 #include "starling/gpu/vectors/exchange/shared_lists.hpp"
 
 #include "starling/gpu/vectors/corpus/lists_launch.hpp"
@@ -16,7 +16,7 @@ SharedLists::SharedLists(DeviceMemory& memory, const CudaStream& stream, const S
       drain_(stream) {
   const std::size_t entries = std::size_t{shape.queries} * shape.k;
   found_.reserve(entries);
-  // Shares differ by at most one query.
+  // The shares of two devices differ by at most one query.
   received_.reserve(entries + std::size_t{shape.devices} * shape.k);
   if (shape.dimension == 0) return;
   queries_.reserve(std::size_t{shape.queries} * shape.dimension);

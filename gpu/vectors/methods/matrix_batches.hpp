@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// For methods that write a matrix of scores: divides a search into batches of queries. If there is
-// no room for a few queries with all rows, divides the corpus into parts too, and merges the lists
-// of the parts.
+// Divides a search into batches of queries, for methods that write a matrix of scores. If there is
+// too little memory for a few queries with all rows, also divides the corpus into parts, and merges
+// the lists of the parts.
 #pragma once
 
 #include <algorithm>
@@ -19,15 +19,17 @@ struct MatrixBatch {
   std::uint32_t rows = 0;  ///< of a part of the corpus
 };
 
-/// Returns the stride of a matrix in floats; each row begins at a multiple of 16 bytes.
+/// Returns the stride, in floats, of a matrix with `columns` columns; each row of the matrix begins
+/// at a multiple of 16 bytes.
 constexpr std::uint64_t stride_of(std::uint32_t columns) {
   return (std::uint64_t{columns} + 3) / 4 * 4;
 }
 
-/// Returns the largest batch that fits into `bytes` if each pair of a query and a row takes
-/// `pair_bytes` and each query takes another `query_bytes`. A batch has at least one query, and at
-/// least rows_min rows unless there are fewer. Rows are divided only if a tile of 128 queries does
-/// not fit with all rows, because each tile reads the corpus once.
+/// Returns the largest batch that fits into `bytes` bytes. Each pair of a query and a row takes
+/// `pair_bytes`, and each query takes `query_bytes` in addition. A batch has at least one query,
+/// and at least rows_min rows unless the corpus has fewer. The rows are divided only if 128 queries
+/// do not fit together with all rows: a kernel reads the corpus once for each tile of 128 queries,
+/// however few queries the tile has.
 inline MatrixBatch matrix_batch(std::uint32_t rows, std::uint32_t queries, std::uint64_t bytes,
                                 std::uint64_t pair_bytes, std::uint64_t query_bytes) {
   constexpr std::uint64_t tile_queries = 128;
@@ -57,13 +59,14 @@ void ensure_room(DeviceBuffer<T>& buffer, DeviceMemory& memory, std::uint64_t co
   buffer = DeviceBuffer<T>(memory, count);
 }
 
-/// Bytes of one query's list of another part of the corpus.
+/// Returns the bytes that the list of one query takes in `part_lists` (see
+/// search_in_batches_async).
 constexpr std::uint64_t part_list_bytes(std::uint32_t k) {
   return std::uint64_t{k} * sizeof(VectorNeighbor);
 }
 
-/// Calls search_part(part of the corpus, batch of the search) for each pair of a part and a batch,
-/// and merges the lists if there are several parts. `part_lists` holds the lists of a part until
+/// Calls search_part(part of the corpus, batch of the search) for each pair of a part and a batch.
+/// If there are several parts, merges their lists. `part_lists` holds the lists of one part until
 /// they are merged.
 template <class SearchPart>
 void search_in_batches_async(const RowMajorView& corpus, const DeviceSearch& search,

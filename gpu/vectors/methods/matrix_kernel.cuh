@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of the distance matrix of Russica & Tisato. Launched by matrix_launch.cu.
+// The kernel of the distance matrix of Russica & Tisato. matrix_launch.cu launches it.
 #pragma once
 
 #include <math_constants.h>
@@ -8,12 +8,12 @@
 
 namespace starling::gpu {
 
-/// Russica & Tisato 2023, section 2: the matrix of all distances. In the paper a block has one
-/// reference point, each thread has one dimension, a tree adds the terms, and the queries are
-/// processed one after another. A tree's sum differs from the recipe's sum. So here a thread sums
-/// whole pairs, and a block has the pairs of a PairTile. The matrix holds scores. See PairMatrix
-/// for the matrix's shape and for pairs whose score is infinity. Grid: tiles_of() blocks. Shared
-/// bytes: PairStages. Valid for any counts and dimensions.
+/// Computes the matrix of all distances, as in Russica & Tisato 2023, section 2. In the paper a
+/// block has one reference point, each thread computes the term of one dimension, the terms are
+/// added in a tree, and the queries are processed one after another. The sum of a tree differs from
+/// the recipe's sum. So here a thread sums whole pairs, and a block has the pairs of a PairTile.
+/// The matrix holds scores; see PairMatrix for its shape and for the pairs whose score is infinity.
+/// Grid: tiles_of() blocks. Shared bytes: PairStages. Valid for any counts and dimensions.
 template <bool is_dot>
 __global__ void __launch_bounds__(PairTile::threads, 2)
     matrix_scores_kernel(const PairMatrix matrix) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel that computes a matrix of scores. The methods of Russica & Tisato launch it;
-// multiselect uses the same types. Enqueued only.
+// Launches the kernel that computes a matrix of scores. The methods of Russica & Tisato call it;
+// the method multiselect uses the same types.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,18 @@
 
 namespace starling::gpu {
 
-/// The rows along one side of a matrix: [count][dimension], on the device.
+/// The vectors of the rows, or of the columns, of a matrix: components [count][dimension], on the
+/// device.
 struct MatrixSide {
   const float* components = nullptr;
   std::uint32_t count = 0;  ///< at least 1
-  std::uint32_t first = 0;  ///< the number of row 0; see PairMatrix
+  std::uint32_t first = 0;  ///< the number of the first vector; see PairMatrix
 };
 
-/// The scores of all pairs of rows of two sides: scores[a * stride + b]. A pair whose rows have the
-/// same number is a row with itself: its score is infinity. Columns from b.count to `stride` have
-/// no meaning.
+/// The scores of all pairs of a vector of `a` and a vector of `b`. scores[i * stride + j] is the
+/// score of vector i of `a` and vector j of `b`. Vector i of `a` has the number a.first + i, and
+/// vector j of `b` has the number b.first + j. If both numbers are equal, the pair is a row with
+/// itself, and its score is infinity. Columns from b.count to `stride` have no meaning.
 struct PairMatrix {
   MatrixSide a;
   MatrixSide b;

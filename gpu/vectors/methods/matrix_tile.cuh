@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tile of pairs: sums over all components stay in registers, rows go through shared memory. The
-// kernels that write matrices are built from this tile.
+// A tile of pairs, from which the kernels that write matrices are built. The sums over all
+// components stay in registers, and the components go through shared memory.
 #pragma once
 
 #include "starling/gpu/vectors/corpus/score.cuh"
@@ -8,25 +8,26 @@
 
 namespace starling::gpu {
 
-/// A block of 256 threads has 128 x 128 pairs, and each thread has 8 x 8 of them. For each
-/// component a thread makes four loads of four floats from shared memory for its 64 pairs. Bytes of
-/// PairStages: 16,896.
+/// A block of 256 threads computes the scores of 128 x 128 pairs, and each thread computes 8 x 8 of
+/// them. For each component a thread loads four times four floats from shared memory for its 64
+/// pairs. Bytes of PairStages: 16,896.
 struct PairTile {
   static constexpr unsigned threads = 256;
-  static constexpr unsigned rows = 128;  ///< of each side
-  static constexpr unsigned depth = 8;   ///< components of a stage
+  static constexpr unsigned rows = 128;  ///< of `a`, and as many of `b`
+  static constexpr unsigned depth = 8;   ///< components that a stage holds
   /// Padded, so that writing a stage causes no bank conflicts.
   static constexpr unsigned width = rows + 4;
-  static constexpr unsigned held = 8;  ///< rows of each side that a thread has
+  static constexpr unsigned held = 8;  ///< rows of `a` that a thread has, and as many of `b`
 };
 
+/// Two stages in shared memory: threads compute with one while they fill the other.
 struct PairStages {
   float a[2][PairTile::depth][PairTile::width];
   float b[2][PairTile::depth][PairTile::width];
 };
 
-/// Where the tile of a block lies. Blocks that run at the same time have tiles of eight
-/// neighbouring rows of tiles, so they share rows in the cache.
+/// Where the tile of a block lies in the matrix. Blocks that run at the same time have tiles from
+/// eight neighbouring rows of tiles, so they find each other's rows in the cache.
 struct TilePlace {
   std::uint32_t a_begin = 0;
   std::uint32_t b_begin = 0;
@@ -41,13 +42,15 @@ __device__ __forceinline__ TilePlace tile_place(const PairMatrix& matrix) {
   return {(first + within % height) * PairTile::rows, within / height * PairTile::rows};
 }
 
-/// Returns the index in the tile of a thread's i-th row. A thread has two runs of four neighbouring
-/// rows, so that it reads 16 bytes at once.
+/// Returns the index in the tile of a thread's i-th row of `a` or `b`. `thread` is a_thread() or
+/// b_thread(). A thread has eight rows of each, in two runs of four neighbouring rows. It reads a
+/// run, which is 16 bytes, with one load.
 __device__ __forceinline__ unsigned held_row(unsigned thread, unsigned i) {
   return thread * 4 + i % 4 + (i / 4) * (PairTile::rows / 2);
 }
-/// The place of a thread among the 16 by 16 threads of a block. A warp has 4 by 8 threads, so its
-/// lanes read at most 128 bytes of a side at once.
+/// The coordinates of the calling thread in the block, which is a square of 16 by 16 threads. The
+/// threads of a warp form a rectangle of 4 by 8. So one load of all lanes reads at most 8 different
+/// runs of 16 bytes, which are 128 bytes.
 __device__ __forceinline__ unsigned a_thread() {
   return threadIdx.x / 64 * 4 + threadIdx.x % 32 / 8;
 }
@@ -55,15 +58,15 @@ __device__ __forceinline__ unsigned b_thread() {
   return threadIdx.x / 32 % 2 * 8 + threadIdx.x % 8;
 }
 
-/// Four components of a row. Components beyond the last are 0 and do not change a sum s: fma(0, 0,
-/// s) = s.
+/// Returns four components of row `row`, from component `column` on. Rows and components that do
+/// not exist give 0. Zeros do not change a sum s: fma(0, 0, s) = s.
 __device__ __forceinline__ float4 four_components(const MatrixSide& side, std::uint32_t dimension,
                                                   std::uint32_t row, std::uint32_t column) {
   float4 four = {0, 0, 0, 0};
   if (row >= side.count || column >= dimension) return four;
   const float* from = side.components + std::size_t{row} * dimension + column;
-  // The base is aligned like all device memory. If the dimension is a multiple of 4, every row is
-  // aligned too.
+  // `components` is aligned like all device memory. If the dimension is a multiple of 4, every row
+  // is aligned too.
   if (dimension % 4 == 0) return *reinterpret_cast<const float4*>(from);
   four.x = from[0];
   if (column + 1 < dimension) four.y = from[1];
@@ -72,8 +75,8 @@ __device__ __forceinline__ float4 four_components(const MatrixSide& side, std::u
   return four;
 }
 
-/// Computes the sums of the thread's pairs, component by component, by the recipe of
-/// VectorNeighbor. score_of() makes scores of the sums. Called by the whole block; each thread has
+/// Computes the sums of the calling thread's pairs, component by component, by the recipe of
+/// VectorNeighbor. score_of() turns a sum into a score. Called by the whole block; each thread has
 /// its own sums.
 template <bool is_dot>
 __device__ __forceinline__ void sum_tile(const PairMatrix& matrix, const TilePlace& place,
@@ -129,7 +132,8 @@ __device__ __forceinline__ void sum_tile(const PairMatrix& matrix, const TilePla
   }
 }
 
-/// Writes score(sum, a, b) for each pair (a, b) of the tile for which is_wanted(a) is true.
+/// Writes score(sum, a, b) to the matrix for each pair (a, b) of the tile for which is_wanted(a) is
+/// true.
 template <class Score, class IsWanted>
 __device__ __forceinline__ void write_tile(const PairMatrix& matrix, const TilePlace& place,
                                            const float (&sums)[PairTile::held][PairTile::held],
@@ -155,7 +159,7 @@ __device__ __forceinline__ bool is_self(const PairMatrix& matrix, std::uint32_t 
   return matrix.a.first + a == matrix.b.first + b;
 }
 
-/// Returns the number of blocks of a kernel in which each block has one tile.
+/// Returns the number of blocks of a kernel in which each block computes one tile.
 inline unsigned tiles_of(const PairMatrix& matrix) {
   return ((matrix.a.count - 1) / PairTile::rows + 1) * ((matrix.b.count - 1) / PairTile::rows + 1);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface of a published method of exact k-NN: corpus, queries and lists lie on the device.
-// DeviceSearcher runs the method that a search names.
+// The interface of the published methods of exact k-NN. Corpus, queries and lists lie on the
+// device. DeviceSearcher runs the method that a search names.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct RowMajorView {
   bool is_dot = false;      ///< ranks by inner product instead of squared distance
 };
 
-/// The part of a corpus' graph that one of several devices computes.
+/// The part of a corpus' k-NN graph that one of several devices computes.
 struct GraphShare {
   std::uint32_t device = 0;
   std::uint32_t devices = 1;
@@ -31,36 +31,38 @@ struct GraphShare {
 };
 
 /// A method follows the algorithm of its paper with kernels of its own. It computes scores by the
-/// recipe of VectorNeighbor, so all methods give the same bytes. Used by one CUDA stream at a time.
+/// recipe of VectorNeighbor, so all methods give the same bytes. Only one CUDA stream may use a
+/// method at a time.
 class VectorMethod {
  public:
   virtual ~VectorMethod() = default;
 
-  /// Answers a search: writes lists [count][k], in order. A list with fewer than k rows ends with
-  /// {infinity, no_row}. Enqueued only, but waits for the device if memory must grow. A search that
-  /// does not fit the method's memory is divided into batches. Throws the same errors as
+  /// Answers a search: writes lists [count][k], each sorted. A list with fewer than k rows ends
+  /// with {infinity, no_row}. Enqueued only, but waits for the device if memory must grow. A search
+  /// that does not fit the method's memory is divided into batches. Throws the same errors as
   /// DeviceMemory.
   virtual void search_async(const RowMajorView& corpus, const DeviceSearch& search,
                             const CudaStream& stream) = 0;
 
-  /// Returns the side of the grids into which this method divides a graph among several devices.
-  /// Two grids of this side and the lists of `rows` rows fit the method's memory; any smaller side
-  /// fits too. Returns 0 if there is no room, or if the method does not divide graphs.
+  /// Returns the side of the square grids into which this method divides the distance matrix of
+  /// `rows` rows, for `devices` devices. Two grids of this side and the lists of all rows fit the
+  /// method's memory, and so do grids of any smaller side. Returns 0 if there is no room, or if the
+  /// method does not divide graphs.
   virtual std::uint32_t graph_side(std::uint32_t /*rows*/, std::uint32_t /*k*/,
                                    std::uint32_t /*devices*/) const {
     return 0;
   }
-  /// Finds the k nearest of each row among the pairs that are this device's share of the graph; the
-  /// shares of all devices together are all pairs. Does not read search.queries. Only for methods
-  /// whose graph_side() is not 0.
+  /// Finds the k nearest of each row among the pairs that are this device's share of the graph. The
+  /// shares of all devices together are all pairs. Does not read search.queries. Call it only if
+  /// graph_side() is not 0.
   virtual void search_graph_async(const RowMajorView& /*corpus*/, const DeviceSearch& /*search*/,
                                   const GraphShare& /*share*/, const CudaStream& /*stream*/) {
     check_invariant(false, "search_graph_async is called only if graph_side is not 0");
   }
 };
 
-/// Each function makes the method of one paper; the file that defines the function names the
-/// paper's sections. `bytes_max`: the most memory that the method may take in addition to corpus,
+/// Each function makes the method of one paper. The file that defines the function names the
+/// paper's sections. `bytes_max` is the most memory that the method may take in addition to corpus,
 /// queries and lists.
 std::unique_ptr<VectorMethod> make_kato(DeviceMemory& memory, std::uint64_t bytes_max);
 std::unique_ptr<VectorMethod> make_cuknn(DeviceMemory& memory, std::uint64_t bytes_max);

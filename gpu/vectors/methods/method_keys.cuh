@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys of candidates (score.cuh) in the kernels of the published methods: sorting them, guarding
-// them by a lock, and turning them into answers.
+// Functions for keys of candidates (score.cuh) in the kernels of the published methods. They sort
+// keys, guard them by a lock, and turn them into neighbours.
 #pragma once
 
 #include <math_constants.h>
@@ -10,7 +10,7 @@
 
 namespace starling::gpu {
 
-/// An empty place; larger than every key of a row.
+/// Marks an empty entry. It is larger than the key of every row.
 inline constexpr std::uint64_t no_key = ~std::uint64_t{0};
 
 __device__ inline VectorNeighbor neighbor_of_key(std::uint64_t key) {
@@ -18,15 +18,16 @@ __device__ inline VectorNeighbor neighbor_of_key(std::uint64_t key) {
   return {score_of_ordered(static_cast<std::uint32_t>(key >> 32)), static_cast<VectorRow>(key)};
 }
 
-/// The number of places in which sort_list() sorts k keys: a power of two.
+/// Returns the number of entries that sort_list() needs to sort k keys: the smallest power of two
+/// that is at least k and at least 2.
 __host__ __device__ constexpr std::uint32_t sorted_size_of(std::uint32_t k) {
   std::uint32_t size = 2;
   while (size < k) size *= 2;
   return size;
 }
 
-/// Sorts `count` keys in shared memory, ascending. `keys` has room for sorted_size_of(count).
-/// Called by the whole block, which sees the result.
+/// Sorts `count` keys in shared memory, ascending. `keys` has room for sorted_size_of(count) keys.
+/// Called by the whole block; all threads see the result.
 __device__ inline void sort_list(std::uint64_t* keys, std::uint32_t count) {
   const std::uint32_t size = sorted_size_of(count);
   for (std::uint32_t i = count + threadIdx.x; i < size; i += blockDim.x) keys[i] = no_key;
@@ -34,8 +35,8 @@ __device__ inline void sort_list(std::uint64_t* keys, std::uint32_t count) {
   sort_keys(keys, size);
 }
 
-/// A lock in shared memory: between enter_by_warp() and leave_by_warp() one warp has exclusive
-/// access and sees what the warps before it wrote. Called by whole warps.
+/// A lock in shared memory. Between enter_by_warp() and leave_by_warp() one warp has exclusive
+/// access, and it sees what earlier warps wrote there. Whole warps call both functions.
 __device__ inline void enter_by_warp(std::uint32_t* lock) {
   if (threadIdx.x % 32 == 0)
     while (atomicCAS(lock, 0u, 1u) != 0) __nanosleep(20);

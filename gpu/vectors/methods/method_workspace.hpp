@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory that a published method takes in addition to corpus, queries and lists: one piece of
-// device memory, divided into arrays anew for every search.
+// The memory that a published method takes in addition to corpus, queries and lists. It is one
+// piece of device memory, which is divided into arrays anew for every search.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,8 @@ class MethodWorkspace {
   MethodWorkspace(DeviceMemory& memory, std::uint64_t bytes_max)
       : memory_(memory), bytes_max_(bytes_max), bytes_(memory) {}
 
-  /// Bytes that an array of `count` elements takes; each array begins at a multiple of `boundary`.
+  /// Returns the bytes that an array of `count` elements takes. Each array begins at a multiple of
+  /// `boundary` bytes.
   template <class T>
   static constexpr std::uint64_t bytes_for(std::uint64_t count) {
     return (count * sizeof(T) + boundary - 1) / boundary * boundary;
@@ -24,8 +25,9 @@ class MethodWorkspace {
 
   std::uint64_t bytes_max() const { return bytes_max_; }
 
-  /// Makes room for exactly `bytes` bytes, since plans count every byte. Arrays that were cut
-  /// before become invalid. Growing waits for the device. Throws the same errors as DeviceMemory.
+  /// Makes room for exactly `bytes` bytes, since plans count every byte. Arrays that cut() returned
+  /// before become invalid. If the memory grows, waits for the device. Throws the same errors as
+  /// DeviceMemory.
   void begin(std::uint64_t bytes) {
     cut_ = 0;
     if (bytes <= bytes_.room()) return;
@@ -33,7 +35,7 @@ class MethodWorkspace {
     bytes_ = DeviceBuffer<std::byte>(memory_, bytes);
   }
 
-  /// Returns the next array, of `count` elements. begin() must have made room for it.
+  /// Returns the next array, which has `count` elements. begin() must have made room for it.
   template <class T>
   T* cut(std::uint64_t count) {
     std::byte* at = bytes_.data() + cut_;

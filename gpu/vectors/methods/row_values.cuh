@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads rows of a matrix, for quick multi-select and for the filter of the method multiselect.
+// Reads values from a row of a matrix. Quick multi-select and the filter of the method multiselect
+// use it.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,8 @@
 
 namespace starling::gpu {
 
-/// Returns four values of a row from column `at` on; `at` is a multiple of 4. Columns beyond the
-/// last give infinity.
+/// Returns four values of `row`, from column `at` on; `at` is a multiple of 4. Columns from
+/// `columns` on give infinity.
 __device__ __forceinline__ float4 four_values(const float* row, std::uint32_t columns,
                                               std::uint64_t at) {
   if (at + 4 <= columns && reinterpret_cast<std::uintptr_t>(row) % sizeof(float4) == 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the scores of a warp become candidates, and how a bound that all blocks share falls. The
-// scans for few and for many queries and the kernel that finishes lists include it.
+// Turns the scores of a warp into candidates, and lowers the bounds that all blocks share. The
+// scans for few and for many queries and the kernel that finishes lists include this file.
 #pragma once
 
 #include <math_constants.h>
@@ -10,8 +10,8 @@
 
 namespace starling::gpu {
 
-/// Whether a warp that has done `done` panels or tiles renews its bounds now: after 1, 2, 3, 4, 6,
-/// 8, 12, 16, ... The k-th least of n scores hardly falls until n has grown by half.
+/// Returns true if a warp that has done `done` panels or tiles should renew its bounds now: after
+/// 1, 2, 3, 4, 6, 8, 12, 16, ... The k-th least of n scores hardly falls until n has grown by half.
 __device__ __forceinline__ bool is_time_to_renew(std::uint32_t done) {
   const int bits = __popc(done);
   return bits == 1 || (bits == 2 && (done & (done >> 1)) != 0);
@@ -20,12 +20,13 @@ __device__ __forceinline__ bool is_time_to_renew(std::uint32_t done) {
 /// bound_of_slots() holds the slots in registers if there are at most this many.
 inline constexpr std::uint32_t bound_slots_held = 256;
 
-/// Returns an ordered score that is at or a little above the k-th least slot; ordered_infinity if
-/// fewer than k slots are used. Called by a whole warp; every lane has the result.
+/// Returns an ordered score that is equal to the k-th least slot or a little larger. Returns
+/// ordered_infinity if fewer than k slots are used. Called by a whole warp; every lane has the
+/// result.
 ///
-/// Bisects the range of values until at most k + k / 8 slots are within the bound, which takes 6 to
-/// 10 counts. At most bound_slots_held slots are read only once; more slots are read again for each
-/// count.
+/// Bisects the range of values until at most k + k / 8 slots are within the bound. That takes 6 to
+/// 10 steps, each of which counts slots. If there are at most bound_slots_held slots, each slot is
+/// read only once. Otherwise all slots are read again in each step.
 __device__ inline std::uint32_t bound_of_slots(const std::uint32_t* slots, std::uint32_t slot_count,
                                                std::uint32_t k) {
   constexpr unsigned held_max = bound_slots_held / warp_lanes;
@@ -62,7 +63,7 @@ __device__ inline std::uint32_t bound_of_slots(const std::uint32_t* slots, std::
   low = __reduce_min_sync(all_lanes, low);
   high = __reduce_max_sync(all_lanes, high);
   count = __reduce_add_sync(all_lanes, count);
-  // Slots only fall while this runs, so later counts are no smaller.
+  // Other warps may lower slots meanwhile. So later counts are not smaller.
   if (count < k) return ordered_infinity;
   if (low > 0) --low;  // no slot was within `low` when the slots were read
   while (count > k + k / 8 && high - low > 1) {
@@ -78,18 +79,18 @@ __device__ inline std::uint32_t bound_of_slots(const std::uint32_t* slots, std::
   return high;
 }
 
-/// Renews the bound of one query. Called by a whole warp.
+/// Lowers the bound of one query to what its slots give. Called by a whole warp.
 __device__ inline void renew_bound(const CandidateLists& lists, std::uint32_t query) {
   const std::uint32_t bound = bound_of_slots(lists.slots + std::size_t{query} * lists.slot_count,
                                              lists.slot_count, lists.k);
-  // Most warps that renew at the same time find the same bound: only an improvement is written.
+  // Most warps that renew at the same time find the same bound. Only a lower one is written.
   if (threadIdx.x % warp_lanes == 0 && bound < __ldcg(lists.bounds + query))
     atomicMin(lists.bounds + query, bound);
 }
 
-/// Returns the bound of query `first + lane` as a score, in lanes below `queries`. Lanes beyond the
-/// last query get NaN: the scores of these queries come from uninitialised memory, and no score is
-/// within the bound NaN.
+/// Returns, in each lane below `queries`, the bound of query `first + lane` as a score. Lanes
+/// beyond the last query get NaN: the scores of these queries come from uninitialised memory, and
+/// no score is within the bound NaN.
 template <unsigned queries>
 __device__ __forceinline__ float bound_of_lane(const VectorScan& scan, std::uint32_t first) {
   const std::uint32_t query = first + threadIdx.x % warp_lanes;
@@ -97,7 +98,8 @@ __device__ __forceinline__ float bound_of_lane(const VectorScan& scan, std::uint
   return score_of_ordered(__ldcg(scan.lists.bounds + query));
 }
 
-/// Whether the scan allows `row` as a neighbour of `query`. Both are indices within the scan.
+/// Returns true if the scan allows `row` as a neighbour of `query`. Both are indices within the
+/// scan.
 __device__ __forceinline__ bool may_be_near(const VectorScan& scan, std::uint32_t query,
                                             std::uint32_t row) {
   if (scan.filters == nullptr) return scan.first_row + row != scan.first_self + query;
@@ -108,11 +110,12 @@ __device__ __forceinline__ bool may_be_near(const VectorScan& scan, std::uint32_
   return (word >> row % 64 & 1) != 0;
 }
 
-/// Appends the rows whose scores are within the bounds to the candidates of a warp's queries.
-/// scores[panel][query] is the score of the lane's row of that panel. `rows` are the indices of the
-/// lane's rows in the scan; rows from row_end on are ignored. `first_query` is the index of query
-/// 0; `bound` comes from bound_of_lane(). Called by a whole warp. One atomic instruction reserves
-/// the places; each lane reserves those of one query.
+/// Appends rows to the candidate lists of a warp's queries if their scores are within the queries'
+/// bounds, and records these scores in slots. scores[panel][query] is the score of the lane's row
+/// in that panel. `rows` are the indices of the lane's rows in the scan; rows from row_end on are
+/// ignored. `first_query` is the index in the scan of the warp's query 0. `bound` comes from
+/// bound_of_lane(). Called by a whole warp. One atomic instruction of the warp reserves the list
+/// entries of all its queries: lane i reserves those of query i.
 template <unsigned panels, unsigned queries>
 __device__ __forceinline__ void offer_scores(const VectorScan& scan,
                                              const float (&scores)[panels][queries],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scan for few queries: reads the corpus once from memory into registers, each panel by one
-// warp. Launched by few_queries_launch.cu.
+// The kernels of the scan for few queries. They read the corpus from memory into registers; each
+// panel is read by one warp. few_queries_launch.cu launches them.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -10,7 +10,7 @@
 namespace starling::gpu {
 
 /// While a lane works on this many groups of its row, it loads the same number of further groups.
-/// The warps of a multiprocessor then have 48 KB of loads in flight. Each multiprocessor needs 24
+/// The warps of a multiprocessor then have 48 KB of loads in flight. A multiprocessor needs only 24
 /// KB in flight to reach 4.6 TB/s at a latency of 700 ns.
 inline constexpr unsigned groups_ahead = 4;
 
@@ -23,7 +23,8 @@ inline constexpr unsigned few_queries_blocks = 3;
 /// This many warps renew a query's bound; more warps would find the same bound.
 inline constexpr std::uint32_t renewing_warps = 32;
 
-/// Shared bytes of the kernel: the components of all queries, padded to whole rounds of groups.
+/// Returns the kernel's shared bytes: the components of all queries, padded to whole rounds of
+/// groups_ahead groups.
 template <unsigned queries>
 constexpr std::size_t few_queries_shared_bytes(std::uint32_t group_count) {
   constexpr unsigned ahead = groups_ahead;
@@ -40,35 +41,36 @@ __device__ __forceinline__ float4 read_once(const float4* from) {
 }
 
 /// The order in which a warp visits panels. Warp w begins at panel w * first_step and goes on in
-/// steps of `warp_step`, both modulo the panel count. One warp visits each panel of the scan.
-/// first_step is coprime to the panel count, and far from 0 and from the panel count. So the panels
-/// visited first are a sample of all panels, whatever the order of the rows is.
+/// steps of `warp_step`, both modulo the panel count. Each panel of the scan is visited by exactly
+/// one warp. first_step is coprime to the panel count, and far from 0 and from the panel count. So
+/// the panels that are visited first are a sample of all panels, whatever the order of the rows is.
 struct PanelWalk {
-  std::uint32_t first_step = 0;  ///< from the first panel of one warp to that of the next
-  std::uint32_t warp_step = 0;   ///< between two panels of a warp: first_step * warps % count
+  std::uint32_t first_step = 0;  ///< from one warp's first panel to the next warp's
+  std::uint32_t warp_step = 0;   ///< from a warp's panel to its next: first_step * warps % count
   std::uint32_t multiprocessors = 1;
 };
 
-/// Returns the turn of this warp in its block. The warps of turn 0 of all blocks get their first
-/// panels before the warps of turn 1. So if there are about as many panels as warps, only warps of
-/// the last turns have no panel. Every `multiprocessors`-th block runs on the same multiprocessor.
-/// Each of its four schedulers has every fourth warp of a block, and the turns of these blocks are
-/// spread evenly over the schedulers.
+/// Returns the turn of this warp, a number that differs among the warps of a block. PanelWalk
+/// numbers the warps by turn: first the warps of turn 0 of all blocks, then those of turn 1, and so
+/// on. So if there are fewer panels than warps, only warps of the last turns have no panel. Every
+/// `multiprocessors`-th block runs on the same multiprocessor. Each of its four schedulers has
+/// every fourth warp of a block. The turns are chosen so that the warps of each turn are spread
+/// evenly over the schedulers.
 __device__ __forceinline__ std::uint32_t turn_of_warp(std::uint32_t multiprocessors) {
   const std::uint32_t warp = threadIdx.x / warp_lanes;
   return (blockIdx.x / multiprocessors - warp) % 4 + warp / 4 * 4;
 }
 
-/// What a launch does in a scan. At first no bound is known, so every warp would append all 32 rows
-/// of its first panel. Thousands of warps would then do atomic operations on the same few words. If
-/// no warp has more than one panel (`together`), all warps record their scores in slots, wait for
-/// each other, and append only the rows within the bound. If warps have several panels, a first
-/// launch reads a sample of the panels to get bounds (`sample`), and a second launch uses these
-/// bounds (`after_sample`). Without a sample, one query with k = 64 takes 0.26 ms on 1,275,219 x
-/// 128.
+/// What a launch does in a scan. Before a bound is known, a warp must append all 32 rows of its
+/// panel. Thousands of warps that begin at once would then do atomic operations on the same few
+/// words. The passes avoid that. If no warp has more than one panel (`together`), all warps record
+/// their scores in slots, wait for each other, and append only the rows within the bound. If warps
+/// have several panels, a first launch reads a sample of the panels to get bounds (`sample`), and a
+/// second launch uses these bounds (`after_sample`). If no sample were taken, a search of one query
+/// with k = 64 in 1,275,219 x 128 would take 0.26 ms.
 enum class FewQueriesPass {
   together,      ///< at most one panel for each warp; all blocks run at once
-  alone,         ///< no sample: warps have few panels
+  alone,         ///< all panels, without a sample: warps have few
   sample,        ///< the first panel of each warp; writes slots only
   after_sample,  ///< all panels, after a sample
 };
@@ -89,8 +91,8 @@ __device__ __forceinline__ void record_scores(const VectorScan& scan,
   }
 }
 
-/// As bound_of_lane(), but computes the bounds from the slots, which no warp writes any more.
-/// Called by the whole block. Overwrites `bounds`, shared memory whose old content is not needed.
+/// Does the same as bound_of_lane(), but computes the bounds from the slots. No warp may write
+/// slots at the same time. Called by the whole block. Overwrites `bounds`, which is shared memory.
 template <unsigned queries>
 __device__ __forceinline__ float bound_of_all(const VectorScan& scan, std::uint32_t* bounds) {
   const CandidateLists& lists = scan.lists;
@@ -111,14 +113,15 @@ __global__ void vector_bounds_kernel(const CandidateLists lists) {
   renew_bound(lists, blockIdx.x);
 }
 
-/// Scores panels against all queries; queries.width = `queries`. Grid: few_queries_blocks blocks
-/// for each multiprocessor, or fewer. Each warp visits panels as PanelWalk says; a lane has one row
-/// of a panel. The lane loads the groups of this row from global memory, 512 contiguous bytes for a
-/// warp, and the queries' groups from shared memory, where all lanes read the same 16 bytes. Four
-/// components cost one global load, `queries` shared loads and 8 * `queries` operations. Shared
-/// bytes: few_queries_shared_bytes(). Writes candidates and slots; the pass `sample` writes only
-/// slots. The pass `together` needs a cooperative launch, and reuses the shared memory for bounds
-/// at the end.
+/// Scores panels against all queries; scan.queries.width must be `queries`. Grid:
+/// few_queries_blocks blocks for each multiprocessor, or fewer. Each warp visits panels as
+/// PanelWalk says, and each lane has one row of a panel. A lane loads the groups of its row from
+/// global memory; a load of the whole warp is 512 contiguous bytes. It loads the queries' groups
+/// from shared memory, where all lanes read the same 16 bytes. Four components cost one global
+/// load, `queries` shared loads and 8 * `queries` operations. Shared bytes:
+/// few_queries_shared_bytes(). Writes candidates and slots; the pass `sample` writes only slots.
+/// The pass `together` needs a cooperative launch, and at the end reuses the shared memory for
+/// bounds.
 template <FewQueriesPass pass, bool is_dot, unsigned queries>
 __global__ void __launch_bounds__(few_queries_threads, few_queries_blocks)
     few_queries_kernel(const VectorScan scan, const PanelWalk walk) {
@@ -154,8 +157,8 @@ __global__ void __launch_bounds__(few_queries_threads, few_queries_blocks)
           lane;
     read_round(0);
   };
-  // Beginning the next panel early makes the loop longer. If a warp has only one panel, that costs
-  // 5 us of 80 us (70,000 x 784).
+  // To begin the next panel early makes the loop longer. That costs 5 us of 80 us (70,000 x 784) if
+  // a warp has only one panel.
   constexpr bool begins_next = pass == FewQueriesPass::after_sample;
   if (begins_next) begin_panel(panel);
   float scores[1][queries] = {};
@@ -192,7 +195,7 @@ __global__ void __launch_bounds__(few_queries_threads, few_queries_blocks)
       record_scores(scan, scores, rows[0]);
       break;
     }
-    // Rows of the sample are recorded again, in the same slots.
+    // Rows of the sample are recorded again, each in the same slot.
     offer_scores(scan, scores, rows, 0, bound);
     if (warp < renewing_warps * scan.query_count && is_time_to_renew(done) && done < panels)
       renew_bound(scan.lists, warp % scan.query_count);

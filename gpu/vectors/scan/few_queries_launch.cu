@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the passes over the panels: one cooperative launch if no warp has more than one panel,
-// else one launch with or without a sample before it. See few_queries_launch.hpp; called by
-// workspace.cpp.
+// Chooses the passes over the panels. If no warp has more than one panel, there is one cooperative
+// launch. Otherwise there is one launch, with or without a sample before it: see
+// few_queries_launch.hpp. workspace.cpp calls it.
 #include <bit>
 
 #include "starling/gpu/device/launch_grid.cuh"
@@ -13,11 +13,13 @@ namespace starling::gpu {
 namespace {
 
 constexpr std::uint32_t queries_max = 16;
-/// A third of 227 KB, the most that the three blocks of a multiprocessor can share.
+/// The most shared bytes of a block: about a third of the 227 KB that a multiprocessor has for its
+/// three blocks.
 constexpr std::size_t shared_bytes_max = std::size_t{75} << 10;
 
 /// A sample is taken if there are at least panels_of_warp_min panels for each warp. The sample has
-/// 1 / share of the panels, but at least rows_of_slot_min rows for each slot.
+/// 1 / share of the panels, but at least rows_of_slot_min rows for each slot and at most one panel
+/// for each warp.
 struct SampleChoice {
   static constexpr std::uint32_t panels_of_warp_min = 2;
   static constexpr std::uint32_t share = 32;
@@ -52,8 +54,8 @@ void launch(const VectorScan& scan, unsigned blocks_max, const CudaStream& strea
 }
 
 /// Returns the number of blocks of a cooperative launch. Returns 0 if there are more panels than
-/// warps that run at once, or if the device has no cooperative launches. Also returns 0 if
-/// registers do not hold all slots, because each block would then take too long to compute bounds.
+/// warps that run at once, or if the device has no cooperative launches. Also returns 0 if there
+/// are too many slots for registers, because each block would then take too long to compute bounds.
 template <bool is_dot, unsigned queries>
 unsigned blocks_together(const VectorScan& scan) {
   int device = 0;
@@ -66,7 +68,7 @@ unsigned blocks_together(const VectorScan& scan) {
   return scan.panel_count <= blocks * few_queries_warps ? blocks : 0;
 }
 
-/// Returns the number of panels in a sample, or 0 if a sample does not pay.
+/// Returns the number of panels in a sample, or 0 if a sample would not save time.
 std::uint32_t sample_size(const VectorScan& scan) {
   const std::uint32_t warps = multiprocessor_count() * few_queries_blocks * few_queries_warps;
   if (scan.panel_count < SampleChoice::panels_of_warp_min * warps) return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scan for few queries. Called by workspace.cpp.
+// Enqueues the scan for few queries. workspace.cpp calls it.
 #pragma once
 
 #include "starling/gpu/device/cuda_stream.hpp"
@@ -7,12 +7,12 @@
 
 namespace starling::gpu {
 
-/// Returns the panel width that this scan needs for the packed queries: the smallest power of two
-/// that is at least query_count. Returns 0 if there are too many queries for this scan, or if they
-/// are too long for shared memory.
+/// Returns the width of panels into which the queries of this scan must be packed: the smallest
+/// power of two that is at least query_count. Returns 0 if there are too many queries for this
+/// scan, or if the queries are too long for shared memory.
 std::uint32_t few_queries_width(std::uint32_t query_count, std::uint32_t dimension);
 
-/// Enqueued only. scan.queries.width must be few_queries_width().
+/// Enqueued only. scan.queries.width must be the result of few_queries_width().
 void few_queries_scan_async(const VectorScan& scan, const CudaStream& stream);
 
 }  // namespace starling::gpu

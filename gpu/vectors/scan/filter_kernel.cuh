@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The filter's product: multiplies tiles of shadows on the tensor cores. Every row that may be
-// within a query's bound becomes a candidate of that query. Launched by filter_launch.cu.
+// The kernel of the filter. It multiplies tiles of shadows on the tensor cores. Every row that may
+// be within a query's bound becomes a candidate of that query. filter_launch.cu launches it.
 #pragma once
 
 #include "starling/gpu/device/lane_group.cuh"
@@ -11,9 +11,9 @@
 
 namespace starling::gpu {
 
-/// Eight warps share 128 rows and 128 queries: the rows are divided in two and the queries in four,
-/// so each warp has 64 rows and 32 queries. A thread has 64 sums, so two blocks run on a
-/// multiprocessor. One block multiplies while the other picks candidates.
+/// Eight warps share 128 rows and 128 queries. The rows are divided in two and the queries in four,
+/// so each warp has 64 rows and 32 queries. A thread has only 64 sums in registers, so two blocks
+/// run on a multiprocessor: one block multiplies while the other picks candidates.
 struct FilterShape {
   static constexpr unsigned threads = 256;
   static constexpr unsigned warps = threads / warp_lanes;
@@ -25,10 +25,10 @@ struct FilterShape {
   static constexpr unsigned row_parts = warp_rows / 16;
   static constexpr unsigned query_parts = warp_queries / 8;
   static constexpr unsigned stages = 4;
-  static constexpr unsigned tile_bytes = 128 * tensor_row_bytes;  ///< of a slice of rows or queries
+  static constexpr unsigned tile_bytes = 128 * tensor_row_bytes;  ///< of a tile in shared memory
   static constexpr unsigned norm_slots = stages;
-  /// Candidates that a warp holds back, so that the warp waits only once for the places of many
-  /// candidates.
+  /// The most candidates in a warp's HeldCandidates. They are written once there are at least
+  /// held_full of them.
   static constexpr unsigned held_max = 128;
   static constexpr unsigned held_full = 64;
 };
@@ -36,7 +36,7 @@ struct FilterShape {
 struct FilterShared {
   ShadowQuery queries[FilterShape::queries];
   ShadowNorms norms[FilterShape::norm_slots][FilterShape::rows];
-  float least[2][FilterShape::queries];  ///< least_product(), for this and the previous tile
+  float least[2][FilterShape::queries];  ///< [number of the tile % 2][query]: least_product()
   std::uint64_t held_pairs[FilterShape::warps][FilterShape::held_max];
   std::uint8_t held_queries[FilterShape::warps][FilterShape::held_max];
 };
@@ -64,8 +64,8 @@ __device__ __forceinline__ void copy_slice_async(unsigned to, const std::uint16_
 
 using FilterSums = float[FilterShape::row_parts][FilterShape::query_parts][4];
 
-/// Adds the products of a slice to a warp's sums. `rows` and `queries` are the shared addresses of
-/// the warp's first row and first query.
+/// Adds the products of a slice to a warp's sums. `rows` and `queries` are the addresses in shared
+/// memory of the warp's first row and first query.
 __device__ __forceinline__ void multiply_slice(unsigned rows, unsigned queries, FilterSums& sums) {
   const unsigned lane = threadIdx.x % warp_lanes;
 #pragma unroll
@@ -86,17 +86,17 @@ __device__ __forceinline__ void multiply_slice(unsigned rows, unsigned queries, 
   }
 }
 
-/// Candidates that a warp holds back. They passed the test with the largest error and norm of their
-/// tile; write() tests each candidate again with the error and norm of its own row. For many
-/// candidates, write() waits only once for the norms and for places in the lists. All lanes know
-/// the count.
+/// A warp's buffer of candidates. They passed a test with the largest error and norm of their tile.
+/// write() tests each candidate again with the error and norm of its own row. Because write() takes
+/// many candidates at once, the warp waits only once for their norms and for list entries. All
+/// lanes know the count.
 struct HeldCandidates {
   std::uint64_t* pairs;  ///< (product, row)
   std::uint8_t* queries;
   std::uint32_t count = 0;
 
-  /// Tests each candidate with its own row's error, appends the candidates within the bound to the
-  /// lists, and empties the buffer. Called by a whole warp.
+  /// Tests each candidate with its own row's error and norm, appends the candidates that may be
+  /// within the bound to the lists, and empties the buffer. Called by a whole warp.
   template <bool is_dot>
   __device__ __forceinline__ void write(const FilterScan& scan, const FilterShared& shared,
                                         std::uint32_t first_query) {
@@ -121,7 +121,7 @@ struct HeldCandidates {
   }
 };
 
-/// Returns one of sixteen registers. `at` is a run-time value; four levels of selection keep the
+/// Returns values[at / 4][at % 4]. `at` is a run-time value; selecting in four steps keeps the
 /// values in registers.
 __device__ __forceinline__ float value_at(const float (&values)[FilterShape::query_parts][4],
                                           unsigned at) {
@@ -137,8 +137,8 @@ __device__ __forceinline__ float value_at(const float (&values)[FilterShape::que
   return (at & 8) != 0 ? high : low;
 }
 
-/// Picks the candidates of a warp's part of the tile into `held`. `rows` and `queries` are the
-/// indices of the warp's first row and query in the tile. Called by a whole warp.
+/// Picks candidates from a warp's part of the tile into `held`. `rows` and `queries` are the
+/// indices of the warp's first row and first query in the tile. Called by a whole warp.
 template <bool is_dot>
 __device__ __forceinline__ void pick(const FilterScan& scan, const FilterShared& shared,
                                      const FilterSums& sums, const ShadowNorms* norms,
@@ -156,7 +156,7 @@ __device__ __forceinline__ void pick(const FilterScan& scan, const FilterShared&
   }
 #pragma unroll
   for (unsigned i = 0; i < FilterShape::row_parts; ++i) {
-    unsigned near = 0;  // bit 4 * j + e: sums[i][j][e] is near enough
+    unsigned near = 0;  // bit 4 * j + e: sums[i][j][e] belongs to a candidate
 #pragma unroll
     for (unsigned high = 0; high < 2; ++high) {
       const float half_norm = norms[rows + i * 16 + high * 8 + lane / 4].half_norm;
@@ -190,8 +190,8 @@ __device__ __forceinline__ void pick(const FilterScan& scan, const FilterShared&
   if (held.count >= FilterShape::held_full) held.write<is_dot>(scan, shared, first_query);
 }
 
-/// In the first phase all rows are candidates: row r of the tile at position p goes to place p *
-/// 128 + r of the list. Places without a row get ~0.
+/// Takes all rows as candidates, in the first phase. Row r of the tile at position p goes to index
+/// p * 128 + r of the list. Entries without a row get ~0.
 template <bool is_dot>
 __device__ __forceinline__ void take_all(const FilterScan& scan, const FilterShared& shared,
                                          const FilterSums& sums, const ShadowNorms* norms,
@@ -223,11 +223,12 @@ __device__ __forceinline__ void take_all(const FilterScan& scan, const FilterSha
     }
 }
 
-/// One phase of the filter: scores the shadows of a phase's rows and writes candidates to scan.keys
-/// and scan.counts (first phase: to fixed places, without counting). Grid: query_tiles * splits
-/// blocks. Block b has query tile b % query_tiles and every splits-th position of the phase. The
-/// slices of the block's tiles are one sequence: while the candidates of one tile are picked, the
-/// slices of the next tile are being copied. Shared bytes: filter_shared_bytes().
+/// One phase of the filter: multiplies the shadows of the phase's rows and queries, and writes
+/// candidates to scan.keys and scan.counts. The first phase writes to fixed entries and does not
+/// count. Grid: query_tiles * splits blocks. Block b has query tile b % query_tiles and every
+/// splits-th position of the phase. The slices of all tiles of a block form one sequence: while the
+/// candidates of one tile are picked, the slices of the next tile are being copied. Shared bytes:
+/// filter_shared_bytes().
 template <bool is_dot, bool is_first, bool is_resident>
 __global__ void __launch_bounds__(FilterShape::threads, 2)
     vector_filter_kernel(const FilterScan scan, std::uint32_t query_tiles, std::uint32_t splits) {
@@ -249,7 +250,7 @@ __global__ void __launch_bounds__(FilterShape::threads, 2)
   const unsigned warp_rows = warp / Shape::query_warps * Shape::warp_rows;
   const unsigned warp_queries = warp % Shape::query_warps * Shape::warp_queries;
   const std::uint32_t tiles = (scan.phase_end - scan.phase_begin - 1 - split) / splits + 1;
-  const auto position_of = [&](std::uint32_t number) {  // of the block's tile
+  const auto position_of = [&](std::uint32_t number) {  // position of the block's tile `number`
     return scan.phase_begin + split + number * splits;
   };
   const auto tile_of = [&](std::uint32_t number) {
@@ -277,7 +278,7 @@ __global__ void __launch_bounds__(FilterShape::threads, 2)
         if (++copy_tile < tiles) copied = tile_of(copy_tile);
       }
     }
-    commit_copies();  // empty groups too, so that the wait below counts them
+    commit_copies();  // also empty groups, because the wait below counts groups
   };
   if constexpr (is_resident)
     for (std::uint32_t slice = 0; slice < slices; ++slice)
@@ -294,7 +295,7 @@ __global__ void __launch_bounds__(FilterShape::threads, 2)
     float* least = shared.least[number % 2];
     if (!is_first && threadIdx.x < Shape::queries) {
       const ShadowTile bounds = scan.corpus.tiles[tile];
-      // This thread wrote shared.queries[threadIdx.x] above.
+      // No barrier: this thread itself wrote shared.queries[threadIdx.x].
       least[threadIdx.x] =
           first_query + threadIdx.x < scan.query_count
               ? least_product<is_dot>(scan.limits, shared.queries[threadIdx.x], bounds.error_max,
@@ -305,7 +306,7 @@ __global__ void __launch_bounds__(FilterShape::threads, 2)
 #pragma unroll 1
     for (std::uint32_t slice = 0; slice < slices; ++slice) {
       wait_for_copies<Shape::stages - 2>();
-      __syncthreads();  // all threads have this slice and are done with the one before
+      __syncthreads();  // this slice is there, and no thread reads the previous one
       copy_next_async(at == 0 ? Shape::stages - 1 : at - 1);
       const unsigned stage = stages + at * stage_bytes;
       const unsigned query_slice =

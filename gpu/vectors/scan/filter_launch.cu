@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the queries' shadows and filters in phases over more and more rows. Narrows the bounds
-// after each phase, and scores the rows that are left at the end: see filter_launch.hpp. Called by
-// workspace.cpp.
+// Makes the queries' shadows, and filters the rows in phases. Lowers the bounds after each phase,
+// and scores the remaining candidates at the end: see filter_launch.hpp. workspace.cpp calls it.
 #include <cmath>
 
 #include "starling/gpu/device/launch_grid.cuh"
@@ -19,9 +18,9 @@ struct FilterTuning {
   static constexpr std::uint32_t first_rows_min = 1024;
   /// The first phase has at least first_rows_k * k rows.
   static constexpr std::uint32_t first_rows_k = 4;
-  /// When a phase ends, about `growth` times as many rows are filtered as when the phase before
-  /// ended. About growth * k rows become candidates in a phase. For few queries growth_few is
-  /// faster: they have few candidates, so each phase has little work for its cost.
+  /// A phase multiplies the number of rows filtered so far by about `growth`. In a phase about
+  /// growth * k rows become candidates of a query. For few queries growth_few is faster: they have
+  /// few candidates, so each phase has little work for its fixed cost.
   static constexpr double growth = 4;
   static constexpr double growth_few = 12;
   static constexpr std::uint32_t queries_few = 1024;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The filter of a corpus by shadows, which runs before the scan for many queries. Called by
-// workspace.cpp.
+// Enqueues the filter of a corpus by shadows, which runs before the scan for many queries.
+// workspace.cpp calls it.
 #pragma once
 
 #include "starling/gpu/device/cuda_stream.hpp"
@@ -8,13 +8,13 @@
 
 namespace starling::gpu {
 
-/// Returns the number of rows of the first phase; all these rows become candidates.
+/// Returns the number of rows in the first phase; all of them become candidates.
 std::uint32_t filter_first_rows(std::uint32_t k);
 
-/// Enqueued only. The lists must be empty. Afterwards the list of each query holds candidates, and
-/// the k nearest rows are among these. The keys hold the recipe's scores. The lists of undecided
-/// tiles are empty. The caller sets every member of `scan` except the walk, the phases and the
-/// limits. The corpus must have more than filter_first_rows() rows.
+/// Enqueued only. Before the call the lists must be empty. Afterwards the list of each query holds
+/// candidates, among them the k nearest rows, and the keys hold the recipe's scores. Only the lists
+/// of queries in undecided tiles are empty. The caller sets every member of `scan` except `limits`
+/// and those after it. The corpus must have more than filter_first_rows() rows.
 void filter_scan_async(FilterScan scan, bool is_dot, const CudaStream& stream);
 
 }  // namespace starling::gpu

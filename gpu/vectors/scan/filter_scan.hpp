@@ -10,15 +10,15 @@
 
 namespace starling::gpu {
 
-/// Queries of a tile of the filter. If a tile stays undecided, the direct scan answers all queries
-/// of the tile.
+/// The number of queries in a tile of the filter. If a tile is undecided, the direct scan answers
+/// all queries of the tile.
 inline constexpr std::uint32_t filter_queries = gate_queries;
 
-/// A filter of a corpus by shadows. The rows are multiplied in phases. During a phase the bound of
-/// each query is fixed; between phases the bounds fall.
+/// The arguments of a filter of a corpus by shadows. The rows are filtered in phases. During a
+/// phase the bound of each query is fixed; between phases the bounds fall.
 struct FilterScan {
   ShadowView corpus;
-  PanelsView rows;  ///< the corpus itself, not its shadow; of any width
+  PanelsView rows;  ///< the corpus itself, not its shadow; panels of any width
   std::uint32_t row_end = 0;
   std::uint32_t first_row = 0;                  ///< as VectorScan::first_row
   const std::uint16_t* query_halves = nullptr;  ///< [query][corpus.stride], padded to whole tiles
@@ -31,15 +31,15 @@ struct FilterScan {
   std::uint64_t* keys = nullptr;  ///< [query][room]: (ordered score_above(), row)
   std::uint64_t room = 0;
   std::uint32_t* counts = nullptr;  ///< [query]
-  /// [query / filter_queries]: not 0 if the shadows leave so many candidates that the direct scan
-  /// is faster. Later phases skip these tiles.
+  /// [query / filter_queries]: not 0 if the tile is undecided, because the shadows leave so many
+  /// candidates that the direct scan is faster. Later phases skip undecided tiles.
   std::uint32_t* undecided = nullptr;
-  std::uint32_t kept_max = 0;  ///< with more candidates after a phase, a query's tile is undecided
+  std::uint32_t kept_max = 0;  ///< candidates of a query; with more, its tile becomes undecided
   FilterLimits limits;
   // The tile of rows at position i of the walk is i * step % tile_count: see walk_step().
   std::uint32_t tile_count = 0;
   std::uint32_t step = 0;
-  std::uint32_t phase_begin = 0;  ///< positions of this phase
+  std::uint32_t phase_begin = 0;  ///< this phase has positions [phase_begin, phase_end)
   std::uint32_t phase_end = 0;
 };
 

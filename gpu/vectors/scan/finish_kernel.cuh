@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns candidates into lists: the k nearest of each query, in order. Launched by finish_launch.cu;
-// the published methods use sort_keys().
+// Turns candidates into lists: the k nearest of each query, sorted. finish_launch.cu launches the
+// kernel; the published methods use sort_keys().
 #pragma once
 
 #include "starling/gpu/vectors/scan/candidates.cuh"
@@ -8,13 +8,14 @@
 namespace starling::gpu {
 
 /// Threads of a block. Blocks for few queries are larger, because few blocks do not fill the
-/// device. Lists of few queries are also long, because all warps appended rows of their first
-/// panels before any bound was known.
+/// device, and because the lists of few queries are long: all warps append rows of their first
+/// panels before a bound is known.
 inline constexpr unsigned finish_threads_few = 1024;
 inline constexpr unsigned finish_threads_many = 256;
 
-/// Copies the keys up to `limit` to shared memory. Returns their number, which may exceed `room`;
-/// the keys beyond `room` are not copied. Called by the whole block; all threads have the result.
+/// Copies the keys that are at most `limit` to shared memory. Returns the number of these keys,
+/// which may exceed `room`; keys beyond `room` are not copied. Called by the whole block; all
+/// threads have the result.
 __device__ inline std::uint32_t gather_keys(const std::uint64_t* keys, std::uint32_t count,
                                             std::uint64_t limit, std::uint64_t* gathered,
                                             std::uint32_t room, std::uint32_t& gathered_count) {
@@ -41,17 +42,18 @@ __device__ inline std::uint32_t gather_keys(const std::uint64_t* keys, std::uint
   return result;
 }
 
-/// Returns a limit such that at least k and at most `room` keys are within it. There must be at
-/// least k keys. This is a radix selection from the top digit on. Each pass reads all keys, takes
-/// eight bits of the keys, and enters the bucket of the k-th key, until all keys up to the end of
-/// that bucket fit. All keys differ, so the last pass leaves k keys. Called by the whole block; all
-/// threads have the result. `histogram` has 256 entries.
+/// Returns a limit such that at least k and at most `room` keys are less than or equal to it. There
+/// must be at least k keys. This is a radix selection that begins with the top digit. Each pass
+/// reads all keys, takes the next eight bits of the keys, and enters the bucket of the k-th key.
+/// The selection ends when all keys up to the end of that bucket fit. All keys differ, so the last
+/// pass leaves k keys. Called by the whole block; all threads have the result. `histogram` has 256
+/// entries.
 __device__ inline std::uint64_t limit_of_keys(const std::uint64_t* keys, std::uint32_t count,
                                               std::uint32_t k, std::uint32_t room,
                                               std::uint32_t* histogram, std::uint64_t& found) {
   constexpr int digit_bits = 8;
   std::uint64_t prefix = 0;
-  std::uint32_t before = 0;  // keys less than all keys of the prefix's bucket
+  std::uint32_t before = 0;  // number of keys below the bucket of `prefix`
   for (int shift = 64 - digit_bits;; shift -= digit_bits) {
     if (threadIdx.x < 256) histogram[threadIdx.x] = 0;
     __syncthreads();
@@ -78,8 +80,8 @@ __device__ inline std::uint64_t limit_of_keys(const std::uint64_t* keys, std::ui
   }
 }
 
-/// Bitonic sort, ascending; `size` is a power of two. Called by the whole block, which sees the
-/// result.
+/// Sorts keys in ascending order by a bitonic sort; `size` is a power of two. Called by the whole
+/// block; all threads see the result.
 __device__ inline void sort_keys(std::uint64_t* keys, std::uint32_t size) {
   for (std::uint32_t run = 2; run <= size; run *= 2)
     for (std::uint32_t stride = run / 2; stride > 0; stride /= 2) {
@@ -97,11 +99,11 @@ __device__ inline void sort_keys(std::uint64_t* keys, std::uint32_t size) {
 }
 
 /// Writes the k nearest candidates of each query. Grid: one block for each query. The block renews
-/// the bound, copies the candidates within it to shared memory and sorts them there; if they do not
-/// fit, limit_of_keys() cuts them down first. Writes `neighbors` [query][k], with {infinity,
-/// no_row} behind the last. If `neighbors` is null, writes the keys back to the front of the
-/// candidate list, and updates count and bound, for the next part of the corpus. Shared bytes: 8 *
-/// room and 1 KB; `room` is a power of two, at least k.
+/// the bound, copies the candidates within the bound to shared memory and sorts them there. If they
+/// do not fit, limit_of_keys() first gives a lower limit. Writes `neighbors` [query][k], with
+/// {infinity, no_row} behind the last neighbour. If `neighbors` is null, writes the keys back to
+/// the front of the candidate list, and updates its count and bound, for a scan of the next part of
+/// the corpus. Shared bytes: 8 * room and 1 KB; `room` is a power of two, at least k.
 template <std::uint32_t room, unsigned threads>
 __global__ void __launch_bounds__(threads)
     vector_finish_kernel(const CandidateLists lists, VectorNeighbor* neighbors) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches one block for each query, with more threads where queries are few and more room where k
-// is large: see finish_launch.hpp.
+// Launches one block for each query. Blocks have more threads if there are few queries, and more
+// room if k is large: see finish_launch.hpp.
 #include "starling/gpu/device/traced_launch.cuh"
 #include "starling/gpu/vectors/scan/finish_kernel.cuh"
 #include "starling/gpu/vectors/scan/finish_launch.hpp"

@@ -8,8 +8,8 @@
 namespace starling::gpu {
 
 /// Enqueued only. Writes the k nearest candidates of each query to `neighbors`
-/// [query_count][lists.k] on the device. If `neighbors` is null, only cuts each candidate list to
-/// its k nearest, which makes room for another part of the corpus.
+/// [query_count][lists.k] on the device. If `neighbors` is null, only shortens each candidate list
+/// to its k nearest, which makes room for another part of the corpus.
 void finish_lists_async(const CandidateLists& lists, std::uint32_t query_count,
                         VectorNeighbor* neighbors, const CudaStream& stream);
 

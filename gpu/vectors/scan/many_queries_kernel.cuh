@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scan for many queries: tiles of rows and queries go through shared memory, sums stay in
-// registers. Launched by many_queries_launch.cu.
+// The kernel of the scan for many queries. Tiles of rows and queries go through shared memory, and
+// sums stay in registers. many_queries_launch.cu launches it.
 #pragma once
 
 #include <cuda_pipeline_primitives.h>
@@ -10,10 +10,11 @@
 namespace starling::gpu {
 
 /// How the eight warps of a block share a tile. Each warp has query_tile_rows queries and `panels`
-/// panels of rows. `query_warps` warps side by side have the same rows; warps beneath each other
-/// have the same queries. All lanes of a warp have the same queries, which they read from shared
-/// memory by broadcast, and each lane has one row of each panel. Four components cost panels +
-/// query_tile_rows loads for panels * query_tile_rows * 8 operations.
+/// panels of rows. Warps with equal warp / query_warps have the same rows, and warps with equal
+/// warp % query_warps have the same queries. All lanes of a warp have the same queries, which they
+/// read from shared memory by broadcast, and each lane has one row of each panel. For four
+/// components of all its pairs, a lane makes panels + query_tile_rows loads and panels *
+/// query_tile_rows * 8 operations.
 template <unsigned panels_, unsigned query_warps_>
 struct TileShape {
   static constexpr unsigned warps = 8;
@@ -22,7 +23,7 @@ struct TileShape {
   static constexpr unsigned query_warps = query_warps_;  ///< of a block
   static constexpr unsigned tile_panels = panels * (warps / query_warps);
   static constexpr unsigned tile_queries = query_warps * query_tile_rows;
-  /// Blocks of a multiprocessor: as many as registers allow.
+  /// Blocks that run on a multiprocessor at once: as many as registers allow.
   static constexpr unsigned blocks = panels >= 4 ? 2 : 3;
   static constexpr unsigned groups = 4;  ///< of a stage
   static constexpr unsigned stages = 3;
@@ -31,18 +32,18 @@ struct TileShape {
   static constexpr std::size_t shared_bytes = stages * stage_groups * sizeof(float4);
 };
 
-/// The tiles of rows that a block visits for its query tile: every `splits`-th position of a walk.
-/// Position i of the walk is tile i * step % tile_count (see walk_step()).
+/// Which tiles of rows a block visits for its query tile: every `splits`-th position of a walk over
+/// all tiles of rows. Position i of the walk is tile i * step % tile_count (see walk_step()).
 struct TileWalk {
   std::uint32_t tile_count = 0;  ///< of rows
   std::uint32_t query_tiles = 0;
-  std::uint32_t splits = 0;  ///< blocks of a query tile; at most tile_count
+  std::uint32_t splits = 0;  ///< blocks for each query tile; at most tile_count
   std::uint32_t step = 0;
 };
 
 /// Copies groups of one tile of rows and one tile of queries, from group `begin` on, into a stage.
-/// Called by all threads of the block; a thread copies 16 bytes at a time. Groups and panels beyond
-/// the last are not written.
+/// Called by all threads of the block; each copy of a thread is 16 bytes. Groups and panels that do
+/// not exist are not written.
 template <class Shape>
 __device__ __forceinline__ void copy_stage_async(const VectorScan& scan, float4* stage,
                                                  std::uint32_t first_panel,
@@ -98,10 +99,10 @@ __device__ __forceinline__ void add_stage(const float4* stage_rows, const float4
 
 /// Scores tiles of rows against tiles of queries and appends candidates to scan.lists. Grid:
 /// query_tiles * splits blocks. Block b has query tile b % query_tiles, so blocks that run together
-/// read the same rows; TileWalk says which tiles of rows. A lane has Shape::panels rows and the
-/// query_tile_rows queries of its warp. The stages of a block's tiles are one sequence: while the
-/// candidates of one tile are appended, the stages of the next tile are being copied. queries.width
-/// is query_tile_rows. Shared bytes: Shape::shared_bytes.
+/// read the same rows. TileWalk says which tiles of rows a block visits. A lane has Shape::panels
+/// rows and the query_tile_rows queries of its warp. The stages of all tiles of a block form one
+/// sequence: while the candidates of one tile are appended, the stages of the next tile are being
+/// copied. scan.queries.width must be query_tile_rows. Shared bytes: Shape::shared_bytes.
 template <class Shape, bool is_dot>
 __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     vector_tile_kernel(const VectorScan scan, const TileWalk walk) {
@@ -139,7 +140,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
         if (++copy_tile < tiles) copy_panel = panel_of(copy_tile);
       }
     }
-    __pipeline_commit();  // empty groups too, so that the wait below counts them
+    __pipeline_commit();  // also empty groups, because the wait below counts groups
   };
 #pragma unroll
   for (unsigned i = 0; i + 1 < Shape::stages; ++i) copy_next_async(i);
@@ -151,7 +152,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
 #pragma unroll 1
     for (std::uint32_t stage = 0; stage < stages_of_tile; ++stage) {
       __pipeline_wait_prior(Shape::stages - 2);
-      __syncthreads();  // all threads have this stage and are done with the one before
+      __syncthreads();  // this stage is there, and no thread reads the previous one
       copy_next_async(at == 0 ? Shape::stages - 1 : at - 1);
       const float4* groups = shared_stages + at * Shape::stage_groups;
       add_stage<Shape, is_dot>(

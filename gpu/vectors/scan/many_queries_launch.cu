@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the tile by the number of queries, and cuts the rows into parts so that blocks fill whole
-// rounds of the device: see many_queries_launch.hpp. Called by workspace.cpp.
+// Chooses the tile by the number of queries, and divides the tiles of rows among so many blocks
+// that the blocks fill whole rounds of the device: see many_queries_launch.hpp. workspace.cpp calls
+// it.
 #include "starling/gpu/device/launch_grid.cuh"
 #include "starling/gpu/vectors/scan/many_queries_kernel.cuh"
 #include "starling/gpu/vectors/scan/many_queries_launch.hpp"
@@ -9,12 +10,13 @@
 namespace starling::gpu {
 namespace {
 
-/// If (panels of rows) * (tiles of queries) is at least panels_many, larger tiles fill the rounds
-/// of the device too: 8 rounds of 2 * 132 blocks with 4 panels each.
+/// If (panels of rows) * (tiles of queries) is at least panels_many, blocks with the larger tile (4
+/// panels) also fill enough rounds of the device: 8 rounds of 2 * 132 blocks.
 constexpr std::uint64_t panels_many = 8 * 264 * 4;
 
-/// Returns the number of parts into which the rows are cut, so that the blocks fill whole rounds of
-/// resident blocks. It is the smallest number of parts whose busy share is within 3 % of the best.
+/// Returns the number of parts into which the rows are divided. With this number the blocks fill
+/// whole rounds of resident blocks: it is the smallest number of parts for which the busy share of
+/// the device is within 3 % of the best.
 std::uint32_t splits_for(std::uint32_t query_tiles, std::uint32_t tiles, unsigned resident) {
   constexpr std::uint32_t rounds_max = 4;
   constexpr double near_best = 0.97;

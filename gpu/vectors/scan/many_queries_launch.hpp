@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scan for many queries. Called by workspace.cpp.
+// Enqueues the scan for many queries. workspace.cpp calls it.
 #pragma once
 
 #include "starling/gpu/device/cuda_stream.hpp"

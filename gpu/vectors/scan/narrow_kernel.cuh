@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The filter's work after each phase: lowers the bounds and drops the candidates beyond them. After
-// the last phase, scores the remaining candidates by the recipe. Launched by filter_launch.cu.
+// The kernels of the filter that run after the product. One runs after each phase: it lowers the
+// bounds and drops the candidates beyond them. The other runs after the last phase: it scores the
+// remaining candidates by the recipe. filter_launch.cu launches them.
 #pragma once
 
 #include "starling/gpu/device/lane_group.cuh"
@@ -10,8 +11,8 @@
 
 namespace starling::gpu {
 
-/// Computes sums over a block, one sum after another, with one barrier for each sum. Called by the
-/// whole block; all threads have the sum.
+/// Sums numbers over all threads of a block, with one barrier for each sum. Called by the whole
+/// block; all threads get the sum.
 struct BlockSums {
   std::uint32_t* sums;  ///< [3] in shared memory, all 0 at first
   unsigned turn = 0;
@@ -29,14 +30,14 @@ struct BlockSums {
 
 /// Lowers the bound of each query and drops the candidates that are certainly beyond it. Grid: one
 /// block for each query. The new bound is the k-th least score_above() of the candidates, or a
-/// little more. Up to `room` scores are held in shared memory (4 * room bytes), more scores are
-/// read again for each count. `appended`: after the first phase the length of the lists, because
-/// that phase does not write `counts`; after the other phases 0. Writes keys, counts and the
-/// queries' reach; sets `undecided` if more than kept_max candidates remain.
+/// little more. Up to `room` scores are held in shared memory (4 * room bytes). If there are more,
+/// all scores are read again for each count. The first phase does not write `counts`; after it
+/// `appended` is the length of all lists. After the other phases `appended` is 0. Writes keys,
+/// counts and the queries' reach. Sets `undecided` if more than kept_max candidates remain.
 template <bool is_dot, std::uint32_t room, unsigned threads>
 __global__ void __launch_bounds__(threads)
     vector_narrow_kernel(const FilterScan scan, std::uint32_t appended) {
-  constexpr std::uint32_t slack_share = 32;  // a bound may admit k / 32 candidates too many
+  constexpr std::uint32_t slack_share = 32;  // a bound may admit k + k / 32 candidates
   __shared__ std::uint32_t held[room];
   __shared__ std::uint32_t sums[3];
   __shared__ std::uint32_t lowest;
@@ -112,7 +113,7 @@ __global__ void __launch_bounds__(threads)
       const std::uint32_t at = begin + i * threads + threadIdx.x;
       read[i] = at < count ? keys[at] : ~std::uint64_t{0};
     }
-    __syncthreads();  // the writes below go to places in front of all later reads
+    __syncthreads();  // the writes below go in front of all keys not read yet
 #pragma unroll
     for (unsigned i = 0; i < in_flight; ++i)
       if (static_cast<std::uint32_t>(read[i] >> 32) <= last) keys[atomicAdd(&kept, 1u)] = read[i];
@@ -125,8 +126,8 @@ __global__ void __launch_bounds__(threads)
 }
 
 /// Replaces the score in each candidate's key by the recipe's score. Grid: one block for each
-/// query; its threads take the candidates in turn. Lists of undecided queries become empty. Shared
-/// bytes: the query's groups.
+/// query; its threads take the candidates in turn. Lists of queries in undecided tiles become
+/// empty. Shared bytes: 16 for each group of a query.
 template <bool is_dot, unsigned threads>
 __global__ void __launch_bounds__(threads) vector_rescore_kernel(const FilterScan scan) {
   extern __shared__ float4 query_groups[];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scan for very many queries of few components: a thread keeps a few queries and their lists in
-// registers, and sees every row. Launched by short_rows_launch.cu.
+// The kernel of the scan for very many queries of few components. A thread keeps a few queries and
+// their lists in registers, and reads every row. short_rows_launch.cu launches it.
 #pragma once
 
 #include <math_constants.h>
@@ -23,8 +23,8 @@ struct ThreadShape {
   static constexpr unsigned stage_panels = 8;  ///< panels of rows in shared memory at a time
 };
 
-/// The k_limit nearest so far, sorted. Rows come in ascending order, so of equal scores the smaller
-/// row stays in front.
+/// The k_limit nearest rows so far, sorted. Rows come in ascending order, so of rows with equal
+/// scores the smaller row stays in front.
 template <unsigned k_limit>
 struct ThreadList {
   float scores[k_limit];
@@ -50,17 +50,18 @@ struct ThreadList {
 
 /// The queries of a thread, their lists, and the limits beyond which rows need no exact score.
 ///
-/// For L2 a row x is first tested with f = |x|^2 - 2 x y, which costs half of the recipe. Let e =
-/// (d + 4) 2^-23, and r the largest |x|^2 of the rows. A row that the recipe scores below `worst`
-/// has (docs/decisions/0006-vector-sums.md)
+/// For L2, a row x and a query y of d components are first tested with f = |x|^2 - 2 x y, which
+/// costs half of the recipe. Let e = (d + 4) 2^-23, let r be the largest |x|^2 of the rows, and let
+/// `worst` be the score of the last entry in the query's list. If the recipe's score of x is below
+/// `worst`, then (docs/decisions/0006-vector-sums.md)
 ///   |x - y|^2 <= (1 + e) worst + 2^-127.
-/// In float32 f exceeds its true value by at most
+/// f computed in float32 exceeds the exact f by at most
 ///   e (2 r + |y|^2) + 2^-127:
-/// Here |x|^2 is rounded up d times, each time by at most 2^-23. Then d sums are rounded, each by
-/// at most 2^-24, and no sum exceeds |x|^2 + 2 |x| |y| <= 2 |x|^2 + |y|^2. The 4 in e covers all
-/// other roundings, for example of |y|^2 down. So a row that the recipe scores below `worst` has
+/// |x|^2 is rounded up d times, each time by at most 2^-23. Then d sums are rounded, each by at
+/// most 2^-24, and no sum exceeds |x|^2 + 2 |x| |y| <= 2 |x|^2 + |y|^2. The 4 in e covers all other
+/// roundings, for example of |y|^2 down. So if the recipe's score of x is below `worst`, then
 ///   f <= (1 + e) worst + e (2 r + |y|^2) + 2^-126 - |y|^2,
-/// which is the limit, rounded up. Rows within the limit are scored by the recipe.
+/// and the right side, rounded up, is the limit. Rows within the limit are scored by the recipe.
 template <class Shape, bool is_dot>
 struct ThreadQueries {
   static constexpr unsigned components = Shape::groups * 4;
@@ -68,7 +69,7 @@ struct ThreadQueries {
   float factors[Shape::queries][components];  ///< L2: -2 y, which is exact; inner product: y
   ThreadList<Shape::k_limit> lists[Shape::queries];
   float limits[Shape::queries];
-  float offsets[Shape::queries];  ///< the part of the limits that does not depend on `worst`
+  float offsets[Shape::queries];  ///< the terms of the limits without `worst`
   float growth;                   ///< 1 + e
 
   __device__ __forceinline__ void begin(const ThreadScan& scan, std::uint32_t first) {
@@ -92,8 +93,8 @@ struct ThreadQueries {
   }
 
   /// Sets the limits for rows whose largest |x|^2 is `square_max`. Returns false if the limits
-  /// would admit many rows that are not near: before the lists are full, or if the rows lie so far
-  /// from the origin that float32 cannot tell their distances apart.
+  /// would admit many rows that are not near. That is so before the lists are full, and if the rows
+  /// lie so far from the origin that float32 cannot tell their distances apart.
   __device__ __forceinline__ bool set_limits(float square_max) {
     bool is_worth_it = true;
 #pragma unroll
@@ -137,7 +138,7 @@ struct ThreadQueries {
   }
 };
 
-/// Rows in shared memory, with the squares of their lengths for the limits.
+/// Rows in shared memory, and the squares of their lengths, from which limits are computed.
 template <class Shape>
 struct ThreadStage {
   static constexpr std::uint32_t rows = Shape::stage_panels * panel_rows;
@@ -147,8 +148,8 @@ struct ThreadStage {
   float squares[rows];  ///< |x|^2, rounded up
   float square_max[warps];
 
-  /// Replaces the rows in the stage by `panels` panels of rows from `from`. For the inner product
-  /// no squares are computed. Called by the whole block, which sees the result.
+  /// Replaces the rows in the stage by `panels` panels of rows, which begin at `from`. For the
+  /// inner product no squares are computed. Called by the whole block; all threads see the result.
   template <bool is_dot>
   __device__ __forceinline__ void fill(const float4* from, std::uint32_t panels,
                                        std::uint32_t group_count) {
@@ -184,9 +185,9 @@ struct ThreadStage {
   }
 };
 
-/// Scores the rows of a panel for a thread's queries and inserts near rows into the queries' lists.
-/// `number` is the corpus row of the panel's first row. `self` is the corpus row of the thread's
-/// query 0.
+/// Scores the `rows` rows of a panel for a thread's queries, and inserts near rows into the
+/// queries' lists. `number` is the corpus row of the panel's first row. `self` is the corpus row
+/// that is the thread's query 0.
 template <class Shape, bool is_dot, bool is_limited>
 __device__ __forceinline__ void offer_panel(ThreadQueries<Shape, is_dot>& own, const float4* at,
                                             const float* squares, std::uint32_t rows,
@@ -233,17 +234,17 @@ __device__ __forceinline__ void offer_panel(ThreadQueries<Shape, is_dot>& own, c
   }
 }
 
-/// Scores all rows for all queries and writes the lists [query][k]. Grid: one block for threads *
-/// queries queries. Block b begins at query b * threads * queries; its thread t has every
-/// threads-th query from t on. All threads of a block go through the same rows together. Shared
-/// bytes: ThreadStage. Valid for dimension <= 4 * groups and k <= k_limit; each thread writes the
-/// lists of its own queries.
+/// Scores all rows for all queries and writes the lists [query][k]. Grid: one block for each
+/// threads * queries queries. Block b begins at query b * threads * queries. Thread t of the block
+/// has every threads-th of these queries, from the t-th on. All threads of a block go through the
+/// same rows together. Shared bytes: ThreadStage. Valid for dimension <= 4 * groups and k <=
+/// k_limit. Each thread writes the lists of its own queries.
 template <class Shape, bool is_dot>
 __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     vector_thread_kernel(const ThreadScan scan) {
   __shared__ ThreadStage<Shape> stage;
   const std::uint32_t first =
-      blockIdx.x * (Shape::threads * Shape::queries) + threadIdx.x;  // the others: every threads-th
+      blockIdx.x * (Shape::threads * Shape::queries) + threadIdx.x;  // its first query
   ThreadQueries<Shape, is_dot> own;
   own.begin(scan, first);
 

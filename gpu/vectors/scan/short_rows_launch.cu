@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When this scan pays, and which kernel serves the dimension and k: see short_rows_launch.hpp.
-// Called by workspace.cpp.
+// Decides when this scan is the fastest, and which kernel serves the dimension and k: see
+// short_rows_launch.hpp. workspace.cpp calls it.
 #include "starling/gpu/device/launch_grid.cuh"
 #include "starling/gpu/vectors/scan/short_rows_kernel.cuh"
 #include "starling/gpu/vectors/scan/short_rows_launch.hpp"
@@ -11,7 +11,7 @@ namespace {
 struct ThreadScanChoice {
   static constexpr std::uint32_t dimension_max = 16;
   static constexpr std::uint32_t k_max = 16;
-  /// Fewer queries leave multiprocessors without a block.
+  /// With fewer queries some multiprocessors would have no block.
   static constexpr std::uint32_t queries_min = std::uint32_t{1} << 17;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scan for very many queries of few components. Called by workspace.cpp.
+// Enqueues the scan for very many queries of few components. workspace.cpp calls it.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace starling::gpu {
 
 /// The arguments of a scan of all rows of a corpus for all queries of a batch. Queries need no
-/// packing, and the scan needs no memory but the lists.
+/// packing, and the scan needs no memory except the lists.
 struct ThreadScan {
   PanelsView corpus;  ///< width panel_rows
   std::uint32_t row_end = 0;
@@ -24,7 +24,8 @@ struct ThreadScan {
   VectorNeighbor* lists = nullptr;  ///< [query][k]
 };
 
-/// Returns whether this scan can answer `query_count` queries and is the fastest scan for them.
+/// Returns true if this scan can answer `query_count` queries of this dimension and k, and is the
+/// fastest scan for them.
 bool is_for_threads(std::uint32_t query_count, std::uint32_t dimension, std::uint32_t k);
 
 /// Enqueued only.

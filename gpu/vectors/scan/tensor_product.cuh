@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instructions of a tile product in half precision with float32 sums: copies that bypass
-// registers, fragments from shared memory, products. A shared tile has rows of 64 bytes (32
-// halves); the four pieces of 16 bytes of a row are permuted so that eight rows read at once touch
-// all banks. filter_kernel.cuh includes it.
+// The instructions by which tensor cores multiply tiles in half precision and sum in float32:
+// copies to shared memory that bypass registers, loads of fragments from shared memory, and
+// products. A tile in shared memory has rows of 64 bytes (32 halves). The four 16-byte pieces of a
+// row are permuted. So when a warp reads a piece of eight rows at once, it touches all banks.
+// filter_kernel.cuh includes this file.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@ namespace starling::gpu {
 
 inline constexpr unsigned tensor_row_bytes = 64;
 
-/// Byte offset of a 16-byte piece of a row from the beginning of the tile.
+/// Returns the byte offset of a 16-byte piece of a row from the beginning of the tile.
 __device__ __forceinline__ unsigned tensor_offset(unsigned row, unsigned piece) {
   return row * tensor_row_bytes + ((piece ^ (row >> 1 & 3)) << 4);
 }
@@ -20,7 +21,8 @@ __device__ __forceinline__ unsigned shared_address(const void* at) {
   return static_cast<unsigned>(__cvta_generic_to_shared(at));
 }
 
-/// Copies 16 bytes to shared memory through the L2 cache only. `to` is a shared address.
+/// Copies 16 bytes to shared memory; the L1 cache does not keep them. `to` is an address in shared
+/// memory.
 __device__ __forceinline__ void copy_piece_async(unsigned to, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
@@ -33,7 +35,7 @@ __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
-/// Loads four 8 by 8 matrices of halves; lane l gives the address of row l % 8 of matrix l / 8.
+/// Loads four 8 by 8 matrices of halves. Lane l passes the address of row l % 8 of matrix l / 8.
 /// Called by a whole warp.
 __device__ __forceinline__ void load_fragments(unsigned (&into)[4], unsigned address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -42,8 +44,8 @@ __device__ __forceinline__ void load_fragments(unsigned (&into)[4], unsigned add
                : "memory");
 }
 
-/// sums (16 by 8) += a (16 by 16) * b (16 by 8), in the registers of a warp. Called by a whole
-/// warp.
+/// Adds the matrix product a * b to `sums`; `sums` is 16 by 8, `a` is 16 by 16, `b` is 16 by 8. The
+/// registers of all lanes together hold the matrices. Called by a whole warp.
 __device__ __forceinline__ void multiply(float (&sums)[4], const unsigned (&a)[4], unsigned b0,
                                          unsigned b1) {
   asm volatile(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order in which scans visit the tiles of a corpus: a pseudo-random walk over all of them. The
-// functions that launch scans call walk_step().
+// The order in which scans visit the tiles of a corpus: a pseudo-random walk that visits each tile
+// once. The functions that launch scans call walk_step().
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace starling::gpu {
 
-/// Returns a step that is near the golden section of `count` and coprime to `count`. A walk from 0
-/// with this step, modulo `count`, visits each of `count` tiles once, and the tiles that it visits
-/// first are spread over all tiles.
+/// Returns a step that is about 0.618 * count (the golden section) and coprime to `count`. A walk
+/// that begins at 0 and takes this step, modulo `count`, visits each of `count` tiles once, and the
+/// tiles that it visits first are spread over all tiles.
 inline std::uint32_t walk_step(std::uint32_t count) {
   auto step = static_cast<std::uint32_t>(0.6180339887 * static_cast<double>(count));
   if (step == 0) step = 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts queries into batches that fit the memory, and chooses the scan: for short rows, for few
-// queries, or for many queries, with the filter first where that pays. See workspace.hpp.
+// Divides queries into batches that fit the memory, and chooses the scan: for short rows, for few
+// queries, or for many queries. In the last case the filter runs first if that is faster. See
+// workspace.hpp.
 #include "starling/gpu/vectors/scan/workspace.hpp"
 
 #include <algorithm>
@@ -16,31 +17,33 @@
 namespace starling::gpu {
 namespace {
 
-/// Slots of a query. More slots make bounds closer and cost more to read.
+/// Returns the number of slots of a query. With more slots, bounds are lower but take longer to
+/// compute.
 std::uint32_t slots_for(std::uint32_t k) {
   return std::max(std::bit_ceil(2 * k), panel_rows);
 }
 
-/// Larger batches are not faster.
+/// The most queries of a batch. Larger batches are not faster.
 constexpr std::uint32_t queries_max = std::uint32_t{1} << 16;
 /// A tile scan of fewer queries leaves part of its tile empty.
 constexpr std::uint32_t queries_full = 128;
-/// Segments of fewer rows leave part of the device idle.
+/// The least rows of a segment. With fewer rows part of the device would be idle.
 constexpr std::uint32_t segment_rows_min = std::uint32_t{1} << 13;
 
-/// What decides between the direct scans and the filter. Times are of an H200.
+/// The numbers that decide between the direct scans and the filter. Times were measured on an H200.
 struct FilterChoice {
   /// With fewer queries the filter's tile is mostly empty, and the direct scans are faster.
   static constexpr std::uint32_t queries_min = 17;
-  /// For a corpus of at least components_large components, fewer queries are enough, because the
-  /// filter reads only half of the bytes. For 16 queries on 3,000,000 x 300 the filter takes 1.13
-  /// ms and the direct scan 1.49 ms; on 70,000 x 784 they take 0.22 ms and 0.14 ms.
+  /// If the corpus has at least components_large components, this many queries are enough, because
+  /// the filter reads only half of the bytes. For 16 queries on 3,000,000 x 300 the filter takes
+  /// 1.13 ms and the direct scan 1.49 ms; on 70,000 x 784 they take 0.22 ms and 0.14 ms.
   static constexpr std::uint32_t queries_min_of_large = 9;
   static constexpr std::uint64_t components_large = std::uint64_t{1} << 27;
-  /// A corpus must have at least this many times the rows of the first phase.
+  /// The corpus must have at least rows_share times the rows of the filter's first phase.
   static constexpr std::uint32_t rows_share = 2;
-  /// At most kept_k * k + rows / kept_share candidates of a query are scored one by one. Scoring a
-  /// single row costs about twenty times as much as a row in a tile.
+  /// If a query has more than kept_k * k + rows / kept_share candidates, its tile is undecided. The
+  /// candidates are scored one by one, and scoring one candidate costs about twenty times as much
+  /// as scoring one row in a tile.
   static constexpr std::uint32_t kept_k = 4;
   static constexpr std::uint32_t kept_share = 32;
 };
@@ -54,23 +57,24 @@ bool is_for_filter(const CorpusView& corpus, const DeviceSearch& search) {
          corpus.rows >= FilterChoice::rows_share * filter_first_rows(search.k);
 }
 
-/// 32-bit words of a query: count, bound, slots, and one word that is enough for
-/// FilterScan::undecided.
+/// Returns how many 32-bit words a query takes: count, bound, slots, and one more word, which is
+/// enough for FilterScan::undecided.
 std::uint64_t words_for(std::uint32_t slots) {
   return 3 + std::uint64_t{slots};
 }
 
-/// Bytes of a query without its keys: its words and its packed components.
+/// Returns the bytes of a query without its keys: its words and its packed components.
 std::uint64_t fixed_bytes(std::uint32_t dimension, std::uint32_t slots) {
   return words_for(slots) * sizeof(std::uint32_t) + group_count_of(dimension) * sizeof(float4);
 }
 
-/// Bytes of a query's shadow.
+/// Returns the bytes of a query's shadow.
 std::uint64_t shadow_bytes(std::uint32_t dimension) {
   return shadow_stride(dimension) * sizeof(std::uint16_t) + sizeof(ShadowQuery);
 }
 
-/// Makes room for exactly `count` elements, since a plan counts every byte. The contents are lost.
+/// Makes room for exactly `count` elements, since a plan counts every byte. A buffer that grows
+/// loses its contents.
 template <class T>
 void fit(DeviceBuffer<T>& buffer, DeviceMemory& memory, std::size_t count) {
   if (count <= buffer.room()) return;

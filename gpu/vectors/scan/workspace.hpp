@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches a corpus on the device by the scans of this folder. Owns the memory that the scans need
-// in addition to the corpus, and chooses the scan. DeviceSearcher and the store call it.
+// Searches a corpus on the device by the scans of this folder: chooses the scan, and owns the
+// memory that the scans need in addition to the corpus. DeviceSearcher and the store call it.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 namespace starling::gpu {
 
-/// The memory of searches in addition to the corpus: packed queries, and lists with room for the
-/// rows of a segment. Queries are searched in batches. If memory is too small for one tile of
-/// queries with all rows, the rows are searched in segments, and each segment continues the lists
-/// of the segment before. Used by one CUDA stream at a time.
+/// The memory of searches in addition to the corpus: packed queries, and candidate lists with room
+/// for the rows of a segment. Queries are searched in batches. If memory is too small for one tile
+/// of queries with all rows, the rows are searched in segments, and each segment continues the
+/// lists of the segment before. Only one CUDA stream may use a VectorWorkspace at a time.
 class VectorWorkspace {
  public:
-  /// The least memory with which every search of this dimension works.
+  /// Returns the least memory with which every search of this dimension works.
   static std::uint64_t bytes_min(std::uint32_t dimension);
 
   VectorWorkspace(DeviceMemory& memory, std::uint64_t bytes_max)
@@ -41,7 +41,7 @@ class VectorWorkspace {
     std::uint32_t queries = 0;  ///< of a batch
     std::uint32_t rows = 0;     ///< of a segment: all rows, or whole panels
     std::uint32_t slots = 0;    ///< of a query
-    bool is_filtered = false;   ///< whether the filter reads the corpus' shadow first
+    bool is_filtered = false;   ///< the filter reads the corpus' shadow first
   };
   Plan plan(const CorpusView& corpus, const DeviceSearch& search) const;
   void search_batch_async(const CorpusView& corpus, const DeviceSearch& search, const Plan& plan,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// M. Cordeiro, "K-Nearest Neighbor Exato em GPU" (2023), SBQ-KNN: small batches of queries, one
-// block or all blocks for each query, and K-selection from the lists that the blocks found.
-// Launched by sbq_method.cu.
+// The kernels of SBQ-KNN, the method of M. Cordeiro, "K-Nearest Neighbor Exato em GPU" (2023), for
+// small batches of queries. A query is searched by one block, or by all blocks together. In the
+// second case K-selection takes the nearest from the lists that the blocks found. sbq_method.cu
+// launches the kernels.
 #pragma once
 
 #include "starling/gpu/device/launch_grid.cuh"
@@ -9,13 +10,13 @@
 
 namespace starling::gpu {
 
-/// The paper runs two blocks of 768 threads on a multiprocessor, which is all that an A4500 holds.
-/// Here the registers and the shared memory of tiles allow two blocks of 512 threads.
+/// The paper runs two blocks of 768 threads on a multiprocessor, which is the most that an A4500
+/// can hold. Here the registers and the shared memory of tiles allow two blocks of 512 threads.
 struct SbqTuning {
   static constexpr unsigned knn_threads = 512;
   static constexpr unsigned warps = knn_threads / 32;
   static constexpr unsigned tile_rows = 32;    ///< of a warp: one for each lane
-  static constexpr unsigned coordinates = 32;  ///< of a tile, in shared memory at once
+  static constexpr unsigned coordinates = 32;  ///< that shared memory holds at once for each point
   static constexpr unsigned tile_stride = coordinates + 1;
   static constexpr unsigned select_threads = 256;
 };
@@ -23,19 +24,20 @@ struct SbqTuning {
 struct SbqTask {
   const float* points = nullptr;  ///< [point_count][dimension]: the paper's reference set P
   std::uint32_t point_count = 0;
-  std::uint32_t first_point = 0;   ///< the corpus row that point 0 is
+  std::uint32_t first_point = 0;   ///< the number of the row that is point 0
   const float* queries = nullptr;  ///< [...][dimension]: the paper's Q
   std::uint32_t dimension = 1;
   std::uint32_t k = 1;
   std::uint32_t first_self = 0;  ///< see first_self_of(); query i is row first_self + i
-  /// Queries of a block, the paper's nq. 0: blocks with the same blockIdx.y have the same query,
-  /// and each of these blocks has a partition of P.
+  /// The number of queries that each block searches, the paper's nq. 0: all blocks with the same
+  /// blockIdx.y search one query, each in its own partition of P.
   std::uint32_t queries_per_block = 0;
-  std::uint32_t partition_rows = 0;  ///< in whole tiles; used if queries_per_block is 0
+  std::uint32_t partition_rows = 0;  ///< whole tiles; used if queries_per_block is 0
   VectorNeighbor* lists = nullptr;   ///< [query][k]; written if queries_per_block is not 0
-  /// [query][partial_length][block]: keys by rank; written if queries_per_block is 0.
+  /// [query][rank][block]: the key of this rank in the block's list; `partial_length` ranks.
+  /// Written if queries_per_block is 0.
   std::uint64_t* partial = nullptr;
-  std::uint32_t partial_length = 0;  ///< k, or the rows of a partition if k is larger
+  std::uint32_t partial_length = 0;  ///< k, or a partition's rows if k is larger
 };
 
 /// sbq_query_floats() is the size of a query in shared memory, padded to whole tiles.
@@ -49,14 +51,15 @@ __host__ __device__ constexpr std::size_t sbq_shared_bytes(std::uint32_t dimensi
          SbqTuning::warps * SbqTuning::tile_rows * SbqTuning::tile_stride * sizeof(float);
 }
 
-/// The paper's warpDistance, but for 32 points at once: each lane gets the sum for the query and
-/// the lane's own point of the tile. Called by a whole warp.
+/// Returns, in each lane, the sum for the query and the lane's own point of the tile. The tile has
+/// the points [first, end), at most 32. Called by a whole warp. This is the paper's warpDistance,
+/// but for 32 points at once.
 ///
-/// In the paper a warp has one point: a lane sums every 32nd square, and shuffles add the sums of
-/// the lanes. The bits of that sum differ from the recipe, which is one chain of sums. So here the
-/// lanes read points together as in the paper, 32 components of one point after another, but each
-/// lane sums one chain for its own point. Meanwhile the next 32 components of all points are being
-/// read.
+/// In the paper a warp has one point. Each lane sums every 32nd square, and shuffles add the sums
+/// of the lanes. The bits of that sum differ from those of the recipe, which is one chain of
+/// additions. Here, as in the paper, all lanes read one point together: 32 components of a point,
+/// then 32 components of the next point. But each lane then sums the components of its own point in
+/// one chain. During these sums, the warp already reads the next 32 components of all points.
 template <bool is_dot>
 __device__ inline float sbq_tile_sum(const SbqTask& task, std::uint32_t first, std::uint32_t end,
                                      const float* query, float* tile) {
@@ -92,18 +95,19 @@ __device__ inline float sbq_tile_sum(const SbqTask& task, std::uint32_t first, s
   return sum;
 }
 
-/// The paper's sharedKNN with its farthestNeighbor: k keys in no order, in shared memory.
+/// The paper's sharedKNN and farthestNeighbor: the k nearest keys so far, unsorted, in shared
+/// memory.
 struct SbqNearest {
   volatile std::uint64_t* keys;
   std::uint32_t k;
   volatile std::uint64_t* farthest;  ///< the greatest key; no_key until there are k keys
-  volatile std::uint32_t* place;     ///< index of the farthest
+  volatile std::uint32_t* place;     ///< index of the farthest key
   volatile std::uint32_t* count;
   std::uint32_t* lock;
 };
 
-/// Returns the lane that has the greatest key, the first one if several have it. Called by a whole
-/// warp; all lanes have the result.
+/// Returns the lane that has the greatest key, or the first such lane if several have it. Called by
+/// a whole warp; all lanes have the result.
 __device__ inline unsigned sbq_lane_of_greatest(std::uint64_t key) {
   const auto high = static_cast<std::uint32_t>(key >> 32);
   const bool has_high = high == __reduce_max_sync(~0u, high);
@@ -112,8 +116,9 @@ __device__ inline unsigned sbq_lane_of_greatest(std::uint64_t key) {
   return static_cast<unsigned>(__ffs(static_cast<int>(__ballot_sync(~0u, is_greatest)))) - 1;
 }
 
-/// warpMaxReduction: finds the farthest of k keys. Called by a warp that holds the lock. The paper
-/// needs shuffles for this; here one instruction reduces 32 bits.
+/// The paper's warpMaxReduction: finds the farthest of the k keys and its index. Called by a warp
+/// that holds the lock. The paper uses shuffles. Here one instruction finds the maximum of 32-bit
+/// numbers in a warp.
 __device__ inline void sbq_find_farthest(const SbqNearest& nearest) {
   const unsigned lane = threadIdx.x % 32;
   std::uint64_t greatest = 0;
@@ -132,10 +137,12 @@ __device__ inline void sbq_find_farthest(const SbqNearest& nearest) {
   __syncwarp();
 }
 
-/// Lines 18 to 22 and 26 to 30 of algorithm 2, for the keys of a warp's lanes: the first k keys go
-/// to empty places; a later key that is nearer than the farthest key replaces the farthest key. The
-/// paper synchronises the block after each distance. Here a lock is enough: an outdated farthest
-/// key is only too far, and the warp that holds the lock compares again. Called by a whole warp.
+/// Offers the keys of a warp's lanes to `nearest` (algorithm 2, lines 18 to 22 and 26 to 30). The
+/// first k keys fill empty entries. Later, a key that is nearer than the farthest key replaces the
+/// farthest key. The paper synchronises the block after each distance. Here a lock is enough. A
+/// warp may at first compare its keys with an outdated farthest key, which is never nearer than the
+/// current one, so no near key is lost. The warp compares again when it holds the lock. Called by a
+/// whole warp.
 __device__ inline void sbq_keep(const SbqNearest& nearest, std::uint64_t key) {
   const unsigned lane = threadIdx.x % 32;
   if (__ballot_sync(~0u, key < *nearest.farthest) == 0) return;
@@ -167,13 +174,13 @@ __device__ inline void sbq_keep(const SbqNearest& nearest, std::uint64_t key) {
   leave_by_warp(nearest.lock);
 }
 
-/// Section 4.2, algorithm 2, KNNKernel. Grid: if queries_per_block is not 0, x is a block with that
-/// many queries. Otherwise y is a query of the remainder and x is one of the partitions of P; the
-/// paper launches a kernel for each of these queries. A block searches its part of P for one query
-/// after another; its warps take the tiles of 32 points in turn. Lists are sorted at the end,
-/// because answers are in order, and because K-selection reads partial lists rank by rank and then
-/// sees near keys first. Shared bytes: sbq_shared_bytes(). Writes `lists`, or all of `partial`,
-/// with no_key where a partition has fewer keys.
+/// Section 4.2, algorithm 2, KNNKernel. Grid: if queries_per_block is not 0, one block for each
+/// queries_per_block queries. Otherwise blockIdx.y is a query of the remainder, and blockIdx.x is a
+/// partition of P; the paper launches one kernel for each of these queries. A block searches P, or
+/// its partition of P, for one query after another. Its warps take the tiles of 32 points in turn.
+/// Lists are sorted at the end, for two reasons: answers are sorted, and K-selection reads partial
+/// lists rank by rank, so that it sees near keys first. Shared bytes: sbq_shared_bytes(). Writes
+/// `lists`, or all of `partial`, with no_key where a partition has fewer keys.
 template <bool is_dot>
 __global__ void __launch_bounds__(SbqTuning::knn_threads, 2) sbq_knn_kernel(const SbqTask task) {
   extern __shared__ __align__(16) unsigned char sbq_shared[];
@@ -229,8 +236,8 @@ __global__ void __launch_bounds__(SbqTuning::knn_threads, 2) sbq_knn_kernel(cons
   }
 }
 
-/// blockMaxReduction: finds the greatest of the selected keys and its index. Called by the whole
-/// block; all threads get the key and the index.
+/// The paper's blockMaxReduction: finds the greatest of the selected keys and its index. Called by
+/// the whole block; all threads get both.
 __device__ inline void sbq_find_largest(const std::uint64_t* selected, std::uint32_t k,
                                         std::uint64_t& largest, std::uint32_t& place) {
   constexpr unsigned warps = SbqTuning::select_threads / 32;
@@ -256,12 +263,13 @@ __device__ inline void sbq_find_largest(const std::uint64_t* selected, std::uint
   place = at;
 }
 
-/// Section 4.3, algorithm 3, K_Selection: the k least keys of a vector. Grid: one block for each
-/// query; `vector` [query][length], length at least k. The first k keys are selected. Then each
-/// thread reads a key. A key that is less than the largest selected key replaces it, and the
-/// largest is found again. If several keys of a step are less, the paper does not order them; here
-/// the least key goes first, and the other keys are compared again. Shared bytes: 8 *
-/// sorted_size_of(k). Writes lists [query][k], in order.
+/// Section 4.3, algorithm 3, K_Selection: selects the k least keys of a vector. Grid: one block for
+/// each query. `vector` is [query][length], with length at least k. At first, the first k keys are
+/// selected. Then, in each step, each thread reads one more key. If this key is less than the
+/// largest selected key, it replaces that key, and the new largest is found. The paper does not say
+/// what happens if several keys of one step are less. Here the least of them goes first, and the
+/// others are compared again. Shared bytes: 8 * sorted_size_of(k). Writes lists [query][k], each
+/// sorted.
 __global__ void __launch_bounds__(SbqTuning::select_threads)
     sbq_select_kernel(const std::uint64_t* vector, std::uint64_t length, std::uint32_t k,
                       VectorNeighbor* lists) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// K. Kato, T. Hosino, "Solving k-Nearest Neighbor Problem on Multiple Graphics Processors" (2009):
-// computes grids of the distance matrix by tiles, and pushes rows of distances to heaps. Launched
-// by kato_method.cu.
+// The kernels of the method of K. Kato and T. Hosino, "Solving k-Nearest Neighbor Problem on
+// Multiple Graphics Processors" (2009). They compute grids of the distance matrix tile by tile,
+// push rows of distances to heaps, and sort the heaps. kato_method.cu launches them.
 #pragma once
 
 #include "starling/gpu/device/launch_grid.cuh"
@@ -9,10 +9,11 @@
 
 namespace starling::gpu {
 
-/// The paper's BSIZE and C1 are the sides of a tile. The paper's C2 is the number of coordinates in
-/// shared memory at once, a multiple of 32 for coalesced reads. In the paper each thread has one
-/// pair. Here a thread has `pairs` by `pairs` pairs in registers. So a thread reads 8 numbers for
-/// 16 pairs instead of 32, and shared memory does not limit the speed.
+/// `tile` is the side of a tile, the paper's BSIZE and C1. `coordinates` is the paper's C2: how
+/// many coordinates are in shared memory at once, a multiple of 32 for coalesced reads. In the
+/// paper each thread has one pair of rows. Here a thread has `pairs` by `pairs` pairs in registers.
+/// For 16 pairs it reads 8 numbers from shared memory instead of 32, so shared memory does not
+/// limit the speed.
 struct KatoTuning {
   static constexpr unsigned tile = 64;
   static constexpr unsigned coordinates = 32;
@@ -22,9 +23,11 @@ struct KatoTuning {
   static constexpr unsigned buffer_size = 8;
 };
 
-/// Section III's cumulative distance: a' = f(u, v, a), coordinate after coordinate, from 0.
-/// KatoSquaredDistance and KatoInnerProduct are symmetric to the bit. The paper's distance is
-/// Hellinger's, which is KatoSquaredDistance over prepared rows.
+/// Two forms of the paper's cumulative distance (section III). The sum begins at 0. For each
+/// coordinate, operator() takes the coordinates u and v of the two rows and the sum so far, and
+/// returns the new sum. score() turns the last sum into a score. Both forms are symmetric to the
+/// bit: exchanging the rows changes no bit. The paper's distance is Hellinger's, which is
+/// KatoSquaredDistance over prepared rows.
 struct KatoSquaredDistance {
   __device__ float operator()(float u, float v, float sum) const {
     return add_component<false>(u, v, sum);
@@ -47,15 +50,16 @@ struct KatoGrid {
   std::uint32_t dimension = 1;
   float* distances = nullptr;       ///< [row_count][stride], both padded to whole tiles
   std::uint32_t stride = 0;         ///< column_count, padded
-  float* mirrored = nullptr;        ///< [column_count][mirror_stride], padded too; null: not wanted
+  float* mirrored = nullptr;        ///< [column_count][mirror_stride]: transposed; null: not wanted
   std::uint32_t mirror_stride = 0;  ///< row_count, padded
   bool on_diagonal = false;  ///< rows and columns are the same rows; `mirrored` is `distances`
 };
 
-/// A thread's part of components [begin, begin + coordinates) of rows [first, first + tile), on the
-/// way to shared memory. Components that do not exist are 0, which adds nothing to a sum. A warp
-/// reads 8 components of each of 4 rows, which are whole memory sectors, and writes them transposed
-/// to 32 different banks of shared memory.
+/// The components that one thread carries in registers from global to shared memory. All threads of
+/// a block together carry components [begin, begin + coordinates) of rows [first, first + tile).
+/// Components that do not exist are 0, which adds nothing to a sum. With one load a warp reads 8
+/// components of each of 4 rows, which are whole memory sectors. It writes them, transposed, to 32
+/// different banks of shared memory.
 struct KatoStage {
   static constexpr unsigned values_per_thread =
       KatoTuning::tile * KatoTuning::coordinates / KatoTuning::distance_threads;
@@ -84,13 +88,14 @@ struct KatoStage {
   }
 };
 
-/// Section V, fig. 7, CalcDistances: the distances of a grid. Grid: x is a tile of rows; the blocks
-/// of y divide the tiles of columns (in the paper one block has all of them, but a device of today
-/// would then be partly idle). Block: 16 by 16 threads, each with 4 rows and 4 columns of the tile.
-/// 32 coordinates of the tile are in shared memory at a time, while the next 32 are being read. If
-/// the grid lies on the diagonal, the tiles left of the diagonal are mirrored from the tiles right
-/// of it. Shared bytes: 2 * 32 * 68 * 4 = 17 KB. Writes row_count x column_count distances; the
-/// padding has no meaning.
+/// Section V, fig. 7, CalcDistances: computes the distances of a KatoGrid. Launch: blockIdx.x is a
+/// tile of rows. The blocks with the same blockIdx.x divide the tiles of columns among them. (In
+/// the paper one block has all tiles of columns, but a device of today would then be partly idle.)
+/// A block has 16 by 16 threads, each with 4 rows and 4 columns of the tile. Shared memory holds 32
+/// coordinates of the tile at a time, while the next 32 are being read. If the KatoGrid lies on the
+/// diagonal, the tiles left of the diagonal are copied, mirrored, from the tiles right of it.
+/// Shared bytes: 2 * 32 * 68 * 4 = 17 KB. Writes row_count x column_count distances; the padding
+/// has no meaning.
 template <class Cumulative>
 __global__ void __launch_bounds__(KatoTuning::distance_threads)
     kato_distances_kernel(const KatoGrid grid) {
@@ -156,14 +161,14 @@ struct KatoRows {
   const float* distances = nullptr;  ///< [row][stride]
   std::uint32_t stride = 0;
   std::uint32_t column_count = 0;
-  std::uint32_t first_column = 0;  ///< the corpus row that column 0 is
+  std::uint32_t first_column = 0;  ///< the number of the row in column 0
   std::uint32_t first_self = 0;    ///< see first_self_of(); row i is corpus row first_self + i
-  std::uint64_t* heaps = nullptr;  ///< [row][k]: the greatest key first; empty places hold no_key
+  std::uint64_t* heaps = nullptr;  ///< [row][k]: the greatest key first; no_key: empty
   std::uint32_t k = 0;
 };
 
-/// A heap in shared memory begins at an odd index, so that both children of a node are one aligned
-/// read. The entry behind the last node is 0, which is below every key.
+/// A heap in shared memory begins at an odd index, so one aligned read gets both children of a
+/// node. The entry behind the last node is 0, which is less than every key.
 inline constexpr unsigned kato_heap_begin = 1;
 __host__ __device__ constexpr std::size_t kato_heap_bytes(std::uint32_t k) {
   return (kato_heap_begin + std::size_t{k} + 1) * sizeof(std::uint64_t);
@@ -184,13 +189,14 @@ __device__ inline void kato_push(std::uint64_t* heap, std::uint32_t k, std::uint
 }
 
 /// Section VI, fig. 8, KSmallest: pushes rows of distances to heaps. Grid: one block for each row.
-/// The threads of the block read the row side by side, and buffer the keys below the top of the
-/// heap in registers. (The paper's buffers were in slow local memory, as the paper's conclusion
-/// regrets.) Then the threads that hold keys push them one after another while the other threads
-/// wait. A lock lets one warp push at a time; each lane compares its key with the top again before
-/// it pushes. During the kernel the heap is in shared memory, for k = 2048 as well as for the
-/// paper's k = 100. Ties go by row, because a key contains the row. Shared bytes:
-/// kato_heap_bytes(k). Afterwards the heap holds the k least of its former keys and the row's keys.
+/// Neighbouring threads of the block read neighbouring distances, and buffer in registers the keys
+/// below the top of the heap. (The paper's buffers were in slow local memory, as the paper's
+/// conclusion regrets.) Then the lanes that hold keys push them one after another, while the other
+/// lanes of the warp wait. A lock lets one warp push at a time. Each lane compares its key with the
+/// top again before it pushes. During the kernel the heap is in shared memory, for k = 2048 as well
+/// as for the paper's k = 100. Equal distances are ordered by row, because a key contains the row.
+/// Shared bytes: kato_heap_bytes(k). Afterwards the heap holds the k least of its former keys and
+/// the row's keys.
 __global__ void __launch_bounds__(KatoTuning::select_threads)
     kato_select_kernel(const KatoRows rows) {
   extern __shared__ __align__(16) std::uint64_t kato_shared[];
@@ -246,8 +252,8 @@ __global__ void __launch_bounds__(KatoTuning::select_threads)
 }
 
 /// Sorts heaps [query][k] into lists [query][k]. Grid: one block for each query. Shared bytes: 8 *
-/// sorted_size_of(k). In the paper the host then merges the heaps of several devices; here
-/// split_searcher.cpp merges the lists of the devices.
+/// sorted_size_of(k). In the paper the host then merges the heaps of several devices. Here
+/// split_searcher.cpp has the lists of the devices merged.
 __global__ void kato_finish_kernel(const std::uint64_t* heaps, std::uint32_t k,
                                    VectorNeighbor* lists) {
   extern __shared__ __align__(16) std::uint64_t kato_shared[];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The method of Kato & Hosino 2009 on one device, alone or as one of several: grid after grid, it
-// computes all distances of a grid and pushes them to the heaps of the grid's rows.
+// The method of Kato & Hosino 2009 on one device, which works alone or as one of several. For one
+// grid after another, it computes all distances of the grid and pushes them to the heaps of the
+// grid's rows.
 #include <algorithm>
 #include <utility>
 
@@ -13,11 +14,14 @@
 namespace starling::gpu {
 namespace {
 
-/// The most cells of a grid: 256 MB of distances, 16,384 tiles, which keep every device busy.
+/// The most distances of a rectangular grid. They take 256 MiB and are 16,384 tiles, which keep
+/// every device busy.
 constexpr std::uint64_t cells_max = std::uint64_t{1} << 26;
+/// The largest side of a grid of a graph, and the most rows of a rectangular grid.
 constexpr std::uint32_t side_max = 8192;
 constexpr std::uint32_t columns_max = std::uint32_t{1} << 20;
-/// Smaller symmetric grids do not pay; batches of queries are then searched instead.
+/// If grids of a graph must be smaller than this to fit the memory, rectangular grids are faster
+/// and are used instead.
 constexpr std::uint32_t side_min = 512;
 
 std::uint32_t padded(std::uint32_t count) {
@@ -41,8 +45,9 @@ class Kato final : public VectorMethod {
       search_queries_async(corpus, search, stream);
   }
 
-  /// GSIZE "depends on n so that the problem can be divided effectively": all grids have one size,
-  /// as large as the memory allows. Returns 0 if there is no room for all heaps and a grid.
+  /// The paper's GSIZE "depends on n so that the problem can be divided effectively". Here all
+  /// grids have the same side, as large as side_max and the memory allow. Returns 0 if there is no
+  /// room for all heaps and two grids.
   std::uint32_t graph_side(std::uint32_t rows, std::uint32_t k,
                            std::uint32_t devices) const override {
     for (std::uint32_t most = side_max; most >= side_min; most /= 2) {
@@ -53,10 +58,10 @@ class Kato final : public VectorMethod {
     return 0;
   }
 
-  /// Section IV, fig. 5: computes only the grids of a graph from the diagonal on. Pushes the
-  /// distances of a grid to the heaps of the grid's rows and, mirrored, to the heaps of the grid's
-  /// columns. Query i is row i, as in a VectorSearch of a graph. Each device computes its own rows
-  /// of grids and has heaps of all rows.
+  /// Section IV, fig. 5: computes only the grids on the diagonal of the distance matrix and to the
+  /// right of it. Pushes the distances of a grid to the heaps of the grid's rows and, mirrored, to
+  /// the heaps of the grid's columns. Query i is row i, as in a VectorSearch of a graph. Each
+  /// device computes its own rows of grids and has heaps of all rows.
   void search_graph_async(const RowMajorView& corpus, const DeviceSearch& search,
                           const GraphShare& share, const CudaStream& stream) override {
     const std::uint32_t side = share.side;
@@ -107,8 +112,8 @@ class Kato final : public VectorMethod {
     return Bytes::bytes_for<std::uint64_t>(rows * k) + 2 * Bytes::bytes_for<float>(side * side);
   }
 
-  /// Searches without symmetry, in rectangular grids: for queries that are not all rows, and if
-  /// graph_side() is 0.
+  /// Searches in rectangular grids, without using symmetry. This serves queries that are not all
+  /// rows of the corpus, and graphs for which graph_side() is 0.
   void search_queries_async(const RowMajorView& corpus, const DeviceSearch& search,
                             const CudaStream& stream) {
     const auto [rows_max, columns] = rectangle(search, corpus.count);
@@ -146,7 +151,7 @@ class Kato final : public VectorMethod {
     return Bytes::bytes_for<std::uint64_t>(rows * k) + Bytes::bytes_for<float>(rows * columns);
   }
 
-  /// The rows and columns of a rectangular grid, in whole tiles.
+  /// Returns the numbers of rows and columns of a rectangular grid; both are whole tiles.
   std::pair<std::uint32_t, std::uint32_t> rectangle(const DeviceSearch& search,
                                                     std::uint32_t corpus_count) const {
     std::uint32_t rows = padded(std::min(search.count, side_max));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of the method multiselect (Komarov et al. 2014): distances from a matrix product are
-// a filter with an error bound, and the rows that pass the filter are scored exactly. Launched by
-// multiselect_method.cu.
+// The kernels of the method multiselect (Komarov et al. 2014). A matrix product gives approximate
+// distances and bounds on their errors. With these most rows are discarded; the remaining rows are
+// scored exactly. multiselect_method.cu launches the kernels.
 #pragma once
 
 #include <math_constants.h>
@@ -12,32 +12,33 @@
 
 namespace starling::gpu {
 
-/// How far a, which is |x|^2 + |y|^2 - 2 x y in float32, is from the recipe's score S of two rows.
+/// Bounds the difference between two numbers for a pair of rows x and y of d components: `about`,
+/// which is |x|^2 + |y|^2 - 2 x y computed in float32, and the recipe's score S.
 ///
-/// Let u = 2^-24 and g(n) = n u / (1 - n u). X and Y are the exact squares of the norms, N_x and
-/// N_y their computed sums: |N_x - X| <= g(d) X in whatever order the sum is formed. The chain p of
-/// x y is within g(d) sqrt(X Y) <= g(d) (X + Y) / 2 of x y. D is the exact square of the distance.
-/// With s = fl(N_x + N_y) and a = fma(-2, p, s):
-///   |a - D| <= g(d) (X + Y) + u s + 2 |p - x y| + u |s - 2 p|
-///           <= (2 g(d) + 3 u) (X + Y) (1 + 2 g(d)).
-/// The recipe is within g(d + 2) D <= 2 g(d + 2) (X + Y) of D (docs/decisions/0006-vector-sums.md).
-/// Together
-///   |a - S| <= (4 d + 7) u (X + Y) (1 + 4 g(d + 2)) + 6 d 2^-150.
-/// The last term is underflow: for each component at most 2^-150 in each norm, twice that in p, and
-/// twice that in the recipe. X + Y equals N_x + N_y within a factor 1 + 2 g(d) and 2 d 2^-150, and
-/// g(4098) < 2.5 10^-4. So
-///   e = relative * s + absolute, relative = 1.02 (4 d + 16) u, absolute = d 2^-146,
-/// with s rounded up, bounds |a - S|. Nothing overflows: |component| <= 2^56.
+/// Let u = 2^-24 and g(n) = n u / (1 - n u). X and Y are the exact squares of the norms of x and y.
+/// N_x and N_y are their computed sums, and |N_x - X| <= g(d) X in whatever order the sum is
+/// formed. p is the computed product of x and y, a chain of fused operations; |p - x y| <= g(d)
+/// sqrt(X Y) <= g(d) (X + Y) / 2. D is the exact square of the distance. With s = N_x + N_y rounded
+/// to float32, and about = fma(-2, p, s):
+///   |about - D| <= g(d) (X + Y) + u s + 2 |p - x y| + u |s - 2 p|
+///               <= (2 g(d) + 3 u) (X + Y) (1 + 2 g(d)).
+/// S is within g(d + 2) D <= 2 g(d + 2) (X + Y) of D (docs/decisions/0006-vector-sums.md). Together
+///   |about - S| <= (4 d + 7) u (X + Y) (1 + 4 g(d + 2)) + 6 d 2^-150.
+/// The last term is underflow: for each component at most 2^-150 in each of the two norms, twice
+/// that in p, and twice that in the recipe. X + Y equals N_x + N_y up to a factor 1 + 2 g(d) and an
+/// addend 2 d 2^-150. g(4098) is less than 2.5 10^-4. So, with s rounded up, |about - S| is at most
+///   e = relative * s + absolute, where relative = 1.02 (4 d + 16) u and absolute = d 2^-146.
+/// Nothing overflows, because |component| <= 2^56.
 ///
-/// The matrix holds upper = a + e, rounded up. |upper| < 5 s + 2 e, so rounding adds at most 2^-23
-/// |upper| + 2^-149, which is less than 2^-20 s + 2^-21 e + 2^-149. Hence
+/// The matrix holds upper = about + e, rounded up. |upper| < 5 s + 2 e, so rounding adds at most
+/// 2^-23 |upper| + 2^-149, which is less than 2^-20 s + 2^-21 e + 2^-149. Hence
 ///   upper - (2.01 relative + 2^-20) s - 3 absolute,
 /// rounded down, is a lower bound of S. For the inner product -p is the recipe's score itself, and
-/// all three constants are 0.
+/// all three constants below are 0.
 struct FilterBound {
   float relative = 0;
   float absolute = 0;
-  float relative_lower = 0;  ///< of the difference between upper and lower bound
+  float relative_lower = 0;  ///< 2.01 relative + 2^-20
 };
 
 inline FilterBound filter_bound(std::uint32_t dimension, bool is_dot) {
@@ -46,8 +47,8 @@ inline FilterBound filter_bound(std::uint32_t dimension, bool is_dot) {
   return {relative, static_cast<float>(dimension) * 0x1p-146f, 2.01f * relative + 0x1p-20f};
 }
 
-/// Writes the squares of the rows' norms to norms [count], from components [count][dimension].
-/// Grid: one warp for each row; a lane sums every 32nd component, and lane 0 writes.
+/// Writes the squared norm of each row to norms [count], from components [count][dimension]. Grid:
+/// one warp for each row; a lane sums every 32nd component, and lane 0 writes.
 __global__ void multiselect_norms_kernel(const float* components, std::uint32_t count,
                                          std::uint32_t dimension, float* norms) {
   const std::uint64_t row = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / warp_lanes;
@@ -61,24 +62,25 @@ __global__ void multiselect_norms_kernel(const float* components, std::uint32_t 
   if (threadIdx.x % warp_lanes == 0) norms[row] = sum;
 }
 
-/// A search of queries (side a) against a part of a corpus (side b).
+/// The arguments of a search for queries (matrix.a) among a part of a corpus (matrix.b).
 struct MultiselectView {
   PairMatrix matrix;  ///< of upper bounds; infinity: not a neighbour
   const float* query_norms = nullptr;
   const float* row_norms = nullptr;
   FilterBound bound;
   const float* limits = nullptr;        ///< [query]: the k-th least upper bound
-  std::uint32_t* counts = nullptr;      ///< [query]: candidates; may be more than `room`
-  std::uint32_t* candidates = nullptr;  ///< [query][room]: columns
+  std::uint32_t* counts = nullptr;      ///< [query]: number of candidates; may exceed `room`
+  std::uint32_t* candidates = nullptr;  ///< [query][room]: columns of the matrix
   std::uint32_t room = 0;               ///< a power of two
   VectorNeighbor* lists = nullptr;      ///< [query][k]
   std::uint32_t k = 0;
 };
 
-/// Komarov et al. 2014, "Distance Calculation": |x|^2 + |y|^2 - 2 x y from a matrix product, whose
-/// tiles are summed here. |x|^2 is not left out, because the bound needs it. Writes upper bounds to
-/// the matrix (for the inner product: scores). Grid: tiles_of() blocks. Shared bytes: PairStages.
-/// Valid for any counts and dimensions.
+/// Komarov et al. 2014, "Distance Calculation": computes |x|^2 + |y|^2 - 2 x y for each query x and
+/// each row y by a matrix product. This kernel computes the product itself, tile by tile. |x|^2 is
+/// the same for all rows and could be left out, but the bound needs it. Writes upper bounds to the
+/// matrix (for the inner product: scores). Grid: tiles_of() blocks. Shared bytes: PairStages. Valid
+/// for any counts and dimensions.
 template <bool is_dot>
 __global__ void __launch_bounds__(PairTile::threads, 2)
     multiselect_product_kernel(const MultiselectView view) {
@@ -100,8 +102,9 @@ __global__ void __launch_bounds__(PairTile::threads, 2)
       [](std::uint32_t) { return true; });
 }
 
-/// Collects the rows whose lower bound is within the query's limit. Grid: one block for each query;
-/// warps reserve places by ballot. Writes counts [query], and candidates as far as there is room.
+/// Collects the rows whose lower bound is within the query's limit. Grid: one block for each query.
+/// Each warp reserves entries for its rows by a ballot. Writes counts [query], and candidates as
+/// far as there is room.
 __global__ void multiselect_candidates_kernel(const MultiselectView view) {
   __shared__ std::uint32_t count;
   const std::uint32_t query = blockIdx.x;
@@ -129,7 +132,7 @@ __global__ void multiselect_candidates_kernel(const MultiselectView view) {
     for (unsigned i = 0; i < in_flight; ++i) {
       const float sum = __fadd_ru(query_norm, norms[i]);
       const float way = __fmaf_ru(view.bound.relative_lower, sum, absolute_lower);
-      // Infinity is no upper bound. Norms behind the last column are infinite too.
+      // Infinity marks a pair that is not wanted, or a column beyond the last.
       const bool is_in = uppers[i] < CUDART_INF_F && __fsub_rd(uppers[i], way) <= limit;
       const unsigned lanes = __ballot_sync(all_lanes, is_in);
       if (lanes == 0) continue;
@@ -197,9 +200,9 @@ __global__ void multiselect_rescore_kernel(const MultiselectView view) {
                   : VectorNeighbor{CUDART_INF_F, no_row};
 }
 
-/// Writes exact scores instead of upper bounds for the queries with more candidates than room; the
-/// caller selects from them again. Grid and shared bytes as multiselect_product_kernel; blocks
-/// without one of these queries return at once.
+/// L2 only. For each query with more candidates than room, overwrites the upper bounds with exact
+/// scores. The caller then selects from these. Grid and shared bytes as multiselect_product_kernel;
+/// blocks without such a query return at once.
 __global__ void __launch_bounds__(PairTile::threads, 2)
     multiselect_exact_kernel(const MultiselectView view) {
   __shared__ PairStages stages;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Komarov et al. 2014: distances from a matrix product, then quick multi-select of every row. Only
-// exact scores are ranked and reported. The product shows which rows cannot be among the nearest
-// (see the bound in multiselect_kernel.cuh); the other rows are scored again. The paper's k is 2 to
-// 1024; here it is up to 2048, the most that can be sorted in shared memory at the end.
+// The method of Komarov et al. 2014: computes distances by a matrix product, then selects from
+// every row of the matrix by quick multi-select. Only exact scores are ranked and reported. The
+// product shows which rows cannot be among the nearest (see the bound in multiselect_kernel.cuh);
+// the other rows are scored again. The paper's k is 2 to 1024. Here k is at most 2048, the most
+// that can be sorted in shared memory at the end.
 #include "starling/gpu/device/launch_grid.cuh"
 #include "starling/gpu/device/traced_launch.cuh"
 #include "starling/gpu/vectors/corpus/panels.hpp"
@@ -16,8 +17,8 @@ namespace {
 
 constexpr unsigned rescore_threads = 128;
 
-/// The number of candidates for which a query has room: k, and further rows that the bound cannot
-/// exclude.
+/// Returns the number of candidates for which a query has room: k rows, and further rows that the
+/// bound cannot exclude.
 std::uint32_t candidate_room(std::uint32_t k) {
   const std::uint32_t wanted = k + std::max(k / 2, 256u);
   std::uint32_t room = 512;
@@ -39,8 +40,8 @@ class Multiselect final : public VectorMethod {
   void search_async(const RowMajorView& corpus, const DeviceSearch& search,
                     const CudaStream& stream) override {
     const std::uint32_t room = candidate_room(search.k);
-    // An eighth of the memory is for partitions and an eighth for the norms of rows. If there are
-    // few queries, the norms count as one more float for each pair.
+    // An eighth of the memory is for partitions, and an eighth is for the norms of rows. With fewer
+    // than 8 queries the norms may need more, so they are counted as one more float for each pair.
     const std::uint64_t pair_bytes = sizeof(float) * (search.count < 8 ? 2 : 1);
     const MatrixBatch batch =
         matrix_batch(corpus.count, search.count, bytes_max_ / 4 * 3, pair_bytes,
@@ -94,8 +95,8 @@ class Multiselect final : public VectorMethod {
     traced_launch(multiselect_candidates_kernel, {search.count, block_threads}, stream, view);
     rescore_async(view, corpus.is_dot, stream);
 
-    // Queries whose candidates had no room get quick multi-select of exact scores. For the inner
-    // product the matrix already holds exact scores.
+    // For queries with more candidates than room, quick multi-select selects from exact scores. For
+    // the inner product the matrix already holds exact scores.
     if (corpus.count <= view.room) return;
     if (!corpus.is_dot)
       traced_launch(multiselect_exact_kernel, {tiles_of(view.matrix), PairTile::threads}, stream,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses whether a warp or a block selects from a row, and the number of rows at once, for which
-// there are blocks and room for partitions: see quick_multiselect.hpp. The kernel is in
+// Decides whether a warp or a block selects from a row, and from how many rows at once: as many as
+// there are resident blocks and room for partitions. See quick_multiselect.hpp. The kernel is in
 // quick_multiselect_kernel.cuh.
 #include "starling/gpu/device/launch_grid.cuh"
 #include "starling/gpu/device/traced_launch.cuh"
@@ -21,8 +21,9 @@ unsigned groups_at_once(const RowSelection& selection, std::size_t shared_bytes)
 
 bool is_for_warps(const RowSelection& selection) {
   if (selection.by != SelectedBy::whoever_is_faster) return selection.by == SelectedBy::warp;
-  // Warps are faster if there are enough to fill the device, 32 for each multiprocessor. But they
-  // take longer to sort, and with long rows the last warps run alone (docs/vector-methods.md).
+  // Warps are faster if there are enough rows to fill the device with warps, 32 for each
+  // multiprocessor. But a warp takes longer than a block to sort, and with long rows the last warps
+  // run alone (docs/vector-methods.md).
   return selection.rows >= 32 * multiprocessor_count() && selection.columns <= 1u << 16 &&
          selection.k <= 512;
 }
@@ -36,8 +37,8 @@ void QuickMultiselect::select_async(const RowSelection& selection, const CudaStr
   PartitionRoom partitions;
   partitions.sort_room = sort_least;
   while (partitions.sort_room < selection.k + selection.k / 2) partitions.sort_room *= 2;
-  // The left side of a pivot from a sample of 512 rarely has more keys than 16 / 512 of the row or
-  // twice sort_room, whichever is more.
+  // A pivot comes from a sample of 512 keys. The keys up to a pivot are rarely more than 16 / 512
+  // of the row or twice sort_room, whichever is more.
   partitions.room = std::max({selection.columns / 32, room_least, 2 * partitions.sort_room});
   const std::size_t shared_bytes = partitions.sort_room * sizeof(std::uint64_t);
   const bool is_warp = is_for_warps(selection);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quick multi-select of Komarov et al. by itself: selects the k smallest of each row of a matrix.
-// The method multiselect uses it; a benchmark times it alone.
+// Quick multi-select of Komarov et al. 2014: selects the k smallest values of each row of a matrix.
+// The method multiselect uses it, and a benchmark times it alone.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct RowSelection {
   std::uint32_t columns = 0;
   std::uint32_t k = 1;          ///< 1 to vector_k_max; the paper's is 2 to 1024
   std::uint32_t first_row = 0;  ///< the row number of column 0 in `lists`
-  /// [rows][k]: (value, column) in ascending order, {infinity, no_row} behind the last. null: `kth`
-  /// is written instead.
+  /// [rows][k]: (value, row number) in ascending order; {infinity, no_row} behind the last. null:
+  /// `kth` is written instead.
   VectorNeighbor* lists = nullptr;
   float* kth = nullptr;  ///< [rows]: only the k-th value; infinity if there is none
   /// If set, only rows with counts[row] > count_max are selected from.
@@ -32,10 +32,11 @@ struct RowSelection {
   SelectedBy by = SelectedBy::whoever_is_faster;
 };
 
-/// Owns the memory of partitions. Used by one CUDA stream at a time.
+/// Runs the selection and owns the memory of partitions. Only one CUDA stream may use it at a time.
 class QuickMultiselect {
  public:
-  /// `bytes_max`: the most memory for partitions. With less, fewer rows are selected from at once.
+  /// `bytes_max` is the most memory for partitions. With less memory, fewer rows are selected from
+  /// at once.
   QuickMultiselect(DeviceMemory& memory, std::uint64_t bytes_max)
       : memory_(memory), bytes_max_(bytes_max), partitions_(memory) {}
 

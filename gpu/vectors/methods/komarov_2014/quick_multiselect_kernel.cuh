@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quick multi-select: quickselect of each row of a matrix by a warp or a block, which partitions by
-// ballots. Launched by quick_multiselect.cu.
+// The kernel of quick multi-select: a warp or a block runs quickselect on each row of a matrix, and
+// partitions the row by ballots. quick_multiselect.cu launches it.
 #pragma once
 
 #include <math_constants.h>
@@ -11,7 +11,7 @@
 
 namespace starling::gpu {
 
-/// The memory of partitions: two arrays of `room` keys for each group (block).
+/// The memory of partitions: two arrays of `room` keys for each block.
 struct PartitionRoom {
   std::uint64_t* keys = nullptr;
   std::uint32_t room = 0;
@@ -19,23 +19,24 @@ struct PartitionRoom {
   std::uint32_t sort_room = 0;
 };
 
-/// The keys that may be the k-th: `count` keys in [low, high], of which `wanted` are among the k
-/// smallest.
+/// The range in which the k-th key lies: `count` keys are in [low, high], and `wanted` of them are
+/// among the k smallest.
 struct PivotBracket {
   std::uint64_t low = 0;
   std::uint64_t high = ~std::uint64_t{0};
   std::uint32_t count = 0;
   std::uint32_t wanted = 0;
-  bool is_stalled = false;  ///< whether the previous pivot removed few keys
+  bool is_stalled = false;  ///< the previous pivot removed few keys
 
-  /// The keys up to `pivot` are all among the k smallest: only the right side remains.
+  /// The `left` keys up to `pivot` are all among the k smallest, so only the keys right of the
+  /// pivot remain.
   __device__ void keep_left(std::uint64_t pivot, std::uint32_t left) {
     low = pivot + 1;
     is_stalled = left < count / 8;
     count -= left;
     wanted -= left;
   }
-  /// The k-th key is at most `pivot`: only the left side remains.
+  /// The k-th key is among the `left` keys up to `pivot`, so only these remain.
   __device__ void discard_right(std::uint64_t pivot, std::uint32_t left) {
     high = pivot;
     is_stalled = left > count - count / 8;
@@ -51,10 +52,11 @@ __device__ __forceinline__ std::uint64_t least_in_warp(std::uint64_t key) {
 }
 
 /// Returns a pivot in [low, high). In the paper the pivot is a random element. Here it is a key
-/// from a sample of 512 keys, chosen so that probably a little more than `wanted` keys are on its
-/// left. If the sample is empty or the previous pivot removed few keys, the pivot is the middle of
-/// the bracket. No data need more than 64 middles. key_at(i) is key i of the sample, i < 512.
-/// Called by a whole warp; every lane has the result.
+/// from a sample of 512 keys, chosen so that probably a little more than `wanted` keys are not
+/// greater than the pivot. If the sample has no key of the range, or if the previous pivot removed
+/// few keys, the pivot is the middle of the range. At most 64 middles are needed, whatever the
+/// data. key_at(i) is key i of the sample, i < 512. Called by a whole warp; every lane has the
+/// result.
 template <class KeyAt>
 __device__ std::uint64_t pivot_of(const PivotBracket& bracket, const KeyAt& key_at) {
   constexpr unsigned held_count = 16;
@@ -99,16 +101,18 @@ __device__ std::uint64_t pivot_of(const PivotBracket& bracket, const KeyAt& key_
   return min(max(high, bracket.low), bracket.high - 1);
 }
 
-/// The shared memory of a group in addition to the keys that are sorted.
+/// What a block keeps in shared memory in addition to the keys that are sorted.
 struct SelectShared {
   std::uint64_t pivot;
   std::uint32_t left;
   std::uint32_t right;
 };
 
-/// The paper's step: the number of a ballot's lanes before this lane is the place of this lane's
+/// The paper's step by which lanes find where to write their keys. `lanes` is a ballot of the lanes
+/// that have a key. The number of these lanes before the calling lane is the index of the lane's
 /// key among the keys of the warp. In the paper one thread of a block adds up the counts of its
-/// warps; here each warp adds its count to the total. Called by whole warps.
+/// warps. Here each warp adds its count to `total`, which is in shared memory. Called by whole
+/// warps.
 __device__ __forceinline__ std::uint32_t lanes_before(unsigned lanes) {
   return static_cast<std::uint32_t>(__popc(lanes & ((1u << threadIdx.x % warp_lanes) - 1)));
 }
@@ -121,16 +125,17 @@ __device__ __forceinline__ std::uint32_t place_by_ballot(unsigned lanes, std::ui
   return reserve_places(static_cast<std::uint32_t>(__popc(lanes)), total) + lanes_before(lanes);
 }
 
-/// An upper bound on the values of all keys up to `pivot`. `pivot` need not be the key of a number.
+/// Returns an upper bound on the values of all keys up to `pivot`. `pivot` may be a number that is
+/// the key of no value.
 __device__ __forceinline__ float largest_value_of(std::uint64_t pivot) {
   const std::uint32_t least = ~ordered_infinity;  // of minus infinity
   return score_of_ordered(
       min(max(static_cast<std::uint32_t>(pivot >> 32), least), ordered_infinity));
 }
 
-/// Partitions a row of the matrix: counts the keys in [low, pivot] in shared.left and writes the
-/// first `room` of them to `to`. The right side stays in the row and is read again if needed, which
-/// is rare with the pivots of pivot_of(). Called by the whole block.
+/// Partitions a row of the matrix: counts the keys in [low, pivot] in shared.left, and writes the
+/// first `room` of them to `to`. The keys right of the pivot stay in the row and are read again if
+/// needed, which is rare with the pivots of pivot_of(). Called by the whole block.
 template <unsigned threads>
 __device__ void partition_row(const float* row, std::uint32_t columns, std::uint64_t low,
                               std::uint64_t pivot, std::uint64_t* to, std::uint32_t room,
@@ -150,7 +155,7 @@ __device__ void partition_row(const float* row, std::uint32_t columns, std::uint
 #pragma unroll
     for (unsigned i = 0; i < in_flight; ++i) is_any |= values[i] <= pivot_value;
     if (!any_in_warp(is_any)) continue;
-    // One reservation for all keys: the round trip to shared memory is what takes time.
+    // Reserves entries for all keys at once, because each reservation takes long.
     unsigned lanes[in_flight];
     std::uint32_t count = 0;
 #pragma unroll
@@ -172,8 +177,8 @@ __device__ void partition_row(const float* row, std::uint32_t columns, std::uint
   }
 }
 
-/// Partitions keys as the paper does: writes the left side from the left end of `to`, and the right
-/// side from the right end of `to`. Called by the whole block.
+/// Partitions keys as the paper does. Writes the keys up to `pivot` from the left end of `to` on,
+/// and the other keys from the right end of `to` on. Called by the whole block.
 template <unsigned threads>
 __device__ void partition_keys(const std::uint64_t* from, std::uint32_t count, std::uint64_t pivot,
                                std::uint64_t* to, SelectShared& shared) {
@@ -190,17 +195,17 @@ __device__ void partition_keys(const std::uint64_t* from, std::uint32_t count, s
 }
 
 /// Komarov et al. 2014, "GPU-Based Quick Multi-Select", algorithm 1: partitions a row by a pivot
-/// again and again. If the left side has k or more keys, the right side is discarded; otherwise the
-/// whole left side belongs to the result. Differences from the paper: the loop runs in the kernel,
-/// not on the host; pivots come from samples; lanes write adjacent places directly and not through
-/// shared memory, because caches make that unnecessary; and the last keys, at most sort_room, are
-/// sorted, because lists are in order here. Keys are pairs (value, column) and all differ, so ties
-/// need no special case.
+/// again and again. The left side has the keys up to the pivot. If it has k or more keys, the right
+/// side is discarded. Otherwise the whole left side belongs to the result. The kernel differs from
+/// the paper in this: the loop runs in the kernel, not on the host; pivots come from samples; lanes
+/// write neighbouring entries directly and not through shared memory, because caches make that
+/// unnecessary; and the last keys, at most sort_room, are sorted, because lists are sorted here.
+/// Keys are pairs (value, column) and all differ, so ties need no special case.
 ///
-/// Grid: any number of blocks; a group is a block of 32 threads (a warp for each row) or more.
-/// Groups take every gridDim.x-th row. 1024 threads on a multiprocessor keep enough reads in
-/// flight. Shared bytes: 8 * sort_room and SelectShared. Valid for any columns and k <= sort_room:
-/// writes lists [row][k] or kth [row].
+/// Grid: any number of blocks. A block has 32 threads (one warp for each row) or more. Blocks take
+/// every gridDim.x-th row. 1024 threads on a multiprocessor keep enough reads in flight. Shared
+/// bytes: 8 * sort_room and SelectShared. Valid for any columns and k <= sort_room. Writes lists
+/// [row][k] or kth [row].
 template <unsigned threads>
 __global__ void __launch_bounds__(threads, 1024 / threads)
     quick_multiselect_kernel(const RowSelection selection, const PartitionRoom partitions) {
@@ -237,11 +242,11 @@ __global__ void __launch_bounds__(threads, 1024 / threads)
       kept = columns;
       bracket.count = 0;
     }
-    bool is_of_spare = false;  // the sample is from a left side that did not fit
+    bool is_of_spare = false;  // whether to sample a left side that did not fit into `room`
     while (bracket.count > 0) {
       const std::uint64_t pivot = begin_partition(bracket, [&](std::uint32_t i) {
         if (is_of_spare) return spare[std::uint64_t{i} * room / 512];
-        // Runs of eight neighbours, a sector each, from all over the row.
+        // Runs of eight neighbours, each a memory sector, from all over the row.
         const std::uint64_t at = std::uint64_t{i / 8} * columns / 64 + i % 8;
         return at < columns ? key_of(values[at], static_cast<std::uint32_t>(at))
                             : ~std::uint64_t{0};
@@ -300,7 +305,7 @@ __global__ void __launch_bounds__(threads, 1024 / threads)
         selection.lists[std::size_t{row} * k + i] = entry;
       }
     }
-    __syncthreads();  // `sorted` is written again
+    __syncthreads();  // the next row overwrites `sorted`
   }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// S. Liang, Y. Liu, C. Wang, L. Jian, "Design and Evaluation of a Parallel K-Nearest Neighbor
-// Algorithm on CUDA-enabled GPU" (2010), CUKNN: distances, local-k by rank, global-k from queues.
-// Launched by cuknn_method.cu.
+// The kernels of CUKNN, the method of S. Liang, Y. Liu, C. Wang, L. Jian, "Design and Evaluation of
+// a Parallel K-Nearest Neighbor Algorithm on CUDA-enabled GPU" (2010). They compute distances, find
+// the nearest of each segment by rank (local-k), and find the nearest of all segments from queues
+// (global-k). cuknn_method.cu launches them.
 #pragma once
 
 #include "starling/gpu/device/launch_grid.cuh"
@@ -9,9 +10,10 @@
 
 namespace starling::gpu {
 
+/// A reference is a row of the corpus.
 struct CuknnTuning {
-  static constexpr unsigned segment = 256;  ///< references of a block: one for each thread
-  static constexpr unsigned queries = 16;   ///< the paper's r: sums that a thread maintains
+  static constexpr unsigned segment = 256;  ///< references of a block; each thread has one
+  static constexpr unsigned queries = 16;   ///< the paper's r: the sums of a thread
   /// Coordinates of a row that are in shared memory at once; half a warp reads them.
   static constexpr unsigned coordinates = 16;
   static constexpr unsigned global_threads = 32;
@@ -35,12 +37,13 @@ struct CuknnDistances {
 /// Larger than the ordered form of every score.
 inline constexpr std::uint32_t cuknn_no_ordered = ~std::uint32_t{0};
 
-/// Sections 4.2 and 4.4: the distances of all references of a part to a batch of queries. Grid: x
-/// is a segment of 256 references; the blocks of y divide the groups of 16 queries. A thread has
-/// one reference and maintains the sums of 16 queries. Shared memory holds 16 coordinates of the
-/// references and of the queries at a time; neighbouring threads read neighbouring coordinates
-/// (4.5.2). References of at most 16 coordinates stay in shared memory for all queries. Shared
-/// bytes: 256 * 17 * 4 + 16 * 16 * 4 = 18 KB. Writes all of `distances`.
+/// Sections 4.2 and 4.4: computes the distances of all references of a part to a batch of queries.
+/// Grid: blockIdx.x is a segment of 256 references; the blocks with the same blockIdx.x divide the
+/// groups of 16 queries among them. A thread has one reference and maintains the sums of 16
+/// queries. Shared memory holds 16 coordinates of the references and of the queries at a time.
+/// Neighbouring threads read neighbouring coordinates (4.5.2). References of at most 16 coordinates
+/// stay in shared memory for all queries. Shared bytes: 256 * 17 * 4 + 16 * 16 * 4 = 18 KB. Writes
+/// all of `distances`.
 template <bool is_dot>
 __global__ void __launch_bounds__(CuknnTuning::segment)
     cuknn_distances_kernel(const CuknnDistances task) {
@@ -106,23 +109,25 @@ __global__ void __launch_bounds__(CuknnTuning::segment)
   }
 }
 
-/// The queues of local nearest that the search for the global nearest reads. In all arrays the
-/// query is the last index, so threads of neighbouring queries read side by side.
+/// The queues that local-k writes and global-k reads: a queue holds the nearest references of a
+/// segment. In all arrays the query is the last index, so threads of neighbouring queries read
+/// neighbouring entries.
 struct CuknnQueues {
   std::uint64_t* keys = nullptr;  ///< [segment][length][query]: ascending; no_key behind the last
   std::uint64_t* tops = nullptr;  ///< [segment][query]: the least key not yet popped
   std::uint16_t* positions = nullptr;  ///< [segment][query]: index of the top in its queue
   std::uint32_t segment_count = 0;
-  std::uint32_t length = 0;  ///< k, or a whole segment if k is larger
+  std::uint32_t length = 0;  ///< k, or the references of a segment if k is larger
   std::uint32_t query_count = 0;
 };
 
-/// Section 4.3, local-k: the queues of a part. Grid: x is a segment, y a query. Thread t takes
-/// distance t and finds the rank of this distance by comparing it with all others; ties go by
-/// index, which is the order of rows. If the rank is less than the length of the queue, the key
-/// goes to place `rank` of the queue. If k is larger than the segment, a queue holds the whole
-/// segment, so every k is possible (the paper's k is 7, "usually less than 20"). Shared bytes: 1
-/// KB. Writes keys, and the top and position of each queue.
+/// Section 4.3, local-k: fills the queues of a part. Grid: blockIdx.x is a segment, blockIdx.y a
+/// query. Thread t takes distance t and finds the rank of this distance by comparing it with all
+/// others. Equal distances are ordered by index, which is the order of rows. If the rank is less
+/// than the length of the queue, the thread writes the key to index `rank` of the queue. If k is
+/// larger than the segment, a queue holds the whole segment, so every k is possible (the paper's k
+/// is 7, "usually less than 20"). Shared bytes: 1 KB. Writes the keys, and the top and position of
+/// each queue.
 __global__ void __launch_bounds__(CuknnTuning::segment)
     cuknn_local_kernel(const std::uint32_t* distances, std::uint32_t stride,
                        std::uint32_t first_reference, const CuknnQueues queues) {
@@ -162,18 +167,18 @@ __global__ void __launch_bounds__(CuknnTuning::segment)
   }
 }
 
-/// The input and output of the search for the global nearest.
+/// The input and output of global-k.
 struct CuknnLists {
   std::uint32_t k = 0;
-  const std::uint64_t* before = nullptr;  ///< [k][query]: of earlier parts; null at the first part
-  std::uint64_t* after = nullptr;         ///< [k][query]: for the next part; null at the last
+  const std::uint64_t* before = nullptr;  ///< [k][query]: from earlier parts; null: none
+  std::uint64_t* after = nullptr;         ///< [k][query]: for the next part; null: none
   VectorNeighbor* neighbors = nullptr;    ///< [query][k]: written if `after` is null
 };
 
-/// Section 4.3, global-k: the k nearest of all queues. Grid: one thread for each query (4.4). A
-/// thread finds the least top of all queues and pops it, k times; each time it compares all tops
-/// again. The list of earlier parts of the references is one more queue. All keys differ, except
-/// no_key, and no_key is not popped. Writes lists.after or lists.neighbors.
+/// Section 4.3, global-k: finds the k nearest of all queues. Grid: one thread for each query (4.4).
+/// Each thread does the following k times: it compares the tops of all queues, takes the least top,
+/// and pops it from its queue. The list of earlier parts of the references is one more queue. All
+/// keys differ, except no_key, and no_key is not popped. Writes lists.after or lists.neighbors.
 __global__ void __launch_bounds__(CuknnTuning::global_threads)
     cuknn_global_kernel(const CuknnQueues queues, const CuknnLists lists) {
   const auto query = static_cast<std::uint32_t>(thread_index());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUKNN, the method of Liang et al. 2010: computes the distances of a batch of queries to all
-// references, then the local nearest of each segment of references, then the global nearest.
+// CUKNN, the method of Liang et al. 2010. Computes the distances of a batch of queries to all
+// references, then finds the nearest references of each segment, then the nearest of all segments.
 #include <algorithm>
 
 #include "starling/gpu/device/traced_launch.cuh"
@@ -13,8 +13,8 @@ namespace {
 
 /// The most queries of a batch; a launch allows 65,535 blocks in y.
 constexpr std::uint32_t queries_max = std::uint32_t{1} << 15;
-/// If there is room for fewer queries than a thread takes, the references are divided into parts of
-/// at least this size.
+/// If there is no room for CuknnTuning::queries queries with all references, the references are
+/// divided into parts of at least this many references.
 constexpr std::uint32_t part_min = 8192;
 
 using Bytes = MethodWorkspace;
@@ -73,8 +73,8 @@ class Cuknn final : public VectorMethod {
     return arrays;
   }
 
-  /// Plans all references at once for as many queries as fit. If even few queries do not fit, plans
-  /// parts of the references.
+  /// Plans all references at once, for as many queries as fit. If even CuknnTuning::queries queries
+  /// do not fit, plans parts of the references.
   Plan plan_for(std::uint32_t reference_count, const DeviceSearch& search) const {
     const auto fits = [&](const Plan& plan) {
       return bytes_for(plan, search.k) <= workspace_.bytes_max();
@@ -99,7 +99,7 @@ class Cuknn final : public VectorMethod {
     CuknnLists lists;
     lists.k = batch.k;
     std::uint32_t begin = 0;
-    do {  // at least once, so that lists become empty if there are no references
+    do {  // runs at least once, so that lists are emptied if there are no references
       CuknnDistances task;
       task.queries = batch.queries;
       task.references = corpus.components + std::size_t{begin} * corpus.dimension;

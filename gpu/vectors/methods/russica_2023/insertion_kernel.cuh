@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of partial insertion sort over the columns of a matrix of scores. Launched by
-// russica_method.cu.
+// The kernel of a partial insertion sort of the columns of a matrix of scores. russica_method.cu
+// launches it.
 #pragma once
 
 #include <math_constants.h>
@@ -21,7 +21,7 @@ struct InsertionView {
   std::uint32_t first_row = 0;  ///< the number that row 0 has in lists
 };
 
-/// The column of one query. All of it lies in global memory, whatever k is.
+/// The column of one query. It lies in global memory, whatever k is.
 struct SortedColumn {
   float* scores;
   std::uint32_t* rows;
@@ -71,11 +71,11 @@ struct SortedColumn {
 
 inline constexpr unsigned insertion_threads = 32;
 
-/// Russica & Tisato 2023, section 3.2: each thread sorts a column of the matrix by insertion,
-/// limited to the k smallest, in place: the sorted scores overwrite the first k rows of the column,
-/// which have been read by then. Grid: one thread for each query, a block of one warp, so that few
-/// queries spread over the device. Neighbouring threads read neighbouring columns. Valid for any k:
-/// writes lists [query][k]; the matrix is destroyed.
+/// Russica & Tisato 2023, section 3.2: each thread sorts one column of the matrix by insertion and
+/// keeps only the k smallest scores. The sort works in place: the sorted scores overwrite the first
+/// k rows of the column, which have been read by then. Grid: one thread for each query. A block is
+/// one warp, so that even few queries spread over the device. Neighbouring threads read
+/// neighbouring columns. Valid for any k. Writes lists [query][k]; the matrix is destroyed.
 __global__ void __launch_bounds__(insertion_threads)
     insertion_sort_kernel(const InsertionView view) {
   constexpr std::uint32_t in_flight = 8;
@@ -83,8 +83,8 @@ __global__ void __launch_bounds__(insertion_threads)
   if (query >= view.queries) return;
   SortedColumn column{view.matrix + query, view.rows + query, view.stride, view.k, CUDART_INF_F};
   for (std::uint32_t begin = 0; begin < view.count; begin += in_flight) {
-    // Inserting writes only to rows that have been read, because no more scores are sorted than
-    // were read.
+    // An insertion writes only to rows that have been read, because there are never more sorted
+    // scores than scores read.
     float read[in_flight];
 #pragma unroll
     for (std::uint32_t i = 0; i < in_flight; ++i)

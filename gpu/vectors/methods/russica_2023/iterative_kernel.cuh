@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two kernels of a round of iterative selection over a matrix of scores. Launched by
-// russica_method.cu.
+// The two kernels of a round of iterative selection from a matrix of scores. russica_method.cu
+// launches them.
 #pragma once
 
 #include <math_constants.h>
@@ -10,7 +10,8 @@
 
 namespace starling::gpu {
 
-/// The columns of a subset: 16 for each thread, all loads in flight at once.
+/// The columns of a subset: 16 for each thread of a block. All 16 loads of a thread are in flight
+/// at once.
 inline constexpr unsigned iterative_threads = 256;
 inline constexpr unsigned iterative_columns = 16;
 inline constexpr std::uint32_t iterative_subset = iterative_threads * iterative_columns;
@@ -36,9 +37,10 @@ __device__ __forceinline__ std::uint64_t least_of_warp(std::uint64_t key) {
 }
 
 /// Russica & Tisato 2023, section 3.1, the first kernel of a round: finds the least score of each
-/// subset of a query's scores. Grid: queries * subsets blocks, one for each subset. Each thread
-/// takes the least score of its columns, each warp the least of its lanes, and the first warp the
-/// least of the block. Shared bytes: 64. Thread 0 writes candidates [query][subset].
+/// subset of a query's scores. Grid: queries * subsets blocks, one block for each subset of each
+/// query. Each thread finds the least score of its columns, each warp the least of its lanes, and
+/// the first warp the least of the block. Shared bytes: 64. Thread 0 writes candidates
+/// [query][subset].
 __global__ void __launch_bounds__(iterative_threads)
     iterative_candidates_kernel(const IterativeView view) {
   __shared__ std::uint64_t of_warps[iterative_threads / warp_lanes];
@@ -55,7 +57,7 @@ __global__ void __launch_bounds__(iterative_threads)
   std::uint32_t least_column = no_row;
 #pragma unroll
   for (unsigned i = 0; i < iterative_columns; ++i)
-    if (scores[i] < least) {  // the first of equal columns stays
+    if (scores[i] < least) {  // of equal scores the first column stays
       least = scores[i];
       least_column = begin + i * iterative_threads;
     }
@@ -69,9 +71,9 @@ __global__ void __launch_bounds__(iterative_threads)
 }
 
 /// The second kernel of a round: the least candidate of a query is its neighbour of rank `rank`.
-/// The kernel sets this neighbour's score in the matrix to infinity, which no score is, so that the
-/// neighbour is not selected again. (The paper sets 1, the largest cosine distance.) Grid: one warp
-/// for each query. Lane 0 writes lists [query][rank].
+/// The kernel sets this neighbour's score in the matrix to infinity, so that the neighbour is not
+/// selected again. No score of a pair is infinity. (The paper sets 1, the largest cosine distance.)
+/// Grid: one warp for each query. Lane 0 writes lists [query][rank].
 __global__ void iterative_least_kernel(const IterativeView view, std::uint32_t rank) {
   const std::uint32_t query = static_cast<std::uint32_t>(
       (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / warp_lanes);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Russica & Tisato 2023, both methods: write a matrix of scores (section 2), then select each
-// query's k least in rounds (section 3.1, "iterative") or sort them by insertion (section 3.2,
-// "insertion"). Batches of queries are as in section 4. In the paper k is at most 100. Here any k
-// works: the number of rounds has no limit, and the sorted scores stand in the matrix, as in the
-// paper.
+// The two methods of Russica & Tisato 2023. Both write a matrix of scores (section 2). The method
+// "iterative" selects each query's k least scores in rounds (section 3.1); the method "insertion"
+// sorts them by insertion (section 3.2). Queries are processed in batches as in section 4. In the
+// paper k is at most 100. Here any k works: the number of rounds has no limit, and insertion keeps
+// the sorted scores in the matrix, as in the paper.
 #include <algorithm>
 
 #include "starling/gpu/device/launch_grid.cuh"
@@ -20,13 +20,13 @@ namespace {
 
 /// Section 3.1: k rounds, each of which selects the least score of every query.
 struct IterativeSelection {
-  /// Whether queries are rows of the matrix, not columns.
+  /// True if the queries are the rows of the matrix; false if they are its columns.
   static constexpr bool has_query_rows = true;
-  using Beside = std::uint64_t;  ///< memory in addition to the matrix: candidates
+  using Beside = std::uint64_t;  ///< what the memory beside the matrix holds: candidates
 
   static MatrixBatch plan(std::uint32_t rows, const DeviceSearch& search, std::uint64_t bytes_max) {
-    // The candidates of whole subsets take 1/2048 of the matrix's bytes. A query may have one more
-    // candidate, for a subset that is not whole.
+    // The candidates of whole subsets take 1/2048 as many bytes as the matrix. A query may have one
+    // more candidate, for a subset that is not whole.
     return matrix_batch(rows, search.count, bytes_max - bytes_max / 1024, sizeof(float),
                         2 * sizeof(std::uint64_t) + part_list_bytes(search.k));
   }
@@ -57,13 +57,13 @@ struct IterativeSelection {
   }
 };
 
-/// Section 3.2: one thread for each query keeps the k least of its column sorted.
+/// Section 3.2: for each query, one thread keeps the k least scores of the query's column sorted.
 struct InsertionSort {
   static constexpr bool has_query_rows = false;
-  using Beside = VectorRow;  ///< memory in addition to the matrix: the rows of the sorted scores
+  using Beside = VectorRow;  ///< what the memory beside the matrix holds: rows of sorted scores
 
   static MatrixBatch plan(std::uint32_t rows, const DeviceSearch& search, std::uint64_t bytes_max) {
-    // Columns are padded to whole strides.
+    // The matrix has a column for each query, padded to a whole stride.
     const auto columns = static_cast<std::uint32_t>(stride_of(search.count));
     MatrixBatch batch =
         matrix_batch(rows, columns, bytes_max, sizeof(float),
