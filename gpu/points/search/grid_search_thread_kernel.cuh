@@ -19,7 +19,7 @@ inline constexpr unsigned thread_search_threads = 128;
 struct NoAcceptance {};
 
 /// One lane's search. All lanes of a warp must construct a ThreadSearch together, and call run()
-/// and write() together. Without `has_tests`, no search tests objects for its filter.
+/// and write() together. If `has_tests` is false, no search tests objects for its filter.
 template <int k_limit, bool has_tests>
 class ThreadSearch {
  public:
@@ -46,14 +46,15 @@ class ThreadSearch {
               reinterpret_cast<std::uint16_t*>(memory_of_warp + Shape::places_bytes +
                                                Shape::begins_bytes) +
                   threadIdx.x % warp_lanes) {
-    if (spec.anchor != no_slot) checked_ = 1;  // the excluded object's distance and key are 0
+    if (spec.anchor != no_slot) checked_ = 1;  // the excluded object has distance 0 and key 0
     if constexpr (has_tests) {
       acceptance_ = Acceptance(spec, batch.tau_us).along(route);
       if (acceptance_.reads_objects) checked_ = Keys::infinity;
     }
   }
 
-  /// Whether the search would read so many objects to find k that pass that a warp is faster.
+  /// Returns true if a warp would be faster than a thread, because so few objects pass that the
+  /// search must read many.
   __device__ bool is_for_warp() const {
     if constexpr (!has_tests) return false;
     constexpr float objects_max = 250;
@@ -92,8 +93,8 @@ class ThreadSearch {
 
   /// Writes what run() found. All lanes of the warp write the lists together, a few lists at a
   /// time, so that stores fill whole cache lines. Only the first `searches` lanes have a search.
-  /// Returns false on a lane without a result, and on a lane whose list's order is in doubt: the
-  /// list may be written wrongly then.
+  /// Returns false on a lane without a result. Also returns false on a lane whose list's order is
+  /// in doubt; the list that was written may then be wrong.
   __device__ __forceinline__ bool write(bool is_found, unsigned searches) {
     // Keys are in the right order, whatever the rounding, if their upper bits differ by at least 2.
     const std::uint32_t kth = keys_.key_at(k_ - 1);
@@ -173,12 +174,12 @@ class ThreadSearch {
     *reinterpret_cast<ulonglong2*>(to) = {to_number(neighbor.key), to_number(neighbor.object)};
   }
 
-  /// A reach that should hold k objects that pass if objects are everywhere as dense as in the
-  /// search's cell. Not much beyond the filter's greatest distance. Its sides are extended to the
-  /// borders of leaves.
+  /// Returns the reach of the first window. If objects are everywhere as dense as in the search's
+  /// cell, the window should hold at least k objects that pass. The reach goes little beyond the
+  /// filter's greatest distance. Each side is extended to the next border of a leaf.
   __device__ __forceinline__ Reach first_reach() const {
-    // 1.1 and 1.2 were the fastest factors from 1.0 to 1.5. Circles of these radii hold 1.2 k and
-    // 1.4 k objects.
+    // Of the factors from 1.0 to 1.5, 1.1 and 1.2 were the fastest. The circles of these radii hold
+    // 1.2 k and 1.4 k objects.
     constexpr float share_of_radius = (k_limit <= 16 ? 1.1f : 1.2f) * 0.5641896f;  // 1 / sqrt(pi)
     const std::uint64_t x = along_x(geometry_, x_);
     const std::uint64_t y = along_y(geometry_, y_);
@@ -201,7 +202,8 @@ class ThreadSearch {
             units(ceilf(y_in_leaves + in_leaves) - y_in_leaves)};
   }
 
-  /// Lists the runs of places that are in `window` but not in `seen`.
+  /// Lists the runs that are in `window` but not in `seen`. If the window has too many cells, marks
+  /// the list as overfull.
   __device__ __forceinline__ void list_runs(const GridWindow& window, const GridWindow& seen) {
     const std::int32_t columns = window.columns();
     const std::int32_t rows = window.rows();
@@ -240,7 +242,8 @@ class ThreadSearch {
       place = run.begin & ~1u;
       return true;
     }
-    /// The first and the last pair of a run may include a place outside the run.
+    /// has_first() and has_second() return true if this place of the pair belongs to the run. The
+    /// first and the last pair of a run may include a place outside the run.
     __device__ bool has_first() const { return place >= run.begin; }
     __device__ bool has_second() const { return place + 1 < run.end; }
   };
@@ -311,12 +314,12 @@ class ThreadSearch {
     }
   }
 
-  /// The points at `place`, which is even, and at the place after it.
+  /// Returns the points at `place`, which must be even, and at `place + 1`.
   __device__ int4 points_at(std::uint32_t place) const {
     return __ldg(reinterpret_cast<const int4*>(grid_.points) + place / 2);
   }
 
-  /// Offers those of the pair's two candidates that the search accepts.
+  /// Offers the candidates at `place` and `place + 1`, except those that the search rejects.
   __device__ __forceinline__ void offer(int pair, std::uint32_t key, std::uint32_t next_key,
                                         std::uint32_t place) {
     const std::uint32_t checked = min(checked_, keys_.last());
@@ -339,12 +342,13 @@ class ThreadSearch {
     return Keys::key_of(fmaf(across, across, up * up));
   }
 
-  /// A little more than `needed`, and at most a length beyond every window.
+  /// Returns a little more than `needed`, but at most a length that reaches beyond every grid.
   __device__ static float enough(float needed) {
     return fminf(needed * 1.0001f + 2, 8e9f);
   }
 
-  /// An upper bound on the distance of the result's farthest neighbour, in lattice units.
+  /// Returns an upper bound on the distance of the farthest neighbour of the final list, in lattice
+  /// units.
   __device__ float needed_distance() const {
     const std::uint32_t kth = keys_.key_at(k_ - 1) & ~Keys::number_mask;
     const float limit_sq = __ull2float_ru(distance_sq_max_);
@@ -353,8 +357,8 @@ class ThreadSearch {
     return __fsqrt_ru(fminf(kth_sq, limit_sq)) * rounded_up;
   }
 
-  /// Whether all objects within `distance` have been offered. A side of the window that reaches the
-  /// border of the grid also covers the objects beyond that border.
+  /// Returns true if all objects within `distance` have been offered. A side of the window that
+  /// reaches the border of the grid also covers the objects beyond that border.
   __device__ bool is_seen(float distance, const Reach& reach) const {
     const auto is_short = [distance](std::int64_t reached) {
       return static_cast<float>(reached) * rounded_down <= distance;
@@ -367,8 +371,8 @@ class ThreadSearch {
              (y_ + reach.up < max_y && is_short(reach.up)));
   }
 
-  /// Widens each side to `needed`. If fewer than k objects are known, no side becomes more than
-  /// about twice as long.
+  /// Lengthens each side to a little more than `needed`. If fewer than k objects are known, no side
+  /// becomes more than about twice as long as before.
   __device__ void widen(Reach& reach, float needed) const {
     const bool is_full = keys_.key_at(k_ - 1) < Keys::infinity;
     const auto least = static_cast<std::int64_t>(enough(needed));
@@ -412,9 +416,10 @@ __device__ inline void postpone(const SearchBatch& batch, bool is_postponed, std
 
 // One thread for each search of the batch; every search's k is at most k_limit. Only the first
 // searches_a_warp lanes of a warp have a search. A block has at most `threads` threads, and a
-// multiprocessor should hold `blocks` blocks. `has_tests` as for ThreadSearch. Dynamic shared
-// memory: ThreadSearchShape<k_limit>::warp_bytes for each warp. Writes counts[number], and from
-// rooms[number] on neighbors and slots. The list is valid unless the search is postponed.
+// multiprocessor should hold `blocks` blocks. If `has_tests` is false, no search tests objects for
+// its filter. Dynamic shared memory: ThreadSearchShape<k_limit>::warp_bytes for each warp. Writes
+// the list's length to counts[number], and its entries to neighbors and slots, from index
+// rooms[number] on. The list is valid unless the search is postponed.
 template <int k_limit, bool has_tests, unsigned threads, unsigned blocks>
 __global__ void __launch_bounds__(threads, blocks)
     thread_search_kernel(const __grid_constant__ GridView grid,
