@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remembers what the device answered for each kernel: see shared_bytes.hpp.
+// Remembers the size for each kernel and device: see shared_bytes.hpp.
 #include "starling/gpu/device/shared_bytes.hpp"
 
 #include <map>

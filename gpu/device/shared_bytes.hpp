@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dynamic shared memory that a kernel may use. launch_grid.cuh calls it.
+// Raises the limit of the dynamic shared memory that a kernel may use. launch_grid.cuh calls the
+// function.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +9,8 @@ namespace starling::gpu {
 
 /// Lets blocks of the kernel use all the dynamic shared memory that the current device has for a
 /// block, and returns that size in bytes. The size is the same in every call, so host threads that
-/// launch the kernel at the same time do not change each other's limit. Asks the device once for
-/// each kernel. Any thread may call it.
+/// launch the kernel at the same time do not change each other's limit. CUDA is asked once for
+/// each kernel and device. Any thread may call the function.
 std::size_t allow_shared_bytes_of(const void* kernel);
 
 }  // namespace starling::gpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Estimates what the searches with each filter cost with and without a layer, from the exact number
-// of objects that pass: see filter_layers.hpp.
+// For each filter, estimates what its searches cost with a layer and without one. The estimate uses
+// the exact number of objects that pass: see filter_layers.hpp.
 #include "starling/gpu/points/filters/filter_layers.hpp"
 
 #include <algorithm>
@@ -10,29 +10,33 @@
 namespace starling::gpu {
 namespace {
 
-// Costs in nanoseconds, measured on one H200. lone_visit_ns: a search that runs alone reads an
-// object and rejects it. visit_ns: the same if searches fill the device. place_ns: an object is put
-// into a layer. list_ns: an object is tested for one more layer. layer_ns: one more layer.
+// Costs in nanoseconds, measured on one H200:
+// lone_visit_ns: to read and reject an object, in a search that runs alone.
+// visit_ns: to read and reject an object, if many searches fill the device.
+// place_ns: to put an object into a layer.
+// list_ns: to test an object for one more layer.
+// layer_ns: to build one more layer, apart from its objects.
 constexpr double lone_visit_ns = 20;
 constexpr double visit_ns = 0.006;
 constexpr double place_ns = 0.2;
 constexpr double list_ns = 0.0008;
 constexpr double layer_ns = 50;
-/// The kernels that build layers, if there are any.
+/// The fixed cost of the kernels that build layers, in a tick that has any layers.
 constexpr double layers_ns = 30'000;
-/// A search reads about this many objects for each neighbour that it finds.
+/// A search reads about this many passing objects for each neighbour that it finds.
 constexpr double visits_per_neighbor = 2;
 
-/// All layers together have at most this many times as many objects as there are. This bounds the
-/// memory.
+/// Layers 1, 2 and so on together have at most this many entries for each living object. This
+/// bounds the memory.
 constexpr double placed_share_max = 4;
 /// A tree's key has bits for this many layers.
 constexpr std::uint32_t layers_max = (1u << layer_bits) - 1;
-/// Counting makes at most this many tests, which take about a millisecond. If there are more
-/// filters, those with the highest numbers are searched without a layer.
+/// Counting makes at most this many tests, which take about a millisecond. If this is not enough
+/// for all filters, the filters with the highest numbers are not counted and get no layer.
 constexpr std::uint64_t tests_max = 5'000'000'000;
 
-/// Returns how much time a layer saves, without layers_ns. `passing` of `alive` objects pass.
+/// Returns how much time a layer for `filter` saves in a tick. It does not subtract layers_ns.
+/// `passing` of the `alive` living objects pass the filter.
 double saved_ns(const QueryFilter& filter, double passing, double alive) {
   const double needed = visits_per_neighbor * static_cast<double>(filter.neighbors) +
                         visits_per_neighbor * static_cast<double>(filter.every_object) * alive;
@@ -111,9 +115,9 @@ void FilterLayers::choose(std::uint32_t alive) {
     worth.push_back(i);
   }
   if (saved_in_all_ns < 0) worth.clear();
-  // The filters that fewest objects pass come first: their layers save most and need least memory.
+  // Filters that fewer objects pass come first: their layers save more time and need less memory.
   std::ranges::sort(worth, {}, [&](std::uint32_t filter) { return host_counts_[filter]; });
-  constexpr double places_max = 0x1p32 - 0x1p24;  // places have 32-bit numbers
+  constexpr double places_max = 0x1p32 - 0x1p24;  // a place is a 32-bit number
   const double placed_max = std::min(placed_share_max * alive, places_max - alive);
   for (const std::uint32_t filter : worth) {
     const double placed = static_cast<double>(view_.object_count) + host_counts_[filter];

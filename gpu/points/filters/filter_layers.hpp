@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers for filters that few objects pass. Example: riders look for free drivers; if few drivers
-// are free, a search among all objects reads many others for each driver that it finds. In each
-// tick FilterLayers counts the objects that pass each filter, and chooses the filters for which a
-// layer of the index saves more time than it costs. GpuEngine owns it.
+// Chooses layers of the index for filters that few objects pass. Example: riders look for free
+// drivers. If few drivers are free, a search among all objects reads many other objects for each
+// free driver that it finds. In each tick FilterLayers counts the objects that pass each filter. It
+// then chooses the filters for which a layer saves more time than it costs. GpuEngine owns it.
 #pragma once
 
 #include <cstdint>
@@ -20,30 +20,32 @@ namespace starling::gpu {
 
 class FilterLayers {
  public:
-  /// Each layer's first entry is a multiple of `group`.
+  /// `group` is the group size of the index: see Layer.
   FilterLayers(DeviceMemory& memory, std::uint32_t group);
 
-  /// Takes the filters of all living queries; `queries` is indexed by slot. Waits for the copy to
-  /// the device. If assign throws, call it again before the next tick.
+  /// Takes the filters of all living queries; `queries` is indexed by slot. Waits until the filters
+  /// are copied to the device. If assign throws, call it again before the next tick.
   void assign(std::span<const QueryRow> queries, const CudaStream& stream);
-  /// By the query's slot: the number of its filter. Empty if every query accepts all objects.
+  /// Returns the number of each query's filter, indexed by the query's slot. Empty if no query
+  /// limits tags or ages.
   const std::vector<std::uint32_t>& numbers() const { return queries_.numbers(); }
 
-  /// Enqueues counting the objects that pass each filter.
+  /// Enqueues counting the objects that pass each filter. If there are very many filters, counts
+  /// for the first ones only; the others get no layer.
   void count_async(const ObjectsView& objects, std::int64_t tau_us, const CudaStream& stream);
-  /// Chooses the layers. Call after the CUDA stream has counted. `alive` is the number of living
-  /// objects.
+  /// Chooses the layers. Call after the CUDA stream has finished what count_async() enqueued.
+  /// `alive` is the number of living objects.
   void choose(std::uint32_t alive);
-  /// Enqueues listing the objects of the chosen layers. The objects and `tau_us` must be those that
-  /// were counted.
+  /// Enqueues listing the objects of the chosen layers. `objects` and `tau_us` must be the same as
+  /// in count_async().
   void list_async(const ObjectsView& objects, std::int64_t tau_us, const CudaStream& stream);
 
-  /// The layers that were listed last.
+  /// Returns the layers that choose() chose. Its pointers are valid after list_async().
   const LayersView& view() const { return view_; }
-  /// For each filter: where its searches look. A device pointer, or null if every query accepts all
-  /// objects.
+  /// Returns a device pointer to the routes, indexed by the number of the filter. Null if no query
+  /// limits tags or ages.
   const FilterRoute* routes() const;
-  /// Whether some searches must test objects for their filter.
+  /// Returns true if some searches must test objects for their filter.
   bool has_tests() const { return view_.has_tests_in_layer_0; }
 
   std::uint64_t bytes_used() const;
@@ -53,19 +55,20 @@ class FilterLayers {
 
   const std::uint32_t group_;
   QueryFilters queries_;
-  std::uint32_t counted_ = 0;  ///< filters whose objects were counted; the first ones
+  std::uint32_t counted_ = 0;  ///< objects were counted for the first `counted_` filters
   LayersView view_;
 
   DeviceBuffer<DeviceFilter> filters_;
   DeviceBuffer<std::int64_t> ages_us_;  ///< as QueryFilters::ages_us
-  DeviceBuffer<std::uint32_t> counts_;  ///< by filter; 0 between ticks
+  DeviceBuffer<std::uint32_t> counts_;  ///< passing objects by filter; 0 between ticks
   DeviceBuffer<FilterRoute> device_routes_;
-  DeviceBuffer<std::uint32_t> numbers_;  ///< by layer, like the two below
+  // The next three are as in LayerChoice and LayerOutput.
+  DeviceBuffer<std::uint32_t> numbers_;
   DeviceBuffer<Layer> layers_;
   DeviceBuffer<std::uint32_t> cursors_;
   DeviceBuffer<LayerEntry> entries_;
 
-  // Pinned memory, which kernels read and write:
+  // The next four are in pinned memory, which kernels read and write.
   PinnedBuffer<std::uint32_t> host_counts_;
   PinnedBuffer<FilterRoute> host_routes_;
   PinnedBuffer<std::uint32_t> host_numbers_;

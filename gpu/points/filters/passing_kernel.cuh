@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that test every object for many filters: they count the objects that pass each filter,
-// and list them. Launched by passing_launch.cu.
+// Kernels that test every object for many filters. One kernel counts the objects that pass each
+// filter, and one lists these objects. Launched by passing_launch.cu.
 #pragma once
 
 #include "starling/gpu/device/lane_group.cuh"
@@ -10,18 +10,20 @@
 namespace starling::gpu {
 
 inline constexpr unsigned passing_warps = block_threads / warp_lanes;
-/// Objects of a thread. More would save loads of filters, and leave a small tick too few blocks.
+/// How many objects a thread tests. With more objects a thread, filters would be loaded less often,
+/// but a small tick would have too few blocks.
 inline constexpr unsigned objects_a_thread = 4;
 inline constexpr unsigned objects_a_block = objects_a_thread * block_threads;
-/// Filters that a block tests at once, one for each lane of a warp.
+/// How many filters a block tests at once: one for each lane of a warp.
 inline constexpr unsigned filters_at_once = warp_lanes;
 
-/// The test of one filter. Shared memory can hold it, because no member has an initial value.
+/// The test of one filter. Its members have no initial values, because arrays in shared memory
+/// cannot have any.
 struct PassingTest {
-  std::uint32_t care;      ///< the tags that matter
-  std::uint32_t expected;  ///< those of them that an object must have
+  std::uint32_t care;      ///< the tags that the filter looks at
+  std::uint32_t expected;  ///< the tags of `care` that an object must have, and no others of them
   std::int64_t oldest_us;
-  bool has_age;  ///< whether oldest_us matters
+  bool has_age;  ///< true if event times before oldest_us do not pass
 
   __device__ bool tags_pass(std::uint32_t tags) const { return (tags & care) == expected; }
 };
@@ -33,8 +35,8 @@ __device__ inline PassingTest test_of(const DeviceFilter& filter, std::int64_t t
           oldest_time_us(tau_us, filter.age_us_max), filter.age_us_max != Filter::any_age};
 }
 
-/// Tests the block's objects for filters_at_once filters. All threads of a block must construct it
-/// and call its functions together.
+/// The objects of a block, which it tests for up to filters_at_once filters at once. All threads of
+/// a block must construct it and call its functions together.
 class BlockOfObjects {
  public:
   __device__ BlockOfObjects(const ObjectsView& objects, std::uint32_t block) {
@@ -50,8 +52,8 @@ class BlockOfObjects {
     }
   }
 
-  /// Tests `count` filters, at most filters_at_once. Afterwards lane f of each warp knows the
-  /// warp's objects that pass tests[f].
+  /// Makes `count` tests of each object; `count` is at most filters_at_once. Afterwards lane f of
+  /// each warp knows which of the warp's objects pass tests[f].
   __device__ void test(const PassingTest* tests, unsigned count) {
     const unsigned lane = threadIdx.x % warp_lanes;
 #pragma unroll
@@ -72,7 +74,7 @@ class BlockOfObjects {
     }
   }
 
-  /// How many of the warp's objects pass the lane's filter.
+  /// On lane f, returns how many of the warp's objects pass tests[f].
   __device__ std::uint32_t count() const {
     std::uint32_t sum = 0;
 #pragma unroll
@@ -81,7 +83,7 @@ class BlockOfObjects {
     return sum;
   }
 
-  /// Calls put(rank, slot) for each of the warp's objects that pass filter f. The ranks are 0, 1
+  /// Calls put(rank, slot) for each of the warp's objects that pass tests[f]. The ranks are 0, 1
   /// and so on.
   template <class Put>
   __device__ void for_each(unsigned f, const Put& put) const {
@@ -100,12 +102,13 @@ class BlockOfObjects {
   Slot slots_[objects_a_thread];
   std::uint32_t tags_[objects_a_thread];
   std::int64_t times_us_[objects_a_thread];
-  unsigned alive_[objects_a_thread];    ///< of the warp: bit i is lane i's object
-  unsigned passing_[objects_a_thread];  ///< of the warp, for the lane's filter
+  unsigned alive_[objects_a_thread];    ///< bit j of alive_[i]: object i of lane j is alive
+  unsigned passing_[objects_a_thread];  ///< on lane f, the same bits for passing tests[f]
 };
 
-/// Puts the tests of up to filters_at_once filters into shared memory, and returns their number.
-/// filters[numbers[first + i]] is filter i; without `numbers`, filters[first + i]. All threads of
+/// Writes the tests of the next filters, up to filters_at_once of them, into `tests`, which is in
+/// shared memory. Returns how many tests it wrote. tests[i] is the test of filters[numbers[first +
+/// i]], or of filters[first + i] if `numbers` is null; first + i stays below `end`. All threads of
 /// the block must call.
 __device__ inline unsigned load_tests(const DeviceFilter* filters, const std::uint32_t* numbers,
                                       std::uint32_t first, std::uint32_t end, std::int64_t tau_us,
@@ -119,9 +122,9 @@ __device__ inline unsigned load_tests(const DeviceFilter* filters, const std::ui
   return count;
 }
 
-// A block for every objects_a_block slots and every filters_a_block filters: adds to counts[f] how
-// many of the objects pass filter f. Static shared memory: tests and counts of filters_at_once
-// filters.
+// Block (x, y) tests the x-th objects_a_block slots for the y-th filters_a_block filters. It adds
+// to counts[f] how many of these objects pass filters[f]. Static shared memory: a test and a count
+// for each of filters_at_once filters.
 __global__ void __launch_bounds__(block_threads)
     count_passing_kernel(const __grid_constant__ ObjectsView objects, const DeviceFilter* filters,
                          std::uint32_t count, std::uint32_t filters_a_block, std::int64_t tau_us,
@@ -144,10 +147,11 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-// As count_passing_kernel, for the filters of layers: lists the objects of layer i + 1, which pass
-// filters[numbers[i]], from to.entries[to.cursors[i]] on, in any order. Advances the cursors.
-// Static shared memory: tests of filters_at_once filters, and a number for each of them and each
-// warp.
+// Lists the objects of layers 1 to `layers`. Layer i + 1 has the objects that pass
+// filters[numbers[i]]. Block (x, y) tests the x-th objects_a_block slots for the filters of the
+// y-th filters_a_block layers. It writes the objects of layer i + 1 to to.entries, in any order,
+// from index to.cursors[i] on, and advances this cursor. Static shared memory: a test for each of
+// filters_at_once filters, and for each of them a number for each warp.
 __global__ void __launch_bounds__(block_threads)
     list_passing_kernel(const __grid_constant__ ObjectsView objects, const DeviceFilter* filters,
                         const std::uint32_t* numbers, std::uint32_t layers,
@@ -165,7 +169,7 @@ __global__ void __launch_bounds__(block_threads)
     const std::uint32_t own = block.count();
     firsts[warp][lane] = own;
     __syncthreads();
-    if (warp == 0) {  // replaces each warp's count with its first entry
+    if (warp == 0) {  // replaces each warp's count with the index of its first entry
       std::uint32_t sum = 0;
       for (unsigned i = 0; i < passing_warps; ++i) sum += firsts[i][lane];
       std::uint32_t place = sum == 0 ? 0 : atomicAdd(&to.cursors[first + lane], sum);
@@ -186,7 +190,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-// Any number of threads: stores the counts to pinned memory, and sets them to 0.
+// Any number of threads. Copies `counts` to `host`, which is pinned memory. Sets `counts` to 0.
 __global__ void tell_counts_kernel(std::uint32_t* counts, std::uint32_t count,
                                    std::uint32_t* host) {
   const auto threads = static_cast<std::uint32_t>(gridDim.x * blockDim.x);
@@ -196,8 +200,9 @@ __global__ void tell_counts_kernel(std::uint32_t* counts, std::uint32_t count,
   }
 }
 
-// Any number of threads: copies a choice from pinned memory, sets each layer's cursor to its first
-// entry, and writes the unused entries that make each layer's entries a multiple of `group`.
+// Any number of threads. Copies `from`, which is in pinned memory, to `to`. Sets each layer's
+// cursor to the layer's first entry. Writes the unused entries, so that each layer's number of
+// entries is a multiple of `group`.
 __global__ void take_choice_kernel(const __grid_constant__ LayerChoice from,
                                    const __grid_constant__ LayerChoice to, std::uint32_t filters,
                                    std::uint32_t layers, std::uint32_t group,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches the kernels of passing_kernel.cuh. Many filters are shared out over blocks if there are
-// few objects: see passing_launch.hpp.
+// Launches the kernels of passing_kernel.cuh. If there are few objects, several blocks share the
+// filters: see passing_launch.hpp.
 #include "starling/gpu/points/filters/passing_kernel.cuh"
 #include "starling/gpu/points/filters/passing_launch.hpp"
 
@@ -23,7 +23,8 @@ PassingGrid grid_for(std::uint32_t slots, std::uint32_t filters) {
   return {dim3(blocks, blocks_for(filters, filters_a_block)), filters_a_block};
 }
 
-/// The blocks of a kernel that reads or writes pinned memory, which limits it.
+/// Returns the number of blocks for a kernel that reads or writes pinned memory. The bus to the
+/// host limits such a kernel, so it gets few blocks.
 unsigned blocks_over_bus(std::uint32_t count) {
   constexpr unsigned blocks_max = 8;
   return std::min(blocks_for(count), blocks_max);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The different filters of all queries. FilterLayers reads them when it chooses layers, and
-// DevicePlan stores in each search the number of its filter.
+// Collects the different filters of all queries. FilterLayers reads them when it chooses layers.
+// DevicePlan stores in each search the number of the search's filter.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace starling::gpu {
 
-/// The part of a Filter that does not depend on the distance, with the searches that have it.
+/// The tags and the age limit of a Filter, and how much the queries with this filter search for.
 struct QueryFilter {
   TagFilter tags;
   std::int64_t age_us_max = Filter::any_age;
-  std::uint64_t searches = 0;      ///< without those of every-object queries
-  std::uint64_t neighbors = 0;     ///< the sum of k of these searches
-  std::uint64_t every_object = 0;  ///< the sum of k of every-object queries
-  std::uint32_t least_rank = 0;    ///< the number of age limits up to its own; 0: no age limit
+  std::uint64_t searches = 0;      ///< its queries, without every-object queries
+  std::uint64_t neighbors = 0;     ///< the sum of the k of these queries
+  std::uint64_t every_object = 0;  ///< the sum of the k of its every-object queries
+  std::uint32_t least_rank = 0;    ///< 1 + index of age_us_max in ages_us(); 0 if it has no limit
 
   bool accepts_all() const { return tags.is_empty() && age_us_max == Filter::any_age; }
 };
@@ -28,11 +28,12 @@ class QueryFilters {
   /// Takes the filters of all living queries; `queries` is indexed by slot.
   void assign(std::span<const QueryRow> queries);
 
-  /// All different. Empty if every query accepts all objects.
+  /// Returns the filters, without duplicates. Empty if no query limits tags or ages.
   const std::vector<QueryFilter>& filters() const { return filters_; }
-  /// The different age limits, the greatest first.
+  /// Returns the different age limits of all filters, the greatest first.
   const std::vector<std::int64_t>& ages_us() const { return ages_us_; }
-  /// By the query's slot: the index into filters(). Empty if filters() is empty.
+  /// Returns the index into filters() of each query's filter, indexed by the query's slot. Empty if
+  /// filters() is empty.
   const std::vector<std::uint32_t>& numbers() const { return numbers_; }
 
  private:

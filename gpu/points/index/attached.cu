@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies tags from the order of slots to the order of places, and ranks event times: see
-// attached.hpp.
+// Copies tags from the order of slots to the order of places, and computes ranks from event times:
+// see attached.hpp.
 #include "starling/gpu/device/launch_grid.cuh"
 #include "starling/gpu/points/index/attached.hpp"
 #include "starling/knn/words/filter.hpp"
@@ -8,7 +8,7 @@
 namespace starling::gpu {
 namespace {
 
-/// How many of the limits an object of this event time keeps.
+/// Returns how many of the age limits an object with this event time keeps.
 __device__ std::uint32_t rank_of(std::int64_t time_us, const AgeLimits& limits) {
   std::uint32_t low = 0;
   for (std::uint32_t high = limits.count; low < high;) {
@@ -21,7 +21,8 @@ __device__ std::uint32_t rank_of(std::int64_t time_us, const AgeLimits& limits) 
   return low;
 }
 
-// One thread for each place: reads slots[count], and writes tags_and_ranks[count].
+// One thread for each place. Reads `slots` and writes `tags_and_ranks`; both have `count` entries,
+// one for each place.
 __global__ void attach_kernel(const __grid_constant__ ObjectsView objects, const Slot* slots,
                               std::uint32_t count, const __grid_constant__ AgeLimits limits,
                               uint2* tags_and_ranks) {

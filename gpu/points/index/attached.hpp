@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attaches to an index what filters test. DeviceGrid and DeviceTree each own an Attached.
+// Copies what filters test, tags and ranks by age, into an array in the order of an index's places.
+// DeviceGrid and DeviceTree each own an Attached.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +18,11 @@ class Attached {
   explicit Attached(DeviceMemory& memory) : tags_and_ranks_(memory) {}
 
   /// Makes room for `count` places if searches in layer 0 test objects. Do not call while the
-  /// device may still use the arrays.
+  /// device may still use the array.
   void reserve(std::uint32_t count, const LayersView& layers);
-  /// Enqueues writing the tags and ranks of the objects in slots[count], a device pointer, and
-  /// returns the view of them. Does nothing and returns an empty view if no search in layer 0
-  /// tests objects.
+  /// Enqueues writing the tags and ranks of the `count` objects in `slots`, a device pointer, and
+  /// returns the view of them. If no search in layer 0 tests objects, or if `count` is 0, does
+  /// nothing and returns an empty view.
   AttachedView attach_async(const ObjectsView& objects, const Slot* slots, std::uint32_t count,
                             const LayersView& layers, const CudaStream& stream);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What filters test, by place: a search that tests many objects reads it from few cache lines.
-// Attached owns the array, and the searches read it.
+// Points to what filters test: the objects' tags, and their ranks by age. The array is in the order
+// of places, where neighbours in space are near each other, so a search that tests many objects
+// reads few cache lines. Attached owns the array, and the searches read it.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +10,10 @@
 
 namespace starling::gpu {
 
-/// A device pointer, by place. Null: searches read tags and times by slot.
+/// A device pointer to an array indexed by place. If it is null, searches read tags and times by
+/// slot.
 struct AttachedView {
-  /// x: the object's tags. y: its rank, the number of age limits, among those of all filters, that
-  /// the object keeps.
+  /// x: the object's tags. y: the object's rank, which is how many of the AgeLimits it keeps.
   const uint2* tags_and_ranks = nullptr;
 
   bool operator==(const AttachedView&) const = default;

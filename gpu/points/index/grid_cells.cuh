@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the cell and the leaf of a position in a grid. Build and search both call these functions,
-// so that both get the same bits. A greater coordinate never gives a lower cell or leaf; searches
-// would not be exact otherwise.
+// Finds the cell and the leaf of a position in a grid. The kernels that build a grid and the
+// searches both call these functions, so that both compute the same cell and leaf. Of two
+// coordinates, the greater never gets the lower cell or leaf. Otherwise searches would not be
+// exact.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,9 @@
 
 namespace starling::gpu {
 
-/// The upper 32 bits are the number of the coordinate's cell. The lower 32 bits are the position
-/// within the cell, as a fraction of the cell's side. A coordinate outside the grid is moved to the
+/// Returns where the coordinate `at` lies along one axis of the grid. The upper 32 bits are the
+/// number of its column or row of cells. The lower 32 bits are its distance from the beginning of
+/// the cell, as a fraction of the cell's side. A coordinate outside the grid is first moved to the
 /// grid's border.
 __device__ inline std::uint64_t along(std::int32_t at, std::int32_t min, std::uint32_t extent,
                                       std::uint32_t cells_per_unit) {
@@ -42,7 +44,7 @@ __device__ inline std::uint32_t fraction_of(std::uint64_t along) {
   return static_cast<std::uint32_t>(along);
 }
 
-/// The cell's number among the cells of all layers.
+/// Returns the cell's number among the cells of all layers.
 __device__ inline std::uint32_t cell_number(const GridGeometry& grid, std::int32_t column,
                                             std::int32_t row) {
   return grid.first_cell + static_cast<std::uint32_t>(row * grid.columns + column);
@@ -51,27 +53,28 @@ __device__ inline std::uint32_t cell_at(const GridGeometry& grid, std::int32_t x
   return cell_number(grid, cell_of(along_x(grid, x)), cell_of(along_y(grid, y)));
 }
 
-/// The number of leaves along each axis of a cell with `objects` objects.
+/// Returns the number of leaves along each axis of a cell with `objects` objects.
 __device__ inline std::int32_t splits_of(std::uint32_t objects) {
   constexpr float leaves_per_object = 1.0f / GridTuning::leaf_objects;
   const auto splits =
       static_cast<std::int32_t>(__fsqrt_rn(static_cast<float>(objects) * leaves_per_object) + 0.5f);
   return min(max(splits, 1), GridTuning::splits_max);
 }
-/// The leaf at this fraction of a cell, along one axis.
+/// Returns the number of the column or row of leaves that lies at this fraction of a cell's side.
 __device__ inline std::int32_t split_at(std::uint32_t fraction, std::int32_t splits) {
   return static_cast<std::int32_t>(__umulhi(fraction, static_cast<std::uint32_t>(splits)));
 }
 
-/// This many offsets are enough for all leaves of `cells` cells with `objects` objects in total. A
-/// cell with x * leaf_objects objects has at most (sqrt(x) + 1/2)^2 leaves. The cell has one offset
-/// more than leaves, which makes less than 5/4 x + 3 offsets.
+/// Returns a number of offsets that is enough for `cells` cells with `objects` objects in total. A
+/// cell with x * leaf_objects objects has at most (sqrt(x) + 1/2)^2 leaves. A cell needs one offset
+/// more than it has leaves, so it needs less than 5/4 x + 3 offsets.
 __host__ __device__ constexpr std::uint32_t offsets_before(std::uint32_t objects,
                                                            std::uint32_t cells) {
   constexpr std::uint64_t per_object = (std::uint64_t{5} << 32) / 4 / GridTuning::leaf_objects;
   return static_cast<std::uint32_t>(objects * per_object >> 32) + 4 * cells;
 }
-/// The index into `offsets` of a cell's first leaf. `start` is the cell's first place.
+/// Returns the index into GridView::offsets of a cell's first leaf. `start` is the cell's first
+/// place.
 __device__ inline std::uint32_t leaves_of(std::uint32_t cell, std::uint32_t start) {
   return offsets_before(start, cell);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that build a grid: they count the objects of each cell, and move the objects to their
-// cells by a counting sort. Within each cell a second counting sort moves the objects to their
-// leaves; grid_large_kernel.cuh does this for large cells. Launched by grid_launch.cu.
+// Kernels that build a grid. A counting sort moves the objects to their cells. Then a second
+// counting sort moves the objects of each cell to their leaves; the kernel of
+// grid_large_kernel.cuh does this for large cells. Launched by grid_launch.cu.
 #pragma once
 
 #include "starling/gpu/device/launch_grid.cuh"
@@ -10,7 +10,7 @@
 
 namespace starling::gpu {
 
-/// Where the kernels write a grid, and their working memory. Device pointers.
+/// Where the kernels write a grid, and their working memory. The pointers are device pointers.
 struct GridMemory {
   GridGeometry* geometry;  ///< by layer
   std::uint32_t* starts;
@@ -18,10 +18,10 @@ struct GridMemory {
   int2* points;
   Slot* slots;
 
-  std::uint32_t* counts;       ///< number of objects of each cell, then a 0
-  uint4* ranks;                ///< for every four slots: the objects' ranks in their cells
+  std::uint32_t* counts;       ///< how many objects each cell has, then a 0
+  uint4* ranks;                ///< for every four slots: the objects' ranks within their cells
   int4* by_cell;               ///< x, y, slot and layer of the objects, in the order of the cells
-  std::uint32_t* large_count;  ///< number of cells that blocks must split
+  std::uint32_t* large_count;  ///< how many large cells there are
   std::uint32_t* large_cells;  ///< the numbers of these cells
 };
 
@@ -44,23 +44,24 @@ struct Rectangle {
 };
 
 inline constexpr unsigned samples = 128;
-/// At least this many samples must be living objects. Fewer do not show where most objects are.
+/// Fewer samples of living objects than this do not show where most objects are.
 inline constexpr unsigned samples_alive_min = 16;
 
-/// Cuts the range `min` to `max` of an axis to the range `low` to `high`, widened by half its width
-/// on each side. All but a few samples lie from `low` to `high`.
+/// Narrows the range from `min` to `max` of an axis, until it reaches beyond `low` and `high` by no
+/// more than half of high - low. All but a few samples lie from `low` to `high`.
 __device__ inline void cut(std::int32_t& min, std::int32_t& max, std::int32_t low,
                            std::int32_t high) {
   const std::int64_t margin = (std::int64_t{high} - low) / 2 + 1;
   min = static_cast<std::int32_t>(::max(std::int64_t{min}, low - margin));
   max = static_cast<std::int32_t>(::min(std::int64_t{max}, high + margin));
-  max = ::max(min, max);  // keeps min <= max, whatever the bounds are
+  max = ::max(min, max);  // keeps min <= max, whatever the values are
 }
 
-/// The rectangle where most objects are, within the bounds of all objects: one stray object must
-/// not put all others into one cell. sample_slot(i) gives the slot of sample i. All threads of a
-/// block must call; the block must have at least `samples` threads. The result is valid on the
-/// block's first thread. Static shared memory: 1040 bytes.
+/// Returns a rectangle that holds most objects, within the bounds of all objects. Strays stay
+/// outside: a grid that reached as far as they are could put all other objects into one cell.
+/// sample_slot(i) gives the slot of sample i. All threads of a block must call, and the block must
+/// have at least `samples` threads. The result is valid on the block's first thread. Static shared
+/// memory: 1040 bytes.
 template <class SampleSlot>
 __device__ Rectangle core_of(const ObjectsView& objects, const SampleSlot& sample_slot) {
   __shared__ int2 sampled[samples];
@@ -125,9 +126,10 @@ __device__ inline GridGeometry geometry_of(const Rectangle& core, std::uint32_t 
   }
 }
 
-// Any number of blocks of block_threads threads. All blocks clear counts[cells_max + 1]. The first
-// block finds the geometry of layer 0, clears large_count, and resets the objects' bounds, which
-// count_kernel then computes anew.
+// Any number of blocks of block_threads threads. All blocks together clear the cells_max + 1
+// counts. The first block computes the geometry of layer 0, clears large_count, and writes the
+// unused point after the last place. It also resets the objects' bounds, which count_kernel then
+// computes anew.
 __global__ void prepare_grid_kernel(const __grid_constant__ ObjectsView objects,
                                     std::uint32_t living, std::uint32_t cells_max,
                                     const __grid_constant__ GridMemory to) {
@@ -139,13 +141,13 @@ __global__ void prepare_grid_kernel(const __grid_constant__ ObjectsView objects,
   });
   if (threadIdx.x != 0) return;
   *to.large_count = 0;
-  to.points[living] = {};  // completes the last pair, as searches read pairs
+  to.points[living] = {};  // searches read pairs of points
   *to.geometry = geometry_of(core, living, cells_max);
   *objects.bounds = {{min_of_none, min_of_none, 0}, {max_of_none, max_of_none, 0}};
 }
 
-/// Widens the bounds to hold the rectangles `seen` of all threads of the block. All threads of the
-/// block must call, and only once.
+/// Widens `bounds` so that it holds the rectangles `seen` of all threads of the block. All threads
+/// of the block must call, and only once.
 __device__ inline void widen(Bounds* bounds, Rectangle seen) {
   constexpr unsigned warps_max = block_threads / 32;
   __shared__ Rectangle of_warps[warps_max];
@@ -167,12 +169,13 @@ __device__ inline void widen(Bounds* bounds, Rectangle seen) {
   if (seen.max_y > bounds->max[1]) atomicMax(&bounds->max[1], seen.max_y);
 }
 
-/// Positions of four neighbouring slots. x is `nowhere` for a slot without a living object.
+/// Positions of four consecutive slots. x is `nowhere` for a slot without a living object.
 struct FourPositions {
   std::int32_t x[4];
   std::int32_t y[4];
 
-  /// Reads slots first to first + 3 with three loads of 16 bytes; `first` is a multiple of four.
+  /// Reads slots `first` to `first` + 3, usually with three loads of 16 bytes. `first` must be a
+  /// multiple of four. Slots that do not exist get `nowhere`.
   __device__ FourPositions(const ObjectsView& objects, std::uint64_t first) {
     static_assert(sizeof(LatticePoint) == 12);
     if (first + 4 <= objects.slots) {
@@ -198,9 +201,9 @@ struct FourPositions {
   }
 };
 
-// One thread for every four slots. Counts the objects of each cell, which gives each object its
-// rank in its cell, and computes the bounds of all objects. Writes counts, one entry for each cell,
-// and ranks, one entry for each thread.
+// One thread for every four slots. Counts the objects of each cell. An object's rank in its cell is
+// the count before the object was added. Writes counts, one entry for each cell, and ranks, one
+// entry for each thread. Also computes the bounds of all objects.
 __global__ void __launch_bounds__(block_threads)
     count_kernel(const __grid_constant__ ObjectsView objects,
                  const __grid_constant__ GridMemory to) {
@@ -219,8 +222,8 @@ __global__ void __launch_bounds__(block_threads)
   widen(objects.bounds, seen);
 }
 
-// One thread for every four slots. Moves the objects to their cells. Reads ranks, and starts[cells
-// + 1], which is the scan of the counts. Writes by_cell, one entry for each living object.
+// One thread for every four slots. Moves the objects to their cells. Reads ranks and starts; starts
+// has the prefix sums of the counts. Writes by_cell, one entry for each living object.
 __global__ void __launch_bounds__(block_threads)
     scatter_kernel(const __grid_constant__ ObjectsView objects,
                    const __grid_constant__ GridMemory to) {
@@ -263,7 +266,7 @@ struct Cell {
   }
 };
 
-/// The geometry of the layer that the cell, which has objects, belongs to.
+/// Returns the geometry of the cell's layer. The cell must have objects.
 __device__ inline GridGeometry geometry_at(const GridMemory& to, const Cell& cell) {
   return to.geometry[__ldg(&to.by_cell[cell.start]).w];
 }
@@ -276,12 +279,13 @@ __device__ inline void put(const GridMemory& to, std::uint32_t place, const int4
 inline constexpr unsigned split_warps = 8;
 /// A warp splits a cell of up to this many objects; a block splits a larger cell.
 inline constexpr std::uint32_t warp_objects_max = 512;
-/// The most leaves of a cell that a warp splits: 11 by 11, because sqrt(512 / 4) is less than 11.5.
+/// A cell that a warp splits has at most 11 by 11 leaves, because sqrt(512 / 4) is less than 11.5.
 inline constexpr std::uint32_t warp_leaves_max = 121;
 static_assert(warp_objects_max / GridTuning::leaf_objects < 132);
 
-/// Replaces the counts of the cell's leaves, in shared memory, with the leaves' first places, and
-/// writes these places to the grid's offsets. All lanes of the warp must call.
+/// `counts`, in shared memory, has the number of objects of each leaf of the cell. Replaces these
+/// numbers with the leaves' first places, and writes the places to the grid's offsets. All lanes of
+/// the warp must call.
 __device__ inline void place_leaves(const GridMemory& to, const Cell& cell, std::uint32_t* counts) {
   const unsigned lane = threadIdx.x % 32;
   std::uint32_t before = cell.start;
@@ -303,10 +307,10 @@ __device__ inline void place_leaves(const GridMemory& to, const Cell& cell, std:
   __syncwarp();
 }
 
-// One warp for each cell from `first` up to, but not including, `end`: counts the cell's objects by
-// leaf, which gives each object its rank in its leaf, and moves the objects to their leaves. Does
-// not split large cells, but adds them to large_cells for split_large_kernel. Writes offsets by
-// leaf, and points and slots by place. Static shared memory: 20,256 bytes.
+// One warp for each cell from number `first` up to, but not including, number `end`. The warp
+// splits the cell: it counts the objects of each leaf, and moves the objects to their leaves. It
+// does not split a large cell, but adds it to large_cells for split_large_kernel. Writes offsets,
+// and points and slots by place. Static shared memory: 20,256 bytes.
 __global__ void __launch_bounds__(split_warps * 32)
     split_kernel(const __grid_constant__ GridMemory to, std::uint32_t first, std::uint32_t end) {
   __shared__ std::uint32_t counts_of_warps[split_warps][warp_leaves_max];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel that splits cells with many objects. It also orders crowds: leaves with many objects,
-// all at one position. Each object of a crowd is equally near to a search, so ids decide; the
-// smallest ids come to the front, and searches read no others. Launched by grid_launch.cu.
+// The kernel that splits cells with many objects. It also orders crowds. All objects of a crowd are
+// equally far from a search, so those with the smallest ids are its neighbours. The kernel moves
+// the objects with the smallest ids to the front of their leaf, and sorts the front by id. A search
+// that does not test objects for a filter reads only the front. Launched by grid_launch.cu.
 #pragma once
 
 #include <cub/block/block_scan.cuh>
@@ -11,34 +12,36 @@
 namespace starling::gpu {
 
 inline constexpr unsigned split_large_threads = 512;
-/// A power of two, for the sort of a crowd's front.
+/// How many entries sort_front() sorts: a power of two, because its sort needs one.
 inline constexpr std::uint32_t crowd_sort = 2048;
 static_assert(crowd_front <= crowd_sort);
 
-/// A leaf with more than crowd_min objects, and a block's working memory to order it. All threads
-/// of the block must call each function together.
+/// Orders the objects of a crowded leaf, which is a leaf with more than crowd_min objects. If the
+/// leaf is a crowd, its front is its first crowd_front places. A block has one Crowd in shared
+/// memory. All threads of the block must call each function together.
 struct Crowd {
   union {
-    std::uint64_t ids[crowd_sort];  ///< of the front
+    std::uint64_t ids[crowd_sort];  ///< the front's ids
     struct {
       std::uint32_t
-          incoming[crowd_front];  ///< places after the front, of objects that belong in it
-      std::uint32_t outgoing[crowd_front];  ///< places in the front, of objects that do not
+          incoming[crowd_front];  ///< places after the front whose objects belong in the front
+      std::uint32_t outgoing[crowd_front];  ///< places in the front with other objects
     } swaps;
   };
-  Slot slots[crowd_sort];  ///< of the front
+  Slot slots[crowd_sort];  ///< the front's slots
   std::uint32_t digit_counts[256];
   std::uint32_t incoming_count;
   std::uint32_t outgoing_count;
   std::uint32_t leaf;
-  std::uint32_t other;  ///< a place whose position differs from the first object's
+  std::uint32_t other;  ///< a place with another position than the leaf's first; `none` if none
   std::uint64_t id_max;
   std::uint64_t id_limit;  ///< the greatest id of the front
   std::uint32_t wanted;
 
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
-  /// Sets `leaf` to the cell's first crowded leaf that is not before `first`, or to `none`.
+  /// Sets `leaf` to the first crowded leaf of the cell from leaf `first` on. If there is no
+  /// such leaf, sets `leaf` to `none`.
   __device__ void find_leaf(const GridMemory& to, const Cell& cell, std::uint32_t first) {
     if (threadIdx.x == 0) leaf = none;
     __syncthreads();
@@ -48,8 +51,8 @@ struct Crowd {
     __syncthreads();
   }
 
-  /// Orders the objects at the places from `begin` up to `end`, so that what crowd_min says is
-  /// true.
+  /// Orders the objects of a leaf as the comment at crowd_min describes. The leaf has the places
+  /// from `begin` up to, but not including, `end`.
   __device__ void order(const GridMemory& to, std::uint32_t begin, std::uint32_t end,
                         const ObjectId* object_ids) {
     compare(to, begin, end, object_ids);
@@ -69,7 +72,7 @@ struct Crowd {
     return to_number(object_ids[to.slots[place]]);
   }
 
-  /// Finds the greatest id, and whether all objects are at one position.
+  /// Sets id_max and `other`.
   __device__ void compare(const GridMemory& to, std::uint32_t begin, std::uint32_t end,
                           const ObjectId* object_ids) {
     if (threadIdx.x == 0) {
@@ -88,7 +91,8 @@ struct Crowd {
     __syncthreads();
   }
 
-  /// Makes the first and the last object lie at different positions.
+  /// If the first and the last object have the same position, swaps the last one with the object at
+  /// place `other`.
   __device__ void part_ends(const GridMemory& to, std::uint32_t first, std::uint32_t last) const {
     const int2 at_first = to.points[first];
     const int2 at_last = to.points[last];
@@ -100,7 +104,7 @@ struct Crowd {
     to.slots[other] = slot;
   }
 
-  /// Sets id_limit, digit by digit from the most significant one.
+  /// Sets id_limit, by a radix selection from the most significant digit on.
   __device__ void find_limit(const GridMemory& to, std::uint32_t begin, std::uint32_t end,
                              const ObjectId* object_ids) {
     constexpr int digit_bits = 8;
@@ -128,7 +132,8 @@ struct Crowd {
     }
   }
 
-  /// Swaps slots so that the front has the ids up to id_limit.
+  /// Swaps slots so that the front has the objects with the ids up to id_limit. Points need no
+  /// swap, because all are equal.
   __device__ void fill_front(const GridMemory& to, std::uint32_t begin, std::uint32_t end,
                              const ObjectId* object_ids) {
     if (threadIdx.x == 0) incoming_count = outgoing_count = 0;
@@ -148,7 +153,7 @@ struct Crowd {
     __syncthreads();
   }
 
-  /// Sorts the front by id: a bitonic sort.
+  /// Sorts the front by id, with a bitonic sort.
   __device__ void sort_front(const GridMemory& to, std::uint32_t begin,
                              const ObjectId* object_ids) {
     for (std::uint32_t i = threadIdx.x; i < crowd_sort; i += blockDim.x) {
@@ -194,9 +199,9 @@ __device__ inline void order_crowds(const GridMemory& to, const Cell& cell,
   }
 }
 
-// Does what split_kernel does, for the large cells, and orders crowded leaves. Each block splits
-// one cell after another. `ids` is by slot. Static shared memory: 16 KiB of counts, the scan's
-// storage, and a Crowd.
+// Splits the large cells, as split_kernel splits the others, and orders crowded leaves. Each block
+// splits one cell after another. `ids` is indexed by slot. Static shared memory: 16 KiB of counts,
+// the scan's storage, and a Crowd.
 __global__ void __launch_bounds__(split_large_threads)
     split_large_kernel(const __grid_constant__ GridMemory to, const ObjectId* ids) {
   constexpr std::uint32_t leaves_max = GridTuning::splits_max * GridTuning::splits_max;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches the kernels of grid_kernel.cuh and grid_large_kernel.cuh, with a scan by CUB between
-// them, and replays them as a CUDA graph while their arguments stay the same. Then launches the
-// kernels of grid_layers_kernel.cuh if there are layers: see grid_launch.hpp.
+// Launches the kernels that build a grid. For layer 0 these are the kernels of grid_kernel.cuh and
+// grid_large_kernel.cuh, with a prefix sum by CUB between them. They are replayed as a CUDA graph
+// while their arguments stay the same. If there are further layers, the kernels of
+// grid_layers_kernel.cuh follow: see grid_launch.hpp.
 #include <algorithm>
 
 #include <cub/device/device_scan.cuh>
@@ -19,8 +20,8 @@ constexpr unsigned prepare_blocks_max = 1024;
 /// Two blocks for each of the 132 multiprocessors of an H100 or H200.
 constexpr unsigned split_large_blocks = 264;
 
-/// The most cells for this many objects: a quarter more than evenly spread objects fill, plus
-/// `least`.
+/// Returns the most cells that layer 0 may have for this many objects: a quarter more than evenly
+/// spread objects fill, plus `least`.
 std::uint32_t cells_max(std::uint32_t objects) {
   constexpr std::uint32_t least = 64;
   return static_cast<std::uint32_t>(std::uint64_t{objects} * 5 / 4 / GridTuning::cell_objects) +
@@ -35,7 +36,8 @@ std::size_t scratch_bytes(std::uint32_t count) {
   return bytes;
 }
 
-/// Writes to starts[cells + 1] the sums of the counts before each cell, plus `first`.
+/// Writes the cells + 1 entries of `starts`: starts[i] is `first` plus the sum of the counts before
+/// counts[i].
 void scan_async(const std::uint32_t* counts, std::uint32_t* starts, std::uint32_t cells,
                 std::uint32_t first, DeviceBuffer<std::byte>& scratch, const CudaStream& stream) {
   std::size_t bytes = scratch.room();
@@ -43,8 +45,8 @@ void scan_async(const std::uint32_t* counts, std::uint32_t* starts, std::uint32_
                                        first, cells + 1, stream.get()));
 }
 
-/// Moves the objects of the cells from `first` up to, but not including, `end` to their leaves.
-/// `ids` is by slot.
+/// Moves the objects of the cells to their leaves. The cells have the numbers from `first` up to,
+/// but not including, `end`. `ids` is indexed by slot.
 void split_async(const GridMemory& to, std::uint32_t first, std::uint32_t end, const ObjectId* ids,
                  const CudaStream& stream) {
   split_kernel<<<blocks_for(end - first, split_warps), split_warps * 32, 0, stream.get()>>>(
@@ -54,7 +56,8 @@ void split_async(const GridMemory& to, std::uint32_t first, std::uint32_t end, c
   check_launch();
 }
 
-/// The most cells of all layers: those of layer 0, and the others'. Each has an end.
+/// Returns the most cells of all layers together, plus one. In GridView::starts, one entry for the
+/// end of layer 0 lies between the cells of layer 0 and those of layer 1.
 std::uint32_t cells_max(std::uint32_t objects, const LayersView& layers) {
   return cells_max(objects) + 1 + layer_cells_before(layers.entry_count, layers.count);
 }

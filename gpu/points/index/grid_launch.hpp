@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the index of a tick on the plane, layer 0 first and then the layers of filters. DeviceGrid
-// owns the index's memory, and GridWorkspace owns the working memory that builds share. TickIndex
-// calls both.
+// Builds the index of a tick on the plane: first layer 0, and then the layers of filters.
+// DeviceGrid owns the index's memory. GridWorkspace owns the working memory, which several
+// DeviceGrids share. TickIndex owns a DeviceGrid and calls it.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ class GridWorkspace {
         large_cells_(memory),
         scratch_(memory) {}
 
-  /// Makes room for builds over `slots` slots, and of these layers.
+  /// Makes room to build a grid of the objects of `slots` slots, and of these layers.
   void reserve(std::uint32_t slots, const LayersView& layers);
   std::uint64_t bytes_used() const;
 
@@ -52,7 +52,7 @@ class DeviceGrid {
   using Workspace = GridWorkspace;
   using SearchKey = GridKey;
   static constexpr int search_key_bits = grid_key_bits;
-  /// The first entry of a layer may be any entry.
+  /// The group size of layers: a layer of a grid may have any number of entries.
   static constexpr std::uint32_t entry_group = 1;
 
   explicit DeviceGrid(DeviceMemory& memory)
@@ -67,8 +67,8 @@ class DeviceGrid {
   /// grid.
   void reserve(std::uint32_t count, const LayersView& layers);
 
-  /// Enqueues building the index of the living objects and of the layers; `alive` is the number of
-  /// living objects. Makes the objects' bounds exact.
+  /// Enqueues building the index of the living objects and of the layers. `alive` is the number of
+  /// living objects. Also makes `objects.bounds` exact.
   void build_async(const ObjectsView& objects, std::uint32_t alive, const LayersView& layers,
                    Workspace& workspace, const CudaStream& stream);
 
@@ -76,7 +76,7 @@ class DeviceGrid {
   std::uint64_t bytes_used() const;
 
  private:
-  /// All values that a build's kernels are launched with.
+  /// All values that the kernels of a build of layer 0 are launched with.
   struct Shape {
     GridView view;
     ObjectsView objects;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that add layers to a grid. The cells of layers 1, 2 and so on follow the cells of layer
-// 0. The kernels of grid_kernel.cuh then split the cells. Launched by grid_launch.cu.
+// Kernels that add layers to a grid. They move the layers' objects to cells, which follow the cells
+// of layer 0. Then split_kernel and split_large_kernel split these cells. Launched by
+// grid_launch.cu.
 #pragma once
 
 #include "starling/gpu/points/index/grid_kernel.cuh"
@@ -8,11 +9,11 @@
 
 namespace starling::gpu {
 
-/// The most cells of a layer with this many objects.
+/// Returns the most cells that a layer with this many objects may have.
 __host__ __device__ constexpr std::uint32_t layer_cells_max(std::uint32_t objects) {
   return static_cast<std::uint32_t>(std::uint64_t{objects} * 5 / 4 / GridTuning::cell_objects) + 1;
 }
-/// This many cells are enough for `layers` layers with `entries` entries in total.
+/// Returns a number of cells that is enough for `layers` layers with `entries` entries in total.
 __host__ __device__ constexpr std::uint32_t layer_cells_before(std::uint32_t entries,
                                                                std::uint32_t layers) {
   return layer_cells_max(entries) - 1 + layers;
@@ -20,14 +21,14 @@ __host__ __device__ constexpr std::uint32_t layer_cells_before(std::uint32_t ent
 
 struct LayersBuild {
   LayersView layers;
-  std::uint32_t first_cell;  ///< of layer 1
-  std::uint32_t cells;       ///< the most cells of layers 1, 2 and so on
-  std::uint32_t places;      ///< of layer 0
+  std::uint32_t first_cell;  ///< the number of layer 1's first cell
+  std::uint32_t cells;       ///< the most cells of layers 1, 2 and so on together
+  std::uint32_t places;      ///< how many places layer 0 has
 };
 
-// One block of block_threads threads for each layer: finds the layer's geometry. All blocks clear
-// the counts of the layers' cells. The first block clears large_count, and writes the unused point
-// after the last place.
+// One block of block_threads threads for each layer. The block computes the layer's geometry. All
+// blocks together clear the counts of the layers' cells. The first block clears large_count, and
+// writes the unused point after the last place.
 __global__ void prepare_layers_kernel(const __grid_constant__ ObjectsView objects,
                                       const __grid_constant__ LayersBuild build,
                                       const __grid_constant__ GridMemory to) {
@@ -62,8 +63,9 @@ struct PlacedEntry {
   }
 };
 
-// One thread for each entry: counts the objects of each cell, which gives each object its rank in
-// its cell. Writes counts, one for each cell, and ranks, one for each entry.
+// One thread for each entry. Counts the objects of each cell. An object's rank in its cell is the
+// count before the object was added. Writes counts, one for each cell, and ranks, one for each
+// entry.
 __global__ void __launch_bounds__(block_threads)
     count_layers_kernel(const __grid_constant__ ObjectsView objects,
                         const __grid_constant__ LayersBuild build,
@@ -74,8 +76,8 @@ __global__ void __launch_bounds__(block_threads)
   reinterpret_cast<std::uint32_t*>(to.ranks)[i] = atomicAdd(&to.counts[placed.cell], 1u);
 }
 
-// One thread for each entry: moves the objects to their cells. Reads ranks and starts. Writes
-// by_cell, one for each object.
+// One thread for each entry. Moves the objects to their cells. Reads ranks and starts; starts has
+// the prefix sums of the counts. Writes by_cell, one for each object.
 __global__ void __launch_bounds__(block_threads)
     scatter_layers_kernel(const __grid_constant__ ObjectsView objects,
                           const __grid_constant__ LayersBuild build,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the leaves of a grid that a rectangle touches, cell by cell. Both searches of the grid use
-// it.
+// Finds the leaves of a grid that a rectangle touches, cell by cell. ThreadSearch and WarpSearch
+// call these functions.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace starling::gpu {
 
-/// All leaves between two corners. The corners are results of along_x() and along_y().
+/// All leaves of a rectangle, including the leaves that its sides touch. x_low and x_high are
+/// results of along_x(), y_low and y_high are results of along_y().
 struct GridWindow {
   std::uint64_t x_low;
   std::uint64_t x_high;
@@ -33,14 +34,15 @@ struct Reach {
   std::int64_t up;
 };
 
-/// The window with the leaves of all objects that lie within `reach` of (x, y) along both axes.
+/// Returns the window with the leaves of all objects within `reach` of (x, y) along both axes.
 __device__ inline GridWindow window_around(const GridGeometry& grid, std::int32_t x, std::int32_t y,
                                            const Reach& reach) {
   return {along_x(grid, x - reach.left), along_x(grid, x + reach.right),
           along_y(grid, y - reach.down), along_y(grid, y + reach.up)};
 }
 
-/// Rows or columns of a cell's leaves, first and last included. Empty if first > last.
+/// Some consecutive rows or columns of a cell's leaves, including `first` and `last`. Empty if
+/// first > last.
 struct LeafSpan {
   std::int32_t first;
   std::int32_t last;
@@ -49,7 +51,9 @@ struct LeafSpan {
   __device__ bool holds(std::int32_t leaf) const { return first <= leaf && leaf <= last; }
 };
 
-/// The cell's leaves between two corners of a window, along one axis.
+/// Returns, for one axis, the part of a window that lies in a cell. The window reaches from `low`
+/// to `high`. `cell` is the number of the cell's column or row. The cell has `splits` leaves along
+/// the axis.
 __device__ __forceinline__ LeafSpan span_in_cell(std::uint64_t low, std::uint64_t high,
                                                  std::int32_t cell, std::int32_t splits) {
   if (cell < cell_of(low) || cell > cell_of(high)) return {0, -1};
@@ -57,16 +61,16 @@ __device__ __forceinline__ LeafSpan span_in_cell(std::uint64_t low, std::uint64_
           cell == cell_of(high) ? split_at(fraction_of(high), splits) : splits - 1};
 }
 
-/// Places from `begin` up to `end`, without `end`.
+/// The places from `begin` up to, but not including, `end`.
 struct Run {
   std::uint32_t begin;
   std::uint32_t end;
 
   __device__ std::uint32_t count() const { return end - begin; }
 
-  /// Leaves out objects that a search for k neighbours need not see because enough objects with
-  /// smaller ids are at the same position. The run must consist of whole leaves, and the search
-  /// must accept all objects but one.
+  /// Returns the part of the run that a search for k neighbours must read. If the run is a crowd,
+  /// that is the k + 1 objects with the smallest ids, otherwise the whole run. The run must consist
+  /// of whole leaves, and the search must reject at most one object.
   __device__ __forceinline__ Run without_crowd(const GridView& grid, std::uint32_t k) const {
     if (count() <= crowd_min) return *this;
     const int2 first = grid.points[begin];
@@ -104,7 +108,8 @@ class CellRuns {
     Run left{0, 0};   ///< left of `seen`, or the whole row
     Run right{0, 0};  ///< right of `seen`
   };
-  /// The runs of the next row of leaves, or of all rows at once.
+  /// Returns the runs of the next row of leaves. If whole rows are needed, returns all rows as one
+  /// run.
   __device__ __forceinline__ Row next() {
     Row runs;
     const std::uint32_t* row = offsets_ + rows_.first * splits_;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes places of cells on a Hilbert curve. Cells that follow each other on the curve form
-// compact groups, unlike in Morton order, so boxes around these groups overlap less. Used for the
-// keys of objects and of searches.
+// Computes the index of a cell on a Hilbert curve. Cells that follow each other on this curve form
+// compact groups, so the boxes around these groups overlap less than in Morton order. The sort keys
+// of objects and of searches are such indices.
 #pragma once
 
 #include <cstdint>
 
 namespace starling::gpu {
 
-/// Spreads the lower 16 bits: bit i goes to bit 2i.
+/// Spreads the lower 16 bits: bit i becomes bit 2i.
 __device__ inline std::uint32_t spread_by_2(std::uint32_t v) {
   v = (v | (v << 8)) & 0x00ff00ffu;
   v = (v | (v << 4)) & 0x0f0f0f0fu;
@@ -16,7 +16,7 @@ __device__ inline std::uint32_t spread_by_2(std::uint32_t v) {
   return (v | (v << 1)) & 0x55555555u;
 }
 
-/// Spreads the lower 21 bits: bit i goes to bit 3i.
+/// Spreads the lower 21 bits: bit i becomes bit 3i.
 __device__ inline std::uint64_t spread_by_3(std::uint64_t v) {
   v = (v | (v << 32)) & 0x001f00000000ffffull;
   v = (v | (v << 16)) & 0x001f0000ff0000ffull;
@@ -25,15 +25,14 @@ __device__ inline std::uint64_t spread_by_3(std::uint64_t v) {
   return (v | (v << 2)) & 0x1249249249249249ull;
 }
 
-/// Replaces a cell's coordinates, of `bits` bits each, with its place on the curve. The place's
-/// bits are spread over the numbers: bit i of the first number is more significant than bit i of
-/// the second.
+/// Replaces a cell's coordinates, which have `bits` bits each, with the bits of its index on the
+/// curve: bit i of cell[0] becomes bit 2i + 1 of the index, and bit i of cell[1] becomes bit 2i.
 ///
 /// On the plane the curve visits the quarters of a square in the order (0,0), (0,1), (1,1), (1,0).
 /// It walks the first and the last quarter with the axes swapped, and the last quarter also
 /// backwards on both axes.
 __device__ inline void to_hilbert(std::uint32_t (&cell)[2], int bits) {
-  const std::uint32_t differ = cell[0] ^ cell[1];  // the same however a square is turned
+  const std::uint32_t differ = cell[0] ^ cell[1];  // does not depend on the axes' order
   std::uint32_t swapped = 0;
   std::uint32_t backwards = 0;
   std::uint32_t upper = 0;
@@ -48,8 +47,8 @@ __device__ inline void to_hilbert(std::uint32_t (&cell)[2], int bits) {
   cell[1] = differ;
 }
 
-/// The same in space. Source: J. Skilling, Programming the Hilbert curve, AIP Conf. Proc. 707,
-/// 2004.
+/// Does the same in space: bit i of cell[d] becomes bit 3i + 2 - d of the index. Source: J.
+/// Skilling, Programming the Hilbert curve, AIP Conf. Proc. 707, 2004.
 __device__ inline void to_hilbert(std::uint32_t (&cell)[3], int bits) {
   for (std::uint32_t bit = 1u << (bits - 1); bit > 1; bit >>= 1) {
     const std::uint32_t below = bit - 1;
@@ -66,7 +65,8 @@ __device__ inline void to_hilbert(std::uint32_t (&cell)[3], int bits) {
   for (int d = 0; d < 3; ++d) cell[d] ^= flips;
 }
 
-/// The place on the curve of a cell, whose coordinates have `bits` bits each. Overwrites `cell`.
+/// Returns the index on the curve of a cell, whose coordinates have `bits` bits each. Overwrites
+/// `cell`.
 __device__ inline std::uint32_t hilbert_key(std::uint32_t (&cell)[2], int bits) {
   to_hilbert(cell, bits);
   return spread_by_2(cell[0]) << 1 | spread_by_2(cell[1]);

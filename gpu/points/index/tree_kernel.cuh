@@ -55,8 +55,8 @@ __device__ inline TreeBox box_around(TreeBox a, const TreeBox& b) {
   return a;
 }
 
-/// The box around the boxes of `count` neighbouring lanes, valid on each of them. Exactly the lanes
-/// in the mask `lanes` must call.
+/// Returns the box around the boxes of a group of `count` neighbouring lanes, on each lane of the
+/// group. Exactly the lanes in the mask `lanes` must call.
 template <unsigned count>
 __device__ TreeBox box_of_lanes(TreeBox box, unsigned lanes) {
   for (int d = 0; d < 3; ++d)
@@ -75,14 +75,15 @@ struct TreeMemory {
   TreeBox* boxes;
 };
 
-/// Threads of a block of leaves_kernel, which makes 64 leaves and the two levels above them.
+/// The threads of a block of leaves_kernel. The block makes 64 leaves, and the nodes above them on
+/// two levels.
 inline constexpr unsigned leaves_threads = leaf_objects * fan_out * fan_out;
 
-/// Makes the block's `count` nodes of `level`, eight lanes for each node and one for each child.
-/// Reads children[count * 8] and writes own[count], both in the block's shared memory. Also writes
-/// the boxes of nodes that exist to `boxes`. Lanes past the last child of the level read the box of
-/// their node's first child instead. All threads of the block must call; threads without a child
-/// return at once.
+/// Computes the boxes of the block's `count` nodes of `level`. Each node has eight lanes, one for
+/// each child. Reads the boxes of the count * 8 children from `children`, and writes the `count`
+/// boxes to `own`; both are in the block's shared memory. Also writes the boxes of nodes that exist
+/// to `boxes`. A lane whose child does not exist reads the box of its node's first child instead.
+/// All threads of the block must call; threads beyond the block's last child return at once.
 __device__ inline void make_level(const TreeView& tree, TreeBox* boxes, int level,
                                   const TreeBox* children, TreeBox* own, unsigned count) {
   if (level >= tree.levels || threadIdx.x >= count * fan_out) return;
@@ -99,10 +100,10 @@ __device__ inline void make_level(const TreeView& tree, TreeBox* boxes, int leve
   if (first + node < tree.nodes[level]) boxes[tree.firsts[level] + first + node] = box;
 }
 
-// One lane for each place. A block makes 64 leaves and their nodes on the two levels above. Lanes
-// without an object, at the end of a layer and after the last place, read the leaf's first object
-// instead. Reads positions by slot, and sorted_keys and sorted_slots by place. Static shared
-// memory: 73 boxes, 1752 bytes.
+// One lane for each place. A block makes 64 leaves, and the nodes above them on two levels. A lane
+// has no object if its place is unused, at the end of a layer or after the last place. Such a lane
+// reads the leaf's first object instead. Reads positions by slot, and sorted_keys and sorted_slots
+// by place. Static shared memory: 73 boxes, 1752 bytes.
 __global__ void __launch_bounds__(leaves_threads)
     leaves_kernel(const __grid_constant__ TreeView tree, const LatticePoint* positions,
                   const TreeKey* sorted_keys, const Slot* sorted_slots,
@@ -116,7 +117,7 @@ __global__ void __launch_bounds__(leaves_threads)
     const unsigned lanes = 0xffffu << (threadIdx.x % 32 / leaf_objects * leaf_objects);
     const Slot own = place < tree.count ? sorted_slots[place] : no_slot;
     const LatticePoint point = positions[own != no_slot ? own : sorted_slots[leaf * leaf_objects]];
-    to.points[place] = to_point(point);  // of all places: searches read whole leaves
+    to.points[place] = to_point(point);  // unused places too: searches read whole leaves
     if (place < tree.count) to.slots[place] = own;
     const auto box = box_of_lanes<leaf_objects>(box_at(point), lanes);
     if (place % leaf_objects == 0) {
@@ -131,9 +132,9 @@ __global__ void __launch_bounds__(leaves_threads)
   make_level(tree, to.boxes, 2, of_nodes, of_block, 1);
 }
 
-// Makes a node of `level`, eight lanes for each node and one for each child on the level below.
-// Lanes past the last child read the box of their node's first child instead. Exactly the lanes in
-// the mask `lanes` must call.
+// Computes the box of a node of `level`. The node has eight lanes, one for each child on the level
+// below. A lane whose child does not exist reads the box of the node's first child instead. Exactly
+// the lanes in the mask `lanes` must call.
 __device__ inline void make_box(const TreeView& tree, TreeBox* boxes, int level,
                                 std::uint64_t child, unsigned lanes) {
   const std::uint64_t node = child / fan_out;
@@ -142,8 +143,8 @@ __device__ inline void make_box(const TreeView& tree, TreeBox* boxes, int level,
   if (child % fan_out == 0) boxes[tree.firsts[level] + node] = box;
 }
 
-// One thread for each child, so eight lanes for each node of `level`. The level below must be
-// complete.
+// Computes the boxes of all nodes of `level`, with eight lanes for each node, one for each child.
+// The level below must be complete.
 __global__ void boxes_kernel(const __grid_constant__ TreeView tree, TreeBox* boxes, int level) {
   const std::uint64_t child = thread_index();
   const bool has_node = child / fan_out < tree.nodes[level];
@@ -151,8 +152,8 @@ __global__ void boxes_kernel(const __grid_constant__ TreeView tree, TreeBox* box
   if (has_node) make_box(tree, boxes, level, child, lanes);
 }
 
-// One block: makes all levels from `level` on, and sets `bounds`, unless it is null, to the box
-// around all objects. The levels below must be complete.
+// One block computes the boxes of all levels from `level` on. If `bounds` is not null, it is set to
+// the box around all objects. The levels below `level` must be complete.
 __global__ void upper_boxes_kernel(const __grid_constant__ TreeView tree, TreeBox* boxes, int level,
                                    Bounds* bounds) {
   for (; level < tree.levels; ++level) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches the kernels of tree_kernel.cuh: keys, sort and leaves, then one kernel for each large
-// level, and one block for all levels above. For the tree of all objects, replays them as a CUDA
-// graph while their arguments stay the same: see tree_launch.hpp.
+// Launches the kernels that build a tree. They compute the keys, sort them, and make the leaves.
+// Then one kernel makes each large level, and one block makes all levels above. For the tree of all
+// objects these kernels are replayed as a CUDA graph while their arguments stay the same: see
+// tree_launch.hpp.
 #include "starling/gpu/points/index/tree_kernel.cuh"
 #include "starling/gpu/points/index/tree_launch.hpp"
 

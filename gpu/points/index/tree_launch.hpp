@@ -28,7 +28,8 @@ class TreeArrays {
   /// Sets the view of a tree of `count` places.
   void lay_out(std::uint32_t count);
   const TreeView& view() const { return view_; }
-  /// What the keys of the tree are relative to. Whoever computes the keys writes it.
+  /// Returns the box that the tree's keys are relative to, a device pointer. The kernel that
+  /// computes the keys writes this box.
   Bounds* bounds() { return bounds_.data(); }
 
   /// Enqueues making leaves and boxes from the objects' sorted keys and slots. Writes the box
@@ -52,14 +53,14 @@ class DeviceTree {
   using View = TreesView;
   using SearchKey = TreeKey;
   static constexpr int search_key_bits = tree_key_bits;
-  /// Each layer begins a leaf.
+  /// The group size of layers: each layer of a tree has leaves of its own.
   static constexpr std::uint32_t entry_group = leaf_objects;
 
   /// The working memory of a build.
   class Workspace : public KeySort<TreeKey> {
    public:
     using KeySort<TreeKey>::KeySort;
-    /// Makes room for builds over `slots` slots, and of these layers.
+    /// Makes room to build a tree of the objects of `slots` slots, and one of these layers.
     void reserve(std::uint32_t slots, const LayersView& layers) {
       KeySort<TreeKey>::reserve(std::max(slots, layers.entry_count));
     }
@@ -71,8 +72,9 @@ class DeviceTree {
   /// trees.
   void reserve(std::uint32_t count, const LayersView& layers);
 
-  /// Enqueues building the index of the living objects and of the layers; `alive` is the number of
-  /// living objects. Makes the objects' bounds exact. `sort` has room for all slots and entries.
+  /// Enqueues building the index of the living objects and of the layers. `alive` is the number of
+  /// living objects. Also makes `objects.bounds` exact. `sort` must have room for all slots and for
+  /// all entries of the layers.
   void build_async(const ObjectsView& objects, std::uint32_t alive, const LayersView& layers,
                    Workspace& sort, const CudaStream& stream);
 

@@ -17,7 +17,7 @@
 namespace starling::gpu {
 
 inline constexpr std::uint32_t leaf_objects = 16;
-/// Children of a node.
+/// How many children a node has.
 inline constexpr std::uint32_t fan_out = 8;
 inline constexpr int fan_out_bits = 3;
 /// Levels of the largest tree: 16 * 8^10 objects are more than there can be slots.
@@ -26,24 +26,24 @@ inline constexpr int levels_max = 10;
 /// x, y and z in lattice units. w is unused: with four numbers, one load reads a whole point.
 using TreePoint = int4;
 
-/// A place on the curve, with 21 bits of each coordinate.
+/// The index of a position on the curve. It has 21 bits of each coordinate.
 using TreeKey = std::uint64_t;
 inline constexpr int tree_axis_bits = 21;
 inline constexpr int tree_key_bits = 3 * tree_axis_bits;
 
-/// In the tree of layers, a key begins with the number of the layer. The other bits are the upper
-/// bits of the place on the curve.
+/// In the tree of layers, the upper bits of a key are the number of the layer. The other bits are
+/// the upper bits of the index on the curve.
 inline constexpr int layer_bits = 20;
-inline constexpr int layer_key_bits = 64 - layer_bits;  ///< of the place on the curve
+inline constexpr int layer_key_bits = 64 - layer_bits;  ///< bits of the index on the curve
 
 struct alignas(8) TreeBox {
   std::int32_t min[3];
   std::int32_t max[3];
 };
 
-/// Device pointers. An object's place is its rank in the order of the keys; leaf i holds places 16i
-/// to 16i + 15. Each layer begins a leaf. Level 0 has the leaves' boxes; the last level has at most
-/// eight nodes.
+/// The pointers are device pointers. An object's place is its rank in the order of the keys. Leaf i
+/// holds places 16i to 16i + 15, all of one layer. Level 0 has the leaves' boxes. The last level
+/// has at most eight nodes.
 struct TreeView {
   const TreePoint* points = nullptr;  ///< by place; padded to the end of the last leaf
   const Slot* slots = nullptr;        ///< by place; no_slot after a layer's last object
@@ -51,9 +51,9 @@ struct TreeView {
   const TreeKey* leaf_keys = nullptr;              ///< the key of each leaf's first object
   const TreeBox* boxes = nullptr;                  ///< level after level
   const Bounds* bounds = nullptr;                  ///< one box; the keys are relative to it
-  std::uint32_t count = 0;                         ///< places
+  std::uint32_t count = 0;                         ///< how many places there are
   int levels = 0;                                  ///< 0 if there are no objects
-  std::array<std::uint32_t, levels_max> nodes{};   ///< by level
+  std::array<std::uint32_t, levels_max> nodes{};   ///< how many nodes each level has
   std::array<std::uint32_t, levels_max> firsts{};  ///< the index of each level's first box
 
   bool operator==(const TreeView&) const = default;
@@ -61,7 +61,7 @@ struct TreeView {
 
 struct TreesView {
   TreeView all;     ///< of all living objects: layer 0
-  TreeView layers;  ///< of layers 1, 2 and so on; without places if there are none
+  TreeView layers;  ///< of layers 1, 2 and so on; it has no places if there are no such layers
 };
 
 }  // namespace starling::gpu

@@ -8,7 +8,8 @@
 
 namespace starling::gpu {
 
-/// The difference of two lattice coordinates fits in 32 bits, its square in 64.
+/// Returns the square of a difference of two lattice coordinates. The difference fits in 32 bits,
+/// and the square fits in 64 bits.
 __device__ inline std::uint64_t square(std::int32_t difference) {
   const auto magnitude = static_cast<std::uint32_t>(abs(difference));
   return std::uint64_t{magnitude} * magnitude;
@@ -21,13 +22,13 @@ __device__ inline std::uint64_t distance_sq(const LatticePoint& a, const int4& b
   return square(a.x - b.x) + square(a.y - b.y) + square(a.z - b.z);
 }
 
-/// The squared distance from `at` to the range from `low` to `high`, along one axis.
+/// Returns the squared distance from `at` to the range from `low` to `high`, along one axis.
 __device__ inline std::uint64_t square_outside(std::int32_t at, std::int32_t low,
                                                std::int32_t high) {
   return square(max(max(low - at, at - high), 0));
 }
 
-/// The squared distance to the nearest point of the box.
+/// Returns the squared distance from `at` to the nearest point of the box.
 template <class Box>
 __device__ std::uint64_t box_distance_sq(const LatticePoint& at, const Box& box) {
   std::uint64_t sum =

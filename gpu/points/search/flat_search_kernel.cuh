@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches all slots without an index, if there are too few objects for an index to save time. A
-// block serves a search, and each warp of the block reads a share of the slots. Launched by
+// Searches all slots without an index, if there are too few objects for an index to save time. One
+// block serves each search, and each warp of the block reads a share of the slots. Launched by
 // flat_search_launch.cu.
 #pragma once
 
@@ -14,12 +14,12 @@ inline constexpr unsigned flat_warps_max = 16;
 
 using FlatNearest = NearestInShared<warp_lanes, warp_lanes>;
 
-/// The positions of four neighbouring slots. Slots after the last are `nowhere`.
+/// The positions of four consecutive slots. Slots that do not exist get `nowhere`.
 struct FourPoints {
   LatticePoint at[4];
 
-  /// Reads slots `first` to `first` + 3 with three loads of 16 bytes; `first` is a multiple of
-  /// four.
+  /// Reads slots `first` to `first` + 3, usually with three loads of 16 bytes. `first` must be a
+  /// multiple of four.
   __device__ FourPoints(const ObjectsView& objects, std::uint32_t first) {
     static_assert(sizeof(at) == 3 * sizeof(int4));
     if (first + 4 <= objects.slots) {
@@ -34,8 +34,8 @@ struct FourPoints {
   }
 };
 
-/// The positions that a thread reads in one round: four neighbouring slots, and four as many slots
-/// further as the block's threads have read.
+/// The positions that a thread reads in one round: `near` has four consecutive slots, and `far` has
+/// the four slots that lie 4 * blockDim.x slots after them.
 struct FlatRound {
   std::uint32_t first;
   FourPoints near;
@@ -56,8 +56,8 @@ struct FlatRound {
   }
 };
 
-/// Offers the objects in the warp's share of the slots. `round` is the first round. Reads each
-/// round while it offers the one before. All lanes of the warp must call.
+/// Offers the objects in the warp's share of the slots to `nearest`. `round` is the first round.
+/// Loads the next round while it offers the current one. All lanes of the warp must call.
 __device__ __forceinline__ void offer_slots(const ObjectsView& objects,
                                             const Acceptance& acceptance,
                                             const LatticePoint& position, FlatRound round,
@@ -81,15 +81,16 @@ __device__ __forceinline__ void offer_slots(const ObjectsView& objects,
 }
 
 // One block for each search of the batch. Each warp collects the nearest objects in its share of
-// the slots. Then the first warp takes over what all warps collected, and writes the list:
-// counts[number], and from rooms[number] on neighbors and slots. The slot of an object is also its
-// place. Dynamic shared memory: FlatNearest::bytes(entries) for each warp.
+// the slots. Then the first warp takes over what all warps collected, and writes the list: its
+// length to counts[number], and its entries to neighbors and slots, from index rooms[number] on.
+// Without an index, an object's place is its slot. Dynamic shared memory:
+// FlatNearest::bytes(entries) for each warp.
 __global__ void __launch_bounds__(flat_warps_max* warp_lanes, 1)
     flat_search_kernel(const __grid_constant__ ObjectsView objects,
                        const __grid_constant__ SearchBatch batch, std::uint32_t entries) {
   extern __shared__ __align__(16) std::byte memory[];
   __shared__ std::uint32_t sizes[flat_warps_max];
-  const FlatRound first_round(objects, 0);  // is read while the search is prepared
+  const FlatRound first_round(objects, 0);  // loads while the next lines prepare the search
   const std::uint32_t number = batch.order[blockIdx.x];
   const SearchSpec spec = batch.specs[number];
   LatticePoint position{};
@@ -111,7 +112,7 @@ __global__ void __launch_bounds__(flat_warps_max* warp_lanes, 1)
   nearest.settle();
   sizes[warp] = nearest.size();
   __syncthreads();
-  std::uint32_t before = 0;  // what the warps before this one collected
+  std::uint32_t before = 0;  // how many candidates the warps before this one have
   std::uint32_t total = 0;
   for (unsigned other = 0; other < warps; ++other) {
     if (other < warp) before += sizes[other];

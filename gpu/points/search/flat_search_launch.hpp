@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact k-NN over all slots, without an index: for a small tick, building an index would take
-// longer. GpuEngine searches small ticks with it, and TickIndex answers questions about small
-// ticks.
+// Exact k-NN over all slots, without an index. For a small tick this takes less time than building
+// an index. GpuEngine calls it for the lists of small ticks, and TickIndex calls it for questions
+// about small ticks.
 #pragma once
 
 #include "starling/gpu/device/cuda_stream.hpp"

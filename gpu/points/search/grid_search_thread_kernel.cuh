@@ -19,8 +19,8 @@ inline constexpr unsigned thread_search_threads = 128;
 /// What the searches of a launch do about their filters. Code that a launch does not need would
 /// cost it registers.
 enum class Routing {
-  none,    ///< all look in layer 0, and need not test objects for filters
-  layers,  ///< each looks where its route leads, and need not test objects
+  none,    ///< all look in layer 0, and do not test objects for filters
+  layers,  ///< each looks where its route leads, and does not test objects
   tests,   ///< as layers, but some test objects
 };
 
@@ -61,7 +61,8 @@ class ThreadSearch {
     }
   }
 
-  /// Whether the search would read so many objects to find k that pass that a warp is faster.
+  /// Returns true if a warp would be faster than a thread, because so few objects pass that the
+  /// search must read many.
   __device__ bool is_for_warp() const {
     if constexpr (routing != Routing::tests) return false;
     constexpr float objects_max = 250;
@@ -107,8 +108,8 @@ class ThreadSearch {
 
   /// Writes what run() found. All lanes of the warp write the lists together, a few lists at a
   /// time, so that stores fill whole cache lines. Only the first `searches` lanes have a search.
-  /// Returns false on a lane without a result, and on a lane whose list's order is in doubt: the
-  /// list may be written wrongly then.
+  /// Returns false on a lane without a result. Also returns false on a lane whose list's order is
+  /// in doubt; the list that was written may then be wrong.
   __device__ __forceinline__ bool write(bool is_found, unsigned searches) {
     // Keys are in the right order, whatever the rounding, if their upper bits differ by at least 2.
     const std::uint32_t kth = keys_.key_at(k_ - 1);
@@ -192,8 +193,8 @@ class ThreadSearch {
   /// search's cell. If there are routes, it is not much beyond the filter's greatest distance. Its
   /// sides are extended to the borders of leaves.
   __device__ __forceinline__ Reach first_reach() const {
-    // 1.1 and 1.2 were the fastest factors from 1.0 to 1.5. Circles of these radii hold 1.2 k and
-    // 1.4 k objects.
+    // Of the factors from 1.0 to 1.5, 1.1 and 1.2 were the fastest. The circles of these radii hold
+    // 1.2 k and 1.4 k objects.
     constexpr float share_of_radius = (k_limit <= 16 ? 1.1f : 1.2f) * 0.5641896f;  // 1 / sqrt(pi)
     const std::uint64_t x = along_x(geometry_, x_);
     const std::uint64_t y = along_y(geometry_, y_);
@@ -218,7 +219,8 @@ class ThreadSearch {
             units(ceilf(y_in_leaves + in_leaves) - y_in_leaves)};
   }
 
-  /// Lists the runs of places that are in `window` but not in `seen`.
+  /// Lists the runs that are in `window` but not in `seen`. If the window has too many cells, marks
+  /// the list as overfull.
   __device__ __forceinline__ void list_runs(const GridWindow& window, const GridWindow& seen) {
     const std::int32_t columns = window.columns();
     const std::int32_t rows = window.rows();
@@ -257,7 +259,8 @@ class ThreadSearch {
       place = run.begin & ~1u;
       return true;
     }
-    /// The first and the last pair of a run may include a place outside the run.
+    /// has_first() and has_second() return true if this place of the pair belongs to the run. The
+    /// first and the last pair of a run may include a place outside the run.
     __device__ bool has_first() const { return place >= run.begin; }
     __device__ bool has_second() const { return place + 1 < run.end; }
   };
@@ -328,12 +331,12 @@ class ThreadSearch {
     }
   }
 
-  /// The points at `place`, which is even, and at the place after it.
+  /// Returns the points at `place`, which must be even, and at `place + 1`.
   __device__ int4 points_at(std::uint32_t place) const {
     return __ldg(reinterpret_cast<const int4*>(grid_.points) + place / 2);
   }
 
-  /// Offers those of the pair's two candidates that the search accepts.
+  /// Offers the candidates at `place` and `place + 1`, except those that the search rejects.
   __device__ __forceinline__ void offer(int pair, std::uint32_t key, std::uint32_t next_key,
                                         std::uint32_t place) {
     const std::uint32_t checked = min(checked_, keys_.last());
@@ -356,12 +359,13 @@ class ThreadSearch {
     return Keys::key_of(fmaf(across, across, up * up));
   }
 
-  /// A little more than `needed`, and at most a length beyond every window.
+  /// Returns a little more than `needed`, but at most a length that reaches beyond every grid.
   __device__ static float enough(float needed) {
     return fminf(needed * 1.0001f + 2, 8e9f);
   }
 
-  /// An upper bound on the distance of the result's farthest neighbour, in lattice units.
+  /// Returns an upper bound on the distance of the farthest neighbour of the final list, in lattice
+  /// units.
   __device__ float needed_distance() const {
     const std::uint32_t kth = keys_.key_at(k_ - 1) & ~Keys::number_mask;
     const float limit_sq = __ull2float_ru(distance_sq_max_);
@@ -370,8 +374,8 @@ class ThreadSearch {
     return __fsqrt_ru(fminf(kth_sq, limit_sq)) * rounded_up;
   }
 
-  /// Whether all objects within `distance` have been offered. A side of the window that reaches the
-  /// border of the grid also covers the objects beyond that border.
+  /// Returns true if all objects within `distance` have been offered. A side of the window that
+  /// reaches the border of the grid also covers the objects beyond that border.
   __device__ bool is_seen(float distance, const Reach& reach) const {
     const auto is_short = [distance](std::int64_t reached) {
       return static_cast<float>(reached) * rounded_down <= distance;
@@ -384,8 +388,8 @@ class ThreadSearch {
              (y_ + reach.up < max_y && is_short(reach.up)));
   }
 
-  /// Widens each side to `needed`. If fewer than k objects are known, no side becomes more than
-  /// about twice as long.
+  /// Lengthens each side to a little more than `needed`. If fewer than k objects are known, no side
+  /// becomes more than about twice as long as before.
   __device__ void widen(Reach& reach, float needed) const {
     const bool is_full = keys_.key_at(k_ - 1) < Keys::infinity;
     const auto least = static_cast<std::int64_t>(enough(needed));
@@ -429,9 +433,10 @@ __device__ inline void postpone(const SearchBatch& batch, bool is_postponed, std
 
 // One thread for each search of the batch; every search's k is at most k_limit. Only the first
 // searches_a_warp lanes of a warp have a search. A block has at most `threads` threads, and a
-// multiprocessor should hold `blocks` blocks. Dynamic shared
-// memory: ThreadSearchShape<k_limit>::warp_bytes for each warp. Writes counts[number], and from
-// rooms[number] on neighbors and slots. The list is valid unless the search is postponed.
+// multiprocessor should hold `blocks` blocks. Dynamic shared memory:
+// ThreadSearchShape<k_limit>::warp_bytes for each warp. Writes the list's length to counts[number],
+// and its entries to neighbors and slots, from index rooms[number] on. The list is valid unless the
+// search is postponed.
 template <int k_limit, Routing routing, unsigned threads, unsigned blocks>
 __global__ void __launch_bounds__(threads, blocks)
     thread_search_kernel(const __grid_constant__ GridView grid,

@@ -56,13 +56,14 @@ class WarpSearch {
   __device__ Nearest& nearest() { return nearest_; }
 
  private:
-  /// At least the square root of `distance_sq`.
+  /// Returns an integer that is not less than the square root of `distance_sq`.
   __device__ static std::int64_t root_of(std::uint64_t distance_sq) {
     return static_cast<std::int64_t>(__dsqrt_ru(__ull2double_ru(distance_sq))) + 1;
   }
 
-  /// The radius of the next window if fewer than k objects are in this one. A search that tests
-  /// objects knows best how many pass nearby; it reads many, so its window must not be too large.
+  /// Returns the radius of the next window if a window of `radius` has fewer than k neighbours. A
+  /// search that tests objects may read many, so its window should not be too large. Its new radius
+  /// depends on how many objects have passed so far.
   __device__ std::int64_t wider(std::int64_t radius) const {
     if (!has_tests || !acceptance_.reads_objects) return 2 * radius;
     const float found = fmaxf(static_cast<float>(nearest_.size()), 1.0f);
@@ -74,9 +75,9 @@ class WarpSearch {
     return window_around(geometry_, position_.x, position_.y, {radius, radius, radius, radius});
   }
 
-  /// A radius that should hold k objects that pass if objects are everywhere as dense as in the
-  /// search's cell. If the position lies outside the grid, adds the distance from the position to
-  /// the grid.
+  /// Returns the radius of the first window. If objects are everywhere as dense as in the search's
+  /// cell, the window should hold at least k objects that pass. If the position lies outside the
+  /// grid, the distance from the position to the grid is added.
   __device__ std::int64_t first_radius() const {
     const std::uint64_t x = along_x(geometry_, position_.x);
     const std::uint64_t y = along_y(geometry_, position_.y);
@@ -93,7 +94,7 @@ class WarpSearch {
                outside(position_.y, geometry_.min_y, geometry_.extent_y));
   }
 
-  /// Whether the window reaches all borders of the grid.
+  /// Returns true if the window of this radius reaches all borders of the grid.
   __device__ bool is_whole(std::int64_t radius) const {
     return position_.x - radius <= geometry_.min_x && position_.y - radius <= geometry_.min_y &&
            position_.x + radius >= std::int64_t{geometry_.min_x} + geometry_.extent_x &&
@@ -101,7 +102,7 @@ class WarpSearch {
   }
 
   /// Offers the objects that are in `window` but not in `seen`. Each lane lists the runs of one
-  /// cell.
+  /// cell at a time.
   __device__ void scan(const GridWindow& window, const GridWindow& seen) {
     const auto columns = static_cast<std::uint32_t>(window.columns());
     const std::uint32_t cells = columns * static_cast<std::uint32_t>(window.rows());
@@ -121,14 +122,16 @@ class WarpSearch {
     }
   }
 
-  /// The part of a run that the search must see.
+  /// Returns the part of a run that the search must read.
   __device__ __forceinline__ Run needed_of(const Run& run) const {
     return has_tests && acceptance_.reads_objects ? run : run.without_crowd(grid_, k_);
   }
 
-  /// Offers the objects of all lanes' runs, one run after another, one lane for each object.
+  /// Offers the objects of all lanes' runs. Each lane has one run; the objects of all these runs,
+  /// one run after another, have the ranks from 0 on. The lanes offer objects of consecutive ranks
+  /// at the same time.
   __device__ void offer(const Run& run) {
-    std::uint32_t end = run.count();  // where the lane's run ends among all runs
+    std::uint32_t end = run.count();  // becomes the rank after the lane's run
     if (!any_in_warp(end > 0)) return;
     for (unsigned step = 1; step < warp_lanes; step *= 2) {
       const std::uint32_t before = __shfl_up_sync(all_lanes, end, step);
@@ -145,7 +148,9 @@ class WarpSearch {
     for (; first < total; first += warp_lanes) offer_one(first, total, end, shift);
   }
 
-  /// Offers the object at rank `first` + lane. `shift` is the lane's first place minus its rank.
+  /// Each lane offers the object at rank `first` + lane, if this rank is below `total`. For the
+  /// objects of a lane's own run, the place is the rank plus the lane's `shift`, and the ranks are
+  /// below the lane's `end`.
   __device__ __forceinline__ void offer_one(std::uint32_t first, std::uint32_t total,
                                             std::uint32_t end, std::uint32_t shift) {
     const std::uint32_t rank = first + warp_.lane;
@@ -159,9 +164,9 @@ class WarpSearch {
     nearest_.tighten(false);
   }
 
-  /// Does what offer_one does at `count` ranks of each lane, for a search that tests objects. Few
-  /// objects pass, so the filter comes before the distance. With several ranks at once, their loads
-  /// wait together.
+  /// Does the same as offer_one for `count` ranks of each lane, in a search that tests objects. Few
+  /// objects pass, so the filter comes before the distance. The loads for the `count` ranks are in
+  /// flight at the same time.
   template <unsigned count>
   __device__ __forceinline__ void offer_passing(std::uint32_t first, std::uint32_t total,
                                                 std::uint32_t end, std::uint32_t shift) {
@@ -188,8 +193,8 @@ class WarpSearch {
     }
   }
 
-  /// The lane whose run holds the object at this rank: the first lane whose `end` is greater than
-  /// `rank`.
+  /// Returns the lane whose run holds the object at this rank: the first lane whose `end` is
+  /// greater than `rank`.
   __device__ static int owner_of(std::uint32_t rank, std::uint32_t end) {
     int lane = 0;
     for (int step = warp_lanes / 2; step > 0; step /= 2) {
@@ -213,8 +218,8 @@ class WarpSearch {
   Nearest nearest_;
 };
 
-/// Searches, and writes the list. All lanes of the warp must call. `memory` belongs to the warp and
-/// has WarpNearest::bytes(entries) bytes.
+/// Runs the search with this number, and writes its list. All lanes of the warp must call. `memory`
+/// is shared memory of the warp, of WarpNearest::bytes(entries) bytes.
 template <bool has_tests>
 __device__ void search_by_warp(const GridView& grid, const ObjectsView& objects,
                                const SearchBatch& batch, std::uint32_t number, std::byte* memory,
@@ -246,8 +251,8 @@ __device__ void search_by_warp(const GridView& grid, const ObjectsView& objects,
 enum class WarpShare { all, postponed };
 
 // Any number of warps; each serves one search after another. Dynamic shared memory:
-// WarpNearest::bytes(entries) for each warp. Writes counts[number], and from rooms[number]
-// on neighbors and slots.
+// WarpNearest::bytes(entries) for each warp. Writes each list's length to counts[number], and its
+// entries to neighbors and slots, from index rooms[number] on.
 template <WarpShare share, bool has_tests>
 __global__ void __launch_bounds__(warp_search_threads, warp_search_blocks)
     warp_search_kernel(const __grid_constant__ GridView grid,

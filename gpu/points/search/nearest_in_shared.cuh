@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the nearest candidates that a group of lanes has found, in shared memory. The grid's search
-// with warps, the tree's search and the flat search use NearestInShared.
+// Keeps the nearest candidates that a group of lanes has found, in shared memory. WarpSearch,
+// GroupSearch and the flat search use NearestInShared.
 #pragma once
 
 #include <bit>
@@ -16,8 +16,8 @@ __host__ __device__ constexpr std::uint32_t size_limit(std::uint32_t k) {
   return k + (k / 2 > slack_min ? k / 2 : slack_min);
 }
 
-/// How many entries a search for k neighbours needs if up to `offered_max` candidates are offered
-/// between two calls of tighten().
+/// Returns how many entries of shared memory a search for k neighbours needs. Up to `offered_max`
+/// candidates may be offered between two calls of tighten().
 constexpr std::uint32_t entries_for(std::uint32_t k, std::uint32_t offered_max) {
   return std::bit_ceil(size_limit(k) + offered_max);
 }
@@ -26,21 +26,21 @@ constexpr std::uint32_t entries_for(std::uint32_t k, std::uint32_t offered_max) 
 /// bound, the bound is lowered until only a few more than k are within it. Candidates beyond the
 /// bound leave the buffer when it is full. At most `offered_max` candidates may be offered between
 /// two calls of tighten(); entries_for() leaves room for them. All lanes of a warp must call each
-/// function together, whatever their groups hold.
+/// function together, even if their groups hold different numbers of candidates.
 template <unsigned lanes, std::uint32_t offered_max>
 class NearestInShared {
  public:
   using Group = LaneGroup<lanes>;
 
-  /// The bytes of shared memory for one group: a few more than the entries take, so that entries
-  /// that a warp's searches read at the same time lie in different banks.
+  /// Returns the bytes of shared memory for one group. They are a few more than the entries take.
+  /// This puts entries that the groups of a warp read at the same time into different banks.
   __host__ __device__ static constexpr std::size_t bytes(std::uint32_t entries) {
     constexpr std::size_t stagger = 72;
     return entries * (sizeof(std::uint64_t) + sizeof(std::uint32_t)) + stagger;
   }
 
-  /// `memory` has bytes(entries) bytes. `bound` is a squared distance, beyond which no candidate
-  /// may be offered. `is_tight` says that `bound` is near the k-th squared distance.
+  /// `memory` has bytes(entries) bytes. `bound` is a squared distance; no candidate beyond it may
+  /// be offered. `is_tight` is true if `bound` is near the squared distance of the k-th neighbour.
   __device__ NearestInShared(std::byte* memory, std::uint32_t entries, std::uint32_t k,
                              std::uint64_t bound, bool is_tight, const IdOfPlace& id_of)
       : distances_sq_(reinterpret_cast<std::uint64_t*>(memory)),
@@ -51,12 +51,12 @@ class NearestInShared {
         is_tight_(is_tight),
         id_of_(id_of) {}
 
-  /// The squared distance beyond which no candidate may be offered any more.
+  /// Returns the squared distance beyond which no candidate may be offered any more.
   __device__ std::uint64_t bound() const { return bound_; }
 
-  /// Call after offers. Lowers the bound if more than size_limit(k) candidates are within it. After
-  /// the first leaf (`is_first` is true), lowers it if more than k are. Returns whether the bound
-  /// of any search of the warp may have become lower.
+  /// Call after offers. Lowers the bound if more than size_limit(k) candidates are within it. If
+  /// `is_first` is true, as after the first leaf, lowers it if more than k candidates are. Returns
+  /// true if the bound of any search of the warp may have become lower.
   __device__ __forceinline__ bool tighten(bool is_first) {
     const std::uint32_t limit = is_first ? k_ : size_limit(k_);
     const bool is_lowered = any_in_warp(near_ > limit);
@@ -65,8 +65,8 @@ class NearestInShared {
     return is_lowered;
   }
 
-  /// Returns whether at least k candidates are within the bound. If so, lowers the bound to the
-  /// farthest of these candidates.
+  /// Returns true if at least k candidates are within the bound. If so, lowers the bound to the
+  /// squared distance of the farthest of these candidates.
   __device__ bool close() {
     tighten(true);
     settle();
@@ -114,14 +114,14 @@ class NearestInShared {
       to.places_[first + i] = places_[i];
     }
   }
-  /// Takes over the first `size` entries, which several warps have copied here. No entry is beyond
-  /// `bound`. A barrier must come before.
+  /// Takes over the first `size` entries, which several warps have copied here. No entry may be
+  /// beyond `bound`. Call after a barrier that follows the copies.
   __device__ __forceinline__ void adopt(std::uint32_t size, std::uint64_t bound) {
     size_ = near_ = size;
     bound_ = bound;
   }
 
-  /// Calls `write(rank, distance_sq, place)` for each of the nearest k, on some lane of the group.
+  /// Calls `write(rank, distance_sq, place)` for each of the nearest k, on any lane of the group.
   /// If a rank gets more than one call, the last call is right. Returns the number of neighbours.
   /// Offer no candidates afterwards.
   template <class Write>
@@ -132,7 +132,7 @@ class NearestInShared {
       is_ranked = any_in_warp(bound_ > ~std::uint32_t{0}) ? write_ranked<std::uint64_t>(write)
                                                           : write_ranked<std::uint32_t>(write);
     if (any_in_warp(!is_ranked)) [[unlikely]] {
-      sort_and_cut();  // its barriers let the writes below come after those above
+      sort_and_cut();  // its barriers order the writes below after those of write_ranked()
       for (std::uint32_t rank = group_.lane; rank < size_; rank += lanes)
         write(rank, distances_sq_[rank], places_[rank]);
     }
@@ -140,13 +140,13 @@ class NearestInShared {
   }
 
  private:
-  /// For up to this many entries, counting how many entries are nearer than each is faster than a
-  /// sort.
+  /// Up to this many entries, write_ranked() is faster than a sort.
   static constexpr std::uint32_t ranked_max = 64;
 
   /// Ranks the entries and writes the nearest k. Each lane takes a few entries at a time, and
-  /// counts how many entries are nearer. Returns false if two entries are equally far: what was
-  /// written is wrong then. `Key` must be able to hold every squared distance of the buffer.
+  /// counts for each of them how many entries are nearer. Returns false if two entries are equally
+  /// far; what was written is then wrong. `Key` must be able to hold every squared distance of the
+  /// buffer.
   template <class Key, class Write>
   __device__ __forceinline__ bool write_ranked(const Write& write) const {
     constexpr unsigned share = 3;
@@ -200,12 +200,12 @@ class NearestInShared {
 
   struct Bound {
     std::uint64_t distance_sq;
-    std::uint32_t count;  ///< entries within distance_sq
+    std::uint32_t count;  ///< how many entries are within distance_sq
   };
 
-  /// Returns a bound with at least k entries within it, if there are k entries, and seldom with
-  /// many more. On a plane the number of entries is proportional to the squared distance, so
-  /// interpolation comes close in one or two steps.
+  /// Returns a bound that is at most `bound`. If the search has k entries, at least k of them are
+  /// within the new bound, and seldom many more. On a plane the number of entries within a distance
+  /// is proportional to the squared distance, so interpolation comes close in one or two steps.
   __device__ __noinline__ static Bound bound_near(const NearestInShared nearest, std::uint32_t size,
                                                   std::uint32_t near, std::uint64_t bound) {
     constexpr int steps_max = 6;
@@ -261,7 +261,7 @@ class NearestInShared {
       __syncwarp();
       if (is_kept) {
         const auto to = kept + static_cast<std::uint32_t>(__popc(nearest.group_.before(within)));
-        nearest.distances_sq_[to] = distance_sq;  // every lane has read what this overwrites
+        nearest.distances_sq_[to] = distance_sq;  // all lanes have read the overwritten entries
         nearest.places_[to] = place;
       }
       kept += static_cast<std::uint32_t>(__popc(within));
@@ -269,7 +269,8 @@ class NearestInShared {
     }
   }
 
-  /// A bitonic sort. Not inlined: it is rare, and the rest of the search needs the registers.
+  /// Sorts the entries with a bitonic sort. It is not inlined, because it is rare, and the rest of
+  /// the search needs the registers.
   __device__ __noinline__ static void sort(NearestInShared nearest, std::uint32_t size) {
     std::uint32_t length = lanes;
     for (const std::uint32_t size_max = max_in_warp(size); length < size_max;) length *= 2;

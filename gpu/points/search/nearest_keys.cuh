@@ -25,7 +25,7 @@ struct ThreadSearchShape {
   /// How many numbers (see RankedKeys) the keys need, including keys that wait to be inserted.
   static constexpr int numbers = pairs_at_once == 1 ? k_limit + 1 : k_limit + 2 * pairs_at_once;
   static constexpr int number_bits = std::bit_width(static_cast<unsigned>(numbers - 1));
-  /// The most runs that a thread lists; a search whose window has more is left to a warp.
+  /// The most runs that a thread lists. If a search's window has more, the search is postponed.
   static constexpr int runs_max = k_limit <= 10 ? 16 : k_limit <= 16 ? 20 : 22;
   /// How many blocks a multiprocessor should hold. To hold more blocks, the compiler spills
   /// registers, which costs less time than waiting for memory. Measured with 1M searches among 1M
@@ -48,7 +48,7 @@ class RankedKeys {
  public:
   using Shape = ThreadSearchShape<k_limit>;
   static constexpr std::uint32_t number_mask = (1u << Shape::number_bits) - 1;
-  static constexpr std::uint32_t infinity = 0x7f800000;  ///< as a float; above every distance
+  static constexpr std::uint32_t infinity = 0x7f800000;  ///< the bits of the float infinity
 
   __device__ static std::uint32_t key_of(float distance_sq) {
     return __float_as_uint(distance_sq) & ~number_mask;
@@ -65,9 +65,9 @@ class RankedKeys {
     return key;
   }
 
-  /// Writes the places of the nearest `count` candidates to shared memory in the order of their
-  /// ranks, and place_none after the last. place_at() reads these places. All lanes of the warp
-  /// must call together. Offer no candidates afterwards.
+  /// Writes the places of the nearest `count` candidates to shared memory, in the order of their
+  /// ranks. Ranks without a candidate get place_none. place_at() reads these places. All lanes of
+  /// the warp must call together. Offer no candidates afterwards.
   __device__ __forceinline__ void rank_places(int count) {
     std::uint32_t ranked[k_limit];
 #pragma unroll
@@ -80,7 +80,8 @@ class RankedKeys {
     __syncwarp();
   }
 
-  /// The place at rank `rank` in the search of lane `lane` of the warp. Call after rank_places().
+  /// Returns the place at rank `rank` in the search of the warp's lane `lane`. Call after
+  /// rank_places().
   __device__ std::uint32_t place_at(unsigned rank, unsigned lane) const {
     return of_warp()[ranked_at(rank, lane)];
   }
@@ -92,7 +93,7 @@ class RankedKeys {
     for (int i = 0; i <= k_limit; ++i) keys_[i] = infinity | i;
   }
 
-  /// Where shared memory holds the place of the key's candidate.
+  /// Returns a reference to the place of the key's candidate, in shared memory.
   __device__ std::uint32_t& place_of(std::uint32_t key) const {
     return places_[(key & number_mask) * warp_lanes];
   }
@@ -100,7 +101,7 @@ class RankedKeys {
   std::uint32_t keys_[k_limit + 1];
 
  private:
-  /// The ranks of one search lie in different banks.
+  /// Returns the index of a rank's place. The places of one search lie in different banks.
   __device__ static unsigned ranked_at(unsigned rank, unsigned lane) {
     return rank * warp_lanes + (lane + rank) % warp_lanes;
   }
@@ -111,7 +112,7 @@ class RankedKeys {
   std::uint32_t* places_;
 };
 
-/// Inserts candidates two by two. A pair takes three instructions for each key of the list.
+/// Inserts candidates two by two. A pair takes three instructions for each key that is kept.
 template <int k_limit>
 class KeysByPairs : public RankedKeys<k_limit> {
  public:
@@ -119,8 +120,8 @@ class KeysByPairs : public RankedKeys<k_limit> {
 
   __device__ explicit KeysByPairs(std::uint32_t* places) : Ranked(places) {}
 
-  /// Offers the candidates at `place` and `place + 1`. Each key is from key_of(), or infinity for
-  /// no candidate.
+  /// Offers the candidates at `place` and `place + 1`. Each key is a result of key_of(), or
+  /// infinity if there is no candidate.
   __device__ __forceinline__ void offer(int /*pair*/, std::uint32_t key, std::uint32_t next_key,
                                         std::uint32_t place) {
     const std::uint32_t last = keys_[k_limit];
@@ -140,8 +141,8 @@ class KeysByPairs : public RankedKeys<k_limit> {
  private:
   using Ranked::keys_;
 
-  /// Inserts a and b, a <= b, and drops the last two keys. If b is ~0u, inserts only a and drops
-  /// only the last key.
+  /// Inserts `a` and `b`, where a <= b, and drops the last two keys. If `b` is ~0u, inserts only
+  /// `a` and drops only the last key.
   __device__ __forceinline__ void insert(std::uint32_t a, std::uint32_t b) {
 #pragma unroll
     for (int i = k_limit; i > 1; --i)
@@ -169,8 +170,8 @@ struct SortingNetwork {
   }
 };
 
-/// Collects candidates into a block, sorts the block and merges it with the keys. At k 32 this
-/// takes 27 instructions for each candidate; inserting pairs takes 50.
+/// Collects candidates into a block, sorts the block, and merges it with the keys. With k 32 this
+/// takes 27 instructions for each candidate; inserting pairs would take 50.
 template <int k_limit>
 class KeysByBlocks : public RankedKeys<k_limit> {
  public:
@@ -183,8 +184,9 @@ class KeysByBlocks : public RankedKeys<k_limit> {
     for (int i = 0; i < block; ++i) block_[i] = Ranked::infinity | (k_limit + i);
   }
 
-  /// Offers the candidates at `place` and `place + 1` as the block's pair number `pair`. Each key
-  /// is from key_of(), or infinity for no candidate. Offer all pairs of the block before take_in().
+  /// Offers the candidates at `place` and `place + 1` as pair number `pair` of the block. Each key
+  /// is a result of key_of(), or infinity if there is no candidate. Offer all pairs of the block
+  /// before take_in().
   __device__ __forceinline__ void offer(int pair, std::uint32_t key, std::uint32_t next_key,
                                         std::uint32_t place) {
     put(2 * pair, key, place);
@@ -192,10 +194,10 @@ class KeysByBlocks : public RankedKeys<k_limit> {
   }
 
   /// Merges the block with the keys: the nearest stay, and the next block takes over the numbers of
-  /// the dropped keys. last() is the least key that was ever dropped. First checks whether the
-  /// block has a nearer candidate, and drops the whole block if not. Measured with 1M searches
-  /// among 1M objects and k 32: 0.728 ms without this check, 0.706 with it; for clustered objects
-  /// 0.882 and 0.843.
+  /// the dropped keys. Afterwards last() is the least key that such a merge ever dropped. If no
+  /// candidate of the block is nearer than last(), drops the whole block without merging. Measured
+  /// with 1M searches among 1M objects and k 32: 0.728 ms without this check, 0.706 ms with it. For
+  /// clustered objects: 0.882 ms without, 0.843 ms with it.
   __device__ __forceinline__ void take_in() {
     std::uint32_t nearest = block_[0];
 #pragma unroll
@@ -207,7 +209,7 @@ class KeysByBlocks : public RankedKeys<k_limit> {
 #pragma unroll
     for (int i = 0; i < block; ++i) keys_[k_limit] = min(keys_[k_limit], block_[i]);
 #pragma unroll
-    for (int step = k_limit / 2; step > 0; step /= 2)  // the keys ascend and then descend
+    for (int step = k_limit / 2; step > 0; step /= 2)  // a bitonic merge of the k_limit keys
 #pragma unroll
       for (int i = 0; i < k_limit; ++i)
         if ((i & step) == 0) order(keys_[i], keys_[i + step]);
@@ -267,7 +269,7 @@ class RunList {
     }
   }
   __device__ void overfill() { size_ = Shape::runs_max + 1; }
-  /// Whether a run did not fit or was too long.
+  /// Returns true if a run did not fit or was too long, or if overfill() was called.
   __device__ bool is_overfull() const { return size_ > Shape::runs_max; }
   __device__ int size() const { return size_; }
   __device__ Run run(int i) const {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stack of a walk down an implicit tree, in registers. GroupSearch uses it.
+// PendingChildren is the stack of a search that walks down a tree. It lies in registers.
+// GroupSearch uses it.
 #pragma once
 
 #include "starling/gpu/points/index/tree_view.hpp"
 
 namespace starling::gpu {
 
-/// The children that are still to be visited, for each node on the way down: eight bits for each
-/// level, the innermost level in the lowest bits. There is room for 16 levels, more than
-/// levels_max.
+/// For each node on the way down, the children that are still to be visited. Each level has eight
+/// bits, one for each child; the innermost level has the lowest bits. There is room for 16 levels,
+/// more than levels_max.
 class PendingChildren {
  public:
   __device__ void push(unsigned children) {

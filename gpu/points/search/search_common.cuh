@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all searches have in common: the position of a search, the objects that it accepts, and the
-// ids that break ties.
+// Functions that all search kernels call. They find a search's position, decide which objects it
+// accepts, and give the ids that break ties.
 #pragma once
 
 #include "starling/gpu/device/launch_grid.cuh"
@@ -13,16 +13,16 @@ namespace starling::gpu {
 /// distance.
 inline constexpr std::uint32_t place_none = ~std::uint32_t{0};
 
-/// Which objects a search accepts, apart from their distance.
+/// Decides which objects a search accepts, apart from their distance.
 struct Acceptance {
   Slot exclude;  ///< the followed object or the subject; no_slot: none
   TagFilter tags;
   std::int64_t time_us_min;
-  bool reads_objects;        ///< whether the filter limits tags or age
-  std::uint32_t least_rank;  ///< among attached ranks; see along()
+  bool reads_objects;        ///< true if objects must be tested for tags or age
+  std::uint32_t least_rank;  ///< the least attached rank that passes; along() sets it
 
   Acceptance() = default;
-  /// Accepts what passes the search's filter.
+  /// Accepts objects that pass the search's filter, except its anchor.
   __device__ Acceptance(const SearchSpec& spec, std::int64_t tau_us)
       : exclude(spec.anchor),
         tags(spec.filter.tags),
@@ -30,7 +30,8 @@ struct Acceptance {
         reads_objects(!tags.is_empty() || spec.filter.age_us_max != Filter::any_age),
         least_rank(0) {}
 
-  /// The same where `route` leads, which may have objects that pass alone.
+  /// Returns an acceptance for the objects of the route's layer only. If all of them pass the
+  /// filter, this acceptance does not test them.
   __device__ Acceptance along(const FilterRoute& route) const {
     Acceptance among = *this;
     if (!route.has_tests) among.reads_objects = false;
@@ -38,7 +39,8 @@ struct Acceptance {
     return among;
   }
 
-  /// Whether the object at `place` is accepted. `slots` and `attached` are by place.
+  /// Returns true if the object at `place` is accepted. `slots` and `attached` are indexed by
+  /// place.
   __device__ bool accepts(std::uint32_t place, const Slot* slots, const AttachedView& attached,
                           const ObjectsView& objects) const {
     return (!reads_objects || passes(place, slots, attached, objects)) &&
@@ -48,11 +50,11 @@ struct Acceptance {
     return slot != exclude && (!reads_objects || slot_passes(slot, objects));
   }
 
-  /// Whether the object at `place` is not the excluded one.
+  /// Returns true if the object at `place` is not the excluded one.
   __device__ bool accepts_but_filter(std::uint32_t place, const Slot* slots) const {
     return exclude == no_slot || slots[place] != exclude;
   }
-  /// Whether the object at `place` passes the filter.
+  /// Returns true if the object at `place` passes the filter's tags and age.
   __device__ bool passes(std::uint32_t place, const Slot* slots, const AttachedView& attached,
                          const ObjectsView& objects) const {
     if (attached.tags_and_ranks == nullptr) return slot_passes(slots[place], objects);
@@ -75,7 +77,7 @@ struct IdOfPlace {
   }
 };
 
-/// Where a search looks. `count` is the number of objects of layer 0.
+/// Returns where a search looks. `count` is the number of objects of layer 0.
 __device__ inline FilterRoute route_of(const SearchSpec& spec, const SearchBatch& batch,
                                        std::uint32_t count) {
   if (batch.routes == nullptr) return {.count = count, .has_tests = true};

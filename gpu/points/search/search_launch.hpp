@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact k-NN over a tick's index. On the plane a thread serves a search if k is small and searches
-// are many, otherwise a warp does. In space eight or sixteen lanes serve a search. TickIndex and
-// DevicePlan call these functions.
+// Exact k-NN over a tick's index. On the plane a thread serves each search if k is small and there
+// are many searches; otherwise a warp does. In space eight or sixteen lanes serve each search.
+// TickIndex and DevicePlan call these functions.
 #pragma once
 
 #include <cstddef>
@@ -20,47 +20,50 @@ namespace starling::gpu {
 /// One search, with all that it needs from its query.
 struct SearchSpec {
   LatticePoint position;
-  Slot anchor = no_slot;  ///< the followed object or the subject: not in its own list
+  Slot anchor = no_slot;  ///< the followed object or the subject; it is never in the list
   std::uint32_t k = 0;
   std::uint32_t filter_number = 0;  ///< the index into SearchBatch::routes
   Filter filter;
 };
 
-/// Searches of one class of k, in spatial order. Device pointers.
+/// Searches of one class of k (see k_class_limits), in spatial order. The pointers are device
+/// pointers.
 struct SearchBatch {
-  const SearchSpec* specs = nullptr;     ///< by search
-  const std::uint64_t* rooms = nullptr;  ///< for each search: the index of its first neighbour
+  const SearchSpec* specs = nullptr;     ///< by the search's number
+  const std::uint64_t* rooms = nullptr;  ///< by the search's number: its first index in `neighbors`
   const std::uint32_t* order = nullptr;  ///< the numbers of the batch's searches
   std::uint32_t count = 0;               ///< how many searches the batch has
   std::uint32_t k_max = 0;               ///< no k of the batch is greater
-  std::uint32_t few_max = 0;             ///< on the plane: warps serve batches up to this count
+  std::uint32_t few_max = 0;             ///< on the plane: up to this count, warps serve a batch
   std::int64_t tau_us = 0;
   /// By filter number: where searches look. Null: all searches look in layer 0.
   const FilterRoute* routes = nullptr;
-  /// Whether some searches must test objects for their filter.
+  /// True if some searches must test objects for their filter.
   bool has_tests = true;
 
   /// The lists of the same searches in the last tick: the length of each list, its neighbours'
-  /// slots, and its nearest neighbour's leaf. The tree's search and the flat search start from
-  /// these lists. Null if there are none.
+  /// slots, and the leaf of its nearest neighbour. The tree's search and the flat search start from
+  /// these lists. The pointers are null if there are no such lists.
   const std::uint32_t* last_counts = nullptr;
   const Slot* last_slots = nullptr;
   const std::uint32_t* last_leaves = nullptr;
 
   std::uint32_t* counts = nullptr;  ///< written: how many neighbours each search found
-  Neighbor* neighbors = nullptr;    ///< written from rooms[search] on, nearest first
-  Slot* slots = nullptr;            ///< written: the same neighbours' slots
+  Neighbor* neighbors = nullptr;    ///< written: each list from index rooms[number], nearest first
+  Slot* slots = nullptr;            ///< written: the slots of `neighbors`, at the same indices
 
-  /// Written by the tree's search: for each search in layer 0, the leaf of its nearest neighbour.
+  /// Written by the tree's search, by the search's number: the leaf of the nearest neighbour, in
+  /// the tree that was searched. The flat search writes 0.
   std::uint32_t* leaves = nullptr;
-  /// Working memory of the grid's search: first how many searches were postponed, then the numbers
-  /// of the postponed searches.
+  /// Working memory of the grid's search. The first entry is how many searches were postponed; the
+  /// numbers of these searches follow.
   std::uint32_t* postponed = nullptr;
 };
 
-/// The greatest k of each class. Searches of one class run together; a search is in the first class
-/// whose limit is not below its k. In the first two classes a thread (grid) or eight lanes (tree)
-/// serve a search, in the others a warp (grid) or sixteen lanes (tree).
+/// The greatest k of each class. Searches of one class run together. A search is in the first class
+/// whose limit is not below its k. In a tree, eight lanes serve a search of the first two classes,
+/// and sixteen lanes serve the others. In a grid, a thread may serve a search of the first two
+/// classes, and a warp serves the others.
 inline constexpr std::uint32_t k_class_limits[] = {16, 32, 128, 1024};
 
 /// Enqueues the searches of a batch.
@@ -69,8 +72,8 @@ void search_async(const GridView& grid, const ObjectsView& objects, const Search
 void search_async(const TreesView& trees, const ObjectsView& objects, const SearchBatch& batch,
                   const CudaStream& stream);
 
-/// Spatial sort keys of searches, with the searches' numbers as values. `numbers` may be in any
-/// order. Device pointers.
+/// Searches, and where to write their spatial sort keys. The values to sort are the numbers of the
+/// searches. `numbers` may be in any order. The pointers are device pointers.
 template <class Key>
 struct SearchKeys {
   const SearchSpec* specs = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds a search by last tick's neighbours. The tree's search and the flat search start from this
-// bound.
+// Computes the seeded bound of a search, from the neighbours that it found in the last tick. The
+// tree's search and the flat search start from this bound.
 #pragma once
 
 #include "starling/gpu/device/lane_group.cuh"
@@ -9,11 +9,13 @@
 
 namespace starling::gpu {
 
-/// An upper bound on the k-th squared distance: the greatest squared distance to last tick's k
-/// neighbours, where these are now. They need not be the nearest any more, and their slots may have
-/// new owners, because any k objects that the search accepts give a bound. If there are not k
-/// accepted objects, the bound is the filter's limit, key_max. All lanes of the warp must call; the
-/// result is valid on all lanes of the search's group.
+/// Returns an upper bound on the squared distance of the k-th neighbour: the greatest squared
+/// distance from `position` to the objects that are now in the slots of last tick's k neighbours.
+/// Any k objects that the search accepts give such a bound, so these need not be the nearest any
+/// more, and their slots may have new owners. Returns the filter's limit, key_max, if last tick's
+/// list has fewer than k neighbours, or if the search does not accept all these objects now. The
+/// bound is never greater than key_max. All lanes of the warp must call; the result is valid on all
+/// lanes of the search's group.
 template <unsigned lanes>
 __device__ __forceinline__ std::uint64_t seeded_bound(const SearchBatch& batch,
                                                       std::uint32_t number, const SearchSpec& spec,

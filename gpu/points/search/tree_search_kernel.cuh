@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches the tree with a group of lanes for each search. The searches of a warp, which are near
+// Searches a tree with a group of lanes for each search. The searches of a warp, which are near
 // each other, walk the tree together. If one search needs a node, all searches of the warp visit
-// the node: each search tests the node's children, or the objects of a leaf, against its own bound.
+// the node. Each search then tests the node's children, or a leaf's objects, against its own bound.
 // Launched by tree_search_launch.cu.
 #pragma once
 
@@ -20,7 +20,7 @@ inline constexpr unsigned group_search_threads = 128;
 /// (docs/measurements/h200.md).
 inline constexpr unsigned group_search_blocks = 8;
 
-/// The part of a tree that a search reads: a layer.
+/// The leaves and places of the layer that a search reads.
 struct TreePart {
   std::uint32_t leaf;  ///< the first leaf
   std::uint32_t last_leaf;
@@ -51,9 +51,9 @@ class GroupSearch {
         is_searching_(is_searching),
         nearest_(nearest) {}
 
-  /// Starts at `home`, a leaf near the searches, and goes up the tree, visiting the siblings on
-  /// each level. Near objects come early this way, and bound the rest of the search. `home` is the
-  /// same on all lanes.
+  /// Starts at `home`, which is a leaf near the searches. Then goes up the tree, and visits the
+  /// siblings on each level. In this order, near objects come early and lower the bound for the
+  /// rest of the search. `home` must be the same on all lanes.
   __device__ __forceinline__ void run(std::uint32_t home) {
     scan(home, true);
     for (int level = 0; level < tree_.levels; ++level) {
@@ -66,8 +66,8 @@ class GroupSearch {
   __device__ Nearest& nearest() { return nearest_; }
 
  private:
-  /// Visits nodes of level `top` and all nodes below them that are near enough. Bit i of `nodes`
-  /// selects node `first` + i.
+  /// Visits nodes of level `top`, and those nodes below them that are near enough. If bit i of
+  /// `nodes` is set, visits node `first` + i.
   __device__ __forceinline__ void visit(int top, std::uint32_t first, unsigned nodes) {
     if (nodes == 0) return;
     PendingChildren pending;
@@ -94,7 +94,8 @@ class GroupSearch {
     }
   }
 
-  /// Which of the eight nodes from `first` on are near enough for at least one search of the warp.
+  /// Returns eight bits. Bit i is set if node `first` + i of `level` is near enough for at least
+  /// one search of the warp.
   __device__ __forceinline__ unsigned within(int level, std::uint32_t first) const {
     const std::uint32_t node = first + group_.lane;
     const int bits = level * fan_out_bits;
@@ -105,8 +106,8 @@ class GroupSearch {
         box_distance_sq(position_, tree_.boxes[tree_.firsts[level] + node]) <= nearest_.bound());
   }
 
-  /// Offers the leaf's objects to each search of the warp. Returns whether a bound may have become
-  /// lower.
+  /// Offers the leaf's objects to each search of the warp. Returns true if the bound of a search
+  /// may have become lower. `is_first` is true for the first leaf.
   __device__ __forceinline__ bool scan(std::uint32_t leaf, bool is_first) {
     constexpr std::uint32_t share = leaf_objects / lanes;
     const std::uint32_t first = leaf * leaf_objects + group_.lane;
@@ -135,7 +136,8 @@ class GroupSearch {
   Nearest nearest_;
 };
 
-/// The last leaf of the part that begins at or before the key; the first leaf if none does.
+/// Returns the last leaf of the part whose first object has no greater key than `key`. If there is
+/// no such leaf, returns the part's first leaf.
 __device__ inline std::uint32_t find_leaf(const TreeView& tree, const TreePart& part, TreeKey key) {
   std::uint32_t low = part.leaf;
   std::uint32_t high = part.last_leaf + 1;
@@ -146,13 +148,15 @@ __device__ inline std::uint32_t find_leaf(const TreeView& tree, const TreePart& 
   return low;
 }
 
-/// The spatial sort key of a search.
+/// Returns the spatial sort key of a position.
 __device__ inline TreeKey search_key(const TreeView& tree, const LatticePoint& position) {
   return key_of(position, *tree.bounds);
 }
 
-/// The leaf that a search starts from: the leaf that the position's key belongs to. In layer 0 it
-/// is the leaf of last tick's nearest neighbour if that leaf is still close.
+/// Returns the leaf that a search starts from. A search in layer 0 first takes the number of the
+/// leaf that had its nearest neighbour in the last tick. If the leaf of this number is now close to
+/// the position, the search starts there. All other searches start from the leaf that the
+/// position's key belongs to.
 __device__ inline std::uint32_t home_leaf(const TreeView& tree, const SearchBatch& batch,
                                           std::uint32_t number, const FilterRoute& route,
                                           const LatticePoint& position, std::uint64_t bound) {
@@ -166,12 +170,14 @@ __device__ inline std::uint32_t home_leaf(const TreeView& tree, const SearchBatc
   return find_leaf(tree, part, key);
 }
 
-/// Which searches of a batch a launch serves: those in layer 0, or those in the other layers.
+/// Which searches of a batch a launch serves: those that look in layer 0, or those that look in
+/// other layers.
 enum class TreeShare { layer_0, other_layers };
 
-// `lanes` lanes for each search of the batch; the searches that are not in `share` do nothing. A
-// search without objects is in layer 0. Dynamic shared memory: NearestInShared::bytes(entries) for
-// each search of a block. Writes counts[number], neighbors and slots from rooms[number] on, and
+// `lanes` lanes for each search of the batch. Searches that are not in `share` do nothing. A search
+// whose filter no object passes belongs to TreeShare::layer_0. Dynamic shared memory:
+// NearestInShared::bytes(entries) for each search of a block. Writes the list's length to
+// counts[number], and its entries to neighbors and slots, from index rooms[number] on. Writes
 // leaves[number] if there is a neighbour.
 template <unsigned lanes, TreeShare share>
 __global__ void __launch_bounds__(group_search_threads, group_search_blocks)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches searches of the trees, with eight lanes for each search if k is small and sixteen
-// otherwise, and computes the searches' spatial sort keys: see search_launch.hpp. The kernel is in
+// Launches searches of the trees. Eight lanes serve each search if k is small, otherwise sixteen.
+// Also computes the searches' spatial sort keys: see search_launch.hpp. The kernel is in
 // tree_search_kernel.cuh.
 #include "starling/gpu/device/launch_grid.cuh"
 #include "starling/gpu/points/search/search_launch.hpp"
@@ -37,7 +37,7 @@ void search_async(const TreesView& trees, const ObjectsView& objects, const Sear
                   const CudaStream& stream) {
   if (batch.count == 0) return;
   TreeView all = trees.all;
-  if (batch.routes == nullptr) all.attached = {};  // ranks mean something with routes only
+  if (batch.routes == nullptr) all.attached = {};  // only routes have ranks to compare with
   search_share_async<TreeShare::layer_0>(all, objects, batch, stream);
   if (batch.routes != nullptr && trees.layers.count > 0)
     search_share_async<TreeShare::other_layers>(trees.layers, objects, batch, stream);
