@@ -3,6 +3,7 @@
 // see memory.hpp.
 #include "starling/gpu/device/memory.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 #include <stdexcept>
@@ -33,6 +34,13 @@ void DeviceMemory::release(void* memory, std::size_t bytes) noexcept {
   // cudaFree fails only if the device is lost, and an earlier call has already reported that.
   static_cast<void>(cudaFree(memory));
   bytes_used_ -= bytes;
+}
+
+std::uint64_t DeviceMemory::bytes_left() const {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  check(cudaMemGetInfo(&free, &total));
+  return std::min<std::uint64_t>(bytes_max_ - bytes_used_, free);
 }
 
 void* PinnedMemory::do_allocate(std::size_t bytes, std::size_t /*alignment*/) {

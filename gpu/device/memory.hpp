@@ -30,6 +30,9 @@ class DeviceMemory {
   void* allocate(std::size_t bytes);
   void release(void* memory, std::size_t bytes) noexcept;
   std::uint64_t bytes_used() const { return bytes_used_; }
+  /// Returns how many more bytes may be allocated: limited by `bytes_max` and by the free memory of
+  /// the current device.
+  std::uint64_t bytes_left() const;
 
  private:
   std::uint64_t bytes_max_;
@@ -139,6 +142,7 @@ class PinnedBuffer {
   T* data() { return data_; }
   const T* data() const { return data_; }
   T& operator[](std::size_t i) { return data_[i]; }
+  const T& operator[](std::size_t i) const { return data_[i]; }
   std::size_t room() const { return room_; }
 
   /// Makes room for `count` elements. A buffer that is too small grows by at least an eighth and

@@ -11,19 +11,10 @@
 #include <vector>
 
 #include "starling/cpu/points/index/point_set.hpp"
+#include "starling/knn/base/headroom.hpp"
 #include "starling/knn/base/thread_pool.hpp"
 
 namespace starling::cpu {
-
-/// The positions whose bucket is in a given range: the index and the bucket of each position.
-struct FoundBuckets {
-  static constexpr std::size_t positions_max = 256;
-  static constexpr std::size_t padding = 16;  ///< SIMD code writes full vectors
-
-  std::size_t count = 0;
-  std::array<std::uint32_t, positions_max + padding> indexes;
-  std::array<std::uint32_t, positions_max + padding> buckets;
-};
 
 /// The buckets from `first` to `first` + `count` - 1.
 struct BucketRange {
@@ -36,8 +27,8 @@ class BucketScatter {
   /// Calls put(place, position, slot) once for each point, from several threads. The points of a
   /// bucket get consecutive places, in the order of `points`. This holds for any number of threads.
   ///
-  /// find(positions, range, found) gets at most FoundBuckets::positions_max positions. It writes to
-  /// `found`, in order, the points whose bucket is in the range. There are `buckets` buckets.
+  /// find(positions, found) writes the bucket of each position to `found`, which is as long. There
+  /// are `buckets` buckets. The bucket of a dead object is `buckets`.
   template <class Find, class Put>
   void run(const PointSet& points, std::size_t buckets, const Find& find, const Put& put,
            ThreadPool& pool);
@@ -50,38 +41,39 @@ class BucketScatter {
   // With more groups, a group would spend more time on reading all positions than on writing its
   // own objects.
   static constexpr std::size_t groups_max = 4;
+  static constexpr std::size_t positions_at_once = 512;  // they stay in the first-level cache
 
+  template <class Act>
+  void for_each_in(const BucketRange& range, std::size_t begin, std::size_t end, const Act& act);
   BucketRange group(std::size_t index, std::size_t groups) const;
 
-  std::vector<std::uint32_t> begins_;
+  std::vector<std::uint32_t> buckets_;              ///< by position
+  std::vector<std::uint32_t> begins_;               ///< by bucket
   std::vector<std::vector<std::uint32_t>> places_;  ///< by slice of the points, then by bucket
 };
 
-// First each thread counts the points of one slice by bucket. Then the buckets are divided into
-// groups, and each group is written by its own threads. Different groups write to different cache
-// lines, except where two groups meet. Without groups, the scatter of workload W3 took twice as
-// long.
+// First each thread finds the buckets of one slice of the points, and counts the points of each
+// bucket. Then the buckets are divided into groups, and each group is written by its own threads.
+// Different groups write to different cache lines, except where two groups meet. Without groups,
+// the scatter of workload W3 took twice as long.
 template <class Find, class Put>
 void BucketScatter::run(const PointSet& points, std::size_t buckets, const Find& find,
                         const Put& put, ThreadPool& pool) {
   const std::span<const LatticePoint> positions = points.positions;
   const std::size_t slices = pool.threads();
-  // Calls act(index, bucket) for the points of a slice whose bucket is in the range.
-  const auto for_each = [&](std::size_t slice, const BucketRange& range, const auto& act) {
-    FoundBuckets found;
-    const std::size_t end = positions.size() * (slice + 1) / slices;
-    constexpr std::size_t step = FoundBuckets::positions_max;
-    for (std::size_t i = positions.size() * slice / slices; i < end; i += step) {
-      find(positions.subspan(i, std::min(step, end - i)), range, found);
-      for (std::size_t j = 0; j < found.count; ++j) act(i + found.indexes[j], found.buckets[j]);
-    }
-  };
-  const BucketRange all{0, static_cast<std::uint32_t>(buckets)};
+  const auto slice_begin = [&](std::size_t slice) { return positions.size() * slice / slices; };
+  resize_with_headroom(buckets_, positions.size());
   places_.resize(slices);
   pool.run(slices, [&](std::size_t slice, unsigned) {
     std::vector<std::uint32_t>& counts = places_[slice];
-    counts.assign(buckets, 0);
-    for_each(slice, all, [&](std::size_t, std::uint32_t bucket) { ++counts[bucket]; });
+    counts.assign(buckets + 1, 0);
+    const std::size_t end = slice_begin(slice + 1);
+    for (std::size_t i = slice_begin(slice); i < end; i += positions_at_once) {
+      const std::size_t count = std::min(positions_at_once, end - i);
+      const std::span found = std::span(buckets_).subspan(i, count);
+      find(positions.subspan(i, count), found);
+      for (const std::uint32_t bucket : found) ++counts[bucket];
+    }
   });
   begins_.resize(buckets + 1);
   std::uint32_t place = 0;
@@ -98,11 +90,29 @@ void BucketScatter::run(const PointSet& points, std::size_t buckets, const Find&
     const std::size_t part = task % threads_a_group;
     const std::size_t end = slices * (part + 1) / threads_a_group;
     for (std::size_t slice = slices * part / threads_a_group; slice < end; ++slice)
-      for_each(slice, range,
-               [&, places = places_[slice].data()](std::size_t index, std::uint32_t bucket) {
-                 put(places[bucket]++, positions[index], points.slot(index));
-               });
+      for_each_in(range, slice_begin(slice), slice_begin(slice + 1),
+                  [&, places = places_[slice].data()](std::size_t index) {
+                    put(places[buckets_[index]]++, positions[index], points.slot(index));
+                  });
   });
+}
+
+// Calls act(index) for the points from index `begin` to `end` - 1 whose bucket is in the range. It
+// lists them first, without branches, because a branch that depends on the bucket would often be
+// predicted wrongly.
+template <class Act>
+void BucketScatter::for_each_in(const BucketRange& range, std::size_t begin, std::size_t end,
+                                const Act& act) {
+  std::array<std::uint32_t, positions_at_once> indexes;
+  for (std::size_t first = begin; first < end; first += positions_at_once) {
+    const std::size_t last = std::min(first + positions_at_once, end);
+    std::size_t count = 0;
+    for (std::size_t i = first; i < last; ++i) {
+      indexes[count] = static_cast<std::uint32_t>(i);
+      count += buckets_[i] - range.first < range.count ? 1u : 0u;
+    }
+    for (std::size_t i = 0; i < count; ++i) act(indexes[i]);
+  }
 }
 
 // Returns the buckets of a group. Each group has about the same number of objects.

@@ -30,6 +30,10 @@ struct Box {
     add(other.max);
   }
   bool is_empty() const { return min.x > max.x; }
+  bool contains(const LatticePoint& p) const {
+    return p.x >= min.x && p.x <= max.x && p.y >= min.y && p.y <= max.y && p.z >= min.z &&
+           p.z <= max.z;
+  }
 };
 
 /// A grid of 2^16 cells along each axis in 2 dimensions, or of 2^10 cells along each axis in 3.

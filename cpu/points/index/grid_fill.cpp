@@ -7,13 +7,13 @@
 #include <array>
 #include <utility>
 
+#include "starling/cpu/points/index/point_set.hpp"
+
 // Compiles the code between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE once per instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "starling/cpu/points/index/grid_fill.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-
-#include "starling/cpu/simd/packer-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace starling::cpu {
@@ -53,46 +53,39 @@ HWY_INLINE hn::Vec<Offsets> cell(const CellRectangle& rectangle, Vector a, Vecto
 
 template <int axis_a, int axis_b>
 void find_along(const CellRectangle& rectangle, std::span<const LatticePoint> positions,
-                const BucketRange& range, FoundBuckets& found) {
-  static_assert(FoundBuckets::padding >= lanes_max);
+                std::uint32_t* cells) {
   const Lanes d;
   const Offsets u;
   const std::size_t lanes = hn::Lanes(d);
   const auto dead = hn::Set(d, nowhere);
-  found.count = 0;
-  const auto find_vector = [&](const std::int32_t* coordinates, std::size_t i) {
+  const auto dead_cell = hn::Set(u, static_cast<std::uint32_t>(rectangle.cells()));
+  const auto cells_of = [&](const std::int32_t* coordinates) {
     Vector axes[3];
     hn::LoadInterleaved3(d, coordinates, axes[0], axes[1], axes[2]);
-    const auto cells = cell(rectangle, axes[axis_a], axes[axis_b]);
-    const auto is_alive = hn::RebindMask(u, hn::Ne(axes[0], dead));
-    const auto is_in_range =
-        hn::Lt(hn::Sub(cells, hn::Set(u, range.first)), hn::Set(u, range.count));
-    const auto is_found = hn::And(is_alive, is_in_range);
-    const auto indexes = hn::Iota(u, static_cast<std::uint32_t>(i));
-    const Packer packer(u, is_found);
-    packer.store(u, indexes, &found.indexes[found.count]);
-    packer.store(u, cells, &found.buckets[found.count]);
-    found.count += packer.count();
+    const auto is_dead = hn::RebindMask(u, hn::Eq(axes[0], dead));
+    return hn::IfThenElse(is_dead, dead_cell, cell(rectangle, axes[axis_a], axes[axis_b]));
   };
   const std::int32_t* coordinates = &positions.data()->x;
   std::size_t i = 0;
-  for (; i + lanes <= positions.size(); i += lanes) find_vector(coordinates + 3 * i, i);
+  for (; i + lanes <= positions.size(); i += lanes)
+    hn::StoreU(cells_of(coordinates + 3 * i), u, cells + i);
   if (i == positions.size()) return;
   std::array<std::int32_t, 3 * lanes_max> last;
   last.fill(nowhere);
   std::copy(coordinates + 3 * i, coordinates + 3 * positions.size(), last.begin());
-  find_vector(last.data(), i);
+  std::array<std::uint32_t, lanes_max> last_cells;
+  hn::StoreU(cells_of(last.data()), u, last_cells.data());
+  std::copy_n(last_cells.begin(), positions.size() - i, cells + i);
 }
 
 void find_all_cells(const CellRectangle& rectangle, std::int32_t LatticePoint::*a,
-                    std::span<const LatticePoint> positions, const BucketRange& range,
-                    FoundBuckets& found) {
+                    std::span<const LatticePoint> positions, std::span<std::uint32_t> cells) {
   if (a == &LatticePoint::x)
-    find_along<0, 1>(rectangle, positions, range, found);
+    find_along<0, 1>(rectangle, positions, cells.data());
   else if (a == &LatticePoint::y)
-    find_along<1, 2>(rectangle, positions, range, found);
+    find_along<1, 2>(rectangle, positions, cells.data());
   else
-    find_along<2, 0>(rectangle, positions, range, found);
+    find_along<2, 0>(rectangle, positions, cells.data());
 }
 
 // Loads the coordinates along axes 0 and 1 of the grid for a vector of objects.
@@ -181,9 +174,8 @@ HWY_EXPORT(find_all_cells);
 HWY_EXPORT(order_any);
 
 void find_cells(const CellRectangle& rectangle, std::int32_t LatticePoint::*a,
-                std::span<const LatticePoint> positions, const BucketRange& range,
-                FoundBuckets& found) {
-  HWY_DYNAMIC_DISPATCH(find_all_cells)(rectangle, a, positions, range, found);
+                std::span<const LatticePoint> positions, std::span<std::uint32_t> cells) {
+  HWY_DYNAMIC_DISPATCH(find_all_cells)(rectangle, a, positions, cells);
 }
 
 std::uint64_t order_by_cell(const BlockObjects& block, std::size_t cells_max, CellRectangle& grid,

@@ -9,17 +9,16 @@
 #include <span>
 #include <vector>
 
-#include "starling/cpu/points/index/bucket_scatter.hpp"
 #include "starling/cpu/points/index/cell_rectangle.hpp"
 #include "starling/knn/words/types.hpp"
 
 namespace starling::cpu {
 
-/// Finds the cells of positions, for BucketScatter::run. The rectangle divides axis `a` and the
-/// next axis (after z comes x). The positions must be inside the rectangle.
+/// Writes the cell of each position to `cells`, which is as long as `positions`. The cell of a dead
+/// object is rectangle.cells(). The rectangle divides axis `a` and the next axis (after z comes x).
+/// The living objects must be inside the rectangle.
 void find_cells(const CellRectangle& rectangle, std::int32_t LatticePoint::*a,
-                std::span<const LatticePoint> positions, const BucketRange& range,
-                FoundBuckets& found);
+                std::span<const LatticePoint> positions, std::span<std::uint32_t> cells);
 
 /// The objects of one block, one after the other. The values of an object are its coordinates along
 /// the axes of the grid, then its slot.

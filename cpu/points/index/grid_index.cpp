@@ -87,8 +87,9 @@ bool GridIndex::build(const PointSet& points, Space space, Scratch& scratch, Thr
   BucketScatter& scatter = scratch.scatter;
   scatter.run(
       points, block_count,
-      [this](std::span<const LatticePoint> positions, const BucketRange& range,
-             FoundBuckets& found) { find_cells(outer_, axes_[0], positions, range, found); },
+      [this](std::span<const LatticePoint> positions, std::span<std::uint32_t> found) {
+        find_cells(outer_, axes_[0], positions, found);
+      },
       [this, a, b, depth](std::uint32_t place, const LatticePoint& position, Slot slot) {
         std::int32_t* object = &objects_[place * stride()];
         object[0] = position.*a;

@@ -4,6 +4,7 @@
 #include "starling/cpu/points/index/object_snapshot.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "starling/knn/base/headroom.hpp"
 
@@ -14,6 +15,7 @@ constexpr std::size_t rows_grain = 4096;
 constexpr std::size_t prefetch_rows = 16;
 // The rows themselves come from the cache of the core that staged them, which takes longer.
 constexpr std::size_t far_rows = 96;
+constexpr std::size_t rows_a_line = 64 / sizeof(ObjectRow);
 constexpr int box_age_max = 32;
 
 }  // namespace
@@ -37,30 +39,40 @@ void ObjectSnapshot::apply(std::span<const ObjectRow> rows, ThreadPool& pool) {
 
 void ObjectSnapshot::apply_range(std::span<const ObjectRow> rows) {
   Box box;
+  {
+    const std::lock_guard lock(mutex_);
+    box = box_;
+  }
   std::uint64_t came = 0;
   std::uint64_t left = 0;
   bool members = false;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i + far_rows < rows.size()) prefetch(&rows[i + far_rows]);
-    if (i + prefetch_rows < rows.size()) {
-      const Slot ahead = rows[i + prefetch_rows].slot;
-      prefetch_to_write(&positions_[ahead]);
-      prefetch_to_write(&times_us_[ahead]);
-      prefetch_to_write(&tags_[ahead]);
-    }
-    const ObjectRow& row = rows[i];
+  const auto apply = [&](const ObjectRow& row) {
     const bool alive = starling::is_alive(row.generation);
     const bool was_alive = is_alive(row.slot);
     times_us_[row.slot] = row.time_us;
     positions_[row.slot] = row.position;
-    if (alive) box.add(row.position);
-    if (alive && was_alive && tags_[row.slot] == row.tags) continue;
+    if (alive && !box.contains(row.position)) box.add(row.position);
+    if (alive && was_alive && tags_[row.slot] == row.tags) return;
     members = members || alive != was_alive || tags_[row.slot] != row.tags;
     came += alive && !was_alive ? 1 : 0;
     left += !alive && was_alive ? 1 : 0;
     tags_[row.slot] = row.tags;
     if (!alive) positions_[row.slot].x = nowhere;
+  };
+  std::size_t i = 0;
+  Slot last_ahead = no_slot;
+  for (; i + far_rows < rows.size(); ++i) {
+    if (i % rows_a_line == 0) prefetch(&rows[i + far_rows]);
+    const Slot ahead = rows[i + prefetch_rows].slot;
+    if (ahead != last_ahead + 1) {  // the processor prefetches consecutive slots by itself
+      prefetch_to_write(&positions_[ahead]);
+      prefetch_to_write(&times_us_[ahead]);
+      prefetch_to_write(&tags_[ahead]);
+    }
+    last_ahead = ahead;
+    apply(rows[i]);
   }
+  for (; i < rows.size(); ++i) apply(rows[i]);
   const std::lock_guard lock(mutex_);
   if (!box.is_empty()) box_.add(box);
   alive_count_ += came;

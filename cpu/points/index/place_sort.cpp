@@ -26,21 +26,15 @@ std::span<const PlacedObject> PlaceSort::sort(const PointSet& points, const Obje
   const auto wanted = static_cast<int>(std::bit_width(points.count / bucket_objects));
   const int bucket_bits = std::min(wanted, bucket_bits_max);
   const int shift = grid.cell_bits() - bucket_bits;
-  const auto find = [&](std::span<const LatticePoint> positions, const BucketRange& range,
-                        FoundBuckets& found) {
-    found.count = 0;
-    for (std::size_t i = 0; i < positions.size(); ++i) {
-      if (positions[i].x == nowhere) continue;
-      const auto bucket =
-          static_cast<std::uint32_t>(std::uint64_t{grid.cell(positions[i])} >> shift);
-      if (bucket - range.first >= range.count) continue;
-      found.indexes[found.count] = static_cast<std::uint32_t>(i);
-      found.buckets[found.count++] = bucket;
-    }
+  const std::size_t buckets = std::size_t{1} << bucket_bits;
+  const auto find = [&](std::span<const LatticePoint> positions, std::span<std::uint32_t> found) {
+    for (std::size_t i = 0; i < positions.size(); ++i)
+      found[i] = static_cast<std::uint32_t>(
+          positions[i].x == nowhere ? buckets : std::uint64_t{grid.cell(positions[i])} >> shift);
   };
   placed_.resize(points.count);
   scatter.run(
-      points, std::size_t{1} << bucket_bits, find,
+      points, buckets, find,
       [&](std::uint32_t place, const LatticePoint& position, Slot slot) {
         placed_[place] = {position, slot};
       },

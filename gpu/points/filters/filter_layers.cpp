@@ -11,48 +11,51 @@ namespace starling::gpu {
 namespace {
 
 // Costs in nanoseconds, measured on one H200:
-// lone_visit_ns: to read and reject an object, in a search that runs alone.
 // visit_ns: to read and reject an object, if many searches fill the device.
+// lone_visit_ns: to read and reject an object, in a search that runs alone.
 // place_ns: to put an object into a layer.
 // list_ns: to test an object for one more layer.
 // layer_ns: to build one more layer, apart from its objects.
+constexpr double visit_ns = 0.015;
 constexpr double lone_visit_ns = 20;
-constexpr double visit_ns = 0.006;
-constexpr double place_ns = 0.2;
-constexpr double list_ns = 0.0008;
-constexpr double layer_ns = 50;
+constexpr double place_ns = 0.08;
+constexpr double list_ns = 0.0003;
+constexpr double layer_ns = 20;
 /// The fixed cost of the kernels that build layers, in a tick that has any layers.
 constexpr double layers_ns = 30'000;
 /// A search reads about this many passing objects for each neighbour that it finds.
 constexpr double visits_per_neighbor = 2;
 
-/// Layers 1, 2 and so on together have at most this many entries for each living object. This
-/// bounds the memory.
-constexpr double placed_share_max = 4;
+/// Layers 1, 2 and so on together have at most this many objects for each living object.
+constexpr double placed_share_max = 16;
+/// An entry takes at most this many bytes, in the buffers here and in those of the index.
+constexpr std::uint64_t entry_bytes_max = 80;
 /// A tree's key has bits for this many layers.
 constexpr std::uint32_t layers_max = (1u << layer_bits) - 1;
 /// Counting makes at most this many tests, which take about a millisecond. If this is not enough
 /// for all filters, the filters with the highest numbers are not counted and get no layer.
-constexpr std::uint64_t tests_max = 5'000'000'000;
+constexpr std::uint64_t tests_max = 10'000'000'000;
 
 /// Returns how much time a layer for `filter` saves in a tick. It does not subtract layers_ns.
-/// `passing` of the `alive` living objects pass the filter.
-double saved_ns(const QueryFilter& filter, double passing, double alive) {
+/// `passing` of the `alive` living objects pass the filter. Searches with `filters` different
+/// filters run at the same time, so each filter has a part of the time of one search.
+double saved_ns(const QueryFilter& filter, std::size_t filters, double passing, double alive) {
   const double needed = visits_per_neighbor * static_cast<double>(filter.neighbors) +
                         visits_per_neighbor * static_cast<double>(filter.every_object) * alive;
   const double searches =
       static_cast<double>(filter.searches) + (filter.every_object > 0 ? alive : 0);
+  const double visit_by_all_ns = searches * visit_ns + lone_visit_ns / static_cast<double>(filters);
   const double read_by_one = std::min(needed / searches * alive / passing, alive);
-  const double among_all_ns = read_by_one * (lone_visit_ns + searches * visit_ns);
-  const double in_layer_ns =
-      std::min(needed / searches, passing) * (lone_visit_ns + searches * visit_ns);
+  const double among_all_ns = read_by_one * visit_by_all_ns;
+  const double in_layer_ns = std::min(needed / searches, passing) * visit_by_all_ns;
   return among_all_ns - in_layer_ns - passing * place_ns - alive * list_ns - layer_ns;
 }
 
 }  // namespace
 
 FilterLayers::FilterLayers(DeviceMemory& memory, std::uint32_t group)
-    : group_(group),
+    : memory_(&memory),
+      group_(group),
       filters_(memory),
       ages_us_(memory),
       counts_(memory),
@@ -68,7 +71,7 @@ void FilterLayers::assign(std::span<const QueryRow> queries, const CudaStream& s
   std::vector<DeviceFilter> filters;
   filters.reserve(count);
   for (const QueryFilter& filter : queries_.filters())
-    filters.push_back({filter.tags, filter.age_us_max});
+    filters.push_back({filter.tags, filter.least_rank});
   filters_.reserve(count);
   counts_.reserve_cleared(count, stream);
   device_routes_.reserve(count);
@@ -91,7 +94,8 @@ void FilterLayers::count_async(const ObjectsView& objects, std::int64_t tau_us,
                                const CudaStream& stream) {
   const std::uint64_t most = tests_max / std::max<std::uint64_t>(objects.slots, 1);
   counted_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(queries_.filters().size(), most));
-  count_passing_async(objects, filters_.data(), counted_, tau_us, counts_.data(), stream);
+  count_passing_async(objects, filters_.data(), counted_, age_limits(tau_us), counts_.data(),
+                      stream);
   tell_counts_async(counts_.data(), counted_, host_counts_.data(), stream);
 }
 
@@ -109,7 +113,7 @@ void FilterLayers::choose(std::uint32_t alive) {
     route.has_tests = passing < alive || (i >= counted_ && !filters[i].accepts_all());
     if (passing == 0 || passing == alive) continue;
     route.passing_share = static_cast<float>(passing) / static_cast<float>(alive);
-    const double saved = saved_ns(filters[i], passing, alive);
+    const double saved = saved_ns(filters[i], filters.size(), passing, alive);
     if (saved <= 0) continue;
     saved_in_all_ns += saved;
     worth.push_back(i);
@@ -117,16 +121,27 @@ void FilterLayers::choose(std::uint32_t alive) {
   if (saved_in_all_ns < 0) worth.clear();
   // Filters that fewer objects pass come first: their layers save more time and need less memory.
   std::ranges::sort(worth, {}, [&](std::uint32_t filter) { return host_counts_[filter]; });
-  constexpr double places_max = 0x1p32 - 0x1p24;  // a place is a 32-bit number
-  const double placed_max = std::min(placed_share_max * alive, places_max - alive);
+  const std::uint64_t entries_max = this->entries_max(worth, alive);
   for (const std::uint32_t filter : worth) {
-    const double placed = static_cast<double>(view_.object_count) + host_counts_[filter];
-    if (placed > placed_max || view_.count == layers_max) break;
+    const std::uint64_t entries = std::uint64_t{view_.entry_count} + host_counts_[filter] + group_;
+    if (entries > entries_max || view_.count == layers_max) break;
     add_layer(filter);
   }
   view_.has_tests_in_layer_0 =
       std::any_of(host_routes_.data(), host_routes_.data() + filters.size(),
                   [](const FilterRoute& route) { return route.has_tests && route.count > 0; });
+}
+
+std::uint64_t FilterLayers::entries_max(const std::vector<std::uint32_t>& worth,
+                                        std::uint32_t alive) const {
+  constexpr double places_max = 0x1p32 - 0x1p24;  // a place is a 32-bit number
+  std::uint64_t wanted = 0;
+  for (const std::uint32_t filter : worth) wanted += host_counts_[filter] + group_;
+  wanted = std::min(
+      wanted, static_cast<std::uint64_t>(std::min(placed_share_max * alive, places_max - alive)));
+  if (wanted <= entries_.room()) return wanted;
+  // Half of the memory that is left remains for objects, queries and lists.
+  return std::min(wanted, entries_.room() + memory_->bytes_left() / 2 / entry_bytes_max);
 }
 
 void FilterLayers::add_layer(std::uint32_t filter) {
@@ -148,10 +163,14 @@ void FilterLayers::list_async(const ObjectsView& objects, std::int64_t tau_us,
   const LayerOutput output = {cursors_.data(), entries_.data()};
   take_choice_async({host_routes_.data(), host_numbers_.data(), host_layers_.data()}, choice,
                     filters, view_.count, group_, output, stream);
-  list_passing_async(objects, filters_.data(), choice, view_.count, tau_us, output, stream);
-  view_.ages = {ages_us_.data(), static_cast<std::uint32_t>(queries_.ages_us().size()), tau_us};
+  view_.ages = age_limits(tau_us);
+  list_passing_async(objects, filters_.data(), choice, view_.count, view_.ages, output, stream);
   view_.layers = layers_.data();
   view_.entries = entries_.data();
+}
+
+AgeLimits FilterLayers::age_limits(std::int64_t tau_us) const {
+  return {ages_us_.data(), static_cast<std::uint32_t>(queries_.ages_us().size()), tau_us};
 }
 
 const FilterRoute* FilterLayers::routes() const {

@@ -51,8 +51,12 @@ class FilterLayers {
   std::uint64_t bytes_used() const;
 
  private:
+  /// Returns how many entries the layers for the filters `worth` may have together.
+  std::uint64_t entries_max(const std::vector<std::uint32_t>& worth, std::uint32_t alive) const;
   void add_layer(std::uint32_t filter);
+  AgeLimits age_limits(std::int64_t tau_us) const;
 
+  const DeviceMemory* memory_;
   const std::uint32_t group_;
   QueryFilters queries_;
   std::uint32_t counted_ = 0;  ///< objects were counted for the first `counted_` filters

@@ -1,192 +1,222 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that test every object for many filters. One kernel counts the objects that pass each
 // filter, and one lists these objects. Launched by passing_launch.cu.
+//
+// A warp first writes the tags and ranks of its objects into rows of bits: row b has bit b of every
+// object. After that, a lane tests all objects of the warp for a filter with a few bitwise
+// operations on rows, and the lanes test for different filters.
 #pragma once
+
+#include <bit>
 
 #include "starling/gpu/device/lane_group.cuh"
 #include "starling/gpu/device/launch_grid.cuh"
 #include "starling/gpu/points/filters/passing_launch.hpp"
+#include "starling/gpu/points/index/age_rank.cuh"
 
 namespace starling::gpu {
 
 inline constexpr unsigned passing_warps = block_threads / warp_lanes;
-/// How many objects a thread tests. With more objects a thread, filters would be loaded less often,
-/// but a small tick would have too few blocks.
-inline constexpr unsigned objects_a_thread = 4;
-inline constexpr unsigned objects_a_block = objects_a_thread * block_threads;
-/// How many filters a block tests at once: one for each lane of a warp.
+inline constexpr unsigned words_a_row = 4;
+inline constexpr unsigned objects_a_warp = words_a_row * warp_lanes;
+inline constexpr unsigned objects_a_block = passing_warps * objects_a_warp;
+/// How many filters a warp tests at once: one for each lane.
 inline constexpr unsigned filters_at_once = warp_lanes;
+/// The most filters of a block.
+inline constexpr unsigned filters_a_block_max = 1024;
 
-/// The test of one filter. Its members have no initial values, because arrays in shared memory
-/// cannot have any.
-struct PassingTest {
-  std::uint32_t care;      ///< the tags that the filter looks at
-  std::uint32_t expected;  ///< the tags of `care` that an object must have, and no others of them
-  std::int64_t oldest_us;
-  bool has_age;  ///< true if event times before oldest_us do not pass
+/// One bit for each object of a warp. Bit j of words[i] is the bit of the object whose slot is 32 i
+/// + j after the warp's first slot.
+struct alignas(16) BitRow {
+  std::uint32_t words[words_a_row];
 
-  __device__ bool tags_pass(std::uint32_t tags) const { return (tags & care) == expected; }
-};
-
-__device__ inline PassingTest test_of(const DeviceFilter& filter, std::int64_t tau_us) {
-  const auto [required, forbidden] = filter.tags;
-  const bool is_possible = (required & forbidden) == 0;
-  return {is_possible ? required | forbidden : 0, is_possible ? required : 1,
-          oldest_time_us(tau_us, filter.age_us_max), filter.age_us_max != Filter::any_age};
-}
-
-/// The objects of a block, which it tests for up to filters_at_once filters at once. All threads of
-/// a block must construct it and call its functions together.
-class BlockOfObjects {
- public:
-  __device__ BlockOfObjects(const ObjectsView& objects, std::uint32_t block) {
-    const std::uint64_t first = std::uint64_t{block} * objects_a_block + threadIdx.x;
-#pragma unroll
-    for (unsigned i = 0; i < objects_a_thread; ++i) {
-      const std::uint64_t slot = first + i * block_threads;
-      slots_[i] = static_cast<Slot>(slot);
-      const bool is_alive = slot < objects.slots && objects.positions[slot].x != nowhere;
-      alive_[i] = __ballot_sync(all_lanes, is_alive);
-      tags_[i] = is_alive ? objects.tags[slot] : 0;
-      times_us_[i] = is_alive ? objects.times_us[slot] : 0;
-    }
-  }
-
-  /// Makes `count` tests of each object; `count` is at most filters_at_once. Afterwards lane f of
-  /// each warp knows which of the warp's objects pass tests[f].
-  __device__ void test(const PassingTest* tests, unsigned count) {
-    const unsigned lane = threadIdx.x % warp_lanes;
-#pragma unroll
-    for (unsigned i = 0; i < objects_a_thread; ++i) passing_[i] = 0;
-    for (unsigned f = 0; f < count; ++f) {
-      const PassingTest test = tests[f];
-      unsigned passing[objects_a_thread];
-#pragma unroll
-      for (unsigned i = 0; i < objects_a_thread; ++i)
-        passing[i] = __ballot_sync(all_lanes, test.tags_pass(tags_[i]));
-      if (test.has_age)
-#pragma unroll
-        for (unsigned i = 0; i < objects_a_thread; ++i)
-          passing[i] &= __ballot_sync(all_lanes, times_us_[i] >= test.oldest_us);
-      if (lane != f) continue;
-#pragma unroll
-      for (unsigned i = 0; i < objects_a_thread; ++i) passing_[i] = passing[i] & alive_[i];
-    }
-  }
-
-  /// On lane f, returns how many of the warp's objects pass tests[f].
   __device__ std::uint32_t count() const {
     std::uint32_t sum = 0;
 #pragma unroll
-    for (unsigned i = 0; i < objects_a_thread; ++i)
-      sum += static_cast<std::uint32_t>(__popc(passing_[i]));
+    for (const std::uint32_t word : words) sum += static_cast<std::uint32_t>(__popc(word));
     return sum;
   }
+};
 
-  /// Calls put(rank, slot) for each of the warp's objects that pass tests[f]. The ranks are 0, 1
-  /// and so on.
-  template <class Put>
-  __device__ void for_each(unsigned f, const Put& put) const {
-    const LaneGroup<warp_lanes> warp;
-    std::uint32_t before = 0;
+/// Transposes 32 x 32 bits: bit j of lane i becomes bit i of lane j.
+__device__ inline std::uint32_t transposed(std::uint32_t bits) {
+  const unsigned lane = threadIdx.x % warp_lanes;
 #pragma unroll
-    for (unsigned i = 0; i < objects_a_thread; ++i) {
-      const unsigned passing = __shfl_sync(all_lanes, passing_[i], static_cast<int>(f));
-      if ((passing >> warp.lane & 1) != 0)
-        put(before + static_cast<std::uint32_t>(__popc(warp.before(passing))), slots_[i]);
-      before += static_cast<std::uint32_t>(__popc(passing));
+  for (unsigned step = warp_lanes / 2; step > 0; step /= 2) {
+    const std::uint32_t low = all_lanes / ((1u << step) + 1);  // bits p with (p & step) == 0
+    const std::uint32_t other = __shfl_xor_sync(all_lanes, bits, static_cast<int>(step));
+    bits = (lane & step) == 0 ? (bits & low) | (other & low) << step
+                              : (bits & ~low) | (other >> step & low);
+  }
+  return bits;
+}
+
+/// The objects of a warp. All lanes of the warp must construct it together.
+class WarpOfObjects {
+ public:
+  static constexpr unsigned tag_rows = 32;
+  static constexpr unsigned rows_max = tag_rows + 32;  ///< after the tags, the ranks
+
+  /// Reads the objects of the warp of this number. `rows` is in shared memory, and the warp's own.
+  __device__ WarpOfObjects(const ObjectsView& objects, std::uint32_t warp, const AgeLimits& ages,
+                           BitRow* rows)
+      : rows_(rows),
+        rank_bits_(static_cast<unsigned>(std::bit_width(ages.count))),
+        first_slot_(warp * objects_a_warp) {
+    const unsigned lane = threadIdx.x % warp_lanes;
+#pragma unroll
+    for (unsigned i = 0; i < words_a_row; ++i) {
+      const std::uint64_t slot = std::uint64_t{first_slot_} + i * warp_lanes + lane;
+      const bool is_alive = slot < objects.slots && objects.positions[slot].x != nowhere;
+      alive_.words[i] = __ballot_sync(all_lanes, is_alive);
+      rows[lane].words[i] = transposed(is_alive ? objects.tags[slot] : 0);
+      if (rank_bits_ == 0) continue;
+      const std::uint32_t rank = is_alive ? rank_of(objects.times_us[slot], ages) : 0;
+      rows[tag_rows + lane].words[i] = transposed(rank);
     }
+    __syncwarp();
+  }
+
+  __device__ Slot first_slot() const {
+    return first_slot_;
+  }
+
+  /// Returns a row whose bit is set for each living object that passes the filter. Lanes may call
+  /// it with different filters, and not all lanes must call.
+  __device__ BitRow passing(const DeviceFilter& filter) const {
+    const auto [required, forbidden] = filter.tags;
+    if ((required & forbidden) != 0) return {};
+    BitRow passing = alive_;
+    for (std::uint32_t left = required | forbidden; left != 0; left &= left - 1) {
+      const int bit = __ffs(static_cast<int>(left)) - 1;
+      const std::uint32_t rejected = (required >> bit & 1) - 1;  // all bits set if forbidden
+      const BitRow row = rows_[bit];
+#pragma unroll
+      for (unsigned i = 0; i < words_a_row; ++i) passing.words[i] &= row.words[i] ^ rejected;
+    }
+    if (filter.least_rank == 0) return passing;
+    // Compares the ranks with the least rank, from the lowest bit on.
+    BitRow is_enough{{all_lanes, all_lanes, all_lanes, all_lanes}};
+    for (unsigned bit = 0; bit < rank_bits_; ++bit) {
+      const std::uint32_t needed = 0 - (filter.least_rank >> bit & 1);  // all bits set, or none
+      const BitRow row = rows_[tag_rows + bit];
+#pragma unroll
+      for (unsigned i = 0; i < words_a_row; ++i)
+        is_enough.words[i] =
+            (is_enough.words[i] & row.words[i]) | (~needed & (is_enough.words[i] | row.words[i]));
+    }
+#pragma unroll
+    for (unsigned i = 0; i < words_a_row; ++i) passing.words[i] &= is_enough.words[i];
+    return passing;
   }
 
  private:
-  Slot slots_[objects_a_thread];
-  std::uint32_t tags_[objects_a_thread];
-  std::int64_t times_us_[objects_a_thread];
-  unsigned alive_[objects_a_thread];    ///< bit j of alive_[i]: object i of lane j is alive
-  unsigned passing_[objects_a_thread];  ///< on lane f, the same bits for passing tests[f]
+  const BitRow* rows_;
+  unsigned rank_bits_;  ///< how many bits a rank has; 0 if no filter has an age limit
+  Slot first_slot_;
+  BitRow alive_;
 };
 
-/// Writes the tests of the next filters, up to filters_at_once of them, into `tests`, which is in
-/// shared memory. Returns how many tests it wrote. tests[i] is the test of filters[numbers[first +
-/// i]], or of filters[first + i] if `numbers` is null; first + i stays below `end`. All threads of
-/// the block must call.
-__device__ inline unsigned load_tests(const DeviceFilter* filters, const std::uint32_t* numbers,
-                                      std::uint32_t first, std::uint32_t end, std::int64_t tau_us,
-                                      PassingTest* tests) {
-  const unsigned count = min(end - first, filters_at_once);
-  if (threadIdx.x < count) {
-    const std::uint32_t i = first + threadIdx.x;
-    tests[threadIdx.x] = test_of(filters[numbers == nullptr ? i : numbers[i]], tau_us);
-  }
-  __syncthreads();
-  return count;
+/// Returns the number of the calling warp among the warps of all blocks with the same blockIdx.y.
+__device__ inline std::uint32_t warp_number() {
+  return blockIdx.x * passing_warps + threadIdx.x / warp_lanes;
 }
 
 // Block (x, y) tests the x-th objects_a_block slots for the y-th filters_a_block filters. It adds
-// to counts[f] how many of these objects pass filters[f]. Static shared memory: a test and a count
-// for each of filters_at_once filters.
+// to counts[f] how many of these objects pass filters[f]. filters_a_block is at most
+// filters_a_block_max. Static shared memory: the rows of each warp, and a sum for each filter.
 __global__ void __launch_bounds__(block_threads)
     count_passing_kernel(const __grid_constant__ ObjectsView objects, const DeviceFilter* filters,
-                         std::uint32_t count, std::uint32_t filters_a_block, std::int64_t tau_us,
-                         std::uint32_t* counts) {
-  __shared__ PassingTest tests[filters_at_once];
-  __shared__ std::uint32_t sums[filters_at_once];
-  BlockOfObjects block(objects, blockIdx.x);
+                         std::uint32_t count, std::uint32_t filters_a_block,
+                         const __grid_constant__ AgeLimits ages, std::uint32_t* counts) {
+  __shared__ BitRow rows[passing_warps][WarpOfObjects::rows_max];
+  __shared__ std::uint32_t sums[filters_a_block_max];
   const std::uint32_t begin = blockIdx.y * filters_a_block;
-  const std::uint32_t end = min(begin + filters_a_block, count);
-  for (std::uint32_t first = begin; first < end; first += filters_at_once) {
-    if (threadIdx.x < filters_at_once) sums[threadIdx.x] = 0;
-    const unsigned tested = load_tests(filters, nullptr, first, end, tau_us, tests);
-    block.test(tests, tested);
-    const std::uint32_t own = block.count();
-    if (own != 0) atomicAdd(&sums[threadIdx.x % warp_lanes], own);
-    __syncthreads();
-    if (threadIdx.x < tested && sums[threadIdx.x] != 0)
-      atomicAdd(&counts[first + threadIdx.x], sums[threadIdx.x]);
-    __syncthreads();
+  const std::uint32_t tested = min(filters_a_block, count - begin);
+  for (std::uint32_t f = threadIdx.x; f < tested; f += block_threads) sums[f] = 0;
+  const WarpOfObjects own(objects, warp_number(), ages, rows[threadIdx.x / warp_lanes]);
+  __syncthreads();
+  for (std::uint32_t f = threadIdx.x % warp_lanes; f < tested; f += filters_at_once) {
+    const std::uint32_t passing = own.passing(filters[begin + f]).count();
+    if (passing != 0) atomicAdd(&sums[f], passing);
   }
+  __syncthreads();
+  for (std::uint32_t f = threadIdx.x; f < tested; f += block_threads)
+    if (sums[f] != 0) atomicAdd(&counts[begin + f], sums[f]);
+}
+
+/// Writes the entries of the warp's objects in one layer. All lanes of the warp must call, with the
+/// same `passing`, `layer` and `first`. Lane j writes the objects of bits j, so that stores fill
+/// whole cache lines.
+__device__ inline void write_layer(const BitRow& passing, Slot first_slot, std::uint32_t layer,
+                                   LayerEntry* entries, std::uint32_t first) {
+  const LaneGroup<warp_lanes> warp;
+#pragma unroll
+  for (unsigned i = 0; i < words_a_row; ++i) {
+    const std::uint32_t word = passing.words[i];
+    if ((word >> warp.lane & 1) != 0)
+      entries[first + static_cast<std::uint32_t>(__popc(warp.before(word)))] = {
+          first_slot + i * warp_lanes + warp.lane, layer};
+    first += static_cast<std::uint32_t>(__popc(word));
+  }
+}
+
+/// Writes the entries of the warp's objects that pass each lane's filter. On each lane, `layer` is
+/// the filter's layer, and `first` the index of its first entry. All lanes of the warp must call.
+__device__ inline void write_entries(const BitRow& passing, Slot first_slot, std::uint32_t layer,
+                                     LayerEntry* entries, std::uint32_t first) {
+  constexpr std::uint32_t alone_max = 6;  // a lane writes up to this many entries alone
+  const bool is_alone = passing.count() <= alone_max;
+  for (unsigned left = __ballot_sync(all_lanes, !is_alone); left != 0; left &= left - 1) {
+    const int from = __ffs(static_cast<int>(left)) - 1;
+    BitRow shared;
+#pragma unroll
+    for (unsigned i = 0; i < words_a_row; ++i)
+      shared.words[i] = __shfl_sync(all_lanes, passing.words[i], from);
+    write_layer(shared, first_slot, __shfl_sync(all_lanes, layer, from), entries,
+                __shfl_sync(all_lanes, first, from));
+  }
+  if (!is_alone) return;
+#pragma unroll
+  for (unsigned i = 0; i < words_a_row; ++i)
+    for (std::uint32_t left = passing.words[i]; left != 0; left &= left - 1) {
+      const auto bit = static_cast<unsigned>(__ffs(static_cast<int>(left))) - 1;
+      entries[first++] = {first_slot + i * warp_lanes + bit, layer};
+    }
 }
 
 // Lists the objects of layers 1 to `layers`. Layer i + 1 has the objects that pass
 // filters[numbers[i]]. Block (x, y) tests the x-th objects_a_block slots for the filters of the
 // y-th filters_a_block layers. It writes the objects of layer i + 1 to to.entries, in any order,
-// from index to.cursors[i] on, and advances this cursor. Static shared memory: a test for each of
-// filters_at_once filters, and for each of them a number for each warp.
+// from index to.cursors[i] on, and advances this cursor. Static shared memory: the rows of each
+// warp, and two numbers for each of filters_at_once filters.
 __global__ void __launch_bounds__(block_threads)
     list_passing_kernel(const __grid_constant__ ObjectsView objects, const DeviceFilter* filters,
                         const std::uint32_t* numbers, std::uint32_t layers,
-                        std::uint32_t filters_a_block, std::int64_t tau_us,
+                        std::uint32_t filters_a_block, const __grid_constant__ AgeLimits ages,
                         const __grid_constant__ LayerOutput to) {
-  __shared__ PassingTest tests[filters_at_once];
-  __shared__ std::uint32_t firsts[passing_warps][filters_at_once];
-  BlockOfObjects block(objects, blockIdx.x);
-  const unsigned warp = threadIdx.x / warp_lanes;
+  __shared__ BitRow rows[passing_warps][WarpOfObjects::rows_max];
+  __shared__ std::uint32_t sums[filters_at_once];
+  __shared__ std::uint32_t firsts[filters_at_once];
   const unsigned lane = threadIdx.x % warp_lanes;
+  if (threadIdx.x < filters_at_once) sums[threadIdx.x] = 0;
+  const WarpOfObjects own(objects, warp_number(), ages, rows[threadIdx.x / warp_lanes]);
+  __syncthreads();
   const std::uint32_t begin = blockIdx.y * filters_a_block;
   const std::uint32_t end = min(begin + filters_a_block, layers);
   for (std::uint32_t first = begin; first < end; first += filters_at_once) {
-    block.test(tests, load_tests(filters, numbers, first, end, tau_us, tests));
-    const std::uint32_t own = block.count();
-    firsts[warp][lane] = own;
+    const std::uint32_t i = first + lane;
+    BitRow passing{};
+    if (i < end) passing = own.passing(filters[numbers[i]]);
+    const std::uint32_t count = passing.count();
+    const std::uint32_t before = count == 0 ? 0 : atomicAdd(&sums[lane], count);
     __syncthreads();
-    if (warp == 0) {  // replaces each warp's count with the index of its first entry
-      std::uint32_t sum = 0;
-      for (unsigned i = 0; i < passing_warps; ++i) sum += firsts[i][lane];
-      std::uint32_t place = sum == 0 ? 0 : atomicAdd(&to.cursors[first + lane], sum);
-      for (unsigned i = 0; i < passing_warps; ++i) {
-        const std::uint32_t count = firsts[i][lane];
-        firsts[i][lane] = place;
-        place += count;
-      }
+    if (threadIdx.x < filters_at_once) {
+      firsts[lane] = sums[lane] == 0 ? 0 : atomicAdd(&to.cursors[i], sums[lane]);
+      sums[lane] = 0;
     }
     __syncthreads();
-    for (unsigned left = __ballot_sync(all_lanes, own != 0); left != 0; left &= left - 1) {
-      const auto f = static_cast<unsigned>(__ffs(static_cast<int>(left))) - 1;
-      block.for_each(f, [&](std::uint32_t rank, Slot slot) {
-        to.entries[firsts[warp][f] + rank] = {slot, first + f + 1};
-      });
-    }
-    __syncthreads();
+    write_entries(passing, own.first_slot(), i + 1, to.entries, firsts[lane] + before);
   }
 }
 

@@ -19,7 +19,8 @@ PassingGrid grid_for(std::uint32_t slots, std::uint32_t filters) {
   const std::uint32_t blocks = blocks_for(slots, objects_a_block);
   const std::uint32_t groups = blocks_for(filters, filters_at_once);
   const std::uint32_t parts = std::min(groups, std::max(blocks_wanted / blocks, 1u));
-  const std::uint32_t filters_a_block = blocks_for(groups, parts) * filters_at_once;
+  const std::uint32_t filters_a_block =
+      std::min(blocks_for(groups, parts) * filters_at_once, filters_a_block_max);
   return {dim3(blocks, blocks_for(filters, filters_a_block)), filters_a_block};
 }
 
@@ -33,12 +34,12 @@ unsigned blocks_over_bus(std::uint32_t count) {
 }  // namespace
 
 void count_passing_async(const ObjectsView& objects, const DeviceFilter* filters,
-                         std::uint32_t count, std::int64_t tau_us, std::uint32_t* counts,
+                         std::uint32_t count, const AgeLimits& ages, std::uint32_t* counts,
                          const CudaStream& stream) {
   if (objects.slots == 0 || count == 0) return;
   const PassingGrid grid = grid_for(objects.slots, count);
   count_passing_kernel<<<grid.blocks, block_threads, 0, stream.get()>>>(
-      objects, filters, count, grid.filters_a_block, tau_us, counts);
+      objects, filters, count, grid.filters_a_block, ages, counts);
   check_launch();
 }
 
@@ -60,12 +61,12 @@ void take_choice_async(const LayerChoice& from, const LayerChoice& to, std::uint
 }
 
 void list_passing_async(const ObjectsView& objects, const DeviceFilter* filters,
-                        const LayerChoice& choice, std::uint32_t layers, std::int64_t tau_us,
+                        const LayerChoice& choice, std::uint32_t layers, const AgeLimits& ages,
                         const LayerOutput& output, const CudaStream& stream) {
   if (objects.slots == 0 || layers == 0) return;
   const PassingGrid grid = grid_for(objects.slots, layers);
   list_passing_kernel<<<grid.blocks, block_threads, 0, stream.get()>>>(
-      objects, filters, choice.numbers, layers, grid.filters_a_block, tau_us, output);
+      objects, filters, choice.numbers, layers, grid.filters_a_block, ages, output);
   check_launch();
 }
 

@@ -16,12 +16,13 @@ namespace starling::gpu {
 /// A filter without its greatest distance.
 struct DeviceFilter {
   TagFilter tags;
-  std::int64_t age_us_max;
+  std::uint32_t least_rank;  ///< as FilterRoute::least_rank; 0 if the filter has no age limit
 };
 
-/// Adds to counts[f] how many living objects pass filter f at `tau_us`.
+/// Adds to counts[f] how many living objects pass filter f. `ages` has the age limits of all
+/// filters.
 void count_passing_async(const ObjectsView& objects, const DeviceFilter* filters,
-                         std::uint32_t count, std::int64_t tau_us, std::uint32_t* counts,
+                         std::uint32_t count, const AgeLimits& ages, std::uint32_t* counts,
                          const CudaStream& stream);
 /// Copies `counts` to `host`, which is pinned memory, and then sets `counts` to 0.
 void tell_counts_async(std::uint32_t* counts, std::uint32_t count, std::uint32_t* host,
@@ -45,10 +46,10 @@ void take_choice_async(const LayerChoice& from, const LayerChoice& to, std::uint
                        const CudaStream& stream);
 
 /// Writes the objects of each layer to the layer's first Layer::count entries. Call after
-/// take_choice_async, with the same output. `objects`, `filters` and `tau_us` must be the same as
+/// take_choice_async, with the same output. `objects`, `filters` and `ages` must be the same as
 /// in count_passing_async.
 void list_passing_async(const ObjectsView& objects, const DeviceFilter* filters,
-                        const LayerChoice& choice, std::uint32_t layers, std::int64_t tau_us,
+                        const LayerChoice& choice, std::uint32_t layers, const AgeLimits& ages,
                         const LayerOutput& output, const CudaStream& stream);
 
 }  // namespace starling::gpu

@@ -2,24 +2,11 @@
 // Copies tags from the order of slots to the order of places, and computes ranks from event times:
 // see attached.hpp.
 #include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/points/index/age_rank.cuh"
 #include "starling/gpu/points/index/attached.hpp"
-#include "starling/knn/words/filter.hpp"
 
 namespace starling::gpu {
 namespace {
-
-/// Returns how many of the age limits an object with this event time keeps.
-__device__ std::uint32_t rank_of(std::int64_t time_us, const AgeLimits& limits) {
-  std::uint32_t low = 0;
-  for (std::uint32_t high = limits.count; low < high;) {
-    const std::uint32_t middle = low + (high - low) / 2;
-    if (time_us >= oldest_time_us(limits.tau_us, limits.ages_us[middle]))
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
 
 // One thread for each place. Reads `slots` and writes `tags_and_ranks`; both have `count` entries,
 // one for each place.

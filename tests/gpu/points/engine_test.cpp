@@ -14,6 +14,7 @@
 #include "starling/knn/tables/lock_step.hpp"
 #include "starling/knn/tables/processor.hpp"
 #include "tests/conformance/twin.hpp"
+#include "tests/support/random.hpp"
 #include "tests/support/words.hpp"
 
 namespace starling::gpu {
@@ -24,6 +25,7 @@ using test::fix;
 using test::fixed_at;
 using test::query;
 using test::stream;
+using test::tagged;
 using ::testing::HasSubstr;
 
 TEST(Devices, WhereThereIsNoneTheSentenceSaysWhatHelps) {
@@ -70,6 +72,26 @@ TEST_F(OnDevice, ATickBeyondTheMemoryLimitFailsTheOldListsStandAndTheNextGoesOn)
   twin.remove_query(0, QueryId{2});
   twin.tick(2);
   twin.compare_current_lists();
+}
+
+TEST_F(OnDevice, FiltersWhoseLayersDoNotFitInMemoryAreExact) {
+  constexpr std::uint64_t objects = 20'000;
+  constexpr std::uint64_t queries = 3'000;
+  constexpr std::uint64_t filters = 1'000;
+  test::Twin twin(limited_to(std::uint64_t{10} << 20), {});  // all layers would take about 12 MB
+  twin.put_stream(stream("all", ReportOn::distance));
+  test::Random random(18);
+  const auto anywhere = [&] { return static_cast<std::int32_t>(random.below(100'000)); };
+  for (std::uint64_t i = 0; i < objects; ++i)
+    twin.update(tagged(fix(ObjectId{i}, 0, anywhere(), anywhere()),
+                       static_cast<std::uint32_t>(random.below(128))));
+  for (std::uint64_t i = 0; i < queries; ++i) {
+    QueryDefinition definition = query(i, 8, fixed_at(anywhere(), anywhere()));
+    const auto unlike = static_cast<std::uint32_t>(i % filters);  // in tags that no object has
+    definition.filter.tags = {.required = 127, .forbidden = unlike << 8};
+    twin.put_query(0, definition);
+  }
+  for (const std::int64_t now_us : {0, 1}) twin.tick(now_us);
 }
 
 TEST_F(OnDevice, AFailureThatTheDeviceDoesNotRecoverFromIsSaidToBeFinal) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -17,12 +18,6 @@ namespace starling::cpu {
 namespace {
 
 constexpr std::int32_t lattice_max = (1 << 30) - 1;
-
-struct Found {
-  std::uint32_t index;
-  std::uint32_t cell;
-  bool operator==(const Found&) const = default;
-};
 
 std::vector<LatticePoint> random_points(std::size_t count, std::int32_t extent,
                                         std::mt19937_64& r) {
@@ -43,7 +38,8 @@ CellRectangle around(const std::vector<LatticePoint>& points, std::int32_t Latti
   return divide(min, max, cells);
 }
 
-TEST(FindCells, FindsTheLiveObjectsOfTheRangeInOrderOfSlot) {
+TEST(FindCells, FindsTheCellOfEachLivingObjectAndMarksTheDead) {
+  constexpr std::uint32_t untouched = ~0u;
   constexpr std::array<std::int32_t LatticePoint::*, 3> axes = {&LatticePoint::x, &LatticePoint::y,
                                                                 &LatticePoint::z};
   const std::uint64_t seed = std::random_device{}();
@@ -58,22 +54,15 @@ TEST(FindCells, FindsTheLiveObjectsOfTheRangeInOrderOfSlot) {
         const CellRectangle rectangle = around(points, a, b, 1 + random() % 2000);
         for (LatticePoint& point : points)
           if (random() % 8 == 0) point.x = nowhere;
-        const auto cells = static_cast<std::uint32_t>(rectangle.cells());
-        const auto first = static_cast<std::uint32_t>(random() % cells);
-        const BucketRange range{first, static_cast<std::uint32_t>(random() % (cells - first + 1))};
-
-        std::vector<Found> expected;
-        for (std::uint32_t i = 0; i < count; ++i) {
-          if (points[i].x == nowhere) continue;
-          const auto cell = static_cast<std::uint32_t>(rectangle.cell(points[i].*a, points[i].*b));
-          if (cell >= first && cell - first < range.count) expected.push_back({i, cell});
-        }
-        FoundBuckets found;
-        find_cells(rectangle, a, points, range, found);
-        std::vector<Found> actual;
-        for (std::size_t i = 0; i < found.count; ++i)
-          actual.push_back({found.indexes[i], found.buckets[i]});
-        EXPECT_EQ(actual, expected) << count << " points, extent " << extent << ", axis " << axis;
+        std::vector<std::uint32_t> expected;
+        for (const LatticePoint& point : points)
+          expected.push_back(static_cast<std::uint32_t>(
+              point.x == nowhere ? rectangle.cells() : rectangle.cell(point.*a, point.*b)));
+        std::vector<std::uint32_t> cells(count + 1, untouched);
+        find_cells(rectangle, a, points, std::span(cells).first(count));
+        EXPECT_EQ(cells.back(), untouched);
+        cells.pop_back();
+        EXPECT_EQ(cells, expected) << count << " points, extent " << extent << ", axis " << axis;
       }
     }
   }
