@@ -37,31 +37,46 @@ constexpr std::size_t large_set = 32'768;
 
 constexpr float unknown_share = -1;
 
-struct SampledObject {
-  std::uint32_t tags;
-  std::int64_t time_us;
+struct Sample {
+  std::vector<std::uint32_t> tags;
+  std::vector<std::int64_t> times_us;
 };
 
-std::vector<SampledObject> sample(const ObjectSnapshot& objects, std::size_t filters) {
+Sample sample(const ObjectSnapshot& objects, std::size_t filters) {
   const std::size_t wanted = std::clamp(sampled_tests_max / filters, samples_min, samples_max);
   const std::size_t step = std::max<std::size_t>(objects.slot_count() / wanted, 1);
-  std::vector<SampledObject> sampled;
-  sampled.reserve(wanted + 1);
+  Sample sampled;
   for (std::size_t i = step / 2; i < objects.slot_count(); i += step) {
     const auto slot = static_cast<Slot>(i);
-    if (objects.is_alive(slot)) sampled.push_back({objects.tags(slot), objects.time_us(slot)});
+    if (!objects.is_alive(slot)) continue;
+    sampled.tags.push_back(objects.tags(slot));
+    sampled.times_us.push_back(objects.time_us(slot));
   }
   return sampled;
 }
 
-/// Returns an estimate of the share of all objects that pass the filter. The estimate is never 0.
-double share_that_passes(const std::vector<SampledObject>& sampled, const PlannedFilter& filter,
-                         std::int64_t tau_us) {
+/// Returns how many of the sampled objects pass the filter. The loops have no branches, because the
+/// processor cannot predict whether an object passes.
+std::size_t count_passing(const Sample& sampled, const PlannedFilter& filter, std::int64_t tau_us) {
+  const auto [required, forbidden] = filter.tags;
+  if ((required & forbidden) != 0) return 0;
+  const std::uint32_t care = required | forbidden;
+  std::uint32_t passed = 0;
+  if (filter.age_us_max == Filter::any_age) {
+    for (const std::uint32_t tags : sampled.tags) passed += (tags & care) == required ? 1u : 0u;
+    return passed;
+  }
   const std::int64_t oldest_us = oldest_time_us(tau_us, filter.age_us_max);
-  std::size_t passed = 0;
-  for (const SampledObject& object : sampled)
-    if (filter.tags.passes(object.tags) && object.time_us >= oldest_us) ++passed;
-  return (static_cast<double>(passed) + 1) / (static_cast<double>(sampled.size()) + 1);
+  for (std::size_t i = 0; i < sampled.tags.size(); ++i)
+    passed += ((sampled.tags[i] & care) == required ? 1u : 0u) &
+              (sampled.times_us[i] >= oldest_us ? 1u : 0u);
+  return passed;
+}
+
+/// Returns an estimate of the share of all objects that pass the filter. The estimate is never 0.
+double share_that_passes(const Sample& sampled, const PlannedFilter& filter, std::int64_t tau_us) {
+  return (static_cast<double>(count_passing(sampled, filter, tau_us)) + 1) /
+         (static_cast<double>(sampled.tags.size()) + 1);
 }
 
 /// Returns, for each filter with an age limit, the oldest event time that it accepts: ascending,
@@ -100,7 +115,7 @@ void FilteredIndexes::choose(std::span<const PlannedFilter> filters, std::int64_
       std::ranges::all_of(filters, [](const auto& filter) { return filter.accepts_all(); }))
     return;
   forget_unless(filters);
-  const std::vector<SampledObject> sampled = sample(objects, filters.size());
+  const Sample sampled = sample(objects, filters.size());
   const double least_share = 1 / static_cast<double>(objects.alive_count());
   oldest_us_ = oldest_times_us(filters, tau_us);
   std::vector<std::uint32_t> worth;
