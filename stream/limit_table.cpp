@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of the table of limits: see limit_table.hpp. docs/limits.md shows them to users.
+// The entries of the table of limits: see limit_table.hpp. docs/limits.md lists them for users.
 #include "starling/stream/limit_table.hpp"
 
 #include <algorithm>
@@ -23,7 +23,8 @@ namespace {
 template <class Path>
 using ValueAt = std::remove_reference_t<decltype(Path{}(std::declval<ServerOptions&>()))>;
 
-/// `Path` is called with ServerOptions and returns a reference to one of their members.
+/// Returns the Field of one member of ServerOptions. `Path` is a lambda that takes ServerOptions
+/// and returns a reference to the member.
 template <class Path>
 constexpr Limit::Field field(Path, std::uint64_t value_max = static_cast<std::uint64_t>(
                                        std::numeric_limits<ValueAt<Path>>::max())) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of a server's limits. Each row holds a limit's name, help text, place in ServerOptions,
-// and the gauge that shows how much of the limit is used. `serve`, `info`, /metrics and refusals
-// use the table. A test compares docs/limits.md with the table.
+// The table of a server's limits. Each entry holds a limit's name, its help text, its member of
+// ServerOptions, and the gauge that shows how much of the limit is used. `serve`, `info`, /metrics
+// and refusals read the table. A test compares docs/limits.md with the table.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ enum class LimitOf : std::uint8_t {
 std::string_view to_string(LimitOf of);
 
 struct Limit {
-  /// Gets and sets the value in ServerOptions. `value_max` is the largest value that the member's
-  /// type and at least one engine allow. If `set` is nullptr, the protocol fixes the value, and the
-  /// limit has no flag.
+  /// Gets and sets the limit's value in ServerOptions. `value_max` is the largest value that the
+  /// member's type and at least one engine allow. If `set` is nullptr, the protocol fixes the
+  /// value, and the limit has no flag.
   struct Field {
     std::uint64_t (*get)(const ServerOptions&) = nullptr;
     void (*set)(ServerOptions&, std::uint64_t) = nullptr;
@@ -36,11 +36,11 @@ struct Limit {
 
   std::string_view name;  ///< for example "queries-max", for the flag --queries-max
   LimitOf of = LimitOf::server;
-  std::string_view bounds;   ///< help text of the flag
+  std::string_view bounds;   ///< what is limited; the help text of the flag
   std::string_view reached;  ///< what happens when the limit is reached
   Field field;
-  double Gauges::*used = nullptr;  ///< nullptr: nothing stays in use after a request
-  protocol::RowReason reason = protocol::RowReason::none;  ///< of rows that the limit rejects
+  double Gauges::*used = nullptr;  ///< shows the use of the limit; nullptr: no gauge
+  protocol::RowReason reason = protocol::RowReason::none;  ///< of rows beyond the limit
   std::uint64_t value_min = 1;
 
   bool is_settable() const { return field.set != nullptr; }
@@ -49,11 +49,11 @@ struct Limit {
 
 std::span<const Limit> limit_table();
 
-/// Returns the limit's name and value, for a refusal to report. The table must have a limit of this
-/// name.
+/// Returns the name and the value of the limit `name`, for an error message. The table must have a
+/// limit of this name.
 protocol::ReachedLimit reached(std::string_view name, const ServerOptions& options);
-/// Returns the limit that rejects rows with this reason. Its name is empty if the reason is not a
-/// limit.
+/// Returns the name and the value of the limit that rejects rows with `reason`. The name is empty
+/// if no limit rejects rows with `reason`.
 protocol::ReachedLimit reached(protocol::RowReason reason, const ServerOptions& options);
 
 }  // namespace starling::stream

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's counters, gauges and histograms, for /metrics and GetStats. Built on prometheus-cpp.
-// Decode workers and the loop call decoded(). Only the loop calls the other functions.
+// The server's counters, gauges and histograms, for /metrics and GetStats. The class is built on
+// prometheus-cpp. Decode workers and the loop call decoded(). Only the loop calls the other
+// functions.
 #pragma once
 
 #include <cstdint>
@@ -13,30 +14,30 @@
 
 namespace starling::stream {
 
-/// The current values of the gauges. Server collects them for each answer.
+/// The current values of the gauges. Server collects them for each request of /metrics or GetStats.
 struct Gauges {
   double sessions = 0;
   double connections = 0;  ///< to the commands endpoint
   double subscribers = 0;  ///< connections to the results endpoint
   double http_connections = 0;
-  double connections_refused = 0;  ///< beyond connections-max or subscribers-max, in total
+  double connections_refused = 0;  ///< so far, because of connections-max or subscribers-max
   double subscriptions = 0;
-  double joins = 0;  ///< subscriptions ever made, also by subscribers that left
+  double joins = 0;  ///< all subscriptions ever made, including ended ones
   double objects = 0;
-  double objects_known = 0;  ///< alive, remembered or followed
+  double objects_known = 0;  ///< alive, remembered after leaving, or followed
   double queries = 0;
-  double neighbors = 0;  ///< the room for neighbours in all lists
+  double neighbors = 0;  ///< the most that all lists together may hold now
   double streams = 0;
   double names = 0;
   double name_bytes = 0;
   double snapshots = 0;
-  double decoding_requests = 0;  ///< read and not applied yet
-  double decoding_bytes = 0;
-  double searches = 0;          ///< GetNeighbors requests in the engine
-  double publishing_ticks = 0;  ///< finished and not sent yet
-  double subscriber_bytes = 0;  ///< sent, and not yet received by every subscriber
+  double decoding_requests = 0;  ///< requests that are read and not applied yet
+  double decoding_bytes = 0;     ///< of these requests
+  double searches = 0;           ///< GetNeighbors requests that the engine is answering
+  double publishing_ticks = 0;   ///< ticks that are finished and not sent yet
+  double subscriber_bytes = 0;   ///< that ZeroMQ holds for at least one subscriber
   double engine_bytes = 0;
-  // Each value below is the largest of any session.
+  // Each value below is the largest value of any session.
   double session_credit_rows = 0;
   double session_credit_bytes = 0;
   double session_queries = 0;
@@ -45,6 +46,7 @@ struct Gauges {
   double session_snapshots = 0;
 };
 
+/// One value of one metric.
 struct Sample {
   std::string name;
   double value = 0;
@@ -54,25 +56,25 @@ struct ServerOptions;
 
 class Metrics {
  public:
-  /// Shows the limits of `options` as gauges.
+  /// Makes a gauge for each limit of `options`.
   explicit Metrics(const ServerOptions& options);
   ~Metrics();
 
-  /// Counts `count` rows of batches. The outcome `none` means accepted rows.
+  /// Adds `count` rows of batches with this outcome. RowReason::none means accepted rows.
   void rows(protocol::RowReason outcome, std::uint64_t count);
   void refused(protocol::ErrorCode code);
   void reply_dropped();
-  /// Counts a request that could not be decoded for lack of memory, and is therefore refused as
-  /// busy.
+  /// Counts a request that is refused as busy, because memory ran out while it was decoded.
   void decode_out_of_memory();
   /// Adds the time that a thread took to decode a request.
   void decoded(double ms);
   /// Adds the time that the loop took to apply a batch of rows to the tables.
   void applied(double ms);
-  /// `report_ms` is the part of `total_ms` in which the engine's result becomes the streams'
-  /// reports.
+  /// `total_ms` is the time from the tick's begin to its reports. `report_ms` is its last part, in
+  /// which the engine's result is turned into the streams' reports.
   void tick_finished(const StageTimes& times, double report_ms, double total_ms);
   void tick_failed();
+  /// `publish_ms` is the time from the reports until the results socket has the messages.
   /// `encode_ms` is the part of `publish_ms` in which the messages are encoded.
   void tick_published(double encode_ms, double publish_ms, std::uint64_t bytes);
   void overrun(std::uint64_t ticks);
@@ -80,8 +82,8 @@ class Metrics {
 
   /// Returns all metrics in Prometheus's text format.
   std::string text(const Gauges& gauges);
-  /// Returns all counters and gauges, and the sum and the count of each histogram, with the names
-  /// that text() uses.
+  /// Returns all counters and gauges, and for each histogram its sum and its count. The names are
+  /// those that text() uses.
   std::vector<Sample> samples(const Gauges& gauges);
 
  private:

@@ -19,54 +19,60 @@
 namespace starling::stream {
 
 struct ServerOptions {
-  std::string commands_endpoint = "tcp://127.0.0.1:7411";  ///< port *: any free port
+  std::string commands_endpoint = "tcp://127.0.0.1:7411";  ///< the port * means any free port
   std::string results_endpoint = "tcp://127.0.0.1:7412";
   std::string http_host = "127.0.0.1";
-  std::uint16_t http_port = 7413;  ///< 0: the system chooses
+  std::uint16_t http_port = 7413;  ///< 0 means any free port
 
-  ProcessorOptions processor;                            ///< the server replaces the hash seed
+  /// The server replaces objects.hash_seed, queries.k_max and queries.owner_queries_max.
+  ProcessorOptions processor;
   std::optional<std::int64_t> tick_period_us = 100'000;  ///< std::nullopt: manual ticks
-  std::function<std::int64_t()> wall_now_us = starling::wall_now_us;  ///< the clock of tau
-  /// How far an event time may be ahead of Ticker::base_time_us. std::nullopt means 10 s, or no
-  /// limit with manual ticks.
+  std::function<std::int64_t()> wall_now_us = starling::wall_now_us;  ///< gives tau
+  /// How far an event time may be ahead of Ticker::base_time_us(). std::nullopt means 10 s with
+  /// wall-clock ticks, and no limit with manual ticks.
   std::optional<std::int64_t> future_max_us;
 
-  protocol::Limits limits;  ///< the server copies its space from `processor`
-  SessionLimits sessions;
+  protocol::Limits limits;  ///< the server takes space, dimension and metric from `processor`
+  SessionLimits sessions;   ///< the server sets replies_max to limits.unanswered_max
   SnapshotLimits snapshots;
   NameLimits names;
-  std::size_t searches_max = 64;       ///< GetNeighbors requests in the engine at a time
+  std::size_t searches_max = 64;       ///< GetNeighbors requests that the engine answers at a time
   std::size_t connections_max = 4096;  ///< to the commands endpoint
   std::size_t subscribers_max = 4096;  ///< connections to the results endpoint
   unsigned http_connections_max = 64;
   /// After a question arrives or is answered, the loop polls for work this long before it sleeps.
-  /// Waking the loop takes tens of microseconds, and longer on a virtual machine. On two busy cores
-  /// the 99th percentile of questions is 256 to 272 us with 100 us of polling, and 178 to 220 us
-  /// with 500 us (docs/measurements).
+  /// Waking the loop takes tens of microseconds, and longer on a virtual machine. On two busy
+  /// cores, the 99th percentile of the time to answer a question is 256 to 272 us with 100 us of
+  /// polling, and 178 to 220 us with 500 us of polling (docs/measurements).
   std::int64_t question_spin_us = 500;
 
   /// One thread decodes 100 million rows a second, five times as many as the loop can apply. On two
-  /// cores a second thread raises the 99th percentile of questions from 180 us to 240 us.
+  /// cores, a second thread raises the 99th percentile of the time to answer a question from 180 us
+  /// to 240 us.
   unsigned decode_threads = 1;
-  /// ZeroMQ's threads. Each moves about a gigabyte a second from and to the network. If there are
-  /// several, the last one serves the results endpoint alone.
+  /// The number of ZeroMQ's threads. Each thread moves about a gigabyte a second to and from the
+  /// network. If there are several threads, the last one serves only the results endpoint, and the
+  /// others serve the commands endpoint.
   unsigned io_threads = 1;
-  /// Threads that share the encoding of a tick with more than a few thousand lists. 0 means one for
-  /// each four cores, at most 4.
+  /// The number of threads that encode a large tick together. A tick is large if it has more than a
+  /// few thousand lists. 0 means one thread for each four cores, at least 1 and at most 4.
   unsigned encode_threads = 0;
-  /// Bytes of requests that are read and not applied yet, of all sessions together.
+  /// The most bytes of requests that are read and not applied yet, of all sessions together.
   std::size_t decode_bytes_max = std::size_t{256} << 20;
-  std::size_t decode_requests_max = 8192;
+  std::size_t decode_requests_max = 8192;  ///< the most such requests
 
-  /// The most bytes for the vectors of all objects together. The vectors of all queries may take as
-  /// many bytes again. In a vector space the server lowers objects_max and queries_max to the
-  /// number of vectors that fit. The limit counts each vector once, but memory holds up to four
-  /// copies of an object's vector.
+  /// The most bytes for the vectors of all objects together. The same limit applies separately to
+  /// the vectors of all queries together. In a vector space, the server lowers objects_max and
+  /// queries_max to the number of vectors that fit. The limit counts each vector once, although
+  /// memory holds up to four copies of an object's vector.
   std::uint64_t vector_bytes_max = std::uint64_t{4} << 30;
 
-  std::size_t subscriber_bytes_max = std::size_t{64} << 20;  ///< that wait for one subscriber
-  int subscriber_ticks_max = 0;  ///< 0: as many as fit in subscriber_bytes_max, at most 64
-  int linger_ms = 2000;          ///< on stop, the time to send the messages that wait
+  /// The most bytes of messages that wait for one subscriber.
+  std::size_t subscriber_bytes_max = std::size_t{64} << 20;
+  /// The most messages that wait for one subscriber. A tick has one message for each stream. 0
+  /// means as many as fit in subscriber_bytes_max, but at most the messages of 64 ticks.
+  int subscriber_ticks_max = 0;
+  int linger_ms = 2000;  ///< after a stop, how long ZeroMQ may still send waiting messages
 
   bool stop_on_signals = false;  ///< SIGTERM and SIGINT stop the server
   std::string server_name = "starling";

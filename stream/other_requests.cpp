@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestHandler, second half: requests without a sequence number. These requests change no object,
-// query, stream or tick.
+// The functions of RequestHandler for requests without a sequence number. These requests change no
+// object, query or stream, and begin no tick.
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -24,9 +24,9 @@ using protocol::ErrorCode;
 
 namespace {
 
-// On the wire, a page has a number made of the snapshot's number and the page's index in the
-// snapshot. No page has the number 0. In a request, 0 asks for a new snapshot. In a reply, 0 says
-// that no page follows.
+// On the wire, a page is named by a number that combines the snapshot's number and the page's index
+// in the snapshot. No page has the number 0. In a request, 0 asks for a new snapshot. In a reply, 0
+// says that no page follows.
 constexpr unsigned page_index_bits = 24;
 
 constexpr std::uint64_t page_name(std::uint64_t snapshot_number, std::size_t page) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Combines lambdas into one function object with an overload for each, for std::visit. The request
-// code visits requests, their rows and their replies with it.
+// Overloaded combines lambdas into one function object for std::visit. Each lambda becomes one
+// overload. The code that handles requests uses it for requests, rows and replies.
 #pragma once
 
 namespace starling::stream {

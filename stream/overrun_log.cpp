@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the slowest tick and its slowest stage: see overrun_log.hpp.
+// Remembers the slowest tick and its slowest stage: see overrun_log.hpp.
 #include "starling/stream/overrun_log.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the log says about skipped ticks: at most one sentence in ten seconds. The sentence names
-// the stage that took the most time. Ticker passes the times of every tick to this class.
+// Writes the log's sentence about skipped ticks, at most once in ten seconds. The sentence names
+// the slowest stage of the slowest tick. Ticker passes the times of every tick to this class.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,20 @@ class OverrunLog {
  public:
   explicit OverrunLog(std::int64_t period_us) : period_us_(period_us) {}
 
-  /// Counts the ticks that were due: `skipped` ticks that are skipped, and one more tick, which
-  /// begins now, if `begins` is true.
+  /// Counts the ticks that were due. `skipped` of them are skipped. If `begins` is true, one more
+  /// tick was due and begins now.
   void due(bool begins, std::uint64_t skipped) {
     due_ += skipped + (begins ? 1 : 0);
     skipped_ += skipped;
   }
-  /// Takes in the times of a finished tick. `total_ms` is the time from the tick's begin to its
-  /// result.
+  /// Records the times of a finished tick. `total_ms` is the time from the tick's begin until the
+  /// loop has its reports.
   void finished(const StageTimes& times, double total_ms);
-  /// Takes in how long the encoding of a finished tick's messages took.
+  /// Records how long the encoding of a finished tick's messages took.
   void encoded(double ms);
 
   /// Returns the sentence to log now. Returns std::nullopt if no tick was skipped, or if a sentence
-  /// was logged in the last ten seconds. The sentence covers the time since the one before.
+  /// was logged in the last ten seconds. The sentence covers the time since the last sentence.
   std::optional<std::string> sentence(std::int64_t now_us);
 
  private:
@@ -43,8 +43,8 @@ class OverrunLog {
   std::optional<std::int64_t> logged_us_;
   std::uint64_t due_ = 0;  ///< since the last sentence, like all members below
   std::uint64_t skipped_ = 0;
-  double slowest_ms_ = 0;  ///< of the slowest tick, whose slowest stage follows
-  Stage slowest_stage_;
+  double slowest_ms_ = 0;  ///< the time of the slowest tick
+  Stage slowest_stage_;    ///< the slowest stage of that tick
 };
 
 }  // namespace starling::stream

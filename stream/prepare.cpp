@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns a received frame into rows in the space: see prepare.hpp. Called by Server.
+// Turns a received frame into rows for the tables: see prepare.hpp. Server calls it.
 #include "starling/stream/prepare.hpp"
 
 #include <cstddef>
@@ -72,7 +72,8 @@ PreparedRows convert_rows(const protocol::RequestBody& body, const ServedSpace& 
       body);
 }
 
-/// Places all questions in the space. Returns why the request is refused, or std::nullopt.
+/// Appends the converted questions of `request` to `questions`. Returns std::nullopt, or why the
+/// request is refused.
 std::optional<protocol::Problem> convert_questions(const protocol::GetNeighbors& request,
                                                    const ServedSpace& space,
                                                    std::vector<OneShotQuery>& questions) {
@@ -123,8 +124,8 @@ void prepare(PreparedRequest& prepared, const protocol::Limits& limits, const Se
       request.problem = out_of_credit({"credit-bytes", ledger.granted().bytes});
       break;
     case CreditLedger::Taken::unknown_session:
-      // The batch's rows were not converted, so refuse the batch here. Otherwise, if the session is
-      // opened meanwhile, the loop would apply the batch without rows.
+      // The batch's rows were not converted, so refuse the batch here. The session may be opened
+      // before the loop handles the batch, and the loop would then find no rows.
       request.problem = unknown_session();
       break;
   }

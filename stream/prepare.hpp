@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prepares a request for the loop: verifies and decodes the frame, takes credit, and converts the
-// rows to the space. Server calls prepare_request on a decode worker, or on the loop for a short
-// request. The function reads no state of the loop, so any thread may call it.
+// rows to lattice positions or prepared vectors. Server calls prepare_request on a decode worker,
+// or on the loop if the request is short. The function reads no state of the loop, so any thread
+// may call it.
 #pragma once
 
 #include <vector>
@@ -21,18 +22,19 @@ namespace starling::stream {
 struct PreparedRequest {
   ReceivedBytes received;
   protocol::AlignedBytes frame;
-  protocol::DecodedRequest request;     ///< views into the frame
+  protocol::DecodedRequest request;     ///< refers to the memory of `frame`
   PreparedRows rows;                    ///< of a batch of updates, tags, removals or queries
-  std::vector<OneShotQuery> questions;  ///< of GetNeighbors; the loop sets the followed objects
-  Credit credit;                        ///< taken from the session; the loop gives it back
+  std::vector<OneShotQuery> questions;  ///< of GetNeighbors; the loop sets `object` later
+  Credit credit;                        ///< taken from the session; must be given back
 };
 
-/// The result's request.problem says what is wrong with the request, including a lack of memory and
-/// an unknown session. The caller gives the credit back in every case.
+/// Returns the prepared request. If the request must be refused, request.problem of the result says
+/// why. A lack of memory is such a problem, and for a batch also an unknown session. The caller
+/// must give `credit` of the result back in every case.
 PreparedRequest prepare_request(ReceivedBytes received, const protocol::Limits& limits,
                                 const ServedSpace& space, CreditLedger& ledger);
 
-/// The refusal of a request whose session does not exist, or has ended.
+/// Returns the problem of a request whose session does not exist or has ended.
 protocol::Problem unknown_session();
 
 }  // namespace starling::stream

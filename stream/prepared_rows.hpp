@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a batch between the wire and the tables: the rows that have a place in the space, and
-// for each other row the reason of its rejection. Decode workers make PreparedRows (see prepare.cpp
-// and served_space.cpp), and RequestHandler applies them.
+// The rows of a batch after decoding, in the form that the tables take. A row that cannot be
+// converted is left out, and the reason is noted. prepare.cpp and served_space.cpp make
+// PreparedRows, mostly on decode workers. RequestHandler applies them to the tables.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +19,13 @@ namespace starling::stream {
 
 template <class Row>
 struct RowSet {
-  std::vector<Row> rows;                     ///< the rows whose reason is none, in order
-  std::vector<protocol::RowReason> reasons;  ///< one for each row of the batch; none: not rejected
-  /// For each row of the batch: the component of its vector that is at fault, or no_column. Empty
-  /// if no row has such a component.
+  std::vector<Row> rows;  ///< the rows that are not rejected, in the batch's order
+  std::vector<protocol::RowReason> reasons;  ///< one for each row of the batch
+  /// For each row of the batch: the index of the invalid component of its vector, or no_column.
+  /// Empty if no row has an invalid component.
   std::vector<std::uint32_t> columns;
 
-  /// `row` is the row's index in the batch.
+  /// Notes that a row is rejected. `row` is the row's index in the batch.
   void reject(std::size_t row, protocol::RowReason reason,
               std::uint32_t column = protocol::RejectedRow::no_column) {
     reasons[row] = reason;
@@ -42,7 +42,7 @@ struct VectorRowSet : RowSet<VectorUpdate> {
   VectorsView vectors() const { return {components, dimension}; }
 };
 
-/// monostate: the request has no rows, or its rows need no preparation.
+/// std::monostate means that the request has no rows, or that its rows need no conversion.
 using PreparedRows =
     std::variant<std::monostate, RowSet<ObjectUpdate>, VectorRowSet, RowSet<TagUpdate>,
                  RowSet<ObjectRemoval>, RowSet<QueryDefinition>>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans each stream's sequence number and header, and encodes the messages: see publisher.hpp.
+// Chooses each message's sequence number, and encodes header and chunks: see publisher.hpp.
 #include "starling/stream/publisher.hpp"
 
 namespace starling::stream {
@@ -8,7 +8,8 @@ std::vector<StreamPlan> Publisher::plan(const TickReport& report, const QueryTab
   std::vector<StreamPlan> plans;
   plans.reserve(report.streams.size());
   for (const StreamReport& stream : report.streams) {
-    // StreamIds count up from 0. A stream that is in one report is in every later report.
+    // StreamIds count up from 0. A stream that is in one report is in every later report, so a
+    // number beyond the end of first_ticks_ belongs to a new stream.
     const auto number = static_cast<std::size_t>(stream.stream);
     if (number >= first_ticks_.size()) first_ticks_.resize(number + 1, to_number(report.tick));
     const StreamDefinition& definition = queries.stream(stream.stream);
@@ -54,7 +55,7 @@ std::vector<protocol::TickMessage> encode_report(const std::vector<StreamPlan>& 
   const auto encode = [&](std::size_t piece) {
     encodings[pieces[piece].stream].encode_part(pieces[piece].part);
   };
-  // Waking helpers takes longer than encoding streams of one part each.
+  // If every stream has only one part, encoding takes less time than waking the helpers.
   if (pieces.size() > plans.size())
     helpers.run(pieces.size(), encode);
   else

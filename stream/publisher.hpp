@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns a tick's report into one message for each stream, with epoch, sequence number, header and
-// chunks. Ticker calls plan() on the loop, which owns the table of streams, and encode_report() on
-// a worker, so that encoding delays no request. Uses no socket.
+// Turns a tick's report into one message for each stream. A message has a topic, a header with
+// epoch and sequence number, and chunks. Ticker calls plan() on the loop, which owns the table of
+// streams. Ticker calls encode_report() on a worker, so that encoding delays no request. No
+// function here uses a socket.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +33,8 @@ class Publisher {
   /// Returns one plan for each stream of the report. Call plan() once for each tick, in order.
   std::vector<StreamPlan> plan(const TickReport& report, const QueryTable& queries);
 
-  /// Returns the sequence number of the stream's message of that tick; 0 if the stream had no
-  /// message yet.
+  /// Returns the sequence number of the stream's message of tick `tick`. Returns 0 if the stream's
+  /// first message came later, or has not come yet.
   std::uint64_t sequence(StreamId stream, Tick tick) const;
 
  private:
@@ -42,7 +43,7 @@ class Publisher {
   std::vector<std::uint64_t> first_ticks_;  ///< for each StreamId: the tick of sequence number 1
 };
 
-/// Encodes the messages, one for each plan. Any thread may call this function.
+/// Returns the encoded messages, one for each plan. Any thread may call this function.
 std::vector<protocol::TickMessage> encode_report(const std::vector<StreamPlan>& plans,
                                                  const TickReport& report, const ServedSpace& space,
                                                  EncodeHelpers& helpers);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestHandler, common part: passes each request to sequenced_requests.cpp or other_requests.cpp,
-// refuses a request that neither can handle, and forgets idle sessions and snapshots.
+// The common functions of RequestHandler. They pass each request to sequenced_requests.cpp or
+// other_requests.cpp, refuse a request that neither can handle, and forget idle sessions and
+// snapshots.
 #include "starling/stream/request_handler.hpp"
 
 #include <utility>
@@ -29,7 +30,7 @@ void RequestHandler::handle(const Peer& peer, PreparedRequest request) {
   const Caller caller{peer, decoded.head};
   const std::uint64_t session = caller.head.session;
   const bool is_known = sessions_.touch(session, steady_now_us());
-  // Decoding reports busy only when memory runs out.
+  // Decoding reports the error `busy` only if memory runs out.
   if (decoded.problem && decoded.problem->code == ErrorCode::busy)
     parts_.metrics.decode_out_of_memory();
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Carries out requests: checks session and sequence number, changes the tables, begins manual
 // ticks, and passes questions to the engine. Server calls the handler on the loop. The handler uses
-// no sockets, and sends replies through Parts::send.
+// no socket itself: it sends replies through Parts::send.
 #pragma once
 
 #include <cstddef>
@@ -55,26 +55,28 @@ class RequestHandler {
   RequestHandler(const ServerOptions& options, Parts parts);
   ~RequestHandler();
 
-  /// Call in the order of arrival. Each request gets exactly one reply, either immediately or when
-  /// the request's tick or search has finished.
+  /// Call handle() for the requests in the order of their arrival. Each request gets one reply,
+  /// either at once or when the request's tick, search or copy of lists has finished. There is one
+  /// exception: if AdvanceTick is sent again before its tick has finished, only the last one sent
+  /// gets a reply.
   void handle(const Peer& peer, PreparedRequest request);
 
   /// Replies with an Error to a message that is not a request.
   void refuse_malformed(const Peer& peer, const std::string& sentence);
 
-  /// Forgets idle sessions and old snapshots. Server calls expire() once a second.
+  /// Forgets idle sessions and idle snapshots. Server calls expire() once a second.
   void expire(std::int64_t now_us);
 
-  /// The number of GetNeighbors requests that the engine is answering.
+  /// Returns the number of GetNeighbors requests that the engine is answering.
   std::size_t searches_under_way() const { return searches_; }
-  /// The time on the steady clock when a question last arrived or was answered.
+  /// Returns the time, on the steady clock, when a question last arrived or was answered.
   std::int64_t last_question_us() const { return last_question_us_; }
   const SessionTable& sessions() const { return sessions_; }
   const SnapshotStore& snapshots() const { return snapshots_; }
   const NameTable& names() const { return names_; }
 
  private:
-  /// The peer that gets the reply, and the head of the request that is answered.
+  /// The peer that sent a request and gets the reply, and the head of its request.
   struct Caller {
     Peer peer;
     protocol::RequestHead head;
@@ -126,7 +128,7 @@ class RequestHandler {
   SubscriberLosses losses_;
   std::size_t searches_ = 0;
   std::int64_t last_question_us_ = std::numeric_limits<std::int64_t>::min() / 2;
-  std::optional<Caller> advancing_;  ///< gets the tick's TickDone; a resent request replaces it
+  std::optional<Caller> advancing_;  ///< the sender of AdvanceTick while its tick runs
 };
 
 }  // namespace starling::stream

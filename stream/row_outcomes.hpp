@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Translates the tables' statuses of rows into the reasons and counts of a BatchReply. Pure
-// functions; RequestHandler calls them.
+// Pure functions that translate the statuses of rows, which the tables return, into the reasons and
+// counts of a BatchReply. RequestHandler calls them.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 namespace starling::stream {
 
 protocol::RowReason to_reason(UpdateStatus status);
-/// Decoding has checked k, votes and dimensions, so a status about them is a bug.
+/// Asserts that the status is not about k, votes or dimensions: decoding has checked these.
 protocol::RowReason to_reason(QueryStatus status);
 
 /// Sets the reason of each row that was passed to the tables. These are the rows whose reason is
@@ -26,8 +26,9 @@ void merge_statuses(std::span<const Status> statuses, std::span<protocol::RowRea
     if (reason == protocol::RowReason::none) reason = to_reason(statuses[next++]);
 }
 
-/// Counts the outcomes. `reasons` has one entry for each row of the batch: RowReason::none if the
-/// row was accepted. For `columns`, see RowSet.
+/// Returns the numbers of accepted, late and rejected rows, and the first rejected rows. `reasons`
+/// has one entry for each row of the batch: RowReason::none if the row was accepted. For `columns`,
+/// see RowSet.
 protocol::BatchReply summarize(std::span<const protocol::RowReason> reasons,
                                std::span<const std::uint32_t> columns = {});
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestHandler, first half: requests with a sequence number. These requests change the server's
-// state. Each request is applied once, in the order of the sequence numbers.
+// The functions of RequestHandler for requests with a sequence number. These requests change the
+// server's state. Each request is applied once, in the order of the sequence numbers.
 #include <chrono>
 #include <ctime>
 #include <utility>
@@ -36,7 +36,7 @@ std::int64_t lease_end_us(std::int64_t base_us, std::uint64_t lease_ms) {
   return base_us + static_cast<std::int64_t>(lease_ms) * us_per_ms;
 }
 
-/// The time as text, for example "1467331199250000 us (2016-06-30T23:59:59Z)".
+/// Returns the time as text, for example "1467331199250000 us (2016-06-30T23:59:59Z)".
 std::string time_text(std::int64_t time_us) {
   using namespace std::chrono;
   const sys_time<microseconds> time{microseconds(time_us)};
@@ -262,7 +262,8 @@ void RequestHandler::answer(const Caller& caller, SequencedReply reply) {
   sessions_.answered(caller.head.session, caller.head.sequence, std::move(reply));
 }
 
-/// Counts the reply's outcome, and adds the limits to the reasons of rejected rows.
+/// Counts the reply in the metrics. If rows were rejected because of a limit, adds the limit's name
+/// and value to the reply.
 void RequestHandler::count(const Caller& caller, SequencedReply& reply) {
   std::visit(Overloaded{
                  [&](protocol::BatchReply& batch) {

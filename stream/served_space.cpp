@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each conversion branches once between positions and vectors: see served_space.hpp.
+// Converts positions in one set of functions and vectors in another: see served_space.hpp.
 #include "starling/stream/served_space.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using protocol::RowReason;
 
 namespace {
 
-constexpr std::size_t rows_at_once = 256;  // so that their points stay in the L1 cache
+constexpr std::size_t rows_at_once = 256;  // few enough that their points stay in the L1 cache
 
 /// Converts points.size() rows of the batch, beginning with row `first`.
 void to_lattice(const protocol::UpdateBatch& batch, std::size_t first, const Lattice& lattice,
@@ -92,7 +92,7 @@ VectorRowSet place_vectors(const protocol::UpdateBatch& batch, const SpaceOption
       set.reject(row, to_reason(faults[row]->reason), faults[row]->column);
       continue;
     }
-    // Close the gap that earlier, rejected rows have left.
+    // Move the vector to the front, over the vectors of rejected rows.
     if (set.rows.size() < row)
       std::copy_n(set.components.data() + row * space.dimension, space.dimension,
                   set.components.data() + set.rows.size() * space.dimension);

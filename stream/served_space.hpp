@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The space that a server serves. It converts between the wire and the tables: it rounds positions
-// to the lattice, prepares vectors for the metric, and gives lists to the encoder. No other class
-// of stream/ asks whether the space has positions or vectors. Decode workers, the encoder and the
-// loop share one object, which never changes.
+// The space that a server serves. ServedSpace rounds the positions of requests to the lattice,
+// prepares the vectors of requests for the metric, and makes the lists ready for encoding. No other
+// class of stream/ asks whether the space has positions or vectors. Decode workers, the encoder and
+// the loop share one ServedSpace, which never changes.
 #pragma once
 
 #include <cstdint>
@@ -25,41 +25,44 @@
 
 namespace starling::stream {
 
-/// Why a row, query or question has no place in the space.
+/// Why the position or vector of a row, query or question is invalid in the space.
 struct PlaceFault {
   protocol::RowReason reason = protocol::RowReason::none;
-  std::uint32_t column = protocol::RejectedRow::no_column;  ///< the component of a vector
-  /// Part of a sentence: "its vector is refused: component 3 (from 0) is negative, ...".
+  std::uint32_t column = protocol::RejectedRow::no_column;  ///< the invalid component
+  /// A part of a sentence, such as "its vector is refused: component 3 (from 0) is negative, ...".
   std::string sentence{};
 };
 
 class ServedSpace {
  public:
-  /// Throws std::invalid_argument as Lattice does.
+  /// Throws std::invalid_argument if the space has positions and Lattice refuses the options.
   explicit ServedSpace(const SpaceOptions& options);
 
   const SpaceOptions& options() const { return options_; }
 
-  /// "a row" or "a vector of dimension 128", for sentences.
+  /// Returns words for an error message: "a row" or, for example, "a vector of dimension 128".
   std::string row_text() const;
-  /// The bytes of a row's vector on the wire and in the tables; 0 if rows have positions.
+  /// Returns the bytes of a row's vector on the wire and in the tables; 0 if rows have positions.
   std::uint64_t vector_bytes() const {
     return is_vector() ? options_.dimension * sizeof(float) : 0;
   }
-  /// The number of vectors that fit in `bytes`; the largest std::uint64_t if rows have positions.
+  /// Returns the number of vectors that fit in `bytes`; the largest std::uint64_t if rows have
+  /// positions.
   std::uint64_t rows_that_fit(std::uint64_t bytes) const;
 
-  /// Returns a RowSet<ObjectUpdate> on the lattice, or a VectorRowSet of prepared vectors.
+  /// Converts the rows. Returns a RowSet<ObjectUpdate> with positions on the lattice, or a
+  /// VectorRowSet with prepared vectors.
   PreparedRows place(const protocol::UpdateBatch& batch) const;
 
   Filter to_filter(const protocol::QuerySpec& query) const;
 
-  /// Sets the `position` or `components` of a fixed anchor. Returns std::nullopt, or why the anchor
-  /// has no place in the space.
+  /// Converts the fixed anchor of `query`: sets `position` or `components`. Returns std::nullopt,
+  /// or why the anchor is invalid.
   std::optional<PlaceFault> place(const protocol::QuerySpec& query, LatticePoint& position,
                                   std::vector<float>& components) const;
 
-  /// Returns a view of the lists, for encoding. The reports and this object must outlive the view.
+  /// Returns a view of the lists in `reports`, for encoding. `reports` and this ServedSpace must
+  /// outlive the view.
   protocol::ListSource source_of(std::span<const QueryReport> reports,
                                  const ReportWith& with) const;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wires sockets, decode workers, tables, ticks and HTTP on one loop, and stops them in an order in
-// which each request that was read is still answered: see server.hpp.
+// Connects sockets, decode workers, tables, ticks and HTTP on one loop. On a stop, each request
+// that was already read is still answered. See server.hpp.
 #include "starling/stream/server.hpp"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ std::uint64_t random_number() {
   return std::uint64_t{device()} << 32 | device();
 }
 
-/// `limit` is the name of the limit or flag, without dashes.
+/// `limit` is the name of the limit or flag, without the leading "--".
 [[noreturn]] void refuse(const std::string& limit, const std::string& why, std::uint64_t value) {
   throw std::invalid_argument(limit + ": " + why + ", not " + std::to_string(value));
 }
@@ -70,7 +70,7 @@ void hold_vectors_to(std::uint64_t bytes_max, const ServedSpace& space,
 }
 
 void check_names_asked(const protocol::Limits& limits) {
-  constexpr std::size_t text_bytes_besides = 16;  // length, NUL, padding and offset
+  constexpr std::size_t text_bytes_besides = 16;  // a name's length, NUL, padding and offset
   const std::size_t name_bytes = limits.text_bytes_max + text_bytes_besides;
   if (limits.names_asked_max * name_bytes > protocol::chunk_bytes_max)
     refuse("names-asked-max",
@@ -96,7 +96,7 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   // Ids come from the network. With a random seed, clients cannot choose ids that collide in the
   // hash table.
   options.processor.objects.hash_seed = random_number();
-  constexpr unsigned io_threads_max = 64;  // the bits of ZeroMQ's mask of threads
+  constexpr unsigned io_threads_max = 64;  // the number of bits of ZeroMQ's mask of threads
   if (options.io_threads == 0 || options.io_threads > io_threads_max)
     refuse("io-threads", "there must be 1 to " + std::to_string(io_threads_max) + " threads",
            options.io_threads);
@@ -105,7 +105,7 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   if (options.encode_threads == 0)
     options.encode_threads = std::clamp(std::thread::hardware_concurrency() / 4, 1u, 4u);
   if (options.tick_period_us && !options.future_max_us) options.future_max_us = wall_future_max_us;
-  constexpr std::size_t row_bytes_besides = 1024;  // the request, its id, time, tags and label
+  constexpr std::size_t row_bytes_besides = 1024;  // the request, and a row's id, time, tags, label
   const std::size_t frame_bytes_least = row_bytes_besides + space.vector_bytes();
   const protocol::Limits& limits = options.limits;
   if (limits.frame_bytes_max < frame_bytes_least)
@@ -126,17 +126,18 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   return options;
 }
 
-/// The high-water mark of replies to one peer. ZeroMQ frees sent messages only in steps of half the
-/// mark, so half of the mark may be taken by sent messages. The other half has room for the replies
-/// to all unanswered batches of a session, and to the same number of other requests. ZeroMQ frees
-/// at most once a millisecond, so with a mark below 1,000 the server would drop replies to a fast
-/// peer.
+/// Returns the high-water mark of replies to one peer. ZeroMQ stops counting sent messages only in
+/// steps of half the mark, so sent messages may take up half of the mark. The other half holds the
+/// replies to all unanswered sequenced requests of a session, and to the same number of other
+/// requests. ZeroMQ makes at most one such step in a millisecond. With a mark below 1,000 the
+/// server would therefore drop replies to a fast peer.
 int replies_waiting_max(const protocol::Limits& limits) {
   return static_cast<int>(std::clamp(limits.unanswered_max, 250u, 1u << 20) * 4);
 }
 
-/// The high-water mark of requests from one peer: how many may wait while decoding does not keep
-/// up. The waiting requests of a peer have at most decode_bytes_max bytes together.
+/// Returns the high-water mark of requests from one peer: how many requests may wait while decoding
+/// does not keep up. The mark is 1 to 1,000. Unless the mark is 1, the waiting requests of a peer
+/// have at most decode_bytes_max bytes together.
 int requests_waiting_max(const ServerOptions& options) {
   constexpr std::size_t most = 1000;
   const std::size_t frame_bytes_max = std::max<std::size_t>(options.limits.frame_bytes_max, 1);
@@ -144,7 +145,8 @@ int requests_waiting_max(const ServerOptions& options) {
       std::clamp<std::size_t>(options.decode_bytes_max / frame_bytes_max, 1, most));
 }
 
-/// Makes a socket. If it cannot be bound, adds the endpoint to the text of the exception.
+/// Returns a new socket. If the socket's constructor throws, throws std::runtime_error with the
+/// endpoint and the text of that exception.
 template <class Socket, class... Arguments>
 std::unique_ptr<Socket> bound(const std::string& endpoint, Arguments&&... arguments) {
   try {

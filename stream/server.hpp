@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `starling serve` as a class: it wires sockets, decoding, sessions, ticks and HTTP on one loop.
-// apps/serve.cpp runs it; tests run it in their own process.
+// `starling serve` as a class. Server connects sockets, decoding, sessions, ticks and HTTP on one
+// loop. apps/serve.cpp runs a Server, and tests run one in their own process.
 #pragma once
 
 #include <memory>
@@ -11,24 +11,25 @@
 
 namespace starling::stream {
 
-/// The endpoints where a server listens, with the ports that are bound.
+/// The endpoints where a server listens. The ports are the bound ones, never * or 0.
 struct Endpoints {
-  std::string commands;  ///< "tcp://127.0.0.1:7411"
+  std::string commands;  ///< for example "tcp://127.0.0.1:7411"
   std::string results;
-  std::string http;  ///< "127.0.0.1:7413"
+  std::string http;  ///< for example "127.0.0.1:7413"
 };
 
 class Server {
  public:
   /// Binds the endpoints. Throws std::invalid_argument if the options contradict each other or the
-  /// engine's limits, and std::runtime_error, which names the endpoint, if an endpoint cannot be
-  /// bound.
+  /// engine's limits. Throws std::runtime_error if an endpoint cannot be bound, and the exception's
+  /// text names the endpoint.
   Server(const ServerOptions& options, std::unique_ptr<Engine> engine);
   ~Server();
 
   const Endpoints& endpoints() const;
 
-  /// Serves until stop() is called. Then finishes and publishes the tick under way, and returns.
+  /// Serves until stop() is called. Then finishes and publishes the tick under way, answers the
+  /// requests that were read, and returns.
   /// Throws std::runtime_error if the engine is lost.
   void run();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides when a server with wall-clock ticks begins a tick, and at which tau. The clock has no
-// timer of its own: Ticker calls poll() when Ticker's timer expires, and tests call poll() with a
+// Decides when a server with wall-clock ticks begins a tick, and with which tau. TickClock has no
+// timer of its own. Ticker calls poll() whenever its timer expires, and tests call poll() with a
 // virtual time.
 #pragma once
 
@@ -11,19 +11,19 @@ namespace starling::stream {
 
 class TickClock {
  public:
-  /// The first tick is due one period after `start_us`, on the steady clock.
+  /// The first tick is due at `start_us` + `period_us`. `start_us` is a time of the steady clock.
   TickClock(std::int64_t period_us, std::int64_t start_us);
 
   std::int64_t next_due_us() const { return next_due_us_; }
 
   struct Decision {
-    std::optional<std::int64_t> begin_tau_us;  ///< begin a tick at this tau; std::nullopt: none
-    std::uint64_t overruns = 0;                ///< ticks that were due and are skipped
+    std::optional<std::int64_t> begin_tau_us;  ///< std::nullopt: begin no tick
+    std::uint64_t overruns = 0;  ///< the number of ticks that were due and are skipped
   };
 
-  /// Decides what to do at `now_us`, on the steady clock. If `busy`, a tick that is due is skipped,
-  /// not queued. If several ticks are due since the last call, one begins and the others are
-  /// skipped. tau is `wall_us`, or the last tau if the wall clock was set back to before it.
+  /// Returns what to do at `now_us`, a time of the steady clock. If `busy` is true, every tick that
+  /// is due is skipped. Otherwise one tick that is due begins, and further ones are skipped. tau is
+  /// `wall_us`, or the last tau if `wall_us` is earlier, because the wall clock was set back.
   Decision poll(std::int64_t now_us, std::int64_t wall_us, bool busy);
 
  private:

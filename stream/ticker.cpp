@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes a tick from its begin, through the engine's result, to the results socket: see ticker.hpp.
-// Everything runs on the loop, except the encoding: a worker encodes, and helpers share the work
-// for a large tick.
+// Begins a tick, takes the engine's result, and sends the messages to the results socket: see
+// ticker.hpp. Everything but the encoding runs on the loop. A worker encodes the messages, and
+// helpers share this work if the tick is large.
 #include "starling/stream/ticker.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-// A tick may begin while at most this many finished ticks are not yet sent.
+// A tick begins only if at most this many finished ticks are not sent yet.
 constexpr std::size_t publishing_max = 1;
 
 TickOutcome outcome_of(const TickReport& report) {
@@ -120,7 +120,7 @@ struct Ticker::State {
         metrics.tick_published(encode_ms, ms_since(since_us), bytes);
         overrun_log.encoded(encode_ms);
         const TickOutcome outcome = finished ? outcome_of(*report) : TickOutcome{};
-        *report = {};  // gives its memory to the next tick, which `finished` may begin
+        *report = {};  // frees memory for the next tick, which `finished` may begin
         if (finished) finished(outcome);
         if (stopping) tell_if_idle();
       };
@@ -157,8 +157,8 @@ Ticker::Ticker(asio::io_context& loop, const TickerOptions& options, Processor& 
                Metrics& metrics)
     : state_(
           std::make_shared<State>(loop, options, processor, space, publisher, results, metrics)) {
-  // The engine may deliver a result after this ticker is gone. Only the loop locks the weak
-  // pointer.
+  // The engine may deliver a result after this ticker is destroyed, so the handler holds a weak
+  // pointer. Only the loop locks the weak pointer, so no thread of the engine destroys State.
   processor.engine().set_result_handler(
       [&loop, weak = std::weak_ptr(state_)](std::unique_ptr<TickResult> result) {
         asio::post(loop, [weak, result = std::move(result)]() mutable {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the ticks: begins them by the wall clock or on request, takes the engine's results on the
-// loop, and has them encoded and published. At most one tick is computed at a time, and at most two
-// finished ticks wait to be sent. Server owns the ticker; RequestHandler calls advance().
+// Runs the ticks. Ticker begins a tick when it is due or on request, takes the engine's result on
+// the loop, has a worker encode the messages, and sends them. At most one tick is computed at a
+// time, and at most two finished ticks wait to be sent. Server owns the ticker, and RequestHandler
+// calls advance().
 #pragma once
 
 #include <cstddef>
@@ -25,50 +26,50 @@ namespace starling::stream {
 
 struct TickerOptions {
   std::optional<std::int64_t> period_us;      ///< std::nullopt: ticks only on request
-  std::optional<std::int64_t> future_max_us;  ///< std::nullopt: no limit
+  std::optional<std::int64_t> future_max_us;  ///< see ServerOptions; std::nullopt: no limit
   std::function<std::int64_t()> wall_now_us;  ///< called on the loop
-  unsigned encode_threads = 1;
+  unsigned encode_threads = 1;                ///< at least 1
 };
 
 struct TickOutcome {
   protocol::TickDone done;
-  std::string error;  ///< if not empty, the engine failed and the old lists stay valid
+  std::string error;  ///< empty, or why the tick failed; the old lists then stay valid
 };
 
 class Ticker {
  public:
   Ticker(boost::asio::io_context& loop, const TickerOptions& options, Processor& processor,
          const ServedSpace& space, Publisher& publisher, ResultsSocket& results, Metrics& metrics);
-  /// The loop must not run afterwards.
+  /// The loop must not run after the destruction.
   ~Ticker();
 
-  /// Begins one tick each period from now on. Does nothing with manual ticks.
+  /// From now on, begins one tick each period. With manual ticks, does nothing.
   void start();
 
   bool is_manual() const;
 
-  /// Called when the results socket has the tick's messages.
+  /// A function that is called after the tick's messages were passed to the results socket.
   using Finished = std::function<void(const TickOutcome&)>;
   enum class Begun : std::uint8_t { begun, busy, tau_too_early };
   /// Begins a tick at `tau_us`, on request. `finished` is called only if the tick begins.
   Begun advance(std::int64_t tau_us, Finished finished);
 
-  /// The time from which leases count. With wall-clock ticks it is the wall clock, or tau of the
-  /// last tick if the wall clock was set back to before that tau. With manual ticks it is tau of
+  /// Returns the time from which a lease that is put now counts. With wall-clock ticks, this is the
+  /// wall clock's time, but not less than tau of the last tick. With manual ticks, this is tau of
   /// the last tick, or std::nullopt before the first tick.
   std::optional<std::int64_t> base_time_us() const;
-  /// The latest event time that a row may have now.
+  /// Returns the latest event time that a row may have now.
   std::int64_t event_time_max_us() const;
 
-  /// The number of finished ticks whose messages the results socket does not have yet.
+  /// Returns the number of finished ticks whose messages were not passed to the results socket yet.
   std::size_t publishing_count() const;
-  /// Memory of the engine's state and index after the last tick.
+  /// Returns the memory, in bytes, of the engine's state and index after the last tick.
   std::uint64_t engine_bytes() const;
-  /// The error of the last tick; empty if it did not fail.
+  /// Returns why the last tick failed; empty if the tick did not fail.
   const std::string& last_error() const;
 
-  /// Begins no further tick. Calls `idle` once the tick under way is published, or at once if there
-  /// is none.
+  /// Begins no further tick. Calls `idle` when all ticks that have begun are published, which may
+  /// be at once.
   void stop(std::function<void()> idle);
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys of 64 bits have the order of (upper bound, row). A SIMD sort finds the k-th, and the lower
-// bound of each later row decides whether it stays: see candidate_rows.hpp.
+// Implements CandidateRows. A candidate is a key of 64 bits; keys have the order of (upper bound,
+// row). A cut sorts the keys with SIMD and keeps the first k. A later key stays if its lower bound
+// is not above the reach of the k-th upper bound.
 #include "starling/cpu/vectors/candidate_rows.hpp"
 
 #include <algorithm>
@@ -10,10 +11,11 @@
 namespace starling::cpu {
 namespace {
 
-// A cut sorts the whole buffer, so at least this number of rows, and k, are added between two cuts.
+// A cut sorts the whole buffer. To keep cuts rare, max(k, this number) rows are added between two
+// cuts.
 constexpr std::size_t rows_between_cuts_min = 96;
-// A buffer has room for at least this number of rows, and k, that may or may not be among the k
-// nearest.
+// After a cut, a buffer may hold max(k, this number) rows in addition to the first k. The bounds do
+// not decide whether these rows are among the k nearest.
 constexpr std::size_t doubtful_rows_min = 512;
 
 constexpr float no_row_passes = -std::numeric_limits<float>::infinity();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows that may be among the k nearest of each query of a block, judged by their shadows.
-// scan_shadows adds rows, and FilteredSearch computes the scores of those that remain. Each query
-// has a buffer of candidates; a full buffer loses the rows that cannot be among the k nearest.
+// Collects candidates for each query of a block: the rows that may be among the k nearest, judged
+// by their shadows. scan_shadows adds rows, and FilteredSearch computes the scores of the rows that
+// remain. Each query has a buffer of candidates. From a full buffer, the rows that cannot be among
+// the k nearest are removed.
 #pragma once
 
 #include <cstddef>
@@ -19,32 +20,34 @@ namespace starling::cpu {
 class CandidateRows {
  public:
   /// Clears everything. Query i has the shadow `queries.shadow(i)` and skips the row
-  /// `first_self` + i; no_row: no query skips a row. All arguments must live as long as rows are
-  /// added.
+  /// `first_self` + i. If `first_self` is no_row, no query skips a row. `interval`, `corpus` and
+  /// `queries` must live until the last call of finish.
   void start(const ScoreInterval& interval, const ShadowPanels& corpus, const ShadowTiles& queries,
              std::uint32_t k, VectorRow first_self);
 
-  /// Announces that the rows added until the next call have these maxima.
+  /// Sets the largest square and the largest error of the rows that are added until the next call.
   void go_on_with(const ShadowMaxima& maxima);
 
-  /// Returns the limit of ScoreInterval::limit: a row above it is no candidate.
+  /// Returns the query's ScoreInterval::limit. A row is no candidate if the number that the scan
+  /// computes for it is above the limit.
   float limit(std::size_t query) const { return limits_[query]; }
 
-  /// Adds a row, of which the scan knows that it is not above the limit. `product` is the product
-  /// of the two shadows.
+  /// Adds a row that the scan did not find above the limit. `product` is the product of the shadows
+  /// of the query and the row.
   void add(std::size_t query, VectorRow row, std::int32_t product);
 
-  /// Adds the candidates of the same query of another object.
+  /// Adds to `query` the candidates that it has in `other`. If `query` has failed in `other`, it
+  /// fails here too.
   void add_all(const CandidateRows& other, std::size_t query);
 
-  /// Whether the buffer was full of rows that the shadows cannot tell apart. The query has no
-  /// candidates any more and accepts none.
+  /// Returns true if the query has failed: its buffer was full of rows that the shadows cannot tell
+  /// apart, or fail_all was called. A failed query has no candidates and accepts none.
   bool has_failed(std::size_t query) const { return has_failed_[query] != 0; }
   std::size_t failures() const { return failures_; }
   void fail_all();
 
-  /// Drops what cannot be among the k nearest. Returns the rest, in any order; the low 32 bits are
-  /// the row.
+  /// Drops the candidates that cannot be among the k nearest. Returns the keys of the others, in
+  /// any order. The low 32 bits of a key are the row.
   std::span<const std::uint64_t> finish(std::size_t query);
 
  private:
@@ -62,7 +65,7 @@ class CandidateRows {
   std::uint64_t first_self_ = no_row;
   ShadowMaxima maxima_;
   std::size_t room_ = 0;             ///< the number of keys that each query has room for
-  std::vector<std::uint64_t> keys_;  ///< room_ keys for each query: upper bound of the value, row
+  std::vector<std::uint64_t> keys_;  ///< room_ for each query; a key: upper bound of value, row
   std::vector<std::size_t> counts_;
   std::vector<std::size_t> cuts_at_;  ///< the count at which the buffer is cut next
   std::vector<double> reaches_;       ///< ScoreInterval::reach of the k-th smallest upper bound

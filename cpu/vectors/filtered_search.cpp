@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans shadows in the blocks and parts of search_parts.hpp, and writes lists from the scores of
-// what remains. Gives up if most queries are left over. See filtered_search.hpp.
+// Implements FilteredSearch. Scans shadows in the blocks and parts of search_parts.hpp, and
+// computes the scores of the rows that remain. Once more than half of the queries so far were left
+// over, all later blocks are left over too.
 #include "starling/cpu/vectors/filtered_search.hpp"
 
 #include <algorithm>
@@ -102,7 +103,7 @@ void FilteredSearch::scan(PanelRange panels, const ShadowTiles& tiles,
                           CandidateRows& candidates) const {
   const std::size_t queries = tiles.queries();
   if (candidates.failures() == queries) return;
-  // The queries of a block are scanned together, so a few of them do not save the time of a scan.
+  // One scan serves all queries of a block, so a scan for less than half of them is not worth it.
   if (candidates.failures() * 2 > queries) return candidates.fail_all();
   scan_shadows({interval_.is_product(), panels_, panels, tiles}, candidates);
 }

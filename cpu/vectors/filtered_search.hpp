@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the k nearest rows by their shadows first and computes the scores of the few rows that
-// remain: the same lists as PanelSearch in about half the time, or less, if rows have many
-// components. CpuVectorSearcher owns one and asks PanelSearch for the queries that this search
-// leaves over. docs/decisions/0012-integer-filter.md has the reasons.
+// Finds the k nearest rows in two steps. Shadows first discard most rows; then the scores of the
+// few remaining rows are computed. The lists are the same as those of PanelSearch. If rows have
+// many components, FilteredSearch is faster. CpuVectorSearcher owns a FilteredSearch and asks
+// PanelSearch for the queries that FilteredSearch leaves over.
+// docs/decisions/0012-integer-filter.md has the reasons.
 #pragma once
 
 #include <atomic>
@@ -27,17 +28,18 @@ class FilteredSearch {
  public:
   explicit FilteredSearch(ThreadPool& pool) : pool_(pool), scratch_(pool.threads()) {}
 
-  /// Makes shadows of a corpus: 2 bytes for each component and 24 for each row. The rows of
-  /// `corpus` must live as long as it is searched.
+  /// Makes the shadows of a corpus. They take 2 bytes for each component and 24 bytes for each row.
+  /// The components of `corpus` must live as long as this corpus is searched.
   void set_corpus(Metric metric, VectorsView corpus);
   void clear();
 
-  /// Writes the lists of all queries except some, and returns the numbers of these in ascending
-  /// order. They have too many rows near their k-th neighbour for the shadows to tell apart.
-  /// VectorSearch::on_progress counts the written lists only.
+  /// Writes the lists of all queries except those that it leaves over for PanelSearch. Returns the
+  /// numbers of the queries left over, in ascending order. A query is left over if it has too many
+  /// rows near its k-th neighbour for the shadows to tell apart, or if most other queries are left
+  /// over. VectorSearch::on_progress counts only the written lists.
   ///
-  /// Memory for each thread: the shadows of at most 128 queries and, for each query, at most 3 k +
-  /// 608 keys of 8 bytes; twice the keys if there are few queries.
+  /// Memory for each thread: the shadows of at most 128 queries and, for each of these queries, at
+  /// most 3 k + 608 keys of 8 bytes. If there are few queries, there are twice as many keys.
   std::vector<std::uint32_t> search(const VectorSearch& search, std::span<VectorNeighbor> lists);
 
  private:
@@ -55,7 +57,8 @@ class FilteredSearch {
   void start(const VectorSearch& search, std::uint32_t first, const ShadowTiles& tiles,
              CandidateRows& candidates) const;
   void scan(PanelRange panels, const ShadowTiles& tiles, CandidateRows& candidates) const;
-  /// Writes the list of query `i` of the candidates, which is query `number` of the search.
+  /// Finishes query `number` of the search, which is query `i` of `candidates`: writes its list, or
+  /// adds `number` to scratch.left_over if the query has failed.
   void finish(const VectorSearch& search, std::uint32_t number, CandidateRows& candidates,
               std::size_t i, Scratch& scratch, std::span<VectorNeighbor> lists) const;
 

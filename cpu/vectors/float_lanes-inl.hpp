@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIMD floats with a true fused multiply-add on every instruction set. scan.cpp and rates.cpp
-// include it once per instruction set.
+// SIMD vectors of floats with a fused multiply-add that rounds once on every instruction set.
+// scan.cpp and rates.cpp include this file once per instruction set.
 #if defined(STARLING_CPU_FLOAT_LANES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef STARLING_CPU_FLOAT_LANES_INL_HPP
 #undef STARLING_CPU_FLOAT_LANES_INL_HPP
@@ -47,7 +47,7 @@ HWY_INLINE FloatLanes least(FloatLanes a, FloatLanes b) {
 HWY_INLINE bool any_below(FloatLanes values, FloatLanes limit) {
   return !hn::AllFalse(FloatTag(), hn::Lt(values, limit));
 }
-/// Returns a mask: bit i is set if lane i is below the limit.
+/// Returns a mask. Bit i is set if lane i of `values` is less than lane i of `limit`.
 HWY_INLINE std::uint32_t lanes_below(FloatLanes values, FloatLanes limit) {
   std::uint8_t bytes[8] = {};
   hn::StoreMaskBits(FloatTag(), hn::Lt(values, limit), bytes);
@@ -58,7 +58,7 @@ HWY_INLINE std::uint32_t lanes_below(FloatLanes values, FloatLanes limit) {
 
 // Plain arrays with std::fma, for two kinds of instruction sets. The first kind has no fused
 // multiply-add: Highway would multiply and then add, which rounds twice. The second kind has
-// vectors whose length is known only at run time: these vectors cannot be elements of arrays.
+// vectors whose length is known only at run time. Such vectors cannot be elements of arrays.
 inline constexpr std::size_t lanes = 4;
 struct FloatLanes {
   float lane[lanes];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Combines score and row in one 64-bit key. Buffers of keys have room for at least 2 k, and a SIMD
-// sort cuts them: see nearest_rows.hpp.
+// Implements NearestRows. A candidate is one 64-bit key made of its score and row. A cut sorts the
+// keys of a buffer with SIMD and keeps the first k.
 #include "starling/cpu/vectors/nearest_rows.hpp"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ void NearestRows::cut(std::size_t query, VectorRow next_row) {
   set_gate(query, next_row);
 }
 
-// This sort of all keys is as fast as a selection of the k smallest by std::nth_element.
+// A selection of the k smallest keys by std::nth_element is not faster than this sort of all keys.
 void NearestRows::keep_k(std::size_t query) {
   sort_keys(std::span(keys_).subspan(query * room_, counts_[query]));
   counts_[query] = std::min(counts_[query], k_);

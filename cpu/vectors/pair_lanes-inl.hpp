@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIMD lanes that each hold a pair of 16-bit integers, and their exact 32-bit sums of products.
-// shadow_scan.cpp includes it once per instruction set.
+// SIMD lanes that each hold a pair of 16-bit integers, and functions that multiply such pairs and
+// sum the products exactly in 32 bits. shadow_scan.cpp includes this file once per instruction set.
 #if defined(STARLING_CPU_PAIR_LANES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef STARLING_CPU_PAIR_LANES_INL_HPP
 #undef STARLING_CPU_PAIR_LANES_INL_HPP
@@ -37,25 +37,28 @@ HWY_INLINE IntegerLanes zero_integers() {
 HWY_INLINE PairLanes load_pairs(const ShadowPair* from) {
   return hn::LoadU(ComponentTag(), &from[0][0]);
 }
-/// Returns the same pair in all lanes.
+/// Returns the pair at `from` in all lanes.
 HWY_INLINE PairLanes all_pairs(const ShadowPair* from) {
   std::int32_t pair;
   std::memcpy(&pair, from, sizeof(pair));
   return hn::BitCast(ComponentTag(), hn::Set(IntegerTag(), pair));
 }
-/// Adds the products of all components to two sums. On x86 `first` receives all of them, and the
-/// compiler removes `second`. NEON adds low and high lanes to different vectors.
+/// Multiplies the components of `a` with those of `b` and adds each product to `first` or `second`.
+/// On x86 `first` receives all products, and the compiler removes `second`. On NEON one of them
+/// receives the products of the low lanes and the other those of the high lanes.
 HWY_INLINE void add_products(PairLanes a, PairLanes b, IntegerLanes& first, IntegerLanes& second) {
   first = hn::ReorderWidenMulAccumulate(IntegerTag(), a, b, first, second);
 }
-/// Returns the sum of each lane's products, from the two sums.
+/// Returns for each lane the sum of all products of its pairs. `first` and `second` come from
+/// add_products.
 HWY_INLINE IntegerLanes total(IntegerLanes first, IntegerLanes second) {
   return hn::RearrangeToOddPlusEven(first, second);
 }
 HWY_INLINE void store_integers(IntegerLanes values, std::int32_t* to) {
   hn::StoreU(values, IntegerTag(), to);
 }
-/// Returns a mask: bit i is set if bases[i] - scale * scales[i] * product i is at most `limit`.
+/// Returns a mask. Bit i is set if bases[i] - scale * scales[i] * p <= limit, where p is lane i of
+/// `products`.
 HWY_INLINE std::uint32_t lanes_within(IntegerLanes products, float scale, const float* scales,
                                       const float* bases, float limit) {
   const ScoreTag tag;
@@ -70,7 +73,8 @@ HWY_INLINE std::uint32_t lanes_within(IntegerLanes products, float scale, const 
 
 #else
 
-// Plain arrays, for instruction sets without vectors of a known length.
+// Plain arrays, for instruction sets that have no vectors or whose vectors have a length that is
+// known only at run time.
 inline constexpr std::size_t pair_lanes = 4;
 struct PairLanes {
   ShadowPair lane[pair_lanes];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two ways to divide a search among threads. A part stays in the second-level cache while all
-// queries of a block scan it. See panel_search.hpp.
+// Implements PanelSearch. In both ways to divide a search among threads, a part of the panels stays
+// in the second-level cache while a thread scans it for all queries of a block.
 #include "starling/cpu/vectors/panel_search.hpp"
 
 #include <algorithm>
@@ -85,8 +85,8 @@ void PanelSearch::search_parts(const PanelQuestion& question, std::span<VectorNe
   }
 }
 
-// The applied rows fill only a few panels, so the parts are made so small that every thread gets
-// some of them.
+// The corpus may be the rows that one tick applied. Such a corpus has only few panels, so the parts
+// are made small enough that every thread gets some of them.
 void PanelSearch::within(Metric metric, const VectorPanels& corpus, VectorsView queries,
                          std::span<const VectorQuery> asked, const VectorMasks& masks,
                          const std::uint64_t* all, std::vector<VectorMatch>& matches) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Divides a search in panels among threads. With many queries, each thread scans all panels for a
-// block of queries. With few queries, each thread takes the next part of the panels for the same
-// queries, and the candidates of all threads are merged. Both ways give the same result, because
-// the order of (score, row) is total. CpuVectorSearcher and CpuVectorStore own a PanelSearch each.
+// Searches panels and divides the search among threads. With many queries, each thread scans all
+// panels for its own blocks of queries. With few queries, all threads search for the same queries:
+// each thread scans some parts of the panels, and then the candidates of all threads are merged.
+// Both ways give the same result, because the order of (score, row) is total. CpuVectorSearcher and
+// CpuVectorStore own a PanelSearch each.
 #pragma once
 
 #include <cstddef>
@@ -28,23 +29,24 @@ struct PanelQuestion {
   VectorsView queries;
   std::uint32_t k = 1;
   /// Called before the `count` queries from `first` on are searched. Tells `nearest` which rows
-  /// each of these queries skips. Query `first` has number 0 in `nearest`.
+  /// each of these queries skips. Query `first` + i of the question is query i of `nearest`. If
+  /// `choose` is empty, no query skips a row.
   std::function<void(NearestRows& nearest, std::uint32_t first, std::uint32_t count)> choose{};
-  /// Called from the calling thread, now and then, with the number of finished queries.
+  /// Called now and then with the number of finished queries, on the thread that called nearest.
   std::function<void(std::uint64_t)> on_progress{};
 };
 
 class PanelSearch {
  public:
-  /// Memory for each thread: a copy of at most 128 queries and, for each query, 2 k + 200 keys of 8
-  /// bytes. Memory for all threads together: one more copy of 128 queries.
+  /// Memory for each thread: a copy of at most 128 queries and, for each of these queries, at most
+  /// 2 k + 144 keys of 8 bytes. Memory for all threads together: one more copy of 128 queries.
   explicit PanelSearch(ThreadPool& pool) : pool_(pool), scratch_(pool.threads()) {}
 
-  /// Writes k entries for each query, as VectorSearcher::search.
+  /// Writes k entries for each query into `lists`, as VectorSearcher::search does.
   void nearest(const PanelQuestion& question, std::span<VectorNeighbor> lists);
 
-  /// Appends all matches of the queries in `asked`; row i of `queries` has the components of
-  /// asked[i]. `all` is the mask for queries without a mask.
+  /// Appends to `matches` all rows of `corpus` within the bounds of the queries in `asked`. Row i
+  /// of `queries` has the components of asked[i]. `all` is the mask for queries without a mask.
   void within(Metric metric, const VectorPanels& corpus, VectorsView queries,
               std::span<const VectorQuery> asked, const VectorMasks& masks,
               const std::uint64_t* all, std::vector<VectorMatch>& matches);

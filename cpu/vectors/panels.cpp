@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transposes a corpus into panels on all threads, single rows into and out of panels, and queries
-// into tiles. See panels.hpp.
+// Implements VectorPanels and QueryTiles. All threads together copy a corpus into panels.
 #include "starling/cpu/vectors/panels.hpp"
 
 #include <algorithm>
@@ -18,8 +17,8 @@ VectorPanels::VectorPanels(std::uint32_t dimension, std::size_t panel_rows)
   take_room(0);
 }
 
-// Leaves the memory uninitialised, because filling it with zeros on one thread would double the
-// time. The threads that pack panels are the first to write the memory.
+// Leaves the memory uninitialised. Filling it with zeros on one thread would double the time of
+// assign. The threads that pack panels are the first to write the memory.
 void VectorPanels::take_room(std::size_t panels) {
   constexpr std::size_t line_components = sizeof(Line) / sizeof(float);
   const std::size_t components = panels * panel_rows_ * dimension_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of vectors laid out for SIMD: within a panel, the values of one component lie next to each
-// other for all rows, so that each lane of a register holds one row. The scan reads a corpus as
-// panels and queries as tiles.
+// Stores rows in panels and queries in tiles, for SIMD. In a panel, the first components of all its
+// rows lie side by side, then the second components, and so on. So each lane of a register can hold
+// a component of its own row. The scan reads a corpus as panels and queries as tiles.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +16,22 @@
 namespace starling::cpu {
 
 /// Rows in panels of `panel_rows` rows each. Component j of row r of a panel is at index
-/// j * panel_rows + r. Zeros fill the rest of the last panel.
+/// j * panel_rows + r of the panel. Zeros fill the rest of the last panel.
 class VectorPanels {
  public:
   VectorPanels() = default;
   VectorPanels(VectorsView corpus, std::size_t panel_rows, ThreadPool& pool);
-  /// Makes panels without rows; grow and write add the rows.
+  /// Makes an object without rows. Later calls of grow and write add rows.
   VectorPanels(std::uint32_t dimension, std::size_t panel_rows);
 
-  /// Copies another corpus of the same dimension, into the same memory if this memory is large
-  /// enough.
+  /// Replaces all rows by those of another corpus of the same dimension. Allocates only if the
+  /// memory is too small for that corpus.
   void assign(VectorsView corpus, ThreadPool& pool);
-  /// Grows to at least `rows` rows; new rows are zeros. The memory grows by at least a quarter.
+  /// Grows to at least `rows` rows. New rows are zeros. If the memory is too small, it grows by at
+  /// least a quarter.
   void grow(std::uint32_t rows);
-  /// Threads may write different rows at the same time, although the rows of a panel share cache
-  /// lines.
+  /// Writes one row. Threads may write different rows at the same time, although the rows of a
+  /// panel share cache lines.
   void write(VectorRow row, std::span<const float> components);
   void read(VectorRow row, std::span<float> components) const;
 
@@ -67,7 +68,8 @@ class VectorPanels {
   std::size_t room_panels_ = 0;
 };
 
-/// Queries in tiles of four. Component j of query i of a tile is at index j * tile_queries + i.
+/// Queries in tiles of four. Component j of query i of a tile is at index j * tile_queries + i of
+/// the tile.
 class QueryTiles {
  public:
   static constexpr std::size_t tile_queries = 4;

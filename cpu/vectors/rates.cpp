@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times a loop that only reads memory and a loop that only computes steps of sums, and takes the
-// fastest of several trials of each: see rates.hpp. Compiled once per instruction set.
+// Implements measure_rates. Times two loops: one only reads memory, the other only computes steps
+// (DeviceRates::steps_per_s). Runs each loop several times and takes the fastest run. The loops are
+// compiled once per instruction set.
 #include "starling/cpu/vectors/rates.hpp"
 
 #include <algorithm>
@@ -37,7 +38,7 @@ float sum_of(const FloatLanes (&sums)[chains]) {
   return sum;
 }
 
-/// Reads the components in rounds of `chains` vectors; an incomplete last round is left out.
+/// Reads `from` in rounds of `chains` vectors. Does not read an incomplete last round.
 float read_all(std::span<const float> from) {
   FloatLanes sums[chains];
   for (FloatLanes& some : sums) some = all_lanes(0);
@@ -47,8 +48,8 @@ float read_all(std::span<const float> from) {
   return sum_of(sums);
 }
 
-/// Each step subtracts from the sum of another chain, so that no step can be computed before its
-/// round. The sums stay small and normal numbers.
+/// Each step begins with the sum of the next chain, which every round changes. So the compiler
+/// cannot compute a step before its round. The sums stay small and never become subnormal.
 float take_steps(std::size_t rounds) {
   const FloatLanes start = all_lanes(0x1p-20f);
   FloatLanes sums[chains];
@@ -79,8 +80,8 @@ HWY_EXPORT(read_all);
 HWY_EXPORT(take_steps);
 HWY_EXPORT(steps_per_round);
 
-constexpr std::size_t read_floats = std::size_t{128} << 20;  // more than any cache
-constexpr std::size_t rounds = 1 << 17;                      // these take about a millisecond
+constexpr std::size_t read_floats = std::size_t{128} << 20;  // 512 MiB, more than any cache holds
+constexpr std::size_t rounds = 1 << 17;                      // of a chunk: about a millisecond
 constexpr std::size_t chunks_per_thread = 16;                // many, as threads differ in speed
 constexpr int read_trials = 4;
 constexpr int step_trials = 8;

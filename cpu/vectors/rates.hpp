@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the highest rates of the processor. Benchmarks compare searches of vectors with these
-// rates. CpuVectorSearcher calls measure_rates.
+// Measures the highest rates at which the processor reads memory and computes scores. Benchmarks
+// compare searches of vectors with these rates. CpuVectorSearcher calls measure_rates.
 #pragma once
 
 #include "starling/knn/base/thread_pool.hpp"

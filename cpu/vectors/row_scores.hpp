@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the scores of a query and some rows that do not lie side by side, as VectorNeighbor
-// specifies them. FilteredSearch calls it for the rows that its filter leaves.
+// Computes the score of a query with each of some rows, which need not lie side by side.
+// VectorNeighbor specifies the score. FilteredSearch calls score_rows for the rows that remain
+// after its filter.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 
 namespace starling::cpu {
 
-/// `candidates`: numbers whose low 32 bits are a row. Replaces each by a key that has the order of
-/// (score, row): the ordered score in the high bits, the row in the low bits.
+/// The low 32 bits of each candidate are a row of `corpus`; the high 32 bits mean nothing. Writes
+/// the row's ordered score into the high bits. Then candidates have the order of (score, row).
 void score_rows(Metric metric, VectorsView corpus, std::span<const float> query,
                 std::span<std::uint64_t> candidates);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows that one thread has found within a bound for each query of a block. A scan fills a
-// RowsWithin for CpuVectorStore, in the same way as a scan fills NearestRows with the k nearest
-// rows.
+// Holds the rows that one thread has found within the bounds of the queries of a block. The bound
+// of a query is VectorQuery::score_max. PanelSearch owns a RowsWithin for each thread, and the scan
+// fills it. The scan calls the same functions of RowsWithin and of NearestRows.
 #pragma once
 
 #include <cmath>
@@ -17,8 +17,8 @@ namespace starling::cpu {
 
 class RowsWithin {
  public:
-  /// Clears everything except the matches. In new matches, queries are numbered from `first_query`
-  /// on. A query without a mask uses `all`.
+  /// Clears everything except the matches. In later matches, VectorMatch::query of queries[i] is
+  /// `first_query` + i. A query without a mask uses the mask `all`.
   void start(std::span<const VectorQuery> queries, const VectorMasks& masks,
              const std::uint64_t* all, std::uint32_t first_query) {
     constexpr float infinity = std::numeric_limits<float>::infinity();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the scores of four queries and one panel with all sums in registers. Stores scores only
-// if at least one score is below the gate of its query: see scan.hpp. Compiled once per instruction
-// set.
+// Implements scan. Scores the rows of one panel for four queries at once, with all sums in
+// registers. Stores scores only if at least one score is below the gate of its query. Compiled once
+// per instruction set.
 #include "starling/cpu/vectors/scan.hpp"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ inline constexpr std::size_t panel_vectors = lanes == 8 ? 3 : 4;
 inline constexpr std::size_t panel_rows = panel_vectors * lanes;
 static_assert(lanes <= NearestRows::rows_at_once_max);
 
-// The scores of the first `queries` queries of a tile and one panel.
+// The scores of the rows of one panel for the first `queries` queries of a tile.
 template <bool is_product, std::size_t queries>
 struct TileScores {
   FloatLanes of[queries][panel_vectors];
@@ -53,7 +53,8 @@ struct TileScores {
   }
 };
 
-// Adds the rows whose scores are below the gate of one query. Once the gate is low, calls are rare.
+// Adds the rows of a panel whose scores are below the gate of one query. Not inlined, because calls
+// are rare once the gate is low.
 template <class Rows>
 HWY_NOINLINE void add_below_gate(const FloatLanes (&scores)[panel_vectors], std::size_t query,
                                  VectorRow first_row, VectorRow end_row, Rows& nearest) {
@@ -65,7 +66,7 @@ HWY_NOINLINE void add_below_gate(const FloatLanes (&scores)[panel_vectors], std:
     std::uint32_t below = lanes_below(some, all_lanes(nearest.gate(query)));
     if (mask != nullptr)
       below &= static_cast<std::uint32_t>(mask[first_row / 64] >> first_row % 64);
-    // After the last row, the panel is filled with zeros, which are not rows.
+    // Lanes from end_row on hold the zeros that fill the last panel. They are not rows.
     if (end_row - first_row < lanes) below &= (1u << (end_row - first_row)) - 1;
     if (below != 0) {
       float stored[lanes];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the scores of queries and panels of a corpus, with SIMD through Highway. The instruction
-// set is chosen at run time, and all instruction sets give the same bits: a lane sums one pair of
-// rows as VectorNeighbor specifies. PanelSearch calls scan.
+// Scores all rows of some panels for all queries of some tiles, with SIMD through Highway. The
+// instruction set is chosen at run time. All instruction sets give the same bits, because each lane
+// computes the score of one row and one query in the order that VectorNeighbor specifies.
+// PanelSearch calls scan.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +14,10 @@
 
 namespace starling::cpu {
 
-/// Returns the number of rows in a panel that suits this machine's instruction set.
+/// Returns the number of rows that a panel must have for the chosen instruction set.
 std::size_t scan_panel_rows();
-/// Returns whether this machine's instruction set has a fused multiply-add. Without it the same
-/// bits cost about a hundred times as much.
+/// Returns true if the chosen instruction set has a fused multiply-add. Without this instruction, a
+/// scan gives the same bits but costs about a hundred times as much.
 bool scan_has_fused_multiply_add();
 
 struct VectorScan {
@@ -26,10 +27,10 @@ struct VectorScan {
   const QueryTiles& tiles;
 };
 
-/// Scans the panels in order and adds to `nearest` the rows below the gate of each query. Query i
-/// of the tiles is query i of `nearest`.
+/// Scans the panels in ascending order. Adds to each query of `nearest` the rows whose scores are
+/// below the query's gate. Query i of the tiles is query i of `nearest`.
 void scan(const VectorScan& asked, NearestRows& nearest);
-/// As above, for the rows within a bound.
+/// Does the same with the queries and gates of `near`.
 void scan(const VectorScan& asked, RowsWithin& near);
 
 }  // namespace starling::cpu

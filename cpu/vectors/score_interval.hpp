@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds on the score of two rows, computed from their shadows. FilteredSearch discards a row by
-// these bounds, so no rounding may make them too narrow.
+// Computes bounds on the score of two rows x and y from their shadows. FilteredSearch discards rows
+// by these bounds, so the bounds must hold in spite of all roundings.
 //
-// The shadow of a row x is s h: h has 16-bit integers, s is a float. With x relative to the centre,
-// |x - s h| is at most the row's error e. The product of two h is an exact 32-bit integer.
+// The shadow of a row x is x_h = s h. The components of h are 16-bit integers, and s is a float.
+// Each row has an error e with |x - x_h| <= e; for L2, the centre has been subtracted from x. The
+// product of the h of two rows is an exact 32-bit integer.
 //
-// L2: let D = |x - y|, and let r be the distance of the two shadows. By the triangle inequality D
-// is within w = e_x + e_y of r. The score S (see VectorNeighbor) is within g D^2 + u of D^2, where
-// g = n / (2^24 - n) with n = dimension + 2, and u = dimension * 2^-149 covers underflow
-// (docs/decisions/0006-vector-sums.md). Here a row's *value* is D: k rows with D <= B have S <= B^2
-// (1 + g) + u, so every one of the k nearest rows has D^2 <= (B^2 (1 + g) + 2 u) / (1 - g) =
-// reach^2.
+// The bounds enclose the *value* of x and y, which is defined below for each metric. The shadows
+// give r, the value of x_h and y_h, and a number w. The value of x and y is between r - w and
+// r + w.
 //
-// Inner product: the value is S itself, r is the negated product of the shadows, and
-// w = e_x |y| + |x_h| e_y + g |x| |y| + u, where x_h is the shadow of x and |x| <= |x_h| + e_x.
+// L2: the value is the distance D = |x - y|, and r = |x_h - y_h|. By the triangle inequality,
+// w = e_x + e_y. The score S (see VectorNeighbor) differs from D^2 by at most g D^2 + u. In this
+// bound g = n / (2^24 - n), n = dimension + 2, and u = dimension * 2^-149 covers underflow
+// (docs/decisions/0006-vector-sums.md). If k rows have D <= B, their scores are at most
+// B^2 (1 + g) + u. So each of the k nearest rows has D <= reach, where
+//   reach^2 = (B^2 (1 + g) + 2 u) / (1 - g).
 //
-// Roundings: an error e includes 2^-23 |s h| more than the shadow needs. That covers the float64
-// roundings here. They change r^2 by less than 2^-50 of |x_h|^2 + |y_h|^2, so they change r by less
-// than 2^-24 of |x_h| + |y_h|, even if the squares cancel.
+// Inner product: the value is S itself, r is the negated product of x_h and y_h, and
+//   w = e_x |y| + |x_h| e_y + g |x| |y| + u, with |x| <= |x_h| + e_x and |y| <= |y_h| + e_y.
+//
+// Roundings: each e includes an allowance of 2^-23 |x_h| for the float64 roundings in this file.
+// These roundings change r^2 by less than 2^-50 (|x_h|^2 + |y_h|^2). So they change r by less than
+// 2^-24 (|x_h| + |y_h|), even if the terms of r^2 cancel.
 #pragma once
 
 #include <cmath>
@@ -30,12 +35,12 @@ namespace starling::cpu {
 
 /// What the bounds need to know about the shadow of one row.
 struct Shadow {
-  double square = 0;  ///< |s h|^2, relatively within 2^-52
+  double square = 0;  ///< |x_h|^2, with a relative error of at most 2^-52
   float scale = 1;    ///< s
-  float error = 0;    ///< e, rounded up, with the allowance for roundings
+  float error = 0;    ///< e, rounded up; it includes the allowance for roundings
 };
 
-/// The largest square and error of some rows.
+/// The largest square and the largest error among some rows.
 struct ShadowMaxima {
   double square = 0;
   float error = 0;
@@ -50,7 +55,7 @@ class ScoreInterval {
 
   bool is_product() const { return is_product_; }
 
-  /// r: the value of the two shadows.
+  /// Returns r. `product` is the product of the h of both rows.
   double middle(const Shadow& x, const Shadow& y, std::int32_t product) const {
     const double shadows = static_cast<double>(x.scale) * y.scale * product;
     if (is_product_) return -shadows;
@@ -58,7 +63,7 @@ class ScoreInterval {
     return square > 0 ? std::sqrt(square) : 0;
   }
 
-  /// w: how far the value of the rows may be from r.
+  /// Returns w.
   double half_width(const Shadow& x, const Shadow& y) const {
     return is_product_ ? product_half_width(x, y.square, y.error)
                        : static_cast<double>(x.error) + y.error;
@@ -77,15 +82,18 @@ class ScoreInterval {
   static float above(double value) {
     return static_cast<float>(value + std::fabs(value) * 0x1p-23 + 0x1p-148);
   }
-  /// Returns a number that is at most r - w, from above(r + w) and w.
+  /// Returns a number that is at most r - w. `above` is above(r + w), and `half_width` is w.
   static double below(float above, double half_width) {
     return above - (std::fabs(above) * 0x1p-21 + 0x1p-146) - 2 * half_width;
   }
 
-  /// A scan computes |y_h|^2 - 2 x_h y_h (L2) or -x_h y_h (inner product) in floats, with an error
-  /// of at most 2^-21 (|x_h|^2 + |y_h|^2) + 2^-148: one rounding each of |y_h|^2, of the integer
-  /// product, of its two multiplications and of the subtraction. Returns a limit that this number
-  /// does not exceed if the row's value may be within `reach`.
+  /// Returns a limit for a scan. For the query x and each row y, the scan computes
+  /// f = |y_h|^2 - 2 x_h y_h (L2) or f = -x_h y_h (inner product) in floats. If f is above the
+  /// limit, the value of x and y is above `reach`. `rows` are the maxima of all scanned rows.
+  ///
+  /// The error of f is at most 2^-21 (|x_h|^2 + |y_h|^2) + 2^-148. There are five roundings: of
+  /// |y_h|^2, of the integer product, of its multiplications with both scales, and of the
+  /// subtraction.
   float limit(const Shadow& x, const ShadowMaxima& rows, double reach) const {
     const double roundings = 0x1p-20 * (x.square + rows.square) + 0x1p-140;
     const double distance = reach + x.error + rows.error;

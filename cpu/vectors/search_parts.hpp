@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a search is cut into pieces for threads and caches: blocks of queries and parts of panels.
-// PanelSearch and FilteredSearch use it.
+// Cuts a search into pieces for threads and caches: the queries into blocks, the panels into parts.
+// PanelSearch and FilteredSearch use these pieces.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +14,10 @@ struct PanelRange {
   std::size_t end = 0;
 };
 
-/// All panels of a corpus in parts of equal size; the last part may be smaller.
+/// All panels of a corpus, cut into parts of equal size. Only the last part may be smaller.
 struct PanelParts {
-  /// The bytes of a part's panels: half the second-level cache of today's server cores. All queries
-  /// of a block read the panels from this cache.
+  /// The size of a part in bytes. It is half the second-level cache of today's server cores, so
+  /// that a part stays in this cache while all queries of a block are compared with it.
   static constexpr std::size_t bytes_each = std::size_t{1} << 19;
 
   std::size_t panels = 0;
@@ -36,12 +36,13 @@ struct PanelParts {
 struct QueryBlocks {
   static constexpr std::uint32_t queries_max = 128;
   static constexpr std::uint32_t queries_min = 16;
-  static constexpr std::size_t per_thread = 4;  // several, because threads may differ in speed
+  static constexpr std::size_t per_thread = 4;  // blocks; several, because threads differ in speed
 
   std::uint32_t queries = 0;
   std::uint32_t queries_each = 1;
 
-  /// Makes the blocks small enough that each thread gets several, but not below queries_min.
+  /// Makes blocks of queries_min to queries_max queries. Within these limits, each thread gets
+  /// about per_thread blocks.
   static QueryBlocks of(std::uint32_t queries, unsigned threads) {
     const auto shares = static_cast<std::uint32_t>(per_thread * threads);
     return {queries, std::clamp(queries / shares, queries_min, queries_max)};
@@ -54,8 +55,9 @@ struct QueryBlocks {
   std::uint32_t count_of(std::size_t block) const {
     return std::min(queries_each, queries - first(block));
   }
-  /// Whether threads should take blocks of queries and scan the whole corpus for each. Otherwise
-  /// they should take parts of the corpus for the same queries.
+  /// Returns true if each thread should take its own blocks of queries and scan the whole corpus.
+  /// Returns false if all threads should search for the same queries, each in other parts of the
+  /// corpus.
   bool are_enough_for(const PanelParts& parts) const {
     return queries_each == queries_max || count() >= parts.count();
   }

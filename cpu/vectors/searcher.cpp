@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements VectorSearcher: checks the search, owns the corpus, chooses between FilteredSearch and
-// PanelSearch, and tells PanelSearch which rows the queries skip. See searcher.hpp.
+// Implements the searcher of searcher.hpp. It owns the corpus, checks each search, chooses between
+// FilteredSearch and PanelSearch, and tells PanelSearch which rows the queries skip.
 #include "starling/cpu/vectors/searcher.hpp"
 
 #include <algorithm>
@@ -23,12 +23,13 @@
 namespace starling::cpu {
 namespace {
 
-// When shadows save time: docs/decisions/0012-integer-filter.md has the measurements. `list_work`
-// is the number of components for which the scan of shadows must save time, for each entry of a
-// list; a short list costs as much as one of list_min entries.
+// Shadows save time if rows have at least dimension_min components, and if the corpus has at least
+// list_work components for each entry of a list: every entry costs time, because candidates are
+// added and dropped. A shorter list counts as one of list_min entries.
+// docs/decisions/0012-integer-filter.md has the measurements.
 struct FilterLimits {
   std::size_t dimension_min;
-  std::size_t product_dimension_min;  ///< for the inner product, whose direct sums are cheaper
+  std::size_t product_dimension_min;  ///< for the inner product, whose scores are cheaper
   std::size_t list_work;
 };
 constexpr FilterLimits fused_limits{96, 256, std::size_t{1} << 16};
@@ -105,7 +106,7 @@ class CpuVectorSearcher final : public VectorSearcher {
     return copied;
   }
 
-  /// `choose` is PanelQuestion::choose of a search whose queries are rows of the corpus.
+  /// `choose` becomes PanelQuestion::choose if the queries are rows of the corpus.
   template <class Choose>
   void search_panels(const VectorSearch& search, const Choose& choose,
                      std::span<VectorNeighbor> lists) {
@@ -156,7 +157,7 @@ class CpuVectorSearcher final : public VectorSearcher {
                   lists.data() + std::size_t{left_over[i]} * search.k);
   }
 
-  /// Makes panels beside the shadows at the first search that needs both.
+  /// If the corpus has shadows but no panels yet, makes the panels.
   void make_panels() {
     if (copy_ != nullptr && panels_.rows() != rows_.rows())
       panels_ = VectorPanels(rows_, scan_panel_rows(), pool_);
@@ -168,8 +169,8 @@ class CpuVectorSearcher final : public VectorSearcher {
   RowFilter filter_;
   Metric metric_ = Metric::l2;
   VectorPanels panels_;
-  std::unique_ptr<float[]> copy_;  ///< nullptr: all searches use the panels
-  VectorsView rows_;               ///< of the copy; without one it has the dimension and no rows
+  std::unique_ptr<float[]> copy_;  ///< the corpus; nullptr: there are only panels, no shadows
+  VectorsView rows_;               ///< the rows of copy_; without copy_: no rows, only a dimension
 };
 
 }  // namespace

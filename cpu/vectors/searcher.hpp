@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The VectorSearcher on CPU threads and SIMD. It scores every row of the corpus for every query, or
-// lets shadows of the rows choose which rows it scores. cpu/backend.cpp makes it for users.
+// The VectorSearcher on CPU threads with SIMD. For each query it scores either every row of the
+// corpus, or only the rows that remain after a filter by shadows. cpu/backend.cpp makes it.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,15 @@
 
 namespace starling::cpu {
 
-/// Whether rows are filtered by their shadows (FilteredSearch). Never changes an answer.
+/// When rows are filtered by their shadows (FilteredSearch). The choice never changes an answer.
 enum class RowFilter : std::uint8_t {
-  automatic,  ///< where it is faster
+  automatic,  ///< if the filter is likely to save time
   always,     ///< for tests
   never,
 };
 
-/// As cpu::make_vector_searcher (cpu/backend.hpp).
+/// Makes a searcher with this number of threads; 0: one thread for each core.
+/// cpu::make_vector_searcher (cpu/backend.hpp) calls it.
 std::unique_ptr<VectorSearcher> make_panel_searcher(unsigned threads,
                                                     RowFilter filter = RowFilter::automatic);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the products of four shadows of queries and one panel with all sums in registers. Adds a
-// row only if its product is within the limit of its query: see shadow_scan.hpp. Compiled once per
-// instruction set.
+// Implements scan_shadows. Multiplies the shadows of four queries with all shadows of one panel at
+// once, with all sums in registers. Adds a row to the candidates of a query only if the row is
+// within the query's limit (ScoreInterval::limit). Compiled once per instruction set.
 #include "starling/cpu/vectors/shadow_scan.hpp"
 
 #include <cstdint>
@@ -19,11 +19,12 @@ namespace starling::cpu {
 namespace HWY_NAMESPACE {
 
 // The sums of a tile of four queries and one panel use 16 of the 32 registers of AVX-512, or 8 of
-// the 16 of AVX2. There GCC 12 keeps 12 sums partly in memory, which takes 1.5 times as long.
+// the 16 of AVX2. With 12 sums on AVX2, GCC 12 keeps some of them in memory, which takes 1.5 times
+// as long.
 inline constexpr std::size_t panel_vectors = pair_lanes == 16 ? 4 : 2;
 inline constexpr std::size_t panel_rows = panel_vectors * pair_lanes;
 
-// The products of the first `queries` queries of a tile and one panel.
+// The products of the first `queries` shadows of a tile with all shadows of one panel.
 template <std::size_t queries>
 struct TileProducts {
   IntegerLanes of[queries][panel_vectors];
@@ -48,7 +49,8 @@ struct TileProducts {
   }
 };
 
-// Adds the rows of one vector of products whose bits are set in `within`.
+// Adds the rows whose bits are set in `within`. Bit i and lane i of `products` belong to row
+// first_row + i.
 HWY_NOINLINE void add_rows(const IntegerLanes& products, std::uint32_t within, std::size_t query,
                            std::size_t first_row, CandidateRows& candidates) {
   std::int32_t stored[pair_lanes];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multiplies the shadows of queries with panels of shadows, with SIMD through Highway, and adds the
-// rows that may be among the k nearest to CandidateRows. FilteredSearch calls scan_shadows.
+// Multiplies the shadows of queries with the shadows of rows, with SIMD through Highway. The rows
+// that may be among the k nearest are added to CandidateRows. FilteredSearch calls scan_shadows.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace starling::cpu {
 
-/// Returns the number of rows in a panel of shadows that suits this machine's instruction set.
+/// Returns the number of rows that a panel of shadows must have for the chosen instruction set.
 std::size_t shadow_panel_rows();
 
 struct ShadowScan {
@@ -21,7 +21,8 @@ struct ShadowScan {
   const ShadowTiles& tiles;
 };
 
-/// Query i of the tiles is query i of `candidates`.
+/// Adds to each query of `candidates` the rows within the query's limit. Query i of the tiles is
+/// query i of `candidates`.
 void scan_shadows(const ShadowScan& asked, CandidateRows& candidates);
 
 }  // namespace starling::cpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounds rows to shadows and bounds the error of each, in float64. See shadows.hpp.
+// Implements shadows.hpp. Computes shadows and bounds on their errors in float64.
 #include "starling/cpu/vectors/shadows.hpp"
 
 #include <algorithm>
@@ -10,14 +10,16 @@
 namespace starling::cpu {
 namespace {
 
-constexpr std::uint32_t centre_rows_max = 1024;  // the mean of these rows is the centre
+constexpr std::uint32_t centre_rows_max = 1024;  // the centre is the mean of 1024 rows or fewer
 constexpr double integer_bits_max = 32767;
 constexpr double sum_max = 2147483647;
 
-/// Adding and subtracting it rounds a small number to the nearest integer, without a call.
+/// x + rounder - rounder is x rounded to the nearest integer, if |x| is at most 2^51. This is
+/// faster than a call of a library function.
 constexpr double rounder = 0x1.8p52;
 
-/// Returns a step that visits all of `panels` in turn. Steps of the golden ratio spread evenly.
+/// Returns a step such that 0, step, 2 step, ... modulo `panels` reaches every panel once. A step
+/// near 0.618 panels (the golden ratio) spreads the panels reached so far evenly.
 std::size_t spreading_step(std::size_t panels) {
   auto step =
       std::max<std::size_t>(1, static_cast<std::size_t>(0.618 * static_cast<double>(panels)));
@@ -44,9 +46,10 @@ ShadowMaker::ShadowMaker(Metric metric, VectorsView corpus)
   for (std::uint32_t j = 0; j < dimension_; ++j) centre_[j] = static_cast<float>(sums[j] / count);
 }
 
-// The components relative to the centre, the differences below and their squares are rounded to
-// float64. All these roundings together are below 2^-45 of |x - s h| and 2^-50 of |x|, which the
-// factors at `error` cover. |x| is at most |s h| + |x - s h|.
+// Let x be the row minus the centre, and s h its shadow. The components of x, the differences
+// `left` and their squares are rounded to float64. All these roundings together change the error by
+// less than 2^-45 |x - s h| + 2^-50 |x|, and |x| is at most |s h| + |x - s h|. In shadow.error, the
+// factors 1 + 2^-20 and 2^-23 cover these roundings.
 Shadow ShadowMaker::make(std::span<const float> row, std::span<double> room, ShadowPair* pairs,
                          std::size_t stride) const {
   double largest = 0;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shadows of rows: 16-bit integers whose products are exact 32-bit sums and need half the time of
-// float products. Each row has its own scale, so that one large row does not make the shadows of
-// the others coarse. ScoreInterval tells what a product of shadows says about a score.
+// Makes and stores the shadows of rows. A shadow has 16-bit integers and a scale. The product of
+// two shadows is an exact 32-bit sum, and takes about half the time of a product of floats. Each
+// row has its own scale, so one row with large components does not make the other shadows coarse.
+// ScoreInterval computes from a product of shadows the bounds of a score. FilteredSearch owns the
+// shadows.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +19,13 @@
 
 namespace starling::cpu {
 
-/// Two neighbouring components of a shadow: a SIMD lane multiplies and adds both at once.
+/// Two neighbouring components of a shadow. A SIMD lane multiplies two such pairs and adds both
+/// products at once.
 using ShadowPair = std::int16_t[2];
 
-/// Rounds rows to shadows. Rows of L2 are taken relative to a centre, which does not change
-/// distances: far from the origin the shadows would be coarse.
+/// Rounds rows to shadows. Except for the inner product, a centre of the corpus is first subtracted
+/// from each row. This does not change distances. Without it, the shadows of rows that lie far from
+/// the origin would be coarse.
 class ShadowMaker {
  public:
   ShadowMaker() = default;
@@ -30,21 +34,22 @@ class ShadowMaker {
   std::uint32_t dimension() const { return dimension_; }
   std::size_t pairs() const { return (dimension_ + std::size_t{1}) / 2; }
 
-  /// Writes the integers of a row, pair j to pairs[j * stride]. Returns the rest of the shadow.
-  /// `room` has dimension() elements; its content does not matter.
+  /// Rounds a row. Writes pair j of its integers to pairs[j * stride], and returns the rest of the
+  /// shadow. `room` is scratch memory of dimension() elements.
   Shadow make(std::span<const float> row, std::span<double> room, ShadowPair* pairs,
               std::size_t stride) const;
 
  private:
   std::uint32_t dimension_ = 1;
-  double integer_max_ = 1;  ///< no sum of products of integers up to it leaves 32 bits
+  double integer_max_ = 1;  ///< with integers up to it, every product of two shadows fits 32 bits
   std::vector<float> centre_;
 };
 
 /// The shadows of a corpus in panels of `panel_rows` rows. Pair j of row r of a panel is at index
-/// j * panel_rows + r. Panels do not lie in the order of rows: any first panels are spread evenly
-/// over the corpus. In a corpus that is sorted, a scan in order of rows would begin with rows that
-/// are all equally far from a query, and the shadows could not tell them apart.
+/// j * panel_rows + r of the panel. The panels are not in the order of rows: for every n, the first
+/// n panels are spread evenly over the corpus. In the order of rows, a scan of a sorted corpus
+/// would begin with many rows that are about equally far from a query, and shadows could not tell
+/// these rows apart.
 class ShadowPanels {
  public:
   ShadowPanels() = default;
@@ -61,11 +66,12 @@ class ShadowPanels {
     return lines_[0].pairs + number * panel_rows_ * pairs_;
   }
   const Shadow& shadow(VectorRow row) const { return shadows_[row]; }
-  /// Returns the first row of a panel. The other rows of the panel follow it.
+  /// Returns the first row of a panel. The rows of one panel are consecutive.
   VectorRow first_row(std::size_t panel) const {
     return static_cast<VectorRow>(panel * step_ % panels() * panel_rows_);
   }
-  /// For each row of a panel: |s h|^2, or 0 for the inner product. Infinity after the last row.
+  /// Returns panel_rows() numbers. The number of a row is the square of its shadow's length, or 0
+  /// for the inner product. After the last row of the corpus the numbers are infinity.
   const float* bases(std::size_t panel) const { return bases_.data() + panel * panel_rows_; }
   const float* scales(std::size_t panel) const { return scales_.data() + panel * panel_rows_; }
   ShadowMaxima maxima(PanelRange panels) const;
@@ -80,7 +86,7 @@ class ShadowPanels {
 
   std::size_t pairs_ = 1;
   std::size_t panel_rows_ = 1;
-  std::size_t step_ = 1;  ///< from one panel to the next, modulo the number of panels
+  std::size_t step_ = 1;  ///< see first_row; it has no common divisor with the number of panels
   std::unique_ptr<Line[]> lines_;
   std::vector<Shadow> shadows_;  ///< by row
   std::vector<float> bases_;
@@ -89,7 +95,7 @@ class ShadowPanels {
 };
 
 /// The shadows of some queries in tiles of four. Pair j of query i of a tile is at index
-/// j * tile_queries + i.
+/// j * tile_queries + i of the tile.
 class ShadowTiles {
  public:
   static constexpr std::size_t tile_queries = 4;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps rows in panels by slot, and a bit for each living slot. Copies the components of some
-// queries at a time and passes them to PanelSearch: see store.hpp.
+// Implements the VectorStore of store.hpp. The row of a panel is a slot, and each slot has a bit
+// that is 1 if the slot is alive. A search copies the components of at most queries_at_once_max
+// queries at a time and passes the copies to PanelSearch.
 #include "starling/cpu/vectors/store.hpp"
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 namespace starling::cpu {
 namespace {
 
-constexpr std::size_t queries_at_once_max = 1024;  // their components are copied together
+constexpr std::size_t queries_at_once_max = 1024;  // whose components are copied at a time
 constexpr std::size_t rows_grain = 64;
 
 class CpuVectorStore final : public VectorStore {
@@ -96,7 +97,8 @@ class CpuVectorStore final : public VectorStore {
   }
 
  private:
-  /// Copies the components of some queries at a time and calls act(some, components).
+  /// Calls act(some, components) for at most queries_at_once_max queries at a time, until all
+  /// queries are done. Row i of `components` is a copy of the components of some[i].
   template <class Act>
   void for_some(std::span<const VectorQuery> queries, const Act& act) {
     while (!queries.empty()) {
@@ -141,8 +143,8 @@ class CpuVectorStore final : public VectorStore {
   ThreadPool pool_;
   PanelSearch search_;
   VectorPanels rows_;                 ///< by slot; dead slots keep their last components
-  VectorPanels applied_;              ///< rows of the last near_applied, by index
-  std::vector<std::uint64_t> alive_;  ///< bits by slot
+  VectorPanels applied_;              ///< the rows of the last near_applied, by index
+  std::vector<std::uint64_t> alive_;  ///< a bit for each slot
   std::vector<float> gathered_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The VectorStore on CPU threads and SIMD: rows in panels, written in place; a search scores every
-// row. cpu/backend.cpp makes one for the VectorEngine of a vector space.
+// The VectorStore on CPU threads with SIMD. It keeps the rows in panels and writes them in place. A
+// search scores every row. cpu/backend.cpp makes a store for the VectorEngine of a vector space.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct VectorStoreOptions {
   bool pin_threads = false;
 };
 
-/// Memory: the rows with up to a quarter of spare room; a copy of the rows of the last
-/// near_applied; and the memory of PanelSearch.
+/// Makes a store. Its memory: the rows and up to a quarter more for growth, a copy of the rows of a
+/// call of near_applied, and the memory of PanelSearch.
 std::unique_ptr<VectorStore> make_vector_store(const VectorStoreOptions& options);
 
 }  // namespace starling::cpu

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// GpuEngine: computes ticks on a thread of its own. A tick applies its rows, builds the index, with
-// layers for filters that few objects pass, searches the lists and compares them with the last
-// tick's. A small tick is answered without an
-// index. TickIntake passes ticks in, ReportDelivery passes results out: see engine.hpp.
+// GpuEngine computes ticks on a thread of its own. A tick applies its rows, builds the index,
+// searches the lists, and compares the lists with those of the last tick. The index has layers for
+// filters that few objects pass. A small tick is answered without an index. TickIntake passes ticks
+// in, and ReportDelivery passes results out. See engine.hpp.
 #include "starling/gpu/points/engine.hpp"
 
 #include <algorithm>
@@ -41,7 +41,7 @@
 namespace starling::gpu {
 namespace {
 
-/// While anchors move, searches are put into spatial order again after this many ticks.
+/// If anchors move, the searches are put into spatial order again after this many ticks.
 constexpr int order_age_ticks_max = 8;
 
 bool is_every_object(const QueryRow& query) {
@@ -143,8 +143,8 @@ class GpuEngine final : public Engine {
   DeviceLists& last_lists() { return lists_[finished_lists_]; }
   DeviceLists& next_lists() { return lists_[1 - finished_lists_]; }
 
-  // Places and searches have 32-bit numbers; a launch has up to 32 threads for each place or
-  // search.
+  // Places and searches have 32-bit numbers, and a launch has up to 32 threads for each place or
+  // search. The first two limits follow from this.
   static constexpr EngineLimits limits_{.objects_max = std::uint64_t{1} << 31,
                                         .queries_max = std::uint64_t{1} << 31,
                                         .neighbors_max = std::uint64_t{1} << 33};
@@ -161,21 +161,21 @@ class GpuEngine final : public Engine {
   bool membership_changed_ = false;
   DeviceObjects objects_;
   FilterLayers layers_;
-  bool layers_know_queries_ = true;  ///< whether layers_ has the filters of queries_
+  bool layers_know_queries_ = true;  ///< true if layers_ has the filters of queries_
   typename DeviceIndex<dimensions>::Workspace workspace_;
   SearchSort<dimensions> search_sort_;
   int order_age_ticks_ = 0;
   std::array<DeviceLists, 2> lists_;
   std::size_t finished_lists_ = 0;
   ListChanges changes_;
-  FinishedTick<dimensions> finished_;  ///< any thread may read it, too
+  FinishedTick<dimensions> finished_;  ///< other threads use it, too
 
   Questions<dimensions> questions_beside_;   ///< for the question thread
   Questions<dimensions> questions_between_;  ///< for the engine's thread, between ticks
 
-  // Members are destroyed from the last to the first, so that each thread ends before the members
-  // that it uses: first the question thread, then TickIntake's threads, then ReportDelivery's
-  // thread.
+  // Members are destroyed from the last to the first. Each thread therefore ends before the members
+  // that it uses are destroyed: first the question thread, then TickIntake's threads, then
+  // ReportDelivery's thread.
   ReportDelivery delivery_;
   const DrainAtEnd drain_{stream_};  ///< waits for enqueued work before memory is freed
   TickIntake intake_;
@@ -233,8 +233,9 @@ void GpuEngine<dimensions>::fail(const std::exception& error, OutgoingTick& out)
            of_device != nullptr && of_device->is_final());
 }
 
-/// Whether the tick is answered without an index: it has the same lists as the last tick, and there
-/// are few lists and few objects.
+/// Returns true if the tick is answered without an index. This is so if the tick has the same lists
+/// as the last tick, there are few lists but at least one, no list belongs to an every-object
+/// query, and there are few objects.
 template <int dimensions>
 bool GpuEngine<dimensions>::is_small(const Staging& staged) const {
   const DevicePlan& plan = *lists_[finished_lists_].plan();
@@ -243,8 +244,8 @@ bool GpuEngine<dimensions>::is_small(const Staging& staged) const {
          objects_.slots_with(staged.births) <= small_.objects_max;
 }
 
-// If applying the rows fails, the engine keeps them for the next tick. If the tick fails later, its
-// rows stay applied and the next tick computes from them.
+// If applying the rows fails, the engine keeps the rows for the next tick. If the tick fails later,
+// its rows stay applied, and the next tick computes from them.
 template <int dimensions>
 void GpuEngine<dimensions>::take_rows(BegunTick& begun, OutgoingTick& out) {
   try {
@@ -258,7 +259,8 @@ void GpuEngine<dimensions>::take_rows(BegunTick& begun, OutgoingTick& out) {
   }
 }
 
-/// Call after the CUDA stream has applied the tick's rows.
+/// Call after the CUDA stream has applied the tick's rows and has stored their change counts to the
+/// host.
 template <int dimensions>
 void GpuEngine<dimensions>::release_rows(BegunTick& begun) {
   objects_.applied();
@@ -266,8 +268,9 @@ void GpuEngine<dimensions>::release_rows(BegunTick& begun) {
   intake_.give_back(begun);
 }
 
-/// For a tick that failed after it had applied its rows. The host may not have the rows' change
-/// counts yet. If these counts cannot be stored to the host, the engine is lost.
+/// Releases the rows of a tick that failed after it had applied them. The host may not have the
+/// rows' change counts yet, so this function stores them to the host. If that fails, the engine is
+/// lost.
 template <int dimensions>
 void GpuEngine<dimensions>::release_rows_after_failure(BegunTick& begun, OutgoingTick& out) {
   try {
@@ -450,7 +453,8 @@ void GpuEngine<dimensions>::fail_if_asked(FaultInjection::Stage stage) const {
   if (faults_->stage == FaultInjection::Stage::device_lost) check(cudaErrorECCUncorrectable);
 }
 
-// Delivers the answer after the result of the tick that the answer belongs to.
+// Calls `ask` after all ticks begun so far are computed. Calls `handler` with the answers after the
+// results of these ticks are delivered.
 template <int dimensions>
 template <class Ask>
 void GpuEngine<dimensions>::answer_between_ticks(Ask ask, AnswersHandler handler) {
@@ -499,7 +503,7 @@ void GpuEngine<dimensions>::take_state(const EngineState& state) {
   staged.births.assign(state.births.begin(), state.births.end());
   staged.objects.assign(state.objects.begin(), state.objects.end());
   staged.queries.assign(state.queries.begin(), state.queries.end());
-  const DrainAtEnd drain(stream_);  // waits for copies from `state`
+  const DrainAtEnd drain(stream_);  // waits for all copies from `staged` and `state`
   apply_at_once(staged);
   queries_changed_ = true;
   import_lists(state, last_lists(), memory_, stream_);

@@ -22,8 +22,9 @@ struct PointEngineOptions {
   SmallWork small{};
 };
 
-/// `faults` says at which stage ticks are made to fail. If `faults` is null, no tick is made to
-/// fail. Throws DeviceError (gpu/device/check.hpp) if the device does not exist.
+/// Makes an engine for moving points. `faults` says at which stage ticks are made to fail. If
+/// `faults` is null, no tick is made to fail. Throws DeviceError (gpu/device/check.hpp) if the
+/// device does not exist.
 std::unique_ptr<Engine> make_point_engine(const PointEngineOptions& options,
                                           std::shared_ptr<const FaultInjection> faults = nullptr);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies objects and lists to the host for an export, and imported lists to the device: see
-// engine_state.hpp. GpuEngine itself applies imported objects, as staged rows.
+// An export copies objects and lists to the host. An import copies lists to the device; GpuEngine
+// itself applies imported objects, as staged rows. See engine_state.hpp.
 #include "starling/gpu/points/engine_state.hpp"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exports what GpuEngine holds as an EngineState, and imports the lists of an EngineState.
-// GpuEngine calls these functions on its own thread.
+// Exports the objects, queries and lists of a GpuEngine to an EngineState, and imports the lists of
+// an EngineState. GpuEngine calls these functions on its own thread.
 #pragma once
 
 #include <span>
@@ -17,8 +17,8 @@ namespace starling::gpu {
 EngineState export_parts(DeviceObjects& objects, std::span<const QueryRow> queries,
                          DeviceLists& lists, const CudaStream& stream);
 
-/// Sets `lists` to the state's lists, with a plan that the next tick replaces. Waits for the CUDA
-/// stream.
+/// Copies the state's lists to `lists`, and gives `lists` a plan that the next tick replaces. Waits
+/// for the CUDA stream.
 void import_lists(const EngineState& state, DeviceLists& lists, DeviceMemory& memory,
                   const CudaStream& stream);
 

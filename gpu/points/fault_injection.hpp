@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets tests make ticks fail as they do when a device fails. Only tests set a stage; the engine
-// checks it at each stage of a tick.
+// Lets tests make ticks fail as they would fail on a broken device. Only tests set `stage`. The
+// engine checks `stage` several times in each tick.
 #pragma once
 
 #include <atomic>
@@ -12,12 +12,12 @@ struct FaultInjection {
   enum class Stage : std::uint8_t {
     none,
     before_rows,
-    telling_host,  ///< while the rows' change counts are stored to the host
+    telling_host,  ///< before the rows' change counts are stored to the host
     after_rows,
     after_search,
-    device_lost,  ///< at the first check, as on a lost device
+    device_lost,  ///< ticks fail at the first check, and the engine is lost
   };
-  std::atomic<Stage> stage{Stage::none};  ///< every tick fails at this stage, unless none
+  std::atomic<Stage> stage{Stage::none};  ///< every tick that reaches this stage fails there
 };
 
 }  // namespace starling::gpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last finished tick: holds its index, and counts the one-shot questions that read it while the
-// next tick is computed. GpuEngine owns it.
+// FinishedTick holds the index of the last finished tick. One-shot questions read this index while
+// the next tick is computed. FinishedTick counts these readers. GpuEngine owns the FinishedTick.
 #pragma once
 
 #include <array>
@@ -29,11 +29,11 @@ class FinishedTick {
 
   // For the engine's thread only:
 
-  /// Waits until no question reads an older tick than the finished tick. If the objects are ahead
-  /// of the finished tick, also waits until no question reads the finished tick. Afterwards rows
-  /// may be applied, even if their births reuse the slots of objects that have left, and the next
-  /// index may be built. The wait lasts one batch of questions at most, because new batches read
-  /// the finished tick or fail.
+  /// Waits until no question reads a tick older than the finished tick. If the objects are ahead of
+  /// the finished tick (see fail), also waits until no question reads the finished tick. Afterwards
+  /// the caller may apply rows, even births that reuse the slots of objects that have left, and may
+  /// build the next index. The wait lasts as long as one batch of questions at most, because new
+  /// batches read the finished tick or throw.
   void wait_for_older_readers() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] {
@@ -41,12 +41,12 @@ class FinishedTick {
     });
   }
 
-  /// The index that the tick under way builds.
+  /// Returns the index that the tick under way builds.
   Index& next_index() { return indexes_[1 - finished_]; }
   const Index& index() const { return indexes_[finished_]; }
   const Index& spare_index() const { return indexes_[1 - finished_]; }
 
-  /// The tick under way has finished: next_index() becomes index().
+  /// Call when the tick under way has finished. Its index, next_index(), becomes index().
   void finish(Tick tick, std::int64_t tau_us) {
     const std::lock_guard lock(mutex_);
     finished_ = 1 - finished_;
@@ -56,14 +56,15 @@ class FinishedTick {
     view_ = objects_.view();
   }
 
-  /// The tick under way has failed: the objects are ahead of the finished tick until another tick
-  /// finishes.
+  /// Call when the tick under way has failed. From then on the objects are ahead of the finished
+  /// tick: they may be newer than its index. They stay ahead until another tick finishes.
   void fail() {
     const std::lock_guard lock(mutex_);
     objects_ahead_ = true;
   }
 
-  /// While a Closed lives, no question reads the objects, so the objects' arrays may move.
+  /// The constructor waits until no question reads the objects. While a Closed exists, new
+  /// questions wait, so the objects' arrays may be allocated anew.
   class Closed {
    public:
     explicit Closed(FinishedTick& finished) : finished_(finished) {
@@ -91,8 +92,8 @@ class FinishedTick {
 
   // For any thread:
 
-  /// Read access for one batch of questions. While a Reading lives, the index and the ids of its
-  /// objects do not change, and no array moves.
+  /// Read access for one batch of questions. While a Reading exists, the index and the ids of the
+  /// indexed objects do not change, and the objects' arrays are not allocated anew.
   class Reading {
    public:
     /// Throws std::runtime_error while the objects are ahead of the finished tick.
@@ -118,11 +119,11 @@ class FinishedTick {
 
     Tick tick{};
     std::int64_t tau_us = 0;
-    ObjectsView objects;  ///< the ids are as of `tick`; the other arrays may be newer
+    ObjectsView objects;  ///< ids of indexed objects are as of `tick`; other data may be newer
 
    private:
     FinishedTick& finished_;
-    std::size_t number_ = 0;  ///< of the index that this Reading reads
+    std::size_t number_ = 0;  ///< which of `indexes_` this Reading reads
   };
 
  private:
@@ -132,7 +133,7 @@ class FinishedTick {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::array<Index, 2> indexes_;
-  std::size_t finished_ = 0;  ///< number of the last finished tick's index
+  std::size_t finished_ = 0;  ///< which of `indexes_` is the last finished tick's
   Tick tick_{};
   std::int64_t tau_us_ = 0;
   bool objects_ahead_ = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies reports to the host, large copies on a second CUDA stream. Few reports are not copied: a
-// kernel stores them directly to the host. See outgoing_tick.hpp. GpuEngine fills an OutgoingTick,
-// ReportDelivery completes it.
+// Copies reports to the host. Large copies run on a second CUDA stream. If there are few lists, a
+// kernel stores their reports directly to the host, and nothing is copied. GpuEngine fills an
+// OutgoingTick, and ReportDelivery completes it. See outgoing_tick.hpp.
 #include "starling/gpu/points/outgoing_tick.hpp"
 
 #include <exception>
@@ -20,7 +20,7 @@ void OutgoingTick::reserve(const ReportSize& size, std::vector<ReportedList> rem
                            const CudaStream& stream) {
   size_ = size;
   removals_ = std::move(removals);
-  lists_.reserve_cleared(size.lists, stream);  // padding between members is copied too
+  lists_.reserve_cleared(size.lists, stream);  // the copy includes unset padding
   neighbors_.reserve(size.neighbors);
   states_.reserve(size.states);
   host_ = pool_.take();
@@ -81,8 +81,8 @@ void OutgoingTick::complete() {
     if (!is_on_host_) copied_.wait();
     take_times();
   } catch (const std::exception& error) {
-    // The device already holds the tick's lists, but the host never got the changes, and later
-    // reports would not repeat these changes.
+    // The device already holds the tick's lists, but the host did not get what changed in them.
+    // Later reports would not repeat these changes.
     fail(std::string("the tick's reports did not reach the host: ") + error.what(), true);
     return;
   }

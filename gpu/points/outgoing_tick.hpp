@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tick's result on its way to the host: the reports that the device collects, their copy to
-// pinned memory, and the times of the tick's stages. One result is copied while the next tick is
-// computed. ReportDelivery owns two OutgoingTicks.
+// An OutgoingTick is a tick's result on its way to the host. It holds the reports on the device,
+// their copy in pinned memory, and the events that time the tick's stages. While one result is
+// copied, the next tick is computed. ReportDelivery owns two OutgoingTicks.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ struct HostReports {
   PinnedBuffer<ReportedList> lists;
   PinnedBuffer<Neighbor> neighbors;
   PinnedBuffer<NeighborState> states;
-  PinnedBuffer<ReportSize> size{1};  ///< written by the kernel that stores few reports
+  PinnedBuffer<ReportSize> size{1};  ///< only report_few_kernel writes it
 };
 
 class OutgoingTick {
@@ -31,8 +31,8 @@ class OutgoingTick {
   OutgoingTick(DeviceMemory& memory, ReturnPool<HostReports>& pool);
 
   std::unique_ptr<TickResult> result;
-  /// The start of the tick and the ends of its stages, in the CUDA stream that computes it. `built`
-  /// is recorded only if `has_index`.
+  /// Recorded in the CUDA stream that computes the tick: at the tick's start, and at the end of
+  /// each stage. `built` is recorded only if `has_index` is true.
   Event started, applied, built, searched;
   bool has_index = false;
 
@@ -43,13 +43,14 @@ class OutgoingTick {
   void reserve(const ReportSize& size, std::vector<ReportedList> removals,
                const CudaStream& stream);
   ReportsView collected() { return {lists_.data(), neighbors_.data(), states_.data()}; }
-  /// Enqueues the copy to the host, after the work that is already in `stream`: on `beside`, or on
-  /// `stream` itself if the copy is small.
+  /// Enqueues the copy of the reports to the host. The copy begins after the work that is already
+  /// in `stream`. A copy of at least bytes_beside_min bytes runs in `beside`, a smaller copy in
+  /// `stream`.
   void copy_async(const CudaStream& stream, const CudaStream& beside);
   bool is_copied_beside() const { return is_copied_beside_; }
-  /// This and the next three functions replace reserve, collected and copy_async if a kernel stores
-  /// the reports directly to the host. Makes room on the host for reports of at most the size
-  /// `most`.
+  // The functions from here to wait_until_stored replace reserve, collected and copy_async if a
+  // kernel stores the reports directly to the host.
+  /// Makes room on the host for reports of at most the size `most`.
   void reserve_on_host(const ReportSize& most, std::vector<ReportedList> removals);
   ReportsView on_host();
   ReportSize* size_on_host() { return host_->size.data(); }
@@ -66,7 +67,7 @@ class OutgoingTick {
   /// the result says that the engine is lost.
   void complete();
 
-  std::atomic<bool> is_free{true};  ///< whether another tick may use this OutgoingTick
+  std::atomic<bool> is_free{true};  ///< true if another tick may use this OutgoingTick
 
  private:
   std::size_t bytes() const;
@@ -81,7 +82,7 @@ class OutgoingTick {
   std::vector<ReportedList> removals_;
   bool is_copied_beside_ = false;
   bool is_stored_by_device_ = false;
-  bool is_on_host_ = false;  ///< whether the reports are known to have reached the host
+  bool is_on_host_ = false;  ///< true if the reports are known to have reached the host
   Event compared_, copy_begun_, copied_;
 };
 

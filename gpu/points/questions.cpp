@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches one class of k after the other, copies counts and neighbours to the host, and closes the
-// gaps between lists: see questions.hpp.
+// Searches one class of k (see k_class_limits) after the other. Then copies counts and neighbours
+// to the host, and closes the gaps between lists. See questions.hpp.
 #include "starling/gpu/points/questions.hpp"
 
 #include <algorithm>

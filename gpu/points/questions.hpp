@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers one-shot questions from one index, on a CUDA stream of its own. GpuEngine has one
-// instance for the question thread and one for questions between ticks.
+// Questions answers one-shot questions from the index of one tick, on a CUDA stream of its own.
+// GpuEngine has one Questions for its question thread, and another for questions that it answers
+// between ticks.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +30,8 @@ class Questions {
         slots_(memory),
         notes_(memory) {}
 
-  /// Searches, waits, and appends the lists to `answers`. Throws DeviceError, std::bad_alloc, and
-  /// std::runtime_error if the memory's limit is reached.
+  /// Searches `index`, waits for the lists, and appends them to `answers`. Throws DeviceError,
+  /// std::bad_alloc, and std::runtime_error if the memory's limit is reached.
   void answer(std::span<const OneShotQuery> queries, const TickIndex<dimensions>& index,
               const ObjectsView& objects, std::int64_t tau_us, Answers& answers);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds two outgoing ticks, and counts the tasks of the delivery thread. While that thread has a
-// task, every further task goes to it, too, which keeps the order: see report_delivery.hpp.
+// Holds two outgoing ticks, and counts the tasks of the delivery thread. While this thread has
+// tasks, every further task goes to it, too. This keeps the order. See report_delivery.hpp.
 #include "starling/gpu/points/report_delivery.hpp"
 
 #include <memory>
@@ -13,8 +13,8 @@ ReportDelivery::ReportDelivery(DeviceMemory& memory, int device)
   thread_.post([device] { static_cast<void>(cudaSetDevice(device)); });
 }
 
-// Prefers the OutgoingTick that was used last: if each tick waits for the earlier tick, only the
-// buffers of one OutgoingTick grow.
+// Prefers the OutgoingTick that was used last. If the caller waits for each result before it begins
+// the next tick, only the buffers of one OutgoingTick grow.
 OutgoingTick& ReportDelivery::next() {
   if (!ticks_[last_].is_free) {
     last_ = 1 - last_;
@@ -32,7 +32,7 @@ void ReportDelivery::deliver(OutgoingTick& tick) {
     post(finish_it);
 }
 
-// Only the engine's thread posts, so all earlier tasks are done if waiting_ is 0.
+// Only the engine's thread calls post. If waiting_ is 0, all earlier tasks are therefore done.
 void ReportDelivery::post(std::function<void()> task) {
   if (waiting_ == 0)
     task();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Delivers results in tick order, each after its copy from the device is done. The delivery thread
-// waits for long copies; the engine's thread waits for short copies. GpuEngine owns it.
+// ReportDelivery passes the results of ticks to a handler, in tick order. It passes a result after
+// the result's reports have been copied to the host. A thread of its own waits for long copies, and
+// the engine's thread waits for short copies. GpuEngine owns the ReportDelivery.
 #pragma once
 
 #include <array>
@@ -31,14 +32,14 @@ class ReportDelivery {
   OutgoingTick& next();
   /// The CUDA stream for long copies.
   const CudaStream& cuda_stream() const { return stream_; }
-  /// Passes the tick's result to the handler after three things are done: the result's copy, all
-  /// earlier results, and all earlier tasks.
+  /// Passes the tick's result to the handler after the result is copied to the host, all earlier
+  /// results are delivered, and all earlier tasks have run.
   void deliver(OutgoingTick& tick);
-  /// Runs `task` after all earlier results and tasks.
+  /// Runs `task` after all earlier results are delivered and all earlier tasks have run.
   void post(std::function<void()> task);
 
  private:
-  // Two reports are on their way to the host, and readers of results still hold two.
+  // Two results may be on their way to the host, while readers still hold two earlier results.
   static constexpr std::size_t reports_kept_max = 4;
 
   void post_to_thread(std::function<void()> task);

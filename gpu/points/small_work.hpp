@@ -7,12 +7,15 @@
 
 namespace starling::gpu {
 
-/// Small work goes to other kernels, which give the same answers, byte for byte.
+/// Small work runs in other kernels than large work. The answers are the same, byte for byte.
 struct SmallWork {
-  /// Few lists among at most this many objects are searched without an index.
+  /// If a tick has few lists (see ListChanges::are_few), and the objects have at most this many
+  /// slots, the lists are searched without an index. An index is still used if a query changed, or
+  /// if there is an every-object query.
   std::uint32_t objects_max = std::uint32_t{1} << 14;
-  /// On the plane, a warp serves each search if a class of k has at most this many searches. If the
-  /// class has more, and k is small, a thread serves each search.
+  /// Searches run in classes by k: k up to 16, 17 to 32, 33 to 128, and 129 to 1,024. On the plane,
+  /// a warp serves each search of a class that has at most searches_max searches. In a larger class
+  /// one thread serves each search if k is at most 32; if k is greater, a warp does.
   std::uint32_t searches_max = 4096;
 };
 

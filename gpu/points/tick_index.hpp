@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the searches of a tick read: an index or, for a small tick, a copy of the objects'
-// positions. Questions read a TickIndex while the next tick is computed. FinishedTick owns two of
-// them.
+// A TickIndex holds the index that the searches of one tick read. For a small tick it holds a copy
+// of the objects' positions instead. Questions read a TickIndex while the next tick is computed.
+// FinishedTick owns two TickIndexes.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ class TickIndex {
 
   explicit TickIndex(DeviceMemory& memory) : index_(memory), positions_(memory) {}
 
-  /// Builds the index of the living objects and of the layers. Do not call while a question reads.
-  /// Throws what DeviceBuffer throws.
+  /// Enqueues building the index of the living objects and of the layers. Do not call while a
+  /// question reads this TickIndex. Throws what DeviceBuffer throws.
   void build_async(DeviceObjects& objects, const LayersView& layers, Workspace& workspace,
                    const CudaStream& stream) {
     index_.reserve(objects.alive_count(), layers);
@@ -34,7 +34,7 @@ class TickIndex {
     ready_.record(stream);
   }
 
-  /// As build_async, but copies the positions instead of building an index.
+  /// Does the same as build_async, but copies the positions instead of building an index.
   void copy_async(const ObjectsView& objects, const CudaStream& stream) {
     positions_.reserve(objects.slots);
     copy_on_device_async(objects.positions, positions_, objects.slots, stream);
@@ -43,12 +43,12 @@ class TickIndex {
     ready_.record(stream);
   }
 
-  /// The event that passes when the index may be searched.
+  /// Returns the event after which this TickIndex may be searched.
   const Event& ready() const { return ready_; }
 
-  /// Reads the candidates' positions from this TickIndex, and their ids from `objects`. Reads the
-  /// other arrays of `objects` only if a search has a filter, a moving anchor, or a list of the
-  /// last tick.
+  /// Enqueues the searches of `batch`. They read the positions of the objects from this TickIndex,
+  /// and the ids from `objects`. They read the other arrays of `objects` only if a search has a
+  /// filter, a moving anchor, or a list of the last tick.
   void search_async(const ObjectsView& objects, const SearchBatch& batch,
                     const CudaStream& stream) const {
     if (copied_ == nullptr) return gpu::search_async(index_.view(), objects, batch, stream);
@@ -58,7 +58,7 @@ class TickIndex {
     flat_search_async(as_copied, batch, stream);
   }
 
-  /// The index that was built last.
+  /// Returns the index that was built last.
   const Index& index() const { return index_; }
   std::uint64_t bytes_used() const {
     return index_.bytes_used() + positions_.room() * sizeof(LatticePoint);

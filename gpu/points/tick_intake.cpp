@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds two begun ticks. The copy thread copies many rows, on a CUDA stream of its own; the
-// engine's thread copies few rows. In either case ticks stay in order: see tick_intake.hpp.
+// Holds two begun ticks. Many rows are copied by the copy thread, on a CUDA stream of its own. Few
+// rows are not copied: kernels read them in pinned memory. In either case ticks stay in order. See
+// tick_intake.hpp.
 #include "starling/gpu/points/tick_intake.hpp"
 
 #include <algorithm>
@@ -16,7 +17,8 @@ TickIntake::TickIntake(DeviceMemory& memory, int device, std::function<void(Begu
 }
 
 bool TickIntake::begin(Tick tick, std::int64_t tau_us) {
-  // Takes the first free BegunTick: if the caller waits for each result, only one BegunTick grows.
+  // Takes the first free BegunTick. If the caller waits for each result before it begins the next
+  // tick, only the buffers of one BegunTick grow.
   const auto free =
       std::ranges::find_if(begun_, [](const BegunTick& at) { return at.is_free.load(); });
   if (free == begun_.end()) return false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes ticks to the engine's thread, in order. Takes over a tick's staged rows, and copies them
-// to the device while earlier ticks are computed. GpuEngine owns it.
+// TickIntake passes ticks to the engine's thread, in order. It takes each tick's staged rows. If
+// there are many rows, it copies them to the device while earlier ticks are computed. GpuEngine
+// owns the TickIntake.
 #pragma once
 
 #include <array>
@@ -21,7 +22,7 @@
 namespace starling::gpu {
 
 /// A tick that has been begun. The host keeps the tick's rows until the device has applied them. If
-/// applying them fails, no rows need to be copied back from the device.
+/// applying them fails, the host therefore still has the rows.
 struct BegunTick {
   explicit BegunTick(DeviceMemory& memory) : staged(&pinned_memory()), rows(memory) {}
 
@@ -29,13 +30,14 @@ struct BegunTick {
   std::int64_t tau_us = 0;
   Staging staged;
   DeviceRows rows;
-  bool is_copied_beside = false;  ///< whether TickIntake's CUDA stream copies the rows
+  bool is_copied_beside = false;  ///< true if TickIntake's CUDA stream copies the rows
   Event copy_begun, copied;
   std::exception_ptr copy_error;  ///< why the copy in TickIntake's CUDA stream failed, or null
   std::atomic<bool> is_free{true};
 };
 
-/// A program that ticks without pause begins the next tick within this time.
+/// For this long the engine's thread stays awake after each task. A program that ticks without
+/// pause begins the next tick within this time.
 inline constexpr std::chrono::microseconds awake_after_tick{50};
 
 class TickIntake {
@@ -51,7 +53,8 @@ class TickIntake {
   bool begin(Tick tick, std::int64_t tau_us);
   /// Runs `task` on the engine's thread, after every tick begun so far.
   void post(std::function<void()> task);
-  /// As post, but waits until `work` is done, and returns or throws what `work` returns or throws.
+  /// Does the same as post, but waits until `work` is done. Returns or throws what `work` returns
+  /// or throws.
   template <class Result, class Work>
   Result run(Work work) {
     copy_thread_.run<void>([] {});
@@ -74,7 +77,7 @@ class TickIntake {
   std::function<void(BegunTick&)> compute_;
   Staging staging_;
   std::array<BegunTick, 2> begun_;
-  std::atomic<int> passed_on_{0};  ///< tasks not yet passed on to engine_thread_
+  std::atomic<int> passed_on_{0};  ///< tasks that copy_thread_ has yet to post to engine_thread_
   CudaStream stream_;
   TaskThread engine_thread_{awake_after_tick};
   TaskThread copy_thread_;  ///< destroyed first, since it posts to engine_thread_

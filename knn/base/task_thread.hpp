@@ -16,12 +16,13 @@
 
 namespace starling {
 
-/// The queue itself has no limit. Its callers keep it short: an engine accepts only a few ticks,
-/// and the server limits the number of one-shot queries.
+/// The queue has no limit of its own. Its callers keep it short: an engine accepts only a few
+/// ticks, and the server limits the number of one-shot queries.
 class TaskThread {
  public:
-  /// After each task the thread looks for another one for the time `awake`, before it sleeps. A
-  /// task that comes meanwhile begins sooner, by the time that the system needs to wake a thread.
+  /// When the queue is empty, the thread stays awake for the time `awake` and only then sleeps. A
+  /// task that is posted while the thread is awake begins sooner, because the system need not wake
+  /// the thread.
   explicit TaskThread(std::chrono::microseconds awake = {})
       : awake_(awake), thread_([this] { work(); }) {}
   ~TaskThread() {
@@ -41,7 +42,7 @@ class TaskThread {
     posted_.notify_one();
   }
 
-  /// Posts the work and waits for it. Returns the result of the work, or throws its exception.
+  /// Posts `work` as a task and waits until it has run. Returns its result or throws its exception.
   template <class Result, class Work>
   Result run(Work work) {
     const auto task = std::make_shared<std::packaged_task<Result()>>(std::move(work));

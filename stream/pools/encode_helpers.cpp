@@ -16,8 +16,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// The pieces of one run. A helper that wakes after the run finds no piece left and does not use
-/// `work`, which may be destroyed by then.
+/// The pieces of one call of run(). A helper may wake only after run() has returned, when `work`
+/// may be destroyed. Such a helper finds no piece left and does not use `work`.
 struct Pieces {
   Pieces(std::size_t the_count, const std::function<void(std::size_t)>& the_work)
       : count(the_count), work(the_work) {}
@@ -61,7 +61,7 @@ void EncodeHelpers::run(std::size_t count, const std::function<void(std::size_t)
     for (std::size_t i = 1; i < helping; ++i)
       asio::post(*threads_, [pieces] { pieces->take_all(); });
   } catch (const std::bad_alloc&) {
-    // If memory is too short to wake all helpers, fewer helpers share the work.
+    // Memory is too short to wake all helpers. Fewer helpers then share the work.
   }
   pieces->take_all();
   pieces->wait();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that help their caller with many independent pieces of work: encode_report encodes the
-// parts of a tick with them. The threads sleep between ticks. The CPU engine's threads spin
-// instead; see knn/base/thread_pool.hpp.
+// Threads that help their caller with many independent pieces of work. encode_report uses them to
+// encode the parts of a tick. The threads sleep between ticks. The CPU engine's threads spin
+// instead: see knn/base/thread_pool.hpp.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers the work in the order of submission, and holds a completion back until its number is
-// next: see ordered_pool.hpp.
+// Numbers the submissions, and holds each completion back until all earlier ones have run: see
+// ordered_pool.hpp.
 #include "starling/stream/pools/ordered_pool.hpp"
 
 #include <utility>
@@ -46,8 +46,8 @@ void OrderedPool::complete_soon() {
   asio::post(loop_, [this] { complete_next(); });
 }
 
-// Completes only one submission at each turn of the loop, so that many submissions that are ready
-// at the same time do not delay a tick.
+// Completes only one submission, and posts the next call to the loop. Otherwise many submissions
+// that are ready at the same time would delay a tick.
 void OrderedPool::complete_next() {
   completing_ = false;
   if (slots_.empty() || !slots_.front()) return;

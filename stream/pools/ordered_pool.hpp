@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs work on several threads and completes it on the loop, in the order in which it was
-// submitted. Server uses a pool to decode requests, and Ticker uses one to encode ticks. The pool
-// accepts any amount of work, so the caller must limit waiting().
+// Runs work on one or more threads, and completes it on the loop in the order of submission. Server
+// uses a pool to decode requests, and Ticker uses a pool to encode ticks. The pool itself has no
+// limit: the caller must check waiting() before it submits more work.
 #pragma once
 
 #include <cstddef>
@@ -19,20 +19,21 @@ namespace starling::stream {
 
 class OrderedPool {
  public:
-  /// Runs on the loop, in the order of submission. Holds the result of the work.
+  /// A function that holds the result of the work and runs on the loop, in the order of submission.
   using Completion = std::function<void()>;
-  /// Runs on a worker. Must not throw.
+  /// A function that runs on a worker. It must not throw.
   using Work = std::function<Completion()>;
 
   OrderedPool(boost::asio::io_context& loop, unsigned thread_count);
-  /// Waits for the workers. The loop must not run afterwards.
+  /// Drops the work that no worker has begun, and waits for the rest. The loop must not run after
+  /// the destruction.
   ~OrderedPool();
 
   void submit(Work work);
-  /// Adds a completion that needs no work and only waits for its turn.
+  /// Submits a completion without work. The completion runs when all earlier ones have run.
   void submit_done(Completion completion);
 
-  /// The number of submissions that are not completed yet.
+  /// Returns the number of submissions that are not completed yet.
   std::size_t waiting() const { return slots_.size(); }
 
  private:
@@ -43,7 +44,7 @@ class OrderedPool {
   boost::asio::io_context& loop_;
   std::deque<std::optional<Completion>> slots_;  ///< in submission order; the front completes next
   std::size_t first_number_ = 0;
-  bool completing_ = false;  ///< a call of complete_next is posted
+  bool completing_ = false;  ///< a call of complete_next is posted to the loop
   std::unique_ptr<boost::asio::thread_pool> workers_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces localhost by its address, and turns ZeroMQ's error numbers into sentences: see
+// Replaces localhost with 127.0.0.1, and turns ZeroMQ's error numbers into sentences: see
 // bind_endpoint.hpp.
 #include "starling/stream/sockets/bind_endpoint.hpp"
 
@@ -20,7 +20,7 @@ std::string with_numeric_host(const std::string& endpoint) {
   return "tcp://127.0.0.1:" + endpoint.substr(local_host.size());
 }
 
-/// Returns whether the error is about the endpoint's text: its form, its host or its transport.
+/// Returns true if the error is about the endpoint's text: its form, its host or its transport.
 bool is_about_text(int error) {
   return error == EINVAL || error == ENODEV || error == EPROTONOSUPPORT || error == ENOCOMPATPROTO;
 }

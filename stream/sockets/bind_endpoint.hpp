@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds a ZeroMQ socket. If the endpoint is malformed, the error says how to write one.
-// CommandSocket and ResultsSocket call it.
+// Binds a ZeroMQ socket to an endpoint. CommandSocket and ResultsSocket call bind_endpoint.
 #pragma once
 
 #include <string>
@@ -11,10 +10,11 @@ class socket_t;
 
 namespace starling::stream {
 
-/// Binds the socket. Returns the bound endpoint, with the port that the system chose. Also accepts
-/// localhost as the host, although ZeroMQ itself accepts only a numeric address. Throws
-/// std::runtime_error, whose text is the end of a sentence: how to write an endpoint, or the
-/// system's message.
+/// Binds the socket. Returns the bound endpoint; if the port of `endpoint` is *, the
+/// result has the port that the system chose. The host may also be localhost, although ZeroMQ
+/// itself accepts only a numeric address. Throws std::runtime_error if the socket cannot be bound.
+/// The exception's text is the end of a sentence: how to write an endpoint, if `endpoint` is
+/// malformed, or else the system's message.
 std::string bind_endpoint(zmq::socket_t& socket, const std::string& endpoint);
 
 }  // namespace starling::stream

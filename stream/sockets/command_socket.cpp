@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a bounded number of requests at each turn of the loop, and sends replies: see
+// Reads a limited number of requests at each turn of the loop, and sends replies: see
 // command_socket.hpp.
 #include "starling/stream/sockets/command_socket.hpp"
 
@@ -17,8 +17,8 @@ namespace starling::stream {
 
 namespace {
 
-// One turn of the loop reads at most this much. The limits are low enough that ticks begin on time,
-// and high enough that the cost of waking the loop does not matter.
+// One turn of the loop ends after this many requests or bytes. The limits are low enough that ticks
+// begin on time, and high enough that the cost of waking the loop does not matter.
 constexpr int requests_per_turn = 64;
 constexpr std::size_t bytes_per_turn = 4u << 20;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows the events of a ZeroMQ socket monitor: see connection_limit.hpp.
+// Reads the events of a ZeroMQ socket monitor: see connection_limit.hpp.
 #include "starling/stream/sockets/connection_limit.hpp"
 
 #include <cstring>
@@ -44,8 +44,8 @@ ConnectionLimit::ConnectionLimit(boost::asio::io_context& loop, zmq::context_t& 
   if (zmq_socket_monitor(socket.handle(), endpoint.c_str(),
                          ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED) != 0)
     throw zmq::error_t();
-  // The queue of events has no limit, because ZeroMQ's threads block while it is full. When the
-  // loop has ended and no longer reads the queue, ZeroMQ's threads would block for ever.
+  // The queue of events has no limit. ZeroMQ's threads block while a limited queue is full. After
+  // the loop has ended, nothing reads the queue, and the threads would block for ever.
   events_.set(zmq::sockopt::rcvhwm, 0);
   events_.connect(endpoint);
 }
@@ -66,16 +66,17 @@ bool ConnectionLimit::drain() {
     zmq::message_t frame;
     if (!protocol::receive_now(events_, frame)) return false;
     const Event event = to_event(frame);
-    protocol::receive_now(events_, frame);  // the second frame, the endpoint
+    protocol::receive_now(events_, frame);  // skips the second frame, the endpoint
     if (event.kind == ZMQ_EVENT_ACCEPTED) accepted(event.descriptor);
     if (event.kind == ZMQ_EVENT_DISCONNECTED) ended(event.descriptor);
   }
   return true;
 }
 
-// After the shutdown, ZeroMQ reads the end of the connection and closes its descriptor. If ZeroMQ
-// has closed the descriptor shortly before the shutdown, a new connection may already have the same
-// descriptor. Then the new connection is shut down, and its peer connects again.
+// After the shutdown, ZeroMQ notices that the connection has ended, and closes its descriptor. If
+// the peer had already left, ZeroMQ may have closed the descriptor before the shutdown, and a new
+// connection may have the same descriptor. The shutdown then ends the new connection, and its peer
+// connects again.
 void ConnectionLimit::accepted(int descriptor) {
   if (connections_.size() < connections_max_) {
     connections_.insert(descriptor);

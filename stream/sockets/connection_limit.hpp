@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts and limits the connections of a bound ZeroMQ socket. ZeroMQ cannot limit connections, but
-// it reports each connection that opens or closes. This class shuts down connections beyond the
-// limit at once, and their peers try again. CommandSocket and ResultsSocket each own a
-// ConnectionLimit.
+// it reports each connection that opens or closes. ConnectionLimit shuts down each connection
+// beyond the limit at once, and the peer then tries again. CommandSocket and ResultsSocket each own
+// a ConnectionLimit.
 #pragma once
 
 #include <cstddef>
@@ -19,17 +19,17 @@ namespace starling::stream {
 
 class ConnectionLimit {
  public:
-  /// Make a ConnectionLimit before `socket` is bound. `name` must be unique in the context.
-  /// `socket` must outlive this object.
+  /// `socket` must not be bound yet, and must outlive this object. `name` must be unique in the
+  /// context.
   ConnectionLimit(boost::asio::io_context& loop, zmq::context_t& context, zmq::socket_t& socket,
                   std::string_view name, std::size_t connections_max);
   ~ConnectionLimit();
 
   std::size_t count() const { return connections_.size(); }
-  /// Reads all events that ZeroMQ has reported. Then returns whether a connection was closed within
-  /// the last `period_us`.
+  /// Reads all events that ZeroMQ has reported. Returns true if less than `period_us` have passed
+  /// since the last report of a closed connection was read.
   bool ended_within(std::int64_t period_us);
-  /// The number of connections shut down so far.
+  /// Returns the number of connections that were shut down so far because of the limit.
   std::uint64_t refused() const { return refused_; }
 
  private:
@@ -40,7 +40,7 @@ class ConnectionLimit {
   zmq::socket_t& socket_;
   zmq::socket_t events_;
   std::size_t connections_max_;
-  std::unordered_set<int> connections_;  ///< by file descriptor
+  std::unordered_set<int> connections_;  ///< file descriptors of the open connections
   std::uint64_t refused_ = 0;
   std::optional<std::int64_t> last_end_us_;
   ZmqWatch watch_;

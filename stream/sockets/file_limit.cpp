@@ -10,7 +10,7 @@ void raise_file_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);  // after a failure, opening a file reports the error
+  setrlimit(RLIMIT_NOFILE, &limit);  // if this fails, opening a file reports an error later
 }
 
 }  // namespace starling::stream

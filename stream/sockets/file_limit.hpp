@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Raises the limit on open files, because each connection is an open file. Called by `starling
-// serve` and by its benchmark.
+// Raises the limit on open files, because each connection is an open file. `starling serve` and the
+// benchmark bench/server/server_subscribers.cpp call it.
 #pragma once
 
 namespace starling::stream {
 
-/// Raises the soft limit on open files, commonly 1,024, to the hard limit, which is far higher.
-/// Applies to this process and to the processes that it starts.
+/// Raises the soft limit on open files to the hard limit. The soft limit is commonly 1,024, and the
+/// hard limit is far higher. The new limit applies to this process and to its later children.
 void raise_file_limit();
 
 }  // namespace starling::stream

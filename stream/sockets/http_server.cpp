@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each connection is one object, with a deadline for reading and one for writing: see
-// http_server.hpp. Built on Boost.Beast.
+// Accepts connections and answers their requests with Boost.Beast: see http_server.hpp. Each
+// connection is one object, with a deadline for each read and each write.
 #include "starling/stream/sockets/http_server.hpp"
 
 #include <optional>
@@ -51,7 +51,7 @@ Tcp::acceptor listen_on(asio::io_context& loop, const HttpOptions& options) {
   try {
     return Tcp::acceptor(loop, endpoint);
   } catch (const boost::system::system_error& error) {
-    throw std::runtime_error(error.code().message());  // what() adds numbers and a source file
+    throw std::runtime_error(error.code().message());  // error.what() adds more, such as a number
   }
 }
 
@@ -148,7 +148,8 @@ void HttpServer::State::accept() {
       });
 }
 
-// After an error, such as no free file descriptor, trying again at once would busy-loop.
+// Waits before the next accept. After an error, for example if no file descriptor is free, an
+// immediate retry would fail again and keep the loop busy.
 void HttpServer::State::accept_later() {
   retry.expires_after(accept_retry);
   retry.async_wait([self = shared_from_this()](const boost::system::error_code& error) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small HTTP/1.1 server on the loop, for health probes and Prometheus. The server answers GET and
-// HEAD requests that have no body. It limits the header's size, the connections and the time.
-// Server owns an HttpServer.
+// A small HTTP/1.1 server on the loop, for health probes and Prometheus. HttpServer answers GET and
+// HEAD requests that have no body. It limits the size of a request's header, the number of
+// connections, and the time for a request and its answer. Server owns an HttpServer.
 #pragma once
 
 #include <chrono>
@@ -20,10 +20,10 @@ namespace starling::stream {
 
 struct HttpOptions {
   std::string host = "127.0.0.1";  ///< a numeric address or localhost
-  std::uint16_t port = 0;
-  unsigned connections_max = 64;  ///< further connections are closed at once
+  std::uint16_t port = 0;          ///< 0: any free port
+  unsigned connections_max = 64;   ///< further connections are closed at once
   std::uint32_t header_bytes_max = 8192;
-  std::chrono::milliseconds timeout{5000};  ///< for a request to arrive, and for an answer to leave
+  std::chrono::milliseconds timeout{5000};  ///< for reading a request, and again for its answer
 };
 
 struct HttpAnswer {
@@ -37,12 +37,12 @@ class HttpServer {
   /// Called on the loop with the request's target, such as "/metrics".
   using Handler = std::function<HttpAnswer(std::string_view target)>;
 
-  /// Binds the endpoint. Throws std::runtime_error, whose text is the end of a sentence: what the
-  /// host may be, or the system's message.
+  /// Binds the endpoint. Throws std::runtime_error if the endpoint cannot be bound. The exception's
+  /// text is the end of a sentence: what the host may be, or the system's message.
   HttpServer(boost::asio::io_context& loop, const HttpOptions& options, Handler handler);
   ~HttpServer();
 
-  /// The bound endpoint, for example "127.0.0.1:7413", with the port that the system chose.
+  /// Returns the bound endpoint, for example "127.0.0.1:7413", with the port that is in use.
   std::string endpoint() const;
 
   std::size_t connection_count() const;

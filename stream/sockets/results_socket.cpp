@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends the frames of each tick without a copy, and adapts XPUB's high-water mark to the size of
-// the messages: see results_socket.hpp. Ticker sends through it.
+// Sends the frames of each tick without copying them, and adapts XPUB's high-water mark to the size
+// of the messages: see results_socket.hpp.
 #include "starling/stream/sockets/results_socket.hpp"
 
 #include <algorithm>
@@ -24,19 +24,20 @@ namespace {
 
 constexpr int joins_per_turn = 256;
 
-// The limits of `topics`, the table that counts subscriptions. XPUB itself keeps every topic to
-// which its peers subscribe, also beyond these limits.
+// The limits of State::topics, the table that counts subscriptions. A topic beyond the limits is
+// not counted, but XPUB still serves its subscribers.
 constexpr std::size_t topics_max = 1u << 16;
 constexpr std::size_t topic_bytes_max = 256;
 
-// ZeroMQ takes less time than this to close the pipe of a subscriber that leaves: one turn of a
-// ZeroMQ thread is enough.
+// When a subscriber leaves, ZeroMQ closes its pipe in less time than this. One turn of a ZeroMQ
+// thread is enough.
 constexpr std::int64_t leaving_us = 1'000'000;
 
-/// Bytes that ZeroMQ still holds for any subscriber. ZeroMQ's threads subtract the bytes of each
-/// frame that they free.
+/// The bytes of frames that ZeroMQ still holds for at least one subscriber. A thread of ZeroMQ that
+/// frees a frame subtracts the frame's bytes.
 using WaitingBytes = std::atomic<std::size_t>;
 
+/// A frame that ZeroMQ holds. Its bytes count as waiting.
 struct Lent {
   Lent(protocol::Frame the_frame, std::shared_ptr<WaitingBytes> the_waiting)
       : frame(std::move(the_frame)), waiting(std::move(the_waiting)) {
@@ -45,11 +46,11 @@ struct Lent {
   ~Lent() { *waiting -= frame.size(); }
 
   protocol::Frame frame;
-  std::shared_ptr<WaitingBytes> waiting;  ///< may outlive the socket
+  std::shared_ptr<WaitingBytes> waiting;  ///< shared, because a frame may outlive the socket
 };
 
-/// Returns a message that refers to the frame's memory. ZeroMQ frees the frame after sending the
-/// message to the last subscriber.
+/// Returns a message part that refers to the frame's memory. ZeroMQ frees the frame after it has
+/// sent the part to the last subscriber.
 zmq::message_t lend(protocol::Frame frame, const std::shared_ptr<WaitingBytes>& waiting) {
   auto lent = std::make_unique<Lent>(std::move(frame), waiting);
   const std::span bytes = lent->frame.bytes();
@@ -66,11 +67,14 @@ void HighWaterMark::follow(const NextTick& next) {
   typical_bytes_ =
       std::max({next.message_bytes, typical_bytes_ - typical_bytes_ / 128, std::size_t{1}});
   const int lower = that_fit(typical_bytes_, next.messages);
-  const int higher = that_fit(2 * typical_bytes_, next.messages);  // doubled, to avoid oscillation
+  // The mark rises only if messages of twice the size fit, so that it does not oscillate.
+  const int higher = that_fit(2 * typical_bytes_, next.messages);
   const bool is_idle = next.waiting_bytes == 0;
   ticks_until_lower_ = std::max(ticks_until_lower_ - 1, 0);
   const bool is_first = std::exchange(is_first_, false);
-  if (!next.may_move) return;  // a new mark must be set at once, or a step would be skipped
+  // The caller cannot set the socket's mark now. If the mark changed twice before the caller sets
+  // it, the socket would skip a mark.
+  if (!next.may_move) return;
   if (is_first) {
     messages_ = lower;
   } else if (higher > messages_ && is_idle) {
@@ -78,8 +82,8 @@ void HighWaterMark::follow(const NextTick& next) {
     ticks_until_lower_ = 0;
   } else if (lower < messages_ && ticks_until_lower_ == 0 &&
              (is_idle || next.waiting_bytes > bytes_max_)) {
-    // The mark may fall again after as many ticks as the new mark. By then the reading end has
-    // acknowledged twice under the new mark.
+    // `messages_` is now the new mark. The mark may fall again after that number of ticks: by then
+    // the reading end has acknowledged twice under the new mark.
     messages_ /= 2;
     ticks_until_lower_ = messages_;
   }
@@ -100,7 +104,7 @@ struct ResultsSocket::State {
     socket.set(zmq::sockopt::xpub_verboser, true);
     socket.set(zmq::sockopt::sndhwm, mark_is_fixed ? options.send_hwm : mark.messages());
     socket.set(zmq::sockopt::linger, options.linger_ms);
-    // Peers send only topics here.
+    // Subscribers send only topics, which are short.
     socket.set(zmq::sockopt::maxmsgsize, std::int64_t{4096});
     connections = std::make_unique<ConnectionLimit>(loop, context, socket, "results",
                                                     options.connections_max);
@@ -143,7 +147,7 @@ struct ResultsSocket::State {
     if (--found->second == 0) topics.erase(found);
   }
 
-  // XPUB never blocks: a subscriber beyond its mark misses the message.
+  // XPUB never blocks: a subscriber for whom too many messages already wait misses the message.
   void send_part(zmq::message_t part, bool is_last) {
     const auto flags =
         is_last ? zmq::send_flags::dontwait : zmq::send_flags::dontwait | zmq::send_flags::sndmore;
@@ -151,9 +155,9 @@ struct ResultsSocket::State {
   }
 
   // Setting sndhwm changes the mark of all existing pipes. A new pipe starts with the mark that was
-  // set before bind(), so drain() calls this function for new subscribers. Before ZeroMQ 4.3.5,
-  // setting sndhwm while a pipe closes writes to freed memory. If a subscriber has left within
-  // leaving_us, this function therefore only notes that the mark is due.
+  // set before bind(), so drain() calls set_mark() when there are new subscriptions. Before ZeroMQ
+  // 4.3.5, setting sndhwm while a pipe closes writes to freed memory. If a subscriber has left in
+  // the last leaving_us, set_mark() therefore only notes that the mark is due.
   void set_mark() {
     if (mark_is_fixed) return;
     mark_is_due = connections->ended_within(leaving_us);
@@ -172,7 +176,7 @@ struct ResultsSocket::State {
   }
 
   void send(protocol::TickMessage message) {
-    drain();  // also processes acknowledgements of subscribers, and sets the mark for new ones
+    drain();  // also lets ZeroMQ process acknowledgements, and sets the mark of new pipes
     send_part(zmq::message_t(message.topic), false);
     send_part(lend(std::move(message.header), waiting), message.chunks.empty());
     for (std::size_t index = 0; index < message.chunks.size(); ++index)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits for an edge of ZeroMQ's descriptor, and reads ZMQ_EVENTS before each turn: see
+// Waits for an edge of ZeroMQ's descriptor, and reads ZMQ_EVENTS before each call of `drain`: see
 // zmq_watch.hpp.
 #include "starling/stream/sockets/zmq_watch.hpp"
 
@@ -61,7 +61,7 @@ ZmqWatch::ZmqWatch(asio::io_context& loop, zmq::socket_t& socket, Drain drain)
   state_->turn_soon();
 }
 
-// ZeroMQ owns the descriptor and closes it with the socket.
+// Releases the descriptor without closing it: ZeroMQ owns it and closes it with the socket.
 ZmqWatch::~ZmqWatch() {
   state_->descriptor.release();
 }

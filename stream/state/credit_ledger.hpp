@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the rows and bytes of unanswered batches of each session, and limits them. A decode worker
-// takes credit before it converts the rows of a batch; the loop gives the credit back when it
-// answers. Any thread may call any method.
+// Counts the rows and bytes of the unanswered batches of each session, and limits both. Credit is
+// taken before the rows of a batch are converted, mostly by a decode worker. The loop gives the
+// credit back when it has handled the batch. Any thread may call any function.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +24,19 @@ class CreditLedger {
     unknown_session,  ///< nothing was taken
   };
 
+  /// `granted` is the most that each session may have taken at a time.
   explicit CreditLedger(Credit granted) : granted_(granted) {}
 
   const Credit& granted() const { return granted_; }
-  /// Returns the most rows and the most bytes that any session has taken. The rows may be of one
-  /// session and the bytes of another.
+  /// Returns the most rows that any session has taken now, and the most bytes. The two numbers may
+  /// belong to different sessions.
   Credit most_taken() const;
 
   void open(std::uint64_t session);
   void close(std::uint64_t session);
 
   Taken take(std::uint64_t session, Credit amount);
-  /// Gives back what take() has taken. Does nothing if the session was closed meanwhile.
+  /// Gives back credit that take() has taken. Does nothing if the session was closed meanwhile.
   void give_back(std::uint64_t session, Credit amount);
 
  private:

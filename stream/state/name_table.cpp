@@ -11,8 +11,8 @@ using protocol::RowReason;
 RowReason NameTable::put(ObjectId id, std::string_view text, const Teller& teller) {
   if (protocol::id_of_text(text) != id) return RowReason::text_is_not_its_id;
   const auto found = texts_.find(to_number(id));
-  // The id of a decimal name is the number itself. The name collides only with a stored name whose
-  // hash is that number.
+  // The id of a decimal name is the number itself. The decimal name collides only with a stored
+  // name whose hash is this number.
   if (protocol::is_decimal_id(text))
     return found == texts_.end() ? RowReason::none : RowReason::name_collision;
   if (found != texts_.end())

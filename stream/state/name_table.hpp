@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of objects from PutNames. An id is the hash of a name, and the table notices when two
-// names have the same hash. The table limits the number and the bytes of its names. RequestHandler
-// owns the table.
+// The names of objects, which clients send with PutNames. The id of a named object is the hash of
+// its name, and the table rejects a name if it holds another name with the same hash. The table
+// limits the number and the bytes of its names. RequestHandler owns the table.
 #pragma once
 
 #include <cstddef>
@@ -24,17 +24,17 @@ class NameTable {
  public:
   explicit NameTable(const NameLimits& limits) : limits_(limits) {}
 
-  /// The session that sends names: how many new names it has added so far, and how many it may add.
+  /// The session that sends names.
   struct Teller {
-    std::uint64_t& names;
-    std::uint64_t names_max;
+    std::uint64_t& names;     ///< how many names it has added so far; put() increments the number
+    std::uint64_t names_max;  ///< how many names it may add
   };
-  /// Stores a name. Returns RowReason::none, or why the name is not stored: text_is_not_its_id,
-  /// name_collision, too_many_names_of_session, too_many_names or too_many_name_bytes.
+  /// Stores the name `text` of the object `id`. Returns RowReason::none, or why the name is
+  /// rejected: text_is_not_its_id, name_collision, too_many_names_of_session, too_many_names or
+  /// too_many_name_bytes. A decimal name, such as "42", is the id itself and is never stored.
   protocol::RowReason put(ObjectId id, std::string_view text, const Teller& teller);
 
-  /// Returns the name of the id, or an empty text if the table has no name. Decimal names are not
-  /// stored, because a decimal name is the id itself.
+  /// Returns the stored name of `id`; empty if no name is stored for `id`.
   std::string_view find(ObjectId id) const;
 
   std::size_t count() const { return texts_.size(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides from a session's last number and kept replies whether a request is fresh, a resend, a gap
-// or forgotten: see session_table.hpp.
+// Compares a request's number with the session's last number and its kept replies, and decides what
+// to do with the request: see session_table.hpp.
 #include "starling/stream/state/session_table.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions: the last sequence number of each client, and the last replies to each client. A request
-// that is sent again gets the same reply and is not applied twice. RequestHandler owns the table
-// and passes the time to its functions.
+// The table of sessions. The table keeps each session's last sequence number and last replies. A
+// request that is sent again gets the same reply and is not applied twice. RequestHandler owns the
+// table and passes the time to its functions.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ namespace starling::stream {
 
 struct SessionLimits {
   std::uint32_t sessions_max = 1024;
-  std::int64_t idle_us = 600'000'000;  ///< a session that is silent for longer ends
-  std::size_t replies_max = 1024;      ///< kept for each session, for resends
-  // How much of the limits of the whole server one session may use.
+  std::int64_t idle_us = 600'000'000;  ///< a session ends after a longer time without a request
+  std::size_t replies_max = 1024;      ///< replies that each session keeps, for resends
+  // The most queries, streams and names of one session. The whole server has limits of its own.
   std::uint64_t queries_max = 1u << 22;
   std::uint32_t streams_max = 1024;
   std::uint64_t names_max = 1u << 20;
@@ -43,55 +43,58 @@ class SessionTable {
   /// `seed` is random, so that two runs of a server use different session ids.
   SessionTable(const SessionLimits& limits, std::uint64_t seed);
 
+  /// The result of open().
   struct Opened {
     std::uint64_t session = 0;
     bool resumed = false;
-    std::uint64_t last_sequence = 0;
-    std::optional<std::uint64_t> replaced{};  ///< the old session that the new session replaces
+    std::uint64_t last_sequence = 0;          ///< the session's next request has the next number
+    std::optional<std::uint64_t> replaced{};  ///< the session that was forgotten for the new one
   };
-  /// Resumes `resume_session` if it exists. Otherwise opens a new session that begins with
-  /// `first_sequence`. If there are already sessions_max sessions, the new session replaces the
-  /// oldest session that was opened and never used. A flood of Hello requests therefore keeps no
-  /// other client out. Returns std::nullopt if there are sessions_max sessions and all of them have
-  /// been used.
+  /// Resumes `resume_session` if it exists. Otherwise opens a new session, whose first request has
+  /// the number `first_sequence`. If there are already sessions_max sessions, the new session
+  /// replaces the oldest session that was opened and never used. A flood of Hello requests
+  /// therefore keeps no other client out. If all sessions_max sessions have been used, opens no
+  /// session and returns std::nullopt.
   std::optional<Opened> open(std::uint64_t resume_session, std::uint64_t first_sequence,
                              std::int64_t now_us);
 
-  /// Marks the session as used. Call it for each request. Returns false if there is no such
-  /// session.
+  /// Marks the session as used at `now_us`. Call touch() for each request. Returns false if there
+  /// is no such session.
   bool touch(std::uint64_t session, std::int64_t now_us);
 
-  /// Forgets the idle sessions and returns them.
+  /// Forgets the idle sessions and returns their ids.
   std::vector<std::uint64_t> expire(std::int64_t now_us);
 
+  /// The result of admit().
   struct Admission {
     enum class Kind : std::uint8_t {
-      fresh,       ///< the next number: call begin(), and later answered()
-      unanswered,  ///< sent again while the request is still being carried out
-      resend,      ///< sent again: answer with `reply`
+      fresh,       ///< the number is `expected`: call begin(), and later answered()
+      unanswered,  ///< the request was sent before and is still being carried out
+      resend,      ///< the request was sent before: answer with `reply`
       gap,         ///< the number is greater than `expected`
-      forgotten,   ///< applied before, and the reply is no longer kept
+      forgotten,   ///< the request was applied before, and its reply is no longer kept
     };
     Kind kind = Kind::fresh;
     const SequencedReply* reply = nullptr;
     std::uint64_t expected = 0;  ///< the session's next number
   };
-  /// Says what to do with a sequenced request of a session in the table. Changes nothing.
+  /// Returns what to do with the request that has this sequence number. The session must be in the
+  /// table. Changes nothing.
   Admission admit(std::uint64_t session, std::uint64_t sequence) const;
 
-  /// Uses up the fresh number `sequence`. Pass the reply to answered() later.
+  /// Uses up `sequence`, the session's next number. Pass the reply to answered() later.
   void begin(std::uint64_t session, std::uint64_t sequence);
-  /// Keeps the reply. Does nothing if the session was forgotten meanwhile.
+  /// Keeps the reply for resends. Does nothing if the session was forgotten meanwhile.
   void answered(std::uint64_t session, std::uint64_t sequence, SequencedReply reply);
 
   /// Returns the number that the session must send next; 0 if there is no such session.
   std::uint64_t next_sequence(std::uint64_t session) const;
 
-  /// What the session has created so far. The caller increments the counts. The session must be in
-  /// the table.
+  /// Returns the numbers of streams and names that the session has created so far. The caller
+  /// increments them. The session must be in the table.
   SessionTaken& taken(std::uint64_t session) { return sessions_.at(session).taken; }
-  /// Returns the most streams and the most names of any session. The streams may be of one session
-  /// and the names of another.
+  /// Returns the most streams of any session, and the most names. The two numbers may belong to
+  /// different sessions.
   SessionTaken most_taken() const;
 
   std::size_t count() const { return sessions_.size(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts a copy of lists into pages, and decides whether a session may have a snapshot now: see
+// Divides a copy of lists into pages, and decides whether a session may begin a snapshot now: see
 // snapshot_store.hpp.
 #include "starling/stream/state/snapshot_store.hpp"
 
@@ -13,8 +13,8 @@ namespace starling::stream {
 
 namespace {
 
-// The time after which a client should try again if all room is taken. Within this time, some
-// session usually reads its last page and gives room back.
+// The time after which a client should try again if the number of snapshots has reached a limit.
+// Within this time, some session usually reads its last page, and its snapshot is released.
 constexpr std::int64_t place_retry_us = 200'000;
 
 }  // namespace
@@ -60,8 +60,8 @@ std::size_t SnapshotStore::most_held() const {
 
 SnapshotStore::Reservation SnapshotStore::reserve(std::uint64_t session, std::int64_t now_us) {
   Account& account = accounts_[session];
-  // A client that begins a new snapshot, for example after a lost reply, does not continue to read
-  // its older snapshots.
+  // Drop the oldest: a client that begins a new snapshot, for example after a lost reply, does not
+  // read its older snapshots any more.
   if (account.held >= limits_.session_snapshots_max) release_oldest(session);
   const auto refused = [](std::string_view limit, std::int64_t retry_after_us) {
     return Reservation{.granted = false, .retry_after_us = retry_after_us, .limit = limit};
@@ -69,7 +69,8 @@ SnapshotStore::Reservation SnapshotStore::reserve(std::uint64_t session, std::in
   if (account.held >= limits_.session_snapshots_max)
     return refused("session-snapshots-max", place_retry_us);
   if (total_ >= limits_.snapshots_max) return refused("snapshots-max", place_retry_us);
-  // The generic cell rate algorithm: a steady rate, with up to `burst` snapshots in advance.
+  // The generic cell rate algorithm: one snapshot in each interval_us, and up to `burst` snapshots
+  // before they are due.
   const std::int64_t early_us = account.due_us - now_us;
   const std::int64_t early_us_max = limits_.burst * limits_.interval_us;
   if (early_us > early_us_max) return refused("session-snapshots-burst", early_us - early_us_max);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Snapshots that sessions read page by page. A snapshot is a copy of the lists of one tick. The
-// store limits the number of snapshots, the time that an idle one is held, and the rate of new
-// ones. RequestHandler owns the store and passes the time to its functions.
+// Snapshots that sessions read page by page. A snapshot is a copy of a stream's lists at one tick.
+// The store limits the number of snapshots, the time for which it holds an idle snapshot, and the
+// rate of new snapshots. RequestHandler owns the store and passes the time to its functions.
 #pragma once
 
 #include <cstddef>
@@ -23,14 +23,15 @@ namespace starling::stream {
 struct SnapshotLimits {
   std::size_t snapshots_max = 64;         ///< held or being copied, of all sessions
   std::size_t session_snapshots_max = 4;  ///< held or being copied, of one session
-  std::int64_t idle_us = 30'000'000;      ///< dropped if no page was read for longer
+  std::int64_t idle_us = 30'000'000;      ///< a snapshot is dropped if no page is read for longer
   std::int64_t interval_us = 50'000;      ///< between new snapshots of one session, on average
-  std::int64_t burst = 20;                ///< new snapshots of one session that may come at once
+  /// How many new snapshots of one session may come before they are due at this rate.
+  std::int64_t burst = 20;
 };
 
 /// The lists of one stream at one tick, in pages. Each page fits in a chunk.
 struct Snapshot {
-  /// `queries` maps the slots of the lists to the ids of their queries.
+  /// `queries` maps the slot of each query in `copied` to the query's id.
   Snapshot(std::string stream_name, ReportWith report_with, std::uint64_t of_sequence,
            Answers copied, const std::unordered_map<Slot, QueryId>& queries);
 
@@ -41,8 +42,9 @@ struct Snapshot {
   ReportWith with;
   std::uint64_t sequence = 0;
   Answers answers;
-  std::vector<QueryReport> reports;      ///< views of `answers`
-  std::vector<std::size_t> page_starts;  ///< indices of `reports`, then reports.size()
+  std::vector<QueryReport> reports;  ///< views of `answers`
+  /// For each page, the index in `reports` of its first list; then reports.size().
+  std::vector<std::size_t> page_starts;
 };
 
 class SnapshotStore {
@@ -55,19 +57,19 @@ class SnapshotStore {
     std::int64_t retry_after_us = 0;  ///< if refused: how long to wait before the next try
     std::string_view limit{};         ///< if refused: the name of the limit that is reached
   };
-  /// Reserves room for a snapshot, before the engine copies the lists. If the session already holds
-  /// session_snapshots_max snapshots, drops the session's oldest snapshot. End each granted
-  /// reservation with pin() or cancel().
+  /// Reserves space in the limits for one snapshot. Call reserve() before the engine copies the
+  /// lists. If the session already holds session_snapshots_max snapshots, drops its oldest snapshot
+  /// first. End each granted reservation with pin() or cancel().
   Reservation reserve(std::uint64_t session, std::int64_t now_us);
 
-  /// Stores the snapshot in the reserved room. Returns the snapshot's number, which is never 0 and
-  /// is a part of the number of each page.
+  /// Stores the snapshot for which reserve() has made a reservation. Returns the snapshot's number,
+  /// which is never 0. The number of each page contains this number.
   std::uint64_t pin(std::uint64_t session, std::unique_ptr<Snapshot> snapshot, std::int64_t now_us);
-  /// Gives up the reserved room, because the engine made no copy.
+  /// Ends a reservation without a snapshot, because the engine made no copy.
   void cancel(std::uint64_t session);
 
-  /// Returns the snapshot and marks it as used; nullptr if the session holds no snapshot of that
-  /// number.
+  /// Returns the snapshot and marks it as used at `now_us`. Returns nullptr if the session holds no
+  /// snapshot of this number.
   const Snapshot* find(std::uint64_t session, std::uint64_t number, std::int64_t now_us);
   void release(std::uint64_t number);
 
@@ -75,7 +77,7 @@ class SnapshotStore {
   void expire(std::int64_t now_us);
 
   std::size_t count() const { return total_; }
-  /// The most snapshots that any session holds or has reserved.
+  /// Returns the most snapshots that any session holds or has reserved.
   std::size_t most_held() const;
 
  private:
@@ -85,7 +87,7 @@ class SnapshotStore {
     std::unique_ptr<Snapshot> snapshot;
   };
   struct Account {
-    std::size_t held = 0;     ///< pinned or reserved
+    std::size_t held = 0;     ///< snapshots that are pinned or reserved
     std::int64_t due_us = 0;  ///< when the next snapshot is due at the steady rate
   };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds what is new in the running totals that sessions report: see subscriber_losses.hpp.
+// Computes how much a session's reported total has grown: see subscriber_losses.hpp.
 #include "starling/stream/state/subscriber_losses.hpp"
 
 #include <algorithm>

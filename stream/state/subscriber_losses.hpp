@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the ticks that slow subscribers have lost. XPUB drops messages silently, so the counts
-// come from the subscribers' own reports. RequestHandler owns the counts. There is at most one
-// entry for each session and stream.
+// Counts the ticks that slow subscribers have lost. ZeroMQ drops their messages silently, so the
+// counts come from the subscribers' own reports. RequestHandler owns a SubscriberLosses, which has
+// at most one entry for each session and stream.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,10 @@ namespace starling::stream {
 
 class SubscriberLosses {
  public:
-  /// Takes in a session's report that it has lost `lost` ticks of a stream since it subscribed.
-  /// Returns how many of these ticks are new. All reports of a session together count for at most
-  /// `published` ticks of a stream, so a false report does little harm.
+  /// Records a session's report that it has lost `lost` ticks of a stream since it subscribed.
+  /// Returns how many of these ticks earlier reports did not contain. `published` is the number of
+  /// ticks that the stream has published. All results for one session and stream together are at
+  /// most `published`, so a false report does little harm.
   std::uint64_t report(std::uint64_t session, StreamId stream, std::uint64_t lost,
                        std::uint64_t published);
 
@@ -24,8 +25,8 @@ class SubscriberLosses {
 
  private:
   struct Lost {
-    std::uint64_t reported = 0;  ///< in the last report
-    std::uint64_t believed = 0;  ///< counted in total
+    std::uint64_t reported = 0;  ///< `lost` of the last report
+    std::uint64_t believed = 0;  ///< the sum of all results of report()
   };
   std::map<std::pair<std::uint64_t, StreamId>, Lost> lost_;
 };

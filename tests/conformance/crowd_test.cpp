@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Crowds: thousands of objects at one position, where only ids decide. Alone, with other objects so
-// near that an index puts them into the same cell, and two crowds side by side.
+// Tests crowds: thousands of objects at one position, where only ids decide which object is nearer.
+// There is one crowd alone, a crowd with other objects so near that an index puts them into the
+// same cell, and two crowds side by side.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t crowd_size = 6'000;
 
-// Every id of the crowd once, in an order that has nothing to do with the ids.
+// Returns every id of the crowd once, in random order.
 std::vector<std::uint64_t> shuffled_ids(Random& random, std::uint64_t scale) {
   std::vector<std::uint64_t> ids;
   for (std::uint64_t i = 0; i < crowd_size; ++i) ids.push_back(1 + i * scale);
@@ -23,7 +24,8 @@ std::vector<std::uint64_t> shuffled_ids(Random& random, std::uint64_t scale) {
   return ids;
 }
 
-// Lists of many lengths, at the crowd and near it; some follow an object of the crowd.
+// Puts queries with many different k. A third of the queries follow an object of the crowd. The
+// others are fixed at the crowd or near it.
 void put_queries(Twin& twin, Random& random, std::uint64_t scale) {
   twin.put_stream(stream("all", ReportOn::distance));
   for (std::uint64_t i = 0; i < 120; ++i) {
@@ -38,10 +40,10 @@ void put_queries(Twin& twin, Random& random, std::uint64_t scale) {
 }
 
 struct CrowdCase {
-  std::int32_t second_at;  ///< where every third object is
-  std::int32_t others_at;  ///< others are at this x and the nine next ones
-  std::uint64_t others;    ///< how many
-  std::uint64_t id_scale;
+  std::int32_t second_at;  ///< the x of every third object of the crowd; the rest are at x = 0
+  std::int32_t others_at;  ///< the objects outside the crowd are at x = others_at to others_at + 9
+  std::uint64_t others;    ///< the number of objects outside the crowd
+  std::uint64_t id_scale;  ///< the ids of the crowd are 1 + i * id_scale
 };
 
 void expect_crowd_exact(const EngineChoice& engine, const CrowdCase& crowd, std::uint64_t seed) {
@@ -67,7 +69,7 @@ void expect_crowd_exact(const EngineChoice& engine, const CrowdCase& crowd, std:
 }
 
 TEST_P(Conformance, ACrowdAtOnePositionIsExactByIds) {
-  constexpr std::uint64_t far_apart = 0x0003'0000'0000'0101;  // ids that differ in every byte
+  constexpr std::uint64_t far_apart = 0x0003'0000'0000'0101;  // ids differ in low and high bytes
   std::uint64_t seed = 1;
   for (const std::uint64_t scale : {std::uint64_t{1}, far_apart})
     for (const CrowdCase& crowd :

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the index of a tick in space: the tree of all objects, and the tree of the layers of
-// filters. DeviceTree owns the index's memory. TickIndex calls it.
+// Builds the index of a tick in three dimensions. The index has two trees: one of all living
+// objects, and one of the layers for filters. DeviceTree owns the memory of the index. TickIndex
+// calls DeviceTree.
 #pragma once
 
 #include <algorithm>
@@ -28,12 +29,12 @@ class TreeArrays {
   /// Sets the view of a tree of `count` places.
   void lay_out(std::uint32_t count);
   const TreeView& view() const { return view_; }
-  /// Returns the box that the tree's keys are relative to, a device pointer. The kernel that
+  /// Returns a device pointer to the box that the tree's keys are relative to. The kernel that
   /// computes the keys writes this box.
   Bounds* bounds() { return bounds_.data(); }
 
-  /// Enqueues making leaves and boxes from the objects' sorted keys and slots. Writes the box
-  /// around all objects to `box_of_all`, unless it is null.
+  /// Enqueues the kernels that make leaves and boxes from the objects' sorted keys and slots. If
+  /// `box_of_all` is not null, they also write the box around all objects to it.
   void fill_async(const LatticePoint* positions, const KeySort<TreeKey>::Sorted& sorted,
                   Bounds* box_of_all, const CudaStream& stream);
 
@@ -53,14 +54,16 @@ class DeviceTree {
   using View = TreesView;
   using SearchKey = TreeKey;
   static constexpr int search_key_bits = tree_key_bits;
-  /// The group size of layers: each layer of a tree has leaves of its own.
+  /// The group size of layers (see Layer). A group is a leaf, because no leaf has objects of two
+  /// layers.
   static constexpr std::uint32_t entry_group = leaf_objects;
 
   /// The working memory of a build.
   class Workspace : public KeySort<TreeKey> {
    public:
     using KeySort<TreeKey>::KeySort;
-    /// Makes room to build a tree of the objects of `slots` slots, and one of these layers.
+    /// Makes room to build first a tree of the objects in `slots` slots, and then a tree of
+    /// `layers`.
     void reserve(std::uint32_t slots, const LayersView& layers) {
       KeySort<TreeKey>::reserve(std::max(slots, layers.entry_count));
     }
@@ -73,8 +76,9 @@ class DeviceTree {
   void reserve(std::uint32_t count, const LayersView& layers);
 
   /// Enqueues building the index of the living objects and of the layers. `alive` is the number of
-  /// living objects. Also makes `objects.bounds` exact. `sort` must have room for all slots and for
-  /// all entries of the layers.
+  /// living objects. If it is not 0, also replaces `objects.bounds`, which may be too large, by the
+  /// exact box around all living objects. `sort` must have room for all slots and for all entries
+  /// of the layers.
   void build_async(const ObjectsView& objects, std::uint32_t alive, const LayersView& layers,
                    Workspace& sort, const CudaStream& stream);
 
@@ -84,7 +88,7 @@ class DeviceTree {
   }
 
  private:
-  /// All values that the kernels of a build of layer 0 are launched with.
+  /// All values with which the kernels that build layer 0 are launched.
   struct Shape {
     TreeView view;
     ObjectsView objects;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The neighbour lists of one tick on the device, and the plan that says where each list is.
-// GpuEngine owns two DeviceLists: the last tick's, and those of the tick under way.
+// GpuEngine owns two DeviceLists: one for the last tick, and one for the tick under way.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class DeviceLists {
         slots_(memory),
         notes_(memory) {}
 
-  /// Makes room for all lists of the plan. The old lists are lost, even if lay_out throws.
+  /// Makes room for all lists of the plan. Loses the old lists, even if lay_out throws.
   void lay_out(std::shared_ptr<DevicePlan> plan, const CudaStream& stream) {
     counts_.reserve(plan->list_count());
     neighbors_.reserve_cleared(plan->room(), stream);
@@ -39,8 +39,8 @@ class DeviceLists {
   DeviceBuffer<std::uint32_t>& counts() { return counts_; }
   DeviceBuffer<Neighbor>& neighbors() { return neighbors_; }
   DeviceBuffer<Slot>& slots() { return slots_; }
-  /// SearchBatch::leaves or SearchBatch::postponed, whichever the index uses; one entry more than
-  /// there are lists.
+  /// The memory for SearchBatch::leaves and SearchBatch::postponed, of which an index uses only
+  /// one. It has one entry more than there are lists.
   DeviceBuffer<std::uint32_t>& notes() { return notes_; }
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts searches into classes by k on the host, puts each class into spatial order on the device,
-// and then numbers the searches in that order on host and device: see device_plan.hpp.
+// Sorts searches into classes by k (see k_class_limits) on the host. Puts each class into spatial
+// order on the device. Then numbers the searches in that order, on host and device. See
+// device_plan.hpp.
 #include "starling/gpu/points/lists/device_plan.hpp"
 
 #include <algorithm>
@@ -58,7 +59,8 @@ void DevicePlan::sort_into_classes() {
   }
 }
 
-// `order` holds the searches' numbers, one class after another, each class in spatial order.
+// Search order[i] gets the number i. `order` has the numbers of one class after another, each class
+// in spatial order.
 void DevicePlan::renumber(std::span<const std::uint32_t> order) {
   std::vector<SearchSpec> specs(specs_.size());
   std::vector<std::uint32_t> number_of(specs_.size());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says which lists a tick has and in which order they are searched. The host needs the plan to
-// report changes, and the device needs the plan to search. GpuEngine makes a plan from the queries
-// and keeps it until queries or every-object subjects change.
+// A DevicePlan says which lists a tick has and in which order they are searched. The host needs the
+// plan to report changes, and the device needs it to search. GpuEngine makes a plan from the
+// queries, and keeps it until the queries or the subjects of every-object queries change.
 #pragma once
 
 #include <array>
@@ -23,28 +23,28 @@ inline constexpr std::size_t k_classes = std::size(k_class_limits);
 
 class DevicePlan {
  public:
-  /// A plan without lists.
+  /// Makes a plan without lists.
   explicit DevicePlan(DeviceMemory& memory);
-  /// `queries` is indexed by slot, and so is `filter_numbers`, which has the numbers of the
-  /// queries' filters; it may be empty if routes are never given to searches. Call number_by_place
-  /// before searching.
+  /// Makes a plan for the lists of `queries`. `queries` and `filter_numbers` are indexed by the
+  /// query's slot. `filter_numbers` has the number of each query's filter. It may be empty if
+  /// SearchBatch::routes is always null. Call number_by_place before the first search.
   DevicePlan(DeviceMemory& memory, std::span<const QueryRow> queries,
              std::span<const std::uint32_t> filter_numbers, const DeviceObjects& objects);
-  /// A plan for the lists of an imported state. This plan is never searched.
+  /// Makes a plan for the lists of an imported state. This plan is never searched.
   DevicePlan(DeviceMemory& memory, const EngineState& state, const CudaStream& stream);
 
   const ListDirectory& directory() const { return directory_; }
   std::uint32_t list_count() const { return static_cast<std::uint32_t>(directory_.lists.size()); }
   std::uint64_t room() const { return room_; }
-  /// Where a search's list begins: an index into the arrays of neighbours and slots.
+  /// Returns where the search's list begins, as an index into the arrays of neighbours and slots.
   std::uint64_t first(std::uint32_t search) const { return firsts_[search]; }
   std::uint32_t k(std::uint32_t search) const { return specs_[search].k; }
   const std::uint64_t* device_rooms() const { return rooms_.data(); }
   const ListRow* device_rows() const { return rows_.data(); }
 
-  /// Numbers the searches of each class in spatial order, so that searches that are near each other
-  /// in space are neighbours in every array. Waits until the device has the plan. Call once, before
-  /// the first search.
+  /// Numbers the searches of each class in spatial order. Searches that are near each other in
+  /// space are then near each other in every array. Waits until the device has the plan. Call once,
+  /// before the first search.
   template <int dimensions>
   void number_by_place(const DeviceIndex<dimensions>& index, const ObjectsView& objects,
                        SearchSort<dimensions>& sort, const CudaStream& stream);
@@ -55,8 +55,8 @@ class DevicePlan {
   void order_async(const DeviceIndex<dimensions>& index, const ObjectsView& objects,
                    SearchSort<dimensions>& sort, const CudaStream& stream);
 
-  /// Calls `search` with one batch for each class that has searches. The caller sets the batch's
-  /// outputs.
+  /// Calls `search` with one batch for each class that has searches. `search` sets the members of
+  /// the batch that for_each_class leaves unset, such as the outputs.
   template <class Search>
   void for_each_class(const Search& search) const {
     for (std::size_t i = 0; i < k_classes; ++i) {
@@ -87,11 +87,11 @@ class DevicePlan {
   DeviceBuffer<SearchSpec> device_specs_;
   DeviceBuffer<std::uint64_t> rooms_;
   DeviceBuffer<ListRow> rows_;
-  DeviceBuffer<std::uint32_t> numbers_;  ///< numbers of the searches, by class
+  DeviceBuffer<std::uint32_t> numbers_;  ///< the numbers of the searches, class after class
   DeviceBuffer<std::uint32_t> order_;    ///< as numbers_, but each class in spatial order
 };
 
-/// The class of searches with this k: an index below k_classes.
+/// Returns the class of searches with this k (see k_class_limits): an index below k_classes.
 std::size_t k_class(std::uint32_t k);
 
 }  // namespace starling::gpu

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One kernel compares and reports few lists. Many lists are compared first, and the host waits for
-// the total size of the reports before they are collected: see list_changes.hpp.
+// If there are few lists, one kernel compares them and stores their reports. If there are many, one
+// kernel compares them, the host waits for the total size of the reports, and another kernel
+// collects the reports. See list_changes.hpp.
 #include "starling/gpu/points/lists/list_changes.hpp"
 
 #include <algorithm>
@@ -11,7 +12,8 @@
 
 namespace starling::gpu {
 
-/// A list of up to this many neighbours is short: 8 lanes handle it in few steps.
+/// If lists have room for at most this many neighbours on average, 8 lanes handle a list in few
+/// steps.
 constexpr std::uint64_t short_list = 32;
 
 bool ListChanges::are_few(const DevicePlan& plan) {

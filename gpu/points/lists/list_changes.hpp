@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the lists of a tick with the last tick's: finds which lists are reported, and how large
-// the reports are. GpuEngine owns a ListChanges and uses it on the engine's thread.
+// Compares the lists of a tick with those of the last tick. Finds which lists are reported and how
+// large the reports are, and collects the reports. GpuEngine owns a ListChanges and uses it on the
+// engine's thread.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ class ListChanges {
  public:
   explicit ListChanges(DeviceMemory& memory) : sizes_(memory), last_searches_(memory), total_(1) {}
 
-  /// Whether the lists are few enough for report_few_async.
+  /// Returns true if the lists are few enough for report_few_async.
   static bool are_few(const DevicePlan& plan);
   /// Enqueues one kernel that does what compare and collect_async do, and stores the reports
   /// directly to the host.
@@ -26,8 +27,9 @@ class ListChanges {
                         const ObjectsView& objects, const HostStores& stores,
                         const CudaStream& stream);
 
-  /// Compares, waits for the CUDA stream, and returns how much is reported. `matching` says what
-  /// became of the last plan's lists; it is ignored if both ticks have the same plan.
+  /// Compares the lists, waits for the CUDA stream, and returns the total size of the reports.
+  /// `matching` says which lists of the last tick continue. It is ignored if both ticks have the
+  /// same plan.
   ReportSize compare(DeviceLists& last, DeviceLists& now, const ListMatching& matching,
                      const CudaStream& stream);
   /// Enqueues the collection of the reports that compare found.
@@ -36,8 +38,8 @@ class ListChanges {
 
  private:
   /// Returns a device array with an entry for each search: the number that the search had in the
-  /// last plan, or ListMatching::none. Returns null if both ticks have the same plan, because no
-  /// number changed then.
+  /// last plan, or ListMatching::none. Returns null if both ticks have the same plan, because the
+  /// numbers are then the same.
   const std::uint32_t* last_searches(DeviceLists& last, DeviceLists& now,
                                      const ListMatching& matching, const CudaStream& stream);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gathers lists and states with a kernel, each list with room for k neighbours, and then closes the
-// gaps between the lists on the host: see list_copies.hpp. Called by GpuEngine for read_lists.
+// A kernel gathers lists and states, with room for k neighbours in each list. The host then closes
+// the gaps between the lists. GpuEngine calls copy_lists for read_lists. See list_copies.hpp.
 #include "starling/gpu/points/lists/list_copies.hpp"
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 namespace starling::gpu {
 namespace {
 
-/// Moves `count` values from `first` down to `end`. Sets `first` to the new index of the first
-/// value, and `end` to the index after the last value.
+/// Moves `count` elements of `values` from index `first` down to index `end`. Then sets `first` to
+/// the new index of the first moved element, and `end` to the index after the last.
 template <class T>
 void move_down(std::vector<T>& values, std::uint32_t count, std::uint64_t& first,
                std::uint64_t& end) {

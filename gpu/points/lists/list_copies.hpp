@@ -18,7 +18,8 @@ void close_gaps(Answers& answers);
 
 /// Copies the lists of `queries` to `answers`, which must have no lists yet, and waits for the
 /// copy. Throws DeviceError and std::bad_alloc. Throws std::runtime_error if the memory's limit is
-/// reached, or if a list carries states and the objects are ahead of the lists.
+/// reached. Also throws std::runtime_error if a list carries states and `objects_are_ahead` is
+/// true, which means that the last tick failed.
 void copy_lists(std::span<const Slot> queries, DeviceLists& lists, bool objects_are_ahead,
                 const ObjectsView& objects, DeviceMemory& memory, const CudaStream& stream,
                 Answers& answers);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that compare, collect and copy lists. A group of neighbouring lanes handles a list: lane
-// i of `lanes` lanes handles the list's neighbours i, i + lanes and so on. Launched by
+// Kernels that compare, collect and copy lists. A group of `lanes` consecutive lanes handles a
+// list. Lane i of the group handles the list's neighbours i, i + lanes and so on. Launched by
 // lists_launch.cu.
 #pragma once
 
@@ -13,10 +13,10 @@
 
 namespace starling::gpu {
 
-/// A whole warp handles a list of many; in a small tick a list may have fewer lanes.
+/// A list is handled by a whole warp, except in report_few_kernel, where fewer lanes may handle it.
 inline constexpr unsigned list_lanes = 32;
 
-/// The index of the group of `lanes` lanes in the grid.
+/// Returns the index in the grid of the calling thread's group of `lanes` lanes.
 template <unsigned lanes = list_lanes>
 __device__ std::uint32_t group_index() {
   return static_cast<std::uint32_t>(thread_index() / lanes);
@@ -25,7 +25,7 @@ template <unsigned lanes = list_lanes>
 __device__ std::uint32_t lane_index() {
   return threadIdx.x % lanes;
 }
-/// Whether `value` is true on all lanes of the group, which must all call.
+/// Returns true if `value` is true on all lanes of the group. All lanes of the group must call.
 template <unsigned lanes>
 __device__ bool all_of_group(bool value) {
   constexpr unsigned mask = ~0u >> (32 - lanes);
@@ -38,8 +38,9 @@ __device__ inline bool holds(const Neighbor* neighbors, std::uint32_t count, Obj
   return false;
 }
 
-/// Whether a list changed in the way that `on` reports. `last` and `now` are the list's neighbours
-/// in both ticks, `count` in each. All lanes of the group must call, and all get the answer.
+/// Returns true if a list changed in the way that `on` reports. `last` and `now` are the list's
+/// neighbours in the last tick and in this tick. Both have `count` neighbours. All lanes of the
+/// group must call, and all get the same answer.
 template <unsigned lanes>
 __device__ bool has_changed(const Neighbor* last, const Neighbor* now, std::uint32_t count,
                             ReportOn on) {
@@ -52,14 +53,14 @@ __device__ bool has_changed(const Neighbor* last, const Neighbor* now, std::uint
   in_order = all_of_group<lanes>(in_order);
   if (in_order) return on == ReportOn::distance && !all_of_group<lanes>(same_distances);
   if (on != ReportOn::membership) return true;
-  bool same_members = true;  // one direction is enough: no list names an object twice
+  bool same_members = true;  // no list names an object twice, so `now` within `last` is enough
   for (std::uint32_t i = lane_index<lanes>(); i < count && same_members; i += lanes)
     same_members = holds(last, count, now[i].object);
   return !all_of_group<lanes>(same_members);
 }
 
-/// The size of the list's report; zeros if the list is not reported. All lanes of the group must
-/// call, and all get the answer.
+/// Returns the size of the list's report, or zeros if the list is not reported. All lanes of the
+/// group must call, and all get the same answer.
 template <unsigned lanes>
 __device__ ReportSize report_size(const ListRow& row, const ListsView& now, const ListsView& last,
                                   const std::uint32_t* last_searches) {
@@ -72,8 +73,9 @@ __device__ ReportSize report_size(const ListRow& row, const ListsView& now, cons
   return {count, row.with_state ? count : 0, 1};
 }
 
-// One warp for each list. Reads rows[lists], one for each list, and last_searches[searches], one
-// for each search; last_searches may be null. Writes sizes[lists]: the size of each list's report.
+// One warp for each list. Reads rows[lists], and last_searches with one entry for each search;
+// last_searches is null if every search has kept its number. Writes the size of each list's report
+// to sizes[lists].
 __global__ void compare_kernel(const ListRow* rows, std::uint32_t lists, ListsView now,
                                ListsView last, const std::uint32_t* last_searches,
                                ReportSize* sizes) {
@@ -87,7 +89,7 @@ __device__ inline NeighborState state_of(Slot slot, const ObjectsView& objects) 
   return {objects.positions[slot], objects.tags[slot]};
 }
 
-/// Writes the list's report. `before` is the total size of the reports before it. All lanes of the
+/// Writes the list's report. `before` is the total size of all earlier reports. All lanes of the
 /// group must call.
 template <unsigned lanes>
 __device__ void write_report(const ListRow& row, const ReportSize& before, const ListsView& now,
@@ -109,8 +111,9 @@ __device__ void write_report(const ListRow& row, const ReportSize& before, const
   report.first_state = row.with_state ? before.states : ReportedList::no_state;
 }
 
-// One warp for each list. Reads rows[lists] and sums[lists], the sizes up to and including each
-// list. Writes the reports of the lists that changed, without gaps, in the order of the lists.
+// One warp for each list. Reads rows[lists] and sums[lists]; sums[i] is the total size of the
+// reports of lists 0 to i. Writes the reports of the lists that changed, without gaps, in the order
+// of the lists.
 __global__ void collect_kernel(const ListRow* rows, std::uint32_t lists, ListsView now,
                                const ReportSize* sums, ObjectsView objects, ReportsView reports) {
   const std::uint32_t list = group_index();
@@ -123,11 +126,12 @@ __global__ void collect_kernel(const ListRow* rows, std::uint32_t lists, ListsVi
 inline constexpr unsigned few_lists_threads = 1024;
 static_assert(few_lists_max <= few_lists_threads);
 
-// One block for at most few_lists_max lists. Each group of `lanes` lanes first compares its lists,
-// one after the other. Then thread i gets the total size of the reports before list i. Then each
-// group writes the reports of its lists. Static shared memory: two arrays of few_lists_max sizes
-// (12 KiB) and the scan's storage. Stores the reports, their total size and the change counts to
-// pinned memory; they are valid after the host has waited for the CUDA stream.
+// One block for at most few_lists_max lists. First each group of `lanes` lanes compares its lists,
+// one after the other. Then thread i gets the total size of the reports of all lists before list i.
+// Then each group writes the reports of its lists. Static shared memory: two arrays of
+// few_lists_max sizes (12 KiB) and the scan's storage. The kernel stores the reports, their total
+// size and the change counts to pinned memory. They are valid after the host has waited for the
+// CUDA stream.
 template <unsigned lanes>
 __global__ void __launch_bounds__(few_lists_threads)
     report_few_kernel(const ListRow* rows, std::uint32_t lists, ListsView now, ListsView last,
@@ -158,8 +162,9 @@ __global__ void __launch_bounds__(few_lists_threads)
       write_report<lanes>(rows[list], before[list], now, objects, stores.reports);
 }
 
-// One warp for each of copy.count lists: copies its neighbours, its states if it carries any, and
-// its count. Room after a list's last neighbour is not written.
+// One warp for each of copy.count lists. It copies the list's neighbours and the number of
+// neighbours. If the list carries states, it also copies the neighbours' states. Room after a
+// list's last neighbour is not written.
 __global__ void copy_lists_kernel(ListsView now, ObjectsView objects, ListCopy copy) {
   const std::uint32_t i = group_index();
   if (i >= copy.count) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches the kernels of lists_kernel.cuh: the comparison and a scan of its sizes, the collection,
-// one block that does both for few lists, and copies. See lists_launch.hpp.
+// Launches the kernels of lists_kernel.cuh. The sizes of the reports are summed up with cub's scan.
+// For few lists one block both compares and collects. See lists_launch.hpp.
 #include <cub/device/device_scan.cuh>
 #include <cuda/std/functional>
 

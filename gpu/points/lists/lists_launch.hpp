@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches the kernels that compare a tick's neighbour lists with the last tick's, and that collect
-// the reports that streams asked for. ListChanges and copy_lists call these functions.
+// Launches the kernels that compare a tick's neighbour lists with the last tick's, collect the
+// reports of lists that changed, and copy lists. ListChanges and copy_lists call these functions.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace starling::gpu {
 
-/// What a list's report says besides its neighbours, and what kind of change causes a report.
+/// What a list's report says besides its neighbours, and which kind of change is reported.
 struct ListRow {
   Slot query = no_slot;
   bool has_subject = false;
@@ -23,15 +23,15 @@ struct ListRow {
   ObjectId subject{};
 };
 
-/// Device pointers.
+/// The lists of one tick. The pointers are device pointers.
 struct ListsView {
   const std::uint64_t* rooms = nullptr;  ///< for each search: the index of its first neighbour
   std::uint32_t* counts = nullptr;       ///< for each search: the number of its neighbours
-  Neighbor* neighbors = nullptr;         ///< each list from rooms[search] on, nearest first
-  Slot* slots = nullptr;                 ///< of the same neighbours
+  Neighbor* neighbors = nullptr;         ///< each list from index rooms[search] on, nearest first
+  Slot* slots = nullptr;                 ///< the slots of `neighbors`, at the same indices
 };
 
-/// The size of one list's report, or the total size of all reports up to and including that report.
+/// The size of one list's report, or the total size of several reports.
 struct ReportSize {
   std::uint64_t neighbors = 0;
   std::uint64_t states = 0;
@@ -49,8 +49,8 @@ struct ReportsView {
   NeighborState* states = nullptr;
 };
 
-/// Compares lists; owns the working memory and the result. The result has one entry for each list:
-/// the total size of all reports up to and including that list's.
+/// Compares lists, and owns the working memory and the result. The result has one entry for each
+/// list: the total size of the reports of all lists up to and including that list.
 class ReportSizes {
  public:
   explicit ReportSizes(DeviceMemory& memory) : sizes_(memory), sums_(memory), scratch_(memory) {}
@@ -62,8 +62,8 @@ class ReportSizes {
   void compare_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
                      const ListsView& last, const std::uint32_t* last_searches,
                      const CudaStream& stream);
-  /// The result on the device, one entry for each list. Valid until the next compare_async or
-  /// reserve.
+  /// Returns the result, a device array with one entry for each list. Valid until the next
+  /// compare_async or reserve.
   const ReportSize* sums() const { return sums_.data(); }
 
  private:
@@ -78,29 +78,31 @@ void collect_async(const ListRow* rows, std::uint32_t lists, const ListsView& no
                    const ReportSize* sums, const ObjectsView& objects, const ReportsView& reports,
                    const CudaStream& stream);
 
-/// One kernel compares and collects up to this many lists, and stores the reports directly to the
-/// host. A small tick therefore does not wait until the host has learned how much to copy.
+/// The greatest number of lists that one kernel compares and collects, and whose reports it stores
+/// directly to the host. For more lists, the host must wait for the size of the reports before it
+/// can copy them.
 inline constexpr std::uint32_t few_lists_max = 256;
 
-/// Where the kernel of report_few_async stores its results. All pointers are to pinned memory,
-/// except `changes`.
+/// Where the kernel of report_few_async stores its results. All pointers except `changes` point to
+/// pinned memory.
 struct HostStores {
-  ReportsView reports;  ///< with room for all lists
+  ReportsView reports;  ///< with room for the reports of all lists
   ReportSize* size = nullptr;
   const ObjectChanges* changes = nullptr;  ///< on the device
   ObjectChanges* changes_told = nullptr;   ///< becomes a copy of `changes`
 };
 
-/// Does what compare_async and collect_async do, for at most few_lists_max lists, in one kernel. It
-/// is faster if `few_neighbors` says that lists are short.
+/// Does what compare_async and collect_async do, for at most few_lists_max lists, in one kernel. If
+/// `few_neighbors` is true, fewer lanes handle each list, which is faster for short lists.
 void report_few_async(const ListRow* rows, std::uint32_t lists, const ListsView& now,
                       const ListsView& last, const std::uint32_t* last_searches,
                       const ObjectsView& objects, const HostStores& stores, bool few_neighbors,
                       const CudaStream& stream);
 
-/// Copy i reads the list of search searches[i]. The list's neighbours go to `neighbors` from index
-/// firsts[i] on, and their number to counts[i]. The neighbours' states go to `states` from index
-/// first_states[i] on, unless first_states[i] is ReportedList::no_state. Device pointers.
+/// Copies of `count` lists. Copy i reads the list of search searches[i]. The list's neighbours go
+/// to `neighbors` from index firsts[i] on, and their number goes to counts[i]. The neighbours'
+/// states go to `states` from index first_states[i] on, unless first_states[i] is
+/// ReportedList::no_state. All pointers are device pointers.
 struct ListCopy {
   const std::uint32_t* searches = nullptr;
   const std::uint64_t* firsts = nullptr;

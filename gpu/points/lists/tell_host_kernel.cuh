@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel behind tell_host_launch.hpp.
+// The kernel that tell_host_launch.cu launches.
 #pragma once
 
 namespace starling::gpu {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores a few numbers, which the host waits for in the middle of a tick, to pinned memory. A copy
-// would wait for the copy of the last tick's reports, which also goes from the device to the host.
+// Launches a kernel that stores a few numbers to pinned memory. The host waits for these numbers in
+// the middle of a tick. A copy would take longer, because it would wait until the last tick's
+// reports have been copied from the device to the host.
 #pragma once
 
 #include "starling/gpu/device/cuda_stream.hpp"
@@ -9,7 +10,8 @@
 
 namespace starling::gpu {
 
-/// Enqueues one store. The host may read the value after it has waited for the CUDA stream.
+/// Enqueues storing `*changes`, or `*size`, to `*host`. The host may read the value after it has
+/// waited for the CUDA stream.
 void tell_host_async(const ObjectChanges* changes, ObjectChanges* host, const CudaStream& stream);
 void tell_host_async(const ReportSize* size, ReportSize* host, const CudaStream& stream);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest box around some objects, on the device. The builds of both indexes use it.
+// A box around some objects, on the device. The builds of both indexes, grid and tree, use it.
 #pragma once
 
 #include <array>
@@ -8,7 +8,8 @@
 
 namespace starling::gpu {
 
-/// In lattice units, inclusive, by dimension. min > max if there are no objects.
+/// The least and the greatest coordinate of each dimension, both inclusive, in lattice units. If
+/// there are no objects, min is greater than max.
 struct Bounds {
   std::array<std::int32_t, 3> min;
   std::array<std::int32_t, 3> max;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grows the arrays and enqueues the kernels of objects_launch.hpp. Afterwards the device tells the
-// host how many objects are alive and whether the membership changed: see device_objects.hpp.
+// Grows the arrays, and enqueues the kernels of objects_launch.hpp. Later the host gets the change
+// counts from the device. They say how many objects are alive, and whether objects came, left or
+// changed their tags. See device_objects.hpp.
 #include "starling/gpu/points/objects/device_objects.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects as of the last applied rows: their arrays on the device, and the copies on the host
-// that the plan of every-object queries needs. GpuEngine owns a DeviceObjects and uses it on the
-// engine's thread.
+// DeviceObjects holds the objects as of the last applied rows: the objects' arrays on the device,
+// and copies on the host for exports and for the plans of every-object queries. GpuEngine owns a
+// DeviceObjects and uses it on the engine's thread.
 #pragma once
 
 #include <cstddef>
@@ -20,18 +20,18 @@ class DeviceObjects {
  public:
   DeviceObjects(DeviceMemory& memory, const CudaStream& stream);
 
-  /// The number of slots after `births` are applied.
+  /// Returns how many slots there are after `births` are applied.
   std::size_t slots_with(std::span<const ObjectBirth> births) const;
-  /// Whether the arrays have room for slots_with(births) slots.
+  /// Returns true if the arrays have room for slots_with(births) slots.
   bool has_room(std::span<const ObjectBirth> births) const;
-  /// Makes room for slots_with(births) slots, which moves the arrays. Waits for the CUDA stream. If
-  /// reserve throws, no object has changed.
+  /// Makes room for slots_with(births) slots. An array that grows gets another address, and reserve
+  /// then waits for the CUDA stream. If reserve throws, no object has changed.
   void reserve(std::span<const ObjectBirth> births, const CudaStream& stream);
 
-  /// Enqueues the kernels that apply the rows. There must be room for the births of `staged`, and
-  /// the CUDA stream must already include, or wait for, the copy of `rows` to the device. If
-  /// apply_async throws, the rows may or may not be applied; applying them again gives the right
-  /// state in both cases.
+  /// Enqueues the kernels that apply the rows. There must be room for the births of `staged`. If
+  /// `rows` are copied to the device, the copy must come earlier in the CUDA stream, or the CUDA
+  /// stream must wait for it. If apply_async throws, the rows may or may not be applied. Applying
+  /// them again gives the right state in both cases.
   void apply_async(const Staging& staged, const DeviceRows& rows, const CudaStream& stream);
   /// The change counts on the device, and the pinned memory to which a later kernel stores them.
   struct Telling {
@@ -39,7 +39,7 @@ class DeviceObjects {
     ObjectChanges* host;
   };
   Telling to_tell() { return {changes_.data(), host_changes_.data()}; }
-  /// Call after the CUDA stream has stored the change counts to the host.
+  /// Takes over the change counts on the host. Call after the CUDA stream has stored them there.
   void applied();
 
   ObjectsView view() {
@@ -50,7 +50,7 @@ class DeviceObjects {
   std::uint32_t alive_count() const { return alive_count_; }
   ObjectId id(Slot slot) const { return host_ids_[slot]; }
 
-  /// Whether an object came, left or changed its tags since the last call.
+  /// Returns true if an object came, left or changed its tags since the last call.
   bool take_membership_changed();
 
   /// Copies positions and tags to the host, for the three functions below. Waits for the CUDA
@@ -75,7 +75,7 @@ class DeviceObjects {
   std::vector<LatticePoint> host_positions_;
   std::vector<std::uint32_t> host_tags_;
   std::uint32_t alive_count_ = 0;
-  bool membership_changed_ = false;  ///< also true while rows are applied, which may change it
+  bool membership_changed_ = false;  ///< also true from apply_async to applied()
   bool membership_changed_before_ = false;
   std::uint32_t members_told_ = 0;  ///< ObjectChanges::members at the last applied()
 };

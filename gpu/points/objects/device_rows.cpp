@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies births and object rows to the device: see device_rows.hpp. TickIntake calls it, on its own
-// CUDA stream, if there are many rows.
+// Copies births and object rows to the device: see device_rows.hpp. TickIntake copies the rows of
+// ticks with many rows, on its own CUDA stream. GpuEngine copies imported rows, and rows that
+// failed ticks could not apply.
 #include "starling/gpu/points/objects/device_rows.hpp"
 
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where kernels find a tick's staged rows until they are applied: in a copy on the device, or, if
-// they are few, in the pinned memory of the host.
+// DeviceRows says where kernels find a tick's staged rows until the rows are applied. Few rows stay
+// in the pinned memory of the host. Many rows are copied to the device.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ class DeviceRows {
   /// memory's limit is reached. Part of the copy may be enqueued even if copy_async throws.
   void copy_async(const Staging& staged, const CudaStream& stream);
 
-  /// Makes kernels read the rows in place, over the bus. `staged` lies in pinned memory. Leave it
-  /// unchanged until the kernels have read it.
+  /// Makes kernels read the rows in place, over the bus. `staged` must be in pinned memory. Leave
+  /// it unchanged until the kernels have read it.
   void use(const Staging& staged) { rows_ = {staged.births.data(), staged.objects.data()}; }
 
   const ObjectBirth* births() const { return rows_.births; }
@@ -38,7 +38,7 @@ class DeviceRows {
   Rows rows_;
 };
 
-/// The number of bytes that DeviceRows::copy_async copies.
+/// Returns how many bytes DeviceRows::copy_async copies.
 inline std::size_t bytes_to_copy(const Staging& staged) {
   return staged.births.size() * sizeof(ObjectBirth) + staged.objects.size() * sizeof(ObjectRow);
 }

@@ -19,16 +19,16 @@ __global__ void clear_objects_kernel(ObjectsView objects, Slot first, Slot end) 
   objects.tags[slot] = 0;
 }
 
-// One thread for each of the `count` births.
+// One thread for each of the `count` births. Writes the ids of the new owners.
 __global__ void apply_births_kernel(const ObjectBirth* births, std::uint32_t count,
                                     ObjectsView objects) {
   const std::uint64_t i = thread_index();
   if (i < count) objects.ids[births[i].slot] = births[i].id;
 }
 
-/// Widens the bounds to hold the positions of the warp's lanes whose `is_alive` is true. All lanes
-/// of the warp must call. Most positions lie within the bounds and cost only loads that hit the
-/// cache. A load that returns an outdated bound costs at most one unnecessary atomic.
+/// Widens the bounds to hold the positions of those lanes of the warp whose `is_alive` is true. All
+/// lanes of the warp must call. Most positions lie within the bounds and cost only loads that hit
+/// the cache. If a load returns an outdated bound, the worst result is an unnecessary atomic.
 __device__ inline void widen(Bounds* bounds, bool is_alive, const LatticePoint& position) {
   const std::int32_t at[3] = {position.x, position.y, position.z};
   for (int d = 0; d < 3; ++d) {
@@ -42,10 +42,10 @@ __device__ inline void widen(Bounds* bounds, bool is_alive, const LatticePoint& 
   }
 }
 
-/// Reads the block's rows. Every byte is read once, with loads of 16 bytes by neighbouring threads,
-/// because the rows may lie in the host's memory. All threads of the block must call. Static shared
-/// memory: a row for each thread, 8 KiB. Returns the thread's own row, which is unset if the thread
-/// has none.
+/// Reads the block's rows, and returns the thread's own row. If the thread has no row, the returned
+/// row is unset. All threads of the block must call. Consecutive threads load consecutive pieces of
+/// 16 bytes, and each byte is loaded once, because the rows may be in the host's memory. Static
+/// shared memory: a row for each thread, 8 KiB.
 __device__ inline ObjectRow read_row(const ObjectRow* rows, std::uint32_t count) {
   static_assert(sizeof(ObjectRow) == 2 * sizeof(int4));
   __shared__ int4 words[2 * block_threads];
@@ -59,9 +59,10 @@ __device__ inline ObjectRow read_row(const ObjectRow* rows, std::uint32_t count)
   return row;
 }
 
-// One thread for each of the `count` rows; a slot appears in at most one of them. Blocks of
-// block_threads threads. A warp sums up what its rows changed, and adds the sums to `changes`. Most
-// warps change no membership, and add nothing.
+// One thread for each of the `count` rows. No slot appears in two rows. Blocks of block_threads
+// threads. If any object of a warp's rows came, left or changed its tags, the warp adds 1 to
+// changes->members. It also adds to changes->alive how many objects came minus how many left. Most
+// warps add nothing.
 __global__ void __launch_bounds__(block_threads)
     apply_rows_kernel(const ObjectRow* rows, std::uint32_t count, ObjectsView objects,
                       ObjectChanges* changes) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects' arrays on the device, by slot, and launches of the kernels that update them.
+// Describes the objects' arrays on the device, and launches the kernels that update them.
 // DeviceObjects owns the arrays and calls these functions.
 #pragma once
 
@@ -15,14 +15,14 @@ namespace starling::gpu {
 /// The x of a slot without a living object. It lies outside the lattice.
 inline constexpr std::int32_t nowhere = std::numeric_limits<std::int32_t>::min();
 
-/// Device pointers, by slot.
+/// The objects' arrays, indexed by slot. The pointers are device pointers.
 struct ObjectsView {
   LatticePoint* positions = nullptr;
   ObjectId* ids = nullptr;
   std::int64_t* times_us = nullptr;
   std::uint32_t* tags = nullptr;
-  Bounds* bounds = nullptr;  ///< one box around all living objects; may be too large
-  std::uint32_t slots = 0;   ///< length of each array
+  Bounds* bounds = nullptr;  ///< a single box around all living objects; may be too large
+  std::uint32_t slots = 0;   ///< the length of each array
 
   bool operator==(const ObjectsView&) const = default;
 };
@@ -32,11 +32,11 @@ struct ObjectsView {
 void clear_objects_async(const ObjectsView& objects, Slot first, Slot end,
                          const CudaStream& stream);
 
-/// Writes the ids of the slots' new owners. Call before apply_rows_async. `births` lies on the
-/// device or in pinned memory; no slot appears in it twice.
+/// Writes the ids of the slots' new owners. Call before apply_rows_async. `births` is on the device
+/// or in pinned memory. No slot appears twice in `births`.
 void apply_births_async(const ObjectBirth* births, std::uint32_t count, const ObjectsView& objects,
                         const CudaStream& stream);
-/// Counts what rows changed.
+/// What rows changed, summed up over all rows applied so far.
 struct ObjectChanges {
   std::int32_t alive = 0;     ///< objects that came, minus objects that left
   std::uint32_t members = 0;  ///< increases whenever objects came, left or changed their tags

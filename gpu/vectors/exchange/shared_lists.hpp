@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds the queries and lists of one device during a search in which several devices find lists of
-// the same queries and merge these lists. split_searcher.cpp makes one SharedLists for each device
-// and search.
+// Holds the queries and lists of one device, in searches in which each device finds a list for
+// every query. Afterwards the devices exchange and merge these lists. split_searcher.cpp makes a
+// SharedLists for each device and search.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace starling::gpu {
 class SharedLists {
  public:
   struct Shape {
-    std::uint32_t queries = 0;  ///< searched at a time
+    std::uint32_t queries = 0;  ///< the most queries that are searched at a time
     std::uint32_t k = 1;
     std::uint32_t devices = 1;
     std::uint32_t dimension = 0;  ///< of queries from the host; 0: no queries come from the host
@@ -33,13 +33,13 @@ class SharedLists {
 
   DeviceBuffer<float>& queries() { return queries_; }
   VectorNeighbor* found() { return found_.data(); }
-  /// Returns the memory for lists that were found in another part of this device's rows, until they
-  /// are merged.
+  /// Returns memory for lists. If a device searches its rows in several parts, the lists of each
+  /// later part are written here and then merged into found().
   VectorNeighbor* others() { return others_.data(); }
   ExchangeEnd end() { return {found_.data(), received_.data(), &stream_}; }
 
-  /// Enqueued only. Merges the lists that were received from all devices, for `share` queries. The
-  /// merged lists replace those of device 0, which come first in the received lists.
+  /// Enqueued only. For each of `share` queries, merges the lists that were received from all
+  /// devices. The merged lists overwrite the lists of device 0, which are the first ones received.
   void merge_async(std::uint32_t share, std::uint32_t k, std::uint32_t devices);
   /// Enqueued only. Copies the merged lists to the host.
   void copy_merged_async(std::span<VectorNeighbor> lists) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of the scan for very many queries of few components. A thread keeps a few queries and
-// their lists in registers, and reads every row. short_rows_launch.cu launches it.
+// The kernel that scans a corpus for very many queries with few components. Each thread keeps a few
+// queries and their lists in registers, and reads every row. short_rows_launch.cu launches it.
 #pragma once
 
 #include <math_constants.h>
@@ -11,20 +11,21 @@
 
 namespace starling::gpu {
 
-/// All lanes of a warp read the same row from shared memory at once. Each lane scores the row for
-/// all queries of the lane. The components and lists of these queries fill the lane's registers.
+/// The constants of the kernel for rows of at most `groups_` groups and lists of at most `k_limit_`
+/// entries. All lanes of a warp read the same row from shared memory at once. Each lane scores the
+/// row for its own queries, whose components and lists fill the lane's registers.
 template <unsigned groups_, unsigned k_limit_>
 struct ThreadShape {
   static constexpr unsigned threads = 128;
-  static constexpr unsigned blocks = 4;          ///< of a multiprocessor, at least
-  static constexpr unsigned groups = groups_;    ///< of a row, at most; a group has four components
-  static constexpr unsigned k_limit = k_limit_;  ///< entries of a list, whatever k is
+  static constexpr unsigned blocks = 4;          ///< on a multiprocessor at once, at least
+  static constexpr unsigned groups = groups_;    ///< the most in a row; a group: four components
+  static constexpr unsigned k_limit = k_limit_;  ///< entries of a list, also if k is smaller
   static constexpr unsigned queries = groups * 4 + k_limit * 2 <= 24 ? 4 : 2;  ///< of a thread
   static constexpr unsigned stage_panels = 8;  ///< panels of rows in shared memory at a time
 };
 
-/// The k_limit nearest rows so far, sorted. Rows come in ascending order, so of rows with equal
-/// scores the smaller row stays in front.
+/// The k_limit nearest rows so far, sorted. Rows are inserted in ascending order, so if two rows
+/// have equal scores, the smaller row stays in front.
 template <unsigned k_limit>
 struct ThreadList {
   float scores[k_limit];
@@ -48,18 +49,20 @@ struct ThreadList {
   }
 };
 
-/// The queries of a thread, their lists, and the limits beyond which rows need no exact score.
+/// The queries of a thread, their lists, and a limit for each query. If the estimate f of a row is
+/// above the limit, the row needs no exact score.
 ///
 /// For L2, a row x and a query y of d components are first tested with f = |x|^2 - 2 x y, which
-/// costs half of the recipe. Let e = (d + 4) 2^-23, let r be the largest |x|^2 of the rows, and let
-/// `worst` be the score of the last entry in the query's list. If the recipe's score of x is below
+/// costs half as much as the recipe. Let e = (d + 4) 2^-23, let r be the largest |x|^2 of the rows,
+/// and let `worst` be the score of the last entry in the query's list. If the score of x is below
 /// `worst`, then (docs/decisions/0006-vector-sums.md)
 ///   |x - y|^2 <= (1 + e) worst + 2^-127.
 /// f computed in float32 exceeds the exact f by at most
-///   e (2 r + |y|^2) + 2^-127:
-/// |x|^2 is rounded up d times, each time by at most 2^-23. Then d sums are rounded, each by at
-/// most 2^-24, and no sum exceeds |x|^2 + 2 |x| |y| <= 2 |x|^2 + |y|^2. The 4 in e covers all other
-/// roundings, for example of |y|^2 down. So if the recipe's score of x is below `worst`, then
+///   e (2 r + |y|^2) + 2^-127
+/// for these reasons. |x|^2 is rounded up d times, each time with a relative error of at most
+/// 2^-23. Then d sums are rounded, each with a relative error of at most 2^-24, and no sum exceeds
+/// |x|^2 + 2 |x| |y| <= 2 |x|^2 + |y|^2. The 4 in e covers all other roundings, for example the
+/// rounding of |y|^2 down. So if the score of x is below `worst`, then
 ///   f <= (1 + e) worst + e (2 r + |y|^2) + 2^-126 - |y|^2,
 /// and the right side, rounded up, is the limit. Rows within the limit are scored by the recipe.
 template <class Shape, bool is_dot>
@@ -69,7 +72,7 @@ struct ThreadQueries {
   float factors[Shape::queries][components];  ///< L2: -2 y, which is exact; inner product: y
   ThreadList<Shape::k_limit> lists[Shape::queries];
   float limits[Shape::queries];
-  float offsets[Shape::queries];  ///< the terms of the limits without `worst`
+  float offsets[Shape::queries];  ///< the terms of each limit that do not contain `worst`
   float growth;                   ///< 1 + e
 
   __device__ __forceinline__ void begin(const ThreadScan& scan, std::uint32_t first) {
@@ -93,8 +96,9 @@ struct ThreadQueries {
   }
 
   /// Sets the limits for rows whose largest |x|^2 is `square_max`. Returns false if the limits
-  /// would admit many rows that are not near. That is so before the lists are full, and if the rows
-  /// lie so far from the origin that float32 cannot tell their distances apart.
+  /// would admit many rows that are not near. This happens while lists are not yet full. It also
+  /// happens if rows or queries lie so far from the origin that the error of f is large beside
+  /// `worst`.
   __device__ __forceinline__ bool set_limits(float square_max) {
     bool is_worth_it = true;
 #pragma unroll
@@ -115,13 +119,14 @@ struct ThreadQueries {
     limits[i] = __fmaf_ru(lists[i].worst(), growth, offsets[i]);
   }
 
-  /// Returns f after one more group of four components.
+  /// Returns the partial sum `f` plus the terms of one more group of four components.
   __device__ __forceinline__ float add_estimate(unsigned i, unsigned group, const float4& x,
                                                 float f) const {
     const float* y = factors[i] + group * 4;
     return add_group<true>(x, {y[0], y[1], y[2], y[3]}, f);
   }
-  /// Returns the recipe's sum after four more components: fma(0.5, -2 y, x) is x - y, rounded once.
+  /// Returns the recipe's sum after one more group of four components. For L2, fma(0.5, -2 y, x) is
+  /// x - y, rounded once.
   __device__ __forceinline__ float add_exact(unsigned i, unsigned group, const float4& x,
                                              float sum) const {
     const float* y = factors[i] + group * 4;
@@ -138,18 +143,19 @@ struct ThreadQueries {
   }
 };
 
-/// Rows in shared memory, and the squares of their lengths, from which limits are computed.
+/// Some panels of rows in shared memory. For L2 it also holds |x|^2 of each row x: f begins with
+/// |x|^2, and ThreadQueries::set_limits needs the largest |x|^2 of all these rows.
 template <class Shape>
 struct ThreadStage {
   static constexpr std::uint32_t rows = Shape::stage_panels * panel_rows;
   static constexpr unsigned warps = Shape::threads / warp_lanes;
 
   float4 groups[rows * Shape::groups];
-  float squares[rows];  ///< |x|^2, rounded up
-  float square_max[warps];
+  float squares[rows];      ///< |x|^2, rounded up
+  float square_max[warps];  ///< the largest of the squares that each warp computed
 
-  /// Replaces the rows in the stage by `panels` panels of rows, which begin at `from`. For the
-  /// inner product no squares are computed. Called by the whole block; all threads see the result.
+  /// Replaces the rows in the stage by the `panels` panels from `from` on. Computes squares only
+  /// for L2. All threads of the block call it, and all see the result when it returns.
   template <bool is_dot>
   __device__ __forceinline__ void fill(const float4* from, std::uint32_t panels,
                                        std::uint32_t group_count) {
@@ -185,9 +191,10 @@ struct ThreadStage {
   }
 };
 
-/// Scores the `rows` rows of a panel for a thread's queries, and inserts near rows into the
-/// queries' lists. `number` is the corpus row of the panel's first row. `self` is the corpus row
-/// that is the thread's query 0.
+/// Scores the first `rows` rows of a panel for a thread's queries, and inserts near rows into the
+/// queries' lists. `number` is the number of the panel's first row in the corpus. `self` is the
+/// number of the row that the thread's query 0 skips. If is_limited, f is computed first, and only
+/// rows within a query's limit are scored.
 template <class Shape, bool is_dot, bool is_limited>
 __device__ __forceinline__ void offer_panel(ThreadQueries<Shape, is_dot>& own, const float4* at,
                                             const float* squares, std::uint32_t rows,
@@ -234,21 +241,22 @@ __device__ __forceinline__ void offer_panel(ThreadQueries<Shape, is_dot>& own, c
   }
 }
 
-/// Scores all rows for all queries and writes the lists [query][k]. Grid: one block for each
-/// threads * queries queries. Block b begins at query b * threads * queries. Thread t of the block
-/// has every threads-th of these queries, from the t-th on. All threads of a block go through the
-/// same rows together. Shared bytes: ThreadStage. Valid for dimension <= 4 * groups and k <=
-/// k_limit. Each thread writes the lists of its own queries.
+/// Scores all rows for all queries and writes the lists [query][k]. Let n be threads * queries of
+/// the Shape. Grid: one block for n queries. Thread t of block b has the queries
+/// b * n + t + i * threads, for i = 0 to queries - 1, and writes their lists. All threads of a
+/// block go through the same rows together. Shared memory: one ThreadStage. Valid for
+/// dimension <= 4 * groups and k <= k_limit.
 template <class Shape, bool is_dot>
 __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     vector_thread_kernel(const ThreadScan scan) {
   __shared__ ThreadStage<Shape> stage;
   const std::uint32_t first =
-      blockIdx.x * (Shape::threads * Shape::queries) + threadIdx.x;  // its first query
+      blockIdx.x * (Shape::threads * Shape::queries) + threadIdx.x;  // the thread's query 0
   ThreadQueries<Shape, is_dot> own;
   own.begin(scan, first);
 
-  // A shape of one or two groups serves only that group_count, so the compiler knows the number.
+  // A Shape of one or two groups is launched only for rows with exactly this number of groups. So
+  // the compiler knows the number.
   const std::uint32_t group_count = Shape::groups <= 2 ? Shape::groups : scan.corpus.group_count;
   for (std::uint32_t begin = 0; begin < scan.row_end; begin += stage.rows) {
     const std::uint32_t count = min(stage.rows, scan.row_end - begin);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the filter by shadows may not do: drop a row that is among the k nearest, or leave so many
-// queries over that it is no filter. tests/vectors compares its lists with the oracle, on every
-// shape of rows.
+// Tests that the filter by shadows never drops a row that is among the k nearest, and that it
+// leaves over only queries for which shadows cannot tell rows apart. tests/vectors compares the
+// searcher's lists with the oracle, on every shape of rows.
 #include "starling/cpu/vectors/filtered_search.hpp"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ std::int64_t product_of(const Integers& x, const Integers& y) {
   return sum;
 }
 
-// Compares the interval of every pair of rows with the recipe's score.
+// Checks, for every pair of rows, that the interval contains the recipe's score.
 void expect_intervals_hold(Metric metric, VectorsView rows) {
   const cpu::ShadowMaker maker(metric, rows);
   const cpu::ScoreInterval interval(metric, rows.dimension);
@@ -70,7 +70,7 @@ void expect_intervals_hold(Metric metric, VectorsView rows) {
       const double below = cpu::ScoreInterval::below(above, half_width);
       ASSERT_LE(below, middle - half_width);
       const float score = vector_oracle_score(metric, rows.row(i), rows.row(j));
-      // reach() turns an upper bound of the value into one of the score's own value.
+      // The score is rounded, so it may exceed what `above` allows. reach(above) covers this.
       const double value = metric == Metric::inner_product ? static_cast<double>(score)
                                                            : std::sqrt(static_cast<double>(score));
       ASSERT_LE(value, interval.reach(above)) << "rows " << i << " and " << j;
@@ -163,8 +163,8 @@ TEST(FilteredSearch, LeavesQueriesOverWhereAllRowsAreEqual) {
   }
 }
 
-// One query has thousands of rows at the same distance, which differ in their last bits. The other
-// queries have few.
+// The nearest 3,000 rows of query 4 differ only in the last bits of their components, so shadows
+// cannot tell these rows apart. All other queries are far from these rows.
 TEST(FilteredSearch, NearTiesOfOneQueryLeaveTheOthersAlone) {
   Random random(5);
   Question question = draw_question({.rows = 6000, .dimension = 96, .queries = 9, .k = 33}, random);
@@ -181,7 +181,8 @@ TEST(FilteredSearch, NearTiesOfOneQueryLeaveTheOthersAlone) {
   expect_same_lists(search_all(*searcher, question), expected, question.k);
 }
 
-// Large enough that CpuVectorSearcher filters by itself, with k on both sides of its choice.
+// The corpus is large enough for the automatic choice of the filter. With a fused multiply-add, the
+// searcher filters for k up to 50 and does not filter for k = 1000.
 TEST(FilteredSearch, TheAutomaticChoiceNeverChangesALine) {
   for (const std::string_view target : cpu::simd_targets()) {
     SCOPED_TRACE(target);
@@ -210,7 +211,7 @@ TEST(FilteredSearch, TheAutomaticChoiceNeverChangesALine) {
 }
 
 TEST(FilteredSearch, ThrowsWhereMemoryRunsOutAndSearchesLater) {
-  // tests/cpu/vectors/searcher_test.cpp has the same claim for the search without a filter.
+  // tests/cpu/vectors/searcher_test.cpp tests the same for the search without a filter.
   Random random(1);
   const Question question =
       draw_question({.rows = 3000, .dimension = 200, .queries = 128, .k = vector_k_max}, random);

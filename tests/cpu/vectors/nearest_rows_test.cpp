@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the candidates and the gate of one query: the order of scores, ties, the cut to k
-// candidates, and the merging of candidates.
+// Tests NearestRows: the order of scores, ties at the gate, the merging of candidates, and the rows
+// that queries skip.
 #include "starling/cpu/vectors/nearest_rows.hpp"
 
 #include <algorithm>

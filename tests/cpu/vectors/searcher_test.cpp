@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests what only the CPU searcher has: threads, instruction sets, and reasons to refuse a search.
-// tests/vectors compares its lists with the oracle.
+// Tests what is special to the CPU searcher: threads, instruction sets, its one method, progress,
+// and lack of memory. tests/vectors compares its lists with the oracle.
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -18,7 +18,7 @@
 namespace starling::test {
 namespace {
 
-// While an object of this class lives, all SIMD code runs on one instruction set.
+// While an object of this class lives, all SIMD code uses the instruction set `target`.
 class OnTarget {
  public:
   explicit OnTarget(std::string_view target) { cpu::use_simd_target(target); }
@@ -53,8 +53,8 @@ TEST(CpuVectorSearcher, GivesTheSameBitsOnEveryNumberOfThreads) {
     SCOPED_TRACE(threads);
     const auto searcher = cpu::make_vector_searcher(threads);
     for (const RowShape shape : {RowShape::uniform, RowShape::small_integers}) {
-      // For few queries, each thread takes a part of the corpus. For many queries, each thread
-      // takes a part of the queries.
+      // In the first search, which has few queries, each thread takes parts of the corpus. In the
+      // second search, which has many queries, each thread takes blocks of queries.
       expect_exact(*searcher,
                    {.shape = shape, .rows = 250'000, .dimension = 3, .queries = 2, .k = 40});
       expect_exact(*searcher,

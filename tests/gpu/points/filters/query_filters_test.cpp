@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// QueryFilters: which filters are different, who has them, and how age limits are ranked. Needs no
-// device.
+// Tests QueryFilters: which filters count as different, which queries share a filter, and how age
+// limits are ranked. The test needs no GPU.
 #include "starling/gpu/points/filters/query_filters.hpp"
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// A living query for 4 neighbours, in the next slot.
+// Appends a living query for 4 neighbours, in the next slot, and returns it.
 QueryRow& add(std::vector<QueryRow>& queries, TagFilter tags,
               std::int64_t age_us_max = Filter::any_age) {
   QueryRow& query = queries.emplace_back();
@@ -31,7 +31,7 @@ TEST(QueryFilters, QueriesThatAcceptAllObjectsHaveNoFilter) {
   std::vector<QueryRow> queries;
   add(queries, {});
   add(queries, {}).filter.key_max = RankKey{7};
-  add(queries, {.required = 1}).generation = 2;  // has left
+  add(queries, {.required = 1}).generation = 2;  // even: it was removed
   QueryFilters filters;
   filters.assign(queries);
   EXPECT_THAT(filters.filters(), IsEmpty());
