@@ -145,7 +145,8 @@ constexpr auto table = std::to_array<Limit>({
      .used = &Gauges::subscriber_bytes},
     {.name = "subscriber-ticks-max",
      .of = LimitOf::subscriber,
-     .bounds = "Ticks that wait for one slow subscriber; 0: as many as fit the bytes, at most 64",
+     .bounds = "Messages, one for each tick of a stream, that wait for one slow subscriber; 0: as "
+               "many as fit the bytes, at most 64",
      .reached = "the subscriber loses whole ticks and notices a gap in their numbers",
      .field = field([](auto& options) -> auto& { return options.subscriber_ticks_max; }),
      .value_min = 0},

@@ -17,7 +17,7 @@ namespace starling::cpu {
 /// Returns the number of rows that a panel must have for the chosen instruction set.
 std::size_t scan_panel_rows();
 /// Returns true if the chosen instruction set has a fused multiply-add. Without this instruction, a
-/// scan gives the same bits but costs about a hundred times as much.
+/// scan gives the same bits but costs many times as much.
 bool scan_has_fused_multiply_add();
 
 struct VectorScan {

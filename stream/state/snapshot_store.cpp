@@ -69,10 +69,9 @@ SnapshotStore::Reservation SnapshotStore::reserve(std::uint64_t session, std::in
   if (account.held >= limits_.session_snapshots_max)
     return refused("session-snapshots-max", place_retry_us);
   if (total_ >= limits_.snapshots_max) return refused("snapshots-max", place_retry_us);
-  // The generic cell rate algorithm: one snapshot in each interval_us, and up to `burst` snapshots
-  // before they are due.
+  // The generic cell rate algorithm: one snapshot in each interval_us, and up to `burst` at once.
   const std::int64_t early_us = account.due_us - now_us;
-  const std::int64_t early_us_max = limits_.burst * limits_.interval_us;
+  const std::int64_t early_us_max = (limits_.burst - 1) * limits_.interval_us;
   if (early_us > early_us_max) return refused("session-snapshots-burst", early_us - early_us_max);
   account.due_us = std::max(account.due_us, now_us) + limits_.interval_us;
   ++account.held;

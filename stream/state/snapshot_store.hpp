@@ -25,7 +25,7 @@ struct SnapshotLimits {
   std::size_t session_snapshots_max = 4;  ///< held or being copied, of one session
   std::int64_t idle_us = 30'000'000;      ///< a snapshot is dropped if no page is read for longer
   std::int64_t interval_us = 50'000;      ///< between new snapshots of one session, on average
-  /// How many new snapshots of one session may come before they are due at this rate.
+  /// How many new snapshots one session may begin at once: at least 1.
   std::int64_t burst = 20;
 };
 
