@@ -70,8 +70,8 @@ SearcherChoice choose_searcher(const SearcherFlags& flags);
 struct SelectionTimer {
   std::string engine_name;
   double read_gb_per_s = 0;  ///< the measured read rate of the device's memory
-  /// Returns the milliseconds of each run. Each run selects from other numbers, and the result of
-  /// each run is checked.
+  /// Returns the milliseconds of each run. Each run selects from other numbers. Some lists of the
+  /// last run are checked.
   std::function<std::vector<double>(std::uint32_t rows, std::uint32_t columns, std::uint32_t k,
                                     int runs)>
       time_ms;

@@ -154,7 +154,7 @@ class Subscription {
     names_.with_names(ids_in(tick.lists), [&] { writer_->write(tick); });
   }
 
-  /// Returns all lists that are held after a snapshot.
+  /// Returns all lists that the subscription holds. Called when a snapshot has been received.
   ShownTick whole(const protocol::TickHeader& header) const {
     ShownTick tick{header, true, {}, state().has_votes()};
     for (const auto& [key, list] : state().lists())

@@ -129,8 +129,8 @@ class Meter {
   explicit Meter(const ServerChild& server);
 
   double seconds() const { return seconds_since(start_); }
-  /// Returns a row of the table. The row has `figures`, the cores that the server and the clients
-  /// have used since the construction, and the server's memory.
+  /// Returns a row of the table: first `figures`, then the cores that the server and the clients
+  /// have used since this object was constructed, then the server's memory.
   ServerFigures row(std::string workload, std::vector<Figure> figures) const;
 
  private:

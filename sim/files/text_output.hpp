@@ -52,7 +52,7 @@ class TextOutput {
   /// Finishes the file and gives it its name.
   void close();
 
-  /// Stores the bytes, compressed or plain. A member that fails returns false and sets errno.
+  /// Stores the bytes, compressed or plain. A function that fails returns false and sets errno.
   class Sink {
    public:
     virtual ~Sink() = default;
