@@ -35,6 +35,8 @@ constexpr std::uint32_t layers_max = (1u << layer_bits) - 1;
 /// Counting makes at most this many tests, which take about a millisecond. If this is not enough
 /// for all filters, the filters with the highest numbers are not counted and get no layer.
 constexpr std::uint64_t tests_max = 10'000'000'000;
+/// A launch has no room for more filters: it has fewer than 2^16 blocks along y.
+constexpr std::uint64_t counted_max = 1 << 24;
 
 /// Returns how much time a layer for `filter` saves in a tick. It does not subtract layers_ns.
 /// `passing` of the `alive` living objects pass the filter. Searches with `filters` different
@@ -93,7 +95,8 @@ void FilterLayers::assign(std::span<const QueryRow> queries, const CudaStream& s
 void FilterLayers::count_async(const ObjectsView& objects, std::int64_t tau_us,
                                const CudaStream& stream) {
   const std::uint64_t most = tests_max / std::max<std::uint64_t>(objects.slots, 1);
-  counted_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(queries_.filters().size(), most));
+  counted_ = static_cast<std::uint32_t>(
+      std::min({std::uint64_t{queries_.filters().size()}, most, counted_max}));
   count_passing_async(objects, filters_.data(), counted_, age_limits(tau_us), counts_.data(),
                       stream);
   tell_counts_async(counts_.data(), counted_, host_counts_.data(), stream);
