@@ -216,7 +216,8 @@ std::string knn_figures_help() {
       "            speeds are measured at the start. A method with fewer steps (a filter, one\n"
       "            half of a graph) or with rows in a cache can be faster than the floor\n"
       "  bound by  the larger of the two times: bytes or steps\n"
-      "Each run has other queries, and its lists are poisoned before it. For every measurement,\n"
+      "Each run has other queries, except where all rows are the queries (a graph). Its lists are\n"
+      "poisoned before it. For every measurement,\n"
       "up to three lists are computed again by the definition and a sort; a difference ends the\n"
       "run.\n"
       "The tables, the numbers of their rows for --shapes, and the columns of published times:";

@@ -2,8 +2,8 @@
 // A Packer moves the lanes that are set in a mask to the front of a vector. One Packer serves
 // several vectors. Highway's Compress is slower, because it computes the permutation of the lanes
 // from the mask anew for each vector. For vectors of 4 and 8 lanes, Compress of Highway 1.0.3 also
-// has its table in a local array, which GCC 12 copies to the stack at each call. grid_search.cpp and
-// passing_scan.cpp include this file once per instruction set.
+// has its table in a local array, which GCC 12 copies to the stack at each call. grid_search.cpp
+// and passing_scan.cpp include this file once per instruction set.
 #if defined(STARLING_CPU_PACKER_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef STARLING_CPU_PACKER_INL_HPP
 #undef STARLING_CPU_PACKER_INL_HPP

@@ -304,8 +304,8 @@ class RequestReader {
       requests.erase(first_late, requests.end());
       if (requests.empty())
         throw UsageError("--for: " + options_.path +
-                         " has no request in so short a time, which begins at the full minute "
-                         "before its first request");
+                         " has no request in so short a time, which begins at the last full "
+                         "minute up to its first request");
     }
     for (const Request& request : requests) {
       demand_.area.add(request.pickup);
