@@ -245,6 +245,7 @@ std::function<int()> add_serve(CLI::App& program) {
   add_time_limit_flags(command, *flags);
   next_group(threads_and_tuning);
   add_engine_flags(command, flags->engine);
+  add_simd_flag(command, flags->engine);
   for (const char* flag : {"--engine", "--devices"}) command.get_option(flag)->group(everyday);
   add_tuning_flags(command, *flags);
   command.footer(
