@@ -102,6 +102,7 @@ int run_tick(TickOptions& options) {
     if (peer == "grid")
       bench.peers.push_back({peer, [threads] { return bench::make_grid_peer(threads); }});
   }
+  bench.threads = threads;
   set_engine(options.engine, bench);
   bench::run_bench(bench, std::cout);
   return 0;

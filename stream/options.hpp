@@ -24,7 +24,7 @@ struct ServerOptions {
   std::string http_host = "127.0.0.1";
   std::uint16_t http_port = 7413;  ///< 0 means any free port
 
-  /// The server replaces objects.hash_seed, queries.k_max and queries.owner_queries_max.
+  /// The server replaces objects.hash_seed, queries.k_max, queries.owner_queries_max and threads.
   ProcessorOptions processor;
   std::optional<std::int64_t> tick_period_us = 100'000;  ///< std::nullopt: manual ticks
   std::function<std::int64_t()> wall_now_us = starling::wall_now_us;  ///< gives tau
@@ -46,10 +46,12 @@ struct ServerOptions {
   /// polling, and 178 to 220 us with 500 us of polling (docs/measurements).
   std::int64_t question_spin_us = 500;
 
-  /// One thread decodes 100 million rows a second, five times as many as the loop can apply. On two
-  /// cores, a second thread raises the 99th percentile of the time to answer a question from 180 us
-  /// to 240 us.
+  /// One thread decodes 100 million rows a second. On two cores, a second thread raises the 99th
+  /// percentile of the time to answer a question from 180 us to 240 us.
   unsigned decode_threads = 1;
+  /// The number of threads that apply updates to the table of objects together, the loop's among
+  /// them. 0 means one thread for each four cores, at least 1 and at most 8.
+  unsigned update_threads = 0;
   /// The number of ZeroMQ's threads. Each thread moves about a gigabyte a second to and from the
   /// network. If there are several threads, the last one serves only the results endpoint, and the
   /// others serve the commands endpoint.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The common functions of RequestHandler. They pass each request to sequenced_requests.cpp or
-// other_requests.cpp, refuse a request that neither can handle, and forget idle sessions and
-// snapshots.
+// The common functions of RequestHandler. They pass each request to object_updates.cpp,
+// sequenced_requests.cpp or other_requests.cpp, refuse a request that neither can handle, and
+// forget idle sessions and snapshots.
 #include "starling/stream/request_handler.hpp"
 
 #include <utility>
@@ -34,6 +34,8 @@ void RequestHandler::handle(const Peer& peer, PreparedRequest request) {
   if (decoded.problem && decoded.problem->code == ErrorCode::busy)
     parts_.metrics.decode_out_of_memory();
 
+  if (decoded.sequenced && is_known && add_update(caller, request)) return;
+  apply_updates();  // which came before this request
   if (decoded.sequenced && is_known) {
     handle_sequenced(caller, request);
   } else if (decoded.problem) {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "starling/knn/tables/processor.hpp"
 #include "starling/protocol/wire/frame.hpp"
@@ -61,6 +62,12 @@ class RequestHandler {
   /// gets a reply.
   void handle(const Peer& peer, PreparedRequest request);
 
+  /// An update is applied only by apply_updates(), together with other updates, on several threads.
+  /// Call it after handle(), before the loop does anything else.
+  void apply_updates();
+  /// Returns whether updates wait, but fewer than should be applied together.
+  bool takes_more_updates() const;
+
   /// Replies with an Error to a message that is not a request.
   void refuse_malformed(const Peer& peer, const std::string& sentence);
 
@@ -82,6 +89,18 @@ class RequestHandler {
     protocol::RequestHead head;
     protocol::ReplyHead reply_head() const { return {head.request_id, head.sequence}; }
   };
+
+  /// An update of objects that is admitted and not applied yet.
+  struct WaitingUpdate {
+    Caller caller;
+    PreparedRequest request;
+    std::vector<UpdateStatus> statuses;
+  };
+
+  // Updates of objects (object_updates.cpp)
+  bool add_update(const Caller& caller, PreparedRequest& request);
+  template <class Set, class Batch>
+  std::vector<Batch> batches_of();
 
   // Sequenced requests (sequenced_requests.cpp)
   void handle_sequenced(const Caller& caller, PreparedRequest& request);
@@ -128,7 +147,9 @@ class RequestHandler {
   SubscriberLosses losses_;
   std::size_t searches_ = 0;
   std::int64_t last_question_us_ = std::numeric_limits<std::int64_t>::min() / 2;
-  std::optional<Caller> advancing_;  ///< the sender of AdvanceTick while its tick runs
+  std::vector<WaitingUpdate> updates_;  ///< in the order of their arrival
+  std::size_t update_rows_ = 0;         ///< of updates_, together
+  std::optional<Caller> advancing_;     ///< the sender of AdvanceTick while its tick runs
 };
 
 }  // namespace starling::stream

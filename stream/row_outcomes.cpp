@@ -51,6 +51,14 @@ RowReason to_reason(QueryStatus status) {
   assertion_failed("decoding has checked k, components and votes");
 }
 
+bool all_accepted(std::span<const UpdateStatus> statuses) {
+  std::uint8_t other = 0;
+  for (const UpdateStatus status : statuses)
+    other |= static_cast<std::uint8_t>(static_cast<std::uint8_t>(status) ^
+                                       static_cast<std::uint8_t>(UpdateStatus::accepted));
+  return other == 0;
+}
+
 protocol::BatchReply summarize(std::span<const RowReason> reasons,
                                std::span<const std::uint32_t> columns) {
   std::array<std::uint64_t, static_cast<std::size_t>(protocol::last_row_reason) + 1> counts{};

@@ -26,6 +26,9 @@ void merge_statuses(std::span<const Status> statuses, std::span<protocol::RowRea
     if (reason == protocol::RowReason::none) reason = to_reason(statuses[next++]);
 }
 
+/// Returns whether every status is UpdateStatus::accepted. Takes a few nanoseconds for a hundred.
+bool all_accepted(std::span<const UpdateStatus> statuses);
+
 /// Returns the numbers of accepted, late and rejected rows, and the first rejected rows. `reasons`
 /// has one entry for each row of the batch: RowReason::none if the row was accepted. For `columns`,
 /// see RowSet.

@@ -102,16 +102,6 @@ SequencedReply RequestHandler::apply(PreparedRequest& request) {
   Processor& processor = parts_.processor;
   return std::visit<SequencedReply>(
       Overloaded{
-          [&](const protocol::UpdateBatch&, RowSet<ObjectUpdate>& set) {
-            return apply_rows(set, [&](auto rows, Statuses statuses) {
-              processor.update(rows, time_us_max, statuses);
-            });
-          },
-          [&](const protocol::UpdateBatch&, VectorRowSet& set) {
-            return apply_rows(set, [&](auto rows, Statuses statuses) {
-              processor.update_vectors(rows, set.vectors(), time_us_max, statuses);
-            });
-          },
           [&](const protocol::UpdateTags&, RowSet<TagUpdate>& set) {
             return apply_rows(set, [&](auto rows, Statuses statuses) {
               processor.update_tags(rows, time_us_max, statuses);

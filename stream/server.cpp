@@ -102,6 +102,9 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
            options.io_threads);
   if (options.tick_period_us && *options.tick_period_us <= 0)
     throw std::invalid_argument("tick: the time between two ticks must be longer than 0");
+  if (options.update_threads == 0)
+    options.update_threads = std::clamp(std::thread::hardware_concurrency() / 4, 1u, 8u);
+  options.processor.threads = options.update_threads;
   if (options.encode_threads == 0)
     options.encode_threads = std::clamp(std::thread::hardware_concurrency() / 4, 1u, 4u);
   if (options.tick_period_us && !options.future_max_us) options.future_max_us = wall_future_max_us;
@@ -180,7 +183,9 @@ struct Server::State {
                 options.encode_threads},
                processor, space, publisher, *results, metrics),
         handler(options, handler_parts()),
-        decoder(loop, options.decode_threads),
+        decoder(loop, options.decode_threads,
+                {.go_on = [this] { return handler.takes_more_updates(); },
+                 .end = [this] { handler.apply_updates(); }}),
         expiry(loop),
         signals(loop) {
     if (options.stop_on_signals) wait_for_signal();
@@ -245,8 +250,10 @@ struct Server::State {
     if (received.bytes.size() > decode_on_loop_bytes_max)
       return decode(std::move(peer), std::move(received));
     PreparedRequest prepared = prepare(std::move(received));
-    if (!prepared.request.sequenced || decoder.waiting() == 0)
-      return handler.handle(peer, std::move(prepared));
+    if (!prepared.request.sequenced || decoder.waiting() == 0) {
+      handler.handle(peer, std::move(prepared));
+      return handler.apply_updates();
+    }
     decoding_bytes += prepared.received.bytes.size();
     decoder.submit_done(completion_of(std::move(peer), std::move(prepared)));
   }

@@ -32,7 +32,7 @@ constexpr std::size_t burst_ticks_max = 256;
 constexpr std::size_t filling_ticks = 2;  // the first ticks of a burst, until the pipeline is full
 constexpr std::int64_t tick_us = 1'000'000;
 
-using Rows = std::pmr::vector<ObjectRow>;
+using Rows = StagedVector<ObjectRow>;
 
 struct Samples {
   std::vector<double> latency_us, period_us, copy_in_us, device_us, copy_out_us, bytes_out;

@@ -25,6 +25,7 @@ namespace {
 
 constexpr int warm_up_ticks = 3;
 constexpr std::size_t batch_rows = 1000;
+constexpr std::size_t batches_at_once = 64;
 constexpr std::size_t probes_max = 100;
 constexpr std::int64_t tick_us = 1'000'000;
 
@@ -33,13 +34,14 @@ struct Samples {
       copy_out_ms, total_ms;
 };
 
-/// Runs a workload through a Processor. Updates are sent in batches of 1,000.
+/// Runs a workload through a Processor. Updates are sent in batches of 1,000, up to 64 at once.
 class Run {
  public:
   Run(const TickBenchOptions& options, Workload& workload)
       : workload_(workload),
         options_(options.workload),
-        processor_(processor_options(options_), options.make_engine(options_.space)),
+        processor_(processor_options(options_, options.threads),
+                   options.make_engine(options_.space)),
         lock_step_(processor_) {
     put_queries();
     std::vector<std::uint32_t> all(options_.objects);
@@ -84,8 +86,9 @@ class Run {
   const std::vector<Probe>& probes() const { return probes_; }
 
  private:
-  static ProcessorOptions processor_options(const WorkloadOptions& workload) {
+  static ProcessorOptions processor_options(const WorkloadOptions& workload, unsigned threads) {
     ProcessorOptions options;
+    options.threads = threads;
     options.space.space = workload.space;
     options.queries.neighbors_max =
         std::uint64_t{workload.k} * std::max(workload.objects, workload.queries);
@@ -119,24 +122,31 @@ class Run {
   double send(const std::vector<std::uint32_t>& moved, Samples& samples) {
     double lattice_ms = 0;
     double stage_ms = 0;
-    std::vector<ObjectUpdate> rows;
-    std::vector<Position> positions;
-    std::vector<UpdateStatus> statuses(batch_rows);
-    for (std::size_t begin = 0; begin < moved.size(); begin += batch_rows) {
-      const std::size_t count = std::min(batch_rows, moved.size() - begin);
-      rows.resize(count);
-      positions.resize(count);
+    constexpr std::size_t components = 2;
+    for (std::size_t begin = 0; begin < moved.size(); begin += batch_rows * batches_at_once) {
+      const std::size_t count = std::min(batch_rows * batches_at_once, moved.size() - begin);
+      rows_.resize(count);
+      statuses_.resize(count);
+      coordinates_.resize(count * components);
+      errors_.resize(count);
       for (std::size_t i = 0; i < count; ++i) {
         const std::uint32_t object = moved[begin + i];
-        rows[i].id = ObjectId{workload_.id_of(object)};
-        rows[i].time_us = tau_us_;
-        positions[i] = workload_.position_of(workload_.objects()[object]);
+        rows_[i].id = ObjectId{workload_.id_of(object)};
+        rows_[i].time_us = tau_us_;
+        const Position position = workload_.position_of(workload_.objects()[object]);
+        coordinates_[components * i] = position[0];
+        coordinates_[components * i + 1] = position[1];
+      }
+      batches_.clear();
+      for (std::size_t first = 0; first < count; first += batch_rows) {
+        const std::size_t batch = std::min(batch_rows, count - first);
+        batches_.push_back({std::span(rows_).subspan(first, batch), tau_us_,
+                            std::span(statuses_).subspan(first, batch)});
       }
       const auto start = Clock::now();
-      for (std::size_t i = 0; i < count; ++i)
-        processor_.lattice().to_lattice(positions[i], rows[i].position);
+      processor_.to_lattice(coordinates_, components, rows_, errors_);
       const auto on_lattice = Clock::now();
-      processor_.update(rows, tau_us_, std::span(statuses).first(count));
+      processor_.update(batches_);
       lattice_ms += ms_between(start, on_lattice);
       stage_ms += ms_between(on_lattice, Clock::now());
     }
@@ -166,6 +176,14 @@ class Run {
   Processor processor_;
   LockStep lock_step_;
   std::int64_t tau_us_ = 0;
+
+  // The updates that are sent at once, by row:
+  std::vector<ObjectUpdate> rows_;
+  std::vector<UpdateStatus> statuses_;
+  std::vector<double> coordinates_;
+  std::vector<PositionError> errors_;
+  std::vector<ObjectBatch> batches_;
+
   std::vector<Probe> probes_;
   /// The index of each object, by its id. Filled only if the objects are the queries.
   std::unordered_map<std::uint64_t, std::uint32_t> object_of_;

@@ -28,6 +28,7 @@ struct TickBenchOptions {
   EngineFactory make_engine;
   std::vector<NamedPeer> peers{};  ///< used for workloads with has_peer only
   int ticks = 0;                   ///< 0: the workload's own
+  unsigned threads = 1;            ///< that convert and stage updates
 };
 
 /// Medians over the measured ticks.

@@ -88,7 +88,8 @@ void run_bench(const BenchOptions& options, std::ostream& out) {
     const TickFigures figures = run_tick_bench({.workload = workload,
                                                 .make_engine = options.make_engine,
                                                 .peers = options.peers,
-                                                .ticks = options.ticks});
+                                                .ticks = options.ticks,
+                                                .threads = options.threads});
     if (options.json) {
       out << (first ? "\n" : ",\n");
       write_json(options.engine_name, figures, out);

@@ -14,6 +14,7 @@ namespace starling::bench {
 struct BenchOptions {
   std::vector<std::string> workloads;  ///< names; empty: all of workloads()
   EngineFactory make_engine;
+  unsigned threads = 1;     ///< that convert and stage updates
   std::string engine_name;  ///< for the heading only
   std::vector<NamedPeer> peers{};
   bool json = false;

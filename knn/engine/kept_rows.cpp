@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory_resource>
 #include <utility>
 #include <vector>
 
@@ -14,7 +13,7 @@ namespace {
 
 // Merges in place, because memory is short when keep_rows is called.
 template <class Row>
-void keep_newest(std::pmr::vector<Row>& newer, std::pmr::vector<Row>& kept) {
+void keep_newest(StagedVector<Row>& newer, StagedVector<Row>& kept) {
   if (kept.empty()) return kept.swap(newer);
   std::ranges::sort(kept, {}, &Row::slot);
   std::ranges::sort(newer, {}, &Row::slot);
@@ -32,8 +31,8 @@ void keep_newest(std::pmr::vector<Row>& newer, std::pmr::vector<Row>& kept) {
 /// An array parallel to the rows, with the same number of values for each row.
 template <class Number>
 struct Column {
-  std::pmr::vector<Number>& newer;
-  std::pmr::vector<Number>& kept;
+  StagedVector<Number>& newer;
+  StagedVector<Number>& kept;
 
   void keep(std::size_t newer_row, std::size_t newer_rows, std::size_t kept_row) {
     const std::size_t width = newer.size() / newer_rows;
@@ -46,7 +45,7 @@ struct Column {
 // Rows with parallel arrays are not sorted. The array `places`, by which rows are found, is small
 // compared with the parallel arrays.
 template <class Row, class... Numbers>
-void keep_newest(std::pmr::vector<Row>& newer, std::pmr::vector<Row>& kept,
+void keep_newest(StagedVector<Row>& newer, StagedVector<Row>& kept,
                  Column<Numbers>... columns) {
   if (kept.empty()) {
     kept.swap(newer);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory_resource>
+#include <utility>
 #include <vector>
 
 #include "starling/knn/words/filter.hpp"
@@ -12,6 +13,27 @@
 #include "starling/knn/words/types.hpp"
 
 namespace starling {
+
+/// The allocator of staged arrays. It takes memory from a memory resource, and leaves the elements
+/// that resize() adds uninitialized, because they are written right afterwards.
+template <class T>
+class StagedAllocator : public std::pmr::polymorphic_allocator<T> {
+ public:
+  using std::pmr::polymorphic_allocator<T>::polymorphic_allocator;
+  template <class Other>
+  struct rebind {
+    using other = StagedAllocator<Other>;
+  };
+  StagedAllocator select_on_container_copy_construction() const { return {}; }
+  template <class... Arguments>
+  void construct(T* element, Arguments&&... arguments) {
+    if constexpr (sizeof...(Arguments) > 0)
+      ::new (static_cast<void*>(element)) T(std::forward<Arguments>(arguments)...);
+  }
+};
+
+template <class T>
+using StagedVector = std::vector<T, StagedAllocator<T>>;
 
 /// The whole state of an object for the next tick. A slot occurs at most once in a staging half.
 struct ObjectRow {
@@ -59,16 +81,16 @@ struct Staging {
         object_labels(memory),
         query_components(memory) {}
 
-  std::pmr::vector<ObjectBirth> births;
-  std::pmr::vector<ObjectRow> objects;
-  std::pmr::vector<QueryRow> queries;
+  StagedVector<ObjectBirth> births;
+  StagedVector<ObjectRow> objects;
+  StagedVector<QueryRow> queries;
 
   // Only vector spaces fill these three arrays. Each row has as many components as the dimension of
   // the space, prepared for its metric. The components of dead rows, and of queries without a fixed
   // anchor, are unspecified.
-  std::pmr::vector<float> object_components;  ///< of all rows of `objects`, row after row
-  std::pmr::vector<Label> object_labels;      ///< one for each row of `objects`
-  std::pmr::vector<float> query_components;   ///< of all rows of `queries`, row after row
+  StagedVector<float> object_components;  ///< of all rows of `objects`, row after row
+  StagedVector<Label> object_labels;      ///< one for each row of `objects`
+  StagedVector<float> query_components;   ///< of all rows of `queries`, row after row
 
   bool is_empty() const { return births.empty() && objects.empty() && queries.empty(); }
   void clear() {

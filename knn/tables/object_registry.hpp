@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A hash table from object ids to slots, with open addressing over cells of 4 bytes. The registry
-// needs 5 to 8 bytes for each object in addition to the records. Only ObjectTable uses the
-// registry.
+// needs 5 to 8 bytes for each object in addition to the records. Each ObjectPartition has one.
 #pragma once
 
 #include <algorithm>
@@ -57,11 +56,15 @@ class ObjectRegistry {
     }
   }
 
-  /// `id` must be absent, and records[slot].id must already be `id`. The size of the table depends
-  /// on the largest slot.
+  /// `id` must be absent, and records[slot].id must already be `id`.
   void insert(ObjectId id, Slot slot, const Records& records) {
-    slots_ = std::max(slots_, std::size_t{slot} + 1);
-    while (slots_ * 5 > cells_.size() * 4) grow(records);
+    const std::size_t cells = cells_.size();  // 2^b or 1.5 * 2^b
+    if ((count_ + 1) * 5 > cells * 4)
+      rebuild(std::has_single_bit(cells) ? cells / 2 * 3 : cells / 3 * 4, slot_mask_, records);
+    if (slot > slot_mask_)
+      rebuild(cells_.size(), static_cast<Slot>(std::bit_ceil(std::uint64_t{slot} + 1) - 1),
+              records);
+    ++count_;
     place(hash(id), slot);
   }
 
@@ -76,6 +79,7 @@ class ObjectRegistry {
       gap = cell;
     }
     cells_[gap] = empty;
+    --count_;
   }
 
   std::uint64_t bytes_used() const { return cells_.capacity() * sizeof(std::uint32_t); }
@@ -104,14 +108,12 @@ class ObjectRegistry {
     cells_[cell] = mark_of(hash) | slot;
   }
 
-  void grow(const Records& records) {
+  void rebuild(std::size_t cells, Slot slot_mask, const Records& records) {
     constexpr std::size_t prefetch_cells = 16;
-    const std::uint32_t old_mask = slot_mask_;
-    const std::size_t cells = cells_.size();  // 2^b or 1.5 * 2^b
-    std::vector<std::uint32_t> old(std::has_single_bit(cells) ? cells / 2 * 3 : cells / 3 * 4,
-                                   empty);
+    const Slot old_mask = slot_mask_;
+    std::vector<std::uint32_t> old(cells, empty);
     old.swap(cells_);
-    slot_mask_ = static_cast<std::uint32_t>(std::bit_ceil(cells_.size()) - 1);
+    slot_mask_ = slot_mask;
     for (std::size_t i = 0; i < old.size(); ++i) {
       if (i + prefetch_cells < old.size() && old[i + prefetch_cells] != empty)
         starling::prefetch(&records[old[i + prefetch_cells] & old_mask]);
@@ -120,9 +122,9 @@ class ObjectRegistry {
   }
 
   std::uint64_t seed_;
-  std::size_t slots_ = 0;  ///< the largest slot so far, plus one
+  std::size_t count_ = 0;  ///< of ids
   std::vector<std::uint32_t> cells_;
-  std::uint32_t slot_mask_ = cells_min - 1;
+  Slot slot_mask_ = cells_min - 1;  ///< the bits of a cell that hold the slot
 };
 
 }  // namespace starling

@@ -4,116 +4,25 @@
 // half. Processor owns the table.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "starling/knn/engine/staging.hpp"
+#include "starling/knn/tables/object_rows.hpp"
 #include "starling/knn/words/metric.hpp"
 #include "starling/knn/words/types.hpp"
 
 namespace starling {
 
-template <class Records>
-class ObjectRegistry;
-
-/// The position of an object at a time. `tags` is used only if `has_tags` is true, and only for
-/// bits that no TagUpdate has set or cleared.
-struct ObjectUpdate {
-  ObjectId id{};
-  std::int64_t time_us = 0;
-  LatticePoint position{};
-  std::uint32_t tags = 0;
-  bool has_tags = false;
-};
-
-/// As ObjectUpdate, in a vector space; the components are passed separately. `label` is used only
-/// if `has_label` is true; no_label removes a label.
-struct VectorUpdate {
-  ObjectId id{};
-  std::int64_t time_us = 0;
-  Label label = no_label;
-  std::uint32_t tags = 0;
-  bool has_tags = false;
-  bool has_label = false;
-};
-
-/// Sets and clears tag bits. A bit that is in both `set` and `clear` is set. Afterwards the tags in
-/// an ObjectUpdate or VectorUpdate do not change these bits.
-struct TagUpdate {
-  ObjectId id{};
-  std::int64_t time_us = 0;
-  std::uint32_t set = 0;
-  std::uint32_t clear = 0;
-};
-
-struct ObjectRemoval {
-  ObjectId id{};
-  std::int64_t time_us = 0;
-};
-
-enum class UpdateStatus : std::uint8_t {
-  accepted,
-  late,               ///< older than the stored time; dropped
-  future,             ///< later than the latest time allowed
-  time_out_of_range,  ///< beyond +-2^61 us
-  unknown_object,     ///< tags for an object that was never seen or is forgotten
-  too_many_objects,   ///< the table is at its limit
-};
-
-std::string_view to_string(UpdateStatus status);
-
-struct UpdateCounts {
-  std::uint64_t accepted = 0;
-  std::uint64_t late = 0;
-  std::uint64_t rejected = 0;  ///< rows with any other status
-};
-
-struct ObjectTableOptions {
-  static constexpr std::int64_t never_us = std::numeric_limits<std::int64_t>::max();
-
-  std::uint64_t objects_max = 1u << 27;   ///< objects alive, tombstones and followed ids together
-  std::int64_t object_ttl_us = never_us;  ///< an object expires when tau - time exceeds this
-  /// How long a tombstone is kept, measured by tau.
-  std::int64_t tombstone_ttl_us = 3'600'000'000;
-  std::uint64_t hash_seed = 0;  ///< never changes a result
-  std::uint32_t dimension = 0;  ///< of a vector space, else 0; Processor sets it
-};
-
-/// The whole table, for export and import.
-struct ObjectTableState {
-  struct Record {
-    ObjectRow row;
-    ObjectId id{};
-    std::uint32_t tags_owned = 0;
-    std::int64_t tags_time_us = std::numeric_limits<std::int64_t>::min();
-    std::uint32_t followers = 0;
-  };
-  struct FreeSlot {
-    Slot slot = no_slot;
-    std::uint32_t generation = 0;
-  };
-  struct Tombstone {
-    std::int64_t forget_at_us = 0;
-    Slot slot = no_slot;
-    auto operator<=>(const Tombstone&) const = default;
-  };
-  std::vector<Record> records;
-  std::vector<FreeSlot> free_slots;  ///< the last is used first
-  std::vector<Tombstone> tombstones;
-  std::vector<Slot> leavers;
-  std::optional<std::int64_t> newest_time_us;
-
-  // In a vector space, one row and one label for each of `records`; otherwise empty.
-  std::vector<float> components;
-  std::vector<Label> labels;
-};
+class ThreadPool;
+struct ObjectPartition;
+struct ObjectRecord;
 
 /// The table of objects, which finds an object by id or by slot. Programs change the table through
 /// Processor::update and similar functions. Example: examples/own_clock.cpp
@@ -133,6 +42,10 @@ class ObjectTable {
   UpdateCounts update_vectors(std::span<const VectorUpdate> rows, VectorsView components,
                               std::int64_t time_us_max, std::span<UpdateStatus> statuses,
                               Staging& staging);
+  /// Applies the rows of several batches, in order, on all threads of `pool`. The table, the
+  /// statuses and the next tick are those of one call of update for each batch.
+  void update(std::span<const ObjectBatch> batches, Staging& staging, ThreadPool& pool);
+  void update_vectors(std::span<const VectorBatch> batches, Staging& staging, ThreadPool& pool);
   UpdateCounts update_tags(std::span<const TagUpdate> rows, std::int64_t time_us_max,
                            std::span<UpdateStatus> statuses, Staging& staging);
   /// Removing an unknown object also leaves a tombstone, because its updates may still arrive.
@@ -155,12 +68,12 @@ class ObjectTable {
 
   /// Returns the slot of an id, or no_slot.
   Slot find(ObjectId id) const;
-  bool is_alive(Slot slot) const { return starling::is_alive(records_[slot].generation); }
-  std::uint64_t alive_count() const { return alive_count_; }
+  bool is_alive(Slot slot) const;
+  std::uint64_t alive_count() const { return totals_.alive_count; }
   /// Returns the number that objects_max limits: objects alive, tombstones and followed ids.
-  std::uint64_t known_count() const { return records_.size() - free_slots_.size(); }
+  std::uint64_t known_count() const;
   /// Returns the newest event time of all accepted positions; std::nullopt if there is none.
-  std::optional<std::int64_t> newest_time_us() const { return newest_time_us_; }
+  std::optional<std::int64_t> newest_time_us() const { return totals_.newest_time_us; }
   std::uint64_t bytes_used() const;
 
   ObjectTableState export_state() const;
@@ -169,54 +82,81 @@ class ObjectTable {
   void import_state(const ObjectTableState& state, Staging& staging);
 
  private:
-  struct Record {
-    ObjectId id{};
-    std::int64_t time_us = 0;
-    LatticePoint position;
-    std::uint32_t tags = 0;
-    std::uint32_t generation = 0;
-    std::uint32_t staged_row = 0;  ///< valid only if that row of the staging half has this slot
-  };
   struct TagClock {
     std::uint32_t owned = 0;
     std::int64_t time_us = std::numeric_limits<std::int64_t>::min();
   };
-  using Tombstone = ObjectTableState::Tombstone;
+  /// What rows change beside the records of their objects.
+  struct Totals {
+    std::uint64_t alive_count = 0;
+    /// A lower bound of the event times of all objects alive.
+    std::int64_t oldest_time_us = std::numeric_limits<std::int64_t>::max();
+    std::optional<std::int64_t> newest_time_us{};
+  };
+  struct Group;
+  struct GroupPiece;
+  static constexpr std::size_t rows_at_once = 64;  ///< looked up together: cache misses overlap
 
   UpdateStatus update_one(const ObjectUpdate& row, Slot likely, std::int64_t time_us_max,
                           Staging& staging);
   UpdateStatus update_vector_one(const VectorUpdate& row, std::span<const float> components,
-                                 std::int64_t time_us_max, Staging& staging);
-  UpdateStatus take(const ObjectUpdate& row, Slot likely, std::int64_t time_us_max,
-                    Staging& staging, Slot& slot);
+                                 Slot likely, std::int64_t time_us_max, Staging& staging);
+  template <class Row>
+  UpdateStatus find_or_add(const Row& row, Slot likely, std::int64_t time_us_max, Staging& staging,
+                           Slot& slot);
+  template <class Row>
+  UpdateStatus take(const Row& row, Slot slot, Totals& totals);
   UpdateStatus update_tags_one(const TagUpdate& row, std::int64_t time_us_max, Staging& staging);
   UpdateStatus remove_one(const ObjectRemoval& row, std::int64_t time_us_max, Staging& staging);
-  void look_up_ahead(std::span<const ObjectUpdate> rows, Slot next, std::span<Slot> likely,
-                     const Staging& staging) const;
+  template <class Row, class Update>
+  UpdateCounts update_in_order(std::span<const Row> rows, std::span<UpdateStatus> statuses,
+                               const Staging& staging, Update update);
+  template <class Row>
+  void look_up_ahead(std::span<const Row> rows, Slot next, std::span<Slot> likely) const;
+  void prefetch_staged(std::size_t rows, const Staging& staging) const;
+  ObjectPartition& partition_at(Slot slot);
   Slot add(ObjectId id, Staging& staging);
   void kill(Slot slot, Staging& staging);
+
+  // An update on several threads (object_table_group.cpp)
+  template <class Batch>
+  void update_group(std::span<const Batch> batches, Staging& staging, ThreadPool& pool);
+  void update_one_by_one(const ObjectBatch& batch, Staging& staging);
+  void update_one_by_one(const VectorBatch& batch, Staging& staging);
+  template <class Batch>
+  void lay_out(std::span<const Batch> batches, std::size_t rows, Staging& staging);
+  template <class Row>
+  void look_up(std::span<const Row> batch_rows, GroupPiece& piece);
+  template <class Batch>
+  void update_unknown(const Batch& batch, const GroupPiece& piece, Staging& staging);
+  UpdateStatus update_row(const ObjectBatch& batch, std::size_t row, Slot likely, Staging& staging);
+  UpdateStatus update_row(const VectorBatch& batch, std::size_t row, Slot likely, Staging& staging);
+  template <class Batch>
+  void take_share(std::span<const Batch> batches, std::size_t share, Staging& staging);
+  UpdateStatus take_known(const ObjectBatch& batch, std::size_t row, Slot slot, Totals& totals);
+  UpdateStatus take_known(const VectorBatch& batch, std::size_t row, Slot slot, Totals& totals);
+  void stage_shares(Staging& staging, ThreadPool& pool);
+
   void write_row(Slot slot, ObjectRow& row) const;
   std::span<float> components_of(Slot slot);
+  std::span<const float> components_of(Slot slot) const;
   void stage(Slot slot, Staging& staging);
-  void bury_leavers(std::int64_t tau_us);
+  bool is_staged(Slot slot, const Staging& staging) const;
+  void write_staged(Slot slot, Staging& staging) const;
+  void resize_staged(Staging& staging, std::size_t rows) const;
   void forget(Slot slot);
   TagClock& tag_clock(Slot slot);
 
   ObjectTableOptions options_;
-  std::vector<Record> records_;
-  std::unique_ptr<ObjectRegistry<std::vector<Record>>> registry_;
-  std::vector<TagClock> tag_clocks_;  ///< by slot; may be shorter than records_
-  std::vector<float> components_;     ///< by slot, `dimension` numbers each; empty on a lattice
-  std::vector<Label> labels_;         ///< by slot; empty on a lattice
+  std::vector<ObjectRecord> records_;        ///< by slot
+  std::vector<ObjectPartition> partitions_;  ///< partition_count
+  std::vector<TagClock> tag_clocks_;         ///< by slot; may be shorter than records_
+  std::vector<float> components_;  ///< by slot, `dimension` numbers each; empty on a lattice
+  std::vector<Label> labels_;      ///< by slot; empty on a lattice
   std::unordered_map<Slot, std::uint32_t> followers_;
   std::vector<Slot> free_slots_;
-  std::set<Slot> leavers_;          ///< slots of objects that left since the last prepare_tick
-  std::set<Tombstone> tombstones_;  ///< at most one for each slot
-  std::unordered_map<Slot, std::int64_t> forget_at_us_;  ///< the times of tombstones_, by slot
-  std::uint64_t alive_count_ = 0;
-  /// A lower bound of the event times of all objects alive.
-  std::int64_t oldest_time_us_ = std::numeric_limits<std::int64_t>::max();
-  std::optional<std::int64_t> newest_time_us_;
+  Totals totals_;
+  std::unique_ptr<Group> group_;  ///< memory that updates on several threads use again
 };
 
 }  // namespace starling

@@ -3,22 +3,26 @@
 // see processor.hpp.
 #include "starling/knn/tables/processor.hpp"
 
+#include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <utility>
 
 #include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/thread_pool.hpp"
 
 namespace starling {
 namespace {
 
 constexpr std::size_t idle_reports_max = 2;  // one report is published while the next is made
 
-// Checks the dimension of the space and copies it into the options of the tables.
-ProcessorOptions with_dimension(ProcessorOptions options) {
+// Checks the options, and copies the dimension of the space into the options of the tables.
+ProcessorOptions checked(ProcessorOptions options) {
   const SpaceOptions& space = options.space;
   if (space.is_vector() && (space.dimension < 1 || space.dimension > dimension_max))
     throw std::invalid_argument("the dimension of a vector space is 1 to " +
                                 std::to_string(dimension_max));
+  if (options.threads == 0) throw std::invalid_argument("a processor needs at least one thread");
   options.objects.dimension = options.queries.dimension = space.is_vector() ? space.dimension : 0;
   return options;
 }
@@ -26,8 +30,9 @@ ProcessorOptions with_dimension(ProcessorOptions options) {
 }  // namespace
 
 Processor::Processor(const ProcessorOptions& options, std::unique_ptr<Engine> engine)
-    : options_(with_dimension(options)),
+    : options_(checked(options)),
       engine_(std::move(engine)),
+      pool_(std::make_unique<ThreadPool>(options_.threads)),
       objects_(options_.objects),
       queries_(options_.queries),
       stream_reports_(idle_reports_max) {
@@ -48,6 +53,23 @@ Processor::Processor(const ProcessorOptions& options, std::unique_ptr<Engine> en
                                 " neighbours; lower the limit on neighbours");
 }
 
+Processor::~Processor() = default;
+
+void Processor::to_lattice(std::span<const double> coordinates, std::size_t components,
+                           std::span<ObjectUpdate> rows, std::span<PositionError> errors) {
+  constexpr std::size_t rows_at_once = 256;  // few enough that their points stay in the L1 cache
+  const auto convert = [&](std::size_t first, std::size_t count) {
+    std::array<LatticePoint, rows_at_once> points;
+    lattice().to_lattice(coordinates.subspan(first * components, count * components), components,
+                         std::span(points).first(count), errors.subspan(first, count));
+    for (std::size_t i = 0; i < count; ++i) rows[first + i].position = points[i];
+  };
+  pool_->for_ranges(rows.size(), rows_at_once, [&](std::size_t begin, std::size_t end, unsigned) {
+    for (std::size_t first = begin; first < end; first += rows_at_once)
+      convert(first, std::min(rows_at_once, end - first));
+  });
+}
+
 UpdateCounts Processor::update(std::span<const ObjectUpdate> rows, std::int64_t time_us_max,
                                std::span<UpdateStatus> statuses) {
   return objects_.update(rows, time_us_max, statuses, engine_->staging());
@@ -56,6 +78,14 @@ UpdateCounts Processor::update(std::span<const ObjectUpdate> rows, std::int64_t 
 UpdateCounts Processor::update_vectors(std::span<const VectorUpdate> rows, VectorsView components,
                                        std::int64_t time_us_max, std::span<UpdateStatus> statuses) {
   return objects_.update_vectors(rows, components, time_us_max, statuses, engine_->staging());
+}
+
+void Processor::update(std::span<const ObjectBatch> batches) {
+  objects_.update(batches, engine_->staging(), *pool_);
+}
+
+void Processor::update_vectors(std::span<const VectorBatch> batches) {
+  objects_.update_vectors(batches, engine_->staging(), *pool_);
 }
 
 UpdateCounts Processor::update_tags(std::span<const TagUpdate> rows, std::int64_t time_us_max,

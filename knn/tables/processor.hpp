@@ -3,6 +3,7 @@
 // tick. The server, the replay and embedding programs drive this class, each from one thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -27,6 +28,9 @@ struct ProcessorOptions {
   SpaceOptions space;
   ObjectTableOptions objects;
   QueryTableOptions queries;
+  /// The threads that update objects together, including the caller's. The results, the statuses
+  /// and the exported state are the same with any number.
+  unsigned threads = 1;
 };
 
 struct StreamReport {
@@ -62,14 +66,20 @@ struct ProcessorState;
 class Processor {
  public:
   /// The engine must be made for the same space. Throws std::invalid_argument if Lattice refuses
-  /// the space, if the dimension of a vector space is out of range, or if a limit exceeds the
-  /// engine's limit.
+  /// the space, if the dimension of a vector space is out of range, if there are no threads, or if
+  /// a limit exceeds the engine's limit. Throws std::runtime_error if the system cannot start all
+  /// threads.
   Processor(const ProcessorOptions& options, std::unique_ptr<Engine> engine);
+  ~Processor();
 
   const ProcessorOptions& options() const { return options_; }
   const SpaceOptions& space() const { return options_.space; }
   /// Do not call in a vector space, which has no lattice: the process would abort.
   const Lattice& lattice() const;
+  /// Converts positions as Lattice::to_lattice does, on all threads, and writes them to the rows.
+  /// `errors` has one entry for each row. The position of a row with an error is unspecified.
+  void to_lattice(std::span<const double> coordinates, std::size_t components,
+                  std::span<ObjectUpdate> rows, std::span<PositionError> errors);
   const ObjectTable& objects() const { return objects_; }
   const QueryTable& queries() const { return queries_; }
   Engine& engine() { return *engine_; }
@@ -81,6 +91,10 @@ class Processor {
   /// prepared for the metric of the space (prepare_each, knn/words/metric.hpp).
   UpdateCounts update_vectors(std::span<const VectorUpdate> rows, VectorsView components,
                               std::int64_t time_us_max, std::span<UpdateStatus> statuses);
+  /// Updates objects by several batches, in order. Large updates take less time in this way, if
+  /// ProcessorOptions::threads is more than one.
+  void update(std::span<const ObjectBatch> batches);
+  void update_vectors(std::span<const VectorBatch> batches);
   UpdateCounts update_tags(std::span<const TagUpdate> rows, std::int64_t time_us_max,
                            std::span<UpdateStatus> statuses);
   UpdateCounts remove_objects(std::span<const ObjectRemoval> rows, std::int64_t time_us_max,
@@ -134,6 +148,7 @@ class Processor {
   ProcessorOptions options_;
   std::optional<Lattice> lattice_;
   std::unique_ptr<Engine> engine_;
+  std::unique_ptr<ThreadPool> pool_;
   ObjectTable objects_;
   QueryTable queries_;
   Tick last_begun_{};

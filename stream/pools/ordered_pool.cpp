@@ -14,7 +14,12 @@ namespace starling::stream {
 namespace asio = boost::asio;
 
 OrderedPool::OrderedPool(asio::io_context& loop, unsigned thread_count)
-    : loop_(loop), workers_(std::make_unique<asio::thread_pool>(thread_count)) {}
+    : OrderedPool(loop, thread_count, Rounds()) {}
+
+OrderedPool::OrderedPool(asio::io_context& loop, unsigned thread_count, Rounds rounds)
+    : loop_(loop),
+      rounds_(std::move(rounds)),
+      workers_(std::make_unique<asio::thread_pool>(thread_count)) {}
 
 OrderedPool::~OrderedPool() {
   workers_->stop();
@@ -38,24 +43,30 @@ void OrderedPool::submit_done(Completion completion) {
 
 void OrderedPool::finished(std::size_t number, Completion completion) {
   slots_[number - first_number_] = std::move(completion);
-  if (!completing_) complete_next();
+  if (!completing_) complete_round();
 }
 
 void OrderedPool::complete_soon() {
   if (std::exchange(completing_, true)) return;
-  asio::post(loop_, [this] { complete_next(); });
+  asio::post(loop_, [this] { complete_round(); });
 }
 
-// Completes only one submission, and posts the next call to the loop. Otherwise many submissions
+// Completes a few submissions, and posts the next round to the loop. Otherwise many submissions
 // that are ready at the same time would delay a tick.
-void OrderedPool::complete_next() {
+void OrderedPool::complete_round() {
   completing_ = false;
-  if (slots_.empty() || !slots_.front()) return;
+  if (!is_next_ready()) return;
+  do complete_next();
+  while (is_next_ready() && rounds_.go_on());
+  rounds_.end();
+  if (is_next_ready()) complete_soon();
+}
+
+void OrderedPool::complete_next() {
   const Completion completion = std::move(*slots_.front());
   slots_.pop_front();
   ++first_number_;
   completion();
-  if (!slots_.empty() && slots_.front()) complete_soon();
 }
 
 }  // namespace starling::stream

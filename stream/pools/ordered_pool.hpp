@@ -24,7 +24,16 @@ class OrderedPool {
   /// A function that runs on a worker. It must not throw.
   using Work = std::function<Completion()>;
 
+  /// What the loop does beside the completions, on which the next completion may depend.
+  struct Rounds {
+    /// Returns whether the next completion, if it is ready, may run in the same round.
+    std::function<bool()> go_on = [] { return false; };
+    /// Runs after the last completion of a round.
+    std::function<void()> end = [] {};
+  };
+
   OrderedPool(boost::asio::io_context& loop, unsigned thread_count);
+  OrderedPool(boost::asio::io_context& loop, unsigned thread_count, Rounds rounds);
   /// Drops the work that no worker has begun, and waits for the rest. The loop must not run after
   /// the destruction.
   ~OrderedPool();
@@ -39,12 +48,15 @@ class OrderedPool {
  private:
   void finished(std::size_t number, Completion completion);
   void complete_soon();
+  void complete_round();
   void complete_next();
+  bool is_next_ready() const { return !slots_.empty() && slots_.front(); }
 
   boost::asio::io_context& loop_;
+  Rounds rounds_;
   std::deque<std::optional<Completion>> slots_;  ///< in submission order; the front completes next
   std::size_t first_number_ = 0;
-  bool completing_ = false;  ///< a call of complete_next is posted to the loop
+  bool completing_ = false;  ///< a call of complete_round is posted to the loop
   std::unique_ptr<boost::asio::thread_pool> workers_;
 };
 

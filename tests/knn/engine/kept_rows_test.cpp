@@ -18,7 +18,7 @@ Staging half_of(std::initializer_list<Slot> slots, std::uint32_t mark) {
   Staging half;
   for (const Slot slot : slots) {
     half.objects.push_back({slot, 1, mark, {}, 0});
-    half.queries.emplace_back().slot = slot;
+    half.queries.emplace_back(QueryRow{}).slot = slot;
     half.queries.back().k = mark;
     for (auto* const components : {&half.object_components, &half.query_components}) {
       components->push_back(static_cast<float>(slot));

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of ObjectTable that both ways to update call for each row: row by row
+// (object_table.cpp) and on several threads (object_table_group.cpp).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "starling/knn/base/prefetch.hpp"
+#include "starling/knn/tables/object_partition.hpp"
+#include "starling/knn/tables/object_table.hpp"
+
+namespace starling {
+
+constexpr bool is_time_in_range(std::int64_t time_us) {
+  constexpr std::int64_t limit_us = std::int64_t{1} << 61;
+  return time_us >= -limit_us && time_us <= limit_us;
+}
+
+// Applies a row to the object's record, if the row is not late. The caller copies the components of
+// a vector, and stages the slot.
+template <class Row>
+UpdateStatus ObjectTable::take(const Row& row, Slot slot, Totals& totals) {
+  ObjectRecord& record = records_[slot];
+  if (row.time_us < record.time_us) return UpdateStatus::late;
+  record.time_us = row.time_us;
+  if constexpr (std::same_as<Row, VectorUpdate>) {
+    if (row.has_label) labels_[slot] = row.label;
+  } else {
+    record.position = row.position;
+  }
+  if (row.has_tags) {
+    const std::uint32_t owned = slot < tag_clocks_.size() ? tag_clocks_[slot].owned : 0;
+    record.tags = (record.tags & owned) | (row.tags & ~owned);
+  }
+  if (!starling::is_alive(record.generation)) {
+    ++record.generation;
+    ++totals.alive_count;
+  }
+  totals.oldest_time_us = std::min(totals.oldest_time_us, row.time_us);
+  totals.newest_time_us = std::max(totals.newest_time_us.value_or(row.time_us), row.time_us);
+  return UpdateStatus::accepted;
+}
+
+// Writes the likely slot of each row's object, or no_slot, into `likely`. Prefetches the records
+// that the updates will touch. Producers often send their objects in the same order each time, and
+// slots were given in that order. While the rows' objects have the slots `next`, `next` + 1 and so
+// on, no lookup in a registry is needed. The record of a slot must be alive to match a row,
+// because the record of a forgotten object may still have the row's id.
+template <class Row>
+void ObjectTable::look_up_ahead(std::span<const Row> rows, Slot next,
+                                std::span<Slot> likely) const {
+  const auto is_next = [&](ObjectId id) {
+    return next < records_.size() && records_[next].id == id && is_alive(next);
+  };
+  std::size_t in_order = 0;
+  for (; in_order < rows.size() && is_next(rows[in_order].id); ++next) likely[in_order++] = next;
+  struct Wanted {
+    const ObjectRegistry<std::vector<ObjectRecord>>* registry;
+    std::uint64_t hash;
+  };
+  std::array<Wanted, rows_at_once> wanted;
+  for (std::size_t i = in_order; i < rows.size(); ++i) {
+    const auto& registry = partitions_[partition_of(rows[i].id)].registry;
+    wanted[i] = {&registry, registry.hash(rows[i].id)};
+    registry.prefetch(wanted[i].hash);
+  }
+  for (std::size_t i = in_order; i < rows.size(); ++i) {
+    likely[i] = wanted[i].registry->likely_slot(wanted[i].hash);
+    if (likely[i] == no_slot) continue;
+    prefetch_to_write(&records_[likely[i]]);
+    prefetch_to_write(&records_[likely[i]].staged_row);  // staged_row may be in a second cache line
+  }
+}
+
+inline bool ObjectTable::is_staged(Slot slot, const Staging& staging) const {
+  const std::uint32_t row = records_[slot].staged_row;
+  return row < staging.objects.size() && staging.objects[row].slot == slot;
+}
+
+// Writes the object's row to the place that its record names.
+inline void ObjectTable::write_staged(Slot slot, Staging& staging) const {
+  const std::size_t row = records_[slot].staged_row;
+  write_row(slot, staging.objects[row]);
+  if (options_.dimension == 0) return;
+  std::ranges::copy(components_of(slot),
+                    staging.object_components.data() + row * options_.dimension);
+  staging.object_labels[row] = labels_[slot];
+}
+
+inline void ObjectTable::write_row(Slot slot, ObjectRow& row) const {
+  const ObjectRecord& record = records_[slot];
+  row.slot = slot;
+  row.generation = record.generation;
+  row.tags = record.tags;
+  row.position = record.position;
+  row.time_us = record.time_us;
+}
+
+}  // namespace starling

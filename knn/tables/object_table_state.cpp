@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies the whole table of objects out and in: see ObjectTable::export_state.
+#include <algorithm>
+
+#include "starling/knn/base/assert.hpp"
+#include "starling/knn/tables/object_partition.hpp"
+#include "starling/knn/tables/object_table.hpp"
+#include "starling/knn/tables/object_table_group.hpp"
+
+namespace starling {
+
+ObjectTableState ObjectTable::export_state() const {
+  ObjectTableState state;
+  std::vector<bool> is_free(records_.size());
+  for (const Slot slot : free_slots_) {
+    is_free[slot] = true;
+    state.free_slots.push_back({slot, records_[slot].generation});
+  }
+  for (Slot slot = 0; slot < records_.size(); ++slot) {
+    if (is_free[slot]) continue;
+    ObjectTableState::Record& copy = state.records.emplace_back();
+    write_row(slot, copy.row);
+    copy.id = records_[slot].id;
+    if (options_.dimension > 0) {
+      const auto from = components_.begin() + std::ptrdiff_t{slot} * options_.dimension;
+      state.components.insert(state.components.end(), from, from + options_.dimension);
+      state.labels.push_back(labels_[slot]);
+    }
+    if (slot < tag_clocks_.size()) {
+      copy.tags_owned = tag_clocks_[slot].owned;
+      copy.tags_time_us = tag_clocks_[slot].time_us;
+    }
+    if (const auto it = followers_.find(slot); it != followers_.end()) copy.followers = it->second;
+  }
+  for (const ObjectPartition& partition : partitions_) partition.departures.append_to(state);
+  state.newest_time_us = totals_.newest_time_us;
+  return state;
+}
+
+void ObjectTable::import_state(const ObjectTableState& state, Staging& staging) {
+  check_invariant(records_.empty(), "a state is imported only into an empty table");
+  records_.resize(state.records.size() + state.free_slots.size());
+  if (options_.dimension > 0) {
+    components_.resize(records_.size() * options_.dimension);
+    labels_.resize(records_.size(), no_label);
+  }
+  for (const auto& [slot, generation] : state.free_slots) {
+    records_[slot].generation = generation;
+    free_slots_.push_back(slot);
+  }
+  VectorsView components{state.components, std::max(1u, options_.dimension)};
+  for (std::size_t i = 0; i < state.records.size(); ++i) {
+    const ObjectTableState::Record& copy = state.records[i];
+    const ObjectRow& row = copy.row;
+    records_[row.slot] = {copy.id, row.time_us, row.position, row.tags, row.generation, 0};
+    partition_at(row.slot).registry.insert(copy.id, row.slot, records_);
+    if (options_.dimension > 0) {
+      std::ranges::copy(components.row(static_cast<VectorRow>(i)), components_of(row.slot).begin());
+      labels_[row.slot] = state.labels[i];
+    }
+    if (copy.tags_time_us != TagClock{}.time_us)
+      tag_clock(row.slot) = {copy.tags_owned, copy.tags_time_us};
+    if (copy.followers > 0) followers_[row.slot] = copy.followers;
+    if (is_alive(row.slot)) {
+      ++totals_.alive_count;
+      totals_.oldest_time_us = std::min(totals_.oldest_time_us, row.time_us);
+    }
+    staging.births.push_back({row.slot, copy.id});
+    stage(row.slot, staging);
+  }
+  for (const ObjectTableState::Tombstone& tombstone : state.tombstones)
+    partition_at(tombstone.slot).departures.add(tombstone);
+  for (const Slot slot : state.leavers) partition_at(slot).departures.leave(slot);
+  totals_.newest_time_us = state.newest_time_us;
+}
+
+}  // namespace starling
