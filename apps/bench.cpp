@@ -279,6 +279,12 @@ std::function<int()> add_server(CLI::App& command) {
       ->check(CLI::Range(1e-4, 1e3))
       ->capture_default_str();
   server
+      ->add_option("--producers", options->producers,
+                   "For updates and updates-wgs84: the clients that send, each its part of the "
+                   "objects")
+      ->check(CLI::Range(1u, 64u))
+      ->capture_default_str();
+  server
       ->add_option("--share", options->share,
                    "For soak: send updates at this share of the measured capacity")
       ->check(CLI::Range(0.01, 1.0))

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -149,7 +150,7 @@ class RequestHandler {
   std::int64_t last_question_us_ = std::numeric_limits<std::int64_t>::min() / 2;
   std::vector<WaitingUpdate> updates_;  ///< in the order of their arrival
   std::size_t update_rows_ = 0;         ///< of updates_, together
-  std::optional<Caller> advancing_;     ///< the sender of AdvanceTick while its tick runs
+  std::deque<Caller> advancing_;        ///< the senders of AdvanceTick while their ticks run
 };
 
 }  // namespace starling::stream

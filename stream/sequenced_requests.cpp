@@ -62,7 +62,9 @@ void RequestHandler::handle_sequenced(const Caller& caller, PreparedRequest& req
     case Kind::resend:
       return send_reply(caller, *admission.reply);
     case Kind::unanswered:
-      if (advancing_) advancing_ = caller;
+      for (Caller& advancing : advancing_)
+        if (advancing.head.session == head.session && advancing.head.sequence == head.sequence)
+          advancing = caller;
       return;
     case Kind::gap:
       return refuse(caller, ErrorCode::sequence_gap,
@@ -221,7 +223,8 @@ void RequestHandler::advance_tick(const Caller& caller, std::int64_t tau_us) {
                                       "requests, start it with --tick manual."));
   }
   const auto finished = [this](const TickOutcome& outcome) {
-    const Caller to = *std::exchange(advancing_, {});
+    const Caller to = std::move(advancing_.front());
+    advancing_.pop_front();
     if (outcome.error.empty()) return answer(to, outcome.done);
     answer(to, error_reply(ErrorCode::tick_failed,
                            "The tick failed, and the lists of the tick before it stay valid: " +
@@ -230,7 +233,7 @@ void RequestHandler::advance_tick(const Caller& caller, std::int64_t tau_us) {
   switch (parts_.ticker.advance(tau_us, finished)) {
     case Ticker::Begun::begun:
       use_up();
-      advancing_ = caller;
+      advancing_.push_back(caller);
       return;
     case Ticker::Begun::busy:
       return refuse(caller, ErrorCode::busy,

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -48,6 +49,12 @@ TickOutcome outcome_of(const TickReport& report) {
 }  // namespace
 
 struct Ticker::State {
+  /// A tick whose result has not come yet.
+  struct UnderWay {
+    std::int64_t begun_us = 0;
+    Finished finished;
+  };
+
   State(asio::io_context& the_loop, const TickerOptions& the_options, Processor& the_processor,
         const ServedSpace& the_space, Publisher& the_publisher, ResultsSocket& the_results,
         Metrics& the_metrics)
@@ -63,12 +70,11 @@ struct Ticker::State {
         helpers(the_options.encode_threads - 1),
         encoder(the_loop, 1) {}
 
-  bool is_busy() const { return processor.tick_under_way() || encoder.waiting() > publishing_max; }
+  bool is_busy() const { return !processor.has_room() || encoder.waiting() > publishing_max; }
 
   void begin(std::int64_t tau_us, Finished finished) {
-    begun_us = steady_now_us();
-    on_finished = std::move(finished);
-    check_invariant(processor.begin_tick(tau_us), "no tick is under way");
+    under_way.push_back({steady_now_us(), std::move(finished)});
+    check_invariant(processor.begin_tick(tau_us), "a tick begins only if the engine has room");
   }
 
   void wait_for_due() {
@@ -89,8 +95,10 @@ struct Ticker::State {
   void take_result(std::unique_ptr<TickResult> result) {
     const std::int64_t arrived_us = steady_now_us();
     auto report = std::make_shared<TickReport>(processor.finish_tick(std::move(result)));
-    metrics.tick_finished(report->times, ms_since(arrived_us), ms_since(begun_us));
-    overrun_log.finished(report->times, ms_since(begun_us));
+    UnderWay begun = std::move(under_way.front());
+    under_way.pop_front();
+    metrics.tick_finished(report->times, ms_since(arrived_us), ms_since(begun.begun_us));
+    overrun_log.finished(report->times, ms_since(begun.begun_us));
     last_error = report->error;
     // The engine's memory does not change between ticks, so ask for it only here.
     engine_bytes = processor.engine().bytes_used().total();
@@ -102,7 +110,7 @@ struct Ticker::State {
     }
     if (report->result->is_engine_lost)
       throw std::runtime_error("the engine is lost: " + last_error + "; start the server again");
-    publish(report, std::exchange(on_finished, {}));
+    publish(report, std::move(begun.finished));
   }
 
   void publish(const std::shared_ptr<TickReport>& report, Finished finished) {
@@ -142,8 +150,7 @@ struct Ticker::State {
   asio::steady_timer timer;
   std::optional<TickClock> clock;
   OverrunLog overrun_log;
-  std::int64_t begun_us = 0;
-  Finished on_finished;
+  std::deque<UnderWay> under_way;  ///< in tick order
   std::string last_error;
   std::uint64_t engine_bytes = 0;
   bool stopping = false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the ticks. Ticker begins a tick when it is due or on request, takes the engine's result on
-// the loop, has a worker encode the messages, and sends them. At most one tick is computed at a
-// time, and at most two finished ticks wait to be sent. Server owns the ticker, and RequestHandler
-// calls advance().
+// the loop, has a worker encode the messages, and sends them. If the engine has room, a tick begins
+// before the last one's result has come. At most two finished ticks wait to be sent. Server owns
+// the ticker, and RequestHandler calls advance().
 #pragma once
 
 #include <cstddef>
@@ -51,7 +51,8 @@ class Ticker {
   /// A function that is called after the tick's messages were passed to the results socket.
   using Finished = std::function<void(const TickOutcome&)>;
   enum class Begun : std::uint8_t { begun, busy, tau_too_early };
-  /// Begins a tick at `tau_us`, on request. `finished` is called only if the tick begins.
+  /// Begins a tick at `tau_us`, on request. `finished` is called only if the tick begins, and in
+  /// the order of ticks.
   Begun advance(std::int64_t tau_us, Finished finished);
 
   /// Returns the time from which a lease that is put now counts. With wall-clock ticks, this is the

@@ -18,7 +18,9 @@ struct ServerBenchOptions {
   std::vector<std::string> serve_flags;  ///< added after the flags of the workload
   double duration_s = 0;                 ///< for workloads with a duration; 0: the workload's own
   double scale = 1;                      ///< factor for objects, queries, rates and subscribers
-  double share = 0.7;                    ///< for soak: the load as a share of the measured capacity
+  /// For updates and updates-wgs84: how many clients send, each its own part of the objects.
+  unsigned producers = 1;
+  double share = 0.7;              ///< for soak: the load as a share of the measured capacity
   std::vector<double> rates_hz{};  ///< for million: ticks per second, a row for each; empty: 10
   bool json = false;
 };

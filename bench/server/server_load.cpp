@@ -45,10 +45,20 @@ Rows Feed::rows_of(const std::vector<std::uint32_t>& objects) const {
 }
 
 Rows Feed::all_steps() const {
+  return all_steps_of(0, 1);
+}
+
+Rows Feed::all_steps_of(std::size_t part, std::size_t parts) const {
   Rows all;
-  for (const Rows& step : steps_) {
-    all.ids.insert(all.ids.end(), step.ids.begin(), step.ids.end());
-    all.coordinates.insert(all.coordinates.end(), step.coordinates.begin(), step.coordinates.end());
+  for (const Rows& rows : steps_) {
+    const std::size_t begin = rows.count() * part / parts;
+    const std::size_t end = rows.count() * (part + 1) / parts;
+    const auto at = [](auto& values, std::size_t i) {
+      return values.begin() + static_cast<std::ptrdiff_t>(i);
+    };
+    all.ids.insert(all.ids.end(), at(rows.ids, begin), at(rows.ids, end));
+    all.coordinates.insert(all.coordinates.end(), at(rows.coordinates, 2 * begin),
+                           at(rows.coordinates, 2 * end));
   }
   return all;
 }

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <zmq.hpp>
@@ -46,6 +47,8 @@ class Feed {
   const Rows& step(std::size_t number) const { return steps_[number]; }
   /// Returns the rows of all steps, one step after the other.
   Rows all_steps() const;
+  /// Returns the rows of one of `parts` equal parts of the objects, in all steps.
+  Rows all_steps_of(std::size_t part, std::size_t parts) const;
   /// Returns the queries of the workload, with ids from 0 and the k of the workload.
   std::vector<protocol::QuerySpec> queries() const;
 
@@ -90,7 +93,8 @@ inline constexpr std::size_t batch_rows = 1000;
 /// times.
 class EndlessFeed {
  public:
-  EndlessFeed(LoadClient& client, const Feed& feed) : client_(client), rows_(feed.all_steps()) {}
+  EndlessFeed(LoadClient& client, const Feed& feed) : EndlessFeed(client, feed.all_steps()) {}
+  EndlessFeed(LoadClient& client, Rows rows) : client_(client), rows_(std::move(rows)) {}
 
   /// Sends as fast as the server accepts. Returns the number of accepted rows.
   std::uint64_t run_for(double seconds);

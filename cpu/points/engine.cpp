@@ -69,6 +69,8 @@ class CpuEngine final : public Engine {
 
   Staging& staging() override { return halves_[writing_]; }
 
+  bool has_room() const override { return !under_way_; }
+
   bool begin_tick(Tick tick, std::int64_t tau_us) override {
     if (under_way_.exchange(true)) return false;
     Staging& half = halves_[writing_];

@@ -87,6 +87,8 @@ class GpuEngine final : public Engine {
 
   Staging& staging() override { return intake_.staging(); }
 
+  bool has_room() const override { return intake_.has_room(); }
+
   bool begin_tick(Tick tick, std::int64_t tau_us) override { return intake_.begin(tick, tau_us); }
 
   void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) override {

@@ -16,6 +16,10 @@ TickIntake::TickIntake(DeviceMemory& memory, int device, std::function<void(Begu
     thread->post([device] { static_cast<void>(cudaSetDevice(device)); });
 }
 
+bool TickIntake::has_room() const {
+  return std::ranges::any_of(begun_, [](const BegunTick& at) { return at.is_free.load(); });
+}
+
 bool TickIntake::begin(Tick tick, std::int64_t tau_us) {
   // Takes the first free BegunTick. If the caller waits for each result before it begins the next
   // tick, only the buffers of one BegunTick grow.

@@ -48,8 +48,10 @@ class TickIntake {
   // For the thread that drives the engine:
 
   Staging& staging() { return staging_; }
-  /// Begins a tick with the rows in staging(). Returns false, and changes nothing, while the rows
-  /// of two earlier ticks wait to be applied.
+  /// Returns false while the rows of two begun ticks wait to be applied.
+  bool has_room() const;
+  /// Begins a tick with the rows in staging(). Returns false, and changes nothing, if there is no
+  /// room.
   bool begin(Tick tick, std::int64_t tau_us);
   /// Runs `task` on the engine's thread, after every tick begun so far.
   void post(std::function<void()> task);

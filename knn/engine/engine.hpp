@@ -61,11 +61,15 @@ class Engine {
   /// switches to the other half.
   virtual Staging& staging() = 0;
 
+  /// Returns whether begin_tick would take a tick now. Some engines take one tick at a time, and
+  /// have room again when they have computed it. Other engines take the next tick while they
+  /// compute. Every engine has room after it has delivered the results of all earlier ticks. The
+  /// answer becomes false only by begin_tick.
+  virtual bool has_room() const = 0;
+
   /// Swaps the staging halves and returns at once. Returns false and changes nothing if the engine
-  /// has no room for another tick. Some engines take one tick at a time. Other engines accept the
-  /// next tick while they compute, before earlier results have arrived. Every engine accepts a tick
-  /// after it has delivered the results of all earlier ticks. If a tick fails, the next tick
-  /// computes from the rows of both ticks.
+  /// has no room for another tick. If a tick fails, the next tick computes from the rows of both
+  /// ticks, even if the next tick was begun before.
   virtual bool begin_tick(Tick tick, std::int64_t tau_us) = 0;
 
   /// Answers from the last finished tick, on a thread of the engine. On a lattice, a query at a

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's thread puts the result into a mailbox, and the caller's thread waits for it: see
+// The engine's thread puts results into a mailbox, and the caller's thread waits for them: see
 // lock_step.hpp.
 #include "starling/knn/tables/lock_step.hpp"
 
 #include <condition_variable>
+#include <deque>
 #include <mutex>
 #include <utility>
 
@@ -14,7 +15,7 @@ namespace starling {
 struct LockStep::Mailbox {
   std::mutex mutex;
   std::condition_variable arrived;
-  std::unique_ptr<TickResult> result;
+  std::deque<std::unique_ptr<TickResult>> results;  ///< in tick order
 };
 
 LockStep::LockStep(Processor& processor)
@@ -22,18 +23,39 @@ LockStep::LockStep(Processor& processor)
   processor_.engine().set_result_handler([mailbox = mailbox_](std::unique_ptr<TickResult> result) {
     {
       const std::lock_guard lock(mailbox->mutex);
-      mailbox->result = std::move(result);
+      mailbox->results.push_back(std::move(result));
     }
     mailbox->arrived.notify_one();
   });
 }
 
 TickReport LockStep::advance(std::int64_t tau_us) {
-  check_invariant(processor_.begin_tick(tau_us),
+  check_invariant(!processor_.tick_under_way(),
                   "no other tick is under way when a lock-step tick begins");
-  std::unique_lock lock(mailbox_->mutex);
-  mailbox_->arrived.wait(lock, [this] { return mailbox_->result != nullptr; });
-  return processor_.finish_tick(std::move(mailbox_->result));
+  begin(tau_us);
+  return finish();
+}
+
+void LockStep::begin(std::int64_t tau_us) {
+  {
+    // An engine without room has ticks under way. It has room at the latest when it delivers the
+    // last of their results.
+    std::unique_lock lock(mailbox_->mutex);
+    mailbox_->arrived.wait(lock, [this] { return processor_.has_room(); });
+  }
+  check_invariant(processor_.begin_tick(tau_us), "an engine that has room takes the next tick");
+}
+
+TickReport LockStep::finish() {
+  check_invariant(processor_.tick_under_way(), "finish is called for a tick that has begun");
+  std::unique_ptr<TickResult> result;
+  {
+    std::unique_lock lock(mailbox_->mutex);
+    mailbox_->arrived.wait(lock, [this] { return !mailbox_->results.empty(); });
+    result = std::move(mailbox_->results.front());
+    mailbox_->results.pop_front();
+  }
+  return processor_.finish_tick(std::move(result));
 }
 
 }  // namespace starling

@@ -21,7 +21,16 @@ class LockStep {
   LockStep(const LockStep&) = delete;
   LockStep& operator=(const LockStep&) = delete;
 
+  /// Begins a tick, waits for its result, and returns its report. Call only while no tick is under
+  /// way.
   TickReport advance(std::int64_t tau_us);
+
+  /// Begins a tick. Waits before that until the engine has room, if ticks are under way. A program
+  /// that updates objects or uses the last report between begin and finish does this while the
+  /// engine computes.
+  void begin(std::int64_t tau_us);
+  /// Waits for the result of the oldest tick under way, and returns its report.
+  TickReport finish();
 
  private:
   struct Mailbox;

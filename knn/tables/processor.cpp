@@ -133,44 +133,45 @@ RankKey Processor::to_key_max(double distance) const {
 
 bool Processor::begin_tick(std::int64_t tau_us) {
   check_invariant(!last_tau_us_ || tau_us >= *last_tau_us_, "tau never decreases");
-  if (under_way_) return false;
+  if (!engine_->has_room()) return false;
   queries_.prepare_tick(tau_us, objects_, engine_->staging());
   objects_.prepare_tick(tau_us, engine_->staging());
-  remove_outgrown();
-  newest_time_us_ = objects_.newest_time_us();
+  std::string warning = remove_outgrown();
   last_begun_ = Tick{to_number(last_begun_) + 1};
   last_tau_us_ = tau_us;
-  under_way_ = true;
+  under_way_.push_back({last_begun_, objects_.newest_time_us(), std::move(warning)});
   check_invariant(engine_->begin_tick(last_begun_, tau_us),
-                  "an engine that has delivered its result accepts the next tick");
+                  "an engine that has room takes the next tick");
   queries_.tick_begun();
   return true;
 }
 
-void Processor::remove_outgrown() {
-  warning_.clear();
+// Returns a warning; empty if all queries stay.
+std::string Processor::remove_outgrown() {
   const std::uint64_t removed = queries_.remove_outgrown(objects_, engine_->staging());
-  if (removed == 0) return;
-  warning_ = std::to_string(removed) + " every-object queries were removed: with " +
-             std::to_string(objects_.alive_count()) +
-             " objects, all lists together would hold more than neighbors_max (" +
-             std::to_string(options_.queries.neighbors_max) +
-             ") neighbours; put them again with a smaller k, or raise the limit";
+  if (removed == 0) return {};
+  return std::to_string(removed) + " every-object queries were removed: with " +
+         std::to_string(objects_.alive_count()) +
+         " objects, all lists together would hold more than neighbors_max (" +
+         std::to_string(options_.queries.neighbors_max) +
+         ") neighbours; put them again with a smaller k, or raise the limit";
 }
 
 TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
-  check_invariant(under_way_ && result->tick == last_begun_, "results arrive in tick order");
-  under_way_ = false;
+  check_invariant(tick_under_way() && result->tick == under_way_.front().tick,
+                  "results arrive in tick order");
+  UnderWay begun = std::move(under_way_.front());
+  under_way_.pop_front();
   last_finished_ = result->tick;
 
   TickReport report;
   report.tick = result->tick;
   report.tau_us = result->tau_us;
-  report.newest_time_us = newest_time_us_;
+  report.newest_time_us = begun.newest_time_us;
   report.objects = result->objects;
   report.times = result->times;
   report.error = result->error;
-  report.warning = std::exchange(warning_, {});
+  report.warning = std::move(begun.warning);
   report.stream_reports = stream_reports_.take_owned();
   std::vector<StreamReport>& streams = *report.stream_reports;
   streams.resize(queries_.stream_count());
@@ -194,7 +195,7 @@ TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
     streams[static_cast<std::size_t>(stream)].queries.push_back(query);
   }
   report.streams = streams;
-  // After a failed tick, the next tick takes the same rows again and reports the removals.
+  // After a failed tick, the engine takes its rows into the next tick, which reports the removals.
   if (report.error.empty())
     queries_.tick_finished();
   else
@@ -204,7 +205,7 @@ TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
 }
 
 ProcessorState Processor::export_state() {
-  check_invariant(!under_way_, "a state is exported only between ticks");
+  check_invariant(!tick_under_way(), "a state is exported only between ticks");
   return {options_.space,          last_finished_,          last_tau_us_,
           objects_.export_state(), queries_.export_state(), engine_->export_state()};
 }

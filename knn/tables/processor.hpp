@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -110,7 +111,10 @@ class Processor {
   void remove_queries(StreamId stream, std::span<const QueryId> ids,
                       std::span<QueryStatus> statuses);
 
-  /// Starts the next tick. Returns false and changes nothing while a tick is under way. tau_us must
+  /// Returns whether begin_tick would begin a tick now. Some engines take a tick before the results
+  /// of the last one have arrived; see Engine::has_room.
+  bool has_room() const { return engine_->has_room(); }
+  /// Starts the next tick. Returns false and changes nothing if the engine has no room. tau_us must
   /// not be less than tau of the last tick.
   ///
   /// If all lists together exceed QueryTableOptions::neighbors_max, every-object queries are
@@ -121,7 +125,8 @@ class Processor {
   /// order, on the thread that drives the processor.
   TickReport finish_tick(std::unique_ptr<TickResult> result);
 
-  bool tick_under_way() const { return under_way_; }
+  /// Returns whether a tick has begun for whose result finish_tick has not been called yet.
+  bool tick_under_way() const { return !under_way_.empty(); }
   Tick last_tick() const { return last_finished_; }
   /// Returns tau of the last begun tick; std::nullopt if there is none.
   std::optional<std::int64_t> last_tau_us() const { return last_tau_us_; }
@@ -143,7 +148,14 @@ class Processor {
   void import_state(const ProcessorState& state);
 
  private:
-  void remove_outgrown();
+  /// What a begun tick's report needs beside the engine's result.
+  struct UnderWay {
+    Tick tick{};
+    std::optional<std::int64_t> newest_time_us;
+    std::string warning;
+  };
+
+  std::string remove_outgrown();
 
   ProcessorOptions options_;
   std::optional<Lattice> lattice_;
@@ -154,10 +166,8 @@ class Processor {
   Tick last_begun_{};
   Tick last_finished_{};
   std::optional<std::int64_t> last_tau_us_;
-  std::optional<std::int64_t> newest_time_us_;  ///< at the last begin_tick
-  std::string warning_;                         ///< of the last begin_tick
+  std::deque<UnderWay> under_way_;  ///< in tick order
   ReturnPool<std::vector<StreamReport>> stream_reports_;
-  bool under_way_ = false;
 };
 
 struct ProcessorState {

@@ -4,6 +4,7 @@
 #include "starling/knn/tables/query_table.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "starling/knn/base/assert.hpp"
 
@@ -173,18 +174,19 @@ std::uint64_t QueryTable::remove_outgrown(ObjectTable& objects, Staging& staging
 }
 
 void QueryTable::tick_begun() {
-  check_invariant(removed_begun_.empty(), "the last tick has finished or failed");
-  removed_begun_.swap(removed_staged_);
+  removed_begun_.push_back(std::exchange(removed_staged_, {}));
 }
 
 void QueryTable::tick_finished() {
-  for (const auto& [owner, slot] : removed_begun_) free_slots_.push_back(slot);
-  removed_begun_.clear();
+  for (const auto& [owner, slot] : removed_begun_.front()) free_slots_.push_back(slot);
+  removed_begun_.pop_front();
 }
 
 void QueryTable::tick_failed() {
-  removed_staged_.merge(removed_begun_);
-  check_invariant(removed_begun_.empty(), "a query keeps one slot until its removal is reported");
+  RemovedSlots failed = std::move(removed_begun_.front());
+  removed_begun_.pop_front();
+  (removed_begun_.empty() ? removed_staged_ : removed_begun_.front()).merge(failed);
+  check_invariant(failed.empty(), "a query keeps one slot until its removal is reported");
 }
 
 Slot QueryTable::find(StreamId stream, QueryId id) const {
@@ -201,15 +203,21 @@ std::vector<Slot> QueryTable::slots_of(StreamId stream) const {
   return slots;
 }
 
+// Returns the slot that a query had whose removal is not reported yet, or no_slot.
+Slot QueryTable::take_removed(StreamId stream, QueryId id) {
+  if (const auto staged = removed_staged_.extract({stream, id})) return staged.mapped();
+  for (RemovedSlots& begun : removed_begun_)
+    if (const auto removed = begun.extract({stream, id})) return removed.mapped();
+  return no_slot;
+}
+
 // A query that is put again before its removal is reported keeps its slot. The new generation tells
 // the engine that it is another query. The removal then needs no report.
 Slot QueryTable::allocate(StreamId stream, QueryId id) {
   if (count_ >= options_.queries_max) return no_slot;
   Slot slot = no_slot;
-  if (auto staged = removed_staged_.extract({stream, id})) {
-    slot = staged.mapped();
-  } else if (auto begun = removed_begun_.extract({stream, id})) {
-    slot = begun.mapped();
+  if (const Slot removed = take_removed(stream, id); removed != no_slot) {
+    slot = removed;
   } else if (!free_slots_.empty()) {
     slot = free_slots_.back();
     free_slots_.pop_back();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <map>
 #include <optional>
@@ -96,14 +97,14 @@ class QueryTable {
   /// neighbors_max. The lists may exceed neighbors_max if objects were added after the queries.
   /// Returns the number of removed queries. Call when the table of objects is ready for the tick.
   std::uint64_t remove_outgrown(ObjectTable& objects, Staging& staging);
-  /// Call after the engine has swapped its halves. The tick under way has then taken all removals
-  /// that were staged.
+  /// Call after the engine has swapped its halves. The tick that has begun has then taken all
+  /// removals that were staged.
   void tick_begun();
-  /// Call if the tick under way has finished. It has reported the removals that it took, so the
-  /// slots of the removed queries are free again.
+  /// Call if the oldest tick under way has finished. It has reported the removals that it took, so
+  /// the slots of the removed queries are free again.
   void tick_finished();
-  /// Call if the tick under way has failed. It has reported nothing, so the next tick takes the
-  /// same removals again.
+  /// Call if the oldest tick under way has failed. It has reported nothing, so the next tick, which
+  /// may have begun already, takes the same removals again.
   void tick_failed();
 
   /// Returns the slot of the query, or no_slot.
@@ -155,6 +156,7 @@ class QueryTable {
   void leave(Slot slot);
   Stream& stream_at(StreamId id) { return streams_[static_cast<std::size_t>(id)]; }
   Slot allocate(StreamId stream, QueryId id);
+  Slot take_removed(StreamId stream, QueryId id);
   void drop(Slot slot, ObjectTable& objects, Staging& staging);
   void stage(Slot slot, Staging& staging);
 
@@ -163,8 +165,8 @@ class QueryTable {
   std::unordered_map<std::string, StreamId> streams_by_name_;
   std::vector<Entry> entries_;
   std::vector<Slot> free_slots_;
-  RemovedSlots removed_staged_;  ///< removals staged in the half that is written now
-  RemovedSlots removed_begun_;   ///< removals that the tick under way has taken
+  RemovedSlots removed_staged_;             ///< removals staged in the half that is written now
+  std::deque<RemovedSlots> removed_begun_;  ///< removals that each tick under way has taken
   std::uint64_t count_ = 0;
   Room room_;
   std::unordered_map<std::uint64_t, std::uint64_t>

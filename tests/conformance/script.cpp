@@ -49,6 +49,7 @@ class Script {
       SCOPED_TRACE("tick " + std::to_string(i + 1));
       one_tick();
     }
+    twin_.finish_ticks();
     return twin_.transcript();
   }
 
@@ -57,6 +58,7 @@ class Script {
     TwinOptions twin;
     twin.space = space_;
     twin.threads = options_.threads;
+    twin.ahead = options_.ahead;
     if (random_.chance(0.6)) twin.oracle.object_ttl_us = random_.between(100, 4000) * ms;
     if (random_.chance(0.8)) twin.oracle.tombstone_ttl_us = random_.between(0, 3000) * ms + 1;
     return twin;

@@ -110,7 +110,7 @@ void Subscriber::apply(std::uint32_t stream, const QueryReport& report) {
 }
 
 Twin::Twin(const EngineChoice& engine, const TwinOptions& options)
-    : engine_(engine), oracle_(options.oracle) {
+    : engine_(engine), is_ahead_(options.ahead), oracle_(options.oracle) {
   options_.space.space = options.space;
   options_.space.dimension = options.oracle.dimension;
   options_.space.metric = options.oracle.metric;
@@ -128,6 +128,7 @@ void Twin::start_processor(int threads) {
 }
 
 void Twin::move_to_new_engine(int threads) {
+  finish_ticks();
   const ProcessorState state = processor_->export_state();
   start_processor(threads);
   processor_->import_state(state);
@@ -189,21 +190,46 @@ QueryStatus Twin::remove_query(std::uint32_t stream, QueryId id) {
 
 OracleTick Twin::tick(std::int64_t tau_us) {
   OracleTick expected = oracle_.tick(tau_us);
-  const TickReport report = clock_->advance(tau_us);
-  EXPECT_EQ(report.error, "");
-  EXPECT_EQ(report.tau_us, tau_us);
-  EXPECT_EQ(report.objects, expected.objects);
-  EXPECT_EQ(report.newest_time_us, expected.newest_time_us);
-  compare_reports(report, expected);
-  compare_subscriber(report);
-  record(*report.result);
+  begin_tick({tau_us, expected, oracle_.lists()});
   return expected;
 }
 
+void Twin::begin_failing_tick(std::int64_t tau_us) {
+  begin_tick({tau_us, std::nullopt});
+}
+
+void Twin::begin_tick(BegunTick tick) {
+  if (begun_.size() > 1) finish_tick();
+  clock_->begin(tick.tau_us);
+  begun_.push_back(std::move(tick));
+  if (!is_ahead_) finish_tick();
+}
+
+void Twin::finish_ticks() {
+  while (!begun_.empty()) finish_tick();
+}
+
+void Twin::finish_tick() {
+  const BegunTick begun = std::move(begun_.front());
+  begun_.pop_front();
+  const TickReport report = clock_->finish();
+  EXPECT_EQ(report.tau_us, begun.tau_us);
+  if (!begun.expected) {
+    EXPECT_NE(report.error, "") << "the tick should have failed";
+    for (const StreamReport& stream : report.streams) EXPECT_TRUE(stream.queries.empty());
+    return;
+  }
+  EXPECT_EQ(report.error, "");
+  EXPECT_EQ(report.objects, begun.expected->objects);
+  EXPECT_EQ(report.newest_time_us, begun.expected->newest_time_us);
+  compare_reports(report, *begun.expected);
+  compare_subscriber(report, begun.lists);
+  record(*report.result);
+}
+
 void Twin::fail_tick(std::int64_t tau_us) {
-  const TickReport report = clock_->advance(tau_us);
-  EXPECT_NE(report.error, "") << "the tick should have failed";
-  for (const StreamReport& stream : report.streams) EXPECT_TRUE(stream.queries.empty());
+  begin_failing_tick(tau_us);
+  finish_ticks();
 }
 
 void Twin::compare_reports(const TickReport& report, const OracleTick& expected) {
@@ -231,12 +257,12 @@ void Twin::compare_reports(const TickReport& report, const OracleTick& expected)
   for (const auto& [key, wanted] : missing) ADD_FAILURE() << "not reported: " << name_of(key);
 }
 
-void Twin::compare_subscriber(const TickReport& report) {
+void Twin::compare_subscriber(const TickReport& report, const Lists& expected) {
   for (std::size_t i = 0; i < report.streams.size(); ++i)
     for (const QueryReport& query : report.streams[i].queries)
       subscriber_.apply(static_cast<std::uint32_t>(i), query);
-  EXPECT_EQ(subscriber_.lists().size(), oracle_.lists().size());
-  for (const auto& [key, list] : oracle_.lists()) {
+  EXPECT_EQ(subscriber_.lists().size(), expected.size());
+  for (const auto& [key, list] : expected) {
     SCOPED_TRACE(name_of(key));
     const auto held = subscriber_.lists().find(key);
     if (held == subscriber_.lists().end())
@@ -274,6 +300,7 @@ void Twin::record(const TickResult& result) {
 }
 
 void Twin::compare_current_lists() {
+  finish_ticks();
   std::vector<Slot> slots;
   std::map<Slot, ListKey> owners;
   for (std::uint32_t stream = 0; stream < processor_->queries().stream_count(); ++stream)
@@ -310,6 +337,7 @@ void Twin::compare_current_lists() {
 
 void Twin::compare_answer(std::uint32_t k, const Anchor& anchor, const Filter& filter,
                           const std::vector<float>& components) {
+  finish_ticks();
   OneShotQuery question;
   question.k = k;
   question.anchor = anchor.kind;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,6 +23,9 @@ struct TwinOptions {
   Space space = Space::planar2;
   int threads = 2;
   OracleOptions oracle;  ///< also has the dimension and the metric of a vector space
+  /// If true, a tick begins before the reports of the last one are compared, and before its result
+  /// has arrived if the engine has room.
+  bool ahead = false;
 };
 
 /// All reports of the engine, as numbers. If two transcripts are equal, the engines reported the
@@ -56,12 +60,16 @@ class Twin {
   QueryStatus remove_query(std::uint32_t stream, QueryId id);
 
   /// Runs the tick on the engine and on the oracle, and compares their reports. Returns the
-  /// oracle's reports.
+  /// oracle's reports. If ticks begin ahead, the reports are compared later.
   OracleTick tick(std::int64_t tau_us);
+  /// Waits for all ticks under way, and compares their reports.
+  void finish_ticks();
 
   /// Runs a tick on the engine alone. The engine must fail and report nothing. The next tick also
   /// takes the rows of the failed tick.
   void fail_tick(std::int64_t tau_us);
+  /// As fail_tick, but if ticks begin ahead, the next tick may begin before this one fails.
+  void begin_failing_tick(std::int64_t tau_us);
 
   /// Reads the current lists of every query from the engine and compares them with the oracle's
   /// lists. Call this function right after a tick.
@@ -86,16 +94,27 @@ class Twin {
   const Transcript& transcript() const { return transcript_; }
 
  private:
+  /// A tick that the engine has begun, and what the oracle says of it.
+  struct BegunTick {
+    std::int64_t tau_us = 0;
+    std::optional<OracleTick> expected;  ///< std::nullopt: the tick fails
+    Lists lists{};                       ///< of all queries after the tick
+  };
+
   void start_processor(int threads);
+  void begin_tick(BegunTick tick);
+  void finish_tick();
   void compare_reports(const TickReport& report, const OracleTick& expected);
-  void compare_subscriber(const TickReport& report);
+  void compare_subscriber(const TickReport& report, const Lists& expected);
   void record(const TickResult& result);
 
   EngineChoice engine_;
   ProcessorOptions options_;
+  bool is_ahead_;
   Oracle oracle_;
   std::unique_ptr<Processor> processor_;
   std::unique_ptr<LockStep> clock_;
+  std::deque<BegunTick> begun_;  ///< ticks under way
   std::int64_t time_us_max_ = Oracle::no_time_limit;
   std::vector<ReportOn> weakest_on_;  ///< for each stream: the least ReportOn that it ever had
   Subscriber subscriber_;

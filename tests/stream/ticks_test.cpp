@@ -78,6 +78,48 @@ TEST_F(TicksTest, ASecondAdvanceIsToldToWaitAndDoesNotUseItsNumber) {
   EXPECT_EQ(to_number(std::get<protocol::TickDone>(done->decoded.body).tick), 2u);
 }
 
+TEST_F(TicksTest, AnEngineWithRoomIsAdvancedBeforeTheLastTickIsDoneAndEachIsAnsweredInOrder) {
+  control->room = 2;
+  const auto server = start(manual_options());
+  RawPeer peer(server->context(), server->endpoints().commands);
+  RawPeer other(server->context(), server->endpoints().commands);
+  const std::uint64_t session = peer.hello();
+  const std::uint64_t other_session = other.hello();
+  peer.send(advance_frame(session, 1, 1000));
+  ASSERT_TRUE(happens([&] { return control->begun == 1; }));
+  other.send(advance_frame(other_session, 1, 2000));
+  ASSERT_TRUE(happens([&] { return control->begun == 2; }));
+  const auto busy = peer.ask(advance_frame(session, 2, 3000));
+  ASSERT_TRUE(busy);
+  EXPECT_EQ(busy->error(), ErrorCode::busy);
+  ASSERT_TRUE(control->finish());
+  const auto first = peer.receive();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(to_number(std::get<protocol::TickDone>(first->decoded.body).tick), 1u);
+  ASSERT_TRUE(control->finish());
+  const auto second = other.receive();
+  ASSERT_TRUE(second);
+  EXPECT_EQ(to_number(std::get<protocol::TickDone>(second->decoded.body).tick), 2u);
+}
+
+TEST_F(TicksTest, AServerThatStopsFinishesEveryTickThatHasBegun) {
+  control->room = 2;
+  auto server = start(manual_options());
+  RawPeer peer(server->context(), server->endpoints().commands);
+  const std::uint64_t session = peer.hello();
+  for (const std::uint64_t sequence : {1u, 2u})
+    peer.send(advance_frame(session, sequence, static_cast<std::int64_t>(sequence)));
+  ASSERT_TRUE(happens([&] { return control->begun == 2; }));
+  const auto stopped = std::async(std::launch::async, [&] { server->stop(); });
+  for (const std::uint64_t tick : {1u, 2u}) {
+    ASSERT_TRUE(happens([&] { return control->finish(); }));
+    const auto done = peer.receive();
+    ASSERT_TRUE(done);
+    EXPECT_EQ(to_number(std::get<protocol::TickDone>(done->decoded.body).tick), tick);
+  }
+  stopped.wait();
+}
+
 TEST_F(TicksTest, AResentAdvanceIsAnsweredToTheOneWhoSentItLast) {
   const auto server = start(manual_options());
   RawPeer peer(server->context(), server->endpoints().commands);

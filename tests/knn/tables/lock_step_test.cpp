@@ -22,6 +22,7 @@ class OneListEngine final : public Engine {
   EngineBytes bytes_used() const override { return {}; }
   void set_result_handler(ResultHandler handler) override { handler_ = std::move(handler); }
   Staging& staging() override { return half_; }
+  bool has_room() const override { return true; }
   bool begin_tick(Tick tick, std::int64_t tau_us) override {
     struct Lists {
       std::vector<ReportedList> lists{{.query = 0, .count = 1}};

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// AheadEngine lets an engine that takes one tick at a time take two, as a GPU engine does. With it,
+// every machine tests what happens while two ticks are under way. A test chooses ticks that fail.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "starling/knn/engine/engine.hpp"
+#include "starling/knn/engine/kept_rows.hpp"
+
+namespace starling::test {
+
+class AheadEngine final : public Engine {
+ public:
+  static constexpr std::size_t ticks_max = 2;
+
+  /// The ticks that fail. A test may add ticks before they begin.
+  struct Failing {
+    std::mutex mutex;
+    std::set<Tick> ticks;
+  };
+
+  AheadEngine(std::unique_ptr<Engine> engine, std::shared_ptr<Failing> failing)
+      : failing_(std::move(failing)), engine_(std::move(engine)) {
+    engine_->set_result_handler(
+        [this](std::unique_ptr<TickResult> result) { pass_on(std::move(result)); });
+  }
+
+  std::string_view name() const override { return engine_->name(); }
+  const EngineLimits& limits() const override { return engine_->limits(); }
+  EngineBytes bytes_used() const override { return engine_->bytes_used(); }
+  void set_result_handler(ResultHandler handler) override { handler_ = std::move(handler); }
+  Staging& staging() override { return staging_; }
+
+  bool has_room() const override {
+    const std::lock_guard lock(mutex_);
+    return under_way_.size() < ticks_max;
+  }
+
+  bool begin_tick(Tick tick, std::int64_t tau_us) override {
+    std::unique_lock lock(mutex_);
+    if (under_way_.size() == ticks_max) return false;
+    under_way_.push_back({tick, tau_us, std::exchange(staging_, Staging())});
+    if (under_way_.size() == 1) compute_next(lock);
+    return true;
+  }
+
+  void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) override {
+    engine_->search_finished(std::move(queries), std::move(handler));
+  }
+  std::optional<Answers> answer_at_once(std::span<const OneShotQuery> queries) override {
+    return engine_->answer_at_once(queries);
+  }
+  void read_lists(std::vector<Slot> queries, AnswersHandler handler) override {
+    engine_->read_lists(std::move(queries), std::move(handler));
+  }
+  EngineState export_state() override { return engine_->export_state(); }
+  void import_state(const EngineState& state) override { engine_->import_state(state); }
+
+ private:
+  struct BegunTick {
+    Tick tick{};
+    std::int64_t tau_us = 0;
+    Staging rows;
+  };
+
+  /// Begins the oldest tick under way on the engine, or fails it.
+  void compute_next(std::unique_lock<std::mutex>& lock) {
+    BegunTick& next = under_way_.front();
+    keep_rows(next.rows, kept_);
+    if (fails(next.tick)) {
+      auto result = std::make_unique<TickResult>();
+      result->tick = next.tick;
+      result->tau_us = next.tau_us;
+      result->error = "the test lets this tick fail";
+      lock.unlock();
+      return pass_on(std::move(result));
+    }
+    std::swap(engine_->staging(), kept_);
+    engine_->begin_tick(next.tick, next.tau_us);
+  }
+
+  // The next tick begins after the handler has returned, so that results arrive in tick order.
+  void pass_on(std::unique_ptr<TickResult> result) {
+    handler_(std::move(result));
+    std::unique_lock lock(mutex_);
+    under_way_.pop_front();
+    if (!under_way_.empty()) compute_next(lock);
+  }
+
+  bool fails(Tick tick) {
+    const std::lock_guard lock(failing_->mutex);
+    return failing_->ticks.contains(tick);
+  }
+
+  std::shared_ptr<Failing> failing_;
+  ResultHandler handler_;
+  Staging staging_;
+  mutable std::mutex mutex_;
+  std::deque<BegunTick> under_way_;
+  Staging kept_;                    ///< of failed ticks, and of the tick that begins
+  std::unique_ptr<Engine> engine_;  ///< destroyed first, because its threads use the rest
+};
+
+}  // namespace starling::test
