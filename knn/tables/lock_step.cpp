@@ -13,9 +13,14 @@
 namespace starling {
 
 struct LockStep::Mailbox {
+  struct Arrival {
+    std::unique_ptr<TickResult> result;
+    std::chrono::steady_clock::time_point at;
+  };
+
   std::mutex mutex;
   std::condition_variable arrived;
-  std::deque<std::unique_ptr<TickResult>> results;  ///< in tick order
+  std::deque<Arrival> arrivals;  ///< in tick order
 };
 
 LockStep::LockStep(Processor& processor)
@@ -23,7 +28,7 @@ LockStep::LockStep(Processor& processor)
   processor_.engine().set_result_handler([mailbox = mailbox_](std::unique_ptr<TickResult> result) {
     {
       const std::lock_guard lock(mailbox->mutex);
-      mailbox->results.push_back(std::move(result));
+      mailbox->arrivals.push_back({std::move(result), std::chrono::steady_clock::now()});
     }
     mailbox->arrived.notify_one();
   });
@@ -43,19 +48,22 @@ void LockStep::begin(std::int64_t tau_us) {
     std::unique_lock lock(mailbox_->mutex);
     mailbox_->arrived.wait(lock, [this] { return processor_.has_room(); });
   }
+  begun_.push_back(std::chrono::steady_clock::now());
   check_invariant(processor_.begin_tick(tau_us), "an engine that has room takes the next tick");
 }
 
 TickReport LockStep::finish() {
   check_invariant(processor_.tick_under_way(), "finish is called for a tick that has begun");
-  std::unique_ptr<TickResult> result;
+  Mailbox::Arrival arrival;
   {
     std::unique_lock lock(mailbox_->mutex);
-    mailbox_->arrived.wait(lock, [this] { return !mailbox_->results.empty(); });
-    result = std::move(mailbox_->results.front());
-    mailbox_->results.pop_front();
+    mailbox_->arrived.wait(lock, [this] { return !mailbox_->arrivals.empty(); });
+    arrival = std::move(mailbox_->arrivals.front());
+    mailbox_->arrivals.pop_front();
   }
-  return processor_.finish_tick(std::move(result));
+  last_tick_ms_ = std::chrono::duration<double, std::milli>(arrival.at - begun_.front()).count();
+  begun_.pop_front();
+  return processor_.finish_tick(std::move(arrival.result));
 }
 
 }  // namespace starling

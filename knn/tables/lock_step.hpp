@@ -3,7 +3,9 @@
 // the benchmarks, the tests and embedding programs.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 
 #include "starling/knn/tables/processor.hpp"
@@ -31,11 +33,16 @@ class LockStep {
   void begin(std::int64_t tau_us);
   /// Waits for the result of the oldest tick under way, and returns its report.
   TickReport finish();
+  /// Returns the milliseconds from begin to the arrival of the result of the tick that was finished
+  /// last.
+  double last_tick_ms() const { return last_tick_ms_; }
 
  private:
   struct Mailbox;
   Processor& processor_;
   std::shared_ptr<Mailbox> mailbox_;
+  std::deque<std::chrono::steady_clock::time_point> begun_;  ///< of the ticks under way
+  double last_tick_ms_ = 0;
 };
 
 }  // namespace starling

@@ -137,13 +137,18 @@ void EmbeddedHost::settle_all(const std::string& what) {
 }
 
 FinishedTick EmbeddedHost::advance(std::int64_t tau_us, const ListHandler& on_list) {
-  const TickReport report = lock_step_.advance(tau_us);
+  begin(tau_us);
+  return finish(on_list);
+}
+
+FinishedTick EmbeddedHost::finish(const ListHandler& on_list) {
+  const TickReport report = lock_step_.finish();
   if (!report.error.empty()) throw std::runtime_error("a tick failed: " + report.error);
   if (!report.warning.empty()) throw std::runtime_error(report.warning);
   if (on_list)
     for (const StreamReport& stream : report.streams)
       for (const QueryReport& query : stream.queries) this->report(query, on_list);
-  return {report.tick, report.tau_us, report.objects, report.times};
+  return {report.tick, report.tau_us, report.objects, report.times, lock_step_.last_tick_ms()};
 }
 
 void EmbeddedHost::report(const QueryReport& query, const ListHandler& on_list) {

@@ -33,6 +33,9 @@ class EmbeddedHost : public LockStepHost {
   RowCounts settle() override;
   void settle_all(const std::string& what) override;
   FinishedTick advance(std::int64_t tau_us, const ListHandler& on_list) override;
+  bool runs_ahead() const override { return true; }
+  void begin(std::int64_t tau_us) override { lock_step_.begin(tau_us); }
+  FinishedTick finish(const ListHandler& on_list) override;
 
  private:
   void reject(std::string_view reason);

@@ -42,6 +42,7 @@ struct FinishedTick {
   std::int64_t tau_us = 0;
   std::uint64_t objects = 0;  ///< number of live objects in the snapshot
   StageTimes times;
+  double wall_ms = 0;  ///< from the begin of the tick until its lists have arrived
 };
 
 /// Called with each list that a tick changed. The neighbours are valid during the call. If `event`
@@ -80,6 +81,16 @@ class LockStepHost {
   /// the tick to finish. Calls `on_list` for each changed list, with the removals first. Throws
   /// std::runtime_error if the tick fails.
   virtual FinishedTick advance(std::int64_t tau_us, const ListHandler& on_list) = 0;
+
+  /// Returns whether begin() and finish() may be called instead of advance().
+  virtual bool runs_ahead() const { return false; }
+  /// Begins a tick with the rows that were put before. Rows that are put afterwards are of the next
+  /// tick, which may begin before finish() is called for this one. Waits while the engine has no
+  /// room.
+  virtual void begin(std::int64_t tau_us);
+  /// Waits for the oldest tick that has begun. Returns, throws and calls `on_list` as advance()
+  /// does.
+  virtual FinishedTick finish(const ListHandler& on_list);
 };
 
 }  // namespace starling::sim

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "starling/knn/base/stopwatch.hpp"
 #include "starling/sim/files/errors.hpp"
 
 namespace starling::sim {
@@ -191,6 +192,7 @@ void ServerHost::settle_all(const std::string& what) {
 
 FinishedTick ServerHost::advance(std::int64_t tau_us, const ListHandler& on_list) {
   on_list_ = on_list ? &on_list : nullptr;
+  Stopwatch watch;
   const protocol::TickDone done = server_.client().advance_tick(tau_us).value();
   if (stream_.wants_lists) {
     server_.await_lists(done.tick, [this] { before_ = server_.state().lists(); });
@@ -204,7 +206,8 @@ FinishedTick ServerHost::advance(std::int64_t tau_us, const ListHandler& on_list
   return {done.tick,
           done.tau_us,
           done.object_count,
-          {.build_ms = done.build_ms, .search_ms = done.search_ms, .diff_ms = done.diff_ms}};
+          {.build_ms = done.build_ms, .search_ms = done.search_ms, .diff_ms = done.diff_ms},
+          watch.lap_ms()};
 }
 
 void ServerHost::report_tick(const protocol::DecodedTick& tick) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "starling/sim/files/errors.hpp"
 
@@ -90,6 +91,13 @@ ReplayResult replay(RowStream& rows, const ReplayOptions& options, LockStepHost&
   const std::int64_t first_us = first_tick_us(due.next_us(), options.tick_us);
   check_tick_count(rows.newest_us(), first_us, options.tick_us);
   const ListHandler on_list = applied_to(lists);
+  // A tick whose lists are due at a certain time is not held back until the next one begins.
+  const bool runs_ahead = host.runs_ahead() && !options.wait;
+  const auto finished = [&](const FinishedTick& tick, std::uint64_t rows_done) {
+    result.tick_ms.push_back(tick.wall_ms);
+    if (on_tick) on_tick(tick, rows_done);
+  };
+  std::optional<std::uint64_t> rows_begun;  // the rows of all ticks up to the one that has begun
   for (std::int64_t tau_us = first_us; !due.at_end(); tau_us += options.tick_us) {
     if (options.wait) options.wait(tau_us - first_us);
     for (auto block = due.take(tau_us); !block.empty(); block = due.take(tau_us)) {
@@ -101,11 +109,15 @@ ReplayResult replay(RowStream& rows, const ReplayOptions& options, LockStepHost&
       result.late += counts.late;
       result.rejected += counts.rejected;
     }
-    const auto tick_start = std::chrono::steady_clock::now();
-    const FinishedTick tick = host.advance(tau_us, on_list);
-    result.tick_ms.push_back(seconds_since(tick_start) * 1e3);
-    if (on_tick) on_tick(tick, result.rows);
+    if (!runs_ahead) {
+      finished(host.advance(tau_us, on_list), result.rows);
+      continue;
+    }
+    host.begin(tau_us);
+    if (rows_begun) finished(host.finish(on_list), *rows_begun);
+    rows_begun = result.rows;
   }
+  if (rows_begun) finished(host.finish(on_list), *rows_begun);
   return result;
 }
 

@@ -2,7 +2,9 @@
 // Tests the replay loop with a host that records the rows and ticks that it receives.
 #include "starling/sim/replay/replay.hpp"
 
+#include <deque>
 #include <random>
+#include <string>
 #include <utility>
 
 #include <gmock/gmock.h>
@@ -52,6 +54,28 @@ class RecordingHost : public LockStepHost {
   SpaceOptions space_;
   std::vector<std::int64_t> times_us_;
   std::uint64_t put_ = 0;
+};
+
+/// A RecordingHost that lets the next tick begin before the last one's lists are used. Notes each
+/// call.
+class AheadHost : public RecordingHost {
+ public:
+  std::vector<std::string> calls;
+
+  bool runs_ahead() const override { return true; }
+  void begin(std::int64_t tau_us) override {
+    calls.push_back("begin " + std::to_string(tau_us));
+    begun_.push_back(RecordingHost::advance(tau_us, {}));
+  }
+  FinishedTick finish(const ListHandler&) override {
+    const FinishedTick tick = begun_.front();
+    begun_.pop_front();
+    calls.push_back("finish " + std::to_string(tick.tau_us));
+    return tick;
+  }
+
+ private:
+  std::deque<FinishedTick> begun_;
 };
 
 RecordingHost replay_rows(const std::vector<TraceRow>& rows, std::int64_t tick_us) {
@@ -110,6 +134,28 @@ TEST(ReplayClock, WaitsForEachTickByItsDistanceFromTheFirst) {
   replay(*stream_of(rows), {.tick_us = 10, .wait = [&](std::int64_t us) { waits.push_back(us); }},
          host, nullptr, {});
   EXPECT_THAT(waits, ElementsAre(0, 10, 20, 30));
+}
+
+TEST(ReplayAhead, ATickBeginsBeforeTheListsOfTheLastAreUsedAndEachCountsItsOwnRows) {
+  AheadHost host;
+  const std::vector<TraceRow> rows{row(1, 10), row(2, 11), row(3, 19), row(4, 30)};
+  std::vector<std::pair<std::int64_t, std::uint64_t>> handled;
+  const auto on_tick = [&](const FinishedTick& tick, std::uint64_t rows_done) {
+    handled.emplace_back(tick.tau_us, rows_done);
+  };
+  replay(*stream_of(rows), {.tick_us = 10, .wait = {}}, host, nullptr, on_tick);
+  EXPECT_THAT(host.calls, ElementsAre("begin 10", "begin 20", "finish 10", "begin 30", "finish 20",
+                                      "finish 30"));
+  EXPECT_THAT(handled, ElementsAre(std::pair(10, 1u), std::pair(20, 3u), std::pair(30, 4u)));
+  EXPECT_THAT(host.snapshots[1].times_us, ElementsAre(10, 11, 19));
+}
+
+TEST(ReplayAhead, AReplayThatWaitsForItsClockUsesTheListsOfEachTickAtOnce) {
+  AheadHost host;
+  const std::vector<TraceRow> rows{row(1, 10), row(2, 20)};
+  replay(*stream_of(rows), {.tick_us = 10, .wait = [](std::int64_t) {}}, host, nullptr, {});
+  EXPECT_THAT(host.calls, ::testing::IsEmpty());
+  EXPECT_EQ(host.snapshots.size(), 2u);
 }
 
 TEST(ReplayClock, ATraceWithoutRowsHasNoTicks) {
