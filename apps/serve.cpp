@@ -185,6 +185,10 @@ void add_tuning_flags(CLI::App& app, ServeFlags& flags) {
   add_thread_count(app, "--encode-threads", server.encode_threads, 0, 64,
                    "Threads that encode a large tick, up to 64. 0: one for each four cores, at "
                    "most 4");
+  app.add_option("--trace", server.trace_path,
+                 "Write when the stages of the first 1,000 ticks began and ended to this file, "
+                 "which chrome://tracing and ui.perfetto.dev show")
+      ->type_name("PATH");
   add_duration(app, "--question-spin",
                "After a one-shot question, poll for more work for this long before sleeping. A "
                "longer time answers sooner and uses more CPU",

@@ -59,6 +59,7 @@ void RequestHandler::apply_updates() {
   else
     parts_.processor.update(batches_of<RowSet<ObjectUpdate>, ObjectBatch>());
   parts_.metrics.applied(ms_since(since_us));
+  if (parts_.trace != nullptr) parts_.trace->updates(since_us, steady_now_us(), update_rows_);
   const auto reply_to = [&](auto& set, std::span<const UpdateStatus> statuses) {
     if (set.rows.size() == set.reasons.size() && all_accepted(statuses))
       return protocol::BatchReply{.accepted = statuses.size()};

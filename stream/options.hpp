@@ -76,6 +76,11 @@ struct ServerOptions {
   int subscriber_ticks_max = 0;
   int linger_ms = 2000;  ///< after a stop, how long ZeroMQ may still send waiting messages
 
+  /// If not empty, the server writes when the stages of its first ticks began and ended to this
+  /// file (TickTrace).
+  std::string trace_path;
+  std::uint64_t trace_ticks_max = 1000;
+
   bool stop_on_signals = false;  ///< SIGTERM and SIGINT stop the server
   std::string server_name = "starling";
 };

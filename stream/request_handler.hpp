@@ -50,6 +50,7 @@ class RequestHandler {
     Publisher& publisher;
     CreditLedger& credit;
     Metrics& metrics;
+    TickTrace* trace;  ///< or null
     Send send;
     std::function<Gauges()> gauges;
   };

@@ -165,6 +165,9 @@ struct Server::State {
   State(const ServerOptions& the_options, std::unique_ptr<Engine> engine)
       : options(completed(the_options, engine->limits())),
         metrics(options),
+        trace(options.trace_path.empty()
+                  ? nullptr
+                  : std::make_unique<TickTrace>(options.trace_path, options.trace_ticks_max)),
         space(options.processor.space),
         publisher(random_number(), options.processor.space.space),
         credit({options.limits.credit_rows, options.limits.credit_bytes}),
@@ -181,7 +184,7 @@ struct Server::State {
         ticker(loop,
                {options.tick_period_us, options.future_max_us, options.wall_now_us,
                 options.encode_threads},
-               processor, space, publisher, *results, metrics),
+               processor, space, publisher, *results, metrics, trace.get()),
         handler(options, handler_parts()),
         decoder(loop, options.decode_threads,
                 {.go_on = [this] { return handler.takes_more_updates(); },
@@ -231,6 +234,7 @@ struct Server::State {
             .publisher = publisher,
             .credit = credit,
             .metrics = metrics,
+            .trace = trace.get(),
             .send = [this](const Peer& peer, const protocol::Frame& frame) { send(peer, frame); },
             .gauges = [this] { return gauges(); }};
   }
@@ -390,6 +394,7 @@ struct Server::State {
   asio::io_context loop{1};
   zmq::context_t context{static_cast<int>(options.io_threads)};
   Metrics metrics;
+  std::unique_ptr<TickTrace> trace;
   ServedSpace space;
   Publisher publisher;
   CreditLedger credit;

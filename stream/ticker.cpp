@@ -57,7 +57,7 @@ struct Ticker::State {
 
   State(asio::io_context& the_loop, const TickerOptions& the_options, Processor& the_processor,
         const ServedSpace& the_space, Publisher& the_publisher, ResultsSocket& the_results,
-        Metrics& the_metrics)
+        Metrics& the_metrics, TickTrace* the_trace)
       : loop(the_loop),
         options(the_options),
         processor(the_processor),
@@ -65,6 +65,7 @@ struct Ticker::State {
         publisher(the_publisher),
         results(the_results),
         metrics(the_metrics),
+        trace(the_trace),
         timer(the_loop),
         overrun_log(the_options.period_us.value_or(0)),
         helpers(the_options.encode_threads - 1),
@@ -110,23 +111,34 @@ struct Ticker::State {
     }
     if (report->result->is_engine_lost)
       throw std::runtime_error("the engine is lost: " + last_error + "; start the server again");
-    publish(report, std::move(begun.finished));
+    const TickTimeline timeline{.tick = report->tick,
+                                .begun_us = begun.begun_us,
+                                .arrived_us = arrived_us,
+                                .stages = report->times,
+                                .ends = report->result->ends};
+    publish(report, timeline, std::move(begun.finished));
   }
 
-  void publish(const std::shared_ptr<TickReport>& report, Finished finished) {
+  void publish(const std::shared_ptr<TickReport>& report, TickTimeline timeline,
+               Finished finished) {
     auto plans = publisher.plan(*report, processor.queries());
-    const std::int64_t since_us = steady_now_us();
-    encoder.submit([this, report, since_us, plans = std::move(plans),
-                    finished = std::move(finished)]() -> OrderedPool::Completion {
-      const std::int64_t encode_us = steady_now_us();
+    timeline.sorted_us = steady_now_us();
+    encoder.submit([this, report, timeline, plans = std::move(plans),
+                    finished = std::move(finished)]() mutable -> OrderedPool::Completion {
+      timeline.encode_us = steady_now_us();
       auto messages = std::make_shared<std::vector<protocol::TickMessage>>(
           encode_report(plans, *report, space, helpers));
-      return [this, report, since_us, messages, finished, encode_ms = ms_since(encode_us)] {
+      timeline.encoded_us = steady_now_us();
+      return [this, report, timeline, messages, finished]() mutable {
         std::uint64_t bytes = 0;
         for (const protocol::TickMessage& message : *messages) bytes += message.bytes();
         results.send(std::move(*messages));
-        metrics.tick_published(encode_ms, ms_since(since_us), bytes);
+        timeline.sent_us = steady_now_us();
+        const auto encode_ms = static_cast<double>(timeline.encoded_us - timeline.encode_us) / 1e3;
+        const auto publish_ms = static_cast<double>(timeline.sent_us - timeline.sorted_us) / 1e3;
+        metrics.tick_published(encode_ms, publish_ms, bytes);
         overrun_log.encoded(encode_ms);
+        if (trace != nullptr) trace->tick(timeline);
         const TickOutcome outcome = finished ? outcome_of(*report) : TickOutcome{};
         *report = {};  // frees memory for the next tick, which `finished` may begin
         if (finished) finished(outcome);
@@ -147,6 +159,7 @@ struct Ticker::State {
   Publisher& publisher;
   ResultsSocket& results;
   Metrics& metrics;
+  TickTrace* trace;
   asio::steady_timer timer;
   std::optional<TickClock> clock;
   OverrunLog overrun_log;
@@ -161,9 +174,9 @@ struct Ticker::State {
 
 Ticker::Ticker(asio::io_context& loop, const TickerOptions& options, Processor& processor,
                const ServedSpace& space, Publisher& publisher, ResultsSocket& results,
-               Metrics& metrics)
-    : state_(
-          std::make_shared<State>(loop, options, processor, space, publisher, results, metrics)) {
+               Metrics& metrics, TickTrace* trace)
+    : state_(std::make_shared<State>(loop, options, processor, space, publisher, results, metrics,
+                                     trace)) {
   // The engine may deliver a result after this ticker is destroyed, so the handler holds a weak
   // pointer. Only the loop locks the weak pointer, so no thread of the engine destroys State.
   processor.engine().set_result_handler(

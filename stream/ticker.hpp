@@ -17,6 +17,7 @@
 #include "starling/stream/metrics.hpp"
 #include "starling/stream/publisher.hpp"
 #include "starling/stream/sockets/results_socket.hpp"
+#include "starling/stream/tick_trace.hpp"
 
 namespace boost::asio {
 class io_context;
@@ -38,8 +39,10 @@ struct TickOutcome {
 
 class Ticker {
  public:
+  /// `trace` may be null.
   Ticker(boost::asio::io_context& loop, const TickerOptions& options, Processor& processor,
-         const ServedSpace& space, Publisher& publisher, ResultsSocket& results, Metrics& metrics);
+         const ServedSpace& space, Publisher& publisher, ResultsSocket& results, Metrics& metrics,
+         TickTrace* trace);
   /// The loop must not run after the destruction.
   ~Ticker();
 

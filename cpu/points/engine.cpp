@@ -27,6 +27,7 @@
 #include "starling/cpu/points/tick_lists.hpp"
 #include "starling/knn/base/affinity.hpp"
 #include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/prefetch.hpp"
 #include "starling/knn/base/return_pool.hpp"
 #include "starling/knn/base/stopwatch.hpp"
@@ -230,6 +231,7 @@ void CpuEngine::compute(std::int64_t tau_us, TickResult& result) {
   collect_changes(*lists_, now, objects_, pool_, result);
   lists_ = now;
   result.times.diff_ms = watch.lap_ms();
+  result.ends.computed_us = steady_now_us();
 }
 
 // Returns the plan of the tick under way, and chooses the filters that get an index in this tick.

@@ -53,8 +53,8 @@ class FinishedTick {
   /// std::runtime_error while the objects are ahead.
   std::optional<Answers> answer(std::span<const OneShotQuery> queries);
 
-  /// As answer, but does not wait. Returns std::nullopt while the engine or another query holds the
-  /// mutex, or while the objects are ahead. Throws std::bad_alloc.
+  /// The same as answer, but does not wait. Returns std::nullopt while the engine or another query
+  /// holds the mutex, or while the objects are ahead. Throws std::bad_alloc.
   std::optional<Answers> answer_at_once(std::span<const OneShotQuery> queries);
 
  private:

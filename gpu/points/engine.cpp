@@ -33,6 +33,7 @@
 #include "starling/gpu/points/tick_index.hpp"
 #include "starling/gpu/points/tick_intake.hpp"
 #include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/task_thread.hpp"
 #include "starling/knn/engine/engine_answers.hpp"
 #include "starling/knn/engine/kept_rows.hpp"
@@ -205,8 +206,10 @@ void GpuEngine<dimensions>::run_tick(BegunTick& begun) {
       count_passing_async(tau_us);
       stream_.wait();
     }
-    if (begun.is_copied_beside)
+    if (begun.is_copied_beside) {
       out.result->times.copy_in_ms = begun.copied.ms_since(begun.copy_begun);
+      out.result->ends.copied_in_us = us_before_now(out.applied.ms_since(begun.copied));
+    }
     release_rows(begun);
     holds_rows = false;
     fail_if_asked(FaultInjection::Stage::after_rows);

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "starling/knn/base/clocks.hpp"
 #include "starling/knn/engine/list_directory.hpp"
 
 namespace starling::gpu {
@@ -108,6 +109,8 @@ void OutgoingTick::take_times() {
   times.diff_ms = (is_stored_by_device_ ? copied_ : compared_).ms_since(searched);
   if (!is_stored_by_device_)
     times.copy_out_ms = copied_.ms_since(is_copied_beside_ ? copy_begun_ : compared_);
+  result->ends.copied_out_us = steady_now_us();
+  result->ends.computed_us = us_before_now(is_stored_by_device_ ? 0 : copied_.ms_since(compared_));
 }
 
 }  // namespace starling::gpu

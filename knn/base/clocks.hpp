@@ -20,6 +20,11 @@ inline double ms_since(std::int64_t steady_us) {
   return static_cast<double>(steady_now_us() - steady_us) / 1e3;
 }
 
+/// Returns the time that steady_now_us returned `ms` milliseconds ago.
+inline std::int64_t us_before_now(double ms) {
+  return steady_now_us() - static_cast<std::int64_t>(ms * 1e3);
+}
+
 /// Returns the time since the Unix epoch. This time goes back when the system's clock is set back.
 inline std::int64_t wall_now_us() {
   return std::chrono::duration_cast<std::chrono::microseconds>(

@@ -10,7 +10,7 @@ inline void prefetch(const void* address) {
   __builtin_prefetch(address);
   asm volatile("");
 }
-/// As prefetch, for a cache line that will be written.
+/// The same as prefetch, for a cache line that will be written.
 inline void prefetch_to_write(const void* address) {
   __builtin_prefetch(address, 1);
   asm volatile("");

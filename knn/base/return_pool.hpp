@@ -31,8 +31,8 @@ class ReturnPool {
     return Owned(thing.release(), GiveBack(returned_));
   }
 
-  /// As take_owned, but the object may have several owners. The last owner returns the object to
-  /// the pool. Also allocates the reference count.
+  /// The same as take_owned, but the object may have several owners. The last owner returns the
+  /// object to the pool. Also allocates the reference count.
   std::shared_ptr<T> take() { return take_owned(); }
 
  private:

@@ -36,6 +36,14 @@ struct StageTimes {
   double copy_out_ms = 0;  ///< copying reports from a device
 };
 
+/// When stages of a tick ended: microseconds of the host's steady clock. 0: unknown, or the tick
+/// has no such stage.
+struct StageEnds {
+  std::int64_t copied_in_us = 0;
+  std::int64_t computed_us = 0;  ///< the comparison of lists has ended
+  std::int64_t copied_out_us = 0;
+};
+
 struct TickResult {
   Tick tick{};
   std::int64_t tau_us = 0;
@@ -50,6 +58,7 @@ struct TickResult {
   /// gone.
   std::shared_ptr<const void> owner;
   StageTimes times;
+  StageEnds ends;
   /// Empty, or why the tick failed and what to do. After a failed tick the old lists stay valid,
   /// and the engine keeps the rows of the tick.
   std::string error;

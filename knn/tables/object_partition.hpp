@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "starling/knn/tables/departures.hpp"
@@ -33,7 +34,7 @@ constexpr unsigned partition_of(ObjectId id) {
 
 /// All that the table knows of an object, but for its own tag bits, its vector and its label.
 struct ObjectRecord {
-  /// As staged_row: the object has a row in the staging half, whose place is not known yet.
+  /// A value of staged_row: the object will get a row in the staging half in this update.
   static constexpr std::uint32_t staged_soon = ~std::uint32_t{0};
 
   ObjectId id{};
@@ -48,7 +49,8 @@ struct ObjectPartition {
   explicit ObjectPartition(std::uint64_t hash_seed) : registry(hash_seed) {}
 
   ObjectRegistry<std::vector<ObjectRecord>> registry;
-  Departures departures;
+  /// Apart, so that the registries of all partitions are in few cache lines.
+  std::unique_ptr<Departures> departures = std::make_unique<Departures>();
 };
 
 }  // namespace starling

@@ -27,8 +27,9 @@ struct ObjectUpdate {
   bool has_tags = false;
 };
 
-/// As ObjectUpdate, in a vector space; the components are passed separately. `label` is used only
-/// if `has_label` is true; no_label removes a label.
+/// An update of an object in a vector space, like ObjectUpdate. The components are passed
+/// separately. `label` is used only if `has_label` is true. The label no_label removes the object's
+/// label.
 struct VectorUpdate {
   ObjectId id{};
   std::int64_t time_us = 0;
@@ -77,7 +78,7 @@ struct ObjectBatch {
   std::span<UpdateStatus> statuses;
 };
 
-/// As ObjectBatch, in a vector space. `components` has one row for each of `rows`, prepared for the
+/// An ObjectBatch of a vector space. `components` has one row for each of `rows`, prepared for the
 /// metric of the space.
 struct VectorBatch {
   std::span<const VectorUpdate> rows;

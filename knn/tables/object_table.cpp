@@ -71,9 +71,10 @@ std::string_view to_string(UpdateStatus status) {
 }
 
 ObjectTable::ObjectTable(const ObjectTableOptions& options)
-    : options_(options),
-      partitions_(partition_count, ObjectPartition(options.hash_seed)),
-      group_(std::make_unique<Group>()) {}
+    : options_(options), group_(std::make_unique<Group>()) {
+  partitions_.reserve(partition_count);
+  for (unsigned i = 0; i < partition_count; ++i) partitions_.emplace_back(options.hash_seed);
+}
 
 ObjectTable::~ObjectTable() = default;
 
@@ -220,7 +221,7 @@ UpdateStatus ObjectTable::remove_one(const ObjectRemoval& row, std::int64_t time
   if (is_alive(slot)) {
     kill(slot, staging);
   } else {
-    partition_at(slot).departures.leave(
+    partition_at(slot).departures->leave(
         slot);  // the tombstone of this removal replaces an older tombstone
   }
   return UpdateStatus::accepted;
@@ -240,8 +241,8 @@ void ObjectTable::prepare_tick(std::int64_t tau_us, Staging& staging) {
   }
   const std::int64_t forget_at_us = saturating_add(tau_us, options_.tombstone_ttl_us);
   for (ObjectPartition& partition : partitions_) {
-    partition.departures.bury(forget_at_us, [&](Slot slot) { return !is_alive(slot); });
-    partition.departures.forget_due(tau_us, [&](Slot slot) {
+    partition.departures->bury(forget_at_us, [&](Slot slot) { return !is_alive(slot); });
+    partition.departures->forget_due(tau_us, [&](Slot slot) {
       if (!is_alive(slot)) forget(slot);
     });
   }
@@ -260,7 +261,7 @@ void ObjectTable::unfollow(Slot slot) {
   if (--it->second > 0) return;
   followers_.erase(it);
   // If the slot already has a tombstone, the tombstone keeps its time.
-  Departures& departures = partition_at(slot).departures;
+  Departures& departures = *partition_at(slot).departures;
   if (!is_alive(slot) && !departures.has_tombstone(slot)) departures.leave(slot);
 }
 
@@ -306,7 +307,7 @@ Slot ObjectTable::add(ObjectId id, Staging& staging) {
 void ObjectTable::kill(Slot slot, Staging& staging) {
   ++records_[slot].generation;
   --totals_.alive_count;
-  partition_at(slot).departures.leave(slot);
+  partition_at(slot).departures->leave(slot);
   stage(slot, staging);
 }
 
@@ -324,18 +325,16 @@ void ObjectTable::stage(Slot slot, Staging& staging) {
   ObjectRecord& record = records_[slot];
   if (!is_staged(slot, staging)) {
     record.staged_row = static_cast<std::uint32_t>(staging.objects.size());
-    resize_staged(staging, staging.objects.size() + 1);
+    staging.objects.emplace_back();
+    if (options_.dimension > 0) resize_columns(staging);
   }
   write_staged(slot, staging);
 }
 
-// The new rows have no content yet.
-void ObjectTable::resize_staged(Staging& staging, std::size_t rows) const {
-  if (options_.dimension > 0) {
-    staging.object_components.resize(rows * options_.dimension);
-    staging.object_labels.resize(rows);
-  }
-  staging.objects.resize(rows);
+// Makes the vectors and labels as many as the rows. The new ones have no content yet.
+void ObjectTable::resize_columns(Staging& staging) const {
+  staging.object_components.resize(staging.objects.size() * options_.dimension);
+  staging.object_labels.resize(staging.objects.size());
 }
 
 void ObjectTable::forget(Slot slot) {

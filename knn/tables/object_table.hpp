@@ -37,8 +37,8 @@ class ObjectTable {
   /// `time_us_max` are rejected. `statuses` has one entry for each row.
   UpdateCounts update(std::span<const ObjectUpdate> rows, std::int64_t time_us_max,
                       std::span<UpdateStatus> statuses, Staging& staging);
-  /// As update, in a vector space. `components` has one row for each of `rows`, prepared for the
-  /// metric of the space.
+  /// The same as update, in a vector space. `components` has one row for each of `rows`, prepared
+  /// for the metric of the space.
   UpdateCounts update_vectors(std::span<const VectorUpdate> rows, VectorsView components,
                               std::int64_t time_us_max, std::span<UpdateStatus> statuses,
                               Staging& staging);
@@ -143,7 +143,7 @@ class ObjectTable {
   void stage(Slot slot, Staging& staging);
   bool is_staged(Slot slot, const Staging& staging) const;
   void write_staged(Slot slot, Staging& staging) const;
-  void resize_staged(Staging& staging, std::size_t rows) const;
+  void resize_columns(Staging& staging) const;
   void forget(Slot slot);
   TagClock& tag_clock(Slot slot);
 

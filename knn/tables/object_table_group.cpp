@@ -228,7 +228,8 @@ void ObjectTable::stage_shares(Staging& staging, ThreadPool& pool) {
     totals_.oldest_time_us = std::min(totals_.oldest_time_us, totals.oldest_time_us);
     totals_.newest_time_us = std::max(totals_.newest_time_us, totals.newest_time_us);
   }
-  resize_staged(staging, rows);
+  staging.objects.resize(rows);
+  if (options_.dimension > 0) resize_columns(staging);
   pool.run(Group::share_count, [&](std::size_t share, unsigned) {
     const Slot* const slots = group.newly_staged.data() + group.share_begin[share];
     const std::size_t count = group.newly_staged_count[share];

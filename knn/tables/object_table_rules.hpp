@@ -59,18 +59,17 @@ void ObjectTable::look_up_ahead(std::span<const Row> rows, Slot next,
   };
   std::size_t in_order = 0;
   for (; in_order < rows.size() && is_next(rows[in_order].id); ++next) likely[in_order++] = next;
-  struct Wanted {
-    const ObjectRegistry<std::vector<ObjectRecord>>* registry;
-    std::uint64_t hash;
-  };
-  std::array<Wanted, rows_at_once> wanted;
+  std::array<std::uint8_t, rows_at_once> partitions;
+  for (std::size_t i = in_order; i < rows.size(); ++i)
+    partitions[i] = static_cast<std::uint8_t>(partition_of(rows[i].id));
+  std::array<std::uint64_t, rows_at_once> hashes;
   for (std::size_t i = in_order; i < rows.size(); ++i) {
-    const auto& registry = partitions_[partition_of(rows[i].id)].registry;
-    wanted[i] = {&registry, registry.hash(rows[i].id)};
-    registry.prefetch(wanted[i].hash);
+    const auto& registry = partitions_[partitions[i]].registry;
+    hashes[i] = registry.hash(rows[i].id);
+    registry.prefetch(hashes[i]);
   }
   for (std::size_t i = in_order; i < rows.size(); ++i) {
-    likely[i] = wanted[i].registry->likely_slot(wanted[i].hash);
+    likely[i] = partitions_[partitions[i]].registry.likely_slot(hashes[i]);
     if (likely[i] == no_slot) continue;
     prefetch_to_write(&records_[likely[i]]);
     prefetch_to_write(&records_[likely[i]].staged_row);  // staged_row may be in a second cache line

@@ -32,7 +32,7 @@ ObjectTableState ObjectTable::export_state() const {
     }
     if (const auto it = followers_.find(slot); it != followers_.end()) copy.followers = it->second;
   }
-  for (const ObjectPartition& partition : partitions_) partition.departures.append_to(state);
+  for (const ObjectPartition& partition : partitions_) partition.departures->append_to(state);
   state.newest_time_us = totals_.newest_time_us;
   return state;
 }
@@ -69,8 +69,8 @@ void ObjectTable::import_state(const ObjectTableState& state, Staging& staging) 
     stage(row.slot, staging);
   }
   for (const ObjectTableState::Tombstone& tombstone : state.tombstones)
-    partition_at(tombstone.slot).departures.add(tombstone);
-  for (const Slot slot : state.leavers) partition_at(slot).departures.leave(slot);
+    partition_at(tombstone.slot).departures->add(tombstone);
+  for (const Slot slot : state.leavers) partition_at(slot).departures->leave(slot);
   totals_.newest_time_us = state.newest_time_us;
 }
 

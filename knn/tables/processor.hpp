@@ -88,8 +88,8 @@ class Processor {
   /// Updates objects; see ObjectTable. `statuses` has one entry for each row.
   UpdateCounts update(std::span<const ObjectUpdate> rows, std::int64_t time_us_max,
                       std::span<UpdateStatus> statuses);
-  /// As update, in a vector space. `components` has one row for each of `rows`, in the same order,
-  /// prepared for the metric of the space (prepare_each, knn/words/metric.hpp).
+  /// The same as update, in a vector space. `components` has one row for each of `rows`, in the
+  /// same order, prepared for the metric of the space (prepare_each, knn/words/metric.hpp).
   UpdateCounts update_vectors(std::span<const VectorUpdate> rows, VectorsView components,
                               std::int64_t time_us_max, std::span<UpdateStatus> statuses);
   /// Updates objects by several batches, in order. Large updates take less time in this way, if

@@ -89,8 +89,8 @@ class VectorStore {
   virtual void near_applied(const VectorRows& applied, std::span<const VectorQuery> queries,
                             const VectorMasks& masks, std::vector<VectorMatch>& matches) = 0;
 
-  /// As near_applied, but for the living rows of all slots. Masks have one bit for each slot.
-  /// Called only if so many scores are equal that the result of nearest is not enough.
+  /// The same as near_applied, but for the living rows of all slots. Masks have one bit for each
+  /// slot. Called only if so many scores are equal that the result of nearest is not enough.
   virtual void near_any(std::span<const VectorQuery> queries, const VectorMasks& masks,
                         std::vector<VectorMatch>& matches) = 0;
 

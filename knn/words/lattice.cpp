@@ -126,7 +126,8 @@ PositionError Lattice::to_lattice(const Position& position, LatticePoint& point)
   return PositionError::none;
 }
 
-// If a row does not fit the lattice, calls to_lattice for its position, which finds the reason.
+// If a row does not fit the lattice, this function calls to_lattice for the row's position, because
+// to_lattice finds out why it does not fit.
 template <std::size_t components, class Number>
 void Lattice::planar_to_lattice(std::span<const Number> coordinates, std::span<LatticePoint> points,
                                 std::span<PositionError> errors) const {

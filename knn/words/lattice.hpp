@@ -40,8 +40,9 @@ class Lattice {
   /// coordinates is rounded away from zero. Leaves `point` unchanged on an error.
   PositionError to_lattice(const Position& position, LatticePoint& point) const;
 
-  /// As above, for many positions at once. This is faster. Each position has `components` (2 or 3)
-  /// consecutive numbers in `coordinates`, one entry in `points` and one entry in `errors`.
+  /// The same as above, for many positions at once. This is faster. Each position has `components`
+  /// (2 or 3) consecutive numbers in `coordinates`, one entry in `points` and one entry in
+  /// `errors`.
   void to_lattice(std::span<const double> coordinates, std::size_t components,
                   std::span<LatticePoint> points, std::span<PositionError> errors) const;
   void to_lattice(std::span<const float> coordinates, std::size_t components,

@@ -77,9 +77,9 @@ std::string sentence_of(const VectorFault& fault);
 std::optional<VectorFault> prepare_vectors(Metric metric, VectorsView raw,
                                            std::span<float> prepared);
 
-/// As prepare_vectors, but does not stop at a fault: prepares all rows that have none. Writes one
-/// entry of `faults` for each row: its first fault, or std::nullopt. The prepared components of a
-/// faulty row are unspecified. Returns the number of faulty rows.
+/// The same as prepare_vectors, but does not stop at a fault: prepares all rows that have none.
+/// Writes one entry of `faults` for each row: its first fault, or std::nullopt. The prepared
+/// components of a faulty row are unspecified. Returns the number of faulty rows.
 std::size_t prepare_each(Metric metric, VectorsView raw, std::span<float> prepared,
                          std::span<std::optional<VectorFault>> faults);
 

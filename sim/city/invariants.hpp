@@ -27,7 +27,7 @@ class Fleet;
 std::string find_broken_rule(std::span<const Ride> rides, std::span<const Driver> drivers,
                              bool is_over, std::int64_t hours_us);
 
-/// As above, for a fleet.
+/// The same as above, for a fleet.
 std::string find_broken_rule(std::span<const Ride> rides, const Fleet& fleet, bool is_over);
 
 }  // namespace starling::sim::city

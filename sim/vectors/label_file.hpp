@@ -16,7 +16,7 @@ namespace starling::sim {
 /// read or holds anything but labels.
 std::vector<Label> read_labels(const std::string& path);
 
-/// As above, for a file of the given format.
+/// The same as above, for a file of the given format.
 std::vector<Label> read_labels(const std::string& path, ArrayFormat format);
 
 }  // namespace starling::sim

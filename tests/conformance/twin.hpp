@@ -68,7 +68,8 @@ class Twin {
   /// Runs a tick on the engine alone. The engine must fail and report nothing. The next tick also
   /// takes the rows of the failed tick.
   void fail_tick(std::int64_t tau_us);
-  /// As fail_tick, but if ticks begin ahead, the next tick may begin before this one fails.
+  /// The same as fail_tick, but if ticks begin ahead, the next tick may begin before this one
+  /// fails.
   void begin_failing_tick(std::int64_t tau_us);
 
   /// Reads the current lists of every query from the engine and compares them with the oracle's

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests a running server of vectors. The lists and votes that subscribers, snapshots and answers
-// have must equal the model's lists and votes of the same tick. Also tests why rows and requests
-// are refused.
+// Tests a running server of vectors. Subscribers, snapshots and answers must show the same lists
+// and votes as the model at the same tick. Also tests the reasons for which rows and requests are
+// refused.
 #include <algorithm>
 #include <cmath>
 #include <limits>

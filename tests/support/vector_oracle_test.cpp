@@ -39,8 +39,8 @@ TEST(VectorOracleScore, IsTheSumOfSquaresForEveryMetricButTheInnerProduct) {
 }
 
 TEST(VectorOracleScore, AddsComponentAfterComponent) {
-  // 2^24 + 1 is not a float32 number. So a 1 that is added to 2^24 vanishes, and a 1 that is added
-  // before 2^24 counts.
+  // 2^24 + 1 is not a float32 number. So a 1 is lost if it is added after 2^24, and kept if it
+  // is added before.
   EXPECT_EQ(l2_score({4096, 1, 1}, {0, 0, 0}), 0x1p24f);
   EXPECT_EQ(l2_score({1, 1, 4096}, {0, 0, 0}), 0x1p24f + 2);
   EXPECT_EQ(inner_score({4096, 1, 1}, {4096, 1, 1}), -0x1p24f);

@@ -17,8 +17,9 @@ struct LayerEntry {
   std::uint32_t layer;
 };
 
-/// A layer other than layer 0. A layer consists of whole groups of entries. A group is one entry in
-/// a grid, and 16 entries, a leaf, in a tree. The entries after the layer's last object are unused.
+/// A layer other than layer 0. A layer consists of whole groups of entries. In a grid, a group is
+/// one entry. In a tree, a group is a leaf, which has 16 entries. The entries after the layer's
+/// last object are unused.
 struct Layer {
   std::uint32_t first;  ///< the index of its first entry: a multiple of the group size
   std::uint32_t count;  ///< how many objects it has

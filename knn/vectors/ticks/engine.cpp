@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/return_pool.hpp"
 #include "starling/knn/base/stopwatch.hpp"
 #include "starling/knn/base/task_thread.hpp"
@@ -211,6 +212,7 @@ void VectorEngine::compute(std::int64_t tau_us, TickResult& result) {
   collect_changes(*lists_, now, matched, objects_, result);
   lists_ = now;
   result.times.diff_ms = watch.lap_ms();
+  result.ends.computed_us = steady_now_us();
 }
 
 Answers VectorEngine::answer(const std::vector<OneShotQuery>& questions) {

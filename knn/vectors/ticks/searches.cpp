@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::uint32_t masks_at_once_max = 16;  // each mask has one bit for each slot
 constexpr std::size_t entries_at_once_max = std::size_t{1} << 20;
-// Only very many equal scores lead to this number of matches.
+// There are this many matches only if very many scores are equal.
 constexpr std::size_t matches_at_once_max = std::size_t{1} << 24;
-// If 1/touched_share_max of all objects or more were touched, a scan of all objects costs no more
+// If at least 1/touched_share_max of all objects were touched, a scan of all objects costs no more
 // than scoring the touched objects and repairing the lists.
 constexpr std::uint64_t touched_share_max = 2;
 

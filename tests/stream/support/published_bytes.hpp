@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a random script on a server with a given engine, from socket to socket, and returns the
+// bytes that a subscriber got. Two engines are equal if they publish the same bytes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "starling/knn/engine/engine.hpp"
+#include "starling/knn/words/space.hpp"
+
+namespace starling::stream {
+
+struct PublishedScript {
+  std::uint64_t seed = 1;
+  Space space = Space::planar2;
+  std::uint32_t objects = 300;
+  int ticks = 12;
+  unsigned update_threads = 1;
+};
+
+/// All messages of all streams, in the order of ticks. Each begins with the stream's name, and with
+/// the header's text without the epoch, which is random; then come the bytes of all chunks.
+using PublishedBytes = std::vector<std::string>;
+
+/// Sends a tick's updates while the tick before it is under way, and begins each tick as soon as
+/// the server takes it.
+PublishedBytes publish(const PublishedScript& script, std::unique_ptr<Engine> engine);
+
+}  // namespace starling::stream
