@@ -325,7 +325,7 @@ void ObjectTable::stage(Slot slot, Staging& staging) {
   ObjectRecord& record = records_[slot];
   if (!is_staged(slot, staging)) {
     record.staged_row = static_cast<std::uint32_t>(staging.objects.size());
-    staging.objects.emplace_back();
+    staging.objects.emplace_back().slot = slot;
     if (options_.dimension > 0) resize_columns(staging);
   }
   write_staged(slot, staging);

@@ -236,6 +236,7 @@ void ObjectTable::stage_shares(Staging& staging, ThreadPool& pool) {
     for (std::size_t i = 0; i < count; ++i) {
       if (i + prefetch_rows < count) prefetch_to_write(&records_[slots[i + prefetch_rows]]);
       records_[slots[i]].staged_row = static_cast<std::uint32_t>(first_row[share] + i);
+      staging.objects[first_row[share] + i].slot = slots[i];
       write_staged(slots[i], staging);
     }
   });

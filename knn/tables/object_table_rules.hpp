@@ -81,7 +81,8 @@ inline bool ObjectTable::is_staged(Slot slot, const Staging& staging) const {
   return row < staging.objects.size() && staging.objects[row].slot == slot;
 }
 
-// Writes the object's row to the place that its record names.
+// Writes the object's row to the place that its record names. The place must have the object's slot
+// already. It is not written again, because other threads may read it to see whose place it is.
 inline void ObjectTable::write_staged(Slot slot, Staging& staging) const {
   const std::size_t row = records_[slot].staged_row;
   write_row(slot, staging.objects[row]);
@@ -91,9 +92,9 @@ inline void ObjectTable::write_staged(Slot slot, Staging& staging) const {
   staging.object_labels[row] = labels_[slot];
 }
 
+// Writes all but the slot.
 inline void ObjectTable::write_row(Slot slot, ObjectRow& row) const {
   const ObjectRecord& record = records_[slot];
-  row.slot = slot;
   row.generation = record.generation;
   row.tags = record.tags;
   row.position = record.position;

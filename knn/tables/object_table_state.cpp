@@ -19,6 +19,7 @@ ObjectTableState ObjectTable::export_state() const {
   for (Slot slot = 0; slot < records_.size(); ++slot) {
     if (is_free[slot]) continue;
     ObjectTableState::Record& copy = state.records.emplace_back();
+    copy.row.slot = slot;
     write_row(slot, copy.row);
     copy.id = records_[slot].id;
     if (options_.dimension > 0) {

@@ -15,6 +15,10 @@ namespace starling {
 namespace {
 
 constexpr std::size_t idle_reports_max = 2;  // one report is published while the next is made
+// Lists are sorted by stream in ranges of about this many lists.
+constexpr std::size_t lists_per_range = 2048;
+constexpr std::size_t ranges_max = 64;
+constexpr std::size_t prefetch_lists = 16;
 
 // Checks the options, and copies the dimension of the space into the options of the tables.
 ProcessorOptions checked(ProcessorOptions options) {
@@ -175,25 +179,8 @@ TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
   report.stream_reports = stream_reports_.take_owned();
   std::vector<StreamReport>& streams = *report.stream_reports;
   streams.resize(queries_.stream_count());
-  for (std::size_t i = 0; i < streams.size(); ++i) {
-    streams[i].stream = static_cast<StreamId>(i);
-    streams[i].queries.clear();
-  }
-  for (std::size_t i = 0; i < result->lists.size(); ++i) {
-    const ReportedList& list = result->lists[i];
-    QueryReport query{.query = queries_.id_of(list.query),
-                      .has_subject = list.has_subject,
-                      .subject = list.subject,
-                      .event = list.event,
-                      .neighbors = {},
-                      .states = {}};
-    query.neighbors = result->neighbors.subspan(list.first, list.count);
-    if (list.first_state != ReportedList::no_state)
-      query.states = result->states.subspan(list.first_state, list.count);
-    if (!result->votes.empty()) query.vote = result->votes[i];
-    const StreamId stream = queries_.stream_of(list.query);
-    streams[static_cast<std::size_t>(stream)].queries.push_back(query);
-  }
+  for (std::size_t i = 0; i < streams.size(); ++i) streams[i].stream = static_cast<StreamId>(i);
+  sort_by_stream(*result, streams);
   report.streams = streams;
   // After a failed tick, the engine takes its rows into the next tick, which reports the removals.
   if (report.error.empty())
@@ -201,6 +188,55 @@ TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
   else
     queries_.tick_failed();
   report.result = std::move(result);
+  return report;
+}
+
+// Writes the report of each list to its stream, in the order of the lists. The lists are cut into
+// ranges, which threads count and then write side by side.
+void Processor::sort_by_stream(const TickResult& result, std::vector<StreamReport>& streams) {
+  const std::size_t lists = result.lists.size();
+  const std::size_t ranges =
+      pool_->threads() == 1 ? 1 : std::clamp<std::size_t>(lists / lists_per_range, 1, ranges_max);
+  const auto stream_of = [&](std::size_t list) {
+    return static_cast<std::size_t>(queries_.stream_of(result.lists[list].query));
+  };
+  // First how many lists of each stream are in each range, then where its first one is written.
+  std::vector<std::size_t> places(ranges * streams.size());
+  const auto in_range = [&](std::size_t range, const auto& visit) {
+    std::size_t* const place = places.data() + range * streams.size();
+    const std::size_t end = lists * (range + 1) / ranges;
+    for (std::size_t i = lists * range / ranges; i < end; ++i) {
+      if (i + prefetch_lists < end) queries_.prefetch(result.lists[i + prefetch_lists].query);
+      visit(i, place[stream_of(i)]);
+    }
+  };
+  pool_->run(ranges, [&](std::size_t range, unsigned) {
+    in_range(range, [](std::size_t, std::size_t& count) { ++count; });
+  });
+  for (std::size_t stream = 0; stream < streams.size(); ++stream) {
+    std::size_t count = 0;
+    for (std::size_t range = 0; range < ranges; ++range)
+      count += std::exchange(places[range * streams.size() + stream], count);
+    streams[stream].queries.resize(count);
+  }
+  pool_->run(ranges, [&](std::size_t range, unsigned) {
+    in_range(range, [&](std::size_t i, std::size_t& place) {
+      streams[stream_of(i)].queries[place++] = report_of(result, i);
+    });
+  });
+}
+
+QueryReport Processor::report_of(const TickResult& result, std::size_t index) const {
+  const ReportedList& list = result.lists[index];
+  QueryReport report{.query = queries_.id_of(list.query),
+                     .has_subject = list.has_subject,
+                     .subject = list.subject,
+                     .event = list.event,
+                     .neighbors = result.neighbors.subspan(list.first, list.count),
+                     .states = {}};
+  if (list.first_state != ReportedList::no_state)
+    report.states = result.states.subspan(list.first_state, list.count);
+  if (!result.votes.empty()) report.vote = result.votes[index];
   return report;
 }
 

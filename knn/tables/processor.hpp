@@ -156,6 +156,8 @@ class Processor {
   };
 
   std::string remove_outgrown();
+  void sort_by_stream(const TickResult& result, std::vector<StreamReport>& streams);
+  QueryReport report_of(const TickResult& result, std::size_t index) const;
 
   ProcessorOptions options_;
   std::optional<Lattice> lattice_;

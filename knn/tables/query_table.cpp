@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/prefetch.hpp"
 
 namespace starling {
 
@@ -193,6 +194,11 @@ Slot QueryTable::find(StreamId stream, QueryId id) const {
   const auto& slots = streams_[static_cast<std::size_t>(stream)].slots;
   const auto it = slots.find(to_number(id));
   return it == slots.end() ? no_slot : it->second;
+}
+
+void QueryTable::prefetch(Slot slot) const {
+  starling::prefetch(&entries_[slot].stream);
+  starling::prefetch(&entries_[slot].definition.id);
 }
 
 std::vector<Slot> QueryTable::slots_of(StreamId stream) const {

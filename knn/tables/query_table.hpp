@@ -116,6 +116,8 @@ class QueryTable {
   StreamId stream_of(Slot slot) const { return entries_[slot].stream; }
   QueryId id_of(Slot slot) const { return entries_[slot].definition.id; }
   const QueryDefinition& definition_of(Slot slot) const { return entries_[slot].definition; }
+  /// Prefetches what stream_of and id_of read.
+  void prefetch(Slot slot) const;
 
   std::uint64_t query_count() const { return count_; }
   /// Returns the largest number of queries that one owner has.
