@@ -45,8 +45,7 @@ struct Column {
 // Rows with parallel arrays are not sorted. The array `places`, by which rows are found, is small
 // compared with the parallel arrays.
 template <class Row, class... Numbers>
-void keep_newest(StagedVector<Row>& newer, StagedVector<Row>& kept,
-                 Column<Numbers>... columns) {
+void keep_newest(StagedVector<Row>& newer, StagedVector<Row>& kept, Column<Numbers>... columns) {
   if (kept.empty()) {
     kept.swap(newer);
     (columns.kept.swap(columns.newer), ...);

@@ -20,10 +20,6 @@ template <class T>
 class StagedAllocator : public std::pmr::polymorphic_allocator<T> {
  public:
   using std::pmr::polymorphic_allocator<T>::polymorphic_allocator;
-  template <class Other>
-  struct rebind {
-    using other = StagedAllocator<Other>;
-  };
   StagedAllocator select_on_container_copy_construction() const { return {}; }
   template <class... Arguments>
   void construct(T* element, Arguments&&... arguments) {
