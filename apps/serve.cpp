@@ -181,7 +181,11 @@ void add_tuning_flags(CLI::App& app, ServeFlags& flags) {
                    "four cores, at most 8");
   add_thread_count(app, "--io-threads", server.io_threads, 1, 16,
                    "Threads that move bytes between sockets and network, 1 to 16. If there are "
-                   "several, the last one serves the results endpoint alone");
+                   "several, some serve the results endpoint alone");
+  add_thread_count(
+      app, "--results-io-threads", server.results_io_threads, 1, 15,
+      "Of several I/O threads, how many serve the results endpoint. Several subscribers "
+      "are spread over them");
   add_thread_count(app, "--encode-threads", server.encode_threads, 0, 64,
                    "Threads that encode a large tick, up to 64. 0: one for each four cores, at "
                    "most 4");

@@ -53,9 +53,11 @@ struct ServerOptions {
   /// them. 0 means one thread for each four cores, at least 1 and at most 8.
   unsigned update_threads = 0;
   /// The number of ZeroMQ's threads. Each thread moves about a gigabyte a second to and from the
-  /// network. If there are several threads, the last one serves only the results endpoint, and the
-  /// others serve the commands endpoint.
+  /// network. A connection stays with one thread.
   unsigned io_threads = 1;
+  /// If there are several I/O threads, this many of them serve only the results endpoint, and the
+  /// others serve the commands endpoint. Less than io_threads.
+  unsigned results_io_threads = 1;
   /// The number of threads that encode a large tick together. A tick is large if it has more than a
   /// few thousand lists. 0 means one thread for each four cores, at least 1 and at most 4.
   unsigned encode_threads = 0;

@@ -100,6 +100,12 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   if (options.io_threads == 0 || options.io_threads > io_threads_max)
     refuse("io-threads", "there must be 1 to " + std::to_string(io_threads_max) + " threads",
            options.io_threads);
+  if (options.results_io_threads == 0 ||
+      (options.io_threads > 1 && options.results_io_threads >= options.io_threads))
+    refuse("results-io-threads",
+           "of " + std::to_string(options.io_threads) +
+               " I/O threads, at least one must serve the results and one the commands",
+           options.results_io_threads);
   if (options.tick_period_us && *options.tick_period_us <= 0)
     throw std::invalid_argument("tick: the time between two ticks must be longer than 0");
   if (options.update_threads == 0)
@@ -194,14 +200,24 @@ struct Server::State {
     if (options.stop_on_signals) wait_for_signal();
   }
 
-  std::uint64_t results_io_thread() const { return std::uint64_t{1} << (options.io_threads - 1); }
+  // Bit masks of ZeroMQ's threads: the last ones serve the results, the others the commands. A
+  // single thread serves both.
+  std::uint64_t results_threads() const {
+    const std::uint64_t all = ~std::uint64_t{0} >> (64 - options.io_threads);
+    if (options.io_threads == 1) return all;
+    return all & ~(all >> options.results_io_threads);
+  }
+  std::uint64_t commands_threads() const {
+    const std::uint64_t all = ~std::uint64_t{0} >> (64 - options.io_threads);
+    return options.io_threads == 1 ? all : all & ~results_threads();
+  }
   CommandSocketOptions command_options() const {
     return {.endpoint = options.commands_endpoint,
             .message_bytes_max = options.limits.frame_bytes_max,
             .send_hwm = replies_waiting_max(options.limits),
             .receive_hwm = requests_waiting_max(options),
             .linger_ms = options.linger_ms,
-            .io_threads = options.io_threads > 1 ? results_io_thread() - 1 : 0,
+            .io_threads = commands_threads(),
             .connections_max = options.connections_max};
   }
   CommandSocket::Handlers command_handlers() {
@@ -223,7 +239,7 @@ struct Server::State {
             .subscriber_bytes_max = options.subscriber_bytes_max,
             .send_hwm = options.subscriber_ticks_max,
             .linger_ms = options.linger_ms,
-            .io_threads = results_io_thread(),
+            .io_threads = results_threads(),
             .connections_max = options.subscribers_max};
   }
   RequestHandler::Parts handler_parts() {

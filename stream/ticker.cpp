@@ -32,6 +32,16 @@ namespace {
 // A tick begins only if at most this many finished ticks are not sent yet.
 constexpr std::size_t publishing_max = 1;
 
+/// Returns whether encoding the result's lists takes less time than handing them to a worker.
+bool is_small(const TickResult& result) {
+  constexpr std::size_t lists_max = 2048;
+  constexpr std::uint64_t neighbors_max = 16'384;
+  if (result.lists.size() > lists_max) return false;
+  std::uint64_t neighbors = 0;
+  for (const ReportedList& list : result.lists) neighbors += list.count;
+  return neighbors <= neighbors_max;
+}
+
 TickOutcome outcome_of(const TickReport& report) {
   TickOutcome outcome{.done = {.tick = report.tick,
                                .tau_us = report.tau_us,
@@ -123,8 +133,8 @@ struct Ticker::State {
                Finished finished) {
     auto plans = publisher.plan(*report, processor.queries());
     timeline.sorted_us = steady_now_us();
-    encoder.submit([this, report, timeline, plans = std::move(plans),
-                    finished = std::move(finished)]() mutable -> OrderedPool::Completion {
+    auto encode = [this, report, timeline, plans = std::move(plans),
+                   finished = std::move(finished)]() mutable -> OrderedPool::Completion {
       timeline.encode_us = steady_now_us();
       auto messages = std::make_shared<std::vector<protocol::TickMessage>>(
           encode_report(plans, *report, space, helpers));
@@ -144,7 +154,11 @@ struct Ticker::State {
         if (finished) finished(outcome);
         if (stopping) tell_if_idle();
       };
-    });
+    };
+    if (is_small(*report->result))
+      encoder.submit_done(encode());
+    else
+      encoder.submit(std::move(encode));
   }
 
   void tell_if_idle() {

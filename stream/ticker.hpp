@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the ticks. Ticker begins a tick when it is due or on request, takes the engine's result on
-// the loop, has a worker encode the messages, and sends them. If the engine has room, a tick begins
-// before the last one's result has come. At most two finished ticks wait to be sent. Server owns
-// the ticker, and RequestHandler calls advance().
+// the loop, has a worker encode the messages unless they are short, and sends them. If the engine
+// has room, a tick begins before the last one's result has come. At most two finished ticks wait to
+// be sent. Server owns the ticker, and RequestHandler calls advance().
 #pragma once
 
 #include <cstddef>

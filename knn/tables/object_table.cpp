@@ -177,8 +177,9 @@ UpdateStatus ObjectTable::update_vector_one(const VectorUpdate& row,
 template <class Row>
 UpdateStatus ObjectTable::find_or_add(const Row& row, Slot likely, std::int64_t time_us_max,
                                       Staging& staging, Slot& slot) {
-  if (!is_time_in_range(row.time_us)) return UpdateStatus::time_out_of_range;
-  if (row.time_us > time_us_max) return UpdateStatus::future;
+  if (const UpdateStatus status = judge_time(row.time_us, time_us_max);
+      status != UpdateStatus::accepted)
+    return status;
   slot = likely;
   if (slot == no_slot || records_[slot].id != row.id) slot = find(row.id);
   if (slot == no_slot) slot = add(row.id, staging);
@@ -187,8 +188,9 @@ UpdateStatus ObjectTable::find_or_add(const Row& row, Slot likely, std::int64_t 
 
 UpdateStatus ObjectTable::update_tags_one(const TagUpdate& row, std::int64_t time_us_max,
                                           Staging& staging) {
-  if (!is_time_in_range(row.time_us)) return UpdateStatus::time_out_of_range;
-  if (row.time_us > time_us_max) return UpdateStatus::future;
+  if (const UpdateStatus status = judge_time(row.time_us, time_us_max);
+      status != UpdateStatus::accepted)
+    return status;
   const Slot slot = find(row.id);
   if (slot == no_slot || records_[slot].time_us == never_seen_us)
     return UpdateStatus::unknown_object;
@@ -204,8 +206,9 @@ UpdateStatus ObjectTable::update_tags_one(const TagUpdate& row, std::int64_t tim
 
 UpdateStatus ObjectTable::remove_one(const ObjectRemoval& row, std::int64_t time_us_max,
                                      Staging& staging) {
-  if (!is_time_in_range(row.time_us)) return UpdateStatus::time_out_of_range;
-  if (row.time_us > time_us_max) return UpdateStatus::future;
+  if (const UpdateStatus status = judge_time(row.time_us, time_us_max);
+      status != UpdateStatus::accepted)
+    return status;
   Slot slot = find(row.id);
   if (slot == no_slot) {
     slot = add(row.id, staging);

@@ -133,8 +133,8 @@ class ObjectTable {
   UpdateStatus update_row(const VectorBatch& batch, std::size_t row, Slot likely, Staging& staging);
   template <class Batch>
   void take_share(std::span<const Batch> batches, std::size_t share, Staging& staging);
-  UpdateStatus take_known(const ObjectBatch& batch, std::size_t row, Slot slot, Totals& totals);
-  UpdateStatus take_known(const VectorBatch& batch, std::size_t row, Slot slot, Totals& totals);
+  template <class Batch>
+  UpdateStatus take_known(const Batch& batch, std::size_t row, Slot slot, Totals& totals);
   void stage_shares(Staging& staging, ThreadPool& pool);
 
   void write_row(Slot slot, ObjectRow& row) const;

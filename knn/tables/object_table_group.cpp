@@ -6,6 +6,8 @@
 #include "starling/knn/tables/object_table_group.hpp"
 
 #include <algorithm>
+#include <concepts>
+#include <functional>
 #include <numeric>
 
 #include "starling/knn/base/assert.hpp"
@@ -28,11 +30,16 @@ std::size_t row_count(std::span<const Batch> batches) {
 }  // namespace
 
 void ObjectTable::update(std::span<const ObjectBatch> batches, Staging& staging, ThreadPool& pool) {
+  check_invariant(options_.dimension == 0, "a vector space takes update_vectors, not update");
   update_group(batches, staging, pool);
 }
 
 void ObjectTable::update_vectors(std::span<const VectorBatch> batches, Staging& staging,
                                  ThreadPool& pool) {
+  for (const VectorBatch& batch : batches)
+    check_invariant(options_.dimension != 0 && batch.components.dimension == options_.dimension &&
+                        batch.components.rows() == batch.rows.size(),
+                    "there is one row of the space's dimension for each object");
   update_group(batches, staging, pool);
 }
 
@@ -195,23 +202,16 @@ void ObjectTable::take_share(std::span<const Batch> batches, std::size_t share, 
   group.totals[share] = totals;
 }
 
-UpdateStatus ObjectTable::take_known(const ObjectBatch& batch, std::size_t row, Slot slot,
+template <class Batch>
+UpdateStatus ObjectTable::take_known(const Batch& batch, std::size_t row, Slot slot,
                                      Totals& totals) {
-  const ObjectUpdate& update = batch.rows[row];
-  if (!is_time_in_range(update.time_us)) return UpdateStatus::time_out_of_range;
-  if (update.time_us > batch.time_us_max) return UpdateStatus::future;
-  return take(update, slot, totals);
-}
-
-UpdateStatus ObjectTable::take_known(const VectorBatch& batch, std::size_t row, Slot slot,
-                                     Totals& totals) {
-  const VectorUpdate& update = batch.rows[row];
-  if (!is_time_in_range(update.time_us)) return UpdateStatus::time_out_of_range;
-  if (update.time_us > batch.time_us_max) return UpdateStatus::future;
-  const UpdateStatus status = take(update, slot, totals);
-  if (status == UpdateStatus::accepted)
-    std::ranges::copy(batch.components.row(static_cast<VectorRow>(row)),
-                      components_of(slot).begin());
+  const auto& update = batch.rows[row];
+  UpdateStatus status = judge_time(update.time_us, batch.time_us_max);
+  if (status == UpdateStatus::accepted) status = take(update, slot, totals);
+  if constexpr (std::same_as<Batch, VectorBatch>)
+    if (status == UpdateStatus::accepted)
+      std::ranges::copy(batch.components.row(static_cast<VectorRow>(row)),
+                        components_of(slot).begin());
   return status;
 }
 

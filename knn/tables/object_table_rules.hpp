@@ -16,9 +16,11 @@
 
 namespace starling {
 
-constexpr bool is_time_in_range(std::int64_t time_us) {
+/// Returns `accepted`, or why a row with the event time `time_us` is rejected.
+constexpr UpdateStatus judge_time(std::int64_t time_us, std::int64_t time_us_max) {
   constexpr std::int64_t limit_us = std::int64_t{1} << 61;
-  return time_us >= -limit_us && time_us <= limit_us;
+  if (time_us < -limit_us || time_us > limit_us) return UpdateStatus::time_out_of_range;
+  return time_us > time_us_max ? UpdateStatus::future : UpdateStatus::accepted;
 }
 
 // Applies a row to the object's record, if the row is not late. The caller copies the components of

@@ -391,6 +391,9 @@ TEST(ServerThreads, ManyEncodeAndSendWhatOneDoes) {
   options.encode_threads = 3;
   options.io_threads = 2;
   EXPECT_EQ(lists_of(options), alone);
+  options.io_threads = 5;
+  options.results_io_threads = 3;
+  EXPECT_EQ(lists_of(options), alone);
   EXPECT_EQ(alone[7], (std::vector<HeldNeighbor>{{ObjectId{7}, 0.25}, {ObjectId{6}, 0.75}}));
 }
 
@@ -400,6 +403,16 @@ TEST(ServerThreads, AsManySocketThreadsAsTheirMaskHoldsAtMost) {
   EXPECT_THROW(RunningServer{options}, std::invalid_argument);
   options.io_threads = 0;
   EXPECT_THROW(RunningServer{options}, std::invalid_argument);
+}
+
+TEST(ServerThreads, OfTheSocketsServeBothEndpoints) {
+  ServerOptions options = manual_options();
+  options.io_threads = 2;
+  options.results_io_threads = 2;
+  EXPECT_THAT([&] { RunningServer{options}; },
+              testing::ThrowsMessage<std::invalid_argument>(testing::HasSubstr(
+                  "results-io-threads: of 2 I/O threads, at least one must serve the results and "
+                  "one the commands, not 2")));
 }
 
 TEST(ServerLimits, ThatDoNotFitOneAnotherAreNamedWithTheLeast) {
