@@ -285,6 +285,12 @@ std::function<int()> add_server(CLI::App& command) {
       ->check(CLI::Range(1u, 64u))
       ->capture_default_str();
   server
+      ->add_option("--streams", options->streams,
+                   "For million: the streams among which the queries are divided. Each has a "
+                   "subscriber")
+      ->check(CLI::Range(1u, 64u))
+      ->capture_default_str();
+  server
       ->add_option("--share", options->share,
                    "For soak: send updates at this share of the measured capacity")
       ->check(CLI::Range(0.01, 1.0))

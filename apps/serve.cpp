@@ -178,7 +178,7 @@ void add_tuning_flags(CLI::App& app, ServeFlags& flags) {
                    "Threads that decode requests, 1 to 64");
   add_thread_count(app, "--update-threads", server.update_threads, 0, 64,
                    "Threads that apply updates to the table of objects, up to 64. 0: one for each "
-                   "four cores, at most 8");
+                   "two cores, at most 8");
   add_thread_count(app, "--io-threads", server.io_threads, 1, 16,
                    "Threads that move bytes between sockets and network, 1 to 16. If there are "
                    "several, some serve the results endpoint alone");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of RequestHandler that update objects. The updates of several requests are applied
-// together, so that several threads have enough to do. Each gets its own reply, in order.
+// together, so that several threads have enough to do, and beside the loop, which gathers the next
+// updates meanwhile. Each request gets its own reply, in order.
+#include <memory>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -12,8 +14,14 @@
 namespace starling::stream {
 namespace {
 
-// More rows at once would keep the loop from other requests for too long.
+// More rows at once would keep ticks and other requests waiting for too long.
 constexpr std::size_t rows_at_once_per_thread = 8192;
+
+// Nor do more requests, each of which is answered on the loop.
+constexpr std::size_t requests_at_once = 256;
+
+// Fewer rows are applied sooner than they are handed to another thread.
+constexpr std::size_t rows_beside_min = 4096;
 
 ObjectBatch batch_of(const RowSet<ObjectUpdate>& set, std::int64_t time_us_max,
                      std::span<UpdateStatus> statuses) {
@@ -45,44 +53,75 @@ bool RequestHandler::add_update(const Caller& caller, PreparedRequest& request) 
   return false;
 }
 
+bool RequestHandler::has_room() const {
+  return !parts_.updates.is_busy() || !is_group_full();
+}
+
 bool RequestHandler::takes_more_updates() const {
-  const unsigned threads = parts_.processor.options().threads;
-  return threads > 1 && !updates_.empty() && update_rows_ < threads * rows_at_once_per_thread;
+  return options_.update_threads > 1 && !updates_.empty() && !is_group_full();
+}
+
+bool RequestHandler::is_group_full() const {
+  return updates_.size() >= requests_at_once ||
+         update_rows_ >= options_.update_threads * rows_at_once_per_thread;
 }
 
 void RequestHandler::apply_updates() {
-  if (updates_.empty()) return;
-  const std::int64_t since_us = steady_now_us();
-  const bool is_vector = parts_.processor.space().is_vector();
-  if (is_vector)
-    parts_.processor.update_vectors(batches_of<VectorRowSet, VectorBatch>());
+  if (updates_.empty() || parts_.updates.is_busy()) return;
+  const auto group = std::make_shared<UpdateGroup>();
+  group->updates = std::exchange(updates_, {});
+  group->rows = std::exchange(update_rows_, 0);
+  group->time_us_max = parts_.ticker.event_time_max_us();
+  if (options_.update_threads == 1 || group->rows < rows_beside_min) {
+    apply(*group);
+    answer(*group);
+  } else {
+    parts_.updates.start([this, group] { apply(*group); },
+                         [this, group] {
+                           answer(*group);
+                           apply_updates();  // which came meanwhile
+                           parts_.has_room_again();
+                         });
+  }
+}
+
+/// Updates the objects. This may run beside the loop, so it uses nothing but the group and the
+/// processor.
+void RequestHandler::apply(UpdateGroup& group) {
+  group.since_us = steady_now_us();
+  if (parts_.processor.space().is_vector())
+    parts_.processor.update_vectors(batches_of<VectorRowSet, VectorBatch>(group));
   else
-    parts_.processor.update(batches_of<RowSet<ObjectUpdate>, ObjectBatch>());
-  parts_.metrics.applied(ms_since(since_us));
-  if (parts_.trace != nullptr) parts_.trace->updates(since_us, steady_now_us(), update_rows_);
+    parts_.processor.update(batches_of<RowSet<ObjectUpdate>, ObjectBatch>(group));
+  group.until_us = steady_now_us();
+}
+
+void RequestHandler::answer(UpdateGroup& group) {
+  parts_.metrics.applied(static_cast<double>(group.until_us - group.since_us) / 1e3);
+  if (parts_.trace != nullptr) parts_.trace->updates(group.since_us, group.until_us, group.rows);
   const auto reply_to = [&](auto& set, std::span<const UpdateStatus> statuses) {
     if (set.rows.size() == set.reasons.size() && all_accepted(statuses))
       return protocol::BatchReply{.accepted = statuses.size()};
     merge_statuses<UpdateStatus>(statuses, set.reasons);
     return summarize(set.reasons, set.columns);
   };
-  for (WaitingUpdate& update : std::exchange(updates_, {})) {
+  for (WaitingUpdate& update : group.updates) {
     PreparedRows& rows = update.request.rows;
-    answer(update.caller, is_vector
-                              ? reply_to(std::get<VectorRowSet>(rows), update.statuses)
+    auto* const vectors = std::get_if<VectorRowSet>(&rows);
+    answer(update.caller, vectors != nullptr
+                              ? reply_to(*vectors, update.statuses)
                               : reply_to(std::get<RowSet<ObjectUpdate>>(rows), update.statuses));
     parts_.credit.give_back(update.caller.head.session, update.request.credit);
   }
-  update_rows_ = 0;
 }
 
 template <class Set, class Batch>
-std::vector<Batch> RequestHandler::batches_of() {
-  const std::int64_t time_us_max = parts_.ticker.event_time_max_us();
+std::vector<Batch> RequestHandler::batches_of(UpdateGroup& group) {
   std::vector<Batch> batches;
-  batches.reserve(updates_.size());
-  for (WaitingUpdate& update : updates_)
-    batches.push_back(batch_of(std::get<Set>(update.request.rows), time_us_max, update.statuses));
+  batches.reserve(group.updates.size());
+  for (WaitingUpdate& update : group.updates)
+    batches.push_back(
+        batch_of(std::get<Set>(update.request.rows), group.time_us_max, update.statuses));
   return batches;
 }
 

@@ -49,8 +49,9 @@ struct ServerOptions {
   /// One thread decodes 100 million rows a second. On two cores, a second thread raises the 99th
   /// percentile of the time to answer a question from 180 us to 240 us.
   unsigned decode_threads = 1;
-  /// The number of threads that apply updates to the table of objects together, the loop's among
-  /// them. 0 means one thread for each four cores, at least 1 and at most 8.
+  /// The number of threads that apply updates to the table of objects together. One thread is the
+  /// loop's own; several work beside the loop. 0 means one thread for each two cores, at least 1
+  /// and at most 8.
   unsigned update_threads = 0;
   /// The number of ZeroMQ's threads. Each thread moves about a gigabyte a second to and from the
   /// network. A connection stays with one thread.

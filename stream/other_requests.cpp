@@ -93,7 +93,7 @@ void RequestHandler::hello(const Caller& caller, const protocol::Hello& request)
       .last_sequence = opened->last_sequence,
       .epoch = parts_.publisher.epoch(),
       .server = options_.server_name,
-      .space = parts_.processor.options().space,
+      .space = settled().options().space,
       .manual_ticks = parts_.ticker.is_manual(),
       .limits = options_.limits,
       .session_idle_ms = static_cast<std::uint64_t>(options_.sessions.idle_us / 1000)};
@@ -112,7 +112,7 @@ void RequestHandler::get_snapshot(const Caller& caller, const protocol::GetSnaps
 }
 
 void RequestHandler::copy_snapshot(const Caller& caller, const protocol::GetSnapshot& request) {
-  const QueryTable& queries = parts_.processor.queries();
+  const QueryTable& queries = settled().queries();
   const auto stream = queries.find_stream(request.stream);
   if (!stream) {
     const auto error = unknown_stream(request.stream);
@@ -140,7 +140,7 @@ void RequestHandler::copy_snapshot(const Caller& caller, const protocol::GetSnap
     return std::exchange(seen[slot], true);
   });
 
-  parts_.processor.engine().read_lists(
+  settled().engine().read_lists(
       std::move(slots),
       [this, &loop = parts_.loop, caller, stream = *stream, ids = std::move(ids)](Answers answers) {
         asio::post(loop, [this, caller, stream, ids, answers = std::move(answers)]() mutable {
@@ -148,7 +148,7 @@ void RequestHandler::copy_snapshot(const Caller& caller, const protocol::GetSnap
             snapshots_.cancel(caller.head.session);
             return refuse_unanswered(caller, answers);
           }
-          const StreamDefinition& definition = parts_.processor.queries().stream(stream);
+          const StreamDefinition& definition = settled().queries().stream(stream);
           const std::uint64_t sequence = parts_.publisher.sequence(stream, answers.tick);
           const std::uint64_t number =
               snapshots_.pin(caller.head.session,
@@ -187,12 +187,12 @@ void RequestHandler::get_neighbors(const Caller& caller, const protocol::GetNeig
   }
   for (std::size_t i = 0; i < questions.size(); ++i)
     if (questions[i].anchor == AnchorKind::follow)
-      questions[i].object = parts_.processor.find_object(request.questions[i].object);
+      questions[i].object = settled().find_object(request.questions[i].object);
   last_question_us_ = steady_now_us();
-  if (const auto answers = parts_.processor.engine().answer_at_once(questions))
+  if (const auto answers = settled().engine().answer_at_once(questions))
     return send_neighbors(caller, *answers);
   ++searches_;
-  parts_.processor.engine().search_finished(
+  settled().engine().search_finished(
       std::move(questions), [this, &loop = parts_.loop, caller](Answers answers) {
         asio::post(loop, [this, caller, answers = std::move(answers)] {
           --searches_;
@@ -241,7 +241,7 @@ void RequestHandler::get_stats(const Caller& caller) {
 
 void RequestHandler::report_received(const Caller& caller,
                                      const protocol::ReportReceived& request) {
-  const auto stream = parts_.processor.queries().find_stream(request.stream);
+  const auto stream = settled().queries().find_stream(request.stream);
   if (!stream) {
     const auto error = unknown_stream(request.stream);
     return refuse(caller, error.problem.code, error.problem.sentence);
@@ -249,7 +249,7 @@ void RequestHandler::report_received(const Caller& caller,
   if (request.epoch == parts_.publisher.epoch())
     parts_.metrics.lost_by_subscribers(
         losses_.report(caller.head.session, *stream, request.lost,
-                       parts_.publisher.sequence(*stream, parts_.processor.last_tick())));
+                       parts_.publisher.sequence(*stream, settled().last_tick())));
   parts_.send(caller.peer, protocol::encode_done(caller.reply_head()));
 }
 

@@ -35,7 +35,7 @@ void RequestHandler::handle(const Peer& peer, PreparedRequest request) {
     parts_.metrics.decode_out_of_memory();
 
   if (decoded.sequenced && is_known && add_update(caller, request)) return;
-  apply_updates();  // which came before this request
+  settled();  // updates that came before this request are applied and answered before it
   if (decoded.sequenced && is_known) {
     handle_sequenced(caller, request);
   } else if (decoded.problem) {
@@ -48,11 +48,18 @@ void RequestHandler::handle(const Peer& peer, PreparedRequest request) {
   parts_.credit.give_back(session, request.credit);
 }
 
+Processor& RequestHandler::settled() {
+  apply_updates();
+  parts_.updates.settle();
+  return parts_.processor;
+}
+
 void RequestHandler::refuse_malformed(const Peer& peer, const std::string& sentence) {
   refuse({peer, {}}, ErrorCode::malformed, sentence);
 }
 
 void RequestHandler::expire(std::int64_t now_us) {
+  settled();
   for (const std::uint64_t session : sessions_.expire(now_us)) {
     spdlog::info("session {} closed: it was idle", session);
     forget_session(session);

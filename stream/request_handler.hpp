@@ -19,6 +19,7 @@
 #include "starling/protocol/wire/messages.hpp"
 #include "starling/stream/metrics.hpp"
 #include "starling/stream/options.hpp"
+#include "starling/stream/pools/beside_loop.hpp"
 #include "starling/stream/prepare.hpp"
 #include "starling/stream/prepared_rows.hpp"
 #include "starling/stream/publisher.hpp"
@@ -44,7 +45,8 @@ class RequestHandler {
   /// The parts of the server that the handler uses. The parts must outlive the handler.
   struct Parts {
     boost::asio::io_context& loop;
-    Processor& processor;
+    Processor& processor;  ///< the handler calls settled() to use it
+    BesideLoop& updates;   ///< updates objects of the processor
     const ServedSpace& space;
     Ticker& ticker;
     Publisher& publisher;
@@ -53,6 +55,7 @@ class RequestHandler {
     TickTrace* trace;  ///< or null
     Send send;
     std::function<Gauges()> gauges;
+    std::function<void()> has_room_again;  ///< called when has_room() may have become true
   };
 
   RequestHandler(const ServerOptions& options, Parts parts);
@@ -64,9 +67,15 @@ class RequestHandler {
   /// gets a reply.
   void handle(const Peer& peer, PreparedRequest request);
 
-  /// An update is applied only by apply_updates(), together with other updates, on several threads.
-  /// Call it after handle(), before the loop does anything else.
+  /// Begins to apply the updates that handle() has got. With several update threads, they are
+  /// applied beside the loop, and answered later. Call it after handle(), before the loop does
+  /// anything else.
   void apply_updates();
+  /// Returns the processor, after it has applied all updates that came until now, and after they
+  /// are answered. Nothing else may use the processor while updates are applied.
+  Processor& settled();
+  /// Returns false while so many updates wait that handle() should get no further one.
+  bool has_room() const;
   /// Returns whether updates wait, but fewer than should be applied together.
   bool takes_more_updates() const;
 
@@ -99,10 +108,22 @@ class RequestHandler {
     std::vector<UpdateStatus> statuses;
   };
 
+  /// Updates that are applied together.
+  struct UpdateGroup {
+    std::vector<WaitingUpdate> updates;
+    std::size_t rows = 0;
+    std::int64_t time_us_max = 0;  ///< the latest event time that a row may have
+    std::int64_t since_us = 0;     ///< on the steady clock: when they were applied
+    std::int64_t until_us = 0;
+  };
+
   // Updates of objects (object_updates.cpp)
+  bool is_group_full() const;
   bool add_update(const Caller& caller, PreparedRequest& request);
+  void apply(UpdateGroup& group);
+  void answer(UpdateGroup& group);
   template <class Set, class Batch>
-  std::vector<Batch> batches_of();
+  static std::vector<Batch> batches_of(UpdateGroup& group);
 
   // Sequenced requests (sequenced_requests.cpp)
   void handle_sequenced(const Caller& caller, PreparedRequest& request);

@@ -101,7 +101,7 @@ SequencedReply RequestHandler::apply(PreparedRequest& request) {
   using Statuses = std::span<UpdateStatus>;
   const std::uint64_t session = request.request.head.session;
   const std::int64_t time_us_max = parts_.ticker.event_time_max_us();
-  Processor& processor = parts_.processor;
+  Processor& processor = settled();
   return std::visit<SequencedReply>(
       Overloaded{
           [&](const protocol::UpdateTags&, RowSet<TagUpdate>& set) {
@@ -143,7 +143,7 @@ protocol::BatchReply RequestHandler::apply_rows(RowSet<Row>& set, Apply apply) {
 SequencedReply RequestHandler::put_stream(std::uint64_t session,
                                           const protocol::PutStream& request) {
   std::uint64_t& taken = sessions_.taken(session).streams;
-  const bool is_new = !parts_.processor.queries().find_stream(request.name);
+  const bool is_new = !settled().queries().find_stream(request.name);
   const auto too_many = [](protocol::ReachedLimit limit) {
     std::string sentence = "There are as many streams as " + to_string(limit) +
                            " allows; streams are never removed, so put the queries into one that "
@@ -153,7 +153,7 @@ SequencedReply RequestHandler::put_stream(std::uint64_t session,
   };
   if (is_new && taken >= options_.sessions.streams_max)
     return too_many(reached("session-streams-max", options_));
-  const StreamStatus status = parts_.processor.put_stream(
+  const StreamStatus status = settled().put_stream(
       {.name = std::string(request.name), .on = request.on, .with = request.with});
   switch (status) {
     case StreamStatus::accepted:
@@ -170,7 +170,7 @@ SequencedReply RequestHandler::put_stream(std::uint64_t session,
 SequencedReply RequestHandler::put_queries(std::uint64_t session,
                                            const protocol::PutQueries& request,
                                            RowSet<QueryDefinition>& set) {
-  const auto stream = parts_.processor.queries().find_stream(request.stream);
+  const auto stream = settled().queries().find_stream(request.stream);
   if (!stream) return unknown_stream(request.stream);
   for (QueryDefinition& row : set.rows) row.owner = session;
   const auto base_us = parts_.ticker.base_time_us();
@@ -186,19 +186,19 @@ SequencedReply RequestHandler::put_queries(std::uint64_t session,
     ++definition;
   }
   std::vector<QueryStatus> statuses(set.rows.size());
-  parts_.processor.put_queries(*stream, set.rows, statuses);
+  settled().put_queries(*stream, set.rows, statuses);
   merge_statuses<QueryStatus>(statuses, set.reasons);
   return summarize(set.reasons, set.columns);
 }
 
 SequencedReply RequestHandler::remove_queries(const protocol::RemoveQueries& request) {
-  const auto stream = parts_.processor.queries().find_stream(request.stream);
+  const auto stream = settled().queries().find_stream(request.stream);
   if (!stream) return unknown_stream(request.stream);
   std::vector<QueryId> ids;
   ids.reserve(request.ids.size());
   for (const std::uint64_t id : request.ids) ids.push_back(QueryId{id});
   std::vector<QueryStatus> statuses(ids.size());
-  parts_.processor.remove_queries(*stream, ids, statuses);
+  settled().remove_queries(*stream, ids, statuses);
   std::vector<RowReason> reasons(ids.size());
   merge_statuses<QueryStatus>(statuses, reasons);
   return summarize(reasons);
@@ -240,12 +240,12 @@ void RequestHandler::advance_tick(const Caller& caller, std::int64_t tau_us) {
                     "A tick is under way; wait for its TickDone, then send this request again.");
     case Ticker::Begun::tau_too_early:
       use_up();
-      return answer(caller,
-                    error_reply(ErrorCode::tau_too_early,
-                                "This server has already ticked at " +
-                                    time_text(*parts_.processor.last_tau_us()) +
-                                    ", and its ticks never go back. Advance it to that time or "
-                                    "later, or start the server again to begin earlier."));
+      return answer(
+          caller,
+          error_reply(ErrorCode::tau_too_early,
+                      "This server has already ticked at " + time_text(*settled().last_tau_us()) +
+                          ", and its ticks never go back. Advance it to that time or "
+                          "later, or start the server again to begin earlier."));
   }
 }
 

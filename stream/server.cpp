@@ -20,6 +20,7 @@
 
 #include "starling/knn/base/clocks.hpp"
 #include "starling/stream/metrics.hpp"
+#include "starling/stream/pools/beside_loop.hpp"
 #include "starling/stream/pools/ordered_pool.hpp"
 #include "starling/stream/publisher.hpp"
 #include "starling/stream/request_handler.hpp"
@@ -109,7 +110,7 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   if (options.tick_period_us && *options.tick_period_us <= 0)
     throw std::invalid_argument("tick: the time between two ticks must be longer than 0");
   if (options.update_threads == 0)
-    options.update_threads = std::clamp(std::thread::hardware_concurrency() / 4, 1u, 8u);
+    options.update_threads = std::clamp(std::thread::hardware_concurrency() / 2, 1u, 8u);
   options.processor.threads = options.update_threads;
   if (options.encode_threads == 0)
     options.encode_threads = std::clamp(std::thread::hardware_concurrency() / 4, 1u, 4u);
@@ -187,13 +188,18 @@ struct Server::State {
                                            .connections_max = options.http_connections_max},
                                [this](std::string_view target) { return answer_http(target); })),
         endpoints{commands->endpoint(), results->endpoint(), http->endpoint()},
+        updates(loop),
         ticker(loop,
-               {options.tick_period_us, options.future_max_us, options.wall_now_us,
-                options.encode_threads},
+               {.period_us = options.tick_period_us,
+                .future_max_us = options.future_max_us,
+                .wall_now_us = options.wall_now_us,
+                .encode_threads = options.encode_threads,
+                .settle = [this] { handler.settled(); }},
                processor, space, publisher, *results, metrics, trace.get()),
         handler(options, handler_parts()),
         decoder(loop, options.decode_threads,
-                {.go_on = [this] { return handler.takes_more_updates(); },
+                {.may_begin = [this] { return handler.has_room(); },
+                 .takes_more = [this] { return handler.takes_more_updates(); },
                  .end = [this] { handler.apply_updates(); }}),
         expiry(loop),
         signals(loop) {
@@ -245,6 +251,7 @@ struct Server::State {
   RequestHandler::Parts handler_parts() {
     return {.loop = loop,
             .processor = processor,
+            .updates = updates,
             .space = space,
             .ticker = ticker,
             .publisher = publisher,
@@ -252,7 +259,8 @@ struct Server::State {
             .metrics = metrics,
             .trace = trace.get(),
             .send = [this](const Peer& peer, const protocol::Frame& frame) { send(peer, frame); },
-            .gauges = [this] { return gauges(); }};
+            .gauges = [this] { return gauges(); },
+            .has_room_again = [this] { decoder.go_on(); }};
   }
 
   bool may_read() const {
@@ -325,7 +333,8 @@ struct Server::State {
     return {.status = 503, .body = "the last tick failed: " + ticker.last_error() + "\n"};
   }
 
-  Gauges gauges() const {
+  Gauges gauges() {
+    handler.settled();
     const auto number = [](auto count) { return static_cast<double>(count); };
     const QueryTable& queries = processor.queries();
     const Credit most_credit = credit.most_taken();
@@ -403,7 +412,9 @@ struct Server::State {
   }
 
   void stop_if_idle() {
-    if (stopping && ticks_done && decoder.waiting() == 0) loop.stop();
+    if (!stopping || !ticks_done || decoder.waiting() > 0) return;
+    handler.settled();
+    loop.stop();
   }
 
   ServerOptions options;
@@ -419,6 +430,7 @@ struct Server::State {
   std::unique_ptr<ResultsSocket> results;
   std::unique_ptr<HttpServer> http;
   Endpoints endpoints;
+  BesideLoop updates;
   Ticker ticker;
   RequestHandler handler;
   OrderedPool decoder;

@@ -11,6 +11,8 @@ namespace {
 
 enum Lane : int { updates_lane, copy_in_lane, compute_lane, copy_out_lane, loop_lane, encode_lane };
 
+constexpr std::uint64_t updates_per_tick_max = 1000;
+
 std::int64_t to_us(double ms) {
   return static_cast<std::int64_t>(ms * 1e3);
 }
@@ -18,14 +20,17 @@ std::int64_t to_us(double ms) {
 }  // namespace
 
 TickTrace::TickTrace(const std::string& path, std::uint64_t ticks_max)
-    : path_(path), file_(path, std::ios::trunc), ticks_left_(ticks_max) {
+    : path_(path),
+      file_(path, std::ios::trunc),
+      ticks_left_(ticks_max),
+      updates_left_(ticks_max * updates_per_tick_max) {
   file_ << "[";
   name_lane(updates_lane, "updates (loop)");
   name_lane(copy_in_lane, "copy in (device)");
   name_lane(compute_lane, "compute (engine)");
   name_lane(copy_out_lane, "copy out (device)");
   name_lane(loop_lane, "report and send (loop)");
-  name_lane(encode_lane, "encode (workers)");
+  name_lane(encode_lane, "encode");
   file_.flush();
   if (!file_)
     throw std::runtime_error("cannot write the trace " + path +
@@ -62,7 +67,9 @@ void TickTrace::tick(const TickTimeline& timeline) {
 }
 
 void TickTrace::updates(std::int64_t begin_us, std::int64_t end_us, std::size_t rows) {
-  if (ticks_left_ > 0) span(updates_lane, "apply updates", begin_us, end_us, "rows", rows);
+  if (ticks_left_ == 0 || updates_left_ == 0) return;
+  --updates_left_;
+  span(updates_lane, "apply updates", begin_us, end_us, "rows", rows);
 }
 
 void TickTrace::span(int lane, std::string_view name, std::int64_t begin_us, std::int64_t end_us,

@@ -20,7 +20,7 @@ struct TickTimeline {
   std::int64_t begun_us = 0;    ///< Processor::begin_tick was called
   std::int64_t arrived_us = 0;  ///< the loop took the result
   std::int64_t sorted_us = 0;   ///< the lists were sorted by stream, and the encoder got them
-  std::int64_t encode_us = 0;   ///< a worker began to encode
+  std::int64_t encode_us = 0;   ///< the messages began to be encoded
   std::int64_t encoded_us = 0;
   std::int64_t sent_us = 0;  ///< the results socket has all messages
   StageTimes stages;
@@ -29,7 +29,8 @@ struct TickTimeline {
 
 class TickTrace {
  public:
-  /// Traces the first `ticks_max` ticks. Throws std::runtime_error if the file cannot be written.
+  /// Traces the first `ticks_max` ticks, and a thousand updates for each of them. Throws
+  /// std::runtime_error if the file cannot be written.
   TickTrace(const std::string& path, std::uint64_t ticks_max);
   ~TickTrace();
 
@@ -46,6 +47,7 @@ class TickTrace {
   std::string path_;
   std::ofstream file_;
   std::uint64_t ticks_left_;
+  std::uint64_t updates_left_;
 };
 
 }  // namespace starling::stream

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Begins a tick, takes the engine's result, and sends the messages to the results socket: see
-// ticker.hpp. Everything but the encoding runs on the loop. A worker encodes the messages, and
-// helpers share this work if the tick is large.
+// ticker.hpp. Everything but the encoding of a large tick runs on the loop. A worker encodes the
+// messages of a large tick, and helpers share this work.
 #include "starling/stream/ticker.hpp"
 
 #include <algorithm>
@@ -29,14 +29,17 @@ namespace asio = boost::asio;
 
 namespace {
 
-// A tick begins only if at most this many finished ticks are not sent yet.
-constexpr std::size_t publishing_max = 1;
+// A tick begins only if fewer ticks have begun and are not sent yet: one whose rows are copied to
+// the device, one that is computed, one whose result is copied, and one that is encoded.
+constexpr std::size_t ticks_max = 4;
 
-/// Returns whether encoding the result's lists takes less time than handing them to a worker.
-bool is_small(const TickResult& result) {
+/// Returns whether the tick's messages are encoded on the loop. On the workload W3, with two cores,
+/// handing them to a worker takes longer.
+bool is_small(const TickResult& result, std::size_t streams) {
+  constexpr std::size_t streams_max = 16;
   constexpr std::size_t lists_max = 2048;
   constexpr std::uint64_t neighbors_max = 16'384;
-  if (result.lists.size() > lists_max) return false;
+  if (streams > streams_max || result.lists.size() > lists_max) return false;
   std::uint64_t neighbors = 0;
   for (const ReportedList& list : result.lists) neighbors += list.count;
   return neighbors <= neighbors_max;
@@ -81,9 +84,12 @@ struct Ticker::State {
         helpers(the_options.encode_threads - 1),
         encoder(the_loop, 1) {}
 
-  bool is_busy() const { return !processor.has_room() || encoder.waiting() > publishing_max; }
+  bool is_busy() const {
+    return !processor.has_room() || under_way.size() + encoder.waiting() >= ticks_max;
+  }
 
   void begin(std::int64_t tau_us, Finished finished) {
+    options.settle();
     under_way.push_back({steady_now_us(), std::move(finished)});
     check_invariant(processor.begin_tick(tau_us), "a tick begins only if the engine has room");
   }
@@ -105,6 +111,7 @@ struct Ticker::State {
 
   void take_result(std::unique_ptr<TickResult> result) {
     const std::int64_t arrived_us = steady_now_us();
+    options.settle();
     auto report = std::make_shared<TickReport>(processor.finish_tick(std::move(result)));
     UnderWay begun = std::move(under_way.front());
     under_way.pop_front();
@@ -155,7 +162,7 @@ struct Ticker::State {
         if (stopping) tell_if_idle();
       };
     };
-    if (is_small(*report->result))
+    if (is_small(*report->result, report->streams.size()))
       encoder.submit_done(encode());
     else
       encoder.submit(std::move(encode));

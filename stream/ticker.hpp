@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the ticks. Ticker begins a tick when it is due or on request, takes the engine's result on
-// the loop, has a worker encode the messages unless they are short, and sends them. If the engine
-// has room, a tick begins before the last one's result has come. At most two finished ticks wait to
-// be sent. Server owns the ticker, and RequestHandler calls advance().
+// the loop, has a worker encode the messages of a large tick, and sends them. If the engine
+// has room, a tick begins before the last one's result has come. At most four ticks have begun and
+// are not sent. Server owns the ticker, and RequestHandler calls advance().
 #pragma once
 
 #include <cstddef>
@@ -30,6 +30,8 @@ struct TickerOptions {
   std::optional<std::int64_t> future_max_us;  ///< see ServerOptions; std::nullopt: no limit
   std::function<std::int64_t()> wall_now_us;  ///< called on the loop
   unsigned encode_threads = 1;                ///< at least 1
+  /// Called before the ticker changes the processor. Returns when nothing else uses it.
+  std::function<void()> settle = [] {};
 };
 
 struct TickOutcome {

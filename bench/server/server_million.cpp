@@ -6,24 +6,24 @@
 #include <atomic>
 #include <cmath>
 #include <exception>
-#include <limits>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "starling/bench/server/bare_zmq.hpp"
+#include "starling/bench/server/list_readers.hpp"
 #include "starling/bench/server/server_load.hpp"
 #include "starling/bench/server/server_workloads.hpp"
 #include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/percentile.hpp"
-#include "starling/protocol/wire/zmq_frames.hpp"
 
 namespace starling::bench {
 namespace {
 
-constexpr const char* stream = "bench";
 constexpr std::uint32_t objects = 1'000'000;
 constexpr std::uint32_t queries = 100'000;
 constexpr std::size_t producers = 8;
@@ -106,71 +106,6 @@ class Producer {
   std::thread thread_;
 };
 
-/// A tick that the subscriber has read.
-struct HeldTick {
-  std::uint64_t sequence = 0;
-  std::int64_t tau_us = 0;
-  std::int64_t held_us = 0;  ///< when all its lists were read, on the wall clock
-  std::size_t lists = 0;
-  std::size_t bytes = 0;
-};
-
-/// Reads every list of every tick, on its own thread.
-class ListReader {
- public:
-  explicit ListReader(const ServerChild& server) : socket_(context_, zmq::socket_type::sub) {
-    socket_.set(zmq::sockopt::linger, 0);
-    socket_.set(zmq::sockopt::subscribe, protocol::topic_of(stream));
-    socket_.connect(server.results());
-    thread_ = std::thread([this] {
-      while (!stopping_)
-        if (protocol::wait_until_readable(socket_, Clock::now() + std::chrono::milliseconds(50)))
-          while (const auto tick = receive_tick_now(socket_)) note(*tick);
-    });
-  }
-  ~ListReader() { stop(); }
-  ListReader(const ListReader&) = delete;
-  ListReader& operator=(const ListReader&) = delete;
-
-  bool has_tick() const { return newest_us_ != none; }
-  /// Returns true if the reader has read a tick of this time or of a later time.
-  bool has_tick_of(std::int64_t tau_us) const { return newest_us_ >= tau_us; }
-  void stop() {
-    stopping_ = true;
-    if (thread_.joinable()) thread_.join();
-  }
-  // Call these after stop():
-  const std::vector<HeldTick>& ticks() const { return ticks_; }
-  std::uint64_t malformed() const { return malformed_; }
-
- private:
-  void note(const protocol::ReceivedTick& received) {
-    if (received.tick.problem) {
-      ++malformed_;
-      return;
-    }
-    const protocol::TickHeader& header = received.tick.header;
-    for (const protocol::ListChunk& chunk : received.tick.chunks)
-      for (const std::uint64_t id : chunk.object_ids) ids_sum_ += id;  // reads every list
-    ticks_.push_back({.sequence = header.sequence,
-                      .tau_us = header.tau_us,
-                      .held_us = wall_now_us(),
-                      .lists = header.list_count,
-                      .bytes = received.bytes});
-    newest_us_ = header.tau_us;
-  }
-
-  zmq::context_t context_;
-  zmq::socket_t socket_;
-  std::vector<HeldTick> ticks_;
-  std::uint64_t ids_sum_ = 0;
-  std::uint64_t malformed_ = 0;
-  static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
-  std::atomic<std::int64_t> newest_us_{none};
-  std::atomic<bool> stopping_{false};
-  std::thread thread_;
-};
-
 /// How much the server's counters increased between the constructor and look_again().
 class Counted {
  public:
@@ -227,25 +162,20 @@ struct Outcome {
   double rows = 0;
 };
 
-void add_ticks(const ListReader& reader, const Window& window, Outcome& outcome) {
+void add_ticks(const std::vector<HeldTick>& ticks, const Window& window, Outcome& outcome) {
   const HeldTick* last = nullptr;
-  for (const HeldTick& tick : reader.ticks()) {
+  for (const HeldTick& tick : ticks) {
     if (!window.holds(tick.tau_us)) continue;
     outcome.tick_ms.push_back(ms(tick.held_us - tick.tau_us));
     outcome.lists += static_cast<double>(tick.lists);
     outcome.bytes += static_cast<double>(tick.bytes);
-    if (last != nullptr) {
-      outcome.interval_ms.push_back(ms(tick.tau_us - last->tau_us));
-      outcome.lost += static_cast<double>(tick.sequence - last->sequence - 1);
-    }
+    if (last != nullptr) outcome.interval_ms.push_back(ms(tick.tau_us - last->tau_us));
     last = &tick;
   }
-  outcome.lost += static_cast<double>(reader.malformed());
 }
 
-void add_batches(const std::vector<Batch>& batches, const ListReader& reader, const Window& window,
-                 Outcome& outcome) {
-  const std::vector<HeldTick>& ticks = reader.ticks();
+void add_batches(const std::vector<Batch>& batches, const std::vector<HeldTick>& ticks,
+                 const Window& window, Outcome& outcome) {
   for (const Batch& batch : batches) {
     if (window.holds(batch.answered_us)) outcome.rows += static_cast<double>(batch.rows);
     const auto first_with_it =
@@ -287,6 +217,20 @@ std::vector<Figure> figures_of(const Outcome& outcome, const Counted& counted, d
           {"mb_per_tick", outcome.bytes / ticks / 1e6}};
 }
 
+/// Divides the queries among streams. Returns the streams' names.
+std::vector<std::string> put_streams(LoadClient& client,
+                                     const std::vector<protocol::QuerySpec>& specs,
+                                     unsigned count) {
+  std::vector<std::string> streams;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t begin = specs.size() * i / count;
+    const std::size_t end = specs.size() * (i + 1) / count;
+    streams.push_back("bench" + std::to_string(i));
+    client.put_stream(streams.back(), std::span(specs).subspan(begin, end - begin));
+  }
+  return streams;
+}
+
 /// Measures one rate. Returns false if the server did not sustain it.
 bool run_at(double rate_hz, const Feed& feed, const ServerBenchOptions& options,
             const FiguresHandler& handler) {
@@ -294,10 +238,10 @@ bool run_at(double rate_hz, const Feed& feed, const ServerBenchOptions& options,
   const ServerChild server(options.program,
                            with_flags({"--tick", std::to_string(period_us) + "us"}, options));
   LoadClient client(server);
-  client.put_stream(stream, feed.queries());
+  const std::vector<std::string> streams = put_streams(client, feed.queries(), options.streams);
   client.post(feed.objects(), 1);
   client.flush();
-  ListReader reader(server);
+  ListReaders readers(server, streams);
   std::vector<std::unique_ptr<Producer>> all;
   for (std::size_t i = 0; i < producers; ++i)
     all.push_back(std::make_unique<Producer>(server, feed, i, rate_hz));
@@ -306,9 +250,9 @@ bool run_at(double rate_hz, const Feed& feed, const ServerBenchOptions& options,
   const auto sleep_s = [](double seconds) {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   };
-  for (const auto start = Clock::now(); !reader.has_tick(); sleep_s(1e-3))
+  for (const auto start = Clock::now(); !readers.have_tick_of(0); sleep_s(1e-3))
     if (Clock::now() - start > first_tick_patience)
-      throw std::runtime_error("the subscriber has had no tick within 60 s");
+      throw std::runtime_error("the subscribers have had no tick within 60 s");
   sleep_s(warm_up_share * duration_s);
   const Meter meter(server);
   Counted counted(client);
@@ -318,16 +262,19 @@ bool run_at(double rate_hz, const Feed& feed, const ServerBenchOptions& options,
   counted.look_again();
   ServerFigures row = meter.row("million", {});
   for (const auto& producer : all) producer->stop();
-  bool has_all = false;  // whether the reader has read all ticks of the window
+  bool has_all = false;  // whether the readers have read all ticks of the window
   for (const auto start = Clock::now(); !has_all && Clock::now() - start < last_tick_patience;
        sleep_s(1e-3))
-    has_all = reader.has_tick_of(window.end_us);
-  reader.stop();
+    has_all = readers.have_tick_of(window.end_us);
+  readers.stop();
 
+  const std::vector<HeldTick> ticks = readers.ticks();
   Outcome outcome;
-  add_ticks(reader, window, outcome);
-  for (const auto& producer : all) add_batches(producer->batches(), reader, window, outcome);
+  outcome.lost = static_cast<double>(readers.lost(window.begin_us, window.end_us));
+  add_ticks(ticks, window, outcome);
+  for (const auto& producer : all) add_batches(producer->batches(), ticks, window, outcome);
   row.figures = figures_of(outcome, counted, rate_hz, window);
+  row.figures.push_back({"bare_zmq_p50_ms", bare_zmq_p50_ms(readers.frame_bytes())});
   handler(row);
   const double rows_asked =
       rate_hz * window.seconds() * static_cast<double>(feed.objects().count());

@@ -158,7 +158,7 @@ class GpuEngine final : public Engine {
 
   // Only the engine's thread uses these:
   CudaStream stream_;
-  Event rows_applied_;             ///< recorded only if the tick's rows were copied beside
+  Event rows_applied_;             ///< recorded unless the tick is answered without an index
   Staging kept_rows_;              ///< rows that failed ticks could not apply
   std::vector<QueryRow> queries_;  ///< by slot
   bool queries_changed_ = false;
@@ -200,18 +200,18 @@ void GpuEngine<dimensions>::run_tick(BegunTick& begun) {
     const bool small = is_small(begun.staged);
     take_rows(begun, out);
     holds_rows = true;
-    if (begun.is_copied_beside) rows_applied_.record(stream_);
     if (small) {
       answer_small(tau_us, out);
     } else {
       tell_changes_async();
       count_passing_async(tau_us);
+      rows_applied_.record(stream_);
       stream_.wait();
+      if (begun.is_copied_beside)
+        out.result->ends.copied_in_us = us_before_now(rows_applied_.ms_since(begun.copied));
     }
-    if (begun.is_copied_beside) {
+    if (begun.is_copied_beside)
       out.result->times.copy_in_ms = begun.copied.ms_since(begun.copy_begun);
-      out.result->ends.copied_in_us = us_before_now(rows_applied_.ms_since(begun.copied));
-    }
     release_rows(begun);
     holds_rows = false;
     fail_if_asked(FaultInjection::Stage::after_rows);

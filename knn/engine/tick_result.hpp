@@ -36,8 +36,7 @@ struct StageTimes {
   double copy_out_ms = 0;  ///< copying reports from a device
 };
 
-/// When stages of a tick ended: microseconds of the host's steady clock. 0: unknown, or the tick
-/// has no such stage.
+/// When stages of a tick ended: microseconds of the host's steady clock. 0: unknown.
 struct StageEnds {
   std::int64_t copied_in_us = 0;
   std::int64_t computed_us = 0;  ///< the comparison of lists has ended

@@ -38,16 +38,18 @@ void OrderedPool::submit(Work work) {
 
 void OrderedPool::submit_done(Completion completion) {
   slots_.emplace_back(std::move(completion));
-  if (slots_.size() == 1) complete_soon();
+  go_on();
 }
 
 void OrderedPool::finished(std::size_t number, Completion completion) {
   slots_[number - first_number_] = std::move(completion);
-  if (!completing_) complete_round();
+  go_on();
 }
 
-void OrderedPool::complete_soon() {
-  if (std::exchange(completing_, true)) return;
+// The round is posted behind the calls of finished() that the loop has already, so that it
+// completes all their submissions.
+void OrderedPool::go_on() {
+  if (!is_next_ready() || std::exchange(completing_, true)) return;
   asio::post(loop_, [this] { complete_round(); });
 }
 
@@ -55,11 +57,11 @@ void OrderedPool::complete_soon() {
 // that are ready at the same time would delay a tick.
 void OrderedPool::complete_round() {
   completing_ = false;
-  if (!is_next_ready()) return;
+  if (!rounds_.may_begin()) return;
   do complete_next();
-  while (is_next_ready() && rounds_.go_on());
+  while (is_next_ready() && rounds_.takes_more());
   rounds_.end();
-  if (is_next_ready()) complete_soon();
+  go_on();
 }
 
 void OrderedPool::complete_next() {

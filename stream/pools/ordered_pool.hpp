@@ -26,8 +26,10 @@ class OrderedPool {
 
   /// What the loop does beside the completions, on which the next completion may depend.
   struct Rounds {
+    /// Returns whether a round may begin. If not, call go_on() when one may.
+    std::function<bool()> may_begin = [] { return true; };
     /// Returns whether the next completion, if it is ready, may run in the same round.
-    std::function<bool()> go_on = [] { return false; };
+    std::function<bool()> takes_more = [] { return false; };
     /// Runs after the last completion of a round.
     std::function<void()> end = [] {};
   };
@@ -41,13 +43,14 @@ class OrderedPool {
   void submit(Work work);
   /// Submits a completion without work. The completion runs when all earlier ones have run.
   void submit_done(Completion completion);
+  /// Begins a round soon, if completions are ready.
+  void go_on();
 
   /// Returns the number of submissions that are not completed yet.
   std::size_t waiting() const { return slots_.size(); }
 
  private:
   void finished(std::size_t number, Completion completion);
-  void complete_soon();
   void complete_round();
   void complete_next();
   bool is_next_ready() const { return !slots_.empty() && slots_.front(); }

@@ -79,7 +79,7 @@ const std::vector<Room>& house_rooms() {
        {"gpu/device", "gpu/vectors/corpus", "gpu/vectors/methods"}},
       {"protocol/wire", {"knn/base", "knn/words"}},
       {"protocol/client", {"knn/base", "knn/words", "protocol/wire"}},
-      {"stream/pools", {}},
+      {"stream/pools", {"knn/base"}},
       {"stream/sockets", {"knn/base", "protocol/wire"}},
       {"stream/state", {"knn/base", "knn/words", "knn/engine", "protocol/wire"}},
       {"stream",

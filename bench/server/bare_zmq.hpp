@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures how long ZeroMQ alone takes for the messages of a tick.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace starling::bench {
+
+/// Sends messages with frames of these sizes, one message a subscriber, from one socket over
+/// loopback to subscribers with a thread each. Returns the median, in milliseconds, of the time
+/// from the first frame's sending until all subscribers have received their last frame. The
+/// sender's context has one I/O thread for each subscriber. Throws std::runtime_error if the
+/// messages do not arrive.
+double bare_zmq_p50_ms(const std::vector<std::vector<std::size_t>>& frame_bytes);
+
+}  // namespace starling::bench

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Subscribers that read every list of every tick, each of one stream and on its own thread. The
+// workload `million` uses them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "starling/bench/server/server_child.hpp"
+
+namespace starling::bench {
+
+/// A tick of which all subscribers have read all lists.
+struct HeldTick {
+  std::int64_t tau_us = 0;
+  std::int64_t held_us = 0;  ///< when the last subscriber had read its lists, on the wall clock
+  std::size_t lists = 0;     ///< of all streams together
+  std::size_t bytes = 0;     ///< likewise
+};
+
+class ListReaders {
+ public:
+  ListReaders(const ServerChild& server, const std::vector<std::string>& streams);
+  ~ListReaders();
+
+  /// Returns true if each subscriber has read a tick of this time or of a later time.
+  bool have_tick_of(std::int64_t tau_us) const;
+  void stop();
+
+  // Call these after stop():
+  /// Returns the ticks that all subscribers have read, in the order of their times.
+  std::vector<HeldTick> ticks() const;
+  /// Returns how many messages the subscribers did not get, of those between the first and the last
+  /// message with `begin_us` <= tau < `end_us`, and how many messages they could not read.
+  std::uint64_t lost(std::int64_t begin_us, std::int64_t end_us) const;
+  /// Returns the bytes of each frame of the longest message of each stream.
+  std::vector<std::vector<std::size_t>> frame_bytes() const;
+
+ private:
+  class Reader;
+  std::vector<std::unique_ptr<Reader>> readers_;
+};
+
+}  // namespace starling::bench

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a long function of the loop on a thread beside it, so that the loop can read and decode
+// meanwhile. Server uses it to update objects.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <functional>
+
+#include "starling/knn/base/task_thread.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace starling::stream {
+
+/// Only the loop calls the functions.
+class BesideLoop {
+ public:
+  /// The loop must not run after the destruction of the BesideLoop.
+  explicit BesideLoop(boost::asio::io_context& loop) : loop_(loop) {}
+
+  /// Runs `work` on the thread and, when it has returned, `done` on the loop. Call start() only if
+  /// is_busy() is false.
+  void start(std::function<void()> work, std::function<void()> done);
+  /// Returns true from start() until `done` begins.
+  bool is_busy() const { return is_busy_; }
+  /// Returns when nothing is under way any more. This call runs `done`, and waits also for what
+  /// `done` starts. Throws what `work` threw.
+  void settle();
+
+ private:
+  void finish();
+
+  boost::asio::io_context& loop_;
+  std::function<void()> done_;
+  bool is_busy_ = false;
+  std::uint64_t number_ = 0;  ///< of the work that is under way or comes next
+  std::exception_ptr error_;
+  std::atomic<bool> has_returned_{false};
+  TaskThread thread_;
+};
+
+}  // namespace starling::stream
