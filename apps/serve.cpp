@@ -187,8 +187,8 @@ void add_tuning_flags(CLI::App& app, ServeFlags& flags) {
       "Of several I/O threads, how many serve the results endpoint. Several subscribers "
       "are spread over them");
   add_thread_count(app, "--encode-threads", server.encode_threads, 0, 64,
-                   "Threads that encode a large tick, up to 64. 0: one for each four cores, at "
-                   "most 4");
+                   "Threads that encode a large tick, up to 64. 0: one for each two cores, at "
+                   "most 8");
   app.add_option("--trace", server.trace_path,
                  "Write when the stages of the first 1,000 ticks began and ended to this file, "
                  "which chrome://tracing and ui.perfetto.dev show")

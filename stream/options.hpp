@@ -60,7 +60,7 @@ struct ServerOptions {
   /// others serve the commands endpoint. Less than io_threads.
   unsigned results_io_threads = 1;
   /// The number of threads that encode a large tick together. A tick is large if it has more than a
-  /// few thousand lists. 0 means one thread for each four cores, at least 1 and at most 4.
+  /// few thousand lists. 0 means one thread for each two cores, at least 1 and at most 8.
   unsigned encode_threads = 0;
   /// The most bytes of requests that are read and not applied yet, of all sessions together.
   std::size_t decode_bytes_max = std::size_t{256} << 20;

@@ -113,7 +113,7 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
     options.update_threads = std::clamp(std::thread::hardware_concurrency() / 2, 1u, 8u);
   options.processor.threads = options.update_threads;
   if (options.encode_threads == 0)
-    options.encode_threads = std::clamp(std::thread::hardware_concurrency() / 4, 1u, 4u);
+    options.encode_threads = std::clamp(std::thread::hardware_concurrency() / 2, 1u, 8u);
   if (options.tick_period_us && !options.future_max_us) options.future_max_us = wall_future_max_us;
   constexpr std::size_t row_bytes_besides = 1024;  // the request, and a row's id, time, tags, label
   const std::size_t frame_bytes_least = row_bytes_besides + space.vector_bytes();

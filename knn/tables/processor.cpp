@@ -200,10 +200,14 @@ void Processor::sort_by_stream(const TickResult& result, std::vector<StreamRepor
   const auto stream_of = [&](std::size_t list) {
     return static_cast<std::size_t>(queries_.stream_of(result.lists[list].query));
   };
-  // First how many lists of each stream are in each range, then where its first one is written.
-  std::vector<std::size_t> places(ranges * streams.size());
+  // First how many lists of each stream are in each range, then where its first one is written. The
+  // places of two ranges are never in one cache line, because threads that write to one cache line
+  // wait for each other.
+  constexpr std::size_t places_a_line = 8;
+  const std::size_t places_a_range = (streams.size() / places_a_line + 2) * places_a_line;
+  std::vector<std::size_t> places(ranges * places_a_range);
   const auto in_range = [&](std::size_t range, const auto& visit) {
-    std::size_t* const place = places.data() + range * streams.size();
+    std::size_t* const place = places.data() + range * places_a_range;
     const std::size_t end = lists * (range + 1) / ranges;
     for (std::size_t i = lists * range / ranges; i < end; ++i) {
       if (i + prefetch_lists < end) queries_.prefetch(result.lists[i + prefetch_lists].query);
@@ -216,7 +220,7 @@ void Processor::sort_by_stream(const TickResult& result, std::vector<StreamRepor
   for (std::size_t stream = 0; stream < streams.size(); ++stream) {
     std::size_t count = 0;
     for (std::size_t range = 0; range < ranges; ++range)
-      count += std::exchange(places[range * streams.size() + stream], count);
+      count += std::exchange(places[range * places_a_range + stream], count);
     streams[stream].queries.resize(count);
   }
   pool_->run(ranges, [&](std::size_t range, unsigned) {
