@@ -49,6 +49,9 @@ void TickTrace::tick(const TickTimeline& timeline) {
     return end_us - to_us(ms);
   };
   const StageTimes& times = timeline.stages;
+  for (const StageEnds::Span& part : timeline.ends.copied_ahead)
+    span(copy_in_lane, "copy in ahead", part.begin_us, part.end_us, "tick",
+         to_number(timeline.tick));
   stage(copy_in_lane, "copy in", timeline.ends.copied_in_us, times.copy_in_ms);
   const std::int64_t searched_us =
       stage(compute_lane, "diff", timeline.ends.computed_us, times.diff_ms);

@@ -107,8 +107,8 @@ class DeviceBuffer {
 };
 
 /// Allocates page-locked host memory. Only copies from or to such memory overlap with kernels.
-class PinnedMemory final : public std::pmr::memory_resource {
- private:
+class PinnedMemory : public std::pmr::memory_resource {
+ protected:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override;
   void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override;
   bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {

@@ -68,7 +68,8 @@ class GpuEngine final : public Engine {
         questions_beside_(memory_, small_.searches_max),
         questions_between_(memory_, small_.searches_max),
         delivery_(memory_, options.device),
-        intake_(memory_, options.device, [this](BegunTick& begun) { run_tick(begun); }) {
+        intake_(memory_, options.device, small_.part_rows_min,
+                [this](BegunTick& begun) { run_tick(begun); }) {
     question_thread_.post([device = options.device] { static_cast<void>(cudaSetDevice(device)); });
   }
 
@@ -87,6 +88,8 @@ class GpuEngine final : public Engine {
   }
 
   Staging& staging() override { return intake_.staging(); }
+
+  void take_ahead() override { intake_.take_ahead(); }
 
   bool has_room() const override { return intake_.has_room(); }
 
@@ -118,6 +121,7 @@ class GpuEngine final : public Engine {
 
  private:
   void run_tick(BegunTick& begun);
+  void note_copies(const BegunTick& begun, StageEnds& ends) const;
   bool is_small(const Staging& staged) const;
   void take_rows(BegunTick& begun, OutgoingTick& out);
   void release_rows(BegunTick& begun);
@@ -207,8 +211,7 @@ void GpuEngine<dimensions>::run_tick(BegunTick& begun) {
       count_passing_async(tau_us);
       rows_applied_.record(stream_);
       stream_.wait();
-      if (begun.is_copied_beside)
-        out.result->ends.copied_in_us = us_before_now(rows_applied_.ms_since(begun.copied));
+      if (begun.is_copied_beside) note_copies(begun, out.result->ends);
     }
     if (begun.is_copied_beside)
       out.result->times.copy_in_ms = begun.copied.ms_since(begun.copy_begun);
@@ -226,6 +229,18 @@ void GpuEngine<dimensions>::run_tick(BegunTick& begun) {
   }
   out.result->objects = objects_.alive_count();
   delivery_.deliver(out);
+}
+
+/// Call when the CUDA stream has just applied the rows.
+template <int dimensions>
+void GpuEngine<dimensions>::note_copies(const BegunTick& begun, StageEnds& ends) const {
+  const auto time_of = [&](const Event& event) {
+    return us_before_now(rows_applied_.ms_since(event));
+  };
+  for (std::size_t part = 0; part < begun.staged.part_ends.size(); ++part)
+    ends.copied_ahead.push_back(
+        {time_of(begun.part_copies[part].begun), time_of(begun.part_copies[part].copied)});
+  ends.copied_in_us = time_of(begun.copied);
 }
 
 template <int dimensions>

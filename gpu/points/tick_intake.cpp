@@ -1,38 +1,100 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds two begun ticks. Many rows are copied by the copy thread, on a CUDA stream of its own. Few
-// rows are not copied: kernels read them in pinned memory. In either case ticks stay in order. See
-// tick_intake.hpp.
+// Holds two begun ticks. Many rows are copied by the copy thread, on a CUDA stream of its own, in
+// parts as they are staged. Few rows are not copied: kernels read them in pinned memory. In either
+// case ticks stay in order. See tick_intake.hpp.
 #include "starling/gpu/points/tick_intake.hpp"
 
 #include <algorithm>
 
 namespace starling::gpu {
 
-TickIntake::TickIntake(DeviceMemory& memory, int device, std::function<void(BegunTick&)> compute)
-    : compute_(std::move(compute)),
-      staging_(&pinned_memory()),
-      begun_{BegunTick(memory), BegunTick(memory)} {
+TickIntake::TickIntake(DeviceMemory& memory, int device, std::size_t part_rows_min,
+                       std::function<void(BegunTick&)> compute)
+    : part_rows_min_(part_rows_min),
+      compute_(std::move(compute)),
+      staging_(&staged_memory_),
+      begun_{BegunTick(memory, staged_memory_), BegunTick(memory, staged_memory_)} {
   for (TaskThread* const thread : {&engine_thread_, &copy_thread_})
     thread->post([device] { static_cast<void>(cudaSetDevice(device)); });
 }
 
+TickIntake::~TickIntake() {
+  finish_copies();
+  is_ending_ = true;
+}
+
+void TickIntake::StagedMemory::do_deallocate(void* memory, std::size_t bytes,
+                                             std::size_t alignment) {
+  intake_.finish_copies();
+  PinnedMemory::do_deallocate(memory, bytes, alignment);
+}
+
+void TickIntake::finish_copies() {
+  if (is_ending_) return;
+  copy_thread_.run<void>([] {});
+  stream_.drain();
+}
+
+// If objects change several times in a tick, rows that were copied ahead are copied again. A part
+// is therefore taken only while there are fewer rows than objects.
+bool TickIntake::is_part_due() const {
+  const std::size_t rows = staging_.objects.size();
+  return rows - staging_.taken_rows >= std::max(part_rows_min_, last_rows_ / parts_a_tick) &&
+         rows <= slots_ && staging_.part_ends.size() < parts_max;
+}
+
+void TickIntake::take_ahead() {
+  if (!is_part_due()) return;
+  if (next_ == nullptr) {
+    next_ = find_free();
+    if (next_ == nullptr) return;
+    next_->is_free = false;
+  }
+  const DeviceRows::Part part{.rows = staging_.objects.data(),
+                              .begin = staging_.taken_rows,
+                              .end = staging_.objects.size(),
+                              .expected = staging_.objects.capacity()};
+  staging_.end_part();
+  copy_thread_.post([this, part, &begun = *next_, number = staging_.part_ends.size()] {
+    if (begun.copy_error) return;
+    try {
+      if (begun.part_copies.size() < number) begun.part_copies.emplace_back();
+      BegunTick::PartCopy& copy = begun.part_copies[number - 1];
+      copy.begun.record(stream_);
+      begun.rows.copy_part_async(part, stream_);
+      copy.copied.record(stream_);
+    } catch (const std::exception&) {
+      begun.copy_error = std::current_exception();
+    }
+  });
+}
+
+BegunTick* TickIntake::find_free() {
+  // Takes the first one. If the caller waits for each result before it begins the next tick, only
+  // the buffers of one BegunTick grow.
+  const auto free =
+      std::ranges::find_if(begun_, [](const BegunTick& at) { return at.is_free.load(); });
+  return free == begun_.end() ? nullptr : &*free;
+}
+
 bool TickIntake::has_room() const {
-  return std::ranges::any_of(begun_, [](const BegunTick& at) { return at.is_free.load(); });
+  return next_ != nullptr ||
+         std::ranges::any_of(begun_, [](const BegunTick& at) { return at.is_free.load(); });
 }
 
 bool TickIntake::begin(Tick tick, std::int64_t tau_us) {
-  // Takes the first free BegunTick. If the caller waits for each result before it begins the next
-  // tick, only the buffers of one BegunTick grow.
-  const auto free =
-      std::ranges::find_if(begun_, [](const BegunTick& at) { return at.is_free.load(); });
-  if (free == begun_.end()) return false;
+  BegunTick* const free = next_ != nullptr ? std::exchange(next_, nullptr) : find_free();
+  if (free == nullptr) return false;
   BegunTick& begun = *free;
   begun.is_free = false;
   begun.tick = tick;
   begun.tau_us = tau_us;
   std::swap(begun.staged, staging_);
+  last_rows_ = begun.staged.objects.size();
+  for (const ObjectBirth& birth : begun.staged.births)
+    slots_ = std::max(slots_, std::size_t{birth.slot} + 1);
   const auto compute = [this, &begun] { compute_(begun); };
-  if (bytes_to_copy(begun.staged) < bytes_beside_min) {
+  if (begun.staged.part_ends.empty() && bytes_to_copy(begun.staged) < bytes_beside_min) {
     post(compute);
   } else {
     pass_on([this, &begun] { copy(begun); }, compute);
@@ -64,9 +126,10 @@ void TickIntake::give_back(BegunTick& begun) {
 }
 
 void TickIntake::copy(BegunTick& begun) {
+  if (begun.copy_error) return;
   try {
     begun.copy_begun.record(stream_);
-    begun.rows.copy_async(begun.staged, stream_);
+    begun.rows.copy_rest_async(begun.staged, stream_);
     begun.copied.record(stream_);
     begun.is_copied_beside = true;
   } catch (const std::exception&) {

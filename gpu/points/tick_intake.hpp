@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TickIntake passes ticks to the engine's thread, in order. It takes each tick's staged rows. If
-// there are many rows, it copies them to the device while earlier ticks are computed. GpuEngine
-// owns the TickIntake.
+// there are many rows, it copies them to the device while earlier ticks are computed, most of them
+// before their own tick begins. GpuEngine owns the TickIntake.
 #pragma once
 
 #include <array>
@@ -12,6 +12,7 @@
 #include <exception>
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include "starling/gpu/device/cuda_stream.hpp"
 #include "starling/gpu/device/memory.hpp"
@@ -24,14 +25,20 @@ namespace starling::gpu {
 /// A tick that has been begun. The host keeps the tick's rows until the device has applied them. If
 /// applying them fails, the host therefore still has the rows.
 struct BegunTick {
-  explicit BegunTick(DeviceMemory& memory) : staged(&pinned_memory()), rows(memory) {}
+  BegunTick(DeviceMemory& memory, PinnedMemory& staged_memory)
+      : staged(&staged_memory), rows(memory) {}
 
   Tick tick{};
   std::int64_t tau_us = 0;
   Staging staged;
   DeviceRows rows;
   bool is_copied_beside = false;  ///< true if TickIntake's CUDA stream copies the rows
-  Event copy_begun, copied;
+  /// Of the copies of parts, before the tick began. The first staged.part_ends.size() are recorded.
+  struct PartCopy {
+    Event begun, copied;
+  };
+  std::vector<PartCopy> part_copies;
+  Event copy_begun, copied;       ///< of the rows that were not copied before the tick began
   std::exception_ptr copy_error;  ///< why the copy in TickIntake's CUDA stream failed, or null
   std::atomic<bool> is_free{true};
 };
@@ -43,11 +50,16 @@ inline constexpr std::chrono::microseconds awake_after_tick{50};
 class TickIntake {
  public:
   /// Calls `compute` on the engine's thread for each tick, in order. `compute` must call give_back.
-  TickIntake(DeviceMemory& memory, int device, std::function<void(BegunTick&)> compute);
+  /// Before a tick begins, its rows are copied in parts of at least `part_rows_min` rows.
+  TickIntake(DeviceMemory& memory, int device, std::size_t part_rows_min,
+             std::function<void(BegunTick&)> compute);
+  ~TickIntake();
 
   // For the thread that drives the engine:
 
   Staging& staging() { return staging_; }
+  /// Begins to copy the rows that were staged since the last call, if they are enough for a part.
+  void take_ahead();
   /// Returns false while the rows of two begun ticks wait to be applied.
   bool has_room() const;
   /// Begins a tick with the rows in staging(). Returns false, and changes nothing, if there is no
@@ -72,13 +84,38 @@ class TickIntake {
   void drain() const noexcept { stream_.drain(); }
 
  private:
+  /// The memory of staged rows, which is freed only when no copy reads it any more.
+  class StagedMemory final : public PinnedMemory {
+   public:
+    explicit StagedMemory(TickIntake& intake) : intake_(intake) {}
+
+   private:
+    void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override;
+
+    TickIntake& intake_;
+  };
+
+  BegunTick* find_free();
+  bool is_part_due() const;
+  /// Waits until all copies that were begun are done.
+  void finish_copies();
   /// Runs `before` on the copy thread, and then `task` on the engine's thread.
   void pass_on(std::function<void()> before, std::function<void()> task);
   void copy(BegunTick& begun);
 
+  // Parts are a share of the last tick's rows, so that about this many are copied in a tick.
+  static constexpr std::size_t parts_a_tick = 8;
+  static constexpr std::size_t parts_max = 16;
+
+  const std::size_t part_rows_min_;
   std::function<void(BegunTick&)> compute_;
+  bool is_ending_ = false;
+  StagedMemory staged_memory_{*this};
   Staging staging_;
   std::array<BegunTick, 2> begun_;
+  BegunTick* next_ = nullptr;      ///< gets the rows in staging_ when their tick begins; null: any
+  std::size_t slots_ = 0;          ///< of all objects that were born before the last tick
+  std::size_t last_rows_ = 0;      ///< how many rows the last tick had
   std::atomic<int> passed_on_{0};  ///< tasks that copy_thread_ has yet to post to engine_thread_
   CudaStream stream_;
   TaskThread engine_thread_{awake_after_tick};

@@ -61,6 +61,10 @@ class Engine {
   /// switches to the other half.
   virtual Staging& staging() = 0;
 
+  /// Lets the engine take rows from staging() in parts, before the tick begins: see
+  /// Staging::part_ends. Call it now and then when rows were staged. Most engines take none.
+  virtual void take_ahead() {}
+
   /// Returns whether begin_tick would take a tick now. Some engines take one tick at a time, and
   /// have room again when they have computed it. Other engines take the next tick while they
   /// compute. Every engine has room after it has delivered the results of all earlier ticks. The

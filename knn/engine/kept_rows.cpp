@@ -28,6 +28,14 @@ void keep_newest(StagedVector<Row>& newer, StagedVector<Row>& kept) {
   }
 }
 
+/// Leaves the last row of each slot.
+void remove_older(StagedVector<ObjectRow>& rows) {
+  std::ranges::stable_sort(rows, {}, &ObjectRow::slot);
+  const auto same_slot = [](const ObjectRow& a, const ObjectRow& b) { return a.slot == b.slot; };
+  const auto rest = std::unique(rows.rbegin(), rows.rend(), same_slot);
+  rows.erase(rows.begin(), rest.base());
+}
+
 /// An array parallel to the rows, with the same number of values for each row.
 template <class Number>
 struct Column {
@@ -72,6 +80,7 @@ void keep_newest(StagedVector<Row>& newer, StagedVector<Row>& kept, Column<Numbe
 
 void keep_rows(Staging& newer, Staging& kept) noexcept {
   keep_newest(newer.births, kept.births);
+  if (!newer.part_ends.empty()) remove_older(newer.objects);
   const auto has_vectors = [](const Staging& half) {
     return !half.object_components.empty() || !half.query_components.empty();
   };

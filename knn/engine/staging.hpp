@@ -31,7 +31,8 @@ class StagedAllocator : public std::pmr::polymorphic_allocator<T> {
 template <class T>
 using StagedVector = std::vector<T, StagedAllocator<T>>;
 
-/// The whole state of an object for the next tick. A slot occurs at most once in a staging half.
+/// The whole state of an object for the next tick. A slot occurs at most once in a part of a
+/// staging half: see Staging::part_ends.
 struct ObjectRow {
   Slot slot = no_slot;
   std::uint32_t generation = 0;  ///< odd: alive; even: dead, not in the snapshot
@@ -88,10 +89,24 @@ struct Staging {
   StagedVector<Label> object_labels;      ///< one for each row of `objects`
   StagedVector<float> query_components;   ///< of all rows of `queries`, row after row
 
+  /// The engine may take rows of `objects` in parts, before the tick begins. Part i ends before row
+  /// part_ends[i]. The rows of these parts do not change any more. If an object changes again, its
+  /// new row comes behind them, and counts. The rows behind the parts are the last part.
+  std::vector<std::size_t> part_ends;
+  std::size_t taken_rows = 0;  ///< the end of the last part in part_ends
+
+  /// Takes all rows that are there now.
+  void end_part() {
+    part_ends.push_back(objects.size());
+    taken_rows = objects.size();
+  }
+
   bool is_empty() const { return births.empty() && objects.empty() && queries.empty(); }
   void clear() {
     births.clear();
     objects.clear();
+    part_ends.clear();
+    taken_rows = 0;
     queries.clear();
     object_components.clear();
     object_labels.clear();

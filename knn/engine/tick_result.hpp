@@ -38,6 +38,13 @@ struct StageTimes {
 
 /// When stages of a tick ended: microseconds of the host's steady clock. 0: unknown.
 struct StageEnds {
+  struct Span {
+    std::int64_t begin_us = 0;
+    std::int64_t end_us = 0;
+  };
+  /// When parts of the rows were copied to a device, before the tick began: see
+  /// Staging::part_ends.
+  std::vector<Span> copied_ahead;
   std::int64_t copied_in_us = 0;
   std::int64_t computed_us = 0;  ///< the comparison of lists has ended
   std::int64_t copied_out_us = 0;

@@ -80,7 +80,8 @@ void ObjectTable::look_up_ahead(std::span<const Row> rows, Slot next,
 
 inline bool ObjectTable::is_staged(Slot slot, const Staging& staging) const {
   const std::uint32_t row = records_[slot].staged_row;
-  return row < staging.objects.size() && staging.objects[row].slot == slot;
+  return row < staging.objects.size() && row >= staging.taken_rows &&
+         staging.objects[row].slot == slot;
 }
 
 // Writes the object's row to the place that its record names. The place must have the object's slot

@@ -76,7 +76,9 @@ void Processor::to_lattice(std::span<const double> coordinates, std::size_t comp
 
 UpdateCounts Processor::update(std::span<const ObjectUpdate> rows, std::int64_t time_us_max,
                                std::span<UpdateStatus> statuses) {
-  return objects_.update(rows, time_us_max, statuses, engine_->staging());
+  const UpdateCounts counts = objects_.update(rows, time_us_max, statuses, engine_->staging());
+  engine_->take_ahead();
+  return counts;
 }
 
 UpdateCounts Processor::update_vectors(std::span<const VectorUpdate> rows, VectorsView components,
@@ -86,6 +88,7 @@ UpdateCounts Processor::update_vectors(std::span<const VectorUpdate> rows, Vecto
 
 void Processor::update(std::span<const ObjectBatch> batches) {
   objects_.update(batches, engine_->staging(), *pool_);
+  engine_->take_ahead();
 }
 
 void Processor::update_vectors(std::span<const VectorBatch> batches) {

@@ -66,8 +66,8 @@ const std::vector<EngineChoice>& engines() {
     for (const std::string_view simd : cpu::simd_targets()) choices.push_back(cpu_choice(simd));
 #ifdef STARLING_CUDA
     choices.push_back(cuda_choice("cuda", {}));
-    choices.push_back(
-        cuda_choice("cuda_where_no_work_is_small", {.objects_max = 0, .searches_max = 0}));
+    choices.push_back(cuda_choice("cuda_where_no_work_is_small",
+                                  {.objects_max = 0, .searches_max = 0, .part_rows_min = 1}));
 #endif
     return choices;
   }();

@@ -36,5 +36,13 @@ TEST_F(CudaServer, PublishesTheBytesOfTheCpuServerWhenRowsAreManyEnoughToBeCopie
   EXPECT_EQ(publish(script, gpu::make_engine({})), publish(script, make_engine()));
 }
 
+TEST_F(CudaServer, PublishesTheBytesOfTheCpuServerWhenRowsAreCopiedInParts) {
+  for (const unsigned threads : {1u, 4u}) {
+    const PublishedScript script{.objects = 20'000, .ticks = 20, .update_threads = threads};
+    EXPECT_EQ(publish(script, gpu::make_engine({.small = {.part_rows_min = 100}})),
+              publish(script, make_engine()));
+  }
+}
+
 }  // namespace
 }  // namespace starling::stream

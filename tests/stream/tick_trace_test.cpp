@@ -71,7 +71,11 @@ TEST_F(TickTraceTest, HasTheEnginesStagesWhereTheyWere) {
       {.tick = Tick{1},
        .begun_us = 1000,
        .stages = {.copy_in_ms = 1, .build_ms = 2, .search_ms = 3, .diff_ms = 4, .copy_out_ms = 5},
-       .ends = {.copied_in_us = 5'000, .computed_us = 20'000, .copied_out_us = 40'000}});
+       .ends = {.copied_ahead = {{500, 700}},
+                .copied_in_us = 5'000,
+                .computed_us = 20'000,
+                .copied_out_us = 40'000}});
+  EXPECT_EQ(begin_us("copy in ahead"), 500);
   EXPECT_EQ(begin_us("copy in"), 4'000);
   EXPECT_EQ(begin_us("diff"), 16'000);
   EXPECT_EQ(begin_us("search"), 13'000);

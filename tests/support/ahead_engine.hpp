@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "starling/knn/base/assert.hpp"
 #include "starling/knn/engine/engine.hpp"
 #include "starling/knn/engine/kept_rows.hpp"
 
@@ -40,6 +41,11 @@ class AheadEngine final : public Engine {
   EngineBytes bytes_used() const override { return engine_->bytes_used(); }
   void set_result_handler(ResultHandler handler) override { handler_ = std::move(handler); }
   Staging& staging() override { return staging_; }
+
+  /// Takes parts of staged rows, but not after each update, so that some rows are written again.
+  void take_ahead() override {
+    if (++updates_ % 2 == 0 && staging_.objects.size() > staging_.taken_rows) staging_.end_part();
+  }
 
   bool has_room() const override {
     const std::lock_guard lock(mutex_);
@@ -86,7 +92,7 @@ class AheadEngine final : public Engine {
       return pass_on(std::move(result));
     }
     std::swap(engine_->staging(), kept_);
-    engine_->begin_tick(next.tick, next.tau_us);
+    check_invariant(engine_->begin_tick(next.tick, next.tau_us), "the engine has room");
   }
 
   // The next tick begins after the handler has returned, so that results arrive in tick order.
@@ -105,6 +111,7 @@ class AheadEngine final : public Engine {
   std::shared_ptr<Failing> failing_;
   ResultHandler handler_;
   Staging staging_;
+  std::uint64_t updates_ = 0;  ///< calls of take_ahead
   mutable std::mutex mutex_;
   std::deque<BegunTick> under_way_;
   Staging kept_;                    ///< of failed ticks, and of the tick that begins

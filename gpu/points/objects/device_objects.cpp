@@ -51,8 +51,15 @@ void DeviceObjects::apply_async(const Staging& staged, const DeviceRows& rows,
   clear_objects_async(view(), slot_count(), slots_, stream);
   apply_births_async(rows.births(), static_cast<std::uint32_t>(staged.births.size()), view(),
                      stream);
-  apply_rows_async(rows.objects(), static_cast<std::uint32_t>(staged.objects.size()), view(),
-                   changes_.data(), stream);
+  // A slot occurs at most once in a part, so the rows of a part are applied in any order.
+  std::size_t begin = 0;
+  const auto apply_part = [&](std::size_t end) {
+    apply_rows_async(rows.objects() + begin, static_cast<std::uint32_t>(end - begin), view(),
+                     changes_.data(), stream);
+    begin = end;
+  };
+  for (const std::size_t end : staged.part_ends) apply_part(end);
+  apply_part(staged.objects.size());
   host_ids_.resize(slots_);
   for (const ObjectBirth& birth : staged.births) host_ids_[birth.slot] = birth.id;
 }

@@ -20,6 +20,19 @@ class DeviceRows {
   /// memory's limit is reached. Part of the copy may be enqueued even if copy_async throws.
   void copy_async(const Staging& staged, const CudaStream& stream);
 
+  /// Rows of a staging half that grows. Rows before `end` do not change any more.
+  struct Part {
+    const ObjectRow* rows = nullptr;  ///< all rows of the half
+    std::size_t begin = 0;            ///< the rows before this one are copied already
+    std::size_t end = 0;
+    std::size_t expected = 0;  ///< how many rows the half may get without moving
+  };
+  /// Enqueues the copy of a part. Behaves like copy_async.
+  void copy_part_async(const Part& part, const CudaStream& stream);
+  /// Enqueues the copy of the births, and of the rows behind the parts that copy_part_async copied.
+  /// Behaves like copy_async.
+  void copy_rest_async(const Staging& staged, const CudaStream& stream);
+
   /// Makes kernels read the rows in place, over the bus. `staged` must be in pinned memory. Leave
   /// it unchanged until the kernels have read it.
   void use(const Staging& staged) { rows_ = {staged.births.data(), staged.objects.data()}; }
@@ -28,6 +41,12 @@ class DeviceRows {
   const ObjectRow* objects() const { return rows_.objects; }
 
  private:
+  bool has_room(std::size_t rows, std::size_t expected, const CudaStream& stream);
+  void copy_births_and_rows_async(const Staging& staged, std::size_t begin,
+                                  const CudaStream& stream);
+  void copy_rows_async(const ObjectRow* rows, std::size_t begin, std::size_t end,
+                       const CudaStream& stream);
+
   struct Rows {
     const ObjectBirth* births = nullptr;
     const ObjectRow* objects = nullptr;

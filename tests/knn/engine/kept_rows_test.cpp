@@ -3,6 +3,8 @@
 // row, with its components and its label.
 #include "starling/knn/engine/kept_rows.hpp"
 
+#include <map>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,6 +47,25 @@ TEST(KeptRows, OfASlotTheNewestStaysWithItsComponentsAndItsLabel) {
     EXPECT_EQ(static_cast<float>(kept.objects[i].slot), kept.object_components[2 * i]);
     EXPECT_EQ(static_cast<float>(kept.objects[i].tags), kept.object_components[2 * i + 1]);
     EXPECT_EQ(static_cast<float>(kept.queries[i].k), kept.query_components[2 * i + 1]);
+  }
+}
+
+TEST(KeptRows, OfTheRowsOfASlotInSeveralPartsTheLastStays) {
+  for (const bool has_kept : {false, true}) {
+    Staging kept;
+    if (has_kept) kept.objects.push_back({7, 1, 5, {}, 0});
+    Staging half;
+    for (const Slot slot : {5u, 1u, 7u}) half.objects.push_back({slot, 1, 10, {}, 0});
+    half.end_part();
+    for (const Slot slot : {7u, 2u}) half.objects.push_back({slot, 1, 20, {}, 0});
+    half.end_part();
+    for (const Slot slot : {1u, 7u}) half.objects.push_back({slot, 1, 30, {}, 0});
+    keep_rows(half, kept);
+    EXPECT_EQ(half.taken_rows, 0u);
+    EXPECT_THAT(kept.part_ends, IsEmpty());
+    std::map<Slot, std::uint32_t> marks;
+    for (const ObjectRow& row : kept.objects) EXPECT_TRUE(marks.emplace(row.slot, row.tags).second);
+    EXPECT_EQ(marks, (std::map<Slot, std::uint32_t>{{1, 30}, {2, 20}, {5, 10}, {7, 30}}));
   }
 }
 

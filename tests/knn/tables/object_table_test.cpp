@@ -74,6 +74,27 @@ TEST_F(ObjectTableTest, StagesASlotOnceWithItsLatestState) {
   EXPECT_TRUE(is_alive(taken.objects[0].generation));
 }
 
+TEST_F(ObjectTableTest, ARowThatTheEngineHasTakenDoesNotChangeAndANewerOneComesBehindIt) {
+  update(fix(ann, 1, 10));
+  update(fix(bob, 1, 20));
+  half_.end_part();
+  update(fix(ann, 2, 11));
+  update(fix(ann, 3, 12));
+  update(fix(cat, 3, 30));
+  remove(bob, 4);
+  const Staging taken = tick(4);
+  EXPECT_THAT(taken.part_ends, ElementsAre(2u));
+  ASSERT_THAT(taken.objects, SizeIs(5));
+  EXPECT_EQ(taken.objects[0].position.x, 10);
+  EXPECT_EQ(taken.objects[1].position.x, 20);
+  EXPECT_TRUE(is_alive(taken.objects[1].generation));
+  EXPECT_EQ(taken.objects[2].slot, taken.objects[0].slot);
+  EXPECT_EQ(taken.objects[2].position.x, 12);
+  EXPECT_EQ(taken.objects[3].position.x, 30);
+  EXPECT_EQ(taken.objects[4].slot, taken.objects[1].slot);
+  EXPECT_FALSE(is_alive(taken.objects[4].generation));
+}
+
 TEST_F(ObjectTableTest, ABatchThatNamesNewObjectsAgainAndAgainGivesEachOneSlot) {
   std::vector<ObjectUpdate> rows;
   for (std::int32_t i = 0; i < 1'000; ++i) rows.push_back(fix(ObjectId(100 + i % 70), i, i));
