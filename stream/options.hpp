@@ -57,7 +57,7 @@ struct ServerOptions {
   /// network. A connection stays with one thread.
   unsigned io_threads = 1;
   /// If there are several I/O threads, this many of them serve only the results endpoint, and the
-  /// others serve the commands endpoint. Less than io_threads.
+  /// others serve the commands endpoint. Less than io_threads; 1 if there is one I/O thread.
   unsigned results_io_threads = 1;
   /// The number of threads that encode a large tick together. A tick is large if it has more than a
   /// few thousand lists. 0 means one thread for each two cores, at least 1 and at most 8.

@@ -102,7 +102,7 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
     refuse("io-threads", "there must be 1 to " + std::to_string(io_threads_max) + " threads",
            options.io_threads);
   if (options.results_io_threads == 0 ||
-      (options.io_threads > 1 && options.results_io_threads >= options.io_threads))
+      options.results_io_threads > std::max(options.io_threads - 1, 1u))
     refuse("results-io-threads",
            "of " + std::to_string(options.io_threads) +
                " I/O threads, at least one must serve the results and one the commands",

@@ -49,7 +49,7 @@ ThreadPool::ThreadPool(unsigned threads, bool pin) : shares_(threads) {
     end_workers();
     throw std::runtime_error("the system gives this program " + std::to_string(started) + " of " +
                              std::to_string(threads) + " threads (" + error.code().message() +
-                             "); ask for fewer with --threads");
+                             "); ask for fewer threads");
   }
 }
 

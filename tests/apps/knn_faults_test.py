@@ -247,7 +247,7 @@ class MemoryTest(KnnTest):
             "--points", points, "--graph", "--threads", 1024, "--out", self.folder / "o.csv",
             status=1, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
         self.assertRegex(done.stderr, r"^starling: the system gives this program \d+ of 1024 threads "
-                                      r"\(.*\); ask for fewer with --threads\n$")
+                                      r"\(.*\); ask for fewer threads\n$")
         self.assertEqual(list(self.folder.iterdir()), [points])
 
     def test_more_queries_than_a_batch_take_no_more_memory(self):
