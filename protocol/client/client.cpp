@@ -76,6 +76,14 @@ Result<TickDone> Client::advance_tick(std::int64_t tau_us) {
   return body_of<TickDone>(connection_->call(AdvanceTick{tau_us}));
 }
 
+std::optional<Problem> Client::begin_tick(std::int64_t tau_us) {
+  return connection_->begin(AdvanceTick{tau_us});
+}
+
+Result<TickDone> Client::finish_tick() {
+  return body_of<TickDone>(connection_->finish());
+}
+
 Result<Done> Client::report_received(const ReportReceived& report) {
   return body_of<Done>(connection_->call(report));
 }

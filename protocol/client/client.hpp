@@ -106,6 +106,13 @@ class Client {
   /// Waits until every posted batch is answered. Returns the sums of the replies.
   BatchTotals flush();
 
+  /// Sends AdvanceTick and does not wait for its reply. Rows that are posted afterwards are of the
+  /// next tick. Returns a Problem if the request was not sent. Call finish_tick() before the next
+  /// begin_tick() or advance_tick(), because a server may refuse a second tick meanwhile.
+  [[nodiscard]] std::optional<Problem> begin_tick(std::int64_t tau_us);
+  /// Waits for the reply to begin_tick().
+  Result<TickDone> finish_tick();
+
   // Each call below sends one request and waits for its reply. These calls, post() and flush() may
   // throw TimeoutError.
   Result<BatchReply> update(const UpdateBatch& batch);

@@ -140,6 +140,13 @@ ReceivedReply Client::Connection::next_answer() {
   }
 }
 
+void Client::Connection::take(ReceivedReply reply) {
+  if (begun_ == reply.decoded.head.request_id)
+    begun_reply_ = std::move(reply);
+  else
+    count(reply);
+}
+
 void Client::Connection::count(const ReceivedReply& reply) {
   if (const Problem* problem = reply.problem()) {
     if (!totals_.first_refusal) totals_.first_refusal = *problem;
@@ -163,14 +170,35 @@ std::optional<Problem> Client::Connection::post(const RequestBody& batch) {
   auto prepared = session_.prepare(batch);
   if (auto* problem = std::get_if<Problem>(&prepared)) return std::move(*problem);
   auto& outgoing = std::get<Outgoing>(prepared);
-  while (!session_.has_credit_for(outgoing)) count(next_answer());
+  while (!session_.has_credit_for(outgoing)) take(next_answer());
   send(session_.admit(std::move(outgoing)).frame);
   return std::nullopt;
 }
 
 BatchTotals Client::Connection::flush() {
-  while (!session_.unanswered().empty()) count(next_answer());
+  while (session_.unanswered().size() > (awaits_begun() ? 1 : 0)) take(next_answer());
   return std::exchange(totals_, {});
+}
+
+std::optional<Problem> Client::Connection::begin(const RequestBody& body) {
+  check_invariant(!begun_, "a request that has begun is finished before the next one begins");
+  auto prepared = session_.prepare(body);
+  if (auto* problem = std::get_if<Problem>(&prepared)) return std::move(*problem);
+  auto& outgoing = std::get<Outgoing>(prepared);
+  while (!session_.has_credit_for(outgoing)) count(next_answer());
+  begun_ = outgoing.request_id;
+  send(session_.admit(std::move(outgoing)).frame);
+  return std::nullopt;
+}
+
+Result<ReceivedReply> Client::Connection::finish() {
+  check_invariant(begun_.has_value(), "only a request that has begun is finished");
+  while (!begun_reply_) take(next_answer());
+  ReceivedReply reply = std::move(*begun_reply_);
+  begun_.reset();
+  begun_reply_.reset();
+  if (const Problem* problem = reply.problem()) return *problem;
+  return reply;
 }
 
 ReceivedReply Client::Connection::answer_or_abandon(std::uint64_t request_id) {
@@ -186,13 +214,13 @@ Result<ReceivedReply> Client::Connection::call(const RequestBody& body) {
   auto prepared = session_.prepare(body);
   if (auto* problem = std::get_if<Problem>(&prepared)) return std::move(*problem);
   auto& outgoing = std::get<Outgoing>(prepared);
-  while (!session_.has_credit_for(outgoing)) count(next_answer());
+  while (!session_.has_credit_for(outgoing)) take(next_answer());
   const std::uint64_t request_id = outgoing.request_id;
   send(session_.admit(std::move(outgoing)).frame);
   while (true) {
     ReceivedReply reply = answer_or_abandon(request_id);
     if (reply.decoded.head.request_id != request_id) {
-      count(reply);
+      take(std::move(reply));
       continue;
     }
     if (const Problem* problem = reply.problem()) return *problem;

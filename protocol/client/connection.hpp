@@ -38,6 +38,9 @@ class Client::Connection {
 
   std::optional<Problem> post(const RequestBody& batch);
   BatchTotals flush();
+  /// Sends a request. finish() waits for its reply. Call finish() before the next begin().
+  std::optional<Problem> begin(const RequestBody& body);
+  Result<ReceivedReply> finish();
   /// Sends a request and waits for its reply. Meanwhile, adds the replies to posted batches to
   /// totals_.
   Result<ReceivedReply> call(const RequestBody& body);
@@ -52,7 +55,10 @@ class Client::Connection {
   std::optional<ReceivedReply> receive(Clock::time_point until);
   /// Waits for the next answer to an unanswered request; reconnects and resends where needed.
   ReceivedReply next_answer();
+  /// Keeps the reply to the request that begin() sent, and counts the reply to a batch.
+  void take(ReceivedReply reply);
   void count(const ReceivedReply& reply);
+  bool awaits_begun() const { return begun_ && !begun_reply_; }
   ReceivedReply answer_or_abandon(std::uint64_t request_id);
   void back_off(Clock::time_point deadline);
   void check_deadline(Clock::time_point deadline) const;  ///< throws TimeoutError
@@ -71,6 +77,8 @@ class Client::Connection {
   bool is_connected_ = false;  ///< the server has answered a hello
   zmq::socket_t socket_;
   BatchTotals totals_;
+  std::optional<std::uint64_t> begun_;  ///< the id of the request that begin() sent
+  std::optional<ReceivedReply> begun_reply_;
   std::int64_t back_off_ms_ = 0;
   std::string last_obstacle_;  ///< the last refusal, for the text of a TimeoutError
 };

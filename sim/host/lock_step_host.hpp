@@ -42,7 +42,9 @@ struct FinishedTick {
   std::int64_t tau_us = 0;
   std::uint64_t objects = 0;  ///< number of live objects in the snapshot
   StageTimes times;
-  double wall_ms = 0;  ///< from the begin of the tick until its lists have arrived
+  /// From the begin of the tick until its lists have arrived. The engine's time alone, if nobody
+  /// saw when they arrived.
+  double wall_ms = 0;
 };
 
 /// Called with each list that a tick changed. The neighbours are valid during the call. If `event`

@@ -191,9 +191,39 @@ void ServerHost::settle_all(const std::string& what) {
 }
 
 FinishedTick ServerHost::advance(std::int64_t tau_us, const ListHandler& on_list) {
-  on_list_ = on_list ? &on_list : nullptr;
   Stopwatch watch;
-  const protocol::TickDone done = server_.client().advance_tick(tau_us).value();
+  begin(tau_us);
+  FinishedTick tick = finish(on_list);
+  tick.wall_ms = watch.lap_ms();
+  return tick;
+}
+
+void ServerHost::begin(std::int64_t tau_us) {
+  if (is_under_way_) {
+    TakenTick& taken = taken_.emplace_back();
+    taken.tick = take_tick([&](const protocol::ListKey& key, ListEvent event,
+                               std::span<const protocol::HeldNeighbor> neighbors) {
+      taken.changes.push_back({key, event, {neighbors.begin(), neighbors.end()}});
+    });
+  }
+  if (const auto problem = server_.client().begin_tick(tau_us))
+    throw protocol::RefusedError(*problem);
+  is_under_way_ = true;
+}
+
+FinishedTick ServerHost::finish(const ListHandler& on_list) {
+  if (taken_.empty()) return take_tick(on_list);
+  const TakenTick taken = std::move(taken_.front());
+  taken_.pop_front();
+  if (on_list)
+    for (const Change& change : taken.changes) on_list(change.key, change.event, change.neighbors);
+  return taken.tick;
+}
+
+FinishedTick ServerHost::take_tick(const ListHandler& on_list) {
+  on_list_ = on_list ? &on_list : nullptr;
+  is_under_way_ = false;
+  const protocol::TickDone done = server_.client().finish_tick().value();
   if (stream_.wants_lists) {
     server_.await_lists(done.tick, [this] { before_ = server_.state().lists(); });
     before_.reset();
@@ -207,7 +237,7 @@ FinishedTick ServerHost::advance(std::int64_t tau_us, const ListHandler& on_list
           done.tau_us,
           done.object_count,
           {.build_ms = done.build_ms, .search_ms = done.search_ms, .diff_ms = done.diff_ms},
-          watch.lap_ms()};
+          done.build_ms + done.search_ms + done.diff_ms};
 }
 
 void ServerHost::report_tick(const protocol::DecodedTick& tick) {

@@ -6,10 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <string>
 #include <unordered_set>
+#include <vector>
 
 #include "starling/protocol/client/manual_server.hpp"
 #include "starling/sim/host/lock_step_host.hpp"
@@ -45,8 +47,27 @@ class ServerHost : public LockStepHost {
   RowCounts settle() override;
   void settle_all(const std::string& what) override;
   FinishedTick advance(std::int64_t tau_us, const ListHandler& on_list) override;
+  bool runs_ahead() const override { return true; }
+  /// Takes the lists of the tick under way, if there is one, before the server gets the next tick:
+  /// if their message is lost, a snapshot of this tick can still replace it.
+  void begin(std::int64_t tau_us) override;
+  FinishedTick finish(const ListHandler& on_list) override;
 
  private:
+  /// A list that a tick changed, as ListHandler gets it.
+  struct Change {
+    protocol::ListKey key;
+    ListEvent event{};
+    std::vector<protocol::HeldNeighbor> neighbors;
+  };
+  /// A tick that is taken from the server, and that finish() has not returned yet.
+  struct TakenTick {
+    FinishedTick tick;
+    std::vector<Change> changes;
+  };
+
+  /// Waits for the tick under way and its lists, and passes the lists to `on_list`.
+  FinishedTick take_tick(const ListHandler& on_list);
   void follow();
   void post_objects(std::span<const TraceRow> rows);
   void report_tick(const protocol::DecodedTick& tick);
@@ -60,6 +81,8 @@ class ServerHost : public LockStepHost {
   const ListHandler* on_list_ = nullptr;         ///< handler of the current advance(), or null
   std::optional<protocol::ListStore> before_;    ///< the lists before a tick whose message was lost
   std::uint64_t ticks_lost_ = 0;
+  bool is_under_way_ = false;  ///< a tick has begun and is not taken
+  std::deque<TakenTick> taken_;
 };
 
 }  // namespace starling::sim

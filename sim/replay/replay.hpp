@@ -47,7 +47,7 @@ struct ReplayResult {
   std::uint64_t rows = 0;
   std::uint64_t late = 0;
   std::uint64_t rejected = 0;
-  std::vector<double> tick_ms;  ///< for each tick: wall-clock time until its lists have arrived
+  std::vector<double> tick_ms;  ///< of each tick: see FinishedTick::wall_ms
   double stage_s = 0;           ///< wall-clock time of passing rows to the host
 };
 

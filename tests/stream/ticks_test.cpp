@@ -61,6 +61,32 @@ TEST_F(TicksTest, RequestsAreAnsweredWhileATickIsUnderWay) {
   EXPECT_EQ(to_number(std::get<protocol::TickDone>(done->decoded.body).tick), 1u);
 }
 
+TEST_F(TicksTest, AClientPostsRowsWhileItsTickIsUnderWay) {
+  const auto server = start(manual_options());
+  auto client = server->client();
+  Fixes fixes;
+  for (std::uint64_t id = 0; id < 1000; ++id) fixes.add(id, 1, 0, 0);
+  for (const std::int64_t tau_us : {1000, 2000}) {
+    ASSERT_FALSE(client.begin_tick(tau_us));
+    ASSERT_FALSE(client.post(fixes.batch()));
+    ASSERT_FALSE(client.post(fixes.batch()));
+    EXPECT_EQ(client.flush().accepted, 2000u) << "flush must not wait for the tick";
+    EXPECT_EQ(client.update(fixes.batch()).value().accepted, 1000u);
+    ASSERT_TRUE(happens([&] { return control->finish(); }));
+    EXPECT_TRUE(client.get_stats()) << "the tick's reply may come before another one";
+    const auto done = client.finish_tick();
+    ASSERT_TRUE(done);
+    EXPECT_EQ(done->tau_us, tau_us);
+  }
+  control->error = "the engine's reason";
+  ASSERT_FALSE(client.begin_tick(3000));
+  ASSERT_TRUE(happens([&] { return control->finish(); }));
+  const auto failed = client.finish_tick();
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.problem().code, ErrorCode::tick_failed);
+  EXPECT_EQ(client.flush().accepted, 0u);
+}
+
 TEST_F(TicksTest, ASecondAdvanceIsToldToWaitAndDoesNotUseItsNumber) {
   const auto server = start(manual_options());
   RawPeer peer(server->context(), server->endpoints().commands);
