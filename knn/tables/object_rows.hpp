@@ -68,6 +68,8 @@ struct UpdateCounts {
   std::uint64_t accepted = 0;
   std::uint64_t late = 0;
   std::uint64_t rejected = 0;  ///< rows with any other status
+
+  void add(UpdateStatus status);
 };
 
 /// Rows that are applied in order. A row with a time after `time_us_max` is rejected. `statuses`

@@ -25,32 +25,32 @@ std::int64_t saturating_add(std::int64_t time_us, std::int64_t duration_us) {
   return time_us > most - duration_us ? most : time_us + duration_us;
 }
 
-void count(UpdateCounts& counts, UpdateStatus status) {
-  switch (status) {
-    case UpdateStatus::accepted:
-      ++counts.accepted;
-      return;
-    case UpdateStatus::late:
-      ++counts.late;
-      return;
-    default:
-      ++counts.rejected;
-      return;
-  }
-}
-
 template <class Row, class Take>
 UpdateCounts for_each_row(std::span<const Row> rows, std::span<UpdateStatus> statuses, Take take) {
   check_invariant(statuses.size() == rows.size(), "there is one status for each row");
   UpdateCounts counts;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     statuses[i] = take(rows[i]);
-    count(counts, statuses[i]);
+    counts.add(statuses[i]);
   }
   return counts;
 }
 
 }  // namespace
+
+void UpdateCounts::add(UpdateStatus status) {
+  switch (status) {
+    case UpdateStatus::accepted:
+      ++accepted;
+      return;
+    case UpdateStatus::late:
+      ++late;
+      return;
+    default:
+      ++rejected;
+      return;
+  }
+}
 
 std::string_view to_string(UpdateStatus status) {
   switch (status) {
@@ -126,7 +126,7 @@ UpdateCounts ObjectTable::update_in_order(std::span<const Row> rows,
     next = likely[end - begin - 1] + 1;
     for (std::size_t i = begin; i < end; ++i) {
       statuses[i] = update(i, likely[i - begin]);
-      count(counts, statuses[i]);
+      counts.add(statuses[i]);
     }
   }
   return counts;

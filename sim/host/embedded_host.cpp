@@ -49,21 +49,29 @@ void EmbeddedHost::put_objects(std::span<const TraceRow> rows) {
   for (const TraceRow& row : rows)
     coordinates_.insert(coordinates_.end(), row.position.begin(),
                         row.position.begin() + static_cast<std::ptrdiff_t>(components));
-  points_.resize(rows.size());
-  errors_.resize(rows.size());
-  processor_.lattice().to_lattice(std::span<const double>(coordinates_), components, points_,
-                                  errors_);
   updates_.clear();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const TraceRow& row = rows[i];
-    if (errors_[i] == PositionError::none) {
-      updates_.push_back({row.id, row.time_us, points_[i], row.tags, row.has_tags});
-    } else {
-      reject(to_string(errors_[i]));
-    }
-  }
+  for (const TraceRow& row : rows)
+    updates_.push_back({row.id, row.time_us, {}, row.tags, row.has_tags});
+  errors_.resize(rows.size());
+  processor_.to_lattice(coordinates_, components, updates_, errors_);
+  remove_rows_with_errors();
   statuses_.resize(updates_.size());
-  count_updates(processor_.update(updates_, any_time_us, statuses_));
+  const ObjectBatch batch{updates_, any_time_us, statuses_};
+  processor_.update(std::span(&batch, 1));
+  UpdateCounts counts;
+  for (const UpdateStatus status : statuses_) counts.add(status);
+  count_updates(counts);
+}
+
+void EmbeddedHost::remove_rows_with_errors() {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < updates_.size(); ++i) {
+    if (errors_[i] == PositionError::none)
+      updates_[kept++] = updates_[i];
+    else
+      reject(to_string(errors_[i]));
+  }
+  updates_.resize(kept);
 }
 
 void EmbeddedHost::put_tags(std::span<const TagUpdate> rows) {

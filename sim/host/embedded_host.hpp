@@ -38,6 +38,7 @@ class EmbeddedHost : public LockStepHost {
   FinishedTick finish(const ListHandler& on_list) override;
 
  private:
+  void remove_rows_with_errors();
   void reject(std::string_view reason);
   void count_updates(const UpdateCounts& counts);
   void count_queries();
@@ -51,7 +52,6 @@ class EmbeddedHost : public LockStepHost {
   std::string first_reason_;  ///< reason of the first row refused since the last settle()
 
   std::vector<double> coordinates_;
-  std::vector<LatticePoint> points_;
   std::vector<PositionError> errors_;
   std::vector<ObjectUpdate> updates_;
   std::vector<UpdateStatus> statuses_;

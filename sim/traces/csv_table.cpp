@@ -13,7 +13,7 @@ namespace starling::sim {
 namespace {
 
 constexpr std::size_t names_shown = 50;  // greatest number of column names in an error message
-constexpr std::size_t no_column = ~std::size_t{0};
+constexpr std::size_t no_index = ~std::size_t{0};
 constexpr std::size_t id_part = 0;
 constexpr std::size_t z_part = 4;  // parts 4 and 5, altitude and tags, are optional
 
@@ -66,7 +66,7 @@ void CsvTable::find_header() {
 }
 
 void CsvTable::find_columns(std::span<const std::string> header) {
-  indices_.fill(no_column);
+  indices_.fill(no_index);
   for (std::size_t part = 0; part < indices_.size(); ++part) {
     const std::string& name = columns_.names[part];
     if (name.empty() || (part == id_part && name == file_name_column)) continue;
