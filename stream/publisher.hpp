@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns a tick's report into one message for each stream. A message has a topic, a header with
 // epoch and sequence number, and chunks. Ticker calls plan() on the loop, which owns the table of
-// streams. Ticker calls encode_report() on a worker, so that encoding delays no request. No
-// function here uses a socket.
+// streams. Ticker calls encode_report() for a large tick on a worker, so that encoding delays no
+// request. No function here uses a socket.
 #pragma once
 
 #include <cstdint>

@@ -118,8 +118,7 @@ struct Ticker::State {
     metrics.tick_finished(report->times, ms_since(arrived_us), ms_since(begun.begun_us));
     overrun_log.finished(report->times, ms_since(begun.begun_us));
     last_error = report->error;
-    // The engine's memory does not change between ticks, so ask for it only here.
-    engine_bytes = processor.engine().bytes_used().total();
+    engine_bytes = report->result->engine_bytes;
     if (!report->warning.empty())
       spdlog::warn("tick {}: {}", to_number(report->tick), report->warning);
     if (!last_error.empty()) {

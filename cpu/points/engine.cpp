@@ -185,6 +185,7 @@ void CpuEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
     result->error = sentence_of(error, "remove queries or objects, or ask for fewer neighbours");
   }
   result->objects = objects_.alive_count();
+  result->engine_bytes = bytes_used().total();
   under_way_ = false;
   on_result_(std::move(result));
 }

@@ -228,6 +228,7 @@ void GpuEngine<dimensions>::run_tick(BegunTick& begun) {
     if (holds_rows) release_rows_after_failure(begun, out);
   }
   out.result->objects = objects_.alive_count();
+  out.result->engine_bytes = bytes_used().total();
   delivery_.deliver(out);
 }
 

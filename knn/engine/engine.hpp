@@ -51,7 +51,7 @@ class Engine {
   virtual std::string_view name() const = 0;  ///< "cpu", "cuda"
   virtual const EngineLimits& limits() const = 0;
 
-  /// Any thread may call it, between ticks.
+  /// Any thread may call it, but only while no tick is under way: see TickResult::engine_bytes.
   virtual EngineBytes bytes_used() const = 0;
 
   /// The handler runs on a thread of the engine, in tick order. Call once, before the first tick.

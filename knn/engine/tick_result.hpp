@@ -54,6 +54,7 @@ struct TickResult {
   Tick tick{};
   std::int64_t tau_us = 0;
   std::uint64_t objects = 0;            ///< alive in the snapshot
+  std::uint64_t engine_bytes = 0;       ///< Engine::bytes_used().total() after the tick
   std::span<const ReportedList> lists;  ///< ordered by query slot; removals before updates
   std::span<const Neighbor> neighbors;  ///< entries that are in no list are unspecified
   std::span<const NeighborState> states;

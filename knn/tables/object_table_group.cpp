@@ -63,8 +63,8 @@ void ObjectTable::update_group(std::span<const Batch> batches, Staging& staging,
   pool.run(group.pieces.size(), [&](std::size_t piece, unsigned) {
     const Batch& batch = batches[group.pieces[piece].batch];
     look_up(batch.rows, group.pieces[piece]);
-    // Later steps write only other statuses, because threads that write to one cache line wait for
-    // each other.
+    // The next step writes only the statuses of rows that it does not accept. Threads that write
+    // to one cache line wait for each other.
     std::ranges::fill(batch.statuses.subspan(group.pieces[piece].begin, group.pieces[piece].count),
                       UpdateStatus::accepted);
   });

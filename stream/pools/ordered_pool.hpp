@@ -24,7 +24,7 @@ class OrderedPool {
   /// A function that runs on a worker. It must not throw.
   using Work = std::function<Completion()>;
 
-  /// What the loop does beside the completions, on which the next completion may depend.
+  /// Completions that are ready run in rounds. These functions are called on the loop.
   struct Rounds {
     /// Returns whether a round may begin. If not, call go_on() when one may.
     std::function<bool()> may_begin = [] { return true; };

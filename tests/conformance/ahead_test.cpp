@@ -14,17 +14,17 @@
 namespace starling::test {
 namespace {
 
-using Failing = AheadEngine::Failing;
+using Shared = AheadEngine::Shared;
 
 /// The CPU engine in an AheadEngine.
-EngineChoice two_at_a_time(std::shared_ptr<Failing> failing = std::make_shared<Failing>()) {
+EngineChoice two_at_a_time(std::shared_ptr<Shared> shared) {
   return {.name = "cpu",
           .label = "ahead",
           .make =
-              [failing](const SpaceOptions& space, int threads) {
+              [shared](const SpaceOptions& space, int threads) {
                 return std::make_unique<AheadEngine>(
                     cpu::make_engine({.space = space, .threads = static_cast<unsigned>(threads)}),
-                    failing);
+                    shared);
               },
           .fail_ticks = {},
           .why_skipped = {}};
@@ -43,17 +43,17 @@ TEST_P(Conformance, RandomScriptsWhoseTicksBeginAheadEqualTheOracle) {
 }
 
 TEST(TicksBegunAhead, EqualTheOracleWhenTwoAreUnderWay) {
-  run_scripts_ahead(two_at_a_time());
+  const auto shared = std::make_shared<Shared>();
+  run_scripts_ahead(two_at_a_time(shared));
+  EXPECT_GT(shared->begun_ahead, 100);
 }
 
 /// Objects that move, and queries that are put and removed at random. At each tick some of the
 /// ticks fail.
-void run_failing_script(std::uint64_t seed) {
+void run_failing_script(std::uint64_t seed, const std::shared_ptr<Shared>& shared) {
   Random random(seed);
-  const auto failing = std::make_shared<Failing>();
-  Twin twin(two_at_a_time(failing), {.oracle = {.tombstone_ttl_us = 3}, .ahead = true});
+  Twin twin(two_at_a_time(shared), {.oracle = {.tombstone_ttl_us = 3}, .ahead = true});
   twin.put_stream(stream("all", ReportOn::distance));
-  bool last_failed = false;
   for (std::uint64_t tick = 1; tick <= 40; ++tick) {
     const auto tau_us = static_cast<std::int64_t>(tick);
     for (int i = 0; i < 20; ++i) {
@@ -73,11 +73,11 @@ void run_failing_script(std::uint64_t seed) {
       else
         twin.put_query(0, query(to_number(id), 4, anchor));
     }
-    last_failed = tick < 40 && random.chance(0.4);
-    if (last_failed) {
+    const bool fails = tick < 40 && random.chance(0.4);
+    if (fails) {
       {
-        const std::lock_guard lock(failing->mutex);
-        failing->ticks.insert(Tick{tick});
+        const std::lock_guard lock(shared->mutex);
+        shared->failing.insert(Tick{tick});
       }
       twin.begin_failing_tick(tau_us);
     } else {
@@ -90,11 +90,15 @@ void run_failing_script(std::uint64_t seed) {
 }
 
 TEST(TicksBegunAhead, ThatFailLoseNothingAndApplyNothingTwice) {
+  int begun_ahead = 0;
   for (const std::uint64_t seed : seeds(100)) {
     SCOPED_TRACE(replay_hint(seed));
-    run_failing_script(seed);
+    const auto shared = std::make_shared<Shared>();
+    run_failing_script(seed, shared);
     if (HasFailure()) return;
+    begun_ahead += shared->begun_ahead;
   }
+  EXPECT_GT(begun_ahead, 100);
 }
 
 }  // namespace

@@ -14,20 +14,23 @@
 namespace starling::stream {
 namespace {
 
-std::unique_ptr<Engine> two_at_a_time(Space space) {
-  return std::make_unique<test::AheadEngine>(make_engine({.space = space}),
-                                             std::make_shared<test::AheadEngine::Failing>());
+std::unique_ptr<Engine> two_at_a_time(Space space,
+                                      std::shared_ptr<test::AheadEngine::Shared> shared) {
+  return std::make_unique<test::AheadEngine>(make_engine({.space = space}), std::move(shared));
 }
 
 TEST(PublishedBytes, DoNotShowThatTicksBeginBeforeTheLastOnesResultHasCome) {
+  const auto shared = std::make_shared<test::AheadEngine::Shared>();
+  shared->held_back = std::chrono::milliseconds(20);
   for (const std::uint64_t seed : test::seeds(5))
     for (const Space space : {Space::planar2, Space::planar3, Space::wgs84}) {
       SCOPED_TRACE(test::replay_hint(seed));
       const PublishedScript script{.seed = seed, .space = space};
       const PublishedBytes expected = publish(script, make_engine({.space = space}));
       ASSERT_EQ(expected.size(), 36u);
-      EXPECT_EQ(publish(script, two_at_a_time(space)), expected);
+      EXPECT_EQ(publish(script, two_at_a_time(space, shared)), expected);
     }
+  EXPECT_GT(shared->begun_ahead, 20) << "ticks must overlap, or this test shows nothing";
 }
 
 TEST(PublishedBytes, DoNotShowHowManyThreadsUpdateObjects) {

@@ -3,6 +3,9 @@
 // every machine tests what happens while two ticks are under way. A test chooses ticks that fail.
 #pragma once
 
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <memory>
@@ -24,14 +27,17 @@ class AheadEngine final : public Engine {
  public:
   static constexpr std::size_t ticks_max = 2;
 
-  /// The ticks that fail. A test may add ticks before they begin.
-  struct Failing {
+  /// What a test shares with the engine. It may add ticks that fail before they begin.
+  struct Shared {
     std::mutex mutex;
-    std::set<Tick> ticks;
+    std::set<Tick> failing;
+    std::atomic<int> begun_ahead{0};  ///< ticks that began while another one was under way
+    /// A tick's result is held back for this long, but only until the next tick begins.
+    std::chrono::milliseconds held_back{0};
   };
 
-  AheadEngine(std::unique_ptr<Engine> engine, std::shared_ptr<Failing> failing)
-      : failing_(std::move(failing)), engine_(std::move(engine)) {
+  AheadEngine(std::unique_ptr<Engine> engine, std::shared_ptr<Shared> shared)
+      : shared_(std::move(shared)), engine_(std::move(engine)) {
     engine_->set_result_handler(
         [this](std::unique_ptr<TickResult> result) { pass_on(std::move(result)); });
   }
@@ -55,7 +61,9 @@ class AheadEngine final : public Engine {
   bool begin_tick(Tick tick, std::int64_t tau_us) override {
     std::unique_lock lock(mutex_);
     if (under_way_.size() == ticks_max) return false;
+    if (!under_way_.empty()) ++shared_->begun_ahead;
     under_way_.push_back({tick, tau_us, std::exchange(staging_, Staging())});
+    begun_.notify_one();
     if (under_way_.size() == 1) compute_next(lock);
     return true;
   }
@@ -97,6 +105,10 @@ class AheadEngine final : public Engine {
 
   // The next tick begins after the handler has returned, so that results arrive in tick order.
   void pass_on(std::unique_ptr<TickResult> result) {
+    {
+      std::unique_lock lock(mutex_);
+      begun_.wait_for(lock, shared_->held_back, [this] { return under_way_.size() == ticks_max; });
+    }
     handler_(std::move(result));
     std::unique_lock lock(mutex_);
     under_way_.pop_front();
@@ -104,15 +116,16 @@ class AheadEngine final : public Engine {
   }
 
   bool fails(Tick tick) {
-    const std::lock_guard lock(failing_->mutex);
-    return failing_->ticks.contains(tick);
+    const std::lock_guard lock(shared_->mutex);
+    return shared_->failing.contains(tick);
   }
 
-  std::shared_ptr<Failing> failing_;
+  std::shared_ptr<Shared> shared_;
   ResultHandler handler_;
   Staging staging_;
   std::uint64_t updates_ = 0;  ///< calls of take_ahead
   mutable std::mutex mutex_;
+  std::condition_variable begun_;  ///< notified when a tick begins
   std::deque<BegunTick> under_way_;
   Staging kept_;                    ///< of failed ticks, and of the tick that begins
   std::unique_ptr<Engine> engine_;  ///< destroyed first, because its threads use the rest

@@ -144,6 +144,7 @@ void VectorEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
   }
   half.clear();
   result->objects = objects_.alive_count();
+  result->engine_bytes = bytes_used().total();
   under_way_ = false;
   on_result_(std::move(result));
 }
