@@ -134,7 +134,8 @@ constexpr auto table = std::to_array<Limit>({
      .of = LimitOf::session,
      .bounds = "Snapshots that a session may begin at once; after that, one every 50 ms",
      .reached = "Error busy",
-     .field = field([](auto& options) -> auto& { return options.snapshots.burst; })},
+     .field = field(
+         [](auto& options) -> auto& { return options.snapshots.burst; }, 1'000'000'000)},
 
     // One subscriber
     {.name = "subscriber-bytes-max",

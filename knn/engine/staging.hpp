@@ -3,6 +3,7 @@
 // Engine reads them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory_resource>
 #include <utility>

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "starling/knn/words/report.hpp"
 #include "starling/knn/words/types.hpp"

@@ -72,7 +72,7 @@ class SessionTable {
       unanswered,  ///< the request was sent before and is still being carried out
       resend,      ///< the request was sent before: answer with `reply`
       gap,         ///< the number is greater than `expected`
-      forgotten,   ///< the request was applied before, and its reply is no longer kept
+      forgotten,   ///< the number is before `expected`, and no reply to it is kept
     };
     Kind kind = Kind::fresh;
     const SequencedReply* reply = nullptr;

@@ -60,19 +60,19 @@ std::size_t SnapshotStore::most_held() const {
 
 SnapshotStore::Reservation SnapshotStore::reserve(std::uint64_t session, std::int64_t now_us) {
   Account& account = accounts_[session];
-  // Drop the oldest: a client that begins a new snapshot, for example after a lost reply, does not
-  // read its older snapshots any more.
-  if (account.held >= limits_.session_snapshots_max) release_oldest(session);
   const auto refused = [](std::string_view limit, std::int64_t retry_after_us) {
     return Reservation{.granted = false, .retry_after_us = retry_after_us, .limit = limit};
   };
-  if (account.held >= limits_.session_snapshots_max)
-    return refused("session-snapshots-max", place_retry_us);
-  if (total_ >= limits_.snapshots_max) return refused("snapshots-max", place_retry_us);
   // The generic cell rate algorithm: one snapshot in each interval_us, and up to `burst` at once.
   const std::int64_t early_us = account.due_us - now_us;
   const std::int64_t early_us_max = (limits_.burst - 1) * limits_.interval_us;
   if (early_us > early_us_max) return refused("session-snapshots-burst", early_us - early_us_max);
+  // Drop the oldest: a client that begins a new snapshot, for example after a lost reply, does not
+  // read its older snapshots any more.
+  if (account.held >= limits_.session_snapshots_max) release_oldest(session);
+  if (account.held >= limits_.session_snapshots_max)
+    return refused("session-snapshots-max", place_retry_us);
+  if (total_ >= limits_.snapshots_max) return refused("snapshots-max", place_retry_us);
   account.due_us = std::max(account.due_us, now_us) + limits_.interval_us;
   ++account.held;
   ++total_;

@@ -59,7 +59,8 @@ class SnapshotStore {
   };
   /// Reserves space in the limits for one snapshot. Call reserve() before the engine copies the
   /// lists. If the session already holds session_snapshots_max snapshots, drops its oldest snapshot
-  /// first. End each granted reservation with pin() or cancel().
+  /// first, but not if snapshots come too fast. End each granted reservation with pin() or
+  /// cancel().
   Reservation reserve(std::uint64_t session, std::int64_t now_us);
 
   /// Stores the snapshot for which reserve() has made a reservation. Returns the snapshot's number,

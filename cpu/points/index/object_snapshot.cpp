@@ -61,8 +61,8 @@ void ObjectSnapshot::apply_range(std::span<const ObjectRow> rows) {
   };
   std::size_t i = 0;
   Slot last_ahead = no_slot;
-  for (; i + far_rows < rows.size(); ++i) {
-    if (i % rows_a_line == 0) prefetch(&rows[i + far_rows]);
+  for (; i + prefetch_rows < rows.size(); ++i) {
+    if (i % rows_a_line == 0 && i + far_rows < rows.size()) prefetch(&rows[i + far_rows]);
     const Slot ahead = rows[i + prefetch_rows].slot;
     if (ahead != last_ahead + 1) {  // the processor prefetches consecutive slots by itself
       prefetch_to_write(&positions_[ahead]);

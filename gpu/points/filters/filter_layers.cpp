@@ -26,21 +26,22 @@ constexpr double layers_ns = 30'000;
 /// A search reads about this many passing objects for each neighbour that it finds.
 constexpr double visits_per_neighbor = 2;
 
-/// Layers 1, 2 and so on together have at most this many objects for each living object.
+/// Layers 1, 2 and so on together have at most this many entries for each living object.
 constexpr double placed_share_max = 16;
-/// An entry takes at most this many bytes, in the buffers here and in those of the index.
-constexpr std::uint64_t entry_bytes_max = 80;
+/// An entry takes about this many bytes at most, in the buffers here and in those of the index.
+constexpr std::uint64_t entry_bytes_max = 96;
 /// A tree's key has bits for this many layers.
 constexpr std::uint32_t layers_max = (1u << layer_bits) - 1;
 /// Counting makes at most this many tests, which take about a millisecond. If this is not enough
 /// for all filters, the filters with the highest numbers are not counted and get no layer.
 constexpr std::uint64_t tests_max = 10'000'000'000;
-/// A launch has no room for more filters: it has fewer than 2^16 blocks along y.
+/// More filters are not counted either. A launch has room for them: it has fewer than 2^16 blocks
+/// along y, and a block takes up to filters_a_block_max filters.
 constexpr std::uint64_t counted_max = 1 << 24;
 
 /// Returns how much time a layer for `filter` saves in a tick. It does not subtract layers_ns.
 /// `passing` of the `alive` living objects pass the filter. Searches with `filters` different
-/// filters run at the same time, so each filter has a part of the time of one search.
+/// filters run at the same time, so a search that all filters share costs each filter only a part.
 double saved_ns(const QueryFilter& filter, std::size_t filters, double passing, double alive) {
   const double needed = visits_per_neighbor * static_cast<double>(filter.neighbors) +
                         visits_per_neighbor * static_cast<double>(filter.every_object) * alive;
@@ -104,7 +105,6 @@ void FilterLayers::count_async(const ObjectsView& objects, std::int64_t tau_us,
 
 void FilterLayers::choose(std::uint32_t alive) {
   const std::vector<QueryFilter>& filters = queries_.filters();
-  host_routes_.reserve(filters.size());
   view_ = {};
   std::vector<std::uint32_t> worth;
   double saved_in_all_ns = -layers_ns;
@@ -124,10 +124,10 @@ void FilterLayers::choose(std::uint32_t alive) {
   if (saved_in_all_ns < 0) worth.clear();
   // Filters that fewer objects pass come first: their layers save more time and need less memory.
   std::ranges::sort(worth, {}, [&](std::uint32_t filter) { return host_counts_[filter]; });
-  const std::uint64_t entries_max = this->entries_max(worth, alive);
+  const std::uint64_t most = entries_max(worth, alive);
   for (const std::uint32_t filter : worth) {
     const std::uint64_t entries = std::uint64_t{view_.entry_count} + host_counts_[filter] + group_;
-    if (entries > entries_max || view_.count == layers_max) break;
+    if (entries > most || view_.count == layers_max) break;
     add_layer(filter);
   }
   view_.has_tests_in_layer_0 =
@@ -143,8 +143,12 @@ std::uint64_t FilterLayers::entries_max(const std::vector<std::uint32_t>& worth,
   wanted = std::min(
       wanted, static_cast<std::uint64_t>(std::min(placed_share_max * alive, places_max - alive)));
   if (wanted <= entries_.room()) return wanted;
-  // Half of the memory that is left remains for objects, queries and lists.
-  return std::min(wanted, entries_.room() + memory_->bytes_left() / 2 / entry_bytes_max);
+  // Layers take at most half of the memory that they have and that is left. The other half remains
+  // for objects, queries and lists. The buffers grow by an eighth at least, so they are not grown
+  // for less.
+  const std::uint64_t room = entries_.room();
+  const std::uint64_t most = (room * entry_bytes_max + memory_->bytes_left()) / 2 / entry_bytes_max;
+  return std::min(wanted, most < room + room / 8 ? room : most);
 }
 
 void FilterLayers::add_layer(std::uint32_t filter) {

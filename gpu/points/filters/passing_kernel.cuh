@@ -2,9 +2,10 @@
 // Kernels that test every object for many filters. One kernel counts the objects that pass each
 // filter, and one lists these objects. Launched by passing_launch.cu.
 //
-// A warp first writes the tags and ranks of its objects into rows of bits: row b has bit b of every
-// object. After that, a lane tests all objects of the warp for a filter with a few bitwise
-// operations on rows, and the lanes test for different filters.
+// A warp first writes the tags and ranks of its objects into rows of bits: row b has bit b of each
+// object's tags, and the rows from 32 on have the bits of the ranks. After that, a lane tests all
+// objects of the warp for a filter with a few bitwise operations on rows, and the lanes test for
+// different filters.
 #pragma once
 
 #include <bit>
@@ -38,7 +39,7 @@ struct alignas(16) BitRow {
   }
 };
 
-/// Transposes 32 x 32 bits: bit j of lane i becomes bit i of lane j.
+/// Transposes 32 x 32 bits: bit j of lane i becomes bit i of lane j. All lanes of the warp call it.
 __device__ inline std::uint32_t transposed(std::uint32_t bits) {
   const unsigned lane = threadIdx.x % warp_lanes;
 #pragma unroll
@@ -57,7 +58,8 @@ class WarpOfObjects {
   static constexpr unsigned tag_rows = 32;
   static constexpr unsigned rows_max = tag_rows + 32;  ///< after the tags, the ranks
 
-  /// Reads the objects of the warp of this number. `rows` is in shared memory, and the warp's own.
+  /// Reads the objects of warp number `warp` of all warps. `rows` is in shared memory, and the
+  /// warp's own.
   __device__ WarpOfObjects(const ObjectsView& objects, std::uint32_t warp, const AgeLimits& ages,
                            BitRow* rows)
       : rows_(rows),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replaces event times by ranks. To compare 32-bit ranks takes fewer instructions than to compare
-// 64-bit times. passing_kernel.cuh and attached.cu call this file.
+// 64-bit times. passing_kernel.cuh and attached.cu include this file.
 #pragma once
 
 #include "starling/gpu/points/index/layers.hpp"
