@@ -73,12 +73,12 @@ void RequestHandler::apply_updates() {
   group->rows = std::exchange(update_rows_, 0);
   group->time_us_max = parts_.ticker.event_time_max_us();
   if (options_.update_threads == 1 || group->rows < rows_beside_min) {
-    apply(*group);
-    answer(*group);
+    apply_group(*group);
+    answer_group(*group);
   } else {
-    parts_.updates.start([this, group] { apply(*group); },
+    parts_.updates.start([this, group] { apply_group(*group); },
                          [this, group] {
-                           answer(*group);
+                           answer_group(*group);
                            apply_updates();  // which came meanwhile
                            parts_.has_room_again();
                          });
@@ -87,7 +87,7 @@ void RequestHandler::apply_updates() {
 
 /// Updates the objects. This may run beside the loop, so it uses nothing but the group and the
 /// processor.
-void RequestHandler::apply(UpdateGroup& group) {
+void RequestHandler::apply_group(UpdateGroup& group) {
   group.since_us = steady_now_us();
   if (parts_.processor.space().is_vector())
     parts_.processor.update_vectors(batches_of<VectorRowSet, VectorBatch>(group));
@@ -96,7 +96,7 @@ void RequestHandler::apply(UpdateGroup& group) {
   group.until_us = steady_now_us();
 }
 
-void RequestHandler::answer(UpdateGroup& group) {
+void RequestHandler::answer_group(UpdateGroup& group) {
   parts_.metrics.applied(static_cast<double>(group.until_us - group.since_us) / 1e3);
   if (parts_.trace != nullptr) parts_.trace->updates(group.since_us, group.until_us, group.rows);
   const auto reply_to = [&](auto& set, std::span<const UpdateStatus> statuses) {

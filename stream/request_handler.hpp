@@ -74,7 +74,8 @@ class RequestHandler {
   /// Returns the processor, after it has applied all updates that came until now, and after they
   /// are answered. Nothing else may use the processor while updates are applied.
   Processor& settled();
-  /// Returns false while so many updates wait that handle() should get no further one.
+  /// Returns false if as many updates wait as are applied together. handle() should then get no
+  /// further request.
   bool has_room() const;
   /// Returns whether updates wait, but fewer than should be applied together.
   bool takes_more_updates() const;
@@ -120,8 +121,8 @@ class RequestHandler {
   // Updates of objects (object_updates.cpp)
   bool is_group_full() const;
   bool add_update(const Caller& caller, PreparedRequest& request);
-  void apply(UpdateGroup& group);
-  void answer(UpdateGroup& group);
+  void apply_group(UpdateGroup& group);
+  void answer_group(UpdateGroup& group);
   template <class Set, class Batch>
   static std::vector<Batch> batches_of(UpdateGroup& group);
 

@@ -19,6 +19,7 @@
 #include <zmq.hpp>
 
 #include "starling/knn/base/clocks.hpp"
+#include "starling/knn/base/thread_pool.hpp"
 #include "starling/stream/metrics.hpp"
 #include "starling/stream/pools/beside_loop.hpp"
 #include "starling/stream/pools/ordered_pool.hpp"
@@ -109,11 +110,9 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
            options.results_io_threads);
   if (options.tick_period_us && *options.tick_period_us <= 0)
     throw std::invalid_argument("tick: the time between two ticks must be longer than 0");
-  if (options.update_threads == 0)
-    options.update_threads = std::clamp(std::thread::hardware_concurrency() / 2, 1u, 8u);
+  if (options.update_threads == 0) options.update_threads = half_of_cores();
   options.processor.threads = options.update_threads;
-  if (options.encode_threads == 0)
-    options.encode_threads = std::clamp(std::thread::hardware_concurrency() / 2, 1u, 8u);
+  if (options.encode_threads == 0) options.encode_threads = half_of_cores();
   if (options.tick_period_us && !options.future_max_us) options.future_max_us = wall_future_max_us;
   constexpr std::size_t row_bytes_besides = 1024;  // the request, and a row's id, time, tags, label
   const std::size_t frame_bytes_least = row_bytes_besides + space.vector_bytes();

@@ -25,7 +25,7 @@ TickTrace::TickTrace(const std::string& path, std::uint64_t ticks_max)
       ticks_left_(ticks_max),
       updates_left_(ticks_max * updates_per_tick_max) {
   file_ << "[";
-  name_lane(updates_lane, "updates (loop)");
+  name_lane(updates_lane, "updates");
   name_lane(copy_in_lane, "copy in (device)");
   name_lane(compute_lane, "compute (engine)");
   name_lane(copy_out_lane, "copy out (device)");

@@ -20,9 +20,9 @@ constexpr double place_ns = 25;
 // A search looks at about this many objects for each neighbour that it finds.
 constexpr double visits_per_neighbor = 2;
 
-// The share of objects that pass a filter is estimated from a sample. The sample has at most about
-// twice samples_max objects, and samples_min if there are so many. All filters together make about
-// sampled_tests_max tests, or samples_min tests each if that is more.
+// The share of objects that pass a filter is estimated from a sample. The sample is larger if there
+// are fewer filters, so that all filters together make about sampled_tests_max tests. It has about
+// samples_min objects at least, unless there are fewer, and less than twice samples_max.
 constexpr std::size_t samples_max = 512;
 constexpr std::size_t samples_min = 32;
 constexpr std::size_t sampled_tests_max = 1 << 20;

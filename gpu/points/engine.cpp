@@ -33,7 +33,6 @@
 #include "starling/gpu/points/tick_index.hpp"
 #include "starling/gpu/points/tick_intake.hpp"
 #include "starling/knn/base/assert.hpp"
-#include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/task_thread.hpp"
 #include "starling/knn/engine/engine_answers.hpp"
 #include "starling/knn/engine/kept_rows.hpp"
@@ -121,7 +120,6 @@ class GpuEngine final : public Engine {
 
  private:
   void run_tick(BegunTick& begun);
-  void note_copies(const BegunTick& begun, StageEnds& ends) const;
   bool is_small(const Staging& staged) const;
   void take_rows(BegunTick& begun, OutgoingTick& out);
   void release_rows(BegunTick& begun);
@@ -211,7 +209,7 @@ void GpuEngine<dimensions>::run_tick(BegunTick& begun) {
       count_passing_async(tau_us);
       rows_applied_.record(stream_);
       stream_.wait();
-      if (begun.is_copied_beside) note_copies(begun, out.result->ends);
+      if (begun.is_copied_beside) begun.tell_copies(rows_applied_, out.result->ends);
     }
     if (begun.is_copied_beside)
       out.result->times.copy_in_ms = begun.copied.ms_since(begun.copy_begun);
@@ -230,18 +228,6 @@ void GpuEngine<dimensions>::run_tick(BegunTick& begun) {
   out.result->objects = objects_.alive_count();
   out.result->engine_bytes = bytes_used().total();
   delivery_.deliver(out);
-}
-
-/// Call when the CUDA stream has just applied the rows.
-template <int dimensions>
-void GpuEngine<dimensions>::note_copies(const BegunTick& begun, StageEnds& ends) const {
-  const auto time_of = [&](const Event& event) {
-    return us_before_now(rows_applied_.ms_since(event));
-  };
-  for (std::size_t part = 0; part < begun.staged.part_ends.size(); ++part)
-    ends.copied_ahead.push_back(
-        {time_of(begun.part_copies[part].begun), time_of(begun.part_copies[part].copied)});
-  ends.copied_in_us = time_of(begun.copied);
 }
 
 template <int dimensions>

@@ -6,7 +6,17 @@
 
 #include <algorithm>
 
+#include "starling/knn/base/clocks.hpp"
+
 namespace starling::gpu {
+
+void BegunTick::tell_copies(const Event& now, StageEnds& ends) const {
+  const auto time_of = [&](const Event& event) { return us_before_now(now.ms_since(event)); };
+  for (std::size_t part = 0; part < staged.part_ends.size(); ++part)
+    ends.copied_ahead.push_back(
+        {time_of(part_copies[part].begun), time_of(part_copies[part].copied)});
+  ends.copied_in_us = time_of(copied);
+}
 
 TickIntake::TickIntake(DeviceMemory& memory, int device, std::size_t part_rows_min,
                        std::function<void(BegunTick&)> compute)
@@ -129,7 +139,7 @@ void TickIntake::copy(BegunTick& begun) {
   if (begun.copy_error) return;
   try {
     begun.copy_begun.record(stream_);
-    begun.rows.copy_rest_async(begun.staged, stream_);
+    begun.rows.copy_async(begun.staged, stream_);
     begun.copied.record(stream_);
     begun.is_copied_beside = true;
   } catch (const std::exception&) {

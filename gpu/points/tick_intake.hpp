@@ -33,14 +33,19 @@ struct BegunTick {
   Staging staged;
   DeviceRows rows;
   bool is_copied_beside = false;  ///< true if TickIntake's CUDA stream copies the rows
-  /// Of the copies of parts, before the tick began. The first staged.part_ends.size() are recorded.
   struct PartCopy {
     Event begun, copied;
   };
+  /// One for each part that was copied before the tick began. Those behind staged.part_ends.size()
+  /// are of earlier ticks.
   std::vector<PartCopy> part_copies;
   Event copy_begun, copied;       ///< of the rows that were not copied before the tick began
   std::exception_ptr copy_error;  ///< why the copy in TickIntake's CUDA stream failed, or null
   std::atomic<bool> is_free{true};
+
+  /// Writes when the rows were copied. Call when the CUDA stream has just passed `now`, which comes
+  /// after all copies.
+  void tell_copies(const Event& now, StageEnds& ends) const;
 };
 
 /// For this long the engine's thread stays awake after each task. A program that ticks without

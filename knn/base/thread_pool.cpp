@@ -36,6 +36,10 @@ bool spin_until(const Condition& holds) {
 
 }  // namespace
 
+unsigned half_of_cores() {
+  return std::clamp(std::thread::hardware_concurrency() / 2, 1u, 8u);
+}
+
 ThreadPool::ThreadPool(unsigned threads, bool pin) : shares_(threads) {
   workers_.reserve(threads - 1);
   try {

@@ -16,6 +16,10 @@
 
 namespace starling {
 
+/// Returns half the number of cores, at least 1 and at most 8. Without another wish, so many
+/// threads work for the tables and the encoding, which share the cores with an engine.
+unsigned half_of_cores();
+
 class ThreadPool {
  public:
   /// `threads` is at least 1 and includes the caller of run. If `pin` is true, each of the other

@@ -72,6 +72,8 @@ struct UpdateCounts {
   void add(UpdateStatus status);
 };
 
+UpdateCounts counts_of(std::span<const UpdateStatus> statuses);
+
 /// Rows that are applied in order. A row with a time after `time_us_max` is rejected. `statuses`
 /// has one entry for each row, and is written.
 struct ObjectBatch {

@@ -52,6 +52,12 @@ void UpdateCounts::add(UpdateStatus status) {
   }
 }
 
+UpdateCounts counts_of(std::span<const UpdateStatus> statuses) {
+  UpdateCounts counts;
+  for (const UpdateStatus status : statuses) counts.add(status);
+  return counts;
+}
+
 std::string_view to_string(UpdateStatus status) {
   switch (status) {
     case UpdateStatus::accepted:

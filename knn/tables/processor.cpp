@@ -76,14 +76,16 @@ void Processor::to_lattice(std::span<const double> coordinates, std::size_t comp
 
 UpdateCounts Processor::update(std::span<const ObjectUpdate> rows, std::int64_t time_us_max,
                                std::span<UpdateStatus> statuses) {
-  const UpdateCounts counts = objects_.update(rows, time_us_max, statuses, engine_->staging());
-  engine_->take_ahead();
-  return counts;
+  const ObjectBatch batch{rows, time_us_max, statuses};
+  update(std::span(&batch, 1));
+  return counts_of(statuses);
 }
 
 UpdateCounts Processor::update_vectors(std::span<const VectorUpdate> rows, VectorsView components,
                                        std::int64_t time_us_max, std::span<UpdateStatus> statuses) {
-  return objects_.update_vectors(rows, components, time_us_max, statuses, engine_->staging());
+  const VectorBatch batch{rows, components, time_us_max, statuses};
+  update_vectors(std::span(&batch, 1));
+  return counts_of(statuses);
 }
 
 void Processor::update(std::span<const ObjectBatch> batches) {

@@ -56,11 +56,7 @@ void EmbeddedHost::put_objects(std::span<const TraceRow> rows) {
   processor_.to_lattice(coordinates_, components, updates_, errors_);
   remove_rows_with_errors();
   statuses_.resize(updates_.size());
-  const ObjectBatch batch{updates_, any_time_us, statuses_};
-  processor_.update(std::span(&batch, 1));
-  UpdateCounts counts;
-  for (const UpdateStatus status : statuses_) counts.add(status);
-  count_updates(counts);
+  count_updates(processor_.update(updates_, any_time_us, statuses_));
 }
 
 void EmbeddedHost::remove_rows_with_errors() {

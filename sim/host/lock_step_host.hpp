@@ -42,8 +42,8 @@ struct FinishedTick {
   std::int64_t tau_us = 0;
   std::uint64_t objects = 0;  ///< number of live objects in the snapshot
   StageTimes times;
-  /// From the begin of the tick until its lists have arrived. The engine's time alone, if nobody
-  /// saw when they arrived.
+  /// The time from the begin of the tick until its lists have arrived. A host that runs ahead on a
+  /// server does not see when they arrive: then this is the engine's time alone.
   double wall_ms = 0;
 };
 

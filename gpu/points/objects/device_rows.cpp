@@ -9,36 +9,27 @@
 
 namespace starling::gpu {
 
-void DeviceRows::copy_async(const Staging& staged, const CudaStream& stream) {
-  objects_.reserve(staged.objects.size());
-  copy_births_and_rows_async(staged, 0, stream);
-}
-
 void DeviceRows::copy_part_async(const Part& part, const CudaStream& stream) {
-  const std::size_t begin = has_room(part.end, part.expected, stream) ? part.begin : 0;
+  const std::size_t begin = make_room(part.end, part.expected, stream) ? part.begin : 0;
   copy_rows_async(part.rows, begin, part.end, stream);
 }
 
-void DeviceRows::copy_rest_async(const Staging& staged, const CudaStream& stream) {
+void DeviceRows::copy_async(const Staging& staged, const CudaStream& stream) {
   const std::size_t rows = staged.objects.size();
-  copy_births_and_rows_async(staged, has_room(rows, rows, stream) ? staged.taken_rows : 0, stream);
+  const std::size_t begin = make_room(rows, rows, stream) ? staged.taken_rows : 0;
+  births_.reserve(staged.births.size());
+  copy_to_device_async(std::span<const ObjectBirth>(staged.births), births_, stream);
+  copy_rows_async(staged.objects.data(), begin, rows, stream);
+  rows_ = {births_.data(), objects_.data()};
 }
 
 /// Makes room for `rows`, or for more if `expected` is more. Returns false if the copied rows are
 /// lost, because the buffer was too small.
-bool DeviceRows::has_room(std::size_t rows, std::size_t expected, const CudaStream& stream) {
+bool DeviceRows::make_room(std::size_t rows, std::size_t expected, const CudaStream& stream) {
   if (rows <= objects_.room()) return true;
   stream.wait();
   objects_.reserve(std::max(rows, expected));
   return false;
-}
-
-void DeviceRows::copy_births_and_rows_async(const Staging& staged, std::size_t begin,
-                                            const CudaStream& stream) {
-  births_.reserve(staged.births.size());
-  copy_to_device_async(std::span<const ObjectBirth>(staged.births), births_, stream);
-  copy_rows_async(staged.objects.data(), begin, staged.objects.size(), stream);
-  rows_ = {births_.data(), objects_.data()};
 }
 
 void DeviceRows::copy_rows_async(const ObjectRow* rows, std::size_t begin, std::size_t end,

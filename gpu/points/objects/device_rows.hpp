@@ -15,9 +15,10 @@ class DeviceRows {
  public:
   explicit DeviceRows(DeviceMemory& memory) : births_(memory), objects_(memory) {}
 
-  /// Enqueues the copy of births and objects; queries stay on the host. Leave `staged` unchanged
-  /// until the CUDA stream has done the copy. Throws DeviceError, or std::runtime_error if the
-  /// memory's limit is reached. Part of the copy may be enqueued even if copy_async throws.
+  /// Enqueues the copy of births, and of the object rows behind the parts that copy_part_async has
+  /// copied; queries stay on the host. Leave `staged` unchanged until the CUDA stream has done the
+  /// copy. Throws DeviceError, or std::runtime_error if the memory's limit is reached. Part of the
+  /// copy may be enqueued even if copy_async throws.
   void copy_async(const Staging& staged, const CudaStream& stream);
 
   /// Rows of a staging half that grows. Rows before `end` do not change any more.
@@ -29,9 +30,6 @@ class DeviceRows {
   };
   /// Enqueues the copy of a part. Behaves like copy_async.
   void copy_part_async(const Part& part, const CudaStream& stream);
-  /// Enqueues the copy of the births, and of the rows behind the parts that copy_part_async copied.
-  /// Behaves like copy_async.
-  void copy_rest_async(const Staging& staged, const CudaStream& stream);
 
   /// Makes kernels read the rows in place, over the bus. `staged` must be in pinned memory. Leave
   /// it unchanged until the kernels have read it.
@@ -41,9 +39,7 @@ class DeviceRows {
   const ObjectRow* objects() const { return rows_.objects; }
 
  private:
-  bool has_room(std::size_t rows, std::size_t expected, const CudaStream& stream);
-  void copy_births_and_rows_async(const Staging& staged, std::size_t begin,
-                                  const CudaStream& stream);
+  bool make_room(std::size_t rows, std::size_t expected, const CudaStream& stream);
   void copy_rows_async(const ObjectRow* rows, std::size_t begin, std::size_t end,
                        const CudaStream& stream);
 
