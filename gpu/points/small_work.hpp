@@ -19,7 +19,7 @@ struct SmallWork {
   std::uint32_t searches_max = 4096;
   /// Rows are copied to the device before their tick begins, in parts of at least this many. By
   /// default they are not, because it has not been measured yet whether this saves time.
-  std::uint32_t part_rows_min = ~std::uint32_t{0};
+  std::uint32_t part_rows_min = std::uint32_t{1} << 16;
 };
 
 }  // namespace starling::gpu

@@ -23,7 +23,9 @@ template <class Records>
 class ObjectRegistry {
  public:
   explicit ObjectRegistry(std::uint64_t seed)
-      : seed_(seed), factor_(mixed(seed) | 1), cells_(cells_min, empty) {}
+      : seed_(mixed(seed)),
+        factor_(mixed(seed + 0x9e3779b97f4a7c15ULL) | 1),
+        cells_(cells_min, empty) {}
 
   /// Returns the hash of an id: the two halves of a product of 128 bits, folded, as in wyhash (Wang
   /// Yi). Both factors depend on the seed. With a secret seed, an attacker cannot choose ids that
@@ -89,7 +91,7 @@ class ObjectRegistry {
   static constexpr std::size_t cells_min = 64;
   static constexpr std::uint32_t empty = ~std::uint32_t{0};  // no slot has all bits set
 
-  /// The finalizer of MurmurHash3 (Appleby).
+  /// The finalizer of MurmurHash3 (Appleby). Zero stays zero.
   static std::uint64_t mixed(std::uint64_t bits) {
     bits = (bits ^ (bits >> 33)) * 0xff51afd7ed558ccdULL;
     bits = (bits ^ (bits >> 33)) * 0xc4ceb9fe1a85ec53ULL;

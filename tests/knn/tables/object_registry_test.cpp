@@ -3,6 +3,8 @@
 // ids that are chosen to collide.
 #include "starling/knn/tables/object_registry.hpp"
 
+#include <cstdint>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -75,6 +77,25 @@ TEST(ObjectRegistry, EqualsAMapUnderRandomInsertsAndErasures) {
     for (std::uint64_t id = 0; id < universe; ++id)
       ASSERT_EQ(fleet.find(ObjectId{id}) != no_slot, expected.contains(id));
   }
+}
+
+// Counts how many of as many groups of cells get at least one of the ids 0, stride, 2 stride, ...
+std::size_t groups_used(std::uint64_t seed, std::uint64_t stride) {
+  constexpr int group_bits = 12;
+  const ObjectRegistry<Records> registry(seed);
+  std::set<std::uint64_t> used;
+  for (std::uint64_t i = 0; i < std::uint64_t{1} << group_bits; ++i)
+    used.insert((registry.hash(ObjectId{i * stride}) & 0xffffffff) >> (32 - group_bits));
+  return used.size();
+}
+
+TEST(ObjectRegistry, RegularIdsSpreadOverTheCellsWithEverySeed) {
+  test::Random random(19);
+  for (const std::uint64_t seed :
+       {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}, random.next(), random.next()})
+    for (const int stride_bits : {0, 1, 8, 20, 32, 48})
+      EXPECT_GT(groups_used(seed, std::uint64_t{1} << stride_bits), 1024)
+          << "seed " << seed << ", stride 2^" << stride_bits << "; random ids use about 2589";
 }
 
 TEST(ObjectRegistry, KeepsEverySlotThroughGrowth) {
