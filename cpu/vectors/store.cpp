@@ -39,8 +39,9 @@ class CpuVectorStore final : public VectorStore {
 
   void apply(const VectorRows& rows) override {
     if (rows.slots.empty()) return;
-    const std::size_t slots =
-        std::max<std::size_t>(rows_.rows(), *std::ranges::max_element(rows.slots) + 1);
+    std::size_t slots = rows_.rows();
+    for (const Slot slot : rows.slots)
+      if (slot != no_slot) slots = std::max(slots, std::size_t{slot} + 1);
     alive_.resize((slots + 63) / 64);
     rows_.grow(static_cast<std::uint32_t>(slots));
     pool_.for_ranges(
@@ -50,6 +51,7 @@ class CpuVectorStore final : public VectorStore {
               rows_.write(rows.slots[i], rows.components.row(static_cast<VectorRow>(i)));
         });
     for (std::size_t i = 0; i < rows.slots.size(); ++i) {
+      if (rows.slots[i] == no_slot) continue;
       const std::uint64_t bit = std::uint64_t{1} << rows.slots[i] % 64;
       std::uint64_t& word = alive_[rows.slots[i] / 64];
       word = rows.is_alive(i) ? word | bit : word & ~bit;

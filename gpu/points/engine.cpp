@@ -67,7 +67,7 @@ class GpuEngine final : public Engine {
         questions_beside_(memory_, small_.searches_max),
         questions_between_(memory_, small_.searches_max),
         delivery_(memory_, options.device),
-        intake_(memory_, options.device, small_.part_rows_min,
+        intake_(memory_, options.device, small_.part_rows_min, faults_,
                 [this](BegunTick& begun) { run_tick(begun); }) {
     question_thread_.post([device = options.device] { static_cast<void>(cudaSetDevice(device)); });
   }
@@ -457,8 +457,7 @@ void GpuEngine<dimensions>::search_lists(DeviceLists& now, std::int64_t tau_us,
 template <int dimensions>
 void GpuEngine<dimensions>::fail_if_asked(FaultInjection::Stage stage) const {
   if (!faults_) return;
-  if (faults_->stage == stage)
-    throw std::runtime_error("the GPU was made to fail; it will work again");
+  faults_->fail_if_asked(stage);
   if (faults_->stage == FaultInjection::Stage::device_lost) check(cudaErrorECCUncorrectable);
 }
 

@@ -5,12 +5,15 @@
 
 #include <atomic>
 #include <cstdint>
+#include <stdexcept>
 
 namespace starling::gpu {
 
 struct FaultInjection {
   enum class Stage : std::uint8_t {
     none,
+    copying_ahead,  ///< rows are copied before their tick begins
+    copying,        ///< the other rows are copied, while an earlier tick is computed
     before_rows,
     telling_host,  ///< before the rows' change counts are stored to the host
     after_rows,
@@ -18,6 +21,10 @@ struct FaultInjection {
     device_lost,  ///< ticks fail at the first check, and the engine is lost
   };
   std::atomic<Stage> stage{Stage::none};  ///< every tick that reaches this stage fails there
+
+  void fail_if_asked(Stage reached) const {
+    if (stage == reached) throw std::runtime_error("the GPU was made to fail; it will work again");
+  }
 };
 
 }  // namespace starling::gpu

@@ -19,8 +19,10 @@ void BegunTick::tell_copies(const Event& now, StageEnds& ends) const {
 }
 
 TickIntake::TickIntake(DeviceMemory& memory, int device, std::size_t part_rows_min,
+                       std::shared_ptr<const FaultInjection> faults,
                        std::function<void(BegunTick&)> compute)
-    : part_rows_min_(part_rows_min),
+    : parts_(part_rows_min),
+      faults_(std::move(faults)),
       compute_(std::move(compute)),
       staging_(&staged_memory_),
       begun_{BegunTick(memory, staged_memory_), BegunTick(memory, staged_memory_)} {
@@ -45,16 +47,8 @@ void TickIntake::finish_copies() {
   stream_.drain();
 }
 
-// If objects change several times in a tick, rows that were copied ahead are copied again. A part
-// is therefore taken only while there are fewer rows than objects.
-bool TickIntake::is_part_due() const {
-  const std::size_t rows = staging_.objects.size();
-  return rows - staging_.taken_rows >= std::max(part_rows_min_, last_rows_ / parts_a_tick) &&
-         rows <= slots_ && staging_.part_ends.size() < parts_max;
-}
-
 void TickIntake::take_ahead() {
-  if (!is_part_due()) return;
+  if (!parts_.is_due(staging_)) return;
   if (next_ == nullptr) {
     next_ = find_free();
     if (next_ == nullptr) return;
@@ -70,6 +64,7 @@ void TickIntake::take_ahead() {
     try {
       if (begun.part_copies.size() < number) begun.part_copies.emplace_back();
       BegunTick::PartCopy& copy = begun.part_copies[number - 1];
+      if (faults_) faults_->fail_if_asked(FaultInjection::Stage::copying_ahead);
       copy.begun.record(stream_);
       begun.rows.copy_part_async(part, stream_);
       copy.copied.record(stream_);
@@ -100,9 +95,7 @@ bool TickIntake::begin(Tick tick, std::int64_t tau_us) {
   begun.tick = tick;
   begun.tau_us = tau_us;
   std::swap(begun.staged, staging_);
-  last_rows_ = begun.staged.objects.size();
-  for (const ObjectBirth& birth : begun.staged.births)
-    slots_ = std::max(slots_, std::size_t{birth.slot} + 1);
+  parts_.begin_tick(begun.staged);
   const auto compute = [this, &begun] { compute_(begun); };
   if (begun.staged.part_ends.empty() && bytes_to_copy(begun.staged) < bytes_beside_min) {
     post(compute);
@@ -138,6 +131,7 @@ void TickIntake::give_back(BegunTick& begun) {
 void TickIntake::copy(BegunTick& begun) {
   if (begun.copy_error) return;
   try {
+    if (faults_) faults_->fail_if_asked(FaultInjection::Stage::copying);
     begun.copy_begun.record(stream_);
     begun.rows.copy_async(begun.staged, stream_);
     begun.copied.record(stream_);

@@ -11,14 +11,17 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "starling/gpu/device/cuda_stream.hpp"
 #include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/points/fault_injection.hpp"
 #include "starling/gpu/points/objects/device_rows.hpp"
 #include "starling/knn/base/task_thread.hpp"
 #include "starling/knn/engine/engine.hpp"
+#include "starling/knn/engine/staged_parts.hpp"
 
 namespace starling::gpu {
 
@@ -57,7 +60,7 @@ class TickIntake {
   /// Calls `compute` on the engine's thread for each tick, in order. `compute` must call give_back.
   /// Before a tick begins, its rows are copied in parts of at least `part_rows_min` rows.
   TickIntake(DeviceMemory& memory, int device, std::size_t part_rows_min,
-             std::function<void(BegunTick&)> compute);
+             std::shared_ptr<const FaultInjection> faults, std::function<void(BegunTick&)> compute);
   ~TickIntake();
 
   // For the thread that drives the engine:
@@ -101,26 +104,20 @@ class TickIntake {
   };
 
   BegunTick* find_free();
-  bool is_part_due() const;
   /// Waits until all copies that were begun are done.
   void finish_copies();
   /// Runs `before` on the copy thread, and then `task` on the engine's thread.
   void pass_on(std::function<void()> before, std::function<void()> task);
   void copy(BegunTick& begun);
 
-  // Parts are a share of the last tick's rows, so that about this many are copied in a tick.
-  static constexpr std::size_t parts_a_tick = 8;
-  static constexpr std::size_t parts_max = 16;
-
-  const std::size_t part_rows_min_;
+  StagedParts parts_;
+  std::shared_ptr<const FaultInjection> faults_;
   std::function<void(BegunTick&)> compute_;
   bool is_ending_ = false;
   StagedMemory staged_memory_{*this};
   Staging staging_;
   std::array<BegunTick, 2> begun_;
   BegunTick* next_ = nullptr;      ///< gets the rows in staging_ when their tick begins; null: any
-  std::size_t slots_ = 0;          ///< of all objects that were born before the last tick
-  std::size_t last_rows_ = 0;      ///< how many rows the last tick had
   std::atomic<int> passed_on_{0};  ///< tasks that copy_thread_ has yet to post to engine_thread_
   CudaStream stream_;
   TaskThread engine_thread_{awake_after_tick};

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The VectorStore on a GPU: see store.hpp. Copies queries, lists and matches through pinned memory.
+// Each staging half has a buffer on the device, and a CUDA stream of its own copies rows to it
+// before their tick begins.
 // VectorWorkspace finds lists. If the matches of a scan do not fit their buffer, the scan is
 // repeated with room for all matches.
 #include "starling/gpu/vectors/store.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <limits>
 #include <utility>
 #include <vector>
 
+#include "starling/gpu/device/bound_to_device.hpp"
 #include "starling/gpu/device/cuda_stream.hpp"
 #include "starling/gpu/device/memory.hpp"
 #include "starling/gpu/vectors/corpus/device_search.hpp"
@@ -27,6 +31,9 @@ constexpr std::uint64_t store_workspace_bytes_max = std::uint64_t{2} << 30;
 constexpr std::size_t query_bytes_max = std::size_t{64} << 20;
 /// The number of matches for which there is room at first. The room grows if a scan finds more.
 constexpr std::size_t matches_min = std::size_t{1} << 16;
+/// So many matches are copied to the host together with their count. If there are more, the others
+/// are copied after the count is known.
+constexpr std::size_t matches_at_once = 1024;
 
 /// A device array and the pinned host memory that is copied to and from it.
 template <class T>
@@ -44,6 +51,20 @@ struct Mirror {
   }
 };
 
+/// The memory of staged rows, which is freed only when no copy reads it any more.
+class StagedMemory final : public PinnedMemory {
+ public:
+  explicit StagedMemory(const CudaStream& copies) : copies_(copies) {}
+
+ private:
+  void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override {
+    copies_.drain();
+    PinnedMemory::do_deallocate(memory, bytes, alignment);
+  }
+
+  const CudaStream& copies_;
+};
+
 class CudaVectorStore final : public VectorStore {
  public:
   explicit CudaVectorStore(const VectorStoreOptions& options)
@@ -55,16 +76,18 @@ class CudaVectorStore final : public VectorStore {
   std::string_view name() const override { return "cuda"; }
   std::uint64_t bytes_used() const override { return memory_.bytes_used(); }
 
+  bool copy_ahead(unsigned half, VectorsView components, std::size_t copied) override;
   void apply(const VectorRows& rows) override;
+  void wait() override;
   void nearest(std::span<const VectorQuery> queries, const VectorMasks& masks, std::uint32_t k,
                std::span<VectorNeighbor> lists) override;
   void near_applied(const VectorRows& applied, std::span<const VectorQuery> queries,
                     const VectorMasks& masks, std::vector<VectorMatch>& matches) override;
   void near_any(std::span<const VectorQuery> queries, const VectorMasks& masks,
                 std::vector<VectorMatch>& matches) override;
-  std::pmr::memory_resource* staging_memory() override { return &pinned_memory(); }
+  std::pmr::memory_resource* staging_memory() override { return &staged_memory_; }
   bool is_lost() const override { return is_lost_; }
-  double take_device_ms() override { return std::exchange(device_ms_, 0.0); }
+  VectorDeviceTimes take_device_times() override { return std::exchange(times_, {}); }
   void read(std::span<const Slot> slots, std::span<float> components) const override;
 
  private:
@@ -75,22 +98,28 @@ class CudaVectorStore final : public VectorStore {
   }
 
   std::uint32_t group_count() const { return group_count_of(dimension_); }
-  /// Calls `act`, which enqueues work, waits until the work is done, and adds its time to
-  /// device_ms_. Notes whether the device is lost.
+  /// Calls `act`, which uses the device. Notes whether the device is lost.
   template <class Act>
-  void run(const Act& act) {
+  void use_device(const Act& act) {
     try {
       check(cudaSetDevice(device_));
+      act();
+    } catch (const DeviceError& error) {
+      is_lost_ = is_lost_ || error.is_final();
+      throw;
+    }
+  }
+  /// Calls `act`, which enqueues work, waits until the work is done, and adds its time to times_.
+  template <class Act>
+  void search_with(const Act& act) {
+    use_device([&] {
       const DrainAtEnd drain(stream_);
       started_.record(stream_);
       act();
       finished_.record(stream_);
       stream_.wait();
-      device_ms_ += finished_.ms_since(started_);
-    } catch (const DeviceError& error) {
-      is_lost_ = is_lost_ || error.is_final();
-      throw;
-    }
+      times_.search_ms += finished_.ms_since(started_);
+    });
   }
 
   PanelsView panels() const { return {groups_.data(), group_count(), panel_rows}; }
@@ -100,6 +129,7 @@ class CudaVectorStore final : public VectorStore {
   }
   void grow(std::size_t slots);
   void apply_async(const VectorRows& rows);
+  const float* copy_rest_async(const VectorRows& rows);
   void copy_masks_async(const VectorMasks& masks);
   void copy_queries_async(std::span<const VectorQuery> queries);
   void search(std::span<const VectorQuery> queries, const VectorMasks& masks, std::uint32_t k,
@@ -112,17 +142,29 @@ class CudaVectorStore final : public VectorStore {
   const int device_;
   DeviceMemory memory_;
   CudaStream stream_;
-  Event started_;
-  Event finished_;
-  double device_ms_ = 0;  ///< not yet returned by take_device_ms()
+  CudaStream copies_;  ///< copies rows ahead
+  StagedMemory staged_memory_{copies_};
+  Event started_, finished_;
+  Event apply_started_, apply_finished_;
+  bool is_applying_ = false;  ///< apply has enqueued work for which wait() has not waited yet
+  VectorDeviceTimes times_;   ///< not yet returned by take_device_times()
   bool is_lost_ = false;
   std::uint32_t slots_ = 0;  ///< one more than the largest slot so far
   DeviceBuffer<float4> groups_{memory_};
 
+  /// The components of a half's rows, and when the last of those that were copied ahead arrived.
+  struct HalfRows {
+    DeviceBuffer<float> components;
+    Event copied;
+  };
+  std::array<HalfRows, 2> halves_{HalfRows{DeviceBuffer<float>(memory_), {}},
+                                  HalfRows{DeviceBuffer<float>(memory_), {}}};
+  DeviceBuffer<float> loose_components_{memory_};  ///< of rows that are in no half
+
   // The rows of the last apply:
   Mirror<Slot> applied_slots_{memory_};
   Mirror<std::uint64_t> applied_alive_{memory_};
-  DeviceBuffer<float> applied_components_{memory_};
+  const float* applied_components_ = nullptr;
   DeviceBuffer<float4> applied_groups_{memory_};
 
   // The queries of the current call:
@@ -151,29 +193,87 @@ void CudaVectorStore::grow(std::size_t slots) {
   slots_ = static_cast<std::uint32_t>(std::max<std::size_t>(slots_, slots));
 }
 
+// If the buffer is too small, nothing is copied ahead, and apply makes it larger. An error is not
+// reported: apply copies the rows then.
+bool CudaVectorStore::copy_ahead(unsigned half, VectorsView components, std::size_t copied) {
+  HalfRows& to = halves_[half];
+  if (components.components.size() > to.components.room()) return false;
+  try {
+    const BoundToDevice bound(device_);
+    const auto rest = components.components.subspan(copied * dimension_);
+    check(cudaMemcpyAsync(to.components.data() + copied * dimension_, rest.data(),
+                          rest.size_bytes(), cudaMemcpyHostToDevice, copies_.get()));
+    to.copied.record(copies_);
+    return true;
+  } catch (const DeviceError&) {
+    return false;
+  }
+}
+
 void CudaVectorStore::apply(const VectorRows& rows) {
   if (rows.slots.empty()) return;
-  run([&] { apply_async(rows); });
+  use_device([&] {
+    try {
+      apply_async(rows);
+    } catch (const std::exception&) {
+      copies_.drain();
+      stream_.drain();
+      throw;
+    }
+  });
+}
+
+void CudaVectorStore::wait() {
+  if (!std::exchange(is_applying_, false)) return;
+  use_device([&] {
+    stream_.wait();
+    times_.apply_ms += apply_finished_.ms_since(apply_started_);
+  });
+  loose_components_ = DeviceBuffer<float>(memory_);
+}
+
+/// Copies the components that were not copied ahead. Returns where the components of all rows are.
+const float* CudaVectorStore::copy_rest_async(const VectorRows& rows) {
+  const std::span<const float> all = rows.components.components;
+  DeviceBuffer<float>& to =
+      rows.half == VectorRows::no_half ? loose_components_ : halves_[rows.half].components;
+  std::size_t copied = rows.copied * dimension_;
+  if (copied > 0) stream_.begin_after(halves_[rows.half].copied);
+  if (all.size() > to.room()) {
+    stream_.wait();
+    to.reserve(all.size());
+    copied = 0;
+  }
+  const auto rest = all.subspan(copied);
+  if (!rest.empty())
+    check(cudaMemcpyAsync(to.data() + copied, rest.data(), rest.size_bytes(),
+                          cudaMemcpyHostToDevice, stream_.get()));
+  return to.data();
 }
 
 void CudaVectorStore::apply_async(const VectorRows& rows) {
   const std::size_t count = rows.slots.size();
-  grow(std::max<std::size_t>(slots_, *std::ranges::max_element(rows.slots) + std::size_t{1}));
+  std::size_t slots = slots_;
+  for (const Slot slot : rows.slots)
+    if (slot != no_slot) slots = std::max(slots, std::size_t{slot} + 1);
+  grow(slots);
   applied_slots_.reserve(count);
   applied_alive_.reserve(rows.alive.size());
-  applied_components_.reserve(count * dimension_);
+  apply_started_.record(stream_);
   std::ranges::copy(rows.slots, applied_slots_.host.data());
   std::ranges::copy(rows.alive, applied_alive_.host.data());
   applied_slots_.copy_to_device_async(count, stream_);
   applied_alive_.copy_to_device_async(rows.alive.size(), stream_);
-  copy_to_device_async(rows.components.components, applied_components_, stream_);
+  applied_components_ = copy_rest_async(rows);
   AppliedRows applied;
-  applied.components = applied_components_.data();
+  applied.components = applied_components_;
   applied.slots = applied_slots_.device.data();
   applied.alive = applied_alive_.device.data();
   applied.count = static_cast<std::uint32_t>(count);
   applied.dimension = dimension_;
   write_rows_async(applied, groups_.data(), stream_);
+  apply_finished_.record(stream_);
+  is_applying_ = true;
 }
 
 void CudaVectorStore::copy_masks_async(const VectorMasks& masks) {
@@ -212,7 +312,7 @@ void CudaVectorStore::nearest(std::span<const VectorQuery> queries, const Vector
     std::ranges::fill(lists, VectorNeighbor{std::numeric_limits<float>::infinity(), no_row});
     return;
   }
-  run([&] { search(queries, masks, k, lists); });
+  search_with([&] { search(queries, masks, k, lists); });
 }
 
 void CudaVectorStore::search(std::span<const VectorQuery> queries, const VectorMasks& masks,
@@ -248,9 +348,9 @@ void CudaVectorStore::search(std::span<const VectorQuery> queries, const VectorM
 void CudaVectorStore::near_applied(const VectorRows& applied, std::span<const VectorQuery> queries,
                                    const VectorMasks& masks, std::vector<VectorMatch>& matches) {
   if (applied.slots.empty()) return;
-  run([&] {
+  search_with([&] {
     AppliedRows rows;
-    rows.components = applied_components_.data();
+    rows.components = applied_components_;
     rows.alive = applied_alive_.device.data();
     rows.count = static_cast<std::uint32_t>(applied.slots.size());
     rows.dimension = dimension_;
@@ -267,7 +367,7 @@ void CudaVectorStore::near_applied(const VectorRows& applied, std::span<const Ve
 void CudaVectorStore::near_any(std::span<const VectorQuery> queries, const VectorMasks& masks,
                                std::vector<VectorMatch>& matches) {
   if (slots_ == 0) return;
-  run([&] {
+  search_with([&] {
     NearScan scan;
     scan.rows = panels();
     scan.row_count = slots_;
@@ -303,14 +403,18 @@ void CudaVectorStore::append_near(NearScan scan, std::span<const VectorQuery> qu
       near_scan_async(scan, stream_);
       copy_to_host_async(static_cast<const unsigned long long*>(match_count_.device.data()),
                          std::span(match_count_.host.data(), 1), stream_);
+      copy_to_host_async(static_cast<const VectorMatch*>(matches_.device.data()),
+                         std::span(matches_.host.data(), matches_at_once), stream_);
       stream_.wait();
       if (match_count_.host[0] <= scan.room) break;
       matches_.reserve(match_count_.host[0]);  // then the scan is repeated, with room for all
     }
     const std::size_t found = match_count_.host[0];
-    copy_to_host_async(static_cast<const VectorMatch*>(matches_.device.data()),
-                       std::span(matches_.host.data(), found), stream_);
-    stream_.wait();
+    if (found > matches_at_once) {
+      copy_to_host_async(static_cast<const VectorMatch*>(matches_.device.data()) + matches_at_once,
+                         std::span(matches_.host.data(), found).subspan(matches_at_once), stream_);
+      stream_.wait();
+    }
     for (std::size_t i = 0; i < found; ++i) {
       matches.push_back(matches_.host[i]);
       matches.back().query += first_query;

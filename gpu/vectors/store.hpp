@@ -20,7 +20,7 @@ struct VectorStoreOptions {
   std::uint64_t memory_bytes_max = std::numeric_limits<std::uint64_t>::max();
 };
 
-/// The store takes device memory for its rows and up to an eighth more, for up to two further
+/// The store takes device memory for its rows and up to an eighth more, for up to three further
 /// copies of the rows of the largest apply, and for searches (see VectorWorkspace). When the memory
 /// for rows must grow, the old memory is freed only after the rows are copied. Throws DeviceError
 /// (see gpu/device/check.hpp) if the device does not exist.

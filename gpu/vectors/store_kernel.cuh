@@ -12,7 +12,8 @@
 
 namespace starling::gpu {
 
-/// Writes `rows` into `groups`, which holds panels of panel_rows rows. Dead rows become NaN. Grid:
+/// Writes `rows` into `groups`, which holds panels of panel_rows rows. Dead rows become NaN. Rows
+/// with slot no_slot are left out. Grid:
 /// one thread for each group of each row. Neighbouring threads have neighbouring groups of a row,
 /// so they read neighbouring components.
 __global__ void vector_write_rows_kernel(const AppliedRows rows, float4* groups,
@@ -32,6 +33,7 @@ __global__ void vector_write_rows_kernel(const AppliedRows rows, float4* groups,
       packed[j] = from[j];
   }
   const std::uint32_t to = rows.slots == nullptr ? i : rows.slots[i];
+  if (to == no_slot) return;
   groups[(std::size_t{to / panel_rows} * group_count + group) * panel_rows + to % panel_rows] =
       float4{packed[0], packed[1], packed[2], packed[3]};
 }

@@ -28,14 +28,6 @@ void keep_newest(StagedVector<Row>& newer, StagedVector<Row>& kept) {
   }
 }
 
-/// Leaves the last row of each slot.
-void remove_older(StagedVector<ObjectRow>& rows) {
-  std::ranges::stable_sort(rows, {}, &ObjectRow::slot);
-  const auto same_slot = [](const ObjectRow& a, const ObjectRow& b) { return a.slot == b.slot; };
-  const auto rest = std::unique(rows.rbegin(), rows.rend(), same_slot);
-  rows.erase(rows.begin(), rest.base());
-}
-
 /// An array parallel to the rows, with the same number of values for each row.
 template <class Number>
 struct Column {
@@ -49,6 +41,39 @@ struct Column {
                 kept.begin() + static_cast<std::ptrdiff_t>(kept_row * width));
   }
 };
+
+/// Leaves the last row of each slot.
+void remove_older(StagedVector<ObjectRow>& rows) {
+  std::ranges::stable_sort(rows, {}, &ObjectRow::slot);
+  const auto same_slot = [](const ObjectRow& a, const ObjectRow& b) { return a.slot == b.slot; };
+  const auto rest = std::unique(rows.rbegin(), rows.rend(), same_slot);
+  rows.erase(rows.begin(), rest.base());
+}
+
+/// Does the same for rows with parallel arrays, and leaves the rows in their order.
+template <class... Numbers>
+void remove_older(StagedVector<ObjectRow>& rows, StagedVector<Numbers>&... columns) {
+  std::vector<std::pair<Slot, std::size_t>> places;
+  places.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) places.emplace_back(rows[i].slot, i);
+  std::ranges::sort(places);
+  const auto is_last = [&](std::size_t i) {
+    const auto next = std::ranges::upper_bound(places, std::pair(rows[i].slot, i));
+    return next == places.end() || next->first != rows[i].slot;
+  };
+  std::vector<bool> stays(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) stays[i] = is_last(i);
+  const auto leave = [&](auto& values) {
+    const auto width = static_cast<std::ptrdiff_t>(values.size() / stays.size());
+    auto to = values.begin();
+    for (std::size_t i = 0; i < stays.size(); ++i)
+      if (stays[i])
+        to = std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(i) * width, width, to);
+    values.erase(to, values.end());
+  };
+  (leave(columns), ...);
+  leave(rows);
+}
 
 // Rows with parallel arrays are not sorted. The array `places`, by which rows are found, is small
 // compared with the parallel arrays.
@@ -80,17 +105,19 @@ void keep_newest(StagedVector<Row>& newer, StagedVector<Row>& kept, Column<Numbe
 
 void keep_rows(Staging& newer, Staging& kept) noexcept {
   keep_newest(newer.births, kept.births);
-  if (!newer.part_ends.empty()) remove_older(newer.objects);
   const auto has_vectors = [](const Staging& half) {
     return !half.object_components.empty() || !half.query_components.empty();
   };
   if (has_vectors(newer) || has_vectors(kept)) {
+    if (!newer.part_ends.empty())
+      remove_older(newer.objects, newer.object_components, newer.object_labels);
     keep_newest(newer.objects, kept.objects,
                 Column<float>{newer.object_components, kept.object_components},
                 Column<Label>{newer.object_labels, kept.object_labels});
     keep_newest(newer.queries, kept.queries,
                 Column<float>{newer.query_components, kept.query_components});
   } else {
+    if (!newer.part_ends.empty()) remove_older(newer.objects);
     keep_newest(newer.objects, kept.objects);
     keep_newest(newer.queries, kept.queries);
   }

@@ -95,6 +95,7 @@ void Processor::update(std::span<const ObjectBatch> batches) {
 
 void Processor::update_vectors(std::span<const VectorBatch> batches) {
   objects_.update_vectors(batches, engine_->staging(), *pool_);
+  engine_->take_ahead();
 }
 
 UpdateCounts Processor::update_tags(std::span<const TagUpdate> rows, std::int64_t time_us_max,

@@ -18,10 +18,13 @@ namespace starling {
 
 /// The new state of some slots, each slot at most once. Owns nothing.
 struct VectorRows {
-  std::span<const Slot> slots;
+  std::span<const Slot> slots;           ///< no_slot: the row has no meaning, and is dead
   std::span<const std::uint64_t> alive;  ///< bit i % 64 of word i / 64 belongs to slots[i]
   VectorsView components;                ///< row i belongs to slots[i]; unspecified for dead slots
+  unsigned half = no_half;               ///< the staging half that the rows are in; no_half: none
+  std::size_t copied = 0;                ///< the first `copied` rows were given to copy_ahead
 
+  static constexpr unsigned no_half = ~0u;
   bool is_alive(std::size_t i) const { return (alive[i / 64] >> (i % 64) & 1) != 0; }
 };
 
@@ -50,6 +53,12 @@ struct VectorMatch {
   VectorNeighbor row;       ///< its slot and its score
 };
 
+/// The milliseconds that a device has worked, by its own clock. All are 0 without a device.
+struct VectorDeviceTimes {
+  double apply_ms = 0;   ///< copying rows that were not copied ahead, and writing rows
+  double search_ms = 0;  ///< all that functions other than apply did
+};
+
 /// Stores the rows of a vector space and searches them. Scores are those of VectorNeighbor, to the
 /// bit. Every function may throw std::bad_alloc or a device error; rows that were applied before
 /// are not lost.
@@ -67,14 +76,26 @@ class VectorStore {
   /// Call after a function threw. Returns true if no later call can succeed.
   virtual bool is_lost() const { return false; }
 
-  /// Returns the milliseconds that the device has worked since the last call, by its own clock; 0
-  /// without a device.
-  virtual double take_device_ms() { return 0; }
+  /// Returns the times since the last call. Call it only after wait().
+  virtual VectorDeviceTimes take_device_times() { return {}; }
+
+  /// Begins to copy rows that a later apply will get. Returns false if it does not, and apply then
+  /// copies them. The rows are in staging half `half`, 0 or 1. The first `copied` of them were
+  /// given to earlier calls. Rows that were given do not change until that apply is done. The
+  /// thread that writes the staging half calls copy_ahead, while the engine's thread may call the
+  /// other functions. It does not wait for the device.
+  virtual bool copy_ahead(unsigned /*half*/, VectorsView /*components*/, std::size_t /*copied*/) {
+    return false;
+  }
 
   /// Writes rows in place. New slots beyond the last one grow the memory, at amortised cost. Slots
-  /// that were never written are dead. If apply throws, some rows may have been written. The caller
-  /// then applies all rows again, which gives the same result.
+  /// that were never written are dead. A device may still write when apply returns, so `rows` must
+  /// stay until wait() returns. If apply throws, some rows may have been written. The caller then
+  /// applies all rows again, which gives the same result.
   virtual void apply(const VectorRows& rows) = 0;
+
+  /// Waits until all rows of apply are written. Throws if the device failed; is_lost is true then.
+  virtual void wait() {}
 
   /// Writes k entries for each query into `lists`, as VectorSearcher::search does: the nearest
   /// living rows, ordered by (score, slot). VectorNeighbor::row is the slot. k is 1 to

@@ -2,8 +2,11 @@
 // Tests what an engine does besides ticks. It answers one-shot queries, reads current lists,
 // exports its state, and refuses a second tick while one is under way.
 #include <chrono>
+#include <condition_variable>
+#include <deque>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
@@ -29,26 +32,33 @@ class OpenClock {
  public:
   explicit OpenClock(std::unique_ptr<Engine> engine)
       : processor_(ProcessorOptions{}, std::move(engine)) {
-    processor_.engine().set_result_handler(
-        [this](std::unique_ptr<TickResult> result) { results_.set_value(std::move(result)); });
+    processor_.engine().set_result_handler([this](std::unique_ptr<TickResult> result) {
+      const std::lock_guard lock(mutex_);
+      results_.push_back(std::move(result));
+      arrived_.notify_one();
+    });
   }
 
   Processor& processor() { return processor_; }
   bool begin(std::int64_t tau_us) { return processor_.begin_tick(tau_us); }
   bool result_is_there() const {
-    return result_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    const std::lock_guard lock(mutex_);
+    return !results_.empty();
   }
   TickReport finish() {
-    EXPECT_EQ(result_.wait_for(std::chrono::seconds(120)), std::future_status::ready);
-    std::unique_ptr<TickResult> result = result_.get();
-    results_ = {};
-    result_ = results_.get_future();
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(
+        arrived_.wait_for(lock, std::chrono::seconds(120), [this] { return !results_.empty(); }));
+    std::unique_ptr<TickResult> result = std::move(results_.front());
+    results_.pop_front();
+    lock.unlock();
     return processor_.finish_tick(std::move(result));
   }
 
  private:
-  std::promise<std::unique_ptr<TickResult>> results_;
-  std::future<std::unique_ptr<TickResult>> result_ = results_.get_future();
+  mutable std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::deque<std::unique_ptr<TickResult>> results_;  ///< not yet finished
   Processor processor_;
 };
 
@@ -93,12 +103,15 @@ TEST_P(Conformance, BeforeTheFirstTickEveryAnswerIsEmpty) {
   EXPECT_THAT(answers.neighbors, IsEmpty());
 }
 
-TEST_P(Conformance, ASecondTickIsRefusedWhileOneIsUnderWay) {
+TEST_P(Conformance, ASecondTickIsTakenWhileOneIsUnderWayOnlyByAnEngineThatHasRoomForTwo) {
+  const bool has_room_for_two = engine().name == "cuda";
   OpenClock clock(engine().make({}, 2));
   ASSERT_TRUE(clock.begin(10));
-  EXPECT_FALSE(clock.begin(20));
+  EXPECT_EQ(clock.begin(20), has_room_for_two);
   EXPECT_EQ(clock.finish().tau_us, 10);
-  EXPECT_TRUE(clock.begin(20));
+  if (!has_room_for_two) {
+    EXPECT_TRUE(clock.begin(20));
+  }
   EXPECT_EQ(clock.finish().tau_us, 20);
 }
 

@@ -3,6 +3,7 @@
 // request.
 #include "tests/vector_ticks/faulty_store.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -17,20 +18,33 @@ class FaultyStore final : public VectorStore {
   std::string_view name() const override { return store_->name(); }
   std::uint64_t bytes_used() const override { return store_->bytes_used(); }
 
+  std::pmr::memory_resource* staging_memory() override { return store_->staging_memory(); }
+  bool is_lost() const override { return store_->is_lost(); }
+  VectorDeviceTimes take_device_times() override { return store_->take_device_times(); }
+
+  bool copy_ahead(unsigned half, VectorsView components, std::size_t copied) override {
+    return store_->copy_ahead(half, components, copied);
+  }
+
   void apply(const VectorRows& rows) override {
     fail_at(StoreFaults::At::before_apply);
     if (faults_->at == StoreFaults::At::amid_apply) {
       const std::size_t half = rows.slots.size() / 2;
-      store_->apply({rows.slots.first(half),
-                     rows.alive,
-                     {rows.components.components.first(half * rows.components.dimension),
-                      rows.components.dimension}});
+      VectorRows some = rows;
+      some.slots = rows.slots.first(half);
+      some.components.components =
+          rows.components.components.first(half * rows.components.dimension);
+      some.copied = std::min(rows.copied, half);
+      store_->apply(some);
+      store_->wait();
       fail_at(StoreFaults::At::amid_apply);
     }
     store_->apply(rows);
     faults_->applied_rows += rows.slots.size();
     fail_at(StoreFaults::At::after_apply);
   }
+
+  void wait() override { store_->wait(); }
 
   void nearest(std::span<const VectorQuery> queries, const VectorMasks& masks, std::uint32_t k,
                std::span<VectorNeighbor> lists) override {

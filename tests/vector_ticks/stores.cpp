@@ -8,6 +8,7 @@
 #include "starling/cpu/backend.hpp"
 #include "starling/cpu/vectors/store.hpp"
 #include "starling/knn/vectors/ticks/engine.hpp"
+#include "tests/vector_ticks/ahead_store.hpp"
 #include "tests/vector_ticks/vector_ticks.hpp"
 #ifdef STARLING_CUDA
 #include "starling/gpu/backend.hpp"
@@ -28,6 +29,15 @@ StoreChoice cpu_choice(std::string_view simd) {
           }};
 }
 
+StoreChoice ahead_choice() {
+  StoreChoice choice = cpu_choice(cpu::simd_targets().front());
+  choice.label = "ahead";
+  choice.make = [make = choice.make](const SpaceOptions& space, int threads) {
+    return make_ahead_store(make(space, threads));
+  };
+  return choice;
+}
+
 #ifdef STARLING_CUDA
 StoreChoice cuda_choice() {
   StoreChoice choice{
@@ -45,6 +55,7 @@ const std::vector<StoreChoice>& stores() {
   static const std::vector<StoreChoice> all = [] {
     std::vector<StoreChoice> choices;
     for (const std::string_view simd : cpu::simd_targets()) choices.push_back(cpu_choice(simd));
+    choices.push_back(ahead_choice());
 #ifdef STARLING_CUDA
     choices.push_back(cuda_choice());
 #endif
@@ -58,8 +69,9 @@ EngineChoice engine_on(const StoreChoice& store, const std::shared_ptr<StoreFaul
   choice.name = store.name;
   choice.label = store.label;
   choice.make = [make = store.make, faults](const SpaceOptions& space, int threads) {
-    return make_vector_engine({.dimension = space.dimension, .metric = space.metric},
-                              make_faulty_store(make(space, threads), faults));
+    return make_vector_engine(
+        {.dimension = space.dimension, .metric = space.metric, .part_bytes_min = 1},
+        make_faulty_store(make(space, threads), faults));
   };
   return choice;
 }

@@ -21,6 +21,7 @@
 #include "starling/knn/engine/engine_answers.hpp"
 #include "starling/knn/engine/kept_rows.hpp"
 #include "starling/knn/engine/list_directory.hpp"
+#include "starling/knn/engine/staged_parts.hpp"
 #include "starling/knn/vectors/ticks/lists.hpp"
 #include "starling/knn/vectors/ticks/objects.hpp"
 #include "starling/knn/vectors/ticks/queries.hpp"
@@ -34,7 +35,8 @@ class VectorEngine final : public Engine {
   VectorEngine(const VectorEngineOptions& options, std::unique_ptr<VectorStore> store)
       : options_(options),
         store_(std::move(store)),
-        halves_{Staging(store_->staging_memory()), Staging(store_->staging_memory())} {}
+        halves_{Staging(store_->staging_memory()), Staging(store_->staging_memory())},
+        parts_(options.part_bytes_min / (options.dimension * sizeof(float)) + 1) {}
 
   std::string_view name() const override { return store_->name(); }
   const EngineLimits& limits() const override { return limits_; }
@@ -47,13 +49,20 @@ class VectorEngine final : public Engine {
 
   Staging& staging() override { return halves_[writing_]; }
 
+  void take_ahead() override {
+    Staging& half = halves_[writing_];
+    if (parts_.is_due(half) &&
+        store_->copy_ahead(writing_, {half.object_components, options_.dimension}, half.taken_rows))
+      half.end_part();
+  }
+
   bool has_room() const override { return !under_way_; }
 
   bool begin_tick(Tick tick, std::int64_t tau_us) override {
     if (under_way_.exchange(true)) return false;
-    Staging& half = halves_[writing_];
-    writing_ = 1 - writing_;
-    engine_thread_.post([this, tick, tau_us, &half] { run_tick(tick, tau_us, half); });
+    const unsigned half = std::exchange(writing_, 1 - writing_);
+    parts_.begin_tick(halves_[half]);
+    engine_thread_.post([this, tick, tau_us, half] { run_tick(tick, tau_us, half); });
     return true;
   }
 
@@ -78,10 +87,12 @@ class VectorEngine final : public Engine {
   }
 
  private:
-  void run_tick(Tick tick, std::int64_t tau_us, Staging& half);
-  void take_rows(Staging& half);
+  void run_tick(Tick tick, std::int64_t tau_us, unsigned half);
+  void take_rows(unsigned half);
   void take_kept_rows();
-  void apply(const Staging& half);
+  void apply(const Staging& staged, unsigned half);
+  void leave_last_of_each_slot();
+  void wait_after_failure() noexcept;
   void compute(std::int64_t tau_us, TickResult& result);
   bool has_other_lists() const;
   Answers answer(const std::vector<OneShotQuery>& questions);
@@ -99,7 +110,8 @@ class VectorEngine final : public Engine {
   ResultHandler on_result_;
   std::atomic<bool> under_way_{false};
   std::array<Staging, 2> halves_;
-  std::size_t writing_ = 0;
+  unsigned writing_ = 0;  ///< the half that the caller writes
+  StagedParts parts_;
 
   // Used by the engine's thread:
   VectorObjects objects_;
@@ -107,6 +119,7 @@ class VectorEngine final : public Engine {
   Staging kept_rows_{store_->staging_memory()};  ///< rows that failed ticks could not apply
   VectorSearches searches_{*store_, objects_, queries_};
   std::vector<Slot> applied_slots_;
+  std::vector<bool> has_later_row_;  ///< by slot; false except in leave_last_of_each_slot
   std::vector<std::uint64_t> applied_alive_;
   VectorRows applied_;          ///< the rows of the tick under way
   bool objects_ahead_ = false;  ///< a tick failed after the last finished tick
@@ -118,31 +131,31 @@ class VectorEngine final : public Engine {
   TaskThread engine_thread_;
 };
 
-void VectorEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
+void VectorEngine::run_tick(Tick tick, std::int64_t tau_us, unsigned half) {
   std::unique_ptr<TickResult> result = std::make_unique<TickResult>();
   result->tick = tick;
   result->tau_us = tau_us;
   try {
-    static_cast<void>(store_->take_device_ms());  // drops the device time of one-shot queries
+    static_cast<void>(store_->take_device_times());  // drops those of one-shot queries
     Stopwatch watch;
     objects_.begin_changes();
     if (objects_ahead_) searches_.forget_all();
     take_rows(half);
     result->times.build_ms = watch.lap_ms();
-    result->times.copy_in_ms = store_->take_device_ms();
     compute(tau_us, *result);
     queries_.finish_changes();
     objects_ahead_ = false;
     tick_ = tick;
     tau_us_ = tau_us;
   } catch (const std::exception& error) {
+    wait_after_failure();
     searches_.forget_all();
     objects_ahead_ = true;
     result->lists = {};
     result->is_engine_lost = store_->is_lost();
     result->error = sentence_of(error, "remove queries or objects, or ask for fewer neighbours");
   }
-  half.clear();
+  halves_[half].clear();
   result->objects = objects_.alive_count();
   result->engine_bytes = bytes_used().total();
   under_way_ = false;
@@ -151,38 +164,69 @@ void VectorEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
 
 // If the tick fails later, applied rows stay applied, and the next tick computes from them. Only
 // rows that were not applied are kept in kept_rows_.
-void VectorEngine::take_rows(Staging& half) {
+void VectorEngine::take_rows(unsigned half) {
   try {
     take_kept_rows();
-    apply(half);
+    apply(halves_[half], half);
   } catch (const std::exception&) {
-    keep_rows(half, kept_rows_);
+    wait_after_failure();
+    keep_rows(halves_[half], kept_rows_);
     throw;
   }
 }
 
 void VectorEngine::take_kept_rows() {
   if (kept_rows_.is_empty()) return;
-  apply(kept_rows_);
+  apply(kept_rows_, VectorRows::no_half);
+  store_->wait();
   kept_rows_ = Staging(store_->staging_memory());
 }
 
 // The steps that may throw come first. If a step throws, all rows are applied again later,
-// including those that were applied already.
-void VectorEngine::apply(const Staging& half) {
-  objects_.add(half.births);
-  queries_.make_room(half.queries);
+// including those that were applied already. A device writes its rows while the host applies them
+// to the objects and searches the queries.
+void VectorEngine::apply(const Staging& staged, unsigned half) {
+  objects_.add(staged.births);
+  queries_.make_room(staged.queries);
   applied_slots_.clear();
-  applied_alive_.assign((half.objects.size() + 63) / 64, 0);
-  for (std::size_t i = 0; i < half.objects.size(); ++i) {
-    const ObjectRow& row = half.objects[i];
+  applied_alive_.assign((staged.objects.size() + 63) / 64, 0);
+  for (std::size_t i = 0; i < staged.objects.size(); ++i) {
+    const ObjectRow& row = staged.objects[i];
     applied_slots_.push_back(row.slot);
     if (is_alive(row.generation)) applied_alive_[i / 64] |= std::uint64_t{1} << i % 64;
   }
-  applied_ = {applied_slots_, applied_alive_, {half.object_components, options_.dimension}};
+  if (!staged.part_ends.empty()) leave_last_of_each_slot();
+  applied_ = {.slots = applied_slots_,
+              .alive = applied_alive_,
+              .components = {staged.object_components, options_.dimension},
+              .half = half,
+              .copied = staged.taken_rows};
   store_->apply(applied_);
-  objects_.apply(half.objects, half.object_labels);
-  queries_.apply(half.queries, half.query_components);
+  objects_.apply(staged.objects, staged.object_labels);
+  queries_.apply(staged.queries, staged.query_components);
+}
+
+/// If a slot has several rows, the last one counts.
+void VectorEngine::leave_last_of_each_slot() {
+  has_later_row_.resize(objects_.slot_count());
+  for (std::size_t i = applied_slots_.size(); i-- > 0;) {
+    if (!has_later_row_[applied_slots_[i]]) {
+      has_later_row_[applied_slots_[i]] = true;
+      continue;
+    }
+    applied_slots_[i] = no_slot;
+    applied_alive_[i / 64] &= ~(std::uint64_t{1} << i % 64);
+  }
+  for (const Slot slot : applied_slots_)
+    if (slot != no_slot) has_later_row_[slot] = false;
+}
+
+/// Waits until the store reads no staged row any more.
+void VectorEngine::wait_after_failure() noexcept {
+  try {
+    store_->wait();
+  } catch (const std::exception&) {  // the tick has failed already; is_lost() says the rest
+  }
 }
 
 bool VectorEngine::has_other_lists() const {
@@ -205,10 +249,12 @@ void VectorEngine::compute(std::int64_t tau_us, TickResult& result) {
   now->lay_out(std::move(plan));
   for (std::uint32_t search = 0; search < now->counts.size(); ++search)
     now->write(search, searches_.list(search));
+  store_->wait();
   result.times.search_ms = watch.lap_ms();
-  // If there is a device, its own clock gives the time.
-  if (const double device_ms = store_->take_device_ms(); device_ms > 0)
-    result.times.search_ms = device_ms;
+  // If there is a device, its own clock gives the times.
+  const VectorDeviceTimes device = store_->take_device_times();
+  result.times.copy_in_ms = device.apply_ms;
+  if (device.search_ms > 0) result.times.search_ms = device.search_ms;
   now->count_votes(options_.metric, queries_, objects_);
   collect_changes(*lists_, now, matched, objects_, result);
   lists_ = now;
@@ -314,7 +360,8 @@ void VectorEngine::take_state(const EngineState& state) {
     rows.queries.push_back(row);
     rows.query_components.insert(rows.query_components.end(), from, from + options_.dimension);
   }
-  apply(rows);
+  apply(rows, VectorRows::no_half);
+  store_->wait();
   import_lists(state);
   tick_ = state.tick;
   tau_us_ = state.tau_us;

@@ -3,6 +3,7 @@
 // lists and their changes are on the host; the store computes the scores.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -15,6 +16,9 @@ namespace starling {
 struct VectorEngineOptions {
   std::uint32_t dimension = 1;  ///< 1 to dimension_max
   Metric metric = Metric::l2;
+  /// Components are copied to a device before their tick begins, in parts of at least this many
+  /// bytes.
+  std::size_t part_bytes_min = std::size_t{1} << 20;
 };
 
 /// Makes an engine with the name of the store, for the space of these options. cpu::make_engine and

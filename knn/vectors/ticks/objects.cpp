@@ -7,8 +7,14 @@
 #include <bit>
 
 #include "starling/knn/base/headroom.hpp"
+#include "starling/knn/base/prefetch.hpp"
 
 namespace starling {
+namespace {
+
+constexpr std::size_t prefetch_rows = 16;
+
+}  // namespace
 
 // After 2^32 calls changes_ overflows to 0. Then touched_in of every object is cleared, so that no
 // old value equals a new one.
@@ -30,6 +36,11 @@ void VectorObjects::add(std::span<const ObjectBirth> births) {
 
 void VectorObjects::apply(std::span<const ObjectRow> rows, std::span<const Label> labels) noexcept {
   for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i + prefetch_rows < rows.size()) {
+      const Slot ahead = rows[i + prefetch_rows].slot;
+      prefetch_to_write(&objects_[ahead]);
+      prefetch_to_write(&labels_[ahead]);
+    }
     const ObjectRow& row = rows[i];
     const bool alive = starling::is_alive(row.generation);
     const bool was_alive = is_alive(row.slot);

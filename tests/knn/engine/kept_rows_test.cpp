@@ -69,6 +69,31 @@ TEST(KeptRows, OfTheRowsOfASlotInSeveralPartsTheLastStays) {
   }
 }
 
+TEST(KeptRows, OfTheRowsOfASlotInSeveralPartsTheLastStaysWithItsComponents) {
+  const auto half_with_parts = [] {
+    Staging half = half_of({5, 1, 7}, 10);
+    half.end_part();
+    Staging later = half_of({7, 2, 5}, 20);
+    for (std::size_t i = 0; i < later.objects.size(); ++i) {
+      half.objects.push_back(later.objects[i]);
+      half.object_labels.push_back(later.object_labels[i]);
+      for (const std::size_t component : {2 * i, 2 * i + 1})
+        half.object_components.push_back(later.object_components[component]);
+    }
+    return half;
+  };
+  Staging half = half_with_parts();
+  Staging kept;
+  keep_rows(half, kept);
+  EXPECT_THAT(kept.object_components, ElementsAre(1, 10, 7, 20, 2, 20, 5, 20));
+  EXPECT_THAT(kept.object_labels, ElementsAre(10, 20, 20, 20));
+  Staging kept_before = half_of({2, 3}, 5);
+  half = half_with_parts();
+  keep_rows(half, kept_before);
+  EXPECT_THAT(kept_before.object_components, ElementsAre(2, 20, 3, 5, 1, 10, 7, 20, 5, 20));
+  EXPECT_THAT(kept_before.object_labels, ElementsAre(20, 5, 10, 20, 20));
+}
+
 TEST(KeptRows, RowsWithoutComponentsJoinThoseThatHaveThem) {
   Staging kept;
   Staging first = half_of({5, 1}, 10);
