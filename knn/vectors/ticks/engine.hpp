@@ -25,7 +25,7 @@ struct VectorEngineOptions {
 /// gpu::make_engine call it. Throws std::invalid_argument if the dimension is out of range.
 ///
 /// One-shot queries are always answered between ticks. Memory: the memory of the store; for each
-/// object, 24 bytes for the id, tags and time and 8 bytes for the label; for each list, 24 bytes
+/// object, 32 bytes for the id, tags, time and label; for each list, 24 bytes
 /// for each of about 1.5 k neighbours.
 std::unique_ptr<Engine> make_vector_engine(const VectorEngineOptions& options,
                                            std::unique_ptr<VectorStore> store);

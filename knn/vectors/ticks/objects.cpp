@@ -16,31 +16,23 @@ constexpr std::size_t prefetch_rows = 16;
 
 }  // namespace
 
-// After 2^32 calls changes_ overflows to 0. Then touched_in of every object is cleared, so that no
-// old value equals a new one.
 void VectorObjects::begin_changes() {
   membership_changed_ = false;
-  if (++changes_ != 0) return;
-  for (Object& object : objects_) object.touched_in = 0;
-  changes_ = 1;
+  std::ranges::fill(touched_, 0);
 }
 
 void VectorObjects::add(std::span<const ObjectBirth> births) {
   std::size_t slots = objects_.size();
   for (const ObjectBirth& birth : births) slots = std::max<std::size_t>(slots, birth.slot + 1);
   resize_with_headroom(alive_, (slots + 63) / 64, std::uint64_t{0});
-  resize_with_headroom(labels_, slots, no_label);
+  resize_with_headroom(touched_, (slots + 63) / 64, std::uint64_t{0});
   resize_with_headroom(objects_, slots);
   for (const ObjectBirth& birth : births) objects_[birth.slot].id = birth.id;
 }
 
 void VectorObjects::apply(std::span<const ObjectRow> rows, std::span<const Label> labels) noexcept {
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i + prefetch_rows < rows.size()) {
-      const Slot ahead = rows[i + prefetch_rows].slot;
-      prefetch_to_write(&objects_[ahead]);
-      prefetch_to_write(&labels_[ahead]);
-    }
+    if (i + prefetch_rows < rows.size()) prefetch_to_write(&objects_[rows[i + prefetch_rows].slot]);
     const ObjectRow& row = rows[i];
     const bool alive = starling::is_alive(row.generation);
     const bool was_alive = is_alive(row.slot);
@@ -52,8 +44,8 @@ void VectorObjects::apply(std::span<const ObjectRow> rows, std::span<const Label
     }
     object.time_us = row.time_us;
     object.tags = row.tags;
-    object.touched_in = changes_;
-    labels_[row.slot] = labels[i];
+    object.label = labels[i];
+    touched_[row.slot / 64] |= std::uint64_t{1} << row.slot % 64;
   }
 }
 
@@ -71,8 +63,8 @@ void VectorObjects::append_mask(const TagFilter& filter, std::int64_t time_us_mi
 }
 
 std::uint64_t VectorObjects::bytes_used() const {
-  return objects_.capacity() * sizeof(Object) + labels_.capacity() * sizeof(Label) +
-         alive_.capacity() * sizeof(std::uint64_t);
+  return objects_.capacity() * sizeof(Object) +
+         (alive_.capacity() + touched_.capacity()) * sizeof(std::uint64_t);
 }
 
 }  // namespace starling

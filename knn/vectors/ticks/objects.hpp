@@ -32,11 +32,11 @@ class VectorObjects {
 
   bool is_alive(Slot slot) const { return (alive_[slot / 64] >> slot % 64 & 1) != 0; }
   bool is_known_alive(Slot slot) const { return slot < objects_.size() && is_alive(slot); }
-  bool is_touched(Slot slot) const { return objects_[slot].touched_in == changes_; }
+  bool is_touched(Slot slot) const { return (touched_[slot / 64] >> slot % 64 & 1) != 0; }
   ObjectId id(Slot slot) const { return objects_[slot].id; }
   std::uint32_t tags(Slot slot) const { return objects_[slot].tags; }
   std::int64_t time_us(Slot slot) const { return objects_[slot].time_us; }
-  Label label(Slot slot) const { return labels_[slot]; }
+  Label label(Slot slot) const { return objects_[slot].label; }
 
   /// Returns true if the object passes `filter` and its time is not before `time_us_min`. Call only
   /// for a living object.
@@ -52,19 +52,17 @@ class VectorObjects {
   std::uint64_t bytes_used() const;
 
  private:
-  struct Object {
+  struct alignas(32) Object {  // so that it is in one cache line
     ObjectId id{};
     std::int64_t time_us = 0;
+    Label label = no_label;
     std::uint32_t tags = 0;
-    /// The value of changes_ when a row of this object was last applied.
-    std::uint32_t touched_in = 0;
   };
 
   std::vector<Object> objects_;
-  std::vector<Label> labels_;
-  std::vector<std::uint64_t> alive_;  ///< one bit for each slot
+  std::vector<std::uint64_t> alive_;    ///< one bit for each slot
+  std::vector<std::uint64_t> touched_;  ///< one bit for each slot
   std::uint64_t alive_count_ = 0;
-  std::uint32_t changes_ = 1;
   bool membership_changed_ = false;
 };
 

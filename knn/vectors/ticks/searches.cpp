@@ -106,7 +106,10 @@ void VectorSearches::update(const VectorPlan& plan, const ListMatching* matching
       scan_.push_back(ask);
       continue;
     }
-    kept.drop_if([&](Slot slot) { return objects_.is_touched(slot) || !passes(slot, ask.key); });
+    const bool all_pass = is_for_all(ask.key);
+    kept.drop_if([&](Slot slot) {
+      return objects_.is_touched(slot) || !(all_pass || passes(slot, ask.key));
+    });
     near_.push_back(ask);
   }
   if (touched > 0 && !near_.empty()) add_applied(applied);
