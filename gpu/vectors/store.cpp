@@ -290,17 +290,22 @@ void CudaVectorStore::copy_queries_async(std::span<const VectorQuery> queries) {
   filters_.reserve(queries.size());
   scores_max_.reserve(queries.size());
   float* to = query_components_.host.data();
+  bool has_rows = false;  // a query whose components are those of a row
   for (std::size_t i = 0; i < queries.size(); ++i) {
     const VectorQuery& query = queries[i];
-    if (query.components != nullptr) std::copy_n(query.components, dimension_, to + i * dimension_);
+    if (query.components != nullptr)
+      std::copy_n(query.components, dimension_, to + i * dimension_);
+    else
+      has_rows = true;
     query_slots_.host[i] = query.components == nullptr ? query.self : no_slot;
     filters_.host[i] = {query.self, query.mask};
     scores_max_.host[i] = query.score_max;
   }
   query_components_.copy_to_device_async(queries.size() * dimension_, stream_);
-  query_slots_.copy_to_device_async(queries.size(), stream_);
   filters_.copy_to_device_async(queries.size(), stream_);
   scores_max_.copy_to_device_async(queries.size(), stream_);
+  if (!has_rows) return;
+  query_slots_.copy_to_device_async(queries.size(), stream_);
   gather_rows_async(panels(), query_slots_.device.data(),
                     static_cast<std::uint32_t>(queries.size()), dimension_,
                     query_components_.device.data(), stream_);
