@@ -37,7 +37,6 @@ Processor::Processor(const ProcessorOptions& options, std::unique_ptr<Engine> en
     : options_(checked(options)),
       engine_(std::move(engine)),
       pool_(std::make_unique<ThreadPool>(options_.threads)),
-      caller_alone_(std::make_unique<ThreadPool>(1)),
       objects_(options_.objects),
       queries_(options_.queries),
       stream_reports_(idle_reports_max) {
@@ -89,22 +88,13 @@ UpdateCounts Processor::update_vectors(std::span<const VectorUpdate> rows, Vecto
   return counts_of(statuses);
 }
 
-template <class Batch>
-ThreadPool& Processor::pool_for(std::span<const Batch> batches) {
-  constexpr std::size_t components_a_row = 16;
-  std::size_t rows = 0;
-  for (const Batch& batch : batches) rows += batch.rows.size();
-  rows *= std::max<std::size_t>(1, options_.space.dimension / components_a_row);
-  return rows < options_.rows_for_threads_min ? *caller_alone_ : *pool_;
-}
-
 void Processor::update(std::span<const ObjectBatch> batches) {
-  objects_.update(batches, engine_->staging(), pool_for(batches));
+  objects_.update(batches, engine_->staging(), *pool_);
   engine_->take_ahead();
 }
 
 void Processor::update_vectors(std::span<const VectorBatch> batches) {
-  objects_.update_vectors(batches, engine_->staging(), pool_for(batches));
+  objects_.update_vectors(batches, engine_->staging(), *pool_);
   engine_->take_ahead();
 }
 

@@ -32,10 +32,6 @@ struct ProcessorOptions {
   /// The threads that update objects together, including the caller's. The results, the statuses
   /// and the exported state are the same with any number.
   unsigned threads = 1;
-  /// An update of fewer rows is applied by the calling thread alone. The other threads then sleep,
-  /// and the processor burns less time while there is little to do. A row of a vector counts as
-  /// one row for each 16 components.
-  std::size_t rows_for_threads_min = std::size_t{1} << 15;
 };
 
 struct StreamReport {
@@ -166,11 +162,7 @@ class Processor {
   ProcessorOptions options_;
   std::optional<Lattice> lattice_;
   std::unique_ptr<Engine> engine_;
-  template <class Batch>
-  ThreadPool& pool_for(std::span<const Batch> batches);
-
   std::unique_ptr<ThreadPool> pool_;
-  std::unique_ptr<ThreadPool> caller_alone_;  ///< a pool of one thread
   ObjectTable objects_;
   QueryTable queries_;
   Tick last_begun_{};

@@ -20,7 +20,6 @@ constexpr std::uint64_t objects = 20'000;
 ServerOptions with_update_threads(unsigned threads) {
   ServerOptions options = manual_options();
   options.update_threads = threads;
-  options.processor.rows_for_threads_min = 0;
   options.decode_threads = 2;
   options.processor.objects.objects_max = objects - 2'000;  // some are refused
   return options;

@@ -76,7 +76,6 @@ class Script {
     options.processor.space.space = script.space;
     options.processor.objects.tombstone_ttl_us = 3;
     options.update_threads = script.update_threads;
-    options.processor.rows_for_threads_min = 0;
     return options;
   }
 
