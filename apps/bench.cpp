@@ -217,6 +217,8 @@ std::function<int()> add_knn(CLI::App& command, const std::string& name) {
                   "The runs of each measurement. 0: 20, or 3 if one run takes more than a second")
       ->check(CLI::Range(0, 100'000))
       ->capture_default_str();
+  knn->add_flag("--serial", table.serial,
+                "Also measure plain searches on one core, each for about a second");
   knn->add_option("--seed", table.seed, "The seed of the random rows")->capture_default_str();
   knn->add_flag("--json", table.json, "Print one JSON object");
   return [options] { return run_knn_bench(*options); };
@@ -237,6 +239,8 @@ std::function<int()> add_selection(CLI::App& command) {
   selection->add_option("--repeats", options->table.runs, "The runs of each measurement")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
+  selection->add_flag("--serial", options->table.serial,
+                      "Also measure std::nth_element on one core, for about a second each");
   selection->add_flag("--json", options->table.json, "Print one JSON object per row");
   return [options] {
     const SelectionTimer timer = choose_selection_timer(options->engine);

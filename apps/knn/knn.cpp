@@ -19,6 +19,7 @@ namespace {
 
 struct KnnFlags : KnnPlan {
   std::string metric_name = "l2";
+  std::string weights_name;
   bool graph = false;
 };
 
@@ -32,7 +33,10 @@ constexpr const char* examples =
     "  starling knn --points genes.csv --graph -k 8 --metric pearson --out graph.csv\n"
     "The classes of new images, from the classes of known ones:\n"
     "  starling knn --points known.npy --labels classes.npy --queries new.npy -k 7 \\\n"
-    "      --vote --out classes.csv";
+    "      --vote --out classes.csv\n"
+    "The prices of new houses, from those of the ten most like them:\n"
+    "  starling knn --points known.csv --values prices.csv --queries new.csv \\\n"
+    "      --regress distance --out prices_of_new.csv";
 
 void add_input_flags(CLI::App& command, KnnFlags& flags) {
   command
@@ -46,6 +50,8 @@ void add_input_flags(CLI::App& command, KnnFlags& flags) {
                    "graph");
   command.add_option("--labels", flags.labels,
                      "One integer for each point, its class: .npy, .ivecs or .csv[.gz|.zst]");
+  command.add_option("--values", flags.values,
+                     "One number for each point, whose mean is wanted: .npy or .csv[.gz|.zst]");
   command.add_option("-k,--k", flags.k, "The number of neighbours of each query")
       ->check(CLI::Range(std::uint32_t{1}, vector_k_max))
       ->capture_default_str();
@@ -62,6 +68,13 @@ void add_output_flags(CLI::App& command, KnnFlags& flags) {
       "--vote", flags.out_holds_votes,
       "Let --out write query_id,label instead: the label that most neighbours have. Ties go to the "
       "smaller sum of distances, then to the smaller label");
+  command
+      .add_option("--regress", flags.weights_name,
+                  "Without --out-values, let --out write query_id,value instead: the mean of the "
+                  "neighbours' values. "
+                  "uniform: all count the same; distance: each counts by 1 / its distance, and "
+                  "those at distance 0, if there are any, count alone")
+      ->check(CLI::IsMember({"uniform", "distance"}));
   command.add_option("--out-ids", flags.out_ids,
                      "Write the row numbers of the neighbours, one row per query: .npy of int64 or "
                      ".ivecs");
@@ -69,6 +82,8 @@ void add_output_flags(CLI::App& command, KnnFlags& flags) {
                      "Write the distances of the neighbours: .npy of float64 or .fvecs");
   command.add_option("--out-votes", flags.out_votes,
                      "Write the label of each query: .npy of int64 or .csv[.gz|.zst]");
+  command.add_option("--out-values", flags.out_values,
+                     "Write the value of each query: .npy of float64 or .csv[.gz|.zst]");
 }
 
 /// Returns the same path for every name of one file.
@@ -78,22 +93,58 @@ std::filesystem::path place_of(const std::string& name) {
 
 void check_outputs(const KnnPlan& plan) {
   std::set<std::filesystem::path> names;
-  for (const std::string* name : {&plan.out, &plan.out_ids, &plan.out_distances, &plan.out_votes})
+  for (const std::string* name :
+       {&plan.out, &plan.out_ids, &plan.out_distances, &plan.out_votes, &plan.out_values})
     if (!name->empty() && !names.insert(place_of(*name)).second)
       throw sim::UsageError(*name + ": two results cannot be written to one file");
-  const std::vector<std::string> inputs{plan.points, plan.queries, plan.labels};
+  const std::vector<std::string> inputs{plan.points, plan.queries, plan.labels, plan.values};
   refuse_own_input({"--out", plan.out, "run"}, inputs);
   refuse_own_input({"--out-ids", plan.out_ids, "run"}, inputs);
   refuse_own_input({"--out-distances", plan.out_distances, "run"}, inputs);
   refuse_own_input({"--out-votes", plan.out_votes, "run"}, inputs);
+  refuse_own_input({"--out-values", plan.out_values, "run"}, inputs);
   if (names.empty())
     throw sim::UsageError(
-        "no output is named: add --out, --out-ids, --out-distances or --out-votes");
+        "no output is named: add --out, --out-ids, --out-distances, --out-votes or --out-values");
   for (const char* ending : {".npy", ".ivecs", ".fvecs"})
     if (plan.out.ends_with(ending))
       throw sim::UsageError("--out: " + plan.out +
-                            ": --out writes CSV; --out-ids, --out-distances and --out-votes write "
-                            "arrays");
+                            ": --out writes CSV; --out-ids, --out-distances, --out-votes and "
+                            "--out-values write arrays");
+}
+
+void plan_votes(const KnnPlan& plan) {
+  if (plan.out_holds_votes && plan.out.empty())
+    throw sim::UsageError("--vote: add --out FILE for the labels, or use --out-votes instead");
+  const bool votes = plan.out_holds_votes || !plan.out_votes.empty();
+  if (votes && plan.labels.empty())
+    throw sim::UsageError("votes need a label for each point: add --labels FILE");
+  if (!votes && !plan.labels.empty())
+    throw sim::UsageError("--labels: no output needs them; add --vote or --out-votes FILE");
+}
+
+void plan_regression(const KnnFlags& flags, KnnPlan& plan) {
+  if (flags.weights_name.empty()) {
+    if (!plan.out_values.empty())
+      throw sim::UsageError("--out-values: add --regress uniform or --regress distance");
+    if (!plan.values.empty())
+      throw sim::UsageError("--values: no output needs them; add --regress uniform or distance");
+    return;
+  }
+  plan.regression =
+      flags.weights_name == "distance" ? RegressionWeights::distance : RegressionWeights::uniform;
+  if (plan.values.empty())
+    throw sim::UsageError("--regress needs a number for each point: add --values FILE");
+  if (plan.regression == RegressionWeights::distance && plan.metric == Metric::inner_product)
+    throw sim::UsageError(
+        "--regress distance: an inner product may be negative, so it is no weight; use --regress "
+        "uniform or another --metric");
+  plan.out_holds_values = plan.out_values.empty();
+  if (plan.out_holds_values && plan.out.empty())
+    throw sim::UsageError("--regress: add --out FILE or --out-values FILE for the values");
+  if (plan.out_holds_values && plan.out_holds_votes)
+    throw sim::UsageError(
+        "--out writes votes or values, not both: use --out-votes or --out-values for one of them");
 }
 
 KnnPlan plan_knn(const KnnFlags& flags) {
@@ -107,13 +158,8 @@ KnnPlan plan_knn(const KnnFlags& flags) {
     throw sim::UsageError(
         "--graph and --queries do not go together: the queries are all points, or those of a file");
   check_outputs(plan);
-  if (plan.out_holds_votes && plan.out.empty())
-    throw sim::UsageError("--vote: add --out FILE for the labels, or use --out-votes instead");
-  const bool votes = plan.out_holds_votes || !plan.out_votes.empty();
-  if (votes && plan.labels.empty())
-    throw sim::UsageError("votes need a label for each point: add --labels FILE");
-  if (!votes && !plan.labels.empty())
-    throw sim::UsageError("--labels: no output needs them; add --vote or --out-votes FILE");
+  plan_votes(plan);
+  plan_regression(flags, plan);
   return plan;
 }
 
@@ -122,7 +168,8 @@ KnnPlan plan_knn(const KnnFlags& flags) {
 std::function<int()> add_knn(CLI::App& program) {
   auto flags = std::make_shared<KnnFlags>();
   CLI::App* const command = program.add_subcommand(
-      "knn", "Find the exact nearest vectors of files, k-NN graphs and labels by vote");
+      "knn",
+      "Find the exact nearest vectors of files, k-NN graphs, labels by vote and values by mean");
   add_input_flags(*command, *flags);
   add_method_flag(*command, flags->searcher);
   add_searcher_flags(*command, flags->searcher);

@@ -16,6 +16,7 @@
 #include "starling/apps/shared/progress_line.hpp"
 #include "starling/sim/files/errors.hpp"
 #include "starling/sim/vectors/label_file.hpp"
+#include "starling/sim/vectors/value_file.hpp"
 #include "starling/sim/vectors/vector_file.hpp"
 #include "starling/sim/vectors/vector_results.hpp"
 
@@ -53,7 +54,8 @@ class KnnRun {
     dimension_ = points_->dimension();
     if (!plan_.queries.empty()) open_queries();
     if (!plan_.labels.empty()) labels_ = sim::read_labels(plan_.labels);
-    if (const auto rows = points_->row_count()) check_labels(*rows);
+    if (!plan_.values.empty()) values_ = sim::read_values(plan_.values);
+    if (const auto rows = points_->row_count()) check_counts(*rows);
     choice_ = choose_searcher(plan_.searcher);
     open_outputs();
   }
@@ -88,11 +90,17 @@ class KnnRun {
                             plan_.points + " have " + std::to_string(dimension_));
   }
 
-  void check_labels(std::uint32_t rows) const {
-    if (plan_.labels.empty() || labels_.size() == rows) return;
-    throw sim::InputError(plan_.labels + ": has " + std::to_string(labels_.size()) +
-                          " labels, and " + plan_.points + " has " + std::to_string(rows) +
-                          " rows; each row needs one label");
+  /// Throws sim::InputError unless there is one label and one value for each row, if they are
+  /// wanted.
+  void check_counts(std::uint32_t rows) const {
+    const auto check = [&](const std::string& path, std::size_t count, const std::string& word) {
+      if (path.empty() || count == rows) return;
+      throw sim::InputError(path + ": has " + std::to_string(count) + " " + word + "s, and " +
+                            plan_.points + " has " + std::to_string(rows) +
+                            " rows; each row needs one " + word);
+    };
+    check(plan_.labels, labels_.size(), "label");
+    check(plan_.values, values_.size(), "value");
   }
 
   void open_outputs() {
@@ -106,8 +114,9 @@ class KnnRun {
       }
     };
     open("--out", plan_.out, [&](const std::string& path) {
-      return plan_.out_holds_votes ? sim::make_vote_csv(path, shape, labels_)
-                                   : sim::make_list_csv(path, shape);
+      if (plan_.out_holds_votes) return sim::make_vote_csv(path, shape, labels_);
+      if (plan_.out_holds_values) return sim::make_value_csv(path, shape, regression());
+      return sim::make_list_csv(path, shape);
     });
     open("--out-ids", plan_.out_ids,
          [&](const std::string& path) { return sim::make_id_array(path, shape); });
@@ -115,13 +124,17 @@ class KnnRun {
          [&](const std::string& path) { return sim::make_distance_array(path, shape); });
     open("--out-votes", plan_.out_votes,
          [&](const std::string& path) { return sim::make_vote_file(path, shape, labels_); });
+    open("--out-values", plan_.out_values,
+         [&](const std::string& path) { return sim::make_value_file(path, shape, regression()); });
   }
+
+  sim::Regression regression() const { return {values_, *plan_.regression}; }
 
   void take_points() {
     try {
       const VectorsView corpus = prepared_points();
       point_count_ = corpus.rows();
-      check_labels(point_count_);
+      check_counts(point_count_);
       choice_.searcher->set_corpus(plan_.metric, corpus);
       if (!queries_) return void(corpus_ = corpus);
     } catch (const std::bad_alloc&) {
@@ -203,6 +216,7 @@ class KnnRun {
   std::unique_ptr<sim::VectorFile> points_;
   std::unique_ptr<sim::VectorFile> queries_;  ///< null: the points are the queries
   std::vector<Label> labels_;
+  std::vector<double> values_;
   SearcherChoice choice_;
   std::vector<std::unique_ptr<sim::ListWriter>> outputs_;
   std::uint32_t dimension_ = 1;

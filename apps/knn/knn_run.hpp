@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "starling/apps/shared/engines.hpp"
+#include "starling/knn/vectors/regression.hpp"
 #include "starling/knn/words/metric.hpp"
 
 namespace starling::apps {
@@ -19,11 +21,15 @@ struct KnnPlan {
   std::uint32_t k = 10;
   Metric metric = Metric::l2;
   SearcherFlags searcher;
-  std::string out;  ///< the file of lists, or of votes if out_holds_votes
+  std::string values;
+  std::optional<RegressionWeights> regression;  ///< set: the means of values are wanted
+  std::string out;  ///< the file of lists; of votes or values if one of the next two is set
   bool out_holds_votes = false;
+  bool out_holds_values = false;
   std::string out_ids;
   std::string out_distances;
   std::string out_votes;
+  std::string out_values;
 };
 
 /// Writes the results to the files of `plan`, and a summary to stderr. The files appear when all of

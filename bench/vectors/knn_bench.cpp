@@ -22,6 +22,8 @@ constexpr std::size_t sets_max = 16;
 constexpr std::size_t set_floats_max = std::size_t{1} << 23;
 constexpr double long_run_ms = 1000;
 constexpr int long_runs = 3;
+constexpr int upload_runs = 3;
+constexpr double serial_s = 1;
 constexpr std::size_t checked_lists_max = 3;
 // Several checked lists read at most this many components together: 1 to 2 s on one core.
 constexpr std::size_t checked_components_max = std::size_t{1} << 31;
@@ -133,7 +135,27 @@ std::optional<KnnTime> KnnBench::measure(SearchMethod method) {
   check_lists(method);  // the lists of the last run, which used the first set again
   time.device_ms = median(device_ms);
   time.host_ms = median(host_ms);
+  time.upload_ms = upload_ms(method);
+  check_lists(method);
   return time;
+}
+
+/// Returns the host time of giving the corpus to the searcher and of a search.
+double KnnBench::upload_ms(SearchMethod method) {
+  std::vector<double> all_ms;
+  for (int left = upload_runs; left > 0; --left) {
+    const auto begun = Clock::now();
+    searcher_.set_corpus(shape_.metric, {corpus_, shape_.dimension});
+    const double corpus_ms = ms_between(begun, Clock::now());
+    all_ms.push_back(corpus_ms + run(method, 0));
+  }
+  return median(all_ms);
+}
+
+SerialTime KnnBench::measure_serial(SerialSelection selection) const {
+  return time_serial_search(shape_.metric, {corpus_, shape_.dimension},
+                            {sets_.front(), shape_.dimension}, shape_.is_graph, shape_.k, selection,
+                            serial_s);
 }
 
 }  // namespace starling::bench

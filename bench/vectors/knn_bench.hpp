@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "starling/bench/vectors/paper_tables.hpp"
+#include "starling/bench/vectors/serial_search.hpp"
 #include "starling/knn/vectors/searcher.hpp"
 
 namespace starling::bench {
@@ -20,6 +21,7 @@ inline constexpr int knn_runs_enough = 20;
 struct KnnTime {
   double device_ms = 0;  ///< device time, see VectorSearcher; 0 without a device
   double host_ms = 0;    ///< host time from queries in host memory to lists in host memory
+  double upload_ms = 0;  ///< the same, but from rows and queries in host memory; see set_corpus
   int runs = 0;
 
   double ms() const { return device_ms > 0 ? device_ms : host_ms; }
@@ -51,6 +53,9 @@ class KnnBench {
   /// support `method`. Throws std::runtime_error with a sentence if a list is wrong.
   std::optional<KnnTime> measure(SearchMethod method);
 
+  /// Returns the time of a plain search on one core; only about a second of it is run.
+  SerialTime measure_serial(SerialSelection selection) const;
+
  private:
   struct ExactList {
     std::uint32_t query = 0;  ///< index of the query in sets_[0]
@@ -58,6 +63,7 @@ class KnnBench {
   };
 
   double run(SearchMethod method, std::size_t set);
+  double upload_ms(SearchMethod method);
   void make_exact_lists();
   void check_lists(SearchMethod method) const;
 

@@ -12,6 +12,7 @@
 #include "starling/bench/format.hpp"
 #include "starling/bench/vectors/knn_bench.hpp"
 #include "starling/bench/vectors/paper_tables.hpp"
+#include "starling/bench/vectors/serial_search.hpp"
 
 namespace starling::bench {
 namespace {
@@ -25,7 +26,8 @@ struct Figures {
   KnnShape shape;
   std::string source;
   std::vector<double> published_ms;
-  std::vector<MethodTime> times;  ///< the paper's methods, then automatic
+  std::vector<SerialTime> serial;  ///< as serial_selections; empty if not measured
+  std::vector<MethodTime> times;   ///< the paper's methods, then automatic
   KnnFloor floor;
 };
 
@@ -56,10 +58,13 @@ std::vector<SearchMethod> methods_of(const PaperTable& table) {
   return methods;
 }
 
-Figures measure(const PaperRow& row, const PaperTable& table, const DeviceRates& rates,
+Figures measure(const PaperRow& row, const PaperTable& table, bool serial, const DeviceRates& rates,
                 KnnBench& bench) {
-  Figures figures{row.shape, row.source, row.published_ms, {}, floor_of(row.shape, rates)};
+  Figures figures{row.shape, row.source, row.published_ms, {}, {}, floor_of(row.shape, rates)};
   bench.set_shape(row.shape);
+  if (serial)
+    for (const SerialSelection selection : serial_selections)
+      figures.serial.push_back(bench.measure_serial(selection));
   for (const SearchMethod method : methods_of(table))
     figures.times.push_back({method, bench.measure(method)});
   return figures;
@@ -90,12 +95,15 @@ void write_cells(const Cells& cells, const Cells& heads, std::ostream& out) {
   out << std::endl;
 }
 
-Cells heads_of(const PaperTable& table) {
+Cells heads_of(const PaperTable& table, bool serial) {
   Cells heads{"rows", "d", "queries", "k", "metric", "of"};
   heads.insert(heads.end(), table.published.begin(), table.published.end());
+  if (serial)
+    for (const SerialSelection selection : serial_selections)
+      heads.push_back("1 core " + std::string(name_of(selection)));
   for (const SearchMethod method : methods_of(table)) {
     const std::string name(name_of(method));
-    heads.insert(heads.end(), {name, name + " host", name + "/floor"});
+    heads.insert(heads.end(), {name, name + " host", name + " + upload", name + "/floor"});
   }
   heads.insert(heads.end(), {"floor", "bound by"});
   return heads;
@@ -110,14 +118,18 @@ Cells cells_of(const Figures& figures) {
               std::string(starling::name_of(shape.metric)),
               figures.source};
   for (const double ms : figures.published_ms) cells.push_back(ms_text(ms));
+  for (const SerialTime& time : figures.serial)
+    cells.push_back(ms_text(time.ms) +
+                    (time.queries < shape.queries ? format("(%u)", time.queries) : ""));
   for (const auto& [method, time] : figures.times) {
     if (!time) {
-      cells.insert(cells.end(), {"-", "-", "-"});
+      cells.insert(cells.end(), {"-", "-", "-", "-"});
       continue;
     }
     const std::string few = time->runs < knn_runs_enough ? format("(%d)", time->runs) : "";
     cells.push_back(time->device_ms > 0 ? ms_text(time->device_ms) + few : "-");
     cells.push_back(ms_text(time->host_ms) + few);
+    cells.push_back(ms_text(time->upload_ms));
     cells.push_back(ratio_text(time->ms(), figures.floor.ms()));
   }
   cells.push_back(ms_text(figures.floor.ms()));
@@ -146,6 +158,7 @@ void write_json(const MethodTime& of, double floor_ms, std::ostream& out) {
   out << "{\"method\":" << quoted(name_of(of.method))
       << ",\"device_ms\":" << number_or_null(time.device_ms)
       << ",\"host_ms\":" << number_or_null(time.host_ms)
+      << ",\"upload_search_ms\":" << number_or_null(time.upload_ms)
       << ",\"by_floor\":" << number_or_null(floor_ms > 0 ? time.ms() / floor_ms : 0)
       << ",\"runs\":" << time.runs << '}';
 }
@@ -160,6 +173,11 @@ void write_json(const Figures& figures, const PaperTable& table, std::ostream& o
   for (std::size_t i = 0; i < figures.published_ms.size(); ++i)
     out << std::exchange(separator, ",") << quoted(table.published[i]) << ':'
         << number_or_null(figures.published_ms[i]);
+  out << "},\"one_core_ms\":{";
+  separator = "";
+  for (std::size_t i = 0; i < figures.serial.size(); ++i)
+    out << std::exchange(separator, ",") << quoted(name_of(serial_selections[i])) << ':'
+        << number_or_null(figures.serial[i].ms);
   out << "},\"times\":[";
   separator = "";
   for (const MethodTime& of : figures.times) {
@@ -191,7 +209,8 @@ void write_text_head(const PaperTable& table, const KnnTableOptions& options,
     out << format(
         "rows and queries scaled by %g; published times are of the full size and left out\n",
         options.scale);
-  write_cells(heads_of(table), heads_of(table), out);
+  const Cells heads = heads_of(table, options.serial);
+  write_cells(heads, heads, out);
 }
 
 }  // namespace
@@ -205,12 +224,20 @@ std::string knn_figures_help() {
       "  of        the table or figure of the paper that has the shape\n"
       "  then published times, named after their hardware; '-': not given, only drawn, or of\n"
       "            another size. In `libraries`: the best library on one H200, and two targets\n"
+      "  1 core SELECTION\n"
+      "            with --serial: a plain program on one core computes all scores of a query,\n"
+      "            and sorts them, inserts them into a list of k, or separates the k least. If\n"
+      "            all queries take more than a second, the time is that of all, computed from\n"
+      "            the number of queries in brackets\n"
       "  NAME      the paper's method here: device time, with corpus and lists on the device;\n"
       "            '-': there is no device, or this engine does not have the method\n"
       "  NAME host host time of the same runs, with the copies of queries and lists\n"
+      "  NAME + upload\n"
+      "            host time with the copy of the rows, from rows in host memory to lists there;\n"
+      "            median of 3 runs. Published times with transfers compare with this one\n"
       "  NAME/floor\n"
       "            device time (without a device host time) / floor\n"
-      "  auto ...  the same three columns for the method that auto chooses for the shape\n"
+      "  auto ...  the same four columns for the method that auto chooses for the shape\n"
       "  floor     the larger of two times: to read or write rows, queries and lists once; and to\n"
       "            do rows x queries x d steps, each a subtraction and a fused multiply-add. The\n"
       "            speeds are measured at the start. A method with fewer steps (a filter, one\n"
@@ -244,11 +271,11 @@ void write_knn_table(const KnnTableOptions& options, VectorSearcher& searcher, s
     write_text_head(*table, options, rates, out);
   const char* separator = "\n";
   for (const PaperRow& row : rows) {
-    const Figures figures = measure(row, *table, rates, bench);
+    const Figures figures = measure(row, *table, options.serial, rates, bench);
     if (options.json)
       write_json(figures, *table, out << std::exchange(separator, ",\n"));
     else
-      write_cells(cells_of(figures), heads_of(*table), out);
+      write_cells(cells_of(figures), heads_of(*table, options.serial), out);
   }
   if (options.json) out << "\n]}\n";
 }

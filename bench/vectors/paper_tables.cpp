@@ -53,7 +53,7 @@ PaperTable cuknn() {
   // Table 2: computation and total, in milliseconds.
   const auto dimensions = [&](std::uint32_t dimension, double computation_ms, double total_ms) {
     table.rows.push_back(
-        {{262'144, dimension, 1, 7}, "tab. 2", {computation_ms, total_ms, not_given}});
+        {{262'144, dimension, 1, 7}, "tab. 2, fig. 9", {computation_ms, total_ms, not_given}});
   };
   dimensions(4, 0.241, 19.994);
   dimensions(8, 0.284, 28.581);
@@ -62,9 +62,11 @@ PaperTable cuknn() {
   dimensions(64, 0.337, 172.970);
   // For these shapes the paper draws the times and gives no numbers.
   for (const std::uint32_t rows : {8'192u, 65'536u, 524'288u, 1'048'576u})
-    table.rows.push_back({{rows, 8, 1, 7}, "fig. 6", {not_given, not_given, not_given}});
+    table.rows.push_back({{rows, 8, 1, 7}, "fig. 6, 7", {not_given, not_given, not_given}});
   for (const std::uint32_t count : {16'384u, 65'536u, 262'144u, 1'048'576u})
     table.rows.push_back({{32'768, 8, count, 7}, "fig. 8", {not_given, not_given, not_given}});
+  for (const std::uint32_t rows : {16'384u, 32'768u, 131'072u, 262'144u})
+    table.rows.push_back({{rows, 8, 1, 7}, "fig. 6, 7", {not_given, not_given, not_given}});
   return table;
 }
 
@@ -72,16 +74,22 @@ PaperTable polimi() {
   const auto row = [](const KnnShape& shape, double selection_s, double sort_s, double cpu_s) {
     return PaperRow{shape, "tab. 1, 2", {selection_s * 1e3, sort_s * 1e3, cpu_s * 1e3}};
   };
-  return {"polimi",
-          "Russica & Tisato 2023: cosine; iterative selection, partial insertion sort",
-          "Russica & Tisato 2023, sect. 5: a GPU and a CPU of Colab, models not stated; times of "
-          "163840 rows are the authors' estimates",
-          {"selection", "part. sort", "CPU"},
-          {SearchMethod::iterative, SearchMethod::insertion},
-          {row({4'096, 64, 1'024, 16, Metric::cosine}, 0.1939, 0.05845, 4.7857),
-           row({16'384, 128, 4'096, 100, Metric::cosine}, 4.23653, 1.2350, 101.10642),
-           row({163'840, 128, 40'960, 16, Metric::cosine}, 217.6, 119, 17920.13),
-           row({16'384, 1'280, 4'096, 16, Metric::cosine}, 18.6475, 16.2107, 2795.54)}};
+  PaperTable table{
+      "polimi",
+      "Russica & Tisato 2023: cosine; iterative selection, partial insertion sort",
+      "Russica & Tisato 2023, sect. 5: a GPU (abstract: Tesla T4) and a CPU of Colab; times of "
+      "163840 rows are the authors' estimates",
+      {"selection", "part. sort", "CPU"},
+      {SearchMethod::iterative, SearchMethod::insertion},
+      {row({4'096, 64, 1'024, 16, Metric::cosine}, 0.1939, 0.05845, 4.7857),
+       row({16'384, 128, 4'096, 100, Metric::cosine}, 4.23653, 1.2350, 101.10642),
+       row({163'840, 128, 40'960, 16, Metric::cosine}, 217.6, 119, 17920.13),
+       row({16'384, 1'280, 4'096, 16, Metric::cosine}, 18.6475, 16.2107, 2795.54)}};
+  // The paper draws the times of several k and gives no numbers. Here k has these values.
+  for (const std::uint32_t k : {1u, 4u, 8u, 32u, 64u, 128u, 256u})
+    table.rows.push_back(
+        {{4'096, 64, 1'024, k, Metric::cosine}, "fig. 2", {not_given, not_given, not_given}});
+  return table;
 }
 
 PaperTable komarov() {
@@ -164,6 +172,14 @@ PaperTable sbq() {
   large(2048, 0.78, 15.99);
   large(4096, 1.44, 31.99);
   large(8192, 2.54, 63.68);
+  // The times of these shapes are drawn (fig. 5.4, k not stated), or given for a k that the text
+  // says to be another one (tab. 5.1).
+  for (const std::uint32_t queries : {2u, 3u, 4u})
+    table.rows.push_back(
+        {{70'000, 784, queries, 32}, "fig. 5.4", {not_given, not_given, not_given}});
+  for (const std::uint32_t queries : {512u, 1024u, 2048u, 4096u, 8192u})
+    table.rows.push_back(
+        {{700'000, 128, queries, 2048}, "tab. 5.1's text", {not_given, not_given, not_given}});
   return table;
 }
 

@@ -16,6 +16,7 @@ struct SelectionTableOptions {
   std::string engine_name;  ///< for the heading only
   int runs = 20;
   bool json = false;
+  bool serial = false;  ///< also measures std::nth_element on one core
   /// Measures `runs` runs on a matrix of this shape and returns the milliseconds of each run. Each
   /// run selects from other numbers. Some lists of the last run are checked.
   std::function<std::vector<double>(std::uint32_t rows, std::uint32_t columns, std::uint32_t k,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "starling/gpu/device/traced_launch.cuh"
 #include "starling/gpu/vectors/rates_kernel.cuh"
 #include "starling/gpu/vectors/rates_launch.hpp"
 
@@ -46,13 +47,14 @@ DeviceRates measure_rates(DeviceMemory& memory, std::uint64_t bytes_max, const C
   const DrainAtEnd drain(stream);
   check(cudaMemsetAsync(groups.data(), 0, count * sizeof(float4), stream.get()));
   const double read_s = least_s(stream, [&] {
-    vector_read_rate_kernel<<<read_blocks_per_multiprocessor * multiprocessor_count(),
-                              block_threads, 0, stream.get()>>>(groups.data(), count, sink.data());
+    traced_launch(vector_read_rate_kernel,
+                  {read_blocks_per_multiprocessor * multiprocessor_count(), block_threads}, stream,
+                  groups.data(), count, sink.data());
   });
   const unsigned step_blocks = step_blocks_per_multiprocessor * multiprocessor_count();
   const double step_s = least_s(stream, [&] {
-    vector_step_rate_kernel<chains>
-        <<<step_blocks, block_threads, 0, stream.get()>>>(rounds, 0x1p-20f, sink.data());
+    traced_launch(vector_step_rate_kernel<chains>, {step_blocks, block_threads}, stream, rounds,
+                  0x1p-20f, sink.data());
   });
   const auto steps =
       static_cast<double>(std::uint64_t{step_blocks} * block_threads * chains * rounds);

@@ -10,6 +10,7 @@
 #include "starling/gpu/device/cuda_stream.hpp"
 #include "starling/gpu/device/launch_grid.cuh"
 #include "starling/gpu/device/memory.hpp"
+#include "starling/gpu/device/traced_launch.cuh"
 #include "starling/gpu/vectors/methods/komarov_2014/quick_multiselect.hpp"
 #include "starling/gpu/vectors/rates_launch.hpp"
 #include "starling/gpu/vectors/selection_timing.hpp"
@@ -73,9 +74,8 @@ std::vector<double> time_selection_ms(const SelectionTiming& timing) {
   Event ended;
   const DrainAtEnd drain(stream);
   for (int run = -1; run < timing.runs; ++run) {  // run -1 allocates and is not timed
-    random_values_kernel<<<blocks_for(count, block_threads * 64), block_threads, 0, stream.get()>>>(
-        values.data(), count, static_cast<std::uint64_t>(run + 2));
-    check_launch();
+    traced_launch(random_values_kernel, {blocks_for(count, block_threads * 64), block_threads},
+                  stream, values.data(), count, static_cast<std::uint64_t>(run + 2));
     check(cudaMemsetAsync(lists.data(), 0x5a, found.size() * sizeof(VectorNeighbor), stream.get()));
     begun.record(stream);
     select.select_async(selection, stream);

@@ -166,6 +166,17 @@ std::optional<std::int64_t> read_integer(const NumberType& type, const std::byte
   });
 }
 
+double read_number(const NumberType& type, const std::byte* at) {
+  if (type.is_integer())
+    return with_integer(type, [at](auto number, auto reverses) {
+      return static_cast<double>(load<decltype(number), reverses.value>(at));
+    });
+  if (type.bytes == 8) return is_foreign(type) ? load<double, true>(at) : load<double, false>(at);
+  float number = 0;
+  read_components(type, at, type.bytes, {&number, 1});
+  return double{number};
+}
+
 float finite_float32(double number) {
   constexpr double largest = std::numeric_limits<float>::max();
   return static_cast<float>(std::clamp(number, -largest, largest));

@@ -36,6 +36,9 @@ void read_components(const NumberType& type, const std::byte* first, std::size_t
 /// Returns the integer at address `at`, or std::nullopt if int64 cannot hold it.
 std::optional<std::int64_t> read_integer(const NumberType& type, const std::byte* at);
 
+/// Returns the number at address `at`, rounded once to float64.
+double read_number(const NumberType& type, const std::byte* at);
+
 /// Returns the float32 nearest to `number`, which must be finite. The result is never an infinity.
 float finite_float32(double number);
 

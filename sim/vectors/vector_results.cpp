@@ -2,6 +2,7 @@
 // Defines one small class per kind of result: see vector_results.hpp.
 #include "starling/sim/vectors/vector_results.hpp"
 
+#include <cmath>
 #include <string_view>
 #include <vector>
 
@@ -97,6 +98,25 @@ class VoteCsv : public CsvLists {
   std::span<const Label> labels_;
 };
 
+class ValueCsv : public CsvLists {
+ public:
+  ValueCsv(const std::string& path, const ListShape& shape, const Regression& regression)
+      : CsvLists(path, shape, "query_id,value\n"), regression_(regression) {}
+
+ protected:
+  void append_list(std::string& text, std::uint64_t query,
+                   std::span<const VectorNeighbor> list) override {
+    append_number(text, query);
+    text += ',';
+    const double value = regress(metric(), list, regression_.values, regression_.weights);
+    if (!std::isnan(value)) append_number(text, value);
+    text += '\n';
+  }
+
+ private:
+  Regression regression_;
+};
+
 /// Writes an array with `columns` numbers per query, or a one-dimensional array with one number per
 /// query if `columns` is std::nullopt.
 template <class Number>
@@ -161,6 +181,32 @@ class VoteArray : public ArrayLists<std::int64_t> {
   std::span<const Label> labels_;
 };
 
+class ValueArray : public ArrayLists<double> {
+ public:
+  ValueArray(const std::string& path, const ListShape& shape, const Regression& regression)
+      : ArrayLists(path, shape, std::nullopt), regression_(regression) {}
+
+ protected:
+  void append(std::vector<double>& values, std::span<const VectorNeighbor> lists) override {
+    for (; !lists.empty(); lists = lists.subspan(shape().k))
+      values.push_back(
+          regress(shape().metric, lists.first(shape().k), regression_.values, regression_.weights));
+  }
+
+ private:
+  Regression regression_;
+};
+
+/// Returns true if the file is text, and false if it is an array. Throws UsageError if it is
+/// neither.
+bool is_csv(const std::string& path) {
+  for (const std::string_view ending : {".csv", ".csv.gz", ".csv.zst"})
+    if (path == "-" || path.ends_with(ending)) return true;
+  if (!path.ends_with(".npy"))
+    throw UsageError(path + ": the file's ending names no known format; .npy and .csv are written");
+  return false;
+}
+
 }  // namespace
 
 std::unique_ptr<ListWriter> make_list_csv(const std::string& path, const ListShape& shape) {
@@ -182,11 +228,19 @@ std::unique_ptr<ListWriter> make_vote_csv(const std::string& path, const ListSha
 
 std::unique_ptr<ListWriter> make_vote_file(const std::string& path, const ListShape& shape,
                                            std::span<const Label> labels) {
-  for (const std::string_view ending : {".csv", ".csv.gz", ".csv.zst"})
-    if (path == "-" || path.ends_with(ending)) return make_vote_csv(path, shape, labels);
-  if (!path.ends_with(".npy"))
-    throw UsageError(path + ": the file's ending names no known format; .npy and .csv are written");
+  if (is_csv(path)) return make_vote_csv(path, shape, labels);
   return std::make_unique<VoteArray>(path, shape, labels);
+}
+
+std::unique_ptr<ListWriter> make_value_csv(const std::string& path, const ListShape& shape,
+                                           const Regression& regression) {
+  return std::make_unique<ValueCsv>(path, shape, regression);
+}
+
+std::unique_ptr<ListWriter> make_value_file(const std::string& path, const ListShape& shape,
+                                            const Regression& regression) {
+  if (is_csv(path)) return make_value_csv(path, shape, regression);
+  return std::make_unique<ValueArray>(path, shape, regression);
 }
 
 }  // namespace starling::sim

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the results of `starling knn`: neighbours as CSV, ids and distances as arrays, and the
-// votes of the neighbours' labels. Lists are written as they arrive. A file gets its name when it
-// is closed.
+// Writes the results of `starling knn`: neighbours as CSV, ids and distances as arrays, the
+// votes of the neighbours' labels, and the means of their values. Lists are written as they arrive.
+// A file gets its name when it is closed.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include "starling/knn/vectors/regression.hpp"
 #include "starling/knn/vectors/vote.hpp"
 #include "starling/knn/words/metric.hpp"
 
@@ -58,5 +59,21 @@ std::unique_ptr<ListWriter> make_vote_csv(const std::string& path, const ListSha
 /// are written as int64 to .npy, with no_label if no neighbour votes.
 std::unique_ptr<ListWriter> make_vote_file(const std::string& path, const ListShape& shape,
                                            std::span<const Label> labels);
+
+/// What a regression needs besides lists: one value for each row, and how neighbours count.
+struct Regression {
+  std::span<const double> values;
+  RegressionWeights weights = RegressionWeights::uniform;
+};
+
+/// CSV with the header `query_id,value`. The value is empty if there is no neighbour. The values
+/// must outlive the writer.
+std::unique_ptr<ListWriter> make_value_csv(const std::string& path, const ListShape& shape,
+                                           const Regression& regression);
+
+/// As make_value_csv() if `path` is "-" or ends in .csv, .csv.gz or .csv.zst. Otherwise the values
+/// are written as float64 to .npy, with NaN if there is no neighbour.
+std::unique_ptr<ListWriter> make_value_file(const std::string& path, const ListShape& shape,
+                                            const Regression& regression);
 
 }  // namespace starling::sim

@@ -48,6 +48,15 @@ def majority(labels, distances):
     return min(sums, key=lambda label: (-sums[label][0], sums[label][1], label))
 
 
+def weighted_mean(values, distances, weights):
+    """As scikit-learn's KNeighborsRegressor does it."""
+    if weights == "uniform":
+        return values.mean()
+    if (distances == 0).any():
+        return values[distances == 0].mean()
+    return numpy.average(values, weights=1 / distances)
+
+
 def distances_by_definition(metric, points, queries):
     x, y = queries.astype(float)[:, None], points.astype(float)[None]
     if metric == "l2":
@@ -278,6 +287,46 @@ class VoteTest(KnnTest):
         self.assertEqual(self.knn(*flags, "--vote", "--out", "-").stdout, "query_id,label\n0,\n")
         self.knn(*flags, "--out-votes", self.folder / "v.npy")
         self.assertEqual(numpy.load(self.folder / "v.npy").tolist(), [NO_LABEL])
+
+    def test_values_are_those_of_another_regression(self):
+        points, _ = self.classes(900)
+        values = self.random.normal(size=900) * 100
+        known, new = points[:800], numpy.concatenate([points[800:], points[:3]])
+        flags = ["--points", self.save("p.npy", known), "--queries", self.save("q.npy", new),
+                 "--values", self.save("v.npy", values[:800])]
+        out = self.folder / "means.npy"
+        for k in (1, 2, 5, 16):
+            ids, squares = brute_force(known, new, k)
+            for weights in ("uniform", "distance"):
+                with self.subTest(k=k, weights=weights):
+                    self.knn(*flags, "-k", k, "--regress", weights, "--out-values", out)
+                    means = numpy.load(out)
+                    self.assertEqual(means.dtype, numpy.float64)
+                    expected = [weighted_mean(values[row], numpy.sqrt(square), weights)
+                                for row, square in zip(ids, squares)]
+                    numpy.testing.assert_allclose(means, expected, rtol=1e-12)
+
+    def test_values_go_where_they_are_wanted(self):
+        points = self.save("p.npy", numpy.array([[0], [1], [10], [11]]))
+        queries = self.save("q.npy", numpy.array([[-1], [10]]))
+        values = self.write("v.csv", "price\n3\n6\n-4\n8.5\n")
+        flags = ["--points", points, "--queries", queries, "--values", values, "-k", 2]
+        self.assertEqual(self.knn(*flags, "--regress", "uniform", "--out", "-").stdout,
+                         "query_id,value\n0,4.5\n1,2.25\n")
+        self.assertEqual(self.knn(*flags, "--regress", "distance", "--out", "-").stdout,
+                         "query_id,value\n0,4\n1,-4\n")
+        self.knn(*flags, "--regress", "uniform", "--out", self.folder / "l.csv.out", "--out-values",
+                 self.folder / "m.csv")
+        self.assertEqual((self.folder / "m.csv").read_text(), "query_id,value\n0,4.5\n1,2.25\n")
+        self.assertEqual((self.folder / "l.csv.out").read_text().splitlines()[1], "0,1,0,1")
+
+    def test_a_point_without_neighbours_gets_no_value(self):
+        points = self.save("p.npy", numpy.array([[1.5]]))
+        values = self.save("v.npy", numpy.array([5.0]))
+        flags = ["--points", points, "--graph", "--values", values, "--regress", "distance"]
+        self.assertEqual(self.knn(*flags, "--out", "-").stdout, "query_id,value\n0,\n")
+        self.knn(*flags, "--out-values", self.folder / "m.npy")
+        self.assertTrue(numpy.isnan(numpy.load(self.folder / "m.npy")).all())
 
     def test_labels_are_as_many_as_points(self):
         for points in (self.save("p.npy", self.integers(3, 2)),

@@ -106,7 +106,7 @@ const std::vector<Room>& house_rooms() {
       {"apps/shared",
        {"knn/base", "knn/words", "knn/engine", "knn/tables", "knn/vectors", "cpu", "gpu/vectors",
         "gpu", "sim/files", "sim/traces", "sim/host"}},
-      {"apps/knn", {"knn/words", "sim/files", "sim/vectors", "apps/shared"}},
+      {"apps/knn", {"knn/words", "knn/vectors", "sim/files", "sim/vectors", "apps/shared"}},
       {"apps/replay",
        {"knn/base", "knn/words", "knn/tables", "sim/files", "sim/traces", "sim/host", "sim/replay",
         "apps/shared"}},

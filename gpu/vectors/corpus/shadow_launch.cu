@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/device/traced_launch.cuh"
 #include "starling/gpu/vectors/corpus/shadow_kernel.cuh"
 #include "starling/gpu/vectors/corpus/shadow_launch.hpp"
 
@@ -28,26 +29,22 @@ void make_shadow_async(const PanelsView& corpus, std::uint32_t rows, bool is_dot
   clear(shadow.frame, 1);
   const std::uint32_t panels = blocks_for(rows, panel_rows);
   if (!is_dot)
-    vector_center_kernel<<<corpus.group_count, block_threads, 0, stream.get()>>>(
-        corpus, panels, writable(shadow.center));
-  check_launch();
+    traced_launch(vector_center_kernel, {corpus.group_count, block_threads}, stream, corpus, panels,
+                  writable(shadow.center));
   const std::uint64_t groups = std::uint64_t{panels} * corpus.group_count * panel_rows;
-  vector_reach_kernel<<<std::min(blocks_for(groups), blocks_max), block_threads, 0, stream.get()>>>(
-      corpus, rows, shadow.center, writable(shadow.frame));
-  check_launch();
-  vector_shadow_kernel<<<panels, block_threads, 0, stream.get()>>>(
-      corpus, rows, shadow.center, shadow.stride, writable(shadow.halves), writable(shadow.norms),
-      writable(shadow.tiles), writable(shadow.frame));
-  check_launch();
+  traced_launch(vector_reach_kernel, {std::min(blocks_for(groups), blocks_max), block_threads},
+                stream, corpus, rows, shadow.center, writable(shadow.frame));
+  traced_launch(vector_shadow_kernel, {panels, block_threads}, stream, corpus, rows, shadow.center,
+                shadow.stride, writable(shadow.halves), writable(shadow.norms),
+                writable(shadow.tiles), writable(shadow.frame));
 }
 
 void make_query_shadows_async(const float* components, std::uint32_t count, std::uint32_t dimension,
                               const ShadowView& corpus, std::uint16_t* halves, ShadowQuery* queries,
                               const CudaStream& stream) {
   const std::uint64_t padded = shadow_tiles(count) * shadow_tile_rows;
-  vector_shadow_queries_kernel<<<blocks_for(padded * warp_lanes), block_threads, 0, stream.get()>>>(
-      components, count, dimension, corpus, halves, queries);
-  check_launch();
+  traced_launch(vector_shadow_queries_kernel, {blocks_for(padded * warp_lanes), block_threads},
+                stream, components, count, dimension, corpus, halves, queries);
 }
 
 }  // namespace starling::gpu

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/device/traced_launch.cuh"
 #include "starling/gpu/vectors/scan/few_queries_kernel.cuh"
 #include "starling/gpu/vectors/scan/few_queries_launch.hpp"
 #include "starling/gpu/vectors/scan/tile_walk.hpp"
@@ -40,17 +41,12 @@ void launch(const VectorScan& scan, unsigned blocks_max, const CudaStream& strea
   walk.first_step = walk_step(scan.panel_count);
   walk.warp_step = static_cast<std::uint32_t>(std::uint64_t{walk.first_step} * blocks *
                                               few_queries_warps % scan.panel_count);
-  cudaLaunchAttribute cooperative{};
-  cooperative.id = cudaLaunchAttributeCooperative;
-  cooperative.val.cooperative = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = blocks;
-  config.blockDim = few_queries_threads;
-  config.dynamicSmemBytes = few_queries_shared_bytes<queries>(scan.corpus.group_count);
-  config.stream = stream.get();
-  config.attrs = &cooperative;
-  config.numAttrs = pass == FewQueriesPass::together ? 1 : 0;
-  check(cudaLaunchKernelEx(&config, few_queries_kernel<pass, is_dot, queries>, scan, walk));
+  traced_launch(few_queries_kernel<pass, is_dot, queries>,
+                {.blocks = blocks,
+                 .threads = few_queries_threads,
+                 .shared_bytes = few_queries_shared_bytes<queries>(scan.corpus.group_count),
+                 .is_cooperative = pass == FewQueriesPass::together},
+                stream, scan, walk);
 }
 
 /// Returns the number of blocks of a cooperative launch. Returns 0 if there are more panels than
@@ -93,8 +89,7 @@ void launch(const VectorScan& scan, const CudaStream& stream) {
       std::min(blocks_for(sampled, few_queries_warps),
                resident_few_queries_blocks<FewQueriesPass::sample, is_dot, queries>(scan)),
       stream);
-  vector_bounds_kernel<<<scan.query_count, warp_lanes, 0, stream.get()>>>(scan.lists);
-  check_launch();
+  traced_launch(vector_bounds_kernel, {scan.query_count, warp_lanes}, stream, scan.lists);
   launch<FewQueriesPass::after_sample, is_dot, queries>(scan, blocks, stream);
 }
 

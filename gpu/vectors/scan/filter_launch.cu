@@ -55,12 +55,11 @@ void launch_narrow(const FilterScan& scan, std::uint32_t appended, const CudaStr
   constexpr std::uint32_t k_small = 256;
   constexpr unsigned threads = FilterTuning::narrow_threads;
   if (scan.k <= k_small)
-    vector_narrow_kernel<is_dot, room_small, threads>
-        <<<scan.query_count, threads, 0, stream.get()>>>(scan, appended);
+    traced_launch(vector_narrow_kernel<is_dot, room_small, threads>, {scan.query_count, threads},
+                  stream, scan, appended);
   else
-    vector_narrow_kernel<is_dot, room_large, 2 * threads>
-        <<<scan.query_count, 2 * threads, 0, stream.get()>>>(scan, appended);
-  check_launch();
+    traced_launch(vector_narrow_kernel<is_dot, room_large, 2 * threads>,
+                  {scan.query_count, 2 * threads}, stream, scan, appended);
 }
 
 template <bool is_dot>
@@ -87,8 +86,8 @@ void filter(FilterScan scan, const CudaStream& stream) {
   }
   const auto kernel = vector_rescore_kernel<is_dot, FilterTuning::rescore_threads>;
   const std::size_t shared_bytes = scan.rows.group_count * sizeof(float4);
-  kernel<<<scan.query_count, FilterTuning::rescore_threads, shared_bytes, stream.get()>>>(scan);
-  check_launch();
+  traced_launch(kernel, {scan.query_count, FilterTuning::rescore_threads, shared_bytes}, stream,
+                scan);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // that the blocks fill whole rounds of the device: see many_queries_launch.hpp. workspace.cpp calls
 // it.
 #include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/device/traced_launch.cuh"
 #include "starling/gpu/vectors/scan/many_queries_kernel.cuh"
 #include "starling/gpu/vectors/scan/many_queries_launch.hpp"
 #include "starling/gpu/vectors/scan/tile_walk.hpp"
@@ -46,9 +47,8 @@ void launch(const VectorScan& scan, const CudaStream& stream) {
   walk.query_tiles = blocks_for(scan.query_count, Shape::tile_queries);
   walk.splits = splits_for(walk.query_tiles, walk.tile_count, resident);
   walk.step = walk_step(walk.tile_count);
-  kernel<<<walk.query_tiles * walk.splits, Shape::threads, Shape::shared_bytes, stream.get()>>>(
-      scan, walk);
-  check_launch();
+  traced_launch(kernel, {walk.query_tiles * walk.splits, Shape::threads, Shape::shared_bytes},
+                stream, scan, walk);
 }
 
 template <bool is_dot>

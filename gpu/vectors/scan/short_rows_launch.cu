@@ -2,6 +2,7 @@
 // Decides when this scan is the fastest, and which kernel serves the dimension and k: see
 // short_rows_launch.hpp. workspace.cpp calls it.
 #include "starling/gpu/device/launch_grid.cuh"
+#include "starling/gpu/device/traced_launch.cuh"
 #include "starling/gpu/vectors/scan/short_rows_kernel.cuh"
 #include "starling/gpu/vectors/scan/short_rows_launch.hpp"
 
@@ -20,9 +21,9 @@ void launch(const ThreadScan& scan, const CudaStream& stream) {
   using Shape = ThreadShape<groups, k_limit>;
   const auto kernel =
       scan.is_dot ? vector_thread_kernel<Shape, true> : vector_thread_kernel<Shape, false>;
-  kernel<<<blocks_for(scan.query_count, Shape::threads * Shape::queries), Shape::threads, 0,
-           stream.get()>>>(scan);
-  check_launch();
+  traced_launch(kernel,
+                {blocks_for(scan.query_count, Shape::threads * Shape::queries), Shape::threads},
+                stream, scan);
 }
 
 template <unsigned groups>

@@ -13,25 +13,67 @@ namespace {
 
 constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
 
+using Kernels = std::vector<std::string>;
+
 struct Method {
-  const char* name;  ///< the names of the method's kernels begin with this
+  const char* name;
   SearchMethod method;
   MakeMethod make;
-  const char* shared;             ///< kernels that several methods run: a part of their names
+  Kernels stages;                 ///< the kernels of the paper's stages; all of them run
+  Kernels others;                 ///< kernels that may run, too: for ties, for what does not fit
   std::uint64_t bytes_least = 0;  ///< the method may take these bytes even if its limit is lower
 };
 void PrintTo(const Method& method, std::ostream* out) {
   *out << method.name;
 }
 
-constexpr Method methods[] = {
-    {"kato", SearchMethod::kato, &make_kato, "kato_"},
-    {"cuknn", SearchMethod::cuknn, &make_cuknn, "cuknn_"},
-    {"iterative", SearchMethod::iterative, &make_iterative, "matrix_", 4 * mebibyte},
-    {"insertion", SearchMethod::insertion, &make_insertion, "matrix_", 4 * mebibyte},
-    {"multiselect", SearchMethod::multiselect, &make_multiselect, "matrix_", 4 * mebibyte},
-    {"sbq", SearchMethod::sbq, &make_sbq, "sbq_"},
-};
+const std::vector<Method>& methods() {
+  static const std::vector<Method> all{
+      {"kato",
+       SearchMethod::kato,
+       &make_kato,
+       {"kato_distances_kernel", "kato_select_kernel", "kato_finish_kernel"},
+       {}},
+      {"cuknn",
+       SearchMethod::cuknn,
+       &make_cuknn,
+       {"cuknn_distances_kernel", "cuknn_local_kernel", "cuknn_global_kernel"},
+       {}},
+      {"iterative",
+       SearchMethod::iterative,
+       &make_iterative,
+       {"matrix_scores_kernel", "iterative_candidates_kernel", "iterative_least_kernel"},
+       {"matrix_fill_kernel", "matrix_merge_kernel"},
+       4 * mebibyte},
+      {"insertion",
+       SearchMethod::insertion,
+       &make_insertion,
+       {"matrix_scores_kernel", "insertion_sort_kernel"},
+       {"matrix_fill_kernel", "matrix_merge_kernel"},
+       4 * mebibyte},
+      {"multiselect",
+       SearchMethod::multiselect,
+       &make_multiselect,
+       {"multiselect_norms_kernel", "multiselect_product_kernel", "quick_multiselect_kernel",
+        "multiselect_candidates_kernel", "multiselect_rescore_kernel"},
+       {"multiselect_exact_kernel", "matrix_fill_kernel", "matrix_merge_kernel"},
+       4 * mebibyte},
+      {"sbq", SearchMethod::sbq, &make_sbq, {"sbq_knn_kernel", "sbq_select_kernel"}, {}},
+  };
+  return all;
+}
+
+/// Returns true if `launched`, a mangled name, is that of one of the kernels.
+bool is_one_of(const std::string& launched, const Kernels& kernels) {
+  return std::ranges::any_of(kernels, [&](const std::string& kernel) {
+    return launched.find(std::to_string(kernel.size()) + kernel) != std::string::npos;
+  });
+}
+
+std::ptrdiff_t launches_of(const std::string& kernel, const LaunchTrace& trace) {
+  return std::ranges::count_if(trace.kernels(),
+                               [&](const std::string& at) { return is_one_of(at, {kernel}); });
+}
 
 class VectorMethods : public testing::TestWithParam<Method> {
  protected:
@@ -211,7 +253,7 @@ TEST_P(VectorMethods, OfNoRowsListsAreEmpty) {
   search_exactly(c);
 }
 
-TEST_P(VectorMethods, OnlyItsOwnKernelsRun) {
+TEST_P(VectorMethods, AllItsStagesRunAndNoOtherKernels) {
   test::Random random(10);
   Case c;
   c.dimension = 20;
@@ -219,25 +261,47 @@ TEST_P(VectorMethods, OnlyItsOwnKernelsRun) {
   c.rows = uniform(random, std::size_t{3000} * c.dimension);
   const auto searcher = make_vector_searcher(0);
   searcher->set_corpus(c.metric, c.rows_view());
-  const auto is_own = [](const std::string& kernel) {
-    return kernel.find(std::string(GetParam().name) + "_") != std::string::npos;
-  };
+  const Kernels before_the_method{"vector_unpack_kernel"};  // makes rows of panels, once
   for (const std::uint32_t query_count : {1u, 50u, 1000u}) {
     c.queries = uniform(random, std::size_t{query_count} * c.dimension);
     const LaunchTrace trace;
     const auto lists = lists_of(*searcher, c, GetParam().method);
-    EXPECT_GE(trace.kernels().size(), 2u);
+    for (const std::string& stage : GetParam().stages)
+      EXPECT_GT(launches_of(stage, trace), 0) << stage;
     for (const std::string& kernel : trace.kernels())
-      EXPECT_TRUE(is_own(kernel) || kernel.find(GetParam().shared) != std::string::npos) << kernel;
-    EXPECT_TRUE(std::any_of(trace.kernels().begin(), trace.kernels().end(), is_own));
+      EXPECT_TRUE(is_one_of(kernel, GetParam().stages) || is_one_of(kernel, GetParam().others) ||
+                  is_one_of(kernel, before_the_method))
+          << kernel;
   }
   const LaunchTrace trace;
   const auto lists = lists_of(*searcher, c);
   EXPECT_GE(trace.kernels().size(), 2u);
-  EXPECT_FALSE(std::any_of(trace.kernels().begin(), trace.kernels().end(), is_own));
+  for (const std::string& kernel : trace.kernels())
+    EXPECT_FALSE(is_one_of(kernel, GetParam().stages)) << kernel;
 }
 
-INSTANTIATE_TEST_SUITE_P(Published, VectorMethods, testing::ValuesIn(methods),
+class KatoGraph : public VectorMethods {};
+
+// Section IV of Kato & Hosino: with g grids on a side, the grids on the diagonal and to its right
+// are computed, and each other grid is their mirror image.
+TEST_P(KatoGraph, ComputesEachPairOfRowsOnce) {
+  test::Random random(11);
+  Case c;
+  c.dimension = 6;
+  c.k = 10;
+  c.rows = uniform(random, std::size_t{17'000} * c.dimension);
+  c.queries = c.rows;
+  c.first_self = 0;
+  const LaunchTrace trace;
+  search_exactly(c);
+  constexpr std::ptrdiff_t grids = 3;  // of at most 8,192 rows
+  EXPECT_EQ(launches_of("kato_distances_kernel", trace), grids * (grids + 1) / 2);
+  EXPECT_EQ(launches_of("kato_select_kernel", trace), grids * grids);
+}
+
+INSTANTIATE_TEST_SUITE_P(OneGpu, KatoGraph, testing::Values(methods().front()),
+                         [](const auto& method) { return std::string(method.param.name); });
+INSTANTIATE_TEST_SUITE_P(Published, VectorMethods, testing::ValuesIn(methods()),
                          [](const auto& method) { return std::string(method.param.name); });
 
 }  // namespace

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares regressions with means computed by hand, and with sums in long double.
+#include "starling/knn/vectors/regression.hpp"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/random.hpp"
+
+namespace starling {
+namespace {
+
+using Values = std::vector<double>;
+
+constexpr VectorNeighbor nobody{std::numeric_limits<float>::infinity(), no_row};
+constexpr RegressionWeights uniform = RegressionWeights::uniform;
+constexpr RegressionWeights by_distance = RegressionWeights::distance;
+
+TEST(Regression, IsTheMeanOfTheValues) {
+  const Values values{10, 20, 60};
+  EXPECT_EQ(
+      regress(Metric::l2, std::vector<VectorNeighbor>{{1, 0}, {4, 1}, {9, 2}}, values, uniform),
+      30);
+  EXPECT_EQ(
+      regress(Metric::inner_product, std::vector<VectorNeighbor>{{-5, 2}, {3, 0}}, values, uniform),
+      35);
+}
+
+TEST(Regression, WeightsAreOneByDistance) {
+  const Values values{10, 40};
+  // The distances are 1 and 2, the square roots of the scores: (10 / 1 + 40 / 2) / (1 + 1 / 2).
+  EXPECT_EQ(regress(Metric::l2, std::vector<VectorNeighbor>{{1, 0}, {4, 1}}, values, by_distance),
+            20);
+  // The distances are halves of the scores, 1 and 4: (10 / 1 + 40 / 4) / (1 + 1 / 4).
+  EXPECT_EQ(
+      regress(Metric::cosine, std::vector<VectorNeighbor>{{2, 0}, {8, 1}}, values, by_distance),
+      16);
+}
+
+TEST(Regression, NeighboursAtDistanceZeroCountAlone) {
+  const Values values{10, 40, 1000};
+  EXPECT_EQ(regress(Metric::l2, std::vector<VectorNeighbor>{{0, 0}, {0, 1}, {1e-30f, 2}}, values,
+                    by_distance),
+            25);
+  EXPECT_EQ(regress(Metric::l2, std::vector<VectorNeighbor>{{0, 0}, {0, 1}, {1e-30f, 2}}, values,
+                    uniform),
+            350);
+}
+
+TEST(Regression, OfAListThatIsShortOrEmpty) {
+  const Values values{3, 5};
+  for (const RegressionWeights weights : {uniform, by_distance}) {
+    EXPECT_EQ(regress(Metric::l2, std::vector<VectorNeighbor>{{4, 1}, nobody}, values, weights), 5);
+    EXPECT_TRUE(
+        std::isnan(regress(Metric::l2, std::vector<VectorNeighbor>{nobody}, values, weights)));
+    EXPECT_TRUE(std::isnan(regress(Metric::l2, std::vector<VectorNeighbor>{}, values, weights)));
+  }
+}
+
+// The nearest float64 to the sums in long double, but for the last bits.
+TEST(Regression, IsNearTheSumInLongDouble) {
+  test::Random random(20);
+  for (int round = 0; round < 200; ++round) {
+    Values values;
+    std::vector<VectorNeighbor> list;
+    float score = 0;
+    long double plain = 0;
+    long double weighted = 0;
+    long double weights = 0;
+    const auto count = static_cast<std::size_t>(random.between(1, 300));
+    for (std::size_t i = 0; i < count; ++i) {
+      score += static_cast<float>(random.between(1, 1000)) / 64;
+      values.push_back(static_cast<double>(random.between(-1000, 1000)) / 8);
+      list.push_back({score, static_cast<VectorRow>(i)});
+      const long double by = std::sqrt(static_cast<long double>(score));
+      plain += values.back();
+      weighted += values.back() / by;
+      weights += 1 / by;
+    }
+    const auto mean = static_cast<double>(plain / static_cast<long double>(count));
+    EXPECT_NEAR(regress(Metric::l2, list, values, uniform), mean, 1e-10);
+    EXPECT_NEAR(regress(Metric::l2, list, values, by_distance),
+                static_cast<double>(weighted / weights), 1e-10);
+  }
+}
+
+}  // namespace
+}  // namespace starling
