@@ -103,6 +103,24 @@ TEST(Votes, StandOnePerQueryAndNothingWhereNobodyVotes) {
           bytes_of<std::int64_t>({-7, 5, no_label}));
 }
 
+TEST(ValuesOfLists, StandOnePerQueryAndNothingWhereThereIsNoNeighbour) {
+  const std::vector<double> values{5, 0, -7, 0, 0, 0, 0, 0.5};
+  const Regression regression{values, RegressionWeights::uniform};
+  Lists lists = two_lists;
+  lists.insert(lists.end(), empty_list.begin(), empty_list.end());
+  const std::string csv = "query_id,value\n0,-3.25\n1,5\n2,\n";
+  EXPECT_EQ(written("a.csv", lists,
+                    [&](auto path) { return make_value_csv(path, two_of_many, regression); }),
+            csv);
+  EXPECT_EQ(written("a.csv", lists,
+                    [&](auto path) { return make_value_file(path, two_of_many, regression); }),
+            csv);
+  EXPECT_EQ(written("a.npy", lists,
+                    [&](auto path) { return make_value_file(path, two_of_many, regression); }),
+            npy_header_text("<f8", std::vector<std::uint64_t>{3}) +
+                bytes_of<double>({-3.25, 5, std::numeric_limits<double>::quiet_NaN()}));
+}
+
 TEST(NpyHeaderText, IsReadBackAndAlwaysAsLong) {
   for (const std::vector<std::uint64_t>& shape :
        {std::vector<std::uint64_t>{0}, {~0ull >> 8}, {0, 1}, {2147483647, 2048}}) {
@@ -125,6 +143,8 @@ TEST(VectorResults, RefuseNamesThatTellNoFormat) {
   EXPECT_THAT([&] { make_distance_array(directory.path("a.csv"), two_of_two); },
               ThrowsMessage<UsageError>(HasSubstr("no known format; .npy and .fvecs are written")));
   EXPECT_THAT([&] { make_vote_file(directory.path("a.ivecs"), two_of_two, {}); },
+              ThrowsMessage<UsageError>(HasSubstr("no known format; .npy and .csv are written")));
+  EXPECT_THAT([&] { make_value_file(directory.path("a.fvecs"), two_of_two, {}); },
               ThrowsMessage<UsageError>(HasSubstr("no known format; .npy and .csv are written")));
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
