@@ -166,8 +166,8 @@ TEST_P(Conformance, ABatchThatTicksOvertakeIsAnsweredFromOneTick) {
     clock.finish();
   };
   tick();
-  std::vector<OneShotQuery> questions;
-  for (int i = 0; i < 20'000; ++i) questions.push_back(question(20, points.next()));
+  std::vector<OneShotQuery> questions(20'000);
+  for (OneShotQuery& one : questions) one = question(20, points.next());
   const auto promise = std::make_shared<std::promise<Answers>>();
   std::future<Answers> future = promise->get_future();
   clock.processor().engine().search_finished(
