@@ -14,7 +14,7 @@
 namespace starling::bench {
 namespace {
 
-constexpr VectorNeighbor nobody{std::numeric_limits<float>::infinity(), no_row};
+constexpr VectorNeighbor no_neighbor{std::numeric_limits<float>::infinity(), no_row};
 
 float plain_score(Metric metric, std::span<const float> x, std::span<const float> y) {
   float sum = 0;
@@ -32,7 +32,7 @@ void select_by_sort(std::vector<VectorNeighbor>& all, std::span<VectorNeighbor> 
 }
 
 void select_by_insertion(const std::vector<VectorNeighbor>& all, std::span<VectorNeighbor> list) {
-  std::ranges::fill(list, nobody);
+  std::ranges::fill(list, no_neighbor);
   for (const VectorNeighbor& next : all) {
     if (next >= list.back()) continue;
     std::size_t place = list.size() - 1;
@@ -64,7 +64,7 @@ std::string_view name_of(SerialSelection selection) {
 
 void serial_search(Metric metric, VectorsView corpus, std::span<const float> query, VectorRow self,
                    SerialSelection selection, std::span<VectorNeighbor> list) {
-  std::vector<VectorNeighbor> all(std::max<std::size_t>(corpus.rows(), list.size()), nobody);
+  std::vector<VectorNeighbor> all(std::max<std::size_t>(corpus.rows(), list.size()), no_neighbor);
   for (VectorRow row = 0; row < corpus.rows(); ++row)
     if (row != self) all[row] = {plain_score(metric, query, corpus.row(row)), row};
   switch (selection) {
@@ -95,7 +95,7 @@ SerialTime time_serial_search(Metric metric, VectorsView corpus, VectorsView que
 double serial_selection_ms(std::uint32_t rows, std::uint32_t columns, std::uint32_t k) {
   constexpr double enough_ms = 1e3;
   std::vector<VectorNeighbor> list(k);
-  std::vector<VectorNeighbor> row(std::max(columns, k), nobody);
+  std::vector<VectorNeighbor> row(std::max(columns, k), no_neighbor);
   double ms = 0;
   std::uint32_t done = 0;
   while (done < rows && ms < enough_ms) {

@@ -16,8 +16,8 @@
 
 namespace starling {
 
-/// Returns half the number of cores, at least 1 and at most 8. Without another wish, so many
-/// threads work for the tables and the encoding, which share the cores with an engine.
+/// Returns half the number of cores, at least 1 and at most 8. This is the default number of
+/// threads for the tables and for the encoding, which share the cores with an engine.
 unsigned half_of_cores();
 
 class ThreadPool {

@@ -6,14 +6,15 @@
 
 #include "starling/sim/files/errors.hpp"
 #include "starling/sim/files/mapped_file.hpp"
-#include "starling/sim/files/npy_header.hpp"
 #include "starling/sim/files/number_text.hpp"
 #include "starling/sim/files/quoted_text.hpp"
+#include "starling/sim/vectors/column_file.hpp"
 #include "starling/sim/vectors/vector_text.hpp"
 
 namespace starling::sim {
 namespace {
 
+constexpr ColumnWords words{"labels", "integer"};
 constexpr std::size_t ivecs_row_bytes = 8;
 
 /// Refuses `no_label`, because this value marks a missing label.
@@ -23,25 +24,19 @@ Label checked_label(std::optional<std::int64_t> number, const std::string& place
   return *number;
 }
 
-std::string place_of(const std::string& path, std::size_t row) {
-  return path + ": row " + std::to_string(row) + " (counted from 0)";
-}
-
 std::vector<Label> read_npy(const std::string& path) {
-  const MappedFile file(path);
-  const NpyHeader header = parse_npy_header(file.bytes(), path);
-  const bool is_column =
-      header.shape.size() == 1 || (header.shape.size() == 2 && header.shape[1] == 1);
-  if (!is_column)
-    throw InputError(path +
-                     ": labels are an array of shape (rows,) or (rows, 1), one integer per row");
-  if (!header.type.is_integer())
-    throw InputError(path + ": the elements have NumPy's type " + quoted_text(header.type_name) +
-                     "; labels are integers, so convert the array with astype('int64')");
-  std::vector<Label> labels(checked_rows(header.shape[0], path));
-  const std::byte* at = file.bytes().data() + header.size_bytes;
-  for (std::size_t row = 0; row < labels.size(); ++row, at += header.type.bytes)
-    labels[row] = checked_label(read_integer(header.type, at), place_of(path, row));
+  std::vector<Label> labels;
+  NumberType type;
+  const auto begin = [&](const NpyHeader& header, std::size_t rows) {
+    if (!header.type.is_integer())
+      throw InputError(path + ": the elements have NumPy's type " + quoted_text(header.type_name) +
+                       "; labels are integers, so convert the array with astype('int64')");
+    type = header.type;
+    labels.resize(rows);
+  };
+  read_npy_column(path, words, begin, [&](std::size_t row, const std::byte* at) {
+    labels[row] = checked_label(read_integer(type, at), place_of_row(path, row));
+  });
   return labels;
 }
 
@@ -58,7 +53,7 @@ std::vector<Label> read_ivecs(const std::string& path) {
   for (std::size_t row = 0; row < labels.size(); ++row, at += ivecs_row_bytes) {
     const std::int64_t count = *read_integer(int32, at);
     if (count != 1)
-      throw InputError(place_of(path, row) + " has " + std::to_string(count) +
+      throw InputError(place_of_row(path, row) + " has " + std::to_string(count) +
                        " integers; labels are one integer per row");
     labels[row] = *read_integer(int32, at + ivecs_row_bytes / 2);
   }
@@ -74,22 +69,13 @@ Label parse_label(const std::string& path, const Field& field) {
     label = no_label;
   else if (error != std::errc() || !is_whole)
     refuse_number(path, field, "an integer");
-  return checked_label(label, path + ":" + std::to_string(field.line) + ":" +
-                                  std::to_string(field.column) + ": the number");
+  return checked_label(label, place_of_field(path, field));
 }
 
 std::vector<Label> read_csv(const std::string& path) {
-  TextInput input(path);
-  NumberRecords records(input);
-  std::vector<Field> fields;
   std::vector<Label> labels;
-  while (records.next(fields)) {
-    if (fields.size() > 1)
-      throw InputError(path, fields[1].line, fields[1].column,
-                       "a second column begins here; a file of labels has one column");
-    labels.push_back(parse_label(path, fields.front()));
-    checked_rows(labels.size(), path);
-  }
+  read_csv_column(path, words,
+                  [&](const Field& field) { labels.push_back(parse_label(path, field)); });
   return labels;
 }
 

@@ -7,14 +7,15 @@
 #include <optional>
 
 #include "starling/sim/files/errors.hpp"
-#include "starling/sim/files/mapped_file.hpp"
-#include "starling/sim/files/npy_header.hpp"
 #include "starling/sim/files/number_text.hpp"
+#include "starling/sim/vectors/column_file.hpp"
 #include "starling/sim/vectors/vector_formats.hpp"
 #include "starling/sim/vectors/vector_text.hpp"
 
 namespace starling::sim {
 namespace {
+
+constexpr ColumnWords words{"values", "number"};
 
 double checked_value(double value, const std::string& place) {
   if (!std::isfinite(value)) throw InputError(place + " is not finite; a mean needs finite values");
@@ -22,37 +23,25 @@ double checked_value(double value, const std::string& place) {
 }
 
 std::vector<double> read_npy(const std::string& path) {
-  const MappedFile file(path);
-  const NpyHeader header = parse_npy_header(file.bytes(), path);
-  const bool is_column =
-      header.shape.size() == 1 || (header.shape.size() == 2 && header.shape[1] == 1);
-  if (!is_column)
-    throw InputError(path +
-                     ": values are an array of shape (rows,) or (rows, 1), one number per row");
-  std::vector<double> values(checked_rows(header.shape[0], path));
-  const std::byte* at = file.bytes().data() + header.size_bytes;
-  for (std::size_t row = 0; row < values.size(); ++row, at += header.type.bytes)
-    values[row] = checked_value(read_number(header.type, at),
-                                path + ": row " + std::to_string(row) + " (counted from 0)");
+  std::vector<double> values;
+  NumberType type;
+  const auto begin = [&](const NpyHeader& header, std::size_t rows) {
+    type = header.type;
+    values.resize(rows);
+  };
+  read_npy_column(path, words, begin, [&](std::size_t row, const std::byte* at) {
+    values[row] = checked_value(read_number(type, at), place_of_row(path, row));
+  });
   return values;
 }
 
 std::vector<double> read_csv(const std::string& path) {
-  TextInput input(path);
-  NumberRecords records(input);
-  std::vector<Field> fields;
   std::vector<double> values;
-  while (records.next(fields)) {
-    if (fields.size() > 1)
-      throw InputError(path, fields[1].line, fields[1].column,
-                       "a second column begins here; a file of values has one column");
-    const Field& field = fields.front();
+  read_csv_column(path, words, [&](const Field& field) {
     const std::optional<double> value = parse_number(without_plus(trim(field.text)));
     if (!value) refuse_number(path, field, "a number");
-    values.push_back(checked_value(*value, path + ":" + std::to_string(field.line) + ":" +
-                                               std::to_string(field.column) + ": the number"));
-    checked_rows(values.size(), path);
-  }
+    values.push_back(checked_value(*value, place_of_field(path, field)));
+  });
   return values;
 }
 

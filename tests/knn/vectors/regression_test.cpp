@@ -15,7 +15,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-constexpr VectorNeighbor nobody{std::numeric_limits<float>::infinity(), no_row};
+constexpr VectorNeighbor no_neighbor{std::numeric_limits<float>::infinity(), no_row};
 constexpr RegressionWeights uniform = RegressionWeights::uniform;
 constexpr RegressionWeights by_distance = RegressionWeights::distance;
 
@@ -53,9 +53,10 @@ TEST(Regression, NeighboursAtDistanceZeroCountAlone) {
 TEST(Regression, OfAListThatIsShortOrEmpty) {
   const Values values{3, 5};
   for (const RegressionWeights weights : {uniform, by_distance}) {
-    EXPECT_EQ(regress(Metric::l2, std::vector<VectorNeighbor>{{4, 1}, nobody}, values, weights), 5);
+    EXPECT_EQ(
+        regress(Metric::l2, std::vector<VectorNeighbor>{{4, 1}, no_neighbor}, values, weights), 5);
     EXPECT_TRUE(
-        std::isnan(regress(Metric::l2, std::vector<VectorNeighbor>{nobody}, values, weights)));
+        std::isnan(regress(Metric::l2, std::vector<VectorNeighbor>{no_neighbor}, values, weights)));
     EXPECT_TRUE(std::isnan(regress(Metric::l2, std::vector<VectorNeighbor>{}, values, weights)));
   }
 }
