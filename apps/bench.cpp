@@ -16,6 +16,7 @@
 #include <CLI/CLI.hpp>
 
 #include "starling/apps/shared/engines.hpp"
+#include "starling/apps/shared/space_flags.hpp"
 #include "starling/bench/server/server_bench.hpp"
 #include "starling/bench/ticks/filter_bench.hpp"
 #include "starling/bench/ticks/pipeline_table.hpp"
@@ -338,7 +339,7 @@ std::function<int()> add_vector_ticks(CLI::App& command, const std::string& name
           "--metric",
           [options](const std::string& metric) { options->metric = metric_named(metric).value(); },
           "The metric that ranks neighbours [l2]")
-      ->check(CLI::IsMember({"l2", "cosine", "pearson", "hellinger", "inner-product"}));
+      ->check(CLI::IsMember(metric_names()));
   ticks->add_option("--moving", options->moving, "The share of the objects that change in a tick")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();

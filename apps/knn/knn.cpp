@@ -12,6 +12,7 @@
 
 #include "starling/apps/knn/knn_run.hpp"
 #include "starling/apps/shared/own_input.hpp"
+#include "starling/apps/shared/space_flags.hpp"
 #include "starling/sim/files/errors.hpp"
 
 namespace starling::apps {
@@ -56,7 +57,7 @@ void add_input_flags(CLI::App& command, KnnFlags& flags) {
       ->check(CLI::Range(std::uint32_t{1}, vector_k_max))
       ->capture_default_str();
   command.add_option("--metric", flags.metric_name, "The metric that ranks neighbours")
-      ->check(CLI::IsMember({"l2", "cosine", "pearson", "hellinger", "inner-product"}))
+      ->check(CLI::IsMember(metric_names()))
       ->capture_default_str();
 }
 

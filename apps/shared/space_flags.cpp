@@ -45,6 +45,12 @@ void set_space(const std::string& text, SpaceOptions& space) {
 
 }  // namespace
 
+std::vector<std::string> metric_names() {
+  std::vector<std::string> names;
+  for (const Metric metric : all_metrics) names.emplace_back(name_of(metric));
+  return names;
+}
+
 void add_space_flags(CLI::App& command, SpaceFlags& flags) {
   SpaceOptions& space = flags.space;
   command
@@ -58,7 +64,7 @@ void add_space_flags(CLI::App& command, SpaceFlags& flags) {
           .add_option_function<std::string>(
               "--metric", [&space](const std::string& text) { space.metric = *metric_named(text); },
               "For --space vector:DIMENSION: the metric that ranks neighbours [l2]")
-          ->check(CLI::IsMember({"l2", "cosine", "pearson", "hellinger", "inner-product"}));
+          ->check(CLI::IsMember(metric_names()));
   flags.resolution = command
                          .add_option("--resolution", space.resolution_m,
                                      "Positions are rounded to multiples of this many metres")

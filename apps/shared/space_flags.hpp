@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -18,6 +19,9 @@ struct SpaceFlags {
   CLI::Option* resolution = nullptr;
   CLI::Option* origin = nullptr;
 };
+
+/// Returns the names that a --metric flag takes.
+std::vector<std::string> metric_names();
 
 void add_space_flags(CLI::App& command, SpaceFlags& flags);
 

@@ -21,7 +21,7 @@ std::uint64_t mixed(std::uint64_t value) {
 std::vector<float> random_rows(Metric metric, std::uint32_t rows, std::uint32_t dimension,
                                std::uint64_t seed) {
   std::vector<float> components(std::size_t{rows} * dimension);
-  const bool is_positive = metric == Metric::hellinger;
+  const bool is_positive = !allows_negatives(metric);
   const std::uint64_t start = mixed(seed + 1);
   for_each_range(rows, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin * dimension; i < end * dimension; ++i) {

@@ -28,7 +28,7 @@ void for_each_range(std::size_t count, const Task& task) {
 }
 
 /// Returns random rows, prepared for `metric`. Before the preparation, their components are
-/// uniformly distributed: in [0, 1) for Hellinger, in [-1, 1) for other metrics. Different seeds
+/// uniformly distributed: in [-1, 1), or in [0, 1) if the metric refuses negatives. Different seeds
 /// give independent rows.
 std::vector<float> random_rows(Metric metric, std::uint32_t rows, std::uint32_t dimension,
                                std::uint64_t seed);

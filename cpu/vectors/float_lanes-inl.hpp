@@ -9,6 +9,7 @@
 #endif
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -41,8 +42,37 @@ HWY_INLINE FloatLanes subtract(FloatLanes a, FloatLanes b) {
 HWY_INLINE FloatLanes multiply_add(FloatLanes a, FloatLanes b, FloatLanes sum) {
   return hn::MulAdd(a, b, sum);
 }
+HWY_INLINE FloatLanes add(FloatLanes a, FloatLanes b) {
+  return hn::Add(a, b);
+}
+HWY_INLINE FloatLanes multiply(FloatLanes a, FloatLanes b) {
+  return hn::Mul(a, b);
+}
+HWY_INLINE FloatLanes divide(FloatLanes a, FloatLanes b) {
+  return hn::Div(a, b);
+}
+HWY_INLINE FloatLanes absolute(FloatLanes values) {
+  return hn::Abs(values);
+}
 HWY_INLINE FloatLanes least(FloatLanes a, FloatLanes b) {
   return hn::Min(a, b);
+}
+HWY_INLINE FloatLanes greatest(FloatLanes a, FloatLanes b) {
+  return hn::Max(a, b);
+}
+/// Returns `yes` in the lanes in which `values` is less than `limit`, and `no` in the others.
+HWY_INLINE FloatLanes select_below(FloatLanes values, FloatLanes limit, FloatLanes yes,
+                                   FloatLanes no) {
+  return hn::IfThenElse(hn::Lt(values, limit), yes, no);
+}
+/// Divides each value, which must be normal and positive, by the power of two 2^e for which the
+/// quotient is in [base, 2 base). Returns the quotients; writes each e to `exponents`.
+HWY_INLINE FloatLanes divide_by_power(FloatLanes values, float base, FloatLanes& exponents) {
+  const hn::RebindToSigned<FloatTag> tag;
+  const auto bits = hn::BitCast(tag, values);
+  const auto powers = hn::ShiftRight<23>(hn::Sub(bits, hn::BitCast(tag, all_lanes(base))));
+  exponents = hn::ConvertTo(FloatTag(), powers);
+  return hn::BitCast(FloatTag(), hn::Sub(bits, hn::ShiftLeft<23>(powers)));
 }
 HWY_INLINE bool any_below(FloatLanes values, FloatLanes limit) {
   return !hn::AllFalse(FloatTag(), hn::Lt(values, limit));
@@ -86,8 +116,36 @@ HWY_INLINE FloatLanes multiply_add(const FloatLanes& a, const FloatLanes& b,
                                    const FloatLanes& sum) {
   return each_lane([&](std::size_t i) { return std::fma(a.lane[i], b.lane[i], sum.lane[i]); });
 }
+HWY_INLINE FloatLanes add(const FloatLanes& a, const FloatLanes& b) {
+  return each_lane([&](std::size_t i) { return a.lane[i] + b.lane[i]; });
+}
+HWY_INLINE FloatLanes multiply(const FloatLanes& a, const FloatLanes& b) {
+  return each_lane([&](std::size_t i) { return a.lane[i] * b.lane[i]; });
+}
+HWY_INLINE FloatLanes divide(const FloatLanes& a, const FloatLanes& b) {
+  return each_lane([&](std::size_t i) { return a.lane[i] / b.lane[i]; });
+}
+HWY_INLINE FloatLanes absolute(const FloatLanes& values) {
+  return each_lane([&](std::size_t i) { return std::fabs(values.lane[i]); });
+}
 HWY_INLINE FloatLanes least(const FloatLanes& a, const FloatLanes& b) {
   return each_lane([&](std::size_t i) { return std::min(a.lane[i], b.lane[i]); });
+}
+HWY_INLINE FloatLanes greatest(const FloatLanes& a, const FloatLanes& b) {
+  return each_lane([&](std::size_t i) { return std::max(a.lane[i], b.lane[i]); });
+}
+HWY_INLINE FloatLanes select_below(const FloatLanes& values, const FloatLanes& limit,
+                                   const FloatLanes& yes, const FloatLanes& no) {
+  return each_lane(
+      [&](std::size_t i) { return values.lane[i] < limit.lane[i] ? yes.lane[i] : no.lane[i]; });
+}
+HWY_INLINE FloatLanes divide_by_power(const FloatLanes& values, float base, FloatLanes& exponents) {
+  return each_lane([&](std::size_t i) {
+    const auto bits = std::bit_cast<std::int32_t>(values.lane[i]);
+    const std::int32_t power = (bits - std::bit_cast<std::int32_t>(base)) >> 23;
+    exponents.lane[i] = static_cast<float>(power);
+    return std::bit_cast<float>(bits - power * (1 << 23));
+  });
 }
 HWY_INLINE std::uint32_t lanes_below(const FloatLanes& values, const FloatLanes& limit) {
   std::uint32_t below = 0;

@@ -13,7 +13,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "starling/cpu/vectors/float_lanes-inl.hpp"
+#include "starling/cpu/vectors/recipe_lanes-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace starling::cpu {
@@ -25,8 +25,9 @@ inline constexpr std::size_t panel_vectors = lanes == 8 ? 3 : 4;
 inline constexpr std::size_t panel_rows = panel_vectors * lanes;
 static_assert(lanes <= NearestRows::rows_at_once_max);
 
-// The scores of the rows of one panel for the first `queries` queries of a tile.
-template <bool is_product, std::size_t queries>
+// The scores of the rows of one panel for `queries` neighbouring queries of a tile. `tile` points
+// to the first component of the first of these queries.
+template <Recipe recipe, std::size_t queries>
 struct TileScores {
   FloatLanes of[queries][panel_vectors];
 
@@ -40,16 +41,13 @@ struct TileScores {
         y[v] = load_lanes(panel + j * panel_rows + v * lanes);
       for (std::size_t i = 0; i < queries; ++i) {
         const FloatLanes x = all_lanes(tile[j * QueryTiles::tile_queries + i]);
-        for (std::size_t v = 0; v < panel_vectors; ++v) {
-          const FloatLanes a = is_product ? x : subtract(x, y[v]);
-          const FloatLanes b = is_product ? y[v] : a;
-          sums[i][v] = multiply_add(a, b, sums[i][v]);
-        }
+        for (std::size_t v = 0; v < panel_vectors; ++v)
+          sums[i][v] = add_component<recipe>(x, y[v], sums[i][v]);
       }
     }
     for (std::size_t i = 0; i < queries; ++i)
       for (std::size_t v = 0; v < panel_vectors; ++v)
-        of[i][v] = is_product ? subtract(all_lanes(0), sums[i][v]) : sums[i][v];
+        of[i][v] = recipe == Recipe::product ? subtract(all_lanes(0), sums[i][v]) : sums[i][v];
   }
 };
 
@@ -81,13 +79,15 @@ HWY_NOINLINE void add_below_gate(const FloatLanes (&scores)[panel_vectors], std:
   }
 }
 
-template <bool is_product, std::size_t queries, class Rows>
-void scan_tile(const VectorScan& asked, std::size_t tile, Rows& nearest) {
-  const float* const components = asked.tiles.tile(tile);
+// Scans for `queries` neighbouring queries, of which `first_query` is the first. They must be in
+// one tile.
+template <Recipe recipe, std::size_t queries, class Rows>
+void scan_some(const VectorScan& asked, std::size_t first_query, Rows& nearest) {
+  const float* const components = asked.tiles.tile(first_query / QueryTiles::tile_queries) +
+                                  first_query % QueryTiles::tile_queries;
   const std::size_t dimension = asked.corpus.dimension();
-  const std::size_t first_query = tile * QueryTiles::tile_queries;
   for (std::size_t panel = asked.panels.begin; panel < asked.panels.end; ++panel) {
-    const TileScores<is_product, queries> scores(asked.corpus.panel(panel), components, dimension);
+    const TileScores<recipe, queries> scores(asked.corpus.panel(panel), components, dimension);
     for (std::size_t i = 0; i < queries; ++i) {
       FloatLanes lowest = scores.of[i][0];
       for (std::size_t v = 1; v < panel_vectors; ++v) lowest = least(lowest, scores.of[i][v]);
@@ -98,23 +98,41 @@ void scan_tile(const VectorScan& asked, std::size_t tile, Rows& nearest) {
   }
 }
 
-template <bool is_product, class Rows>
+// The step of a divergence has about fifty operations, so several queries at once would save
+// nothing and would fill the instruction cache. Only the two frequent recipes have code for 2 and 3
+// queries.
+template <Recipe recipe, class Rows>
 void scan_tiles(const VectorScan& asked, Rows& nearest) {
   static_assert(QueryTiles::tile_queries == 4);
-  std::size_t tile = 0;
-  std::size_t queries = asked.tiles.queries();
-  for (; queries >= 4; queries -= 4) scan_tile<is_product, 4>(asked, tile++, nearest);
-  if (queries == 3) scan_tile<is_product, 3>(asked, tile, nearest);
-  if (queries == 2) scan_tile<is_product, 2>(asked, tile, nearest);
-  if (queries == 1) scan_tile<is_product, 1>(asked, tile, nearest);
+  constexpr bool is_divergence =
+      recipe == Recipe::jensen_shannon || recipe == Recipe::kullback_leibler;
+  const std::size_t queries = asked.tiles.queries();
+  std::size_t query = 0;
+  if constexpr (!is_divergence)
+    for (; query + 4 <= queries; query += 4) scan_some<recipe, 4>(asked, query, nearest);
+  if constexpr (has_filter(recipe)) {
+    if (query + 3 == queries) return scan_some<recipe, 3>(asked, query, nearest);
+    if (query + 2 == queries) return scan_some<recipe, 2>(asked, query, nearest);
+  }
+  for (; query < queries; ++query) scan_some<recipe, 1>(asked, query, nearest);
 }
 
 template <class Rows>
 void scan_all(const VectorScan& asked, Rows& nearest) {
-  if (asked.metric == Metric::inner_product)
-    scan_tiles<true>(asked, nearest);
-  else
-    scan_tiles<false>(asked, nearest);
+  switch (recipe_of(asked.metric)) {
+    case Recipe::squared_differences:
+      return scan_tiles<Recipe::squared_differences>(asked, nearest);
+    case Recipe::product:
+      return scan_tiles<Recipe::product>(asked, nearest);
+    case Recipe::absolute_differences:
+      return scan_tiles<Recipe::absolute_differences>(asked, nearest);
+    case Recipe::largest_difference:
+      return scan_tiles<Recipe::largest_difference>(asked, nearest);
+    case Recipe::jensen_shannon:
+      return scan_tiles<Recipe::jensen_shannon>(asked, nearest);
+    case Recipe::kullback_leibler:
+      return scan_tiles<Recipe::kullback_leibler>(asked, nearest);
+  }
 }
 
 void scan_nearest_target(const VectorScan& asked, NearestRows& nearest) {

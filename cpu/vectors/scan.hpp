@@ -21,7 +21,7 @@ std::size_t scan_panel_rows();
 bool scan_has_fused_multiply_add();
 
 struct VectorScan {
-  Metric metric;  ///< all metrics except inner_product are scanned alike
+  Metric metric;  ///< metrics with the same recipe are scanned alike
   const VectorPanels& corpus;
   PanelRange panels;
   const QueryTiles& tiles;

@@ -19,6 +19,7 @@
 #include "starling/cpu/vectors/scan.hpp"
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/thread_pool.hpp"
+#include "starling/knn/words/recipe.hpp"
 
 namespace starling::cpu {
 namespace {
@@ -93,6 +94,7 @@ class CpuVectorSearcher final : public VectorSearcher {
   static constexpr std::size_t copy_grain = std::size_t{1} << 16;
 
   bool should_filter(VectorsView corpus, std::uint32_t k) const {
+    if (!has_filter(recipe_of(metric_))) return false;
     if (filter_ != RowFilter::automatic) return filter_ == RowFilter::always;
     return saves_time(metric_, corpus.rows(), corpus.dimension, k);
   }

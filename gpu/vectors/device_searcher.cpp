@@ -84,7 +84,7 @@ void DeviceSearcher::set_rows(Metric metric, VectorsView rows, VectorRow first_r
   workspace_.reset();
   kept_ = {};
   rows_ = 0;
-  plan_memory(rows);
+  plan_memory(metric, rows);
   if (part_rows_ >= rows.rows())
     resident_.emplace(memory_, metric, rows, first_row, shadow_, stream_);
   else
@@ -136,6 +136,7 @@ std::uint32_t DeviceSearcher::shared_queries_max(std::uint32_t k, std::uint32_t 
 
 std::uint32_t DeviceSearcher::graph_side(std::uint32_t k, std::uint32_t devices) const {
   if (!method_ || !resident_ || rows_ == 0 || method_->part_rows < rows_) return 0;
+  if (!is_symmetric(recipe_of(metric_))) return 0;
   if (SharedLists::bytes_for({rows_, k, devices, 0}) > method_->bytes_left) return 0;
   return method_->method->graph_side(rows_, k, devices);
 }
@@ -234,7 +235,7 @@ bool DeviceSearcher::fits(VectorsView corpus) const {
 
 /// Divides the memory among the corpus (or a part of it), the workspace, and the queries with their
 /// lists.
-void DeviceSearcher::plan_memory(VectorsView corpus) {
+void DeviceSearcher::plan_memory(Metric metric, VectorsView corpus) {
   const std::uint64_t bytes = bytes_max_;
   const std::uint64_t packing = DeviceVectors::packing_bytes_for(corpus.dimension);
   const std::uint64_t least = bytes_beside_rows(corpus.dimension);
@@ -243,7 +244,7 @@ void DeviceSearcher::plan_memory(VectorsView corpus) {
   std::uint64_t part_bytes = all;
   shadow_ = Shadow::none;
   for (const Shadow shadow : {Shadow::halves, Shadow::halves_and_rows}) {
-    if (!may_filter_) break;
+    if (!may_filter_ || !has_filter(recipe_of(metric))) break;
     const std::uint64_t more = DeviceVectors::bytes_for(corpus.rows(), corpus.dimension, shadow);
     if (more + least > bytes) break;
     shadow_ = shadow;
@@ -307,7 +308,7 @@ RowMajorView DeviceSearcher::method_rows(std::uint32_t part) const {
   rows.count = std::min(method_->part_rows, rows_ - begin);
   rows.components = method_->components.data();
   rows.dimension = dimension_;
-  rows.is_dot = metric_ == Metric::inner_product;
+  rows.recipe = recipe_of(metric_);
   return rows;
 }
 

@@ -48,8 +48,8 @@ class DeviceSearcher final : public VectorSearcher {
   /// `devices` is the number of devices that share the search.
   std::uint32_t shared_queries_max(std::uint32_t k, std::uint32_t devices) const;
   /// Returns the side of the grids with which the prepared method can compute this device's share
-  /// of the graph of the whole corpus. Returns 0 if the method cannot do that, or if this device
-  /// does not hold the whole corpus.
+  /// of the graph of the whole corpus. Returns 0 if the method cannot do that, if this device does
+  /// not hold the whole corpus, or if the metric is not symmetric.
   std::uint32_t graph_side(std::uint32_t k, std::uint32_t devices) const;
   void make_room(std::optional<SharedLists>& lists, const SharedLists::Shape& shape);
   /// Finds the lists of search.queries among the rows of this device.
@@ -91,7 +91,7 @@ class DeviceSearcher final : public VectorSearcher {
   static std::uint64_t transfer_bytes(std::uint32_t dimension, std::uint32_t k);
   static std::uint64_t transfer_bytes_min();
   static std::uint64_t bytes_beside_rows(std::uint32_t dimension);
-  void plan_memory(VectorsView corpus);
+  void plan_memory(Metric metric, VectorsView corpus);
   void prepare(SearchMethod method);
   void take_method(SearchMethod name);
   void read_rows_async(VectorRow begin, std::uint32_t count);

@@ -69,7 +69,7 @@ class CudaVectorStore final : public VectorStore {
  public:
   explicit CudaVectorStore(const VectorStoreOptions& options)
       : dimension_(options.dimension),
-        is_dot_(options.metric == Metric::inner_product),
+        recipe_(recipe_of(options.metric)),
         device_(use(options.device)),
         memory_(options.memory_bytes_max) {}
 
@@ -138,7 +138,7 @@ class CudaVectorStore final : public VectorStore {
                    std::vector<VectorMatch>& matches);
 
   const std::uint32_t dimension_;
-  const bool is_dot_;
+  const Recipe recipe_;
   const int device_;
   DeviceMemory memory_;
   CudaStream stream_;
@@ -324,7 +324,7 @@ void CudaVectorStore::search(std::span<const VectorQuery> queries, const VectorM
                              std::uint32_t k, std::span<VectorNeighbor> lists) {
   copy_masks_async(masks);
   CorpusView corpus;
-  corpus.is_dot = is_dot_;
+  corpus.recipe = recipe_;
   corpus.rows = slots_;
   corpus.dimension = dimension_;
   corpus.panels = corpus.single_rows = panels();
@@ -383,7 +383,7 @@ void CudaVectorStore::near_any(std::span<const VectorQuery> queries, const Vecto
 void CudaVectorStore::append_near(NearScan scan, std::span<const VectorQuery> queries,
                                   const VectorMasks& masks, std::vector<VectorMatch>& matches) {
   copy_masks_async(masks);
-  scan.is_dot = is_dot_;
+  scan.recipe = recipe_;
   matches_.reserve(matches_min);
   match_count_.reserve(1);
   std::uint32_t first_query = 0;

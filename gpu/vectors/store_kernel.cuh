@@ -66,7 +66,7 @@ struct NearShape {
 /// block has a tile of queries and `warps` panels of rows. Each lane has one row and scores the row
 /// for all queries of the tile. All lanes of a warp read a query's components from shared memory at
 /// once. Shared bytes: queries * groups * 16. A NaN score is never a match.
-template <bool is_dot>
+template <Recipe recipe>
 __global__ void __launch_bounds__(NearShape::threads) vector_near_kernel(const NearScan scan) {
   constexpr unsigned queries = NearShape::queries;
   __shared__ float4 stage[NearShape::groups * queries];
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(NearShape::threads) vector_near_kernel(const N
       const float4 of_row = from[std::size_t{begin + group} * panel_rows];
 #pragma unroll
       for (unsigned query = 0; query < queries; ++query)
-        sums[query] = add_group<is_dot>(of_row, stage[group * queries + query], sums[query]);
+        sums[query] = add_group<recipe>(stage[group * queries + query], of_row, sums[query]);
     }
   }
   const Slot slot = !is_there ? no_slot : scan.slots == nullptr ? row : scan.slots[row];
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(NearShape::threads) vector_near_kernel(const N
   for (unsigned i = 0; i < queries; ++i) {
     const std::uint32_t query = blockIdx.y * queries + i;
     if (query >= scan.query_count) break;
-    const float score = score_of<is_dot>(sums[i]);
+    const float score = score_of<recipe>(sums[i]);
     bool is_near = is_there && score <= scan.scores_max[query];
     if (is_near) {
       const RowFilter filter = scan.filters[query];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches the kernels of store_kernel.cuh: see store_launch.hpp.
 #include "starling/gpu/device/traced_launch.cuh"
+#include "starling/gpu/vectors/corpus/recipe_choice.hpp"
 #include "starling/gpu/vectors/store_kernel.cuh"
 #include "starling/gpu/vectors/store_launch.hpp"
 
@@ -26,8 +27,10 @@ void near_scan_async(const NearScan& scan, const CudaStream& stream) {
   if (scan.row_count == 0 || scan.query_count == 0) return;
   const dim3 blocks(blocks_for(scan.row_count, NearShape::warps * panel_rows),
                     blocks_for(scan.query_count, NearShape::queries));
-  const auto kernel = scan.is_dot ? vector_near_kernel<true> : vector_near_kernel<false>;
-  traced_launch(kernel, {blocks, NearShape::threads}, stream, scan);
+  with_recipe(scan.recipe, [&](auto recipe) {
+    traced_launch(vector_near_kernel<decltype(recipe)::value>, {blocks, NearShape::threads}, stream,
+                  scan);
+  });
 }
 
 }  // namespace starling::gpu

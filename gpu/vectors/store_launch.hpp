@@ -44,7 +44,7 @@ struct NearScan {
   const RowFilter* filters = nullptr;  ///< [query]: `self` is a slot; masks have a bit for each row
   RowMasks masks;
   const float* scores_max = nullptr;  ///< [query]; a row with exactly this score matches
-  bool is_dot = false;
+  Recipe recipe = Recipe::squared_differences;
   VectorMatch* matches = nullptr;  ///< [room]; further matches are only counted
   std::uint64_t room = 0;
   unsigned long long* match_count = nullptr;  ///< the scan adds the number of its matches

@@ -63,9 +63,9 @@ class VectorSearcher {
   virtual std::string_view name() const = 0;  ///< "cpu", "cuda"
   virtual bool supports(SearchMethod method) const = 0;
 
-  /// Copies a corpus of prepared rows; the caller may free its rows afterwards. The searcher treats
-  /// all metrics except inner_product alike. If set_corpus throws std::bad_alloc or a device error,
-  /// the searcher has no corpus.
+  /// Copies a corpus of prepared rows; the caller may free its rows afterwards. Metrics with the
+  /// same recipe (knn/words/recipe.hpp) are treated alike. If set_corpus throws std::bad_alloc or a
+  /// device error, the searcher has no corpus.
   virtual void set_corpus(Metric metric, VectorsView corpus) = 0;
 
   /// Writes k entries for each query into `lists` (queries * k): the nearest rows, in order. If the

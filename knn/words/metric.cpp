@@ -16,12 +16,16 @@
 namespace starling {
 namespace {
 
-constexpr std::array<std::pair<Metric, std::string_view>, 5> metric_names{{
+constexpr std::array<std::pair<Metric, std::string_view>, all_metrics.size()> metric_names{{
     {Metric::l2, "l2"},
     {Metric::cosine, "cosine"},
     {Metric::pearson, "pearson"},
     {Metric::hellinger, "hellinger"},
     {Metric::inner_product, "inner-product"},
+    {Metric::l1, "l1"},
+    {Metric::chebyshev, "chebyshev"},
+    {Metric::jensen_shannon, "jensen-shannon"},
+    {Metric::kullback_leibler, "kullback-leibler"},
 }};
 
 std::optional<VectorFault::Reason> fault_of(Metric metric, float component) {
@@ -29,7 +33,7 @@ std::optional<VectorFault::Reason> fault_of(Metric metric, float component) {
   if (std::isnan(component)) return Reason::not_a_number;
   if (std::isinf(component)) return Reason::infinite;
   if (std::fabs(component) > component_max) return Reason::too_large;
-  if (metric == Metric::hellinger && component < 0) return Reason::negative;
+  if (component < 0 && !allows_negatives(metric)) return Reason::negative;
   return std::nullopt;
 }
 
@@ -44,6 +48,14 @@ void normalize(std::span<const float> raw, double less, std::span<float> prepare
   const double length = std::sqrt(square_sum);
   for (std::size_t j = 0; j < raw.size(); ++j)
     prepared[j] = length > 0 ? static_cast<float>((raw[j] - less) / length) : 0.0f;
+}
+
+/// Divides every component by the sum of all. A row of zeros stays as it is.
+void make_distribution(std::span<const float> raw, std::span<float> prepared) {
+  double sum = 0;
+  for (const float component : raw) sum += component;
+  for (std::size_t j = 0; j < raw.size(); ++j)
+    prepared[j] = sum > 0 ? static_cast<float>(raw[j] / sum) : 0.0f;
 }
 
 double mean_of(std::span<const float> row) {
@@ -66,8 +78,13 @@ void prepare_row(Metric metric, std::span<const float> raw, std::span<float> pre
       for (std::size_t j = 0; j < raw.size(); ++j)
         prepared[j] = static_cast<float>(std::sqrt(static_cast<double>(raw[j])));
       return;
+    case Metric::jensen_shannon:
+    case Metric::kullback_leibler:
+      return make_distribution(raw, prepared);
     case Metric::l2:
     case Metric::inner_product:
+    case Metric::l1:
+    case Metric::chebyshev:
       std::copy(raw.begin(), raw.end(), prepared.begin());
       return;
   }
@@ -97,6 +114,11 @@ std::optional<Metric> metric_named(std::string_view name) {
   return std::nullopt;
 }
 
+bool allows_negatives(Metric metric) {
+  return metric != Metric::hellinger && metric != Metric::jensen_shannon &&
+         metric != Metric::kullback_leibler;
+}
+
 std::string_view sentence_of(VectorFault::Reason reason) {
   switch (reason) {
     case VectorFault::Reason::not_a_number:
@@ -106,7 +128,7 @@ std::string_view sentence_of(VectorFault::Reason reason) {
     case VectorFault::Reason::too_large:
       return "is beyond 2^56, the limit that keeps sums finite";
     case VectorFault::Reason::negative:
-      return "is negative, which the Hellinger distance does not allow";
+      return "is negative, which this metric does not allow";
   }
   return "";
 }
@@ -148,7 +170,12 @@ double distance_of(Metric metric, float score) {
     case Metric::cosine:
     case Metric::pearson:
       return exact / 2;
+    case Metric::jensen_shannon:
+      return std::sqrt(exact / 4);
     case Metric::inner_product:
+    case Metric::l1:
+    case Metric::chebyshev:
+    case Metric::kullback_leibler:
       return exact;
   }
   return exact;

@@ -3,6 +3,7 @@
 // of answers. Every searcher, reader and oracle of vectors includes this file.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <compare>
 #include <cstddef>
@@ -20,18 +21,35 @@ namespace starling {
 /// prepared once: in float64, in a fixed order of operations, then rounded to float32. Exact
 /// answers are defined on the prepared rows (docs/vectors.md). Below, x and y are two rows before
 /// preparation, and s is the sum of the squared differences of their components after preparation.
+/// p and q are the prepared rows of the query and of the candidate.
 enum class Metric : std::uint8_t {
   l2,             ///< prepared: unchanged; distance: sqrt(s)
   cosine,         ///< prepared: x / |x|, a zero row unchanged; distance: s / 2
   pearson,        ///< prepared: x minus its mean, then as cosine; distance: s / 2
   hellinger,      ///< prepared: sqrt(x), negatives are refused; distance: sqrt(s / 2)
   inner_product,  ///< prepared: unchanged; distance: -(x . y), which may be negative
+  l1,             ///< prepared: unchanged; distance: the sum of |x - y|
+  chebyshev,      ///< prepared: unchanged; distance: the largest |x - y|
+  /// prepared: x / sum of x, a zero row unchanged, negatives are refused; distance: the square root
+  /// of the mean of KL(p, m) and KL(q, m), where m = (p + q) / 2
+  jensen_shannon,
+  /// prepared: as for jensen_shannon; distance: KL(p, q), the sum of p ln(p / q) - p + q. Not
+  /// symmetric: the query is p. A component of q that is 0 counts as 2^-126 in the logarithm.
+  kullback_leibler,
 };
 
-/// Returns "l2", "cosine", "pearson", "hellinger" or "inner-product".
+/// All metrics, in the order of the enumeration.
+inline constexpr std::array<Metric, 9> all_metrics{
+    Metric::l2,        Metric::cosine,         Metric::pearson,
+    Metric::hellinger, Metric::inner_product,  Metric::l1,
+    Metric::chebyshev, Metric::jensen_shannon, Metric::kullback_leibler};
+
+/// Returns the name that users write: "l2", "inner-product", "jensen-shannon" and so on.
 std::string_view name_of(Metric metric);
 /// Returns the metric with this name; std::nullopt if there is none.
 std::optional<Metric> metric_named(std::string_view name);
+/// Returns false if the metric refuses negative components.
+bool allows_negatives(Metric metric);
 
 inline constexpr std::uint32_t dimension_max = 4096;
 inline constexpr std::uint32_t vector_k_max = 2048;
@@ -87,9 +105,10 @@ std::size_t prepare_each(Metric metric, VectorsView raw, std::span<float> prepar
 /// answers: the smaller score comes first; if scores are equal, the smaller row.
 ///
 /// The score is computed from prepared rows in float32, component after component, with rounding to
-/// nearest and with subnormals: s = 0; for each j: t = x[j] - y[j], s = fma(t, t, s). For
-/// inner_product: s = fma(x[j], y[j], s), and the score is 0 - s. Every searcher computes exactly
-/// this sum, so that all searchers give the same bits (docs/decisions/0006-vector-sums.md).
+/// nearest and with subnormals: s = 0; for each j: t = x[j] - y[j], s = fma(t, t, s). recipe.hpp
+/// has the sums of inner_product, l1, chebyshev, jensen_shannon and kullback_leibler. Every
+/// searcher computes exactly this sum, so that all searchers give the same bits
+/// (docs/decisions/0006-vector-sums.md).
 struct VectorNeighbor {
   float score = 0;  ///< never NaN, never -0
   VectorRow row = no_row;

@@ -15,7 +15,7 @@ using Refusal = std::optional<Problem>;
 
 // A wire enum and its C++ enum have the same values; MAX is the last valid value.
 static_assert(static_cast<int>(wire::Space::MAX) == static_cast<int>(Space::vector));
-static_assert(static_cast<int>(wire::Metric::MAX) == static_cast<int>(Metric::inner_product));
+static_assert(static_cast<int>(wire::Metric::MAX) == static_cast<int>(all_metrics.back()));
 static_assert(static_cast<int>(wire::ReportOn::MAX) == static_cast<int>(ReportOn::distance));
 static_assert(static_cast<int>(wire::AnchorKind::MAX) ==
               static_cast<int>(AnchorKind::every_object));

@@ -39,7 +39,7 @@ class BadEndTest(KnnTest):
                  ("inner-product", "f4", 2.0 ** 57, large),
                  ("pearson", "f8", 1e300, large),
                  ("hellinger", "f4", -0.5,
-                  "is negative, which the Hellinger distance does not allow")]
+                  "is negative, which this metric does not allow")]
         good = self.save("good.npy", numpy.ones((4, 3)))
         for metric, dtype, component, why in cases:
             rows = numpy.ones((70_000, 3), dtype)
@@ -55,8 +55,7 @@ class BadEndTest(KnnTest):
         bad = self.write("bad.csv", "x,y\n1,2\n\n3, -4\n")
         self.assertEqual(
             self.refused("--points", bad, "--graph", "--metric", "hellinger"),
-            f"starling: {bad}:4:3: the component is negative, which the Hellinger distance does not "
-            "allow")
+            f"starling: {bad}:4:3: the component is negative, which this metric does not allow")
 
         bad = self.write("bad.csv", "1,nan\n")
         self.assertEqual(self.refused("--points", bad, "--graph"),

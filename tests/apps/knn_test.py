@@ -63,6 +63,17 @@ def distances_by_definition(metric, points, queries):
         return numpy.sqrt(((x - y) ** 2).sum(axis=2))
     if metric == "hellinger":
         return numpy.sqrt(((numpy.sqrt(x) - numpy.sqrt(y)) ** 2).sum(axis=2) / 2)
+    if metric == "l1":
+        return numpy.abs(x - y).sum(axis=2)
+    if metric == "chebyshev":
+        return numpy.abs(x - y).max(axis=2)
+    if metric in ("jensen-shannon", "kullback-leibler"):
+        x, y = x / x.sum(axis=2, keepdims=True), y / y.sum(axis=2, keepdims=True)
+    if metric == "kullback-leibler":
+        return (x * numpy.log(x / y)).sum(axis=2)
+    if metric == "jensen-shannon":
+        m = (x + y) / 2
+        return numpy.sqrt((x * numpy.log(x / m) + y * numpy.log(y / m)).sum(axis=2) / 2)
     if metric == "pearson":
         x, y = x - x.mean(axis=2, keepdims=True), y - y.mean(axis=2, keepdims=True)
     dots = (x * y).sum(axis=2)
@@ -92,10 +103,11 @@ class ListsTest(KnnTest):
     def test_distances_are_the_metrics_of_float64_within_the_interval(self):
         points = self.random.normal(size=(200, 24)).astype("f4")
         queries = self.random.normal(size=(30, 24)).astype("f4")
-        for metric in ("l2", "cosine", "pearson", "hellinger", "inner-product"):
+        of_any_sign = ("l2", "cosine", "pearson", "inner-product", "l1", "chebyshev")
+        for metric in (*of_any_sign, "hellinger", "jensen-shannon", "kullback-leibler"):
             with self.subTest(metric):
-                p, q = (numpy.abs(points), numpy.abs(queries)) if metric == "hellinger" else (
-                    points, queries)
+                p, q = (points, queries) if metric in of_any_sign else (
+                    numpy.abs(points), numpy.abs(queries))
                 ids, distances = self.arrays(
                     "--points", self.save("p.npy", p), "--queries", self.save("q.npy", q),
                     "-k", 9, "--metric", metric)

@@ -133,7 +133,8 @@ TEST_P(Vectors, SubscribersSnapshotsAndAnswersAreTheModelsLists) {
 INSTANTIATE_TEST_SUITE_P(Spaces, Vectors,
                          testing::Values(Case{1, Metric::l2}, Case{3, Metric::l2},
                                          Case{33, Metric::cosine}, Case{4, Metric::hellinger},
-                                         Case{3, Metric::inner_product}),
+                                         Case{3, Metric::inner_product}, Case{5, Metric::l1},
+                                         Case{4, Metric::kullback_leibler}),
                          [](const auto& each) {
                            std::string name(name_of(each.param.metric));
                            std::erase(name, '-');

@@ -47,7 +47,9 @@ double user_distance(Metric metric, std::uint64_t in_order) {
   if (is_negative) score = -score;
   if (metric == Metric::l2) return std::sqrt(double{score});
   if (metric == Metric::hellinger) return std::sqrt(double{score} / 2);
-  return metric == Metric::inner_product ? double{score} : double{score} / 2;
+  if (metric == Metric::jensen_shannon) return std::sqrt(double{score} / 4);
+  if (metric == Metric::cosine || metric == Metric::pearson) return double{score} / 2;
+  return double{score};
 }
 
 bool time_is_in_range(std::int64_t time_us) {

@@ -4,6 +4,7 @@
 #include "tests/support/vector_oracle.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
@@ -224,6 +225,116 @@ TEST(VectorOracleInterval, HoldsTheTrueSum) {
                 << name_of(metric) << ", dimension " << dimension << ", draw " << draw;
         }
   }
+}
+
+// The tests below compare the divergences and their logarithm with docs/decisions/0014-recipes.md.
+
+constexpr long double least = 0x1p-126L;
+
+/// Returns the true term of DivergenceTerms: a g or h. Where a difference of logarithms would
+/// cancel, adds up the power series instead.
+long double true_term(Metric metric, float x, float y) {
+  const long double a = static_cast<long double>(x) + y;
+  const long double t = static_cast<long double>(x) - y;
+  const long double u = t / std::max(a, least);
+  const bool is_near = u * u < 0.25L;
+  long double sum = 0;
+  if (metric == Metric::jensen_shannon) {
+    if (!is_near) {
+      const long double q = 1 - std::fabs(u);
+      return a * ((1 + std::fabs(u)) * std::log1p(std::fabs(u)) + (q > 0 ? q * std::log(q) : 0));
+    }
+    long double power = u * u;
+    for (int n = 1; n < 40; ++n, power *= u * u) sum += power / (n * (2.0L * n - 1));
+    return a * sum;
+  }
+  if (!is_near) {
+    const long double ratio = std::max<long double>(x, least) / std::max<long double>(y, least);
+    return std::max(x * std::log(ratio) - t, 0.0L);
+  }
+  // (1 + u) atanh(u) - u = u^2 + u^3 / 3 + u^4 / 3 + u^5 / 5 + u^6 / 5 + ...
+  long double power = u * u;
+  for (int n = 2; n < 80; ++n, power *= u) sum += power / (n % 2 == 0 ? n - 1 : n);
+  return a * sum;
+}
+
+/// Returns the error of the score divided by the width of the interval. The result must be at most
+/// 1.
+long double share_of_divergence_interval(Metric metric, const Row& x, const Row& y) {
+  long double truth = 0;
+  for (std::size_t j = 0; j < x.size(); ++j) truth += true_term(metric, x[j], y[j]);
+  const long double interval =
+      relative_bound(x.size() + 64) * truth + static_cast<long double>(x.size()) * 0x1p-149L;
+  return std::fabs(vector_oracle_score(metric, x, y) - truth) / interval;
+}
+
+/// Draws a distribution whose components have exponents down to `low`. Some are 0.
+Row draw_distribution(std::size_t dimension, int low, Random& random) {
+  Row row(dimension);
+  for (float& component : row)
+    component = random.chance(0.1) ? 0.0f : std::fabs(of_exponents(low, 0)(random));
+  EXPECT_FALSE(
+      prepare_vectors(Metric::jensen_shannon, {row, static_cast<std::uint32_t>(dimension)}, row)
+          .has_value());
+  return row;
+}
+
+TEST(VectorOracleLogarithm, IsNearTheTruthAwayFromOne) {
+  // Every 1009th of the float32 numbers from 2^-126 on.
+  for (std::uint32_t bits = 0x00800000u; bits < 0x7f800000u; bits += 1009) {
+    const auto r = std::bit_cast<float>(bits);
+    if (r > 0.67f && r < 1.5f) continue;
+    const double truth = std::log(double{r});
+    ASSERT_LE(std::fabs(vector_oracle_logarithm(r) - truth), std::fabs(truth) * 0x1p-22) << r;
+  }
+}
+
+TEST(VectorOracleInterval, HoldsTheTrueDivergence) {
+  for (const std::uint64_t seed : seeds(3)) {
+    SCOPED_TRACE(replay_hint(seed));
+    Random random(seed);
+    for (const std::size_t dimension : {1u, 2u, 31u, 1000u})
+      for (const int low : {-1, -8, -60, -149})
+        for (int repeat = 0; repeat < 20; ++repeat) {
+          const Row x = draw_distribution(dimension, low, random);
+          Row y = draw_distribution(dimension, low, random);
+          if (random.chance(0.5)) {  // near each other
+            y = x;
+            for (float& component : y)
+              if (random.chance(0.5)) component *= 1 + static_cast<float>(random.unit()) * 0x1p-10f;
+          }
+          for (const Metric metric : {Metric::jensen_shannon, Metric::kullback_leibler})
+            ASSERT_LE(share_of_divergence_interval(metric, x, y), 1)
+                << name_of(metric) << ", dimension " << dimension << ", exponents from " << low;
+        }
+  }
+}
+
+TEST(VectorOracleScore, OfEqualRowsIsZeroInEveryDivergence) {
+  Random random(1);
+  const Row x = draw_distribution(100, -20, random);
+  for (const Metric metric : {Metric::jensen_shannon, Metric::kullback_leibler})
+    EXPECT_EQ(vector_oracle_score(metric, x, x), 0);
+}
+
+TEST(VectorOracleScore, TakesTheQueryFirstInKullbackLeibler) {
+  const Row x{0.5f, 0.5f, 0};
+  const Row y{0.25f, 0.25f, 0.5f};
+  const auto ln_2 = std::log(2.0f);
+  EXPECT_FLOAT_EQ(vector_oracle_score(Metric::kullback_leibler, x, y), ln_2);
+  // The third component of x is 0 and counts as 2^-126.
+  EXPECT_FLOAT_EQ(vector_oracle_score(Metric::kullback_leibler, y, x),
+                  0.5f * (125 * ln_2) - 0.5f * ln_2);
+}
+
+TEST(VectorOracleScore, OfDisjointDistributionsIsTheLargestInJensenShannon) {
+  EXPECT_FLOAT_EQ(vector_oracle_score(Metric::jensen_shannon, Row{1, 0}, Row{0, 1}),
+                  4 * std::log(2.0f));
+}
+
+TEST(VectorOracleScore, IsTheSumOrTheLargestOfTheDifferences) {
+  EXPECT_EQ(vector_oracle_score(Metric::l1, Row{1, 5, -2}, Row{4, 1, 0}), 9);
+  EXPECT_EQ(vector_oracle_score(Metric::chebyshev, Row{1, 5, -2}, Row{4, 1, 0}), 4);
 }
 
 TEST(VectorOracleInterval, IsNearlyReachedAndSoNotTooWide) {

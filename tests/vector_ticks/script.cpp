@@ -43,8 +43,7 @@ class Script {
       : random_(options.seed),
         options_(options),
         dimension_(one_of(random_, std::array<std::uint32_t, 7>{1, 2, 3, 31, 33, 65, 128})),
-        metric_(one_of(random_, std::array{Metric::l2, Metric::cosine, Metric::pearson,
-                                           Metric::hellinger, Metric::inner_product})),
+        metric_(one_of(random_, all_metrics)),
         kind_(one_of(random_, std::array{Kind::all_equal, Kind::few_values, Kind::normal,
                                          Kind::clustered, Kind::large})),
         moving_(one_of(random_, std::array{0.01, 0.05, 0.3, 1.0})),
@@ -171,7 +170,7 @@ class Script {
     Components raw(dimension_);
     const double centre = static_cast<double>(random_.below(4)) * 100;
     for (float& component : raw) component = static_cast<float>(draw_component(centre));
-    if (metric_ == Metric::hellinger)
+    if (!allows_negatives(metric_))
       for (float& component : raw) component = std::fabs(component);
     Components prepared(dimension_);
     EXPECT_FALSE(prepare_vectors(metric_, {raw, dimension_}, prepared).has_value());

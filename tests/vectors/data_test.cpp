@@ -49,8 +49,24 @@ TEST_P(Vectors, EveryShapeIsExactInInnerProduct) {
   expect_exact_in_every_shape(searcher(), Metric::inner_product);
 }
 
+TEST_P(Vectors, EveryShapeIsExactInL1) {
+  expect_exact_in_every_shape(searcher(), Metric::l1);
+}
+
+TEST_P(Vectors, EveryShapeIsExactInChebyshev) {
+  expect_exact_in_every_shape(searcher(), Metric::chebyshev);
+}
+
+TEST_P(Vectors, EveryShapeIsExactInJensenShannon) {
+  expect_exact_in_every_shape(searcher(), Metric::jensen_shannon);
+}
+
+TEST_P(Vectors, EveryShapeIsExactInKullbackLeibler) {
+  expect_exact_in_every_shape(searcher(), Metric::kullback_leibler);
+}
+
 TEST_P(Vectors, SumsAtTheLimitOfTheirRangeAreExact) {
-  for (const Metric metric : {Metric::l2, Metric::inner_product})
+  for (const Metric metric : {Metric::l2, Metric::inner_product, Metric::l1, Metric::chebyshev})
     for (const RowShape shape : {RowShape::largest, RowShape::largest_and_smallest})
       expect_exact(searcher(), {.metric = metric,
                                 .shape = shape,

@@ -11,7 +11,7 @@
 namespace starling::test {
 namespace {
 
-constexpr std::array<std::pair<RowShape, std::string_view>, 14> shape_names{{
+constexpr std::array<std::pair<RowShape, std::string_view>, 15> shape_names{{
     {RowShape::uniform, "uniform"},
     {RowShape::negative, "negative"},
     {RowShape::gaussian_at_10, "gaussian at 10"},
@@ -26,6 +26,7 @@ constexpr std::array<std::pair<RowShape, std::string_view>, 14> shape_names{{
     {RowShape::subnormal_squares, "subnormal squares"},
     {RowShape::largest, "largest"},
     {RowShape::largest_and_smallest, "largest and smallest"},
+    {RowShape::mostly_zero, "mostly zero"},
 }};
 
 constexpr std::uint32_t duplicated_rows = 7;
@@ -74,6 +75,8 @@ float draw_component(RowShape shape, Random& random) {
       return largest(random);
     case RowShape::largest_and_smallest:
       return random.chance(0.5) ? largest(random) : subnormal(random);
+    case RowShape::mostly_zero:
+      return random.chance(0.9) ? 0.0f : uniform(random);
     default:
       return uniform(random);
   }
@@ -134,7 +137,7 @@ std::vector<float> draw_rows(RowShape shape, Metric metric, std::uint32_t rows,
     repeat_rows(components, dimension, cluster_centres, true, random);
   }
   if (shape == RowShape::utm_grid) lay_grid(components, dimension);
-  if (metric == Metric::hellinger)
+  if (!allows_negatives(metric))
     for (float& component : components) component = std::fabs(component);
   return components;
 }

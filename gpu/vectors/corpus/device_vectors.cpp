@@ -40,7 +40,7 @@ std::uint64_t DeviceVectors::packing_bytes_for(std::uint32_t dimension) {
 
 DeviceVectors::DeviceVectors(DeviceMemory& memory, Metric metric, VectorsView rows,
                              VectorRow first_row, Shadow shadow, const CudaStream& stream)
-    : is_dot_(metric == Metric::inner_product),
+    : recipe_(recipe_of(metric)),
       rows_(rows.rows()),
       dimension_(rows.dimension),
       first_row_(first_row),
@@ -77,14 +77,14 @@ DeviceVectors::DeviceVectors(DeviceMemory& memory, Metric metric, VectorsView ro
     tiles_ = DeviceBuffer<ShadowTile>(memory, tiles);
     center_ = DeviceBuffer<float4>(memory, stride / 4);
     frame_ = DeviceBuffer<ShadowFrame>(memory, 1);
-    make_shadow_async(panels(), rows_, is_dot_, view().shadow, stream);
+    make_shadow_async(panels(), rows_, recipe_ == Recipe::product, view().shadow, stream);
   }
   stream.wait();
 }
 
 CorpusView DeviceVectors::view() const {
   CorpusView view;
-  view.is_dot = is_dot_;
+  view.recipe = recipe_;
   view.rows = rows_;
   view.dimension = dimension_;
   view.first_row = first_row_;

@@ -27,7 +27,7 @@ enum class Shadow : std::uint8_t {
 /// A corpus, or a part of it, as searches read it: rows [first_row, first_row + rows). If there is
 /// no shadow, a row whose components are NaN is never a neighbour.
 struct CorpusView {
-  bool is_dot = false;
+  Recipe recipe = Recipe::squared_differences;
   std::uint32_t rows = 0;
   std::uint32_t dimension = 1;
   VectorRow first_row = 0;
@@ -55,7 +55,7 @@ class DeviceVectors {
   CorpusView view() const;
 
  private:
-  bool is_dot_;
+  Recipe recipe_;
   std::uint32_t rows_;
   std::uint32_t dimension_;
   VectorRow first_row_;

@@ -8,6 +8,7 @@
 #include <vector_types.h>
 
 #include "starling/knn/words/metric.hpp"
+#include "starling/knn/words/recipe.hpp"
 
 namespace starling::gpu {
 
@@ -74,7 +75,7 @@ struct VectorScan {
   PanelsView queries;
   std::uint32_t query_count = 0;  ///< at least 1
   std::uint32_t first_self = 0;   ///< see first_self_of(); query i is row first_self + i
-  bool is_dot = false;
+  Recipe recipe = Recipe::squared_differences;
   const RowFilter* filters = nullptr;  ///< [query]; null: first_self is used instead
   RowMasks masks;                      ///< RowFilter::mask is an index of one of these
   CandidateLists lists;

@@ -5,30 +5,42 @@
 
 #include <cstdint>
 
+#include "starling/gpu/vectors/corpus/divergences.cuh"
 #include "starling/gpu/vectors/corpus/panels.hpp"
+#include "starling/knn/words/recipe.hpp"
 
 namespace starling::gpu {
 
-/// Adds the components `x` and `y` of two rows to `sum` and returns the new sum. The intrinsics
-/// round each operation by itself, whatever the compiler's flags are.
-template <bool is_dot>
+/// Adds component `x` of the query and component `y` of the row to `sum` and returns the new sum.
+/// The intrinsics round each operation by itself, whatever the compiler's flags are. If all
+/// components of a row are NaN, its sum is NaN in every recipe.
+template <Recipe recipe>
 __device__ __forceinline__ float add_component(float x, float y, float sum) {
-  if constexpr (is_dot) return __fmaf_rn(x, y, sum);
-  const float t = __fsub_rn(x, y);
-  return __fmaf_rn(t, t, sum);
+  if constexpr (recipe == Recipe::product) {
+    return __fmaf_rn(x, y, sum);
+  } else if constexpr (recipe == Recipe::jensen_shannon) {
+    return __fmaf_rn(__fadd_rn(x, y), jensen_shannon_term(x, y), sum);
+  } else if constexpr (recipe == Recipe::kullback_leibler) {
+    return __fadd_rn(sum, kullback_leibler_term(x, y));
+  } else {
+    const float t = __fsub_rn(x, y);
+    if constexpr (recipe == Recipe::absolute_differences) return __fadd_rn(sum, fabsf(t));
+    if constexpr (recipe == Recipe::largest_difference) return larger_or_nan(sum, fabsf(t));
+    return __fmaf_rn(t, t, sum);
+  }
 }
 
-template <bool is_dot>
+template <Recipe recipe>
 __device__ __forceinline__ float add_group(const float4& x, const float4& y, float sum) {
-  sum = add_component<is_dot>(x.x, y.x, sum);
-  sum = add_component<is_dot>(x.y, y.y, sum);
-  sum = add_component<is_dot>(x.z, y.z, sum);
-  return add_component<is_dot>(x.w, y.w, sum);
+  sum = add_component<recipe>(x.x, y.x, sum);
+  sum = add_component<recipe>(x.y, y.y, sum);
+  sum = add_component<recipe>(x.z, y.z, sum);
+  return add_component<recipe>(x.w, y.w, sum);
 }
 
-template <bool is_dot>
+template <Recipe recipe>
 __device__ __forceinline__ float score_of(float sum) {
-  return is_dot ? __fsub_rn(0.0f, sum) : sum;
+  return recipe == Recipe::product ? __fsub_rn(0.0f, sum) : sum;
 }
 
 /// Returns the ordered score: an unsigned number with the same order as `score`. `score` is never

@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches the kernel of matrix_kernel.cuh; the launch is traced. See matrix_launch.hpp.
 #include "starling/gpu/device/traced_launch.cuh"
+#include "starling/gpu/vectors/corpus/recipe_choice.hpp"
 #include "starling/gpu/vectors/methods/matrix_kernel.cuh"
 #include "starling/gpu/vectors/methods/matrix_launch.hpp"
 
 namespace starling::gpu {
 
-void matrix_scores_async(const PairMatrix& matrix, bool is_dot, const CudaStream& stream) {
-  traced_launch(is_dot ? matrix_scores_kernel<true> : matrix_scores_kernel<false>,
-                {tiles_of(matrix), PairTile::threads}, stream, matrix);
+void matrix_scores_async(const PairMatrix& matrix, Recipe recipe, bool has_query_rows,
+                         const CudaStream& stream) {
+  with_recipe(recipe, [&](auto chosen) {
+    constexpr Recipe of = decltype(chosen)::value;
+    auto kernel = matrix_scores_kernel<of, true>;
+    // If exchanging the rows changes nothing, one kernel serves both.
+    if constexpr (!is_symmetric(of))
+      if (!has_query_rows) kernel = matrix_scores_kernel<of, false>;
+    traced_launch(kernel, {tiles_of(matrix), PairTile::threads}, stream, matrix);
+  });
 }
 
 }  // namespace starling::gpu

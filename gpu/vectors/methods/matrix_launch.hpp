@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "starling/gpu/device/cuda_stream.hpp"
+#include "starling/knn/words/recipe.hpp"
 
 namespace starling::gpu {
 
@@ -29,7 +30,9 @@ struct PairMatrix {
   std::uint64_t stride = 0;  ///< a multiple of 4, at least b.count
 };
 
-/// Enqueued only. Computes the matrix by the distance kernel of Russica & Tisato.
-void matrix_scores_async(const PairMatrix& matrix, bool is_dot, const CudaStream& stream);
+/// Enqueued only. Computes the matrix by the distance kernel of Russica & Tisato. The queries are
+/// `a` if `has_query_rows` is true, else `b`.
+void matrix_scores_async(const PairMatrix& matrix, Recipe recipe, bool has_query_rows,
+                         const CudaStream& stream);
 
 }  // namespace starling::gpu

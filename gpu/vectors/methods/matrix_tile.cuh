@@ -77,8 +77,8 @@ __device__ __forceinline__ float4 four_components(const MatrixSide& side, std::u
 
 /// Computes the sums of the calling thread's pairs, component by component, by the recipe of
 /// VectorNeighbor. score_of() turns a sum into a score. Called by the whole block; each thread has
-/// its own sums.
-template <bool is_dot>
+/// its own sums. `has_query_rows` says whether the queries are `a` (true) or `b`.
+template <Recipe recipe, bool has_query_rows = true>
 __device__ __forceinline__ void sum_tile(const PairMatrix& matrix, const TilePlace& place,
                                          PairStages& stages,
                                          float (&sums)[PairTile::held][PairTile::held]) {
@@ -121,7 +121,8 @@ __device__ __forceinline__ void sum_tile(const PairMatrix& matrix, const TilePla
       for (unsigned i = 0; i < PairTile::held; ++i)
 #pragma unroll
         for (unsigned j = 0; j < PairTile::held; ++j)
-          sums[i][j] = add_component<is_dot>(a[i], b[j], sums[i][j]);
+          sums[i][j] = has_query_rows ? add_component<recipe>(a[i], b[j], sums[i][j])
+                                      : add_component<recipe>(b[j], a[i], sums[i][j]);
     }
     if (next < matrix.dimension) {
       put(stages.a[stage ^ 1], a_next);

@@ -11,6 +11,7 @@
 #include "starling/gpu/vectors/corpus/device_search.hpp"
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/words/metric.hpp"
+#include "starling/knn/words/recipe.hpp"
 
 namespace starling::gpu {
 
@@ -20,7 +21,7 @@ struct RowMajorView {
   std::uint32_t count = 0;
   std::uint32_t dimension = 1;
   VectorRow first_row = 0;  ///< the number that row 0 has in lists
-  bool is_dot = false;      ///< ranks by inner product instead of squared distance
+  Recipe recipe = Recipe::squared_differences;
 };
 
 /// The part of a corpus' k-NN graph that one of several devices computes.

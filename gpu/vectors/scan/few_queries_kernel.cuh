@@ -122,7 +122,7 @@ __global__ void vector_bounds_kernel(const CandidateLists lists) {
 /// few_queries_shared_bytes(). Writes candidates and slots; the pass `sample` writes only slots.
 /// The pass `together` needs a cooperative launch, and at the end reuses the shared memory for
 /// bounds.
-template <FewQueriesPass pass, bool is_dot, unsigned queries>
+template <FewQueriesPass pass, Recipe recipe, unsigned queries>
 __global__ void __launch_bounds__(few_queries_threads, few_queries_blocks)
     few_queries_kernel(const VectorScan scan, const PanelWalk walk) {
   constexpr unsigned ahead = groups_ahead;
@@ -186,11 +186,11 @@ __global__ void __launch_bounds__(few_queries_threads, few_queries_blocks)
 #pragma unroll
         for (unsigned query = 0; query < queries; ++query)
           sums[query] =
-              add_group<is_dot>(groups[i], round_queries[i * queries + query], sums[query]);
+              add_group<recipe>(round_queries[i * queries + query], groups[i], sums[query]);
     }
 #pragma unroll
     for (unsigned query = 0; query < queries; ++query)
-      scores[0][query] = score_of<is_dot>(sums[query]);
+      scores[0][query] = score_of<recipe>(sums[query]);
     if constexpr (has_one) {
       record_scores(scan, scores, rows[0]);
       break;

@@ -6,6 +6,7 @@
 
 #include "starling/gpu/device/launch_grid.cuh"
 #include "starling/gpu/device/traced_launch.cuh"
+#include "starling/gpu/vectors/corpus/recipe_choice.hpp"
 #include "starling/gpu/vectors/scan/few_queries_kernel.cuh"
 #include "starling/gpu/vectors/scan/few_queries_launch.hpp"
 #include "starling/gpu/vectors/scan/tile_walk.hpp"
@@ -13,6 +14,8 @@
 namespace starling::gpu {
 namespace {
 
+/// The kernel is compiled for 2 to 16 queries only for the two recipes that nearly all searches
+/// use.
 constexpr std::uint32_t queries_max = 16;
 /// The most shared bytes of a block: about a third of the 227 KB that a multiprocessor has for its
 /// three blocks.
@@ -27,13 +30,13 @@ struct SampleChoice {
   static constexpr std::uint32_t rows_of_slot_min = 8;
 };
 
-template <FewQueriesPass pass, bool is_dot, unsigned queries>
+template <FewQueriesPass pass, Recipe recipe, unsigned queries>
 unsigned resident_few_queries_blocks(const VectorScan& scan) {
-  return resident_blocks(few_queries_kernel<pass, is_dot, queries>, few_queries_threads,
+  return resident_blocks(few_queries_kernel<pass, recipe, queries>, few_queries_threads,
                          few_queries_shared_bytes<queries>(scan.corpus.group_count));
 }
 
-template <FewQueriesPass pass, bool is_dot, unsigned queries>
+template <FewQueriesPass pass, Recipe recipe, unsigned queries>
 void launch(const VectorScan& scan, unsigned blocks_max, const CudaStream& stream) {
   const unsigned blocks = std::min(scan.panel_count, blocks_max);
   PanelWalk walk;
@@ -41,7 +44,7 @@ void launch(const VectorScan& scan, unsigned blocks_max, const CudaStream& strea
   walk.first_step = walk_step(scan.panel_count);
   walk.warp_step = static_cast<std::uint32_t>(std::uint64_t{walk.first_step} * blocks *
                                               few_queries_warps % scan.panel_count);
-  traced_launch(few_queries_kernel<pass, is_dot, queries>,
+  traced_launch(few_queries_kernel<pass, recipe, queries>,
                 {.blocks = blocks,
                  .threads = few_queries_threads,
                  .shared_bytes = few_queries_shared_bytes<queries>(scan.corpus.group_count),
@@ -52,7 +55,7 @@ void launch(const VectorScan& scan, unsigned blocks_max, const CudaStream& strea
 /// Returns the number of blocks of a cooperative launch. Returns 0 if there are more panels than
 /// warps that run at once, or if the device has no cooperative launches. Also returns 0 if there
 /// are too many slots for registers, because each block would then take too long to compute bounds.
-template <bool is_dot, unsigned queries>
+template <Recipe recipe, unsigned queries>
 unsigned blocks_together(const VectorScan& scan) {
   int device = 0;
   int is_able = 0;
@@ -60,7 +63,7 @@ unsigned blocks_together(const VectorScan& scan) {
   check(cudaDeviceGetAttribute(&is_able, cudaDevAttrCooperativeLaunch, device));
   if (is_able == 0 || scan.lists.slot_count > bound_slots_held) return 0;
   const unsigned blocks =
-      resident_few_queries_blocks<FewQueriesPass::together, is_dot, queries>(scan);
+      resident_few_queries_blocks<FewQueriesPass::together, recipe, queries>(scan);
   return scan.panel_count <= blocks * few_queries_warps ? blocks : 0;
 }
 
@@ -73,46 +76,49 @@ std::uint32_t sample_size(const VectorScan& scan) {
   return std::min(wanted, warps);
 }
 
-template <bool is_dot, unsigned queries>
+template <Recipe recipe, unsigned queries>
 void launch(const VectorScan& scan, const CudaStream& stream) {
-  if (const unsigned blocks = blocks_together<is_dot, queries>(scan); blocks > 0)
-    return launch<FewQueriesPass::together, is_dot, queries>(scan, blocks, stream);
+  if (const unsigned blocks = blocks_together<recipe, queries>(scan); blocks > 0)
+    return launch<FewQueriesPass::together, recipe, queries>(scan, blocks, stream);
   const std::uint32_t sampled = sample_size(scan);
   if (sampled == 0) {
-    const auto blocks = resident_few_queries_blocks<FewQueriesPass::alone, is_dot, queries>(scan);
-    return launch<FewQueriesPass::alone, is_dot, queries>(scan, blocks, stream);
+    const auto blocks = resident_few_queries_blocks<FewQueriesPass::alone, recipe, queries>(scan);
+    return launch<FewQueriesPass::alone, recipe, queries>(scan, blocks, stream);
   }
   const auto blocks =
-      resident_few_queries_blocks<FewQueriesPass::after_sample, is_dot, queries>(scan);
-  launch<FewQueriesPass::sample, is_dot, queries>(
+      resident_few_queries_blocks<FewQueriesPass::after_sample, recipe, queries>(scan);
+  launch<FewQueriesPass::sample, recipe, queries>(
       scan,
       std::min(blocks_for(sampled, few_queries_warps),
-               resident_few_queries_blocks<FewQueriesPass::sample, is_dot, queries>(scan)),
+               resident_few_queries_blocks<FewQueriesPass::sample, recipe, queries>(scan)),
       stream);
   traced_launch(vector_bounds_kernel, {scan.query_count, warp_lanes}, stream, scan.lists);
-  launch<FewQueriesPass::after_sample, is_dot, queries>(scan, blocks, stream);
+  launch<FewQueriesPass::after_sample, recipe, queries>(scan, blocks, stream);
 }
 
-template <bool is_dot>
+template <Recipe recipe>
 void launch(const VectorScan& scan, const CudaStream& stream) {
-  switch (scan.queries.width) {
-    case 1:
-      return launch<is_dot, 1>(scan, stream);
-    case 2:
-      return launch<is_dot, 2>(scan, stream);
-    case 4:
-      return launch<is_dot, 4>(scan, stream);
-    case 8:
-      return launch<is_dot, 8>(scan, stream);
-    default:
-      return launch<is_dot, 16>(scan, stream);
+  if constexpr (has_filter(recipe)) {
+    switch (scan.queries.width) {
+      case 2:
+        return launch<recipe, 2>(scan, stream);
+      case 4:
+        return launch<recipe, 4>(scan, stream);
+      case 8:
+        return launch<recipe, 8>(scan, stream);
+      case 16:
+        return launch<recipe, 16>(scan, stream);
+      default:
+        break;
+    }
   }
+  launch<recipe, 1>(scan, stream);
 }
 
 }  // namespace
 
-std::uint32_t few_queries_width(std::uint32_t query_count, std::uint32_t dimension) {
-  if (query_count > queries_max) return 0;
+std::uint32_t few_queries_width(Recipe recipe, std::uint32_t query_count, std::uint32_t dimension) {
+  if (query_count > (has_filter(recipe) ? queries_max : 1)) return 0;
   const std::uint32_t width = std::bit_ceil(query_count);
   const std::size_t bytes =
       std::size_t{group_count_of(dimension) + groups_ahead} * width * sizeof(float4);
@@ -120,7 +126,7 @@ std::uint32_t few_queries_width(std::uint32_t query_count, std::uint32_t dimensi
 }
 
 void few_queries_scan_async(const VectorScan& scan, const CudaStream& stream) {
-  scan.is_dot ? launch<true>(scan, stream) : launch<false>(scan, stream);
+  with_recipe(scan.recipe, [&](auto recipe) { launch<decltype(recipe)::value>(scan, stream); });
 }
 
 }  // namespace starling::gpu

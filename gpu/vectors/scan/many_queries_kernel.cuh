@@ -77,7 +77,7 @@ __device__ __forceinline__ void copy_stage_async(const VectorScan& scan, float4*
 }
 
 /// Adds the groups of a stage to the sums of a warp's pairs.
-template <class Shape, bool is_dot>
+template <class Shape, Recipe recipe>
 __device__ __forceinline__ void add_stage(const float4* stage_rows, const float4* stage_queries,
                                           std::uint32_t groups,
                                           float (&sums)[Shape::panels][query_tile_rows]) {
@@ -92,7 +92,7 @@ __device__ __forceinline__ void add_stage(const float4* stage_rows, const float4
       const float4 other = stage_queries[group * query_tile_rows + query];
 #pragma unroll
       for (unsigned panel = 0; panel < Shape::panels; ++panel)
-        sums[panel][query] = add_group<is_dot>(row[panel], other, sums[panel][query]);
+        sums[panel][query] = add_group<recipe>(other, row[panel], sums[panel][query]);
     }
   }
 }
@@ -103,7 +103,7 @@ __device__ __forceinline__ void add_stage(const float4* stage_rows, const float4
 /// rows and the query_tile_rows queries of its warp. The stages of all tiles of a block form one
 /// sequence: while the candidates of one tile are appended, the stages of the next tile are being
 /// copied. scan.queries.width must be query_tile_rows. Shared bytes: Shape::shared_bytes.
-template <class Shape, bool is_dot>
+template <class Shape, Recipe recipe>
 __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     vector_tile_kernel(const VectorScan scan, const TileWalk walk) {
   extern __shared__ float4 shared_stages[];
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
       __syncthreads();  // this stage is there, and no thread reads the previous one
       copy_next_async(at == 0 ? Shape::stages - 1 : at - 1);
       const float4* groups = shared_stages + at * Shape::stage_groups;
-      add_stage<Shape, is_dot>(
+      add_stage<Shape, recipe>(
           groups + warp_panel * Shape::groups * panel_rows + lane,
           groups + Shape::stage_rows + warp % Shape::query_warps * Shape::groups * query_tile_rows,
           min(Shape::groups, scan.corpus.group_count - stage * Shape::groups), sums);
@@ -170,7 +170,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
       const bool is_there = first_panel + panel < scan.panel_begin + scan.panel_count;
 #pragma unroll
       for (unsigned query = 0; query < query_tile_rows; ++query)
-        sums[panel][query] = is_there ? score_of<is_dot>(sums[panel][query]) : CUDART_INF_F;
+        sums[panel][query] = is_there ? score_of<recipe>(sums[panel][query]) : CUDART_INF_F;
       if (!is_there) rows[panel] = no_row;
     }
     offer_scores(scan, sums, rows, first_query, bound);

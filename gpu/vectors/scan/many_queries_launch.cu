@@ -4,6 +4,7 @@
 // it.
 #include "starling/gpu/device/launch_grid.cuh"
 #include "starling/gpu/device/traced_launch.cuh"
+#include "starling/gpu/vectors/corpus/recipe_choice.hpp"
 #include "starling/gpu/vectors/scan/many_queries_kernel.cuh"
 #include "starling/gpu/vectors/scan/many_queries_launch.hpp"
 #include "starling/gpu/vectors/scan/tile_walk.hpp"
@@ -38,9 +39,9 @@ std::uint32_t splits_for(std::uint32_t query_tiles, std::uint32_t tiles, unsigne
   return splits;
 }
 
-template <class Shape, bool is_dot>
+template <class Shape, Recipe recipe>
 void launch(const VectorScan& scan, const CudaStream& stream) {
-  const auto kernel = vector_tile_kernel<Shape, is_dot>;
+  const auto kernel = vector_tile_kernel<Shape, recipe>;
   const unsigned resident = resident_blocks(kernel, Shape::threads, Shape::shared_bytes);
   TileWalk walk;
   walk.tile_count = blocks_for(scan.panel_count, Shape::tile_panels);
@@ -51,21 +52,23 @@ void launch(const VectorScan& scan, const CudaStream& stream) {
                 stream, scan, walk);
 }
 
-template <bool is_dot>
+template <Recipe recipe>
 void launch(const VectorScan& scan, const CudaStream& stream) {
-  if (scan.query_count <= 1 * query_tile_rows) return launch<TileShape<1, 1>, is_dot>(scan, stream);
-  if (scan.query_count <= 2 * query_tile_rows) return launch<TileShape<2, 2>, is_dot>(scan, stream);
-  if (scan.query_count <= 4 * query_tile_rows) return launch<TileShape<4, 4>, is_dot>(scan, stream);
+  if (scan.query_count <= 1 * query_tile_rows) return launch<TileShape<1, 1>, recipe>(scan, stream);
+  // The other shapes are compiled only for the two recipes that nearly all searches use.
+  if constexpr (!has_filter(recipe)) return launch<TileShape<2, 8>, recipe>(scan, stream);
+  if (scan.query_count <= 2 * query_tile_rows) return launch<TileShape<2, 2>, recipe>(scan, stream);
+  if (scan.query_count <= 4 * query_tile_rows) return launch<TileShape<4, 4>, recipe>(scan, stream);
   if (std::uint64_t{scan.panel_count} * blocks_for(scan.query_count, 8 * query_tile_rows) <
       panels_many)
-    return launch<TileShape<2, 8>, is_dot>(scan, stream);
-  launch<TileShape<4, 8>, is_dot>(scan, stream);
+    return launch<TileShape<2, 8>, recipe>(scan, stream);
+  launch<TileShape<4, 8>, recipe>(scan, stream);
 }
 
 }  // namespace
 
 void tile_scan_async(const VectorScan& scan, const CudaStream& stream) {
-  scan.is_dot ? launch<true>(scan, stream) : launch<false>(scan, stream);
+  with_recipe(scan.recipe, [&](auto recipe) { launch<decltype(recipe)::value>(scan, stream); });
 }
 
 }  // namespace starling::gpu

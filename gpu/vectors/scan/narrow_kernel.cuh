@@ -143,6 +143,7 @@ __global__ void __launch_bounds__(threads) vector_rescore_kernel(const FilterSca
     components[j] =
         j < scan.dimension ? scan.components[std::size_t{query} * scan.dimension + j] : 0.0f;
   __syncthreads();
+  constexpr Recipe recipe = is_dot ? Recipe::product : Recipe::squared_differences;
   const std::uint32_t count = scan.counts[query];
   std::uint64_t* keys = scan.keys + query * scan.room;
   for (std::uint32_t i = threadIdx.x; i < count; i += threads) {
@@ -153,8 +154,8 @@ __global__ void __launch_bounds__(threads) vector_rescore_kernel(const FilterSca
     float sum = 0;
 #pragma unroll 8
     for (std::uint32_t group = 0; group < group_count; ++group)
-      sum = add_group<is_dot>(__ldg(groups + std::size_t{group} * width), query_groups[group], sum);
-    keys[i] = key_of(score_of<is_dot>(sum), number);
+      sum = add_group<recipe>(query_groups[group], __ldg(groups + std::size_t{group} * width), sum);
+    keys[i] = key_of(score_of<recipe>(sum), number);
   }
 }
 

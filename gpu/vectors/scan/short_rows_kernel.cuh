@@ -123,14 +123,14 @@ struct ThreadQueries {
   __device__ __forceinline__ float add_estimate(unsigned i, unsigned group, const float4& x,
                                                 float f) const {
     const float* y = factors[i] + group * 4;
-    return add_group<true>(x, {y[0], y[1], y[2], y[3]}, f);
+    return add_group<Recipe::product>(x, {y[0], y[1], y[2], y[3]}, f);
   }
   /// Returns the recipe's sum after one more group of four components. For L2, fma(0.5, -2 y, x) is
   /// x - y, rounded once.
   __device__ __forceinline__ float add_exact(unsigned i, unsigned group, const float4& x,
                                              float sum) const {
     const float* y = factors[i] + group * 4;
-    if constexpr (is_dot) return add_group<true>(x, {y[0], y[1], y[2], y[3]}, sum);
+    if constexpr (is_dot) return add_group<Recipe::product>(x, {y[0], y[1], y[2], y[3]}, sum);
     const auto add = [&](float component, float factor) {
       const float t = __fmaf_rn(0.5f, factor, component);
       sum = __fmaf_rn(t, t, sum);
@@ -218,7 +218,7 @@ __device__ __forceinline__ void offer_panel(ThreadQueries<Shape, is_dot>& own, c
     bool is_near = false;
 #pragma unroll
     for (unsigned i = 0; i < queries; ++i) {
-      if (!is_limited) sums[i] = score_of<is_dot>(sums[i]);
+      if (!is_limited && is_dot) sums[i] = score_of<Recipe::product>(sums[i]);
       is_near |= is_limited ? sums[i] <= own.limits[i] : sums[i] < own.lists[i].worst();
     }
     if (!is_near) continue;

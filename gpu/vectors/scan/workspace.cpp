@@ -97,7 +97,7 @@ void search_by_threads_async(const CorpusView& corpus, const DeviceSearch& searc
   scan.dimension = corpus.dimension;
   scan.first_self = first_self_of(search.first_self);
   scan.k = search.k;
-  scan.is_dot = corpus.is_dot;
+  scan.is_dot = corpus.recipe == Recipe::product;
   scan.lists = search.lists;
   thread_scan_async(scan, stream);
 }
@@ -148,7 +148,8 @@ VectorWorkspace::Plan VectorWorkspace::plan(const CorpusView& corpus,
 void VectorWorkspace::search_async(const CorpusView& corpus, const DeviceSearch& search,
                                    const CudaStream& stream) {
   if (search.count == 0) return;
-  if (search.filters == nullptr && is_for_threads(search.count, corpus.dimension, search.k))
+  if (search.filters == nullptr && has_filter(corpus.recipe) &&
+      is_for_threads(search.count, corpus.dimension, search.k))
     return search_by_threads_async(corpus, search, stream);
   const Plan plan = this->plan(corpus, search);
   const std::size_t queries_padded = (plan.queries + query_tile_rows - 1) / query_tile_rows;
@@ -190,7 +191,7 @@ void VectorWorkspace::search_async(const CorpusView& corpus, const DeviceSearch&
 void VectorWorkspace::search_batch_async(const CorpusView& corpus, const DeviceSearch& search,
                                          const Plan& plan, const CudaStream& stream) {
   const std::uint32_t width =
-      plan.is_filtered ? 0 : few_queries_width(search.count, corpus.dimension);
+      plan.is_filtered ? 0 : few_queries_width(corpus.recipe, search.count, corpus.dimension);
   VectorScan scan;
   scan.corpus = corpus.panels;
   scan.row_end = corpus.rows;
@@ -198,7 +199,7 @@ void VectorWorkspace::search_batch_async(const CorpusView& corpus, const DeviceS
   scan.queries = {queries_.data(), scan.corpus.group_count, width > 0 ? width : query_tile_rows};
   scan.query_count = search.count;
   scan.first_self = first_self_of(search.first_self);
-  scan.is_dot = corpus.is_dot;
+  scan.recipe = corpus.recipe;
   scan.filters = search.filters;
   scan.masks = search.masks;
   scan.lists.keys = keys_.data();
@@ -245,7 +246,7 @@ void VectorWorkspace::filter_async(const CorpusView& corpus, const DeviceSearch&
   filter.counts = scan.lists.counts;
   filter.undecided = scan.lists.slots + std::size_t{search.count} * scan.lists.slot_count;
   filter.kept_max = FilterChoice::kept_k * search.k + corpus.rows / FilterChoice::kept_share;
-  filter_scan_async(filter, scan.is_dot, stream);
+  filter_scan_async(filter, scan.recipe == Recipe::product, stream);
   // Queries that the filter leaves undecided go through the direct scan.
   scan.gate = filter.undecided;
 }

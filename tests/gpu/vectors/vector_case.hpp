@@ -119,10 +119,9 @@ inline std::vector<VectorNeighbor> lists_of(MakeMethod make, const Case& c,
   copy_to_device_async(std::span<const float>(c.rows), rows, stream);
   copy_to_device_async(std::span<const float>(c.queries), queries, stream);
   copy_to_device_async(std::span<const VectorNeighbor>(lists), found, stream);
-  method->search_async({rows.data(), c.rows_view().rows(), c.dimension, c.first_row,
-                        c.metric == Metric::inner_product},
-                       {queries.data(), c.queries_view().rows(), c.k, c.first_self, found.data()},
-                       stream);
+  method->search_async(
+      {rows.data(), c.rows_view().rows(), c.dimension, c.first_row, recipe_of(c.metric)},
+      {queries.data(), c.queries_view().rows(), c.k, c.first_self, found.data()}, stream);
   copy_to_host_async(static_cast<const VectorNeighbor*>(found.data()),
                      std::span<VectorNeighbor>(lists), stream);
   stream.wait();

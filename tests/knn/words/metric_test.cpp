@@ -27,8 +27,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Reason = VectorFault::Reason;
 
-constexpr Metric metrics[] = {Metric::l2, Metric::cosine, Metric::pearson, Metric::hellinger,
-                              Metric::inner_product};
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 constexpr float subnormal = 0x1p-149f;
@@ -40,13 +38,40 @@ std::vector<float> prepared(Metric metric, std::vector<float> raw, std::uint32_t
   return rows;
 }
 
-// Returns the score of two prepared rows as VectorNeighbor defines it, but in float64.
+// Returns the term of one component of the Jensen-Shannon score: four times its part of the
+// divergence. x + y must not be 0.
+double jensen_shannon_term(double x, double y) {
+  const double middle = (x + y) / 2;
+  return 2 * (x * std::log(x / middle) + y * std::log(y / middle));
+}
+
+// Returns the score of two prepared rows as VectorNeighbor defines it, but in float64. For the
+// divergences all components must be positive.
 double score_of(Metric metric, std::span<const float> x, std::span<const float> y) {
   double sum = 0;
-  for (std::size_t j = 0; j < x.size(); ++j)
-    sum += metric == Metric::inner_product
-               ? -double{x[j]} * double{y[j]}
-               : (double{x[j]} - double{y[j]}) * (double{x[j]} - double{y[j]});
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    const double a = x[j];
+    const double b = y[j];
+    switch (metric) {
+      case Metric::inner_product:
+        sum -= a * b;
+        break;
+      case Metric::l1:
+        sum += std::fabs(a - b);
+        break;
+      case Metric::chebyshev:
+        sum = std::max(sum, std::fabs(a - b));
+        break;
+      case Metric::jensen_shannon:
+        sum += jensen_shannon_term(a, b);
+        break;
+      case Metric::kullback_leibler:
+        sum += a * std::log(a / b) - a + b;
+        break;
+      default:
+        sum += (a - b) * (a - b);
+    }
+  }
   return sum;
 }
 
@@ -67,6 +92,25 @@ std::vector<double> less_mean(std::vector<double> row) {
   return row;
 }
 
+std::vector<double> distribution(std::vector<double> row) {
+  double sum = 0;
+  for (const double component : row) sum += component;
+  for (double& component : row) component /= sum;
+  return row;
+}
+
+double relative_entropy(const std::vector<double>& p, const std::vector<double>& q) {
+  double sum = 0;
+  for (std::size_t j = 0; j < p.size(); ++j) sum += p[j] * std::log(p[j] / q[j]);
+  return sum;
+}
+
+double jensen_shannon_distance(const std::vector<double>& p, const std::vector<double>& q) {
+  std::vector<double> middle(p.size());
+  for (std::size_t j = 0; j < p.size(); ++j) middle[j] = (p[j] + q[j]) / 2;
+  return std::sqrt((relative_entropy(p, middle) + relative_entropy(q, middle)) / 2);
+}
+
 // Returns the distance of two raw rows by the textbook definition.
 double distance_by_definition(Metric metric, const std::vector<double>& x,
                               const std::vector<double>& y) {
@@ -85,12 +129,22 @@ double distance_by_definition(Metric metric, const std::vector<double>& x,
       return std::sqrt(sum) / std::sqrt(2.0);
     case Metric::inner_product:
       return -dot(x, y);
+    case Metric::l1:
+      for (std::size_t j = 0; j < x.size(); ++j) sum += std::fabs(x[j] - y[j]);
+      return sum;
+    case Metric::chebyshev:
+      for (std::size_t j = 0; j < x.size(); ++j) sum = std::max(sum, std::fabs(x[j] - y[j]));
+      return sum;
+    case Metric::jensen_shannon:
+      return jensen_shannon_distance(distribution(x), distribution(y));
+    case Metric::kullback_leibler:
+      return relative_entropy(distribution(x), distribution(y));
   }
   return sum;
 }
 
 TEST(Metrics, AreKnownByTheirNames) {
-  for (const Metric metric : metrics) EXPECT_EQ(metric_named(name_of(metric)), metric);
+  for (const Metric metric : all_metrics) EXPECT_EQ(metric_named(name_of(metric)), metric);
   EXPECT_EQ(name_of(Metric::inner_product), "inner-product");
   for (const char* other : {"", "L2", "euclid", "inner_product", "l2 "})
     EXPECT_EQ(metric_named(other), std::nullopt);
@@ -102,10 +156,10 @@ TEST(Metrics, AreWhatTheirDefinitionsSay) {
     test::Random random(seed);
     const auto dimension = static_cast<std::uint32_t>(random.between(2, 200));
     std::vector<float> raw(std::size_t{dimension} * 2);
-    for (const Metric metric : metrics) {
+    for (const Metric metric : all_metrics) {
       for (float& component : raw)
         component = static_cast<float>(random.normal() * 3 + (random.chance(0.5) ? 1 : -1));
-      if (metric == Metric::hellinger)
+      if (!allows_negatives(metric))
         for (float& component : raw) component = std::fabs(component);
       const std::vector<double> x(raw.begin(), raw.begin() + dimension);
       const std::vector<double> y(raw.begin() + dimension, raw.end());
@@ -135,7 +189,7 @@ TEST(DistanceOf, IsWhatEachMetricMakesOfAScore) {
   EXPECT_EQ(distance_of(Metric::pearson, 4.0f), 2);
   EXPECT_EQ(distance_of(Metric::hellinger, 0.5f), 0.5);
   EXPECT_EQ(distance_of(Metric::inner_product, -7.5f), -7.5);
-  for (const Metric metric : metrics) EXPECT_EQ(distance_of(metric, infinity), infinity);
+  for (const Metric metric : all_metrics) EXPECT_EQ(distance_of(metric, infinity), infinity);
 }
 
 TEST(PrepareVectors, LeavesRowsOfL2AndInnerProductAsTheyAre) {
@@ -157,7 +211,7 @@ TEST(PrepareVectors, KeepsTheDirectionOfTheLargestAndTheSmallest) {
 }
 
 TEST(PrepareVectors, LeavesZeroRowsZero) {
-  for (const Metric metric : metrics) {
+  for (const Metric metric : all_metrics) {
     const std::vector<float> rows = prepared(metric, {0, 0, 0, 1, 2, 4}, 3);
     EXPECT_THAT(std::span(rows).first(3), Each(0)) << name_of(metric);
   }
@@ -174,7 +228,7 @@ TEST(PrepareVectors, MakesZerosOfConstantRowsInPearson) {
 }
 
 TEST(PrepareVectors, TakesTheRowsOwnMemory) {
-  for (const Metric metric : metrics) {
+  for (const Metric metric : all_metrics) {
     test::Random random(1);
     std::vector<float> rows(300);
     for (float& component : rows) component = static_cast<float>(random.unit());
@@ -185,7 +239,7 @@ TEST(PrepareVectors, TakesTheRowsOwnMemory) {
 }
 
 TEST(PrepareVectors, TakesNoRows) {
-  for (const Metric metric : metrics) EXPECT_TRUE(prepared(metric, {}, 5).empty());
+  for (const Metric metric : all_metrics) EXPECT_TRUE(prepared(metric, {}, 5).empty());
 }
 
 void expect_fault(Metric metric, float component, Reason reason) {
@@ -201,7 +255,7 @@ void expect_fault(Metric metric, float component, Reason reason) {
 }
 
 TEST(PrepareVectors, TellsTheFirstFaultByRowAndColumn) {
-  for (const Metric metric : metrics) {
+  for (const Metric metric : all_metrics) {
     SCOPED_TRACE(name_of(metric));
     expect_fault(metric, not_a_number, Reason::not_a_number);
     expect_fault(metric, -not_a_number, Reason::not_a_number);
@@ -213,9 +267,9 @@ TEST(PrepareVectors, TellsTheFirstFaultByRowAndColumn) {
 
 TEST(PrepareVectors, AcceptsTheLargestComponentAndNotItsSuccessor) {
   const float successor = std::nextafter(component_max, infinity);
-  for (const Metric metric : metrics) {
+  for (const Metric metric : all_metrics) {
     SCOPED_TRACE(name_of(metric));
-    const float other = metric == Metric::hellinger ? 1 : -component_max;
+    const float other = allows_negatives(metric) ? -component_max : 1;
     for (const float component : prepared(metric, {component_max, other}, 2))
       EXPECT_TRUE(std::isfinite(component));
     expect_fault(metric, successor, Reason::too_large);
@@ -223,10 +277,14 @@ TEST(PrepareVectors, AcceptsTheLargestComponentAndNotItsSuccessor) {
   }
 }
 
-TEST(PrepareVectors, AcceptsNothingNegativeInHellingerButZero) {
-  expect_fault(Metric::hellinger, -1, Reason::negative);
-  expect_fault(Metric::hellinger, -subnormal, Reason::negative);
+TEST(PrepareVectors, AcceptsNothingNegativeButZeroIfRowsAreDistributions) {
+  for (const Metric metric :
+       {Metric::hellinger, Metric::jensen_shannon, Metric::kullback_leibler}) {
+    expect_fault(metric, -1, Reason::negative);
+    expect_fault(metric, -subnormal, Reason::negative);
+  }
   EXPECT_THAT(prepared(Metric::hellinger, {-0.0f, 1}, 2), ElementsAre(0, 1));
+  EXPECT_THAT(prepared(Metric::kullback_leibler, {-0.0f, 1}, 2), ElementsAre(0, 1));
 }
 
 TEST(VectorFaults, HaveASentenceEach) {
@@ -260,7 +318,7 @@ TEST(OrderedScores, AreInTheOrderOfTheScoresAndLeadBackToThem) {
 
 TEST(OrderedScores, WithinADistanceEndWithTheLastWhoseDistanceIsNotLarger) {
   test::Random random(1);
-  for (const Metric metric : metrics) {
+  for (const Metric metric : all_metrics) {
     for (int i = 0; i < 1000; ++i) {
       const double sign = metric == Metric::inner_product && i % 2 == 0 ? -1 : 1;
       const double distance = sign * std::exp(random.normal() * 20);
@@ -272,7 +330,7 @@ TEST(OrderedScores, WithinADistanceEndWithTheLastWhoseDistanceIsNotLarger) {
 }
 
 TEST(OrderedScores, WithinADistanceAreAllOrNoneAtTheEnds) {
-  for (const Metric metric : metrics) {
+  for (const Metric metric : all_metrics) {
     EXPECT_EQ(key_within(metric, std::numeric_limits<double>::infinity()), Filter::any_distance);
     EXPECT_LT(to_number(key_within(metric, -1e300)),
               ordered_of(-std::numeric_limits<float>::max()) +

@@ -126,8 +126,15 @@ protocol::HeldList VectorModel::list(const protocol::QuerySpec& query,
 
 // Returns the vector as its metric needs it. Adds one component after another in float64.
 std::vector<float> VectorModel::prepared(const std::vector<float>& raw) const {
-  if (metric_ != Metric::cosine && metric_ != Metric::hellinger) return raw;
   std::vector<float> row;
+  if (metric_ == Metric::kullback_leibler) {
+    double sum = 0;
+    for (const float component : raw) sum += component;
+    for (const float component : raw)
+      row.push_back(sum > 0 ? static_cast<float>(component / sum) : 0.0f);
+    return row;
+  }
+  if (metric_ != Metric::cosine && metric_ != Metric::hellinger) return raw;
   double square_sum = 0;
   for (const float component : raw) square_sum += double{component} * component;
   const double length = std::sqrt(square_sum);
@@ -147,10 +154,10 @@ double VectorModel::distance(const std::vector<float>& x, const std::vector<floa
       return std::sqrt(score);
     case Metric::hellinger:
       return std::sqrt(score / 2);
-    case Metric::inner_product:
-      return score;
-    default:
+    case Metric::cosine:
       return score / 2;
+    default:
+      return score;
   }
 }
 
@@ -173,7 +180,7 @@ std::vector<float> VectorWorld::random_vector() {
   std::vector<float> vector(space_.dimension);
   for (float& component : vector) {
     component = static_cast<float>(random_.below(5));
-    if (space_.metric != Metric::hellinger) component -= 2;
+    if (allows_negatives(space_.metric)) component -= 2;
   }
   return vector;
 }

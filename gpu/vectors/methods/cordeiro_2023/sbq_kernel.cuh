@@ -60,7 +60,7 @@ __host__ __device__ constexpr std::size_t sbq_shared_bytes(std::uint32_t dimensi
 /// additions. Here, as in the paper, all lanes read one point together: 32 components of a point,
 /// then 32 components of the next point. But each lane then sums the components of its own point in
 /// one chain. During these sums, the warp already reads the next 32 components of all points.
-template <bool is_dot>
+template <Recipe recipe>
 __device__ inline float sbq_tile_sum(const SbqTask& task, std::uint32_t first, std::uint32_t end,
                                      const float* query, float* tile) {
   constexpr unsigned coordinates = SbqTuning::coordinates;
@@ -86,10 +86,10 @@ __device__ inline float sbq_tile_sum(const SbqTask& task, std::uint32_t first, s
 #pragma unroll
     for (unsigned j = 0; j < coordinates; j += 4) {
       const float4 x = *reinterpret_cast<const float4*>(query + begin + j);
-      sum = add_component<is_dot>(x.x, point[j], sum);
-      sum = add_component<is_dot>(x.y, point[j + 1], sum);
-      sum = add_component<is_dot>(x.z, point[j + 2], sum);
-      sum = add_component<is_dot>(x.w, point[j + 3], sum);
+      sum = add_component<recipe>(x.x, point[j], sum);
+      sum = add_component<recipe>(x.y, point[j + 1], sum);
+      sum = add_component<recipe>(x.z, point[j + 2], sum);
+      sum = add_component<recipe>(x.w, point[j + 3], sum);
     }
   }
   return sum;
@@ -181,7 +181,7 @@ __device__ inline void sbq_keep(const SbqNearest& nearest, std::uint64_t key) {
 /// Lists are sorted at the end, for two reasons: answers are sorted, and K-selection reads partial
 /// lists rank by rank, so that it sees near keys first. Shared bytes: sbq_shared_bytes(). Writes
 /// `lists`, or all of `partial`, with no_key where a partition has fewer keys.
-template <bool is_dot>
+template <Recipe recipe>
 __global__ void __launch_bounds__(SbqTuning::knn_threads, 2) sbq_knn_kernel(const SbqTask task) {
   extern __shared__ __align__(16) unsigned char sbq_shared[];
   __shared__ std::uint64_t farthest;
@@ -216,10 +216,10 @@ __global__ void __launch_bounds__(SbqTuning::knn_threads, 2) sbq_knn_kernel(cons
     __syncthreads();
     for (std::uint32_t first = begin + warp * SbqTuning::tile_rows; first < end;
          first += SbqTuning::warps * SbqTuning::tile_rows) {
-      const float sum = sbq_tile_sum<is_dot>(task, first, end, query, tile);
+      const float sum = sbq_tile_sum<recipe>(task, first, end, query, tile);
       const std::uint32_t row = task.first_point + first + lane;
       const bool is_neighbor = first + lane < end && row != task.first_self + number;
-      sbq_keep(nearest, is_neighbor ? key_of(score_of<is_dot>(sum), row) : no_key);
+      sbq_keep(nearest, is_neighbor ? key_of(score_of<recipe>(sum), row) : no_key);
     }
     __syncthreads();
     sort_list(keys, task.k);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "starling/gpu/device/traced_launch.cuh"
+#include "starling/gpu/vectors/corpus/recipe_choice.hpp"
 #include "starling/gpu/vectors/methods/cordeiro_2023/sbq_kernel.cuh"
 #include "starling/gpu/vectors/methods/method.hpp"
 #include "starling/gpu/vectors/methods/method_workspace.hpp"
@@ -21,7 +22,8 @@ class Sbq final : public VectorMethod {
   void search_async(const RowMajorView& corpus, const DeviceSearch& search,
                     const CudaStream& stream) override {
     if (search.count == 0) return;
-    const auto kernel = corpus.is_dot ? &sbq_knn_kernel<true> : &sbq_knn_kernel<false>;
+    const auto kernel = with_recipe(
+        corpus.recipe, [](auto recipe) { return &sbq_knn_kernel<decltype(recipe)::value>; });
     LaunchShape shape;
     shape.threads = dim3(SbqTuning::knn_threads);
     shape.shared_bytes = sbq_shared_bytes(corpus.dimension, search.k);

@@ -23,22 +23,16 @@ struct KatoTuning {
   static constexpr unsigned buffer_size = 8;
 };
 
-/// Two forms of the paper's cumulative distance (section III). The sum begins at 0. For each
-/// coordinate, operator() takes the coordinates u and v of the two rows and the sum so far, and
-/// returns the new sum. score() turns the last sum into a score. Both forms are symmetric to the
-/// bit: exchanging the rows changes no bit. The paper's distance is Hellinger's, which is
-/// KatoSquaredDistance over prepared rows.
-struct KatoSquaredDistance {
+/// The paper's cumulative distance (section III), for any recipe. The sum begins at 0. For each
+/// coordinate, operator() takes the coordinates u and v of the query and the row, and the sum so
+/// far, and returns the new sum. score() turns the last sum into a score. The paper's own distance
+/// is Hellinger's, which is Recipe::squared_differences over prepared rows.
+template <Recipe recipe>
+struct KatoDistance {
   __device__ float operator()(float u, float v, float sum) const {
-    return add_component<false>(u, v, sum);
+    return add_component<recipe>(u, v, sum);
   }
-  __device__ static float score(float sum) { return score_of<false>(sum); }
-};
-struct KatoInnerProduct {
-  __device__ float operator()(float u, float v, float sum) const {
-    return add_component<true>(u, v, sum);
-  }
-  __device__ static float score(float sum) { return score_of<true>(sum); }
+  __device__ static float score(float sum) { return score_of<recipe>(sum); }
 };
 
 /// A rectangle of the distance matrix.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "starling/gpu/device/traced_launch.cuh"
+#include "starling/gpu/vectors/corpus/recipe_choice.hpp"
 #include "starling/gpu/vectors/methods/kato_2009/kato_assignment.hpp"
 #include "starling/gpu/vectors/methods/kato_2009/kato_kernel.cuh"
 #include "starling/gpu/vectors/methods/method.hpp"
@@ -37,7 +38,8 @@ class Kato final : public VectorMethod {
   void search_async(const RowMajorView& corpus, const DeviceSearch& search,
                     const CudaStream& stream) override {
     if (search.count == 0) return;
-    const bool is_graph = search.first_self == corpus.first_row && search.count == corpus.count;
+    const bool is_graph = is_symmetric(corpus.recipe) && search.first_self == corpus.first_row &&
+                          search.count == corpus.count;
     const std::uint32_t side = is_graph ? graph_side(search.count, search.k, 1) : 0;
     if (side > 0)
       search_graph_async(corpus, search, {0, 1, side}, stream);
@@ -87,7 +89,7 @@ class Kato final : public VectorMethod {
         grid.on_diagonal = x == y;
         grid.mirrored = grid.on_diagonal ? distances : mirrored;
         grid.mirror_stride = side;
-        distances_async(grid, corpus.is_dot, stream);
+        distances_async(grid, corpus.recipe, stream);
         const auto push = [&](const float* from, std::uint32_t to, std::uint32_t count,
                               std::uint32_t of, std::uint32_t of_count) {
           KatoRows rows;
@@ -132,7 +134,7 @@ class Kato final : public VectorMethod {
         grid.dimension = corpus.dimension;
         grid.distances = distances;
         grid.stride = columns;
-        distances_async(grid, corpus.is_dot, stream);
+        distances_async(grid, corpus.recipe, stream);
         KatoRows rows;
         rows.distances = distances;
         rows.stride = columns;
@@ -172,10 +174,11 @@ class Kato final : public VectorMethod {
         cudaMemsetAsync(heaps, 0xff, std::size_t{count} * k * sizeof(std::uint64_t), stream.get()));
   }
 
-  static void distances_async(const KatoGrid& grid, bool is_dot, const CudaStream& stream) {
+  static void distances_async(const KatoGrid& grid, Recipe recipe, const CudaStream& stream) {
     constexpr unsigned waves = 8;
-    const auto kernel = is_dot ? &kato_distances_kernel<KatoInnerProduct>
-                               : &kato_distances_kernel<KatoSquaredDistance>;
+    const auto kernel = with_recipe(recipe, [](auto chosen) {
+      return &kato_distances_kernel<KatoDistance<decltype(chosen)::value>>;
+    });
     const unsigned row_tiles = padded(grid.row_count) / KatoTuning::tile;
     const unsigned column_tiles = padded(grid.column_count) / KatoTuning::tile;
     const unsigned wanted = waves * resident_blocks(kernel, KatoTuning::distance_threads, 0);

@@ -33,16 +33,16 @@ namespace starling::gpu {
 /// The matrix holds upper = about + e, rounded up. |upper| < 5 s + 2 e, so rounding adds at most
 /// 2^-23 |upper| + 2^-149, which is less than 2^-20 s + 2^-21 e + 2^-149. Hence
 ///   upper - (2.01 relative + 2^-20) s - 3 absolute,
-/// rounded down, is a lower bound of S. For the inner product -p is the recipe's score itself, and
-/// all three constants below are 0.
+/// rounded down, is a lower bound of S. For the other recipes the matrix holds the recipe's scores
+/// themselves, and all three constants below are 0.
 struct FilterBound {
   float relative = 0;
   float absolute = 0;
   float relative_lower = 0;  ///< 2.01 relative + 2^-20
 };
 
-inline FilterBound filter_bound(std::uint32_t dimension, bool is_dot) {
-  if (is_dot) return {};
+inline FilterBound filter_bound(std::uint32_t dimension, Recipe recipe) {
+  if (recipe != Recipe::squared_differences) return {};
   const float relative = static_cast<float>(1.02 * (4.0 * dimension + 16) * 0x1p-24);
   return {relative, static_cast<float>(dimension) * 0x1p-146f, 2.01f * relative + 0x1p-20f};
 }
@@ -79,20 +79,22 @@ struct MultiselectView {
 /// Komarov et al. 2014, "Distance Calculation": computes |x|^2 + |y|^2 - 2 x y for each query x and
 /// each row y by a matrix product. This kernel computes the product itself, tile by tile. |x|^2 is
 /// the same for all rows and could be left out, but the bound needs it. Writes upper bounds to the
-/// matrix (for the inner product: scores). Grid: tiles_of() blocks. Shared bytes: PairStages. Valid
-/// for any counts and dimensions.
-template <bool is_dot>
+/// matrix. The formula is for squared differences. For any other recipe the tiles sum the recipe
+/// itself, and the matrix gets exact scores. Grid: tiles_of() blocks. Shared bytes: PairStages.
+/// Valid for any counts and dimensions.
+template <Recipe recipe>
 __global__ void __launch_bounds__(PairTile::threads, 2)
     multiselect_product_kernel(const MultiselectView view) {
   __shared__ PairStages stages;
   const TilePlace place = tile_place(view.matrix);
   float sums[PairTile::held][PairTile::held];
-  sum_tile<true>(view.matrix, place, stages, sums);
+  sum_tile<recipe == Recipe::squared_differences ? Recipe::product : recipe>(view.matrix, place,
+                                                                             stages, sums);
   write_tile(
       view.matrix, place, sums,
       [&](float product, std::uint32_t a, std::uint32_t b) {
         if (b >= view.matrix.b.count || is_self(view.matrix, a, b)) return CUDART_INF_F;
-        if constexpr (is_dot) return score_of<true>(product);
+        if constexpr (recipe != Recipe::squared_differences) return score_of<recipe>(product);
         const float x = view.query_norms[a];
         const float y = view.row_norms[b];
         const float about = __fmaf_rn(-2.0f, product, __fadd_rn(x, y));
@@ -149,28 +151,28 @@ __global__ void multiselect_candidates_kernel(const MultiselectView view) {
 }
 
 /// Returns the recipe's score of a row and a query; the query is in shared memory.
-template <bool is_dot>
+template <Recipe recipe>
 __device__ __forceinline__ float exact_score(const float* query, const float* row,
                                              std::uint32_t dimension) {
   float sum = 0;
   if (dimension % 4 == 0) {
 #pragma unroll 4
     for (std::uint32_t i = 0; i < dimension; i += 4)
-      sum = add_group<is_dot>(*reinterpret_cast<const float4*>(query + i),
+      sum = add_group<recipe>(*reinterpret_cast<const float4*>(query + i),
                               __ldg(reinterpret_cast<const float4*>(row + i)), sum);
   } else {
 #pragma unroll 4
     for (std::uint32_t i = 0; i < dimension; ++i)
-      sum = add_component<is_dot>(query[i], row[i], sum);
+      sum = add_component<recipe>(query[i], row[i], sum);
   }
-  return score_of<is_dot>(sum);
+  return score_of<recipe>(sum);
 }
 
 /// Scores the candidates of each query exactly, sorts them by (score, row) and writes the first k
 /// to the query's list. Grid: one block for each query; its threads take the candidates in turn.
 /// Queries with more candidates than room are skipped. Shared bytes: 8 * room and the query's
 /// components.
-template <bool is_dot>
+template <Recipe recipe>
 __global__ void multiselect_rescore_kernel(const MultiselectView view) {
   extern __shared__ std::uint64_t keys[];
   const std::uint32_t query = blockIdx.x;
@@ -189,7 +191,7 @@ __global__ void multiselect_rescore_kernel(const MultiselectView view) {
     if (i >= count) continue;
     const std::uint32_t column = candidates[i];
     const float* row = view.matrix.b.components + std::size_t{column} * dimension;
-    keys[i] = key_of(exact_score<is_dot>(components, row, dimension), view.matrix.b.first + column);
+    keys[i] = key_of(exact_score<recipe>(components, row, dimension), view.matrix.b.first + column);
   }
   __syncthreads();
   sort_keys(keys, size);
@@ -212,7 +214,7 @@ __global__ void __launch_bounds__(PairTile::threads, 2)
   const bool is_of_block = threadIdx.x < PairTile::rows && query < view.matrix.a.count;
   if (__syncthreads_or(is_of_block && is_wanted(query) ? 1 : 0) == 0) return;
   float sums[PairTile::held][PairTile::held];
-  sum_tile<false>(view.matrix, place, stages, sums);
+  sum_tile<Recipe::squared_differences>(view.matrix, place, stages, sums);
   write_tile(
       view.matrix, place, sums,
       [&](float sum, std::uint32_t a, std::uint32_t b) {

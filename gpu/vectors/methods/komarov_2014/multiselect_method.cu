@@ -7,6 +7,7 @@
 #include "starling/gpu/device/launch_grid.cuh"
 #include "starling/gpu/device/traced_launch.cuh"
 #include "starling/gpu/vectors/corpus/panels.hpp"
+#include "starling/gpu/vectors/corpus/recipe_choice.hpp"
 #include "starling/gpu/vectors/methods/komarov_2014/multiselect_kernel.cuh"
 #include "starling/gpu/vectors/methods/komarov_2014/quick_multiselect.hpp"
 #include "starling/gpu/vectors/methods/matrix_batches.hpp"
@@ -74,15 +75,16 @@ class Multiselect final : public VectorMethod {
     view.counts = candidates_.data();
     view.candidates = candidates_.data() + batch.queries;
     view.room = candidate_room(search.k);
-    view.bound = filter_bound(corpus.dimension, corpus.is_dot);
+    view.bound = filter_bound(corpus.dimension, corpus.recipe);
     view.lists = search.lists;
     view.k = search.k;
 
     norms_async(view.matrix.a, corpus.dimension, query_norms, stream);
     norms_async(view.matrix.b, corpus.dimension, row_norms, stream);
-    traced_launch(
-        corpus.is_dot ? multiselect_product_kernel<true> : multiselect_product_kernel<false>,
-        {tiles_of(view.matrix), PairTile::threads}, stream, view);
+    with_recipe(corpus.recipe, [&](auto recipe) {
+      traced_launch(multiselect_product_kernel<decltype(recipe)::value>,
+                    {tiles_of(view.matrix), PairTile::threads}, stream, view);
+    });
     RowSelection selection;
     selection.values = view.matrix.scores;
     selection.stride = view.matrix.stride;
@@ -93,12 +95,12 @@ class Multiselect final : public VectorMethod {
     selection.kth = limits;
     select_.select_async(selection, stream);
     traced_launch(multiselect_candidates_kernel, {search.count, block_threads}, stream, view);
-    rescore_async(view, corpus.is_dot, stream);
+    rescore_async(view, corpus.recipe, stream);
 
-    // For queries with more candidates than room, quick multi-select selects from exact scores. For
-    // the inner product the matrix already holds exact scores.
+    // For queries with more candidates than room, quick multi-select selects from exact scores.
+    // Only for squared differences does the matrix not hold exact scores already.
     if (corpus.count <= view.room) return;
-    if (!corpus.is_dot)
+    if (corpus.recipe == Recipe::squared_differences)
       traced_launch(multiselect_exact_kernel, {tiles_of(view.matrix), PairTile::threads}, stream,
                     view);
     selection.kth = nullptr;
@@ -115,9 +117,9 @@ class Multiselect final : public VectorMethod {
                   side.components, side.count, dimension, norms);
   }
 
-  static void rescore_async(const MultiselectView& view, bool is_dot, const CudaStream& stream) {
-    const auto kernel =
-        is_dot ? multiselect_rescore_kernel<true> : multiselect_rescore_kernel<false>;
+  static void rescore_async(const MultiselectView& view, Recipe recipe, const CudaStream& stream) {
+    const auto kernel = with_recipe(
+        recipe, [](auto chosen) { return multiselect_rescore_kernel<decltype(chosen)::value>; });
     // Rounded up, because the compiler reads components in pairs even if the dimension is odd.
     const std::size_t components = (std::size_t{view.matrix.dimension} + 3) / 4 * 4;
     const std::size_t shared_bytes = view.room * sizeof(std::uint64_t) + components * sizeof(float);

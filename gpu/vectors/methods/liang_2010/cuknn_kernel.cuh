@@ -44,7 +44,7 @@ inline constexpr std::uint32_t cuknn_no_ordered = ~std::uint32_t{0};
 /// Neighbouring threads read neighbouring coordinates (4.5.2). References of at most 16 coordinates
 /// stay in shared memory for all queries. Shared bytes: 256 * 17 * 4 + 16 * 16 * 4 = 18 KB. Writes
 /// all of `distances`.
-template <bool is_dot>
+template <Recipe recipe>
 __global__ void __launch_bounds__(CuknnTuning::segment)
     cuknn_distances_kernel(const CuknnDistances task) {
   constexpr unsigned coordinates = CuknnTuning::coordinates;
@@ -83,10 +83,10 @@ __global__ void __launch_bounds__(CuknnTuning::segment)
 #pragma unroll
         for (unsigned r = 0; r < group; r += 4) {
           const float4 y = *reinterpret_cast<const float4*>(&queries[j][r]);
-          sums[r] = add_component<is_dot>(x, y.x, sums[r]);
-          sums[r + 1] = add_component<is_dot>(x, y.y, sums[r + 1]);
-          sums[r + 2] = add_component<is_dot>(x, y.z, sums[r + 2]);
-          sums[r + 3] = add_component<is_dot>(x, y.w, sums[r + 3]);
+          sums[r] = add_component<recipe>(y.x, x, sums[r]);
+          sums[r + 1] = add_component<recipe>(y.y, x, sums[r + 1]);
+          sums[r + 2] = add_component<recipe>(y.z, x, sums[r + 2]);
+          sums[r + 3] = add_component<recipe>(y.w, x, sums[r + 3]);
         }
       };
       const std::uint32_t width = min(coordinates, task.dimension - at);
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(CuknnTuning::segment)
       const bool is_neighbor =
           reference < task.reference_count && row != task.first_self + query + r;
       task.distances[std::size_t{query + r} * task.stride + reference] =
-          is_neighbor ? ordered_of(score_of<is_dot>(sums[r])) : cuknn_no_ordered;
+          is_neighbor ? ordered_of(score_of<recipe>(sums[r])) : cuknn_no_ordered;
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "starling/gpu/device/traced_launch.cuh"
+#include "starling/gpu/vectors/corpus/recipe_choice.hpp"
 #include "starling/gpu/vectors/methods/liang_2010/cuknn_kernel.cuh"
 #include "starling/gpu/vectors/methods/method.hpp"
 #include "starling/gpu/vectors/methods/method_workspace.hpp"
@@ -113,7 +114,7 @@ class Cuknn final : public VectorMethod {
       queues.query_count = batch.count;
       queues.segment_count = blocks_for(std::max(task.reference_count, 1u), CuknnTuning::segment);
       task.stride = queues.segment_count * CuknnTuning::segment;
-      distances_async(task, queues.segment_count, corpus.is_dot, stream);
+      distances_async(task, queues.segment_count, corpus.recipe, stream);
       local_async(task, queues, stream);
       begin += task.reference_count;
       const bool is_last = begin == corpus.count;
@@ -124,10 +125,11 @@ class Cuknn final : public VectorMethod {
     } while (begin < corpus.count);
   }
 
-  static void distances_async(const CuknnDistances& task, std::uint32_t segments, bool is_dot,
+  static void distances_async(const CuknnDistances& task, std::uint32_t segments, Recipe recipe,
                               const CudaStream& stream) {
     constexpr unsigned waves = 8;
-    const auto kernel = is_dot ? &cuknn_distances_kernel<true> : &cuknn_distances_kernel<false>;
+    const auto kernel = with_recipe(
+        recipe, [](auto chosen) { return &cuknn_distances_kernel<decltype(chosen)::value>; });
     const unsigned groups = blocks_for(task.query_count, CuknnTuning::queries);
     const unsigned wanted = waves * resident_blocks(kernel, CuknnTuning::segment, 0);
     LaunchShape shape;

@@ -130,7 +130,7 @@ class RussicaMethod final : public VectorMethod {
     matrix.dimension = corpus.dimension;
     matrix.scores = matrix_.data();
     matrix.stride = stride_of(matrix.b.count);
-    matrix_scores_async(matrix, corpus.is_dot, stream);
+    matrix_scores_async(matrix, corpus.recipe, Selection::has_query_rows, stream);
     Selection::select_async(matrix, search, beside_.data(), stream);
   }
 
