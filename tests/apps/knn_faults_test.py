@@ -150,7 +150,7 @@ class UsageTest(KnnTest):
             ([*given, *out, "--graph", "--queries", points], "do not go together"),
             ([*given, *out, "--graph", "-k", 0], "--k: "),
             ([*given, *out, "--graph", "-k", 2049], "--k: "),
-            ([*given, *out, "--graph", "--metric", "l1"], "--metric: "),
+            ([*given, *out, "--graph", "--metric", "l3"], "--metric: "),
             ([*given, *out, "--graph", "--method", "lsh"], "--method: "),
             ([*given, *out, "--graph", "--devices", "0,0"], "--devices: 0 is named twice"),
             ([*given, *out, "--graph", "--devices", "1,0,1", "--engine", "cpu"],
