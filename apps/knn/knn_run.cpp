@@ -132,16 +132,30 @@ class KnnRun {
 
   void take_points() {
     try {
-      const VectorsView corpus = prepared_points();
-      point_count_ = corpus.rows();
-      check_counts(point_count_);
-      choice_.searcher->set_corpus(plan_.metric, corpus);
-      if (!queries_) return void(corpus_ = corpus);
+      corpus_ = prepared_points();
     } catch (const std::bad_alloc&) {
-      throw std::runtime_error(plan_.points +
-                               ": its vectors do not fit into memory; split the file and merge the "
-                               "lists by distance");
+      throw_points_too_large();
     }
+    point_count_ = corpus_.rows();
+    check_counts(point_count_);
+  }
+
+  [[noreturn]] void throw_points_too_large() const {
+    throw std::runtime_error(plan_.points +
+                             ": its vectors do not fit into memory; split the file and merge the "
+                             "lists by distance");
+  }
+
+  /// Gives the points to the searcher together with the first queries: a GPU searches the first
+  /// rows while others are on their way.
+  void search_first(const VectorSearch& search) {
+    try {
+      choice_.searcher->set_corpus_and_search(plan_.metric, corpus_, search, lists_);
+    } catch (const std::bad_alloc&) {
+      throw_points_too_large();
+    }
+    if (!queries_) return;
+    corpus_ = {};
     prepared_ = {};
     points_.reset();
   }
@@ -206,7 +220,10 @@ class KnnRun {
     search.on_progress = [&](std::uint64_t done) {
       progress_.show("searching", queries_done_ + done, total);
     };
-    choice_.searcher->search(search, lists_);
+    if (queries_done_ == 0)
+      search_first(search);
+    else
+      choice_.searcher->search(search, lists_);
     for (const auto& output : outputs_) output->write(lists_);
     queries_done_ += queries.rows();
     progress_.show("searching", queries_done_, total);
@@ -222,7 +239,7 @@ class KnnRun {
   std::uint32_t dimension_ = 1;
   std::uint32_t point_count_ = 0;
   std::vector<float> prepared_;  ///< the points, if they cannot be used in place
-  VectorsView corpus_;           ///< the points, if they are the queries too
+  VectorsView corpus_;           ///< the points, until nothing needs them on the host
   std::vector<VectorNeighbor> lists_;
   std::uint64_t queries_done_ = 0;
   ProgressLine progress_;

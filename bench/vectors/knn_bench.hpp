@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "starling/bench/vectors/knn_corpus.hpp"
 #include "starling/bench/vectors/paper_tables.hpp"
 #include "starling/bench/vectors/serial_search.hpp"
 #include "starling/knn/vectors/searcher.hpp"
@@ -19,9 +20,10 @@ inline constexpr int knn_runs_enough = 20;
 
 /// Medians over the runs.
 struct KnnTime {
-  double device_ms = 0;  ///< device time, see VectorSearcher; 0 without a device
-  double host_ms = 0;    ///< host time from queries in host memory to lists in host memory
-  double upload_ms = 0;  ///< the same, but from rows and queries in host memory; see set_corpus
+  double device_ms = 0;         ///< device time, see VectorSearcher; 0 without a device
+  double host_ms = 0;           ///< host time from queries in host memory to lists in host memory
+  double upload_ms = 0;         ///< host time of set_corpus
+  double upload_search_ms = 0;  ///< host time of set_corpus_and_search
   int runs = 0;
 
   double ms() const { return device_ms > 0 ? device_ms : host_ms; }
@@ -42,8 +44,9 @@ class KnnBench {
  public:
   /// `runs` is the number of runs of each measurement. 0 means 20 runs, or 3 if the first run takes
   /// more than a second.
-  KnnBench(VectorSearcher& searcher, std::uint64_t seed, int runs)
-      : searcher_(searcher), seed_(seed), runs_(runs) {}
+  KnnBench(VectorSearcher& searcher, std::uint64_t seed, int runs,
+           CorpusMemory memory = CorpusMemory::ordinary)
+      : searcher_(searcher), seed_(seed), runs_(runs), memory_(memory) {}
 
   /// Makes the queries. Also makes the corpus, unless the last shape had the same rows, dimension
   /// and metric.
@@ -62,16 +65,19 @@ class KnnBench {
     std::vector<VectorNeighbor> list;
   };
 
-  double run(SearchMethod method, std::size_t set);
-  double upload_ms(SearchMethod method);
+  double run(SearchMethod method, std::size_t set, bool with_corpus = false);
+  double upload_ms();
+  double upload_search_ms(SearchMethod method);
+  VectorsView corpus_view() const { return {corpus_.components(), shape_.dimension}; }
   void make_exact_lists();
   void check_lists(SearchMethod method) const;
 
   VectorSearcher& searcher_;
   std::uint64_t seed_;
   int runs_;
+  CorpusMemory memory_;
   KnnShape shape_;
-  std::vector<float> corpus_;
+  KnnCorpus corpus_;
   std::vector<std::vector<float>> sets_;  ///< sets of queries
   std::vector<ExactList> exact_lists_;
   std::vector<VectorNeighbor> lists_;  ///< from the last run

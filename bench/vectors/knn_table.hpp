@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "starling/bench/vectors/knn_corpus.hpp"
 #include "starling/knn/vectors/searcher.hpp"
 
 namespace starling::bench {
@@ -19,7 +20,8 @@ struct KnnTableOptions {
   std::vector<std::size_t> shapes{};  ///< rows of the table, numbered from 1; empty: all
   double scale = 1;                   ///< factor for rows and queries
   std::uint64_t seed = 1;
-  int runs = 0;         ///< of each measurement; 0: 20, or 3 if the first takes over a second
+  int runs = 0;  ///< of each measurement; 0: 20, or 3 if the first takes over a second
+  CorpusMemory memory = CorpusMemory::ordinary;  ///< from which rows are uploaded
   bool serial = false;  ///< also measures plain searches on one core: see serial_search.hpp
   bool json = false;
 };

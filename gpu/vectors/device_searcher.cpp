@@ -28,6 +28,9 @@ constexpr std::uint64_t method_bytes_max = std::uint64_t{32} << 30;
 /// Queries and their lists are copied in pieces of at most this size.
 constexpr std::uint64_t transfer_bytes_max = std::uint64_t{256} << 20;
 
+/// Searches of at most this many queries begin while the corpus is on its way to the device.
+constexpr std::uint32_t arriving_queries_max = 64;
+
 /// A published method and the function that makes it.
 struct NamedMethod {
   SearchMethod name;
@@ -71,29 +74,63 @@ DeviceSearcher::DeviceSearcher(const VectorSearcherOptions& options)
     : device_(options.device),
       may_filter_(options.may_filter),
       bytes_max_(bytes_limit(options)),
-      memory_(bytes_max_) {}
+      memory_(bytes_max_),
+      upload_(memory_),
+      queries_(memory_),
+      found_(memory_),
+      others_(memory_) {}
 
 bool DeviceSearcher::supports(SearchMethod method) const {
   return method == SearchMethod::automatic || find_method(method) != nullptr;
 }
 
 void DeviceSearcher::set_rows(Metric metric, VectorsView rows, VectorRow first_row) {
+  begin_rows(metric, rows, first_row);
+  if (resident_) upload_rows();
+  has_corpus_ = true;
+}
+
+/// Plans and takes the memory for `rows`. Memory of an earlier corpus of the same shape is kept. If
+/// the device has no room for all rows, keeps them on the host.
+void DeviceSearcher::begin_rows(Metric metric, VectorsView rows, VectorRow first_row) {
   check(cudaSetDevice(device_));
-  method_.reset();
-  resident_.reset();
-  workspace_.reset();
+  has_corpus_ = false;
   kept_ = {};
-  rows_ = 0;
+  const Shadow shadow_before = shadow_;
+  const std::uint64_t workspace_bytes_before = workspace_bytes_;
   plan_memory(metric, rows);
-  if (part_rows_ >= rows.rows())
-    resident_.emplace(memory_, metric, rows, first_row, shadow_, stream_);
-  else
-    kept_.assign(rows.components.begin(), rows.components.end());
+  const bool has_same_shape = resident_ && shadow_ == shadow_before &&
+                              workspace_bytes_ == workspace_bytes_before &&
+                              resident_->has_room_for(rows.rows(), rows.dimension);
+  if (!has_same_shape) {
+    method_.reset();
+    resident_.reset();
+    workspace_.reset();
+    free_transfer_room();
+  } else if (method_) {
+    method_->holds_all = false;
+  }
   metric_ = metric;
   dimension_ = rows.dimension;
   rows_ = rows.rows();
   first_row_ = first_row;
-  workspace_.emplace(memory_, workspace_bytes_);
+  if (has_same_shape)
+    resident_->restart(metric, first_row);
+  else if (part_rows_ >= rows_)
+    resident_.emplace(memory_, metric, rows_, dimension_, first_row);
+  else
+    kept_.assign(rows.components.begin(), rows.components.end());
+  if (!workspace_) workspace_.emplace(memory_, workspace_bytes_);
+  // Takes the memory of the slots before a method takes what is left.
+  upload_.start(resident_ ? rows : kept_rows(0, rows_));
+}
+
+/// Brings all rows to the resident corpus and waits for them.
+void DeviceSearcher::upload_rows() {
+  const DrainAtEnd drain(stream_);
+  const DrainAtEnd drain_copies(upload_.copies());
+  while (!upload_.is_done()) resident_->pack_next_async(upload_, stream_);
+  stream_.wait();
 }
 
 DeviceRates DeviceSearcher::rates() {
@@ -117,9 +154,88 @@ void DeviceSearcher::search(const VectorSearch& search, std::span<VectorNeighbor
   });
 }
 
+/// Only a search of few queries begins before all rows have arrived. The search of more queries
+/// takes longer than their upload, and is slower piece by piece.
+void DeviceSearcher::set_corpus_and_search(Metric metric, VectorsView corpus,
+                                           const VectorSearch& search,
+                                           std::span<VectorNeighbor> lists) {
+  check_search(search, corpus.dimension, lists.size());
+  begin_rows(metric, corpus, 0);
+  const std::uint32_t count = search.queries.rows();
+  const std::uint64_t transfer = count * (transfer_bytes(dimension_, search.k) +
+                                          search.k * std::uint64_t{sizeof(VectorNeighbor)});
+  if (!resident_ || rows_ == 0 || count == 0 || count > arriving_queries_max ||
+      transfer > transfer_bytes_ || !supports(search.method)) {
+    if (resident_) upload_rows();
+    has_corpus_ = true;
+    return this->search(search, lists);
+  }
+  has_corpus_ = true;
+  try {
+    prepare(search.method);
+    make_transfer_room(std::size_t{count} * dimension_, lists.size(), lists.size());
+    const DrainAtEnd drain(stream_);
+    const DrainAtEnd drain_copies(upload_.copies());
+    const DeviceSearch on_device = copy_queries_async(search, 0, count);
+    started_.record(stream_);
+    search_arriving_async(on_device);
+    finished_.record(stream_);
+    copy_to_host_async(static_cast<const VectorNeighbor*>(found_.data()), lists, stream_);
+    stream_.wait();
+    device_ms_ = finished_.ms_since(started_);
+  } catch (...) {
+    has_corpus_ = false;
+    throw;
+  }
+  if (search.on_progress) search.on_progress(count);
+}
+
+/// Enqueues a search of the resident corpus, whose rows `upload_` begins to bring.
+void DeviceSearcher::search_arriving_async(const DeviceSearch& search) {
+  const auto arrival = arrival_in(*resident_);
+  if (method_ && method_->part_rows == rows_) return search_arriving_by_method_async(search);
+  const bool uses_shadow =
+      shadow_ != Shadow::none && VectorWorkspace::uses_shadow(resident_->view(), search);
+  if (!method_ && !uses_shadow)
+    return workspace_->search_async(resident_->view(), search, stream_, arrival);
+  while (!upload_.is_done()) arrival();
+  for_each_part([&](const auto& search_async, const Part& part) {
+    DeviceSearch of_part = search;
+    if (part.number > 0) of_part.lists = others_.data();
+    search_async(of_part);
+    if (part.number > 0)
+      merge_lists_async(search.lists, others_.data(), search.count, search.k, stream_);
+  });
+}
+
+/// Lets the method search quarters of the rows, each as soon as it has arrived, and merges the
+/// lists of the quarters.
+void DeviceSearcher::search_arriving_by_method_async(DeviceSearch search) {
+  constexpr std::uint32_t quarters = 4;
+  const auto arrival = arrival_in(*resident_);
+  VectorNeighbor* const lists = search.lists;
+  const std::uint32_t rows_each = (rows_ - 1) / quarters + 1;
+  std::uint32_t arrived = 0;
+  for (std::uint32_t begin = 0; begin < rows_; begin += rows_each) {
+    const std::uint32_t count = std::min(rows_each, rows_ - begin);
+    while (arrived < begin + count) arrived = arrival();
+    float* const components = method_->components.data() + std::size_t{begin} * dimension_;
+    unpack_async(resident_->panels(), begin, count, dimension_, components, stream_);
+    RowMajorView quarter = method_rows(0);
+    quarter.components = components;
+    quarter.first_row += begin;
+    quarter.count = count;
+    search.lists = begin == 0 ? lists : others_.data();
+    method_->method->search_async(quarter, search, stream_);
+    if (begin > 0) merge_lists_async(lists, others_.data(), search.count, search.k, stream_);
+  }
+  method_->holds_all = true;
+}
+
 void DeviceSearcher::prepare_shared(SearchMethod method) {
   check(cudaSetDevice(device_));
   device_ms_ = 0;
+  free_transfer_room();  // SharedLists take the same memory
   prepare(method);
 }
 
@@ -195,7 +311,7 @@ void DeviceSearcher::end_exchange(const SharedLists& lists, std::span<VectorNeig
 }
 
 void DeviceSearcher::prepare(SearchMethod method) {
-  check_invariant(workspace_.has_value(), "a corpus is set before it is searched");
+  check_invariant(has_corpus_, "a corpus is set before it is searched");
   if (!supports(method))
     throw std::invalid_argument(
         "the cuda searcher does not have this method: ask for SearchMethod::automatic");
@@ -223,7 +339,7 @@ std::uint64_t DeviceSearcher::transfer_bytes_min() {
 
 /// Returns the least memory that is needed in addition to the rows.
 std::uint64_t DeviceSearcher::bytes_beside_rows(std::uint32_t dimension) {
-  return DeviceVectors::packing_bytes_for(dimension) + transfer_bytes_min() +
+  return RowUpload::bytes_for(dimension) + transfer_bytes_min() +
          VectorWorkspace::bytes_min(dimension);
 }
 
@@ -237,7 +353,7 @@ bool DeviceSearcher::fits(VectorsView corpus) const {
 /// lists.
 void DeviceSearcher::plan_memory(Metric metric, VectorsView corpus) {
   const std::uint64_t bytes = bytes_max_;
-  const std::uint64_t packing = DeviceVectors::packing_bytes_for(corpus.dimension);
+  const std::uint64_t packing = RowUpload::bytes_for(corpus.dimension);
   const std::uint64_t least = bytes_beside_rows(corpus.dimension);
   const std::uint64_t all = DeviceVectors::bytes_for(corpus.rows(), corpus.dimension, Shadow::none);
   part_rows_ = std::max(corpus.rows(), 1u);
@@ -275,6 +391,7 @@ void DeviceSearcher::plan_memory(Metric metric, VectorsView corpus) {
 void DeviceSearcher::take_method(SearchMethod name) {
   if (method_ && method_->name == name) return;
   method_.reset();
+  free_transfer_room();
   workspace_.emplace(memory_, workspace_bytes_);
   const std::uint64_t bytes = bytes_max_ - memory_.bytes_used() - transfer_bytes_;
   const std::uint64_t row_bytes = dimension_ * sizeof(float);
@@ -296,8 +413,21 @@ void DeviceSearcher::read_rows_async(VectorRow begin, std::uint32_t count) {
     unpack_async(resident_->panels(), begin, count, dimension_, method_->components.data(),
                  stream_);
   else
-    copy_to_device_async(kept_rows(begin, count).components, method_->components, stream_);
+    copy_rows_async(kept_rows(begin, count), method_->components.data());
   method_->holds_all = count == rows_;
+}
+
+/// Copies rows of the host to `to`, which lies on the device.
+void DeviceSearcher::copy_rows_async(VectorsView rows, float* to) {
+  const DrainAtEnd drain_copies(upload_.copies());
+  upload_.start(rows);
+  while (!upload_.is_done()) {
+    const RowUpload::Piece piece = upload_.next(stream_);
+    check(cudaMemcpyAsync(to + std::size_t{piece.begin} * dimension_, piece.components,
+                          std::size_t{piece.count} * dimension_ * sizeof(float),
+                          cudaMemcpyDeviceToDevice, stream_.get()));
+    upload_.release(stream_);
+  }
 }
 
 /// Returns the rows of part number `part`, which must be the part that was read last.
@@ -316,6 +446,7 @@ template <class Work>
 void DeviceSearcher::for_each_part(const Work& work) {
   const std::uint32_t part_rows = method_ ? method_->part_rows : part_rows_;
   const std::uint32_t parts = (rows_ - 1) / part_rows + 1;
+  std::optional<DeviceVectors> from_host;
   for (std::uint32_t part = 0; part < parts; ++part) {
     const VectorRow begin = part * part_rows;
     const std::uint32_t count = std::min(part_rows, rows_ - begin);
@@ -327,16 +458,32 @@ void DeviceSearcher::for_each_part(const Work& work) {
       work(search_async, Part{part, parts});
       continue;
     }
-    std::optional<DeviceVectors> from_host;
-    if (!resident_)
-      from_host.emplace(memory_, metric_, kept_rows(begin, count), first_row_ + begin, Shadow::none,
-                        stream_);
-    const CorpusView corpus = resident_ ? resident_->view() : from_host->view();
+    if (resident_) {
+      work([&](const DeviceSearch& on_device) { search_resident_async(on_device); },
+           Part{part, parts});
+      continue;
+    }
+    if (from_host && from_host->has_room_for(count, dimension_))
+      from_host->restart(metric_, first_row_ + begin);
+    else
+      from_host.reset();
+    if (!from_host) from_host.emplace(memory_, metric_, count, dimension_, first_row_ + begin);
+    // The first queries meet the rows as they arrive.
+    const DrainAtEnd drain_copies(upload_.copies());
+    upload_.start(kept_rows(begin, count));
     const auto search_async = [&](const DeviceSearch& on_device) {
-      workspace_->search_async(corpus, on_device, stream_);
+      const VectorWorkspace::Arrival arrival = arrival_in(*from_host);
+      workspace_->search_async(from_host->view(), on_device, stream_,
+                               upload_.is_done() ? VectorWorkspace::Arrival() : arrival);
     };
     work(search_async, Part{part, parts});
   }
+}
+
+void DeviceSearcher::search_resident_async(const DeviceSearch& search) {
+  if (VectorWorkspace::uses_shadow(resident_->view(), search))
+    resident_->make_shadow_async(shadow_, stream_);
+  workspace_->search_async(resident_->view(), search, stream_);
 }
 
 template <class Enqueue>
@@ -349,6 +496,38 @@ void DeviceSearcher::run_timed(const Enqueue& enqueue) {
   device_ms_ += finished_.ms_since(started_);
 }
 
+/// Makes room for `floats` components of queries, and for `entries` and `others` entries of lists.
+/// Keeps what an earlier search had, if it is enough.
+void DeviceSearcher::make_transfer_room(std::size_t floats, std::size_t entries,
+                                        std::size_t others) {
+  if (queries_.room() >= floats && found_.room() >= entries && others_.room() >= others) return;
+  free_transfer_room();
+  queries_ = DeviceBuffer<float>(memory_, floats);
+  found_ = DeviceBuffer<VectorNeighbor>(memory_, entries);
+  if (others > 0) others_ = DeviceBuffer<VectorNeighbor>(memory_, others);
+}
+
+void DeviceSearcher::free_transfer_room() {
+  queries_ = DeviceBuffer<float>(memory_);
+  found_ = DeviceBuffer<VectorNeighbor>(memory_);
+  others_ = DeviceBuffer<VectorNeighbor>(memory_);
+}
+
+/// Copies queries [begin, begin + count) of a search to the device, and returns the search of them.
+DeviceSearch DeviceSearcher::copy_queries_async(const VectorSearch& search, std::uint32_t begin,
+                                                std::uint32_t count) {
+  copy_to_device_async(search.queries.components.subspan(std::size_t{begin} * dimension_,
+                                                         std::size_t{count} * dimension_),
+                       queries_, stream_);
+  DeviceSearch on_device;
+  on_device.queries = queries_.data();
+  on_device.count = count;
+  on_device.k = search.k;
+  on_device.lists = found_.data();
+  if (search.first_self != no_row) on_device.first_self = search.first_self + begin;
+  return on_device;
+}
+
 template <class SearchAsync>
 void DeviceSearcher::search_part(const SearchAsync& search_async, const VectorSearch& search,
                                  std::span<VectorNeighbor> lists, const Part& part) {
@@ -357,30 +536,21 @@ void DeviceSearcher::search_part(const SearchAsync& search_async, const VectorSe
   const std::uint64_t query_bytes = transfer_bytes(dimension_, search.k);
   const auto piece = static_cast<std::uint32_t>(
       std::clamp<std::uint64_t>(transfer_bytes_ / query_bytes, 1, count));
-  DeviceBuffer<float> queries(memory_, std::size_t{piece} * dimension_);
-  DeviceBuffer<VectorNeighbor> found(memory_, std::size_t{piece} * search.k);
+  make_transfer_room(std::size_t{piece} * dimension_, std::size_t{piece} * search.k, 0);
   std::vector<VectorNeighbor> other;
   std::vector<VectorNeighbor> merged;
   if (is_merged) other.resize(std::size_t{piece} * search.k);
   const DrainAtEnd drain(stream_);
   for (std::uint32_t begin = 0; begin < count; begin += piece) {
-    DeviceSearch on_device;
-    on_device.queries = queries.data();
-    on_device.count = std::min(piece, count - begin);
-    on_device.k = search.k;
-    on_device.lists = found.data();
-    if (search.first_self != no_row) on_device.first_self = search.first_self + begin;
-    copy_to_device_async(
-        search.queries.components.subspan(std::size_t{begin} * dimension_,
-                                          std::size_t{on_device.count} * dimension_),
-        queries, stream_);
+    const DeviceSearch on_device =
+        copy_queries_async(search, begin, std::min(piece, count - begin));
     started_.record(stream_);
     search_async(on_device);
     finished_.record(stream_);
     const std::span<VectorNeighbor> to =
         lists.subspan(std::size_t{begin} * search.k, std::size_t{on_device.count} * search.k);
     const std::span<VectorNeighbor> into = is_merged ? std::span(other).first(to.size()) : to;
-    copy_to_host_async(static_cast<const VectorNeighbor*>(found.data()), into, stream_);
+    copy_to_host_async(static_cast<const VectorNeighbor*>(found_.data()), into, stream_);
     stream_.wait();
     device_ms_ += finished_.ms_since(started_);
     if (is_merged)

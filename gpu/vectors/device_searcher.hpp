@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <vector>
 
 #include "starling/gpu/device/cuda_stream.hpp"
 #include "starling/gpu/device/memory.hpp"
 #include "starling/gpu/vectors/corpus/device_vectors.hpp"
+#include "starling/gpu/vectors/corpus/row_upload.hpp"
 #include "starling/gpu/vectors/exchange/shared_lists.hpp"
 #include "starling/gpu/vectors/methods/method.hpp"
 #include "starling/gpu/vectors/scan/workspace.hpp"
@@ -27,6 +29,9 @@ class DeviceSearcher final : public VectorSearcher {
   bool supports(SearchMethod method) const override;
   void set_corpus(Metric metric, VectorsView corpus) override { set_rows(metric, corpus, 0); }
   void search(const VectorSearch& search, std::span<VectorNeighbor> lists) override;
+  void set_corpus_and_search(Metric metric, VectorsView corpus, const VectorSearch& search,
+                             std::span<VectorNeighbor> lists) override;
+  std::pmr::memory_resource& host_memory() override { return pinned_memory(); }
   double device_ms() const override { return device_ms_; }
   DeviceRates rates() override;
 
@@ -92,9 +97,23 @@ class DeviceSearcher final : public VectorSearcher {
   static std::uint64_t transfer_bytes_min();
   static std::uint64_t bytes_beside_rows(std::uint32_t dimension);
   void plan_memory(Metric metric, VectorsView corpus);
+  void begin_rows(Metric metric, VectorsView rows, VectorRow first_row);
+  void upload_rows();
+  /// Returns an Arrival that packs the next piece of `upload_` into `vectors`.
+  auto arrival_in(DeviceVectors& vectors) {
+    return [this, &vectors] { return vectors.pack_next_async(upload_, stream_); };
+  }
+  void search_resident_async(const DeviceSearch& search);
+  void search_arriving_async(const DeviceSearch& search);
+  void search_arriving_by_method_async(DeviceSearch search);
+  DeviceSearch copy_queries_async(const VectorSearch& search, std::uint32_t begin,
+                                  std::uint32_t count);
+  void make_transfer_room(std::size_t floats, std::size_t entries, std::size_t others);
+  void free_transfer_room();
   void prepare(SearchMethod method);
   void take_method(SearchMethod name);
   void read_rows_async(VectorRow begin, std::uint32_t count);
+  void copy_rows_async(VectorsView rows, float* to);
   RowMajorView method_rows(std::uint32_t part) const;
   VectorsView kept_rows(VectorRow begin, std::uint32_t count) const;
   /// Calls work(search_async, part) for one part of the rows after another. search_async enqueues a
@@ -124,7 +143,12 @@ class DeviceSearcher final : public VectorSearcher {
   std::uint32_t part_rows_ = 0;   ///< rows of the corpus that are on the device at once
   std::uint64_t workspace_bytes_ = 0;
   std::uint64_t transfer_bytes_ = 0;
+  bool has_corpus_ = false;
   std::vector<float> kept_;  ///< all rows, if the device has no room for all at once
+  RowUpload upload_;
+  DeviceBuffer<float> queries_;          ///< of one piece
+  DeviceBuffer<VectorNeighbor> found_;   ///< of one piece
+  DeviceBuffer<VectorNeighbor> others_;  ///< of one piece; to be merged with found_
   std::optional<DeviceVectors> resident_;
   std::optional<VectorWorkspace> workspace_;
   std::optional<MethodAtHand> method_;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory_resource>
 #include <span>
 #include <string_view>
 
@@ -73,9 +74,21 @@ class VectorSearcher {
   /// same errors as set_corpus. After an error the content of `lists` is unspecified.
   virtual void search(const VectorSearch& search, std::span<VectorNeighbor> lists) = 0;
 
+  /// Does the same as set_corpus and then search. A GPU searches the first rows while others are on
+  /// their way to it. Throws what both throw; after an error the searcher has no corpus.
+  virtual void set_corpus_and_search(Metric metric, VectorsView corpus, const VectorSearch& search,
+                                     std::span<VectorNeighbor> lists) {
+    set_corpus(metric, corpus);
+    this->search(search, lists);
+  }
+
+  /// Returns a source of memory from which rows and queries reach the device fastest: page-locked
+  /// memory for a GPU, ordinary memory without a device. It lives as long as the program.
+  virtual std::pmr::memory_resource& host_memory() { return *std::pmr::new_delete_resource(); }
+
   /// Returns how long the device worked on the last search, by its own clock; 0 without a device.
-  /// Copies of queries and lists are not included. Growth of device memory is included, in the
-  /// first search that needs it.
+  /// Copies of queries and lists are not included. Growth of device memory, and what a corpus is
+  /// prepared with for a kind of search, are included in the first search that needs them.
   virtual double device_ms() const { return 0; }
 
   /// Measures the rates of the hardware. During the measurement it uses at most 512 MiB of host

@@ -58,7 +58,7 @@ const std::vector<Room>& house_rooms() {
       {"gpu/points",
        {"knn/base", "knn/words", "knn/engine", "gpu/device", "gpu/points/objects",
         "gpu/points/index", "gpu/points/filters", "gpu/points/search", "gpu/points/lists"}},
-      {"gpu/vectors/corpus", {"knn/words", "gpu/device"}},
+      {"gpu/vectors/corpus", {"knn/base", "knn/words", "gpu/device"}},
       {"gpu/vectors/exchange", {"knn/words", "gpu/device", "gpu/vectors/corpus"}},
       {"gpu/vectors/scan", {"gpu/device", "gpu/vectors/corpus"}},
       {"gpu/vectors/methods",

@@ -24,6 +24,22 @@ void prepare(Metric metric, std::uint32_t dimension, std::vector<float>& rows) {
   ASSERT_FALSE(fault.has_value()) << "row " << fault->row << " " << sentence_of(fault->reason);
 }
 
+VectorSearch search_of(const Question& question, SearchMethod method) {
+  VectorSearch search;
+  search.queries = question.queries_view();
+  search.k = question.k;
+  search.first_self = question.first_self;
+  search.method = method;
+  return search;
+}
+
+// Every entry holds a value that no search finds. So an entry that the searcher does not write
+// differs from the expected entry.
+std::vector<VectorNeighbor> poisoned_lists(const Question& question) {
+  return {std::size_t{question.queries_view().rows()} * question.k,
+          VectorNeighbor{std::numeric_limits<float>::quiet_NaN(), no_row - 1}};
+}
+
 }  // namespace
 
 std::string describe(const Trial& trial) {
@@ -58,16 +74,16 @@ Question draw_question(const Trial& trial, Random& random) {
 
 std::vector<VectorNeighbor> search_all(VectorSearcher& searcher, const Question& question,
                                        SearchMethod method) {
-  VectorSearch search;
-  search.queries = question.queries_view();
-  search.k = question.k;
-  search.first_self = question.first_self;
-  search.method = method;
-  // Before the search every entry holds a value that no search finds. So an entry that the searcher
-  // does not write differs from the expected entry.
-  std::vector<VectorNeighbor> lists(std::size_t{search.queries.rows()} * search.k,
-                                    {std::numeric_limits<float>::quiet_NaN(), no_row - 1});
-  searcher.search(search, lists);
+  std::vector<VectorNeighbor> lists = poisoned_lists(question);
+  searcher.search(search_of(question, method), lists);
+  return lists;
+}
+
+std::vector<VectorNeighbor> set_and_search_all(VectorSearcher& searcher, const Question& question,
+                                               SearchMethod method) {
+  std::vector<VectorNeighbor> lists = poisoned_lists(question);
+  searcher.set_corpus_and_search(question.metric, question.corpus_view(),
+                                 search_of(question, method), lists);
   return lists;
 }
 
@@ -103,6 +119,7 @@ void expect_exact(VectorSearcher& searcher, const Trial& trial, std::uint64_t se
     SCOPED_TRACE(describe(trial) + ", method " + std::to_string(static_cast<int>(method)) + ", " +
                  replay_hint(seed));
     expect_same_lists(search_all(searcher, question, method), expected, trial.k);
+    expect_same_lists(set_and_search_all(searcher, question, method), expected, trial.k);
   }
 }
 

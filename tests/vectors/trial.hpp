@@ -46,6 +46,10 @@ Question draw_question(const Trial& trial, Random& random);
 std::vector<VectorNeighbor> search_all(VectorSearcher& searcher, const Question& question,
                                        SearchMethod method = SearchMethod::automatic);
 
+/// Does the same with set_corpus_and_search.
+std::vector<VectorNeighbor> set_and_search_all(VectorSearcher& searcher, const Question& question,
+                                               SearchMethod method = SearchMethod::automatic);
+
 std::vector<SearchMethod> supported_methods(const VectorSearcher& searcher);
 
 /// The test fails at the first entry whose score or row is not equal, bit for bit.
@@ -53,7 +57,7 @@ void expect_same_lists(std::span<const VectorNeighbor> lists,
                        std::span<const VectorNeighbor> expected, std::uint32_t k);
 
 /// Draws a question and gives its corpus to the searcher. Compares the lists of every method with
-/// the oracle's.
+/// the oracle's, also if the corpus and the search are given at once.
 void expect_exact(VectorSearcher& searcher, const Trial& trial, std::uint64_t seed = 1);
 
 }  // namespace starling::test

@@ -1,25 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies the rows of a corpus to the device piece by piece, packs them into panels, and makes the
-// shadow of the rows: see device_vectors.hpp.
+// Packs the rows of a corpus into panels as they arrive, and makes the shadow of the rows: see
+// device_vectors.hpp.
 #include "starling/gpu/vectors/corpus/device_vectors.hpp"
-
-#include <algorithm>
 
 #include "starling/gpu/vectors/corpus/pack_launch.hpp"
 #include "starling/gpu/vectors/corpus/shadow_launch.hpp"
 
 namespace starling::gpu {
-namespace {
-
-/// Rows are copied and packed in pieces of about this size.
-constexpr std::size_t packing_bytes = std::size_t{16} << 20;
-
-std::uint32_t packing_rows(std::uint32_t dimension) {
-  const std::size_t rows = packing_bytes / (dimension * sizeof(float));
-  return static_cast<std::uint32_t>(std::max<std::size_t>(rows / panel_rows, 1)) * panel_rows;
-}
-
-}  // namespace
 
 std::uint64_t DeviceVectors::bytes_for(std::uint32_t rows, std::uint32_t dimension, Shadow shadow) {
   const std::uint64_t packed = packed_groups(rows, panel_rows, dimension) * sizeof(float4);
@@ -34,15 +21,12 @@ std::uint64_t DeviceVectors::bytes_for(std::uint32_t rows, std::uint32_t dimensi
          stride * sizeof(float) + sizeof(ShadowFrame);
 }
 
-std::uint64_t DeviceVectors::packing_bytes_for(std::uint32_t dimension) {
-  return std::uint64_t{packing_rows(dimension)} * dimension * sizeof(float);
-}
-
-DeviceVectors::DeviceVectors(DeviceMemory& memory, Metric metric, VectorsView rows,
-                             VectorRow first_row, Shadow shadow, const CudaStream& stream)
-    : recipe_(recipe_of(metric)),
-      rows_(rows.rows()),
-      dimension_(rows.dimension),
+DeviceVectors::DeviceVectors(DeviceMemory& memory, Metric metric, std::uint32_t rows,
+                             std::uint32_t dimension, VectorRow first_row)
+    : memory_(memory),
+      recipe_(recipe_of(metric)),
+      rows_(rows),
+      dimension_(dimension),
       first_row_(first_row),
       groups_(memory),
       rows_groups_(memory),
@@ -51,35 +35,47 @@ DeviceVectors::DeviceVectors(DeviceMemory& memory, Metric metric, VectorsView ro
       tiles_(memory),
       center_(memory),
       frame_(memory) {
-  if (rows_ == 0) return;
-  groups_.reserve(packed_groups(rows_, panel_rows, dimension_));
-  if (shadow == Shadow::halves_and_rows)
-    rows_groups_ = DeviceBuffer<float4>(memory, packed_groups(rows_, 1, dimension_));
-  const std::uint32_t piece_rows = std::min(packing_rows(dimension_), rows_);
-  DeviceBuffer<float> piece(memory, std::size_t{piece_rows} * dimension_);
-  const DrainAtEnd drain(stream);
-  for (std::uint32_t begin = 0; begin < rows_; begin += piece_rows) {
-    const std::uint32_t count = std::min(piece_rows, rows_ - begin);
-    copy_to_device_async(
-        rows.components.subspan(std::size_t{begin} * dimension_, std::size_t{count} * dimension_),
-        piece, stream);
-    pack_async(piece.data(), count, dimension_, panel_rows,
-               groups_.data() + packed_groups(begin, panel_rows, dimension_), stream);
+  if (rows_ > 0)
+    groups_ = DeviceBuffer<float4>(memory, packed_groups(rows_, panel_rows, dimension_));
+}
+
+void DeviceVectors::restart(Metric metric, VectorRow first_row) {
+  recipe_ = recipe_of(metric);
+  first_row_ = first_row;
+  has_shadow_ = false;
+}
+
+std::uint32_t DeviceVectors::pack_next_async(RowUpload& upload, const CudaStream& stream) {
+  const RowUpload::Piece piece = upload.next(stream);
+  pack_async(piece.components, piece.count, dimension_, panel_rows,
+             groups_.data() + packed_groups(piece.begin, panel_rows, dimension_), stream);
+  upload.release(stream);
+  return piece.begin + piece.count;
+}
+
+void DeviceVectors::make_shadow_async(Shadow shadow, const CudaStream& stream) {
+  if (has_shadow_ || shadow == Shadow::none || rows_ == 0) return;
+  const std::uint32_t stride = shadow_stride(dimension_);
+  const std::size_t tiles = shadow_tiles(rows_);
+  if (halves_.room() == 0) {
+    halves_ = DeviceBuffer<std::uint16_t>(memory_, tiles * shadow_tile_rows * stride);
+    norms_ = DeviceBuffer<ShadowNorms>(memory_, tiles * shadow_tile_rows);
+    tiles_ = DeviceBuffer<ShadowTile>(memory_, tiles);
+    center_ = DeviceBuffer<float4>(memory_, stride / 4);
+    frame_ = DeviceBuffer<ShadowFrame>(memory_, 1);
     if (shadow == Shadow::halves_and_rows)
-      pack_async(piece.data(), count, dimension_, 1,
-                 rows_groups_.data() + packed_groups(begin, 1, dimension_), stream);
+      rows_groups_ = DeviceBuffer<float4>(memory_, packed_groups(rows_, 1, dimension_));
   }
-  if (shadow != Shadow::none) {
-    const std::uint32_t stride = shadow_stride(dimension_);
-    const std::size_t tiles = shadow_tiles(rows_);
-    halves_ = DeviceBuffer<std::uint16_t>(memory, tiles * shadow_tile_rows * stride);
-    norms_ = DeviceBuffer<ShadowNorms>(memory, tiles * shadow_tile_rows);
-    tiles_ = DeviceBuffer<ShadowTile>(memory, tiles);
-    center_ = DeviceBuffer<float4>(memory, stride / 4);
-    frame_ = DeviceBuffer<ShadowFrame>(memory, 1);
-    make_shadow_async(panels(), rows_, recipe_ == Recipe::product, view().shadow, stream);
-  }
-  stream.wait();
+  if (rows_groups_.room() > 0)
+    unpack_async(panels(), 0, rows_, group_count_of(dimension_) * 4,
+                 reinterpret_cast<float*>(rows_groups_.data()), stream);
+  gpu::make_shadow_async(panels(), rows_, recipe_ == Recipe::product, shadow_view(), stream);
+  has_shadow_ = true;
+}
+
+ShadowView DeviceVectors::shadow_view() const {
+  return {halves_.data(), norms_.data(), tiles_.data(),
+          center_.data(), frame_.data(), shadow_stride(dimension_)};
 }
 
 CorpusView DeviceVectors::view() const {
@@ -90,9 +86,9 @@ CorpusView DeviceVectors::view() const {
   view.first_row = first_row_;
   view.panels = panels();
   view.single_rows = view.panels;
+  if (!has_shadow_) return view;
   if (rows_groups_.room() > 0) view.single_rows = {rows_groups_.data(), view.panels.group_count, 1};
-  view.shadow = {halves_.data(), norms_.data(), tiles_.data(),
-                 center_.data(), frame_.data(), shadow_stride(dimension_)};
+  view.shadow = shadow_view();
   return view;
 }
 

@@ -8,6 +8,7 @@
 #include "starling/gpu/device/cuda_stream.hpp"
 #include "starling/gpu/device/memory.hpp"
 #include "starling/gpu/vectors/corpus/panels.hpp"
+#include "starling/gpu/vectors/corpus/row_upload.hpp"
 #include "starling/gpu/vectors/corpus/shadow.hpp"
 #include "starling/knn/words/metric.hpp"
 
@@ -43,22 +44,40 @@ class DeviceVectors {
  public:
   /// Returns the bytes of device memory that `rows` rows and their shadow take.
   static std::uint64_t bytes_for(std::uint32_t rows, std::uint32_t dimension, Shadow shadow);
-  /// Returns the bytes of device memory that the constructor needs in addition while it packs rows.
-  static std::uint64_t packing_bytes_for(std::uint32_t dimension);
 
-  /// Copies `rows` from host memory and waits for the CUDA stream. Throws the same errors as
+  /// Makes room for `rows` rows; the rows are unset until they are packed. Throws the same errors
+  /// as DeviceMemory.
+  DeviceVectors(DeviceMemory& memory, Metric metric, std::uint32_t rows, std::uint32_t dimension,
+                VectorRow first_row);
+
+  std::uint32_t rows() const { return rows_; }
+  /// Returns true if this object has exactly the memory for such rows.
+  bool has_room_for(std::uint32_t rows, std::uint32_t dimension) const {
+    return rows == rows_ && dimension == dimension_;
+  }
+  /// Forgets the rows and keeps the memory, for as many rows of another corpus.
+  void restart(Metric metric, VectorRow first_row);
+
+  /// Enqueues the packing of the next piece of `upload` and returns the number of rows packed so
+  /// far. The pieces must come in order, from row 0 on.
+  std::uint32_t pack_next_async(RowUpload& upload, const CudaStream& stream);
+
+  /// Makes the shadow of all rows, if there is none yet. Enqueued only. Throws the same errors as
   /// DeviceMemory.
-  DeviceVectors(DeviceMemory& memory, Metric metric, VectorsView rows, VectorRow first_row,
-                Shadow shadow, const CudaStream& stream);
+  void make_shadow_async(Shadow shadow, const CudaStream& stream);
 
   PanelsView panels() const { return {groups_.data(), group_count_of(dimension_), panel_rows}; }
   CorpusView view() const;
 
  private:
+  ShadowView shadow_view() const;
+
+  DeviceMemory& memory_;
   Recipe recipe_;
   std::uint32_t rows_;
   std::uint32_t dimension_;
   VectorRow first_row_;
+  bool has_shadow_ = false;
   DeviceBuffer<float4> groups_;
   DeviceBuffer<float4> rows_groups_;
   DeviceBuffer<std::uint16_t> halves_;

@@ -48,13 +48,9 @@ struct FilterChoice {
   static constexpr std::uint32_t kept_share = 32;
 };
 
-bool is_for_filter(const CorpusView& corpus, const DeviceSearch& search) {
-  const std::uint64_t components = std::uint64_t{corpus.rows} * corpus.dimension;
-  const std::uint32_t queries_min = components >= FilterChoice::components_large
-                                        ? FilterChoice::queries_min_of_large
-                                        : FilterChoice::queries_min;
-  return corpus.has_shadow() && search.filters == nullptr && search.count >= queries_min &&
-         corpus.rows >= FilterChoice::rows_share * filter_first_rows(search.k);
+/// Calls `arrival` until all `rows` rows have arrived.
+void await_all(const VectorWorkspace::Arrival& arrival, std::uint32_t rows) {
+  while (arrival && arrival() < rows) continue;
 }
 
 /// Returns how many 32-bit words a query takes: count, bound, slots, and one more word, which is
@@ -104,6 +100,15 @@ void search_by_threads_async(const CorpusView& corpus, const DeviceSearch& searc
 
 }  // namespace
 
+bool VectorWorkspace::uses_shadow(const CorpusView& corpus, const DeviceSearch& search) {
+  const std::uint64_t components = std::uint64_t{corpus.rows} * corpus.dimension;
+  const std::uint32_t queries_min = components >= FilterChoice::components_large
+                                        ? FilterChoice::queries_min_of_large
+                                        : FilterChoice::queries_min;
+  return search.filters == nullptr && search.count >= queries_min &&
+         corpus.rows >= FilterChoice::rows_share * filter_first_rows(search.k);
+}
+
 std::uint64_t VectorWorkspace::bytes_min(std::uint32_t dimension) {
   return 2 * query_tile_rows *
          (fixed_bytes(dimension, slots_for(vector_k_max)) +
@@ -114,7 +119,7 @@ VectorWorkspace::Plan VectorWorkspace::plan(const CorpusView& corpus,
                                             const DeviceSearch& search) const {
   Plan plan;
   plan.slots = slots_for(search.k);
-  plan.is_filtered = is_for_filter(corpus, search);
+  plan.is_filtered = corpus.has_shadow() && uses_shadow(corpus, search);
   std::uint64_t fixed = fixed_bytes(corpus.dimension, plan.slots);
   // Packed queries are padded to a whole tile.
   std::uint64_t slack = query_tile_rows * group_count_of(corpus.dimension) * sizeof(float4);
@@ -146,11 +151,13 @@ VectorWorkspace::Plan VectorWorkspace::plan(const CorpusView& corpus,
 }
 
 void VectorWorkspace::search_async(const CorpusView& corpus, const DeviceSearch& search,
-                                   const CudaStream& stream) {
-  if (search.count == 0) return;
+                                   const CudaStream& stream, const Arrival& arrival) {
+  if (search.count == 0) return await_all(arrival, corpus.rows);
   if (search.filters == nullptr && has_filter(corpus.recipe) &&
-      is_for_threads(search.count, corpus.dimension, search.k))
+      is_for_threads(search.count, corpus.dimension, search.k)) {
+    await_all(arrival, corpus.rows);
     return search_by_threads_async(corpus, search, stream);
+  }
   const Plan plan = this->plan(corpus, search);
   const std::size_t queries_padded = (plan.queries + query_tile_rows - 1) / query_tile_rows;
   const std::size_t groups = queries_padded * query_tile_rows * group_count_of(corpus.dimension);
@@ -184,12 +191,14 @@ void VectorWorkspace::search_async(const CorpusView& corpus, const DeviceSearch&
     batch.lists += std::size_t{begin} * search.k;
     if (search.first_self != no_row) batch.first_self += begin;
     if (search.filters != nullptr) batch.filters += begin;
-    search_batch_async(corpus, batch, plan, stream);
+    // The first batch meets the rows as they arrive; they are there for the others.
+    search_batch_async(corpus, batch, plan, stream, begin == 0 ? arrival : Arrival());
   }
 }
 
 void VectorWorkspace::search_batch_async(const CorpusView& corpus, const DeviceSearch& search,
-                                         const Plan& plan, const CudaStream& stream) {
+                                         const Plan& plan, const CudaStream& stream,
+                                         const Arrival& arrival) {
   const std::uint32_t width =
       plan.is_filtered ? 0 : few_queries_width(corpus.recipe, search.count, corpus.dimension);
   VectorScan scan;
@@ -213,12 +222,19 @@ void VectorWorkspace::search_batch_async(const CorpusView& corpus, const DeviceS
 
   if (plan.is_filtered) filter_async(corpus, search, scan, stream);
 
-  const std::uint32_t panels = (corpus.rows + panel_rows - 1) / panel_rows;
-  const std::uint32_t panels_max = std::max((plan.rows + panel_rows - 1) / panel_rows, 1u);
-  for (std::uint32_t begin = 0; begin < panels; begin += panels_max) {
-    if (begin > 0) finish_lists_async(scan.lists, search.count, nullptr, stream);
+  const auto panels_of = [](std::uint32_t rows) { return (rows + panel_rows - 1) / panel_rows; };
+  const std::uint32_t segment = std::max(panels_of(plan.rows), 1u);
+  std::uint32_t arrived = arrival ? 0 : panels_of(corpus.rows);
+  std::uint32_t room = segment;  // panels whose rows the lists have room for
+  for (std::uint32_t begin = 0; begin < panels_of(corpus.rows); begin += scan.panel_count) {
+    if (begin == arrived) arrived = panels_of(arrival());
+    if (room == 0) {
+      finish_lists_async(scan.lists, search.count, nullptr, stream);
+      room = segment;
+    }
     scan.panel_begin = begin;
-    scan.panel_count = std::min(panels_max, panels - begin);
+    scan.panel_count = std::min(arrived - begin, room);
+    room -= scan.panel_count;
     if (width > 0)
       few_queries_scan_async(scan, stream);
     else

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "starling/gpu/device/cuda_stream.hpp"
 #include "starling/gpu/device/memory.hpp"
@@ -32,9 +33,18 @@ class VectorWorkspace {
         halves_(memory),
         shadow_queries_(memory) {}
 
-  /// Enqueued only, but waits for the device if memory must grow. Throws the same errors as
-  /// DeviceMemory.
-  void search_async(const CorpusView& corpus, const DeviceSearch& search, const CudaStream& stream);
+  /// Called when a search needs more rows than have arrived. Enqueues their arrival and returns the
+  /// number of rows that have arrived then: more than before, and whole panels or all rows.
+  using Arrival = std::function<std::uint32_t()>;
+
+  /// Returns true if a search of a corpus with a shadow would use the shadow.
+  static bool uses_shadow(const CorpusView& corpus, const DeviceSearch& search);
+
+  /// Enqueued only, but waits for the device if memory must grow. If there is an `arrival`, no row
+  /// of the corpus has arrived yet: the rows are searched as they arrive, and all have arrived when
+  /// the function returns. Throws the same errors as DeviceMemory and `arrival`.
+  void search_async(const CorpusView& corpus, const DeviceSearch& search, const CudaStream& stream,
+                    const Arrival& arrival = {});
 
  private:
   struct Plan {
@@ -45,7 +55,7 @@ class VectorWorkspace {
   };
   Plan plan(const CorpusView& corpus, const DeviceSearch& search) const;
   void search_batch_async(const CorpusView& corpus, const DeviceSearch& search, const Plan& plan,
-                          const CudaStream& stream);
+                          const CudaStream& stream, const Arrival& arrival);
   void filter_async(const CorpusView& corpus, const DeviceSearch& search, VectorScan& scan,
                     const CudaStream& stream);
 
