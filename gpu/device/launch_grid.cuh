@@ -54,6 +54,15 @@ unsigned resident_blocks(Kernel kernel, unsigned threads, std::size_t shared_byt
   return static_cast<unsigned>(std::max(blocks, 1)) * multiprocessor_count();
 }
 
+/// Returns true if the blocks of a launch may wait for each other on the current device.
+inline bool has_cooperative_launch() {
+  int device = 0;
+  int is_able = 0;
+  check(cudaGetDevice(&device));
+  check(cudaDeviceGetAttribute(&is_able, cudaDevAttrCooperativeLaunch, device));
+  return is_able != 0;
+}
+
 /// Returns the index of the calling thread in a one-dimensional grid.
 __device__ inline std::uint64_t thread_index() {
   return std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;

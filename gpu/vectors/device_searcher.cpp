@@ -72,7 +72,7 @@ void merge(std::span<VectorNeighbor> list, std::span<const VectorNeighbor> other
 
 DeviceSearcher::DeviceSearcher(const VectorSearcherOptions& options)
     : device_(options.device),
-      may_filter_(options.may_filter),
+      filter_(options.filter),
       bytes_max_(bytes_limit(options)),
       memory_(bytes_max_),
       upload_(memory_),
@@ -95,6 +95,7 @@ void DeviceSearcher::set_rows(Metric metric, VectorsView rows, VectorRow first_r
 void DeviceSearcher::begin_rows(Metric metric, VectorsView rows, VectorRow first_row) {
   check(cudaSetDevice(device_));
   has_corpus_ = false;
+  searches_for_shadow_ = 0;
   kept_ = {};
   const Shadow shadow_before = shadow_;
   const std::uint64_t workspace_bytes_before = workspace_bytes_;
@@ -120,7 +121,7 @@ void DeviceSearcher::begin_rows(Metric metric, VectorsView rows, VectorRow first
     resident_.emplace(memory_, metric, rows_, dimension_, first_row);
   else
     kept_.assign(rows.components.begin(), rows.components.end());
-  if (!workspace_) workspace_.emplace(memory_, workspace_bytes_);
+  if (!workspace_) workspace_.emplace(memory_, workspace_bytes_, filter_);
   // Takes the memory of the slots before a method takes what is left.
   upload_.start(resident_ ? rows : kept_rows(0, rows_));
 }
@@ -194,9 +195,9 @@ void DeviceSearcher::set_corpus_and_search(Metric metric, VectorsView corpus,
 void DeviceSearcher::search_arriving_async(const DeviceSearch& search) {
   const auto arrival = arrival_in(*resident_);
   if (method_ && method_->part_rows == rows_) return search_arriving_by_method_async(search);
-  const bool uses_shadow =
-      shadow_ != Shadow::none && VectorWorkspace::uses_shadow(resident_->view(), search);
-  if (!method_ && !uses_shadow)
+  const bool needs_shadow =
+      shadow_ != Shadow::none && workspace_->searches_before_shadow(resident_->view(), search) == 0;
+  if (!method_ && !needs_shadow)
     return workspace_->search_async(resident_->view(), search, stream_, arrival);
   while (!upload_.is_done()) arrival();
   for_each_part([&](const auto& search_async, const Part& part) {
@@ -360,7 +361,7 @@ void DeviceSearcher::plan_memory(Metric metric, VectorsView corpus) {
   std::uint64_t part_bytes = all;
   shadow_ = Shadow::none;
   for (const Shadow shadow : {Shadow::halves, Shadow::halves_and_rows}) {
-    if (!may_filter_ || !has_filter(recipe_of(metric))) break;
+    if (filter_ == FilterUse::never || !has_filter(recipe_of(metric))) break;
     const std::uint64_t more = DeviceVectors::bytes_for(corpus.rows(), corpus.dimension, shadow);
     if (more + least > bytes) break;
     shadow_ = shadow;
@@ -392,7 +393,7 @@ void DeviceSearcher::take_method(SearchMethod name) {
   if (method_ && method_->name == name) return;
   method_.reset();
   free_transfer_room();
-  workspace_.emplace(memory_, workspace_bytes_);
+  workspace_.emplace(memory_, workspace_bytes_, filter_);
   const std::uint64_t bytes = bytes_max_ - memory_.bytes_used() - transfer_bytes_;
   const std::uint64_t row_bytes = dimension_ * sizeof(float);
   std::uint64_t part_rows = bytes / 4 * 3 / row_bytes;
@@ -481,8 +482,11 @@ void DeviceSearcher::for_each_part(const Work& work) {
 }
 
 void DeviceSearcher::search_resident_async(const DeviceSearch& search) {
-  if (VectorWorkspace::uses_shadow(resident_->view(), search))
+  const auto before = workspace_->searches_before_shadow(resident_->view(), search);
+  if (before && *before <= searches_for_shadow_)
     resident_->make_shadow_async(shadow_, stream_);
+  else if (before)
+    ++searches_for_shadow_;
   workspace_->search_async(resident_->view(), search, stream_);
 }
 

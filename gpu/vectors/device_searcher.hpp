@@ -128,7 +128,7 @@ class DeviceSearcher final : public VectorSearcher {
   void run_timed(const Enqueue& enqueue);
 
   int device_;
-  bool may_filter_;
+  FilterUse filter_;
   std::uint64_t bytes_max_;
   DeviceMemory memory_;
   CudaStream stream_;
@@ -139,8 +139,9 @@ class DeviceSearcher final : public VectorSearcher {
   std::uint32_t dimension_ = 1;
   std::uint32_t rows_ = 0;
   VectorRow first_row_ = 0;
-  Shadow shadow_ = Shadow::none;  ///< used if the whole corpus is on the device
-  std::uint32_t part_rows_ = 0;   ///< rows of the corpus that are on the device at once
+  Shadow shadow_ = Shadow::none;           ///< used if the whole corpus is on the device
+  std::uint32_t searches_for_shadow_ = 0;  ///< searches so far that a shadow would have served
+  std::uint32_t part_rows_ = 0;            ///< rows of the corpus that are on the device at once
   std::uint64_t workspace_bytes_ = 0;
   std::uint64_t transfer_bytes_ = 0;
   bool has_corpus_ = false;

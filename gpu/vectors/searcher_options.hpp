@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "starling/gpu/vectors/exchange/list_transport.hpp"
+#include "starling/gpu/vectors/scan/filter_use.hpp"
 
 namespace starling::gpu {
 
@@ -15,8 +16,7 @@ struct VectorSearcherOptions {
   /// The most device memory that the searcher may take. A corpus that does not fit is searched in
   /// parts, one after the other. Every search needs at least about 32 MiB.
   std::uint64_t memory_bytes_max = std::numeric_limits<std::uint64_t>::max();
-  /// True if searches of many queries may use the filter (docs/decisions/0007-vector-filter.md).
-  bool may_filter = true;
+  FilterUse filter = FilterUse::where_faster;
 };
 
 /// Says which rows of a corpus each device has if several devices answer together.

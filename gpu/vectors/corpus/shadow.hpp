@@ -4,6 +4,7 @@
 // with shadows.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <vector_types.h>
@@ -20,6 +21,17 @@ constexpr std::uint32_t shadow_stride(std::uint32_t dimension) {
 }
 constexpr std::uint64_t shadow_tiles(std::uint64_t rows) {
   return (rows + shadow_tile_rows - 1) / shadow_tile_rows;
+}
+
+/// Returns the index of a component of a row in the halves of a corpus or of queries. A tile of
+/// rows stores slice 0 of all its rows, then slice 1 of all its rows, and so on. So kernels read
+/// slices of neighbouring rows from contiguous memory.
+constexpr std::size_t shadow_place(std::uint32_t stride, std::uint32_t row,
+                                   std::uint32_t component) {
+  const std::size_t slice_begin =
+      std::size_t{row / shadow_tile_rows} * stride + component / shadow_slice * shadow_slice;
+  return slice_begin * shadow_tile_rows + row % shadow_tile_rows * shadow_slice +
+         component % shadow_slice;
 }
 
 /// Values that the shadows of a corpus and of all its queries have in common. The shadow of a row x
@@ -44,7 +56,7 @@ struct ShadowTile {
 };
 
 struct ShadowView {
-  const std::uint16_t* halves = nullptr;  ///< [row][stride]
+  const std::uint16_t* halves = nullptr;  ///< see shadow_place()
   const ShadowNorms* norms = nullptr;     ///< [row]
   const ShadowTile* tiles = nullptr;      ///< [row / shadow_tile_rows]
   const float4* center = nullptr;         ///< [group]

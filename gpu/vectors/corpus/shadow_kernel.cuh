@@ -3,12 +3,8 @@
 // each batch).
 #pragma once
 
-#include <cuda_fp16.h>
-
-#include "starling/gpu/device/lane_group.cuh"
-#include "starling/gpu/device/launch_grid.cuh"
-#include "starling/gpu/vectors/corpus/filter_interval.cuh"
 #include "starling/gpu/vectors/corpus/panels.hpp"
+#include "starling/gpu/vectors/corpus/shadow_rows.cuh"
 
 namespace starling::gpu {
 
@@ -80,47 +76,7 @@ __global__ void vector_reach_kernel(const PanelsView corpus, std::uint32_t rows,
   if (threadIdx.x % warp_lanes == 0) atomicMax(&frame->reach_bits, bits);
 }
 
-/// Returns the scale of the shadows: the power of two that brings the largest |x[j] - center[j]|
-/// into [2^14, 2^15), but at most 2^shadow_scale_exponent_max.
-__device__ __forceinline__ double scale_of(const ShadowFrame& frame) {
-  const float reach = __uint_as_float(frame.reach_bits);
-  const int exponent = reach > 0 ? 14 - ilogbf(reach) : shadow_scale_exponent_max;
-  return scalbn(1.0, min(exponent, shadow_scale_exponent_max));
-}
-
-/// The sums of squares from which the norms of a shadow are computed.
-struct ShadowSums {
-  double norm_sq = 0;
-  double error_sq = 0;
-
-  /// Adds one component to the sums and returns its shadow. A value beyond the range of half
-  /// precision becomes the nearest number of that range; error() includes the difference.
-  __device__ __forceinline__ __half add(float x, float center, double scale) {
-    constexpr double half_max = 65504;
-    const double value = (static_cast<double>(x) - center) * scale;
-    const __half half = __double2half(value > half_max    ? half_max
-                                      : value < -half_max ? -half_max
-                                                          : value);
-    const double shadow = __half2float(half);
-    norm_sq += shadow * shadow;
-    error_sq += (value - shadow) * (value - shadow);
-    return half;
-  }
-  /// The constants below cover roundings. A float64 sum of 4096 terms has a relative error below
-  /// 2^-40. A difference has an error below 2^-53 of its terms.
-  __device__ __forceinline__ float half_norm() const {
-    return __double2float_rd(norm_sq * (0.5 * (1 - 0x1p-40)));
-  }
-  __device__ __forceinline__ float norm() const {
-    return __double2float_ru(sqrt(norm_sq) * (1 + 0x1p-40));
-  }
-  __device__ __forceinline__ float error() const {
-    const double error = sqrt(error_sq) * (1 + 0x1p-40);
-    return __double2float_ru(error + 0x1p-48 * (sqrt(norm_sq) + error));
-  }
-};
-
-/// Writes halves [row][stride] and norms [row], and raises the maxima in tiles and frame. Before
+/// Writes the rows' halves and norms [row], and raises the maxima in tiles and frame. Before
 /// the kernel, these maxima and `halves` are 0. Grid: one block for each panel. Lane l of every
 /// warp has row l of the panel. The warps take the groups of components in turn, and warp 0 adds up
 /// the sums of all warps. Shared bytes: 4 KB.
@@ -145,15 +101,12 @@ __global__ void __launch_bounds__(block_threads)
       uint2 packed;
       packed.x = *reinterpret_cast<const unsigned*>(&first);
       packed.y = *reinterpret_cast<const unsigned*>(&second);
-      *reinterpret_cast<uint2*>(halves + std::size_t{row} * stride + group * 4) = packed;
+      *reinterpret_cast<uint2*>(halves + shadow_place(stride, row, group * 4)) = packed;
     }
   parts[warp][lane] = sums;
   __syncthreads();
   if (warp > 0 || row >= rows) return;
-  for (unsigned other = 1; other < warps; ++other) {
-    sums.norm_sq += parts[other][lane].norm_sq;
-    sums.error_sq += parts[other][lane].error_sq;
-  }
+  for (unsigned other = 1; other < warps; ++other) sums.add(parts[other][lane]);
   const ShadowNorms found = {sums.half_norm(), sums.error()};
   norms[row] = found;
   ShadowTile& tile = tiles[row / shadow_tile_rows];
@@ -163,33 +116,14 @@ __global__ void __launch_bounds__(block_threads)
   raise(&frame->half_norm_max, found.half_norm);
 }
 
-/// Writes halves [query][corpus.stride] and queries [query] from components [count][dimension].
-/// Grid: one warp for each query, and for each query that pads the last tile. Padding queries are
-/// those from `count` on; their halves and norms are 0. Lane 0 writes `queries`.
+/// Writes the shadows of all queries. Grid: one warp for each query, and for each query that pads
+/// the last tile.
 __global__ void __launch_bounds__(block_threads)
     vector_shadow_queries_kernel(const float* components, std::uint32_t count,
                                  std::uint32_t dimension, const ShadowView corpus,
                                  std::uint16_t* halves, ShadowQuery* queries) {
-  const auto query = static_cast<std::uint32_t>(thread_index() / warp_lanes);
-  const unsigned lane = threadIdx.x % warp_lanes;
-  if (query >= shadow_tiles(count) * shadow_tile_rows) return;
-  const double scale = scale_of(*corpus.frame);
-  const auto* center = reinterpret_cast<const float*>(corpus.center);
-  ShadowSums sums;
-  for (std::uint32_t j = lane; j < corpus.stride; j += warp_lanes) {
-    __half half = 0;
-    if (query < count && j < dimension)
-      half = sums.add(components[std::size_t{query} * dimension + j], center[j], scale);
-    halves[std::size_t{query} * corpus.stride + j] = __half_as_ushort(half);
-  }
-  for (int step = warp_lanes / 2; step > 0; step /= 2) {
-    sums.norm_sq += __shfl_xor_sync(all_lanes, sums.norm_sq, step);
-    sums.error_sq += __shfl_xor_sync(all_lanes, sums.error_sq, step);
-  }
-  // A padding query has the reach -infinity, so no row is near it.
-  if (lane == 0)
-    queries[query] = {sums.half_norm(), sums.error(), sums.norm(),
-                      query < count ? CUDART_INF_F : -CUDART_INF_F};
+  if (thread_index() / warp_lanes < shadow_tiles(count) * shadow_tile_rows)
+    write_query_shadow<warp_lanes>(components, count, dimension, corpus, halves, queries);
 }
 
 }  // namespace starling::gpu

@@ -17,8 +17,8 @@ void make_shadow_async(const PanelsView& corpus, std::uint32_t rows, bool is_dot
                        const ShadowView& shadow, const CudaStream& stream);
 
 /// Enqueued only. Makes the shadows of `count` queries with the center and the scale of the corpus.
-/// `components` is [count][dimension] on the device. Writes `halves` [query][corpus.stride] and
-/// `queries` [query], both padded to whole tiles.
+/// `components` is [count][dimension] on the device. Writes `halves`, for which shadow_place()
+/// gives the places, and `queries` [query], both padded to whole tiles.
 void make_query_shadows_async(const float* components, std::uint32_t count, std::uint32_t dimension,
                               const ShadowView& corpus, std::uint16_t* halves, ShadowQuery* queries,
                               const CudaStream& stream);

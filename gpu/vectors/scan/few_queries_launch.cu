@@ -9,7 +9,6 @@
 #include "starling/gpu/vectors/corpus/recipe_choice.hpp"
 #include "starling/gpu/vectors/scan/few_queries_kernel.cuh"
 #include "starling/gpu/vectors/scan/few_queries_launch.hpp"
-#include "starling/gpu/vectors/scan/tile_walk.hpp"
 
 namespace starling::gpu {
 namespace {
@@ -39,11 +38,7 @@ unsigned resident_few_queries_blocks(const VectorScan& scan) {
 template <FewQueriesPass pass, Recipe recipe, unsigned queries>
 void launch(const VectorScan& scan, unsigned blocks_max, const CudaStream& stream) {
   const unsigned blocks = std::min(scan.panel_count, blocks_max);
-  PanelWalk walk;
-  walk.multiprocessors = multiprocessor_count();
-  walk.first_step = walk_step(scan.panel_count);
-  walk.warp_step = static_cast<std::uint32_t>(std::uint64_t{walk.first_step} * blocks *
-                                              few_queries_warps % scan.panel_count);
+  const PanelWalk walk = panel_walk(scan.panel_count, blocks * few_queries_warps);
   traced_launch(few_queries_kernel<pass, recipe, queries>,
                 {.blocks = blocks,
                  .threads = few_queries_threads,
@@ -57,11 +52,7 @@ void launch(const VectorScan& scan, unsigned blocks_max, const CudaStream& strea
 /// are too many slots for registers, because each block would then take too long to compute bounds.
 template <Recipe recipe, unsigned queries>
 unsigned blocks_together(const VectorScan& scan) {
-  int device = 0;
-  int is_able = 0;
-  check(cudaGetDevice(&device));
-  check(cudaDeviceGetAttribute(&is_able, cudaDevAttrCooperativeLaunch, device));
-  if (is_able == 0 || scan.lists.slot_count > bound_slots_held) return 0;
+  if (!has_cooperative_launch() || scan.lists.slot_count > bound_slots_held) return 0;
   const unsigned blocks =
       resident_few_queries_blocks<FewQueriesPass::together, recipe, queries>(scan);
   return scan.panel_count <= blocks * few_queries_warps ? blocks : 0;
@@ -92,7 +83,7 @@ void launch(const VectorScan& scan, const CudaStream& stream) {
       std::min(blocks_for(sampled, few_queries_warps),
                resident_few_queries_blocks<FewQueriesPass::sample, recipe, queries>(scan)),
       stream);
-  traced_launch(vector_bounds_kernel, {scan.query_count, warp_lanes}, stream, scan.lists);
+  lower_bounds_async(scan.lists, scan.query_count, stream);
   launch<FewQueriesPass::after_sample, recipe, queries>(scan, blocks, stream);
 }
 
@@ -123,6 +114,11 @@ std::uint32_t few_queries_width(Recipe recipe, std::uint32_t query_count, std::u
   const std::size_t bytes =
       std::size_t{group_count_of(dimension) + groups_ahead} * width * sizeof(float4);
   return bytes <= shared_bytes_max ? width : 0;
+}
+
+void lower_bounds_async(const CandidateLists& lists, std::uint32_t query_count,
+                        const CudaStream& stream) {
+  traced_launch(vector_bounds_kernel, {query_count, warp_lanes}, stream, lists);
 }
 
 void few_queries_scan_async(const VectorScan& scan, const CudaStream& stream) {

@@ -15,4 +15,8 @@ std::uint32_t few_queries_width(Recipe recipe, std::uint32_t query_count, std::u
 /// Enqueued only. scan.queries.width must be the result of few_queries_width().
 void few_queries_scan_async(const VectorScan& scan, const CudaStream& stream);
 
+/// Lowers the bound of each query to the bound that the query's slots give. Enqueued only.
+void lower_bounds_async(const CandidateLists& lists, std::uint32_t query_count,
+                        const CudaStream& stream);
+
 }  // namespace starling::gpu

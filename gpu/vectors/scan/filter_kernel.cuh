@@ -53,13 +53,14 @@ constexpr std::size_t filter_shared_bytes(std::uint32_t stride) {
   return tiles * FilterShape::tile_bytes + sizeof(FilterShared);
 }
 
-/// Copies a slice of 128 rows of halves into a shared tile. Called by the whole block.
-__device__ __forceinline__ void copy_slice_async(unsigned to, const std::uint16_t* rows,
-                                                 std::uint32_t stride, std::uint32_t slice) {
+/// Copies a slice of a tile of 128 rows to shared memory. `halves` are those of the tile. Called by
+/// the whole block.
+__device__ __forceinline__ void copy_slice_async(unsigned to, const std::uint16_t* halves,
+                                                 std::uint32_t slice) {
+  const std::uint16_t* from = halves + std::size_t{slice} * shadow_slice * shadow_tile_rows;
 #pragma unroll
   for (unsigned i = threadIdx.x; i < 128 * 4; i += FilterShape::threads)
-    copy_piece_async(to + tensor_offset(i / 4, i % 4),
-                     rows + std::size_t{i / 4} * stride + slice * shadow_slice + i % 4 * 8);
+    copy_piece_async(to + tensor_offset(i / 4, i % 4), from + i * 8);
 }
 
 using FilterSums = float[FilterShape::row_parts][FilterShape::query_parts][4];
@@ -243,7 +244,7 @@ __global__ void __launch_bounds__(FilterShape::threads, 2)
   const unsigned stages = shared_address(shared_bytes) + sizeof(FilterShared);
   const unsigned resident = stages + Shape::stages * stage_bytes;
   const std::uint32_t first_query = query_tile * Shape::queries;
-  const std::uint16_t* query_rows =
+  const std::uint16_t* query_halves =
       scan.query_halves + std::size_t{first_query} * scan.corpus.stride;
 
   const unsigned warp = threadIdx.x / warp_lanes;
@@ -265,10 +266,9 @@ __global__ void __launch_bounds__(FilterShape::threads, 2)
     if (copy_tile < tiles) {
       const std::size_t row = std::size_t{copied} * Shape::rows;
       const unsigned stage = stages + into * stage_bytes;
-      copy_slice_async(stage, scan.corpus.halves + row * scan.corpus.stride, scan.corpus.stride,
-                       copy_slice);
+      copy_slice_async(stage, scan.corpus.halves + row * scan.corpus.stride, copy_slice);
       if constexpr (!is_resident)
-        copy_slice_async(stage + Shape::tile_bytes, query_rows, scan.corpus.stride, copy_slice);
+        copy_slice_async(stage + Shape::tile_bytes, query_halves, copy_slice);
       if (copy_slice == 0 && threadIdx.x < Shape::rows * sizeof(ShadowNorms) / 16)
         copy_piece_async(
             shared_address(shared.norms[copy_tile % Shape::norm_slots]) + threadIdx.x * 16,
@@ -282,7 +282,7 @@ __global__ void __launch_bounds__(FilterShape::threads, 2)
   };
   if constexpr (is_resident)
     for (std::uint32_t slice = 0; slice < slices; ++slice)
-      copy_slice_async(resident + slice * Shape::tile_bytes, query_rows, scan.corpus.stride, slice);
+      copy_slice_async(resident + slice * Shape::tile_bytes, query_halves, slice);
 #pragma unroll
   for (unsigned i = 0; i + 1 < Shape::stages; ++i) copy_next_async(i);
   if (threadIdx.x < Shape::queries)

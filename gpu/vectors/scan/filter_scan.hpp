@@ -21,7 +21,7 @@ struct FilterScan {
   PanelsView rows;  ///< the corpus itself, not its shadow; panels of any width
   std::uint32_t row_end = 0;
   std::uint32_t first_row = 0;                  ///< as VectorScan::first_row
-  const std::uint16_t* query_halves = nullptr;  ///< [query][corpus.stride], padded to whole tiles
+  const std::uint16_t* query_halves = nullptr;  ///< see shadow_place(); padded to whole tiles
   ShadowQuery* queries = nullptr;               ///< [query], padded to whole tiles
   const float* components = nullptr;            ///< [query][dimension], the queries themselves
   std::uint32_t dimension = 0;
@@ -41,6 +41,13 @@ struct FilterScan {
   std::uint32_t step = 0;
   std::uint32_t phase_begin = 0;  ///< this phase has positions [phase_begin, phase_end)
   std::uint32_t phase_end = 0;
+};
+
+/// The arguments of a filter for few queries, which keeps bounds while it runs.
+struct FewFilterScan {
+  FilterScan filter;     ///< its `keys` and `room` are those of `lists`
+  CandidateLists lists;  ///< scores, bounds and slots are upper bounds: score_above()
+  std::uint32_t panel_count = 0;
 };
 
 }  // namespace starling::gpu

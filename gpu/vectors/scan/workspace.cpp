@@ -8,6 +8,7 @@
 #include <bit>
 
 #include "starling/gpu/vectors/corpus/pack_launch.hpp"
+#include "starling/gpu/vectors/scan/few_filter_launch.hpp"
 #include "starling/gpu/vectors/scan/few_queries_launch.hpp"
 #include "starling/gpu/vectors/scan/filter_launch.hpp"
 #include "starling/gpu/vectors/scan/finish_launch.hpp"
@@ -30,17 +31,22 @@ constexpr std::uint32_t queries_full = 128;
 /// The least rows of a segment. With fewer rows part of the device would be idle.
 constexpr std::uint32_t segment_rows_min = std::uint32_t{1} << 13;
 
-/// The numbers that decide between the direct scans and the filter. Times were measured on an H200.
+/// The numbers that decide between the direct scans and the filters. Times were measured on an
+/// H200.
 struct FilterChoice {
-  /// With fewer queries the filter's tile is mostly empty, and the direct scans are faster.
+  /// With fewer queries the tile of the filter for many queries is mostly empty.
   static constexpr std::uint32_t queries_min = 17;
-  /// If the corpus has at least components_large components, this many queries are enough, because
-  /// the filter reads only half of the bytes. For 16 queries on 3,000,000 x 300 the filter takes
-  /// 1.13 ms and the direct scan 1.49 ms; on 70,000 x 784 they take 0.22 ms and 0.14 ms.
-  static constexpr std::uint32_t queries_min_of_large = 9;
-  static constexpr std::uint64_t components_large = std::uint64_t{1} << 27;
-  /// The corpus must have at least rows_share times the rows of the filter's first phase.
+  /// The corpus must have at least rows_share times the rows of that filter's first phase.
   static constexpr std::uint32_t rows_share = 2;
+  /// The filter for few queries needs at least this many components in the corpus. For one query on
+  /// 262,144 x 64 it takes 0.049 ms and the direct scan 0.042 ms; on 300,000 x 128 they take 0.064
+  /// ms and 0.068 ms.
+  static constexpr std::uint64_t few_components_min = std::uint64_t{1} << 25;
+  /// The shadow of shorter rows is hardly shorter than the rows, because it is padded.
+  static constexpr std::uint32_t few_dimension_min = 24;
+  /// Searches of few queries after which the corpus gets a shadow. To make the shadow takes as long
+  /// as 5 to 12 such searches save with it.
+  static constexpr std::uint32_t few_searches = 4;
   /// If a query has more than kept_k * k + rows / kept_share candidates, its tile is undecided. The
   /// candidates are scored one by one, and scoring one candidate costs about twenty times as much
   /// as scoring one row in a tile.
@@ -100,13 +106,27 @@ void search_by_threads_async(const CorpusView& corpus, const DeviceSearch& searc
 
 }  // namespace
 
-bool VectorWorkspace::uses_shadow(const CorpusView& corpus, const DeviceSearch& search) {
+VectorWorkspace::Filter VectorWorkspace::filter_for(const CorpusView& corpus,
+                                                    const DeviceSearch& search) const {
+  using Choice = FilterChoice;
+  if (filter_ == FilterUse::never || search.filters != nullptr || !has_filter(corpus.recipe))
+    return Filter::none;
   const std::uint64_t components = std::uint64_t{corpus.rows} * corpus.dimension;
-  const std::uint32_t queries_min = components >= FilterChoice::components_large
-                                        ? FilterChoice::queries_min_of_large
-                                        : FilterChoice::queries_min;
-  return search.filters == nullptr && search.count >= queries_min &&
-         corpus.rows >= FilterChoice::rows_share * filter_first_rows(search.k);
+  const bool is_worth_few =
+      filter_ == FilterUse::always ||
+      (corpus.dimension >= Choice::few_dimension_min && components >= Choice::few_components_min);
+  if (is_worth_few && is_for_few_filter(search.count, corpus.dimension)) return Filter::few;
+  return search.count >= Choice::queries_min &&
+                 corpus.rows >= Choice::rows_share * filter_first_rows(search.k)
+             ? Filter::many
+             : Filter::none;
+}
+
+std::optional<std::uint32_t> VectorWorkspace::searches_before_shadow(
+    const CorpusView& corpus, const DeviceSearch& search) const {
+  const Filter filter = filter_for(corpus, search);
+  if (filter == Filter::none) return std::nullopt;
+  return filter == Filter::few && filter_ != FilterUse::always ? FilterChoice::few_searches : 0;
 }
 
 std::uint64_t VectorWorkspace::bytes_min(std::uint32_t dimension) {
@@ -119,14 +139,15 @@ VectorWorkspace::Plan VectorWorkspace::plan(const CorpusView& corpus,
                                             const DeviceSearch& search) const {
   Plan plan;
   plan.slots = slots_for(search.k);
-  plan.is_filtered = corpus.has_shadow() && uses_shadow(corpus, search);
+  if (corpus.has_shadow()) plan.filter = filter_for(corpus, search);
   std::uint64_t fixed = fixed_bytes(corpus.dimension, plan.slots);
   // Packed queries are padded to a whole tile.
   std::uint64_t slack = query_tile_rows * group_count_of(corpus.dimension) * sizeof(float4);
-  if (plan.is_filtered) {
+  if (plan.filter != Filter::none) {
     fixed += shadow_bytes(corpus.dimension);
+    if (plan.filter == Filter::few) fixed += words_for(plan.slots) * sizeof(std::uint32_t);
     slack += shadow_tile_rows * shadow_bytes(corpus.dimension);
-    if (bytes_max_ < 2 * slack) plan.is_filtered = false;
+    if (bytes_max_ < 2 * slack) plan.filter = Filter::none;
   }
   const auto queries_with = [&](std::uint64_t rows) {
     const std::uint64_t queries =
@@ -146,7 +167,7 @@ VectorWorkspace::Plan VectorWorkspace::plan(const CorpusView& corpus,
     plan.queries = std::min(most, rounded_down(even + queries_full - 1, queries_full));
   }
   // The filter needs room for all rows at once.
-  if (plan.rows < corpus.rows) plan.is_filtered = false;
+  if (plan.rows < corpus.rows) plan.filter = Filter::none;
   return plan;
 }
 
@@ -162,9 +183,10 @@ void VectorWorkspace::search_async(const CorpusView& corpus, const DeviceSearch&
   const std::size_t queries_padded = (plan.queries + query_tile_rows - 1) / query_tile_rows;
   const std::size_t groups = queries_padded * query_tile_rows * group_count_of(corpus.dimension);
   const std::size_t keys = plan.queries * (std::size_t{plan.rows} + search.k);
-  const std::size_t words = plan.queries * words_for(plan.slots);
+  const std::size_t words =
+      plan.queries * words_for(plan.slots) * (plan.filter == Filter::few ? 2 : 1);
   const std::size_t shadows =
-      plan.is_filtered ? shadow_tiles(plan.queries) * shadow_tile_rows : std::size_t{0};
+      plan.filter != Filter::none ? shadow_tiles(plan.queries) * shadow_tile_rows : 0;
   const std::size_t halves = shadows * shadow_stride(corpus.dimension);
   // The buffers of earlier plans and of this plan may exceed bytes_max_ together: free them all.
   if (std::max(groups, queries_.room()) * sizeof(float4) +
@@ -200,7 +222,9 @@ void VectorWorkspace::search_batch_async(const CorpusView& corpus, const DeviceS
                                          const Plan& plan, const CudaStream& stream,
                                          const Arrival& arrival) {
   const std::uint32_t width =
-      plan.is_filtered ? 0 : few_queries_width(corpus.recipe, search.count, corpus.dimension);
+      plan.filter != Filter::none
+          ? 0
+          : few_queries_width(corpus.recipe, search.count, corpus.dimension);
   VectorScan scan;
   scan.corpus = corpus.panels;
   scan.row_end = corpus.rows;
@@ -220,7 +244,7 @@ void VectorWorkspace::search_batch_async(const CorpusView& corpus, const DeviceS
   scan.lists.k = search.k;
   begin_scan_async(search.queries, corpus.dimension, queries_.data(), scan, stream);
 
-  if (plan.is_filtered) filter_async(corpus, search, scan, stream);
+  if (plan.filter != Filter::none) filter_async(corpus, search, plan.filter, scan, stream);
 
   const auto panels_of = [](std::uint32_t rows) { return (rows + panel_rows - 1) / panel_rows; };
   const std::uint32_t segment = std::max(panels_of(plan.rows), 1u);
@@ -244,7 +268,7 @@ void VectorWorkspace::search_batch_async(const CorpusView& corpus, const DeviceS
 }
 
 void VectorWorkspace::filter_async(const CorpusView& corpus, const DeviceSearch& search,
-                                   VectorScan& scan, const CudaStream& stream) {
+                                   Filter chosen, VectorScan& scan, const CudaStream& stream) {
   FilterScan filter;
   filter.corpus = corpus.shadow;
   filter.rows = corpus.single_rows;
@@ -262,7 +286,16 @@ void VectorWorkspace::filter_async(const CorpusView& corpus, const DeviceSearch&
   filter.counts = scan.lists.counts;
   filter.undecided = scan.lists.slots + std::size_t{search.count} * scan.lists.slot_count;
   filter.kept_max = FilterChoice::kept_k * search.k + corpus.rows / FilterChoice::kept_share;
-  filter_scan_async(filter, scan.recipe == Recipe::product, stream);
+  const bool is_dot = scan.recipe == Recipe::product;
+  if (chosen == Filter::few) {
+    FewFilterScan few{filter, scan.lists};
+    few.lists.counts = filter.undecided + search.count;
+    few.lists.bounds = few.lists.counts + search.count;
+    few.lists.slots = few.lists.bounds + search.count;
+    few_filter_scan_async(few, is_dot, stream);
+  } else {
+    filter_scan_async(filter, is_dot, stream);
+  }
   // Queries that the filter leaves undecided go through the direct scan.
   scan.gate = filter.undecided;
 }

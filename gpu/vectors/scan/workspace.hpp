@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "starling/gpu/device/cuda_stream.hpp"
 #include "starling/gpu/device/memory.hpp"
@@ -12,6 +13,7 @@
 #include "starling/gpu/vectors/corpus/device_vectors.hpp"
 #include "starling/gpu/vectors/corpus/panels.hpp"
 #include "starling/gpu/vectors/corpus/shadow.hpp"
+#include "starling/gpu/vectors/scan/filter_use.hpp"
 
 namespace starling::gpu {
 
@@ -24,9 +26,11 @@ class VectorWorkspace {
   /// Returns the least memory with which every search of this dimension works.
   static std::uint64_t bytes_min(std::uint32_t dimension);
 
-  VectorWorkspace(DeviceMemory& memory, std::uint64_t bytes_max)
+  VectorWorkspace(DeviceMemory& memory, std::uint64_t bytes_max,
+                  FilterUse filter = FilterUse::where_faster)
       : memory_(memory),
         bytes_max_(bytes_max),
+        filter_(filter),
         queries_(memory),
         keys_(memory),
         words_(memory),
@@ -37,8 +41,11 @@ class VectorWorkspace {
   /// number of rows that have arrived then: more than before, and whole panels or all rows.
   using Arrival = std::function<std::uint32_t()>;
 
-  /// Returns true if a search of a corpus with a shadow would use the shadow.
-  static bool uses_shadow(const CorpusView& corpus, const DeviceSearch& search);
+  /// Returns std::nullopt if a search does not use a shadow of the corpus. Otherwise returns the
+  /// number of such searches after which a corpus without a shadow should get one: 0 if the shadow
+  /// takes less time to make than it saves in one search.
+  std::optional<std::uint32_t> searches_before_shadow(const CorpusView& corpus,
+                                                      const DeviceSearch& search) const;
 
   /// Enqueued only, but waits for the device if memory must grow. If there is an `arrival`, no row
   /// of the corpus has arrived yet: the rows are searched as they arrive, and all have arrived when
@@ -47,20 +54,30 @@ class VectorWorkspace {
                     const Arrival& arrival = {});
 
  private:
+  /// A filter, which reads the corpus' shadow before the scan.
+  enum class Filter : std::uint8_t {
+    none,
+    few,   ///< few_filter_launch.hpp
+    many,  ///< filter_launch.hpp
+  };
+  /// Returns the filter of a search of a corpus that has a shadow.
+  Filter filter_for(const CorpusView& corpus, const DeviceSearch& search) const;
+
   struct Plan {
     std::uint32_t queries = 0;  ///< of a batch
     std::uint32_t rows = 0;     ///< of a segment: all rows, or whole panels
     std::uint32_t slots = 0;    ///< of a query
-    bool is_filtered = false;   ///< the filter reads the corpus' shadow first
+    Filter filter = Filter::none;
   };
   Plan plan(const CorpusView& corpus, const DeviceSearch& search) const;
   void search_batch_async(const CorpusView& corpus, const DeviceSearch& search, const Plan& plan,
                           const CudaStream& stream, const Arrival& arrival);
-  void filter_async(const CorpusView& corpus, const DeviceSearch& search, VectorScan& scan,
-                    const CudaStream& stream);
+  void filter_async(const CorpusView& corpus, const DeviceSearch& search, Filter chosen,
+                    VectorScan& scan, const CudaStream& stream);
 
   DeviceMemory& memory_;
   std::uint64_t bytes_max_;
+  FilterUse filter_;
   DeviceBuffer<float4> queries_;        ///< packed
   DeviceBuffer<std::uint64_t> keys_;    ///< CandidateLists::keys
   DeviceBuffer<std::uint32_t> words_;   ///< counts, bounds, slots, undecided tiles

@@ -256,8 +256,8 @@ TEST_F(CudaVectors, ACorpusOfMoreThanAGibibyteInOne) {
   c.rows.resize(std::size_t{2'500'000} * c.dimension);
   for (std::size_t i = 0; i < c.rows.size(); ++i) c.rows[i] = some[i * 7 % some.size()];
   c.queries = uniform(random, std::size_t{40} * c.dimension);
-  for (const bool may_filter : {false, true})
-    expect_exact(c, std::uint64_t{1} << 30, 3, may_filter);
+  for (const FilterUse filter : {FilterUse::never, FilterUse::where_faster})
+    expect_exact(c, std::uint64_t{1} << 30, 3, filter);
 }
 
 TEST_F(CudaVectors, NoRowsAndNoQueries) {

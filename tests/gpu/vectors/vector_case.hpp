@@ -138,9 +138,9 @@ class CudaVectorCase : public testing::Test {
 
   /// Searches with a new searcher and calls expect_lists on the result.
   static void expect_exact(const Case& c, std::uint64_t memory_bytes_max = ~std::uint64_t{0},
-                           std::uint32_t checked = 40, bool may_filter = false) {
+                           std::uint32_t checked = 40, FilterUse filter = FilterUse::never) {
     VectorSearcherOptions options;
-    options.may_filter = may_filter;
+    options.filter = filter;
     options.memory_bytes_max = memory_bytes_max;
     const auto searcher = make_vector_searcher(options);
     ASSERT_EQ(searcher->name(), "cuda");

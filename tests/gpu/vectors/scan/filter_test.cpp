@@ -3,6 +3,7 @@
 // low-precision copies of the rows. In some tests the shadows tell the rows apart, in other tests
 // they cannot.
 #include <cmath>
+#include <string_view>
 
 #include "starling/gpu/device/launch_trace.hpp"
 #include "tests/gpu/vectors/vector_case.hpp"
@@ -18,11 +19,27 @@ float normal(test::Random& random) {
 
 class VectorFilter : public CudaVectorCase {
  protected:
+  /// Also searches with a few of the queries.
   static void expect_exact_by_filter(const Case& c, std::uint32_t checked = 8) {
+    expect_exact_by(c, checked, FilterUse::where_faster, "vector_filter_kernel");
+    for (const std::uint32_t count : {1u, 8u, 13u, 32u}) {
+      if (HasFatalFailure()) return;
+      const bool is_too_long = c.dimension == dimension_max && count > 8;
+      if (!is_too_long) expect_exact_by_few(c, count);
+    }
+  }
+
+  static void expect_exact_by_few(Case c, std::uint32_t count) {
+    c.queries.resize(std::size_t{count} * c.dimension);
+    expect_exact_by(c, 2, FilterUse::always, "few_filter_kernel");
+  }
+
+  static void expect_exact_by(const Case& c, std::uint32_t checked, FilterUse use,
+                              std::string_view kernel) {
     const LaunchTrace trace;
-    expect_exact(c, ~std::uint64_t{0}, checked, true);
-    EXPECT_TRUE(std::any_of(trace.kernels().begin(), trace.kernels().end(), [](const auto& name) {
-      return name.find("vector_filter_kernel") != std::string::npos;
+    expect_exact(c, ~std::uint64_t{0}, checked, use);
+    EXPECT_TRUE(std::any_of(trace.kernels().begin(), trace.kernels().end(), [&](const auto& name) {
+      return name.find(kernel) != std::string::npos;
     })) << "the direct scan answered";
   }
 
@@ -38,7 +55,7 @@ class VectorFilter : public CudaVectorCase {
 TEST_F(VectorFilter, EveryDimensionAndLength) {
   for (const std::uint64_t seed : test::seeds(1)) {
     test::Random random(seed);
-    constexpr std::uint32_t query_counts[] = {17, 64, 127, 128, 129, 300};
+    constexpr std::uint32_t query_counts[] = {33, 64, 127, 128, 129, 300};
     constexpr std::uint32_t row_counts[] = {2048, 2049, 5000, 9999};
     for (const std::uint32_t dimension :
          {1u, 2u, 3u, 17u, 31u, 32u, 33u, 65u, 128u, 256u, 257u, 300u, 784u}) {
@@ -58,6 +75,43 @@ TEST_F(VectorFilter, EveryDimensionAndLength) {
     c.rows = uniform(random, std::size_t{3000} * c.dimension);
     c.queries = uniform(random, std::size_t{140} * c.dimension);
     expect_exact_for_both(c);
+  }
+}
+
+TEST_F(VectorFilter, FewQueriesOfManyRows) {
+  test::Random random(8);
+  for (const std::uint32_t k : {1u, 64u, 300u}) {
+    Case c;
+    c.dimension = 31;
+    c.k = k;
+    c.rows = uniform(random, std::size_t{250'000} * c.dimension);
+    c.queries.assign(c.rows.begin() + 31 * 7777, c.rows.begin() + 31 * (7777 + 32));
+    c.first_self = 7777;
+    for (const Metric metric : {Metric::l2, Metric::inner_product})
+      for (const std::uint32_t count : {1u, 8u, 13u, 32u}) {
+        c.metric = metric;
+        expect_exact_by_few(c, count);
+        ASSERT_FALSE(HasFatalFailure()) << "k " << k << ", queries " << count;
+      }
+  }
+}
+
+TEST_F(VectorFilter, ACorpusThatIsSearchedOftenIsFilteredForFewQueriesToo) {
+  test::Random random(9);
+  Case c;
+  c.dimension = 128;
+  c.k = 10;
+  c.rows = uniform(random, std::size_t{400'000} * c.dimension);
+  c.queries = uniform(random, std::size_t{16} * c.dimension);
+  const auto searcher = make_vector_searcher(VectorSearcherOptions());
+  searcher->set_corpus(c.metric, c.rows_view());
+  for (int number = 1; number <= 5; ++number) {
+    const LaunchTrace trace;
+    expect_lists(c, lists_of(*searcher, c), 4);
+    const bool is_filtered = std::any_of(
+        trace.kernels().begin(), trace.kernels().end(),
+        [](const auto& name) { return name.find("few_filter_kernel") != std::string::npos; });
+    EXPECT_EQ(is_filtered, number == 5) << "search " << number;
   }
 }
 
