@@ -14,6 +14,12 @@ set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 set(CMAKE_CUDA_EXTENSIONS OFF)
 set(CMAKE_CUDA_RUNTIME_LIBRARY None)  # gpu/ names the static one
 find_package(CUDAToolkit REQUIRED)
+# Some instructions of Hopper (90) are only in code that no other GPU runs (90a); 90-virtual serves
+# the GPUs after it.
+if(CMAKE_CUDA_ARCHITECTURES STREQUAL "native")
+  set(CMAKE_CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES_NATIVE})
+endif()
+list(TRANSFORM CMAKE_CUDA_ARCHITECTURES REPLACE "^90(-real)?$" "90a-real;90-virtual")
 # Several GPUs merge lists over NCCL, which the toolkit may come without.
 find_path(STARLING_NCCL_HEADER nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
 find_library(STARLING_NCCL_LIBRARY NAMES libnccl.so.2 nccl HINTS ${CUDAToolkit_LIBRARY_DIR})

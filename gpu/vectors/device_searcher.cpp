@@ -361,7 +361,7 @@ void DeviceSearcher::plan_memory(Metric metric, VectorsView corpus) {
   std::uint64_t part_bytes = all;
   shadow_ = Shadow::none;
   for (const Shadow shadow : {Shadow::halves, Shadow::halves_and_rows}) {
-    if (filter_ == FilterUse::never || !has_filter(recipe_of(metric))) break;
+    if (filter_.use == FilterUse::never || !has_filter(recipe_of(metric))) break;
     const std::uint64_t more = DeviceVectors::bytes_for(corpus.rows(), corpus.dimension, shadow);
     if (more + least > bytes) break;
     shadow_ = shadow;

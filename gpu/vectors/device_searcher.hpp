@@ -128,7 +128,7 @@ class DeviceSearcher final : public VectorSearcher {
   void run_timed(const Enqueue& enqueue);
 
   int device_;
-  FilterUse filter_;
+  FilterOptions filter_;
   std::uint64_t bytes_max_;
   DeviceMemory memory_;
   CudaStream stream_;

@@ -11,19 +11,13 @@
 
 namespace starling::gpu {
 
-/// Eight warps share 128 rows and 128 queries. The rows are divided in two and the queries in four,
-/// so each warp has 64 rows and 32 queries. A thread has only 64 sums in registers, so two blocks
-/// run on a multiprocessor: one block multiplies while the other picks candidates.
+/// Eight warps share 128 rows and 128 queries. A thread has only 64 sums in registers, so two
+/// blocks run on a multiprocessor: one block multiplies while the other picks candidates.
 struct FilterShape {
   static constexpr unsigned threads = 256;
   static constexpr unsigned warps = threads / warp_lanes;
   static constexpr unsigned rows = shadow_tile_rows;
   static constexpr unsigned queries = filter_queries;
-  static constexpr unsigned query_warps = 4;
-  static constexpr unsigned warp_rows = 64;
-  static constexpr unsigned warp_queries = 32;
-  static constexpr unsigned row_parts = warp_rows / 16;
-  static constexpr unsigned query_parts = warp_queries / 8;
   static constexpr unsigned stages = 4;
   static constexpr unsigned tile_bytes = 128 * tensor_row_bytes;  ///< of a tile in shared memory
   static constexpr unsigned norm_slots = stages;
@@ -31,6 +25,36 @@ struct FilterShape {
   /// held_full of them.
   static constexpr unsigned held_max = 128;
   static constexpr unsigned held_full = 64;
+};
+
+/// The sums of a lane: four parts of 16 products each. Of the products of a part, lane l has those
+/// of rows l / 4 and l / 4 + 8 with queries 2 * (l % 4) and 2 * (l % 4) + 1 of each of four tiles
+/// of eight queries: sums[part][tile][2 * (the row + 8) + (the second query)].
+using FilterSums = float[4][4][4];
+
+/// Products by each warp for itself: rows are divided in two and queries in four, so each warp has
+/// 64 rows and 32 queries.
+struct WarpProduct {
+  static constexpr bool is_of_group = false;
+  /// The first row and the first query of a warp.
+  static __device__ unsigned first_row(unsigned warp) { return warp / 4 * 64; }
+  static __device__ unsigned first_query(unsigned warp) { return warp % 4 * 32; }
+  /// The place of a part and of a tile of queries, from the warp's first row and query.
+  static constexpr __device__ unsigned row_of(unsigned part) { return part * 16; }
+  static constexpr __device__ unsigned query_of(unsigned, unsigned tile) { return tile * 8; }
+};
+
+/// Products by four warps together, from shared memory, without loads of fragments (Hopper only).
+/// The shared memory's bandwidth limits WarpProduct. Rows are divided in eight, and each warp has
+/// 16 rows and all queries.
+struct GroupProduct {
+  static constexpr bool is_of_group = true;
+  static __device__ unsigned first_row(unsigned warp) { return warp * 16; }
+  static __device__ unsigned first_query(unsigned) { return 0; }
+  static constexpr __device__ unsigned row_of(unsigned) { return 0; }
+  static constexpr __device__ unsigned query_of(unsigned part, unsigned tile) {
+    return part * 32 + tile * 8;
+  }
 };
 
 struct FilterShared {
@@ -63,28 +87,38 @@ __device__ __forceinline__ void copy_slice_async(unsigned to, const std::uint16_
     copy_piece_async(to + tensor_offset(i / 4, i % 4), from + i * 8);
 }
 
-using FilterSums = float[FilterShape::row_parts][FilterShape::query_parts][4];
-
 /// Adds the products of a slice to a warp's sums. `rows` and `queries` are the addresses in shared
 /// memory of the warp's first row and first query.
 __device__ __forceinline__ void multiply_slice(unsigned rows, unsigned queries, FilterSums& sums) {
   const unsigned lane = threadIdx.x % warp_lanes;
 #pragma unroll
   for (unsigned half = 0; half < 2; ++half) {
-    unsigned b[FilterShape::query_parts / 2][4];
+    unsigned b[2][4];
 #pragma unroll
-    for (unsigned j = 0; j < FilterShape::query_parts / 2; ++j)
+    for (unsigned j = 0; j < 2; ++j)
       load_fragments(b[j], queries + tensor_offset(j * 16 + lane / 16 * 8 + lane % 8,
                                                    half * 2 + lane / 8 % 2));
 #pragma unroll
-    for (unsigned i = 0; i < FilterShape::row_parts; ++i) {
+    for (unsigned i = 0; i < 4; ++i) {
       unsigned a[4];
       load_fragments(a, rows + tensor_offset(i * 16 + lane % 16, half * 2 + lane / 16));
 #pragma unroll
-      for (unsigned j = 0; j < FilterShape::query_parts; ++j)
+      for (unsigned j = 0; j < 4; ++j)
         multiply(sums[i][j], a, b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
     }
   }
+}
+
+/// Does the same for 64 rows and 128 queries by four warps. `rows` and `queries` are the addresses
+/// of the first row and query of all four. Returns while the products are still computed.
+__device__ __forceinline__ void multiply_slice_async(unsigned rows, unsigned queries,
+                                                     FilterSums& sums) {
+  begin_group_products();
+#pragma unroll
+  for (unsigned half = 0; half < 2; ++half)
+    group_multiply_async(sums, tile_descriptor(rows + half * 32),
+                         tile_descriptor(queries + half * 32));
+  commit_group_products();
 }
 
 /// A warp's buffer of candidates. They passed a test with the largest error and norm of their tile.
@@ -124,8 +158,7 @@ struct HeldCandidates {
 
 /// Returns values[at / 4][at % 4]. `at` is a run-time value; selecting in four steps keeps the
 /// values in registers.
-__device__ __forceinline__ float value_at(const float (&values)[FilterShape::query_parts][4],
-                                          unsigned at) {
+__device__ __forceinline__ float value_at(const float (&values)[4][4], unsigned at) {
   float fours[4];
 #pragma unroll
   for (unsigned j = 0; j < 4; ++j) {
@@ -140,35 +173,30 @@ __device__ __forceinline__ float value_at(const float (&values)[FilterShape::que
 
 /// Picks candidates from a warp's part of the tile into `held`. `rows` and `queries` are the
 /// indices of the warp's first row and first query in the tile. Called by a whole warp.
-template <bool is_dot>
+template <class Product, bool is_dot>
 __device__ __forceinline__ void pick(const FilterScan& scan, const FilterShared& shared,
                                      const FilterSums& sums, const ShadowNorms* norms,
                                      const float* least, unsigned rows, unsigned queries,
                                      std::uint32_t first_query, std::uint32_t first_row,
                                      HeldCandidates& held) {
-  static_assert(FilterShape::query_parts == 4);
   const unsigned lane = threadIdx.x % warp_lanes;
-  float least_of[FilterShape::query_parts][2];
 #pragma unroll
-  for (unsigned j = 0; j < FilterShape::query_parts; ++j) {
-    const float2 two = *reinterpret_cast<const float2*>(least + queries + j * 8 + lane % 4 * 2);
-    least_of[j][0] = two.x;
-    least_of[j][1] = two.y;
-  }
-#pragma unroll
-  for (unsigned i = 0; i < FilterShape::row_parts; ++i) {
+  for (unsigned i = 0; i < 4; ++i) {
     unsigned near = 0;  // bit 4 * j + e: sums[i][j][e] belongs to a candidate
+    float half_norms[2];
 #pragma unroll
-    for (unsigned high = 0; high < 2; ++high) {
-      const float half_norm = norms[rows + i * 16 + high * 8 + lane / 4].half_norm;
+    for (unsigned high = 0; high < 2; ++high)
+      half_norms[high] = norms[rows + Product::row_of(i) + high * 8 + lane / 4].half_norm;
 #pragma unroll
-      for (unsigned j = 0; j < FilterShape::query_parts; ++j)
+    for (unsigned j = 0; j < 4; ++j) {
+      const float2 two = *reinterpret_cast<const float2*>(least + queries +
+                                                          Product::query_of(i, j) + lane % 4 * 2);
 #pragma unroll
-        for (unsigned e = 0; e < 2; ++e) {
-          const float sum = sums[i][j][high * 2 + e];
-          if ((is_dot ? sum : __fsub_rn(sum, half_norm)) >= least_of[j][e])
-            near |= 1u << (j * 4 + high * 2 + e);
-        }
+      for (unsigned e = 0; e < 4; ++e) {
+        const float sum = sums[i][j][e];
+        if ((is_dot ? sum : __fsub_rn(sum, half_norms[e / 2])) >= (e % 2 == 0 ? two.x : two.y))
+          near |= 1u << (j * 4 + e);
+      }
     }
     for (;;) {
       const unsigned lanes = __ballot_sync(all_lanes, near != 0);
@@ -179,11 +207,11 @@ __device__ __forceinline__ void pick(const FilterScan& scan, const FilterShared&
         const unsigned number = static_cast<unsigned>(__ffs(static_cast<int>(near))) - 1;
         near &= near - 1;
         const unsigned at = held.count + static_cast<unsigned>(__popc(lanes & ((1u << lane) - 1)));
-        const unsigned row = rows + i * 16 + (number >> 1 & 1) * 8 + lane / 4;
+        const unsigned row = rows + Product::row_of(i) + (number >> 1 & 1) * 8 + lane / 4;
         held.pairs[at] =
             std::uint64_t{__float_as_uint(value_at(sums[i], number))} << 32 | (first_row + row);
-        held.queries[at] =
-            static_cast<std::uint8_t>(queries + (number >> 2) * 8 + lane % 4 * 2 + (number & 1));
+        held.queries[at] = static_cast<std::uint8_t>(queries + Product::query_of(i, number >> 2) +
+                                                     lane % 4 * 2 + (number & 1));
       }
       held.count += more;
     }
@@ -193,26 +221,26 @@ __device__ __forceinline__ void pick(const FilterScan& scan, const FilterShared&
 
 /// Takes all rows as candidates, in the first phase. Row r of the tile at position p goes to index
 /// p * 128 + r of the list. Entries without a row get ~0.
-template <bool is_dot>
+template <class Product, bool is_dot>
 __device__ __forceinline__ void take_all(const FilterScan& scan, const FilterShared& shared,
                                          const FilterSums& sums, const ShadowNorms* norms,
                                          unsigned rows, unsigned queries, std::uint32_t first_query,
                                          std::uint32_t first_row, std::uint32_t position) {
   const unsigned lane = threadIdx.x % warp_lanes;
 #pragma unroll
-  for (unsigned j = 0; j < FilterShape::query_parts; ++j)
+  for (unsigned i = 0; i < 4; ++i)
 #pragma unroll
-    for (unsigned e = 0; e < 2; ++e) {
-      const unsigned query = queries + j * 8 + lane % 4 * 2 + e;
-      if (first_query + query >= scan.query_count) continue;
-      const ShadowQuery shadow = shared.queries[query];
-      std::uint64_t* keys =
-          scan.keys + (first_query + query) * scan.room + std::size_t{position} * FilterShape::rows;
+    for (unsigned j = 0; j < 4; ++j)
 #pragma unroll
-      for (unsigned i = 0; i < FilterShape::row_parts; ++i)
+      for (unsigned e = 0; e < 2; ++e) {
+        const unsigned query = queries + Product::query_of(i, j) + lane % 4 * 2 + e;
+        if (first_query + query >= scan.query_count) continue;
+        const ShadowQuery shadow = shared.queries[query];
+        std::uint64_t* keys = scan.keys + (first_query + query) * scan.room +
+                              std::size_t{position} * FilterShape::rows;
 #pragma unroll
         for (unsigned high = 0; high < 2; ++high) {
-          const unsigned row = rows + i * 16 + high * 8 + lane / 4;
+          const unsigned row = rows + Product::row_of(i) + high * 8 + lane / 4;
           const std::uint32_t number = scan.first_row + first_row + row;
           const bool is_in =
               first_row + row < scan.row_end && number != scan.first_self + first_query + query;
@@ -221,7 +249,7 @@ __device__ __forceinline__ void take_all(const FilterScan& scan, const FilterSha
                                      number)
                             : ~std::uint64_t{0};
         }
-    }
+      }
 }
 
 /// One phase of the filter: multiplies the shadows of the phase's rows and queries, and writes
@@ -230,15 +258,18 @@ __device__ __forceinline__ void take_all(const FilterScan& scan, const FilterSha
 /// splits-th position of the phase. The slices of all tiles of a block form one sequence: while the
 /// candidates of one tile are picked, the slices of the next tile are being copied. Shared bytes:
 /// filter_shared_bytes().
-template <bool is_dot, bool is_first, bool is_resident>
+template <class Product, bool is_dot, bool is_first, bool is_resident>
 __global__ void __launch_bounds__(FilterShape::threads, 2)
     vector_filter_kernel(const FilterScan scan, std::uint32_t query_tiles, std::uint32_t splits) {
-  extern __shared__ __align__(128) unsigned char shared_bytes[];
+  extern __shared__ __align__(1024) unsigned char shared_bytes[];
+  static_assert(sizeof(FilterShared) % 512 == 0, "tiles begin at multiples of 512 bytes");
   using Shape = FilterShape;
   const std::uint32_t query_tile = blockIdx.x % query_tiles;
   const std::uint32_t split = blockIdx.x / query_tiles;
   if (!is_first && scan.undecided[query_tile] != 0) return;
   const std::uint32_t slices = scan.corpus.stride / shadow_slice;
+  // The products of a group of warps may still read the stage before the last.
+  constexpr unsigned copies_ahead = Product::is_of_group ? Shape::stages - 2 : Shape::stages - 1;
   constexpr unsigned stage_bytes = is_resident ? Shape::tile_bytes : 2 * Shape::tile_bytes;
   auto& shared = *reinterpret_cast<FilterShared*>(shared_bytes);
   const unsigned stages = shared_address(shared_bytes) + sizeof(FilterShared);
@@ -248,8 +279,8 @@ __global__ void __launch_bounds__(FilterShape::threads, 2)
       scan.query_halves + std::size_t{first_query} * scan.corpus.stride;
 
   const unsigned warp = threadIdx.x / warp_lanes;
-  const unsigned warp_rows = warp / Shape::query_warps * Shape::warp_rows;
-  const unsigned warp_queries = warp % Shape::query_warps * Shape::warp_queries;
+  const unsigned warp_rows = Product::first_row(warp);
+  const unsigned warp_queries = Product::first_query(warp);
   const std::uint32_t tiles = (scan.phase_end - scan.phase_begin - 1 - split) / splits + 1;
   const auto position_of = [&](std::uint32_t number) {  // position of the block's tile `number`
     return scan.phase_begin + split + number * splits;
@@ -284,7 +315,7 @@ __global__ void __launch_bounds__(FilterShape::threads, 2)
     for (std::uint32_t slice = 0; slice < slices; ++slice)
       copy_slice_async(resident + slice * Shape::tile_bytes, query_halves, slice);
 #pragma unroll
-  for (unsigned i = 0; i + 1 < Shape::stages; ++i) copy_next_async(i);
+  for (unsigned i = 0; i < copies_ahead; ++i) copy_next_async(i);
   if (threadIdx.x < Shape::queries)
     shared.queries[threadIdx.x] = scan.queries[first_query + threadIdx.x];
 
@@ -305,23 +336,32 @@ __global__ void __launch_bounds__(FilterShape::threads, 2)
     FilterSums sums = {};
 #pragma unroll 1
     for (std::uint32_t slice = 0; slice < slices; ++slice) {
-      wait_for_copies<Shape::stages - 2>();
-      __syncthreads();  // this slice is there, and no thread reads the previous one
-      copy_next_async(at == 0 ? Shape::stages - 1 : at - 1);
+      wait_for_copies<copies_ahead - 1>();
+      if constexpr (Product::is_of_group) {
+        show_copies_to_group_products();
+        wait_for_group_products<1>();
+      }
+      // This slice is there, and no thread reads the stage that is filled next.
+      __syncthreads();
+      copy_next_async((at + copies_ahead) % Shape::stages);
       const unsigned stage = stages + at * stage_bytes;
       const unsigned query_slice =
           is_resident ? resident + slice * Shape::tile_bytes : stage + Shape::tile_bytes;
-      multiply_slice(stage + warp_rows * tensor_row_bytes,
-                     query_slice + warp_queries * tensor_row_bytes, sums);
-      at = at + 1 == Shape::stages ? 0 : at + 1;
+      if constexpr (Product::is_of_group)
+        multiply_slice_async(stage + warp / 4 * 64 * tensor_row_bytes, query_slice, sums);
+      else
+        multiply_slice(stage + warp_rows * tensor_row_bytes,
+                       query_slice + warp_queries * tensor_row_bytes, sums);
+      at = (at + 1) % Shape::stages;
     }
+    if constexpr (Product::is_of_group) wait_for_sums(sums);
     const ShadowNorms* norms = shared.norms[number % Shape::norm_slots];
     if constexpr (is_first)
-      take_all<is_dot>(scan, shared, sums, norms, warp_rows, warp_queries, first_query,
-                       tile * Shape::rows, position_of(number));
+      take_all<Product, is_dot>(scan, shared, sums, norms, warp_rows, warp_queries, first_query,
+                                tile * Shape::rows, position_of(number));
     else
-      pick<is_dot>(scan, shared, sums, norms, least, warp_rows, warp_queries, first_query,
-                   tile * Shape::rows, held);
+      pick<Product, is_dot>(scan, shared, sums, norms, least, warp_rows, warp_queries, first_query,
+                            tile * Shape::rows, held);
   }
   held.write<is_dot>(scan, shared, first_query);
 }

@@ -28,9 +28,18 @@ struct FilterTuning {
   static constexpr unsigned narrow_threads = 128;
 };
 
-template <bool is_dot, bool is_first, bool is_resident>
+/// Never launched: the size of its shared memory says whether the code that the device runs has
+/// products of groups of warps.
+__global__ void group_product_probe_kernel(const int* from, int* to) {
+  __shared__ int places[has_group_product ? 2 * warp_lanes : warp_lanes];
+  places[threadIdx.x] = from[threadIdx.x];
+  __syncthreads();
+  to[threadIdx.x] = places[threadIdx.x ^ 1];
+}
+
+template <class Product, bool is_dot, bool is_first, bool is_resident>
 void launch_filter(const FilterScan& scan, const CudaStream& stream) {
-  const auto kernel = vector_filter_kernel<is_dot, is_first, is_resident>;
+  const auto kernel = vector_filter_kernel<Product, is_dot, is_first, is_resident>;
   const std::size_t shared_bytes = filter_shared_bytes<is_resident>(scan.corpus.stride);
   const unsigned resident = resident_blocks(kernel, FilterShape::threads, shared_bytes);
   const std::uint32_t tiles = scan.phase_end - scan.phase_begin;
@@ -40,12 +49,20 @@ void launch_filter(const FilterScan& scan, const CudaStream& stream) {
                 query_tiles, splits);
 }
 
-template <bool is_dot, bool is_first>
+template <class Product, bool is_dot, bool is_first>
 void launch_filter(const FilterScan& scan, const CudaStream& stream) {
   if (scan.corpus.stride <= resident_stride_max)
-    launch_filter<is_dot, is_first, true>(scan, stream);
+    launch_filter<Product, is_dot, is_first, true>(scan, stream);
   else
-    launch_filter<is_dot, is_first, false>(scan, stream);
+    launch_filter<Product, is_dot, is_first, false>(scan, stream);
+}
+
+template <bool is_dot, bool is_first>
+void launch_filter(const FilterScan& scan, bool in_groups, const CudaStream& stream) {
+  if (in_groups)
+    launch_filter<GroupProduct, is_dot, is_first>(scan, stream);
+  else
+    launch_filter<WarpProduct, is_dot, is_first>(scan, stream);
 }
 
 template <bool is_dot>
@@ -63,7 +80,7 @@ void launch_narrow(const FilterScan& scan, std::uint32_t appended, const CudaStr
 }
 
 template <bool is_dot>
-void filter(FilterScan scan, const CudaStream& stream) {
+void filter(FilterScan scan, bool in_groups, const CudaStream& stream) {
   const std::uint32_t first = blocks_for(filter_first_rows(scan.k), FilterShape::rows);
   const double rest = static_cast<double>(scan.tile_count) / first;
   const double wanted = scan.query_count <= FilterTuning::queries_few ? FilterTuning::growth_few
@@ -71,7 +88,7 @@ void filter(FilterScan scan, const CudaStream& stream) {
   const auto phases = std::max(1, static_cast<int>(std::lround(std::log(rest) / std::log(wanted))));
   const double growth = std::pow(rest, 1.0 / phases);
   scan.phase_end = first;
-  launch_filter<is_dot, true>(scan, stream);
+  launch_filter<is_dot, true>(scan, in_groups, stream);
   launch_narrow<is_dot>(scan, first * FilterShape::rows, stream);
   double end = first;
   for (int phase = 1; phase <= phases; ++phase) {
@@ -81,7 +98,7 @@ void filter(FilterScan scan, const CudaStream& stream) {
                                      : std::clamp(static_cast<std::uint32_t>(end), scan.phase_begin,
                                                   scan.tile_count);
     if (scan.phase_end == scan.phase_begin) continue;
-    launch_filter<is_dot, false>(scan, stream);
+    launch_filter<is_dot, false>(scan, in_groups, stream);
     launch_narrow<is_dot>(scan, 0, stream);
   }
   const auto kernel = vector_rescore_kernel<is_dot, FilterTuning::rescore_threads>;
@@ -92,11 +109,18 @@ void filter(FilterScan scan, const CudaStream& stream) {
 
 }  // namespace
 
+bool has_group_products() {
+  cudaFuncAttributes attributes{};
+  check(cudaFuncGetAttributes(&attributes, group_product_probe_kernel));
+  return attributes.sharedSizeBytes > warp_lanes * sizeof(int);
+}
+
 std::uint32_t filter_first_rows(std::uint32_t k) {
   return std::max(FilterTuning::first_rows_min, FilterTuning::first_rows_k * k);
 }
 
-void filter_scan_async(FilterScan scan, bool is_dot, const CudaStream& stream) {
+void filter_scan_async(FilterScan scan, bool is_dot, bool may_multiply_in_groups,
+                       const CudaStream& stream) {
   scan.limits = filter_limits(scan.dimension);
   scan.tile_count = static_cast<std::uint32_t>(shadow_tiles(scan.row_end));
   scan.step = walk_step(scan.tile_count);
@@ -105,7 +129,8 @@ void filter_scan_async(FilterScan scan, bool is_dot, const CudaStream& stream) {
                         stream.get()));
   make_query_shadows_async(scan.components, scan.query_count, scan.dimension, scan.corpus,
                            const_cast<std::uint16_t*>(scan.query_halves), scan.queries, stream);
-  is_dot ? filter<true>(scan, stream) : filter<false>(scan, stream);
+  const bool in_groups = may_multiply_in_groups && has_group_products();
+  is_dot ? filter<true>(scan, in_groups, stream) : filter<false>(scan, in_groups, stream);
 }
 
 }  // namespace starling::gpu

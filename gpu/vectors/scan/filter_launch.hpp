@@ -11,10 +11,14 @@ namespace starling::gpu {
 /// Returns the number of rows in the first phase; all of them become candidates.
 std::uint32_t filter_first_rows(std::uint32_t k);
 
+/// Returns true if the current device runs code that multiplies with four warps together.
+bool has_group_products();
+
 /// Enqueued only. Before the call the lists must be empty. Afterwards the list of each query holds
 /// candidates, among them the k nearest rows, and the keys hold the recipe's scores. Only the lists
 /// of queries in undecided tiles are empty. The caller sets every member of `scan` except `limits`
 /// and those after it. The corpus must have more than filter_first_rows() rows.
-void filter_scan_async(FilterScan scan, bool is_dot, const CudaStream& stream);
+void filter_scan_async(FilterScan scan, bool is_dot, bool may_multiply_in_groups,
+                       const CudaStream& stream);
 
 }  // namespace starling::gpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says when a search uses a filter (docs/decisions/0007-vector-filter.md). CUDA-free, so that
-// searcher_options.hpp can include it.
+// Says when and how a search uses a filter (docs/decisions/0007-vector-filter.md). CUDA-free, so
+// that searcher_options.hpp can include it.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,13 @@ enum class FilterUse : std::uint8_t {
   never,
   where_faster,
   always,  ///< wherever a filter can be used, from the first search on; for tests
+};
+
+struct FilterOptions {
+  FilterUse use = FilterUse::where_faster;
+  /// False: the filter does not use products of several warps together, even if the GPU has them;
+  /// for tests.
+  bool may_multiply_in_groups = true;
 };
 
 }  // namespace starling::gpu

@@ -109,11 +109,11 @@ void search_by_threads_async(const CorpusView& corpus, const DeviceSearch& searc
 VectorWorkspace::Filter VectorWorkspace::filter_for(const CorpusView& corpus,
                                                     const DeviceSearch& search) const {
   using Choice = FilterChoice;
-  if (filter_ == FilterUse::never || search.filters != nullptr || !has_filter(corpus.recipe))
+  if (filter_.use == FilterUse::never || search.filters != nullptr || !has_filter(corpus.recipe))
     return Filter::none;
   const std::uint64_t components = std::uint64_t{corpus.rows} * corpus.dimension;
   const bool is_worth_few =
-      filter_ == FilterUse::always ||
+      filter_.use == FilterUse::always ||
       (corpus.dimension >= Choice::few_dimension_min && components >= Choice::few_components_min);
   if (is_worth_few && is_for_few_filter(search.count, corpus.dimension)) return Filter::few;
   return search.count >= Choice::queries_min &&
@@ -126,7 +126,7 @@ std::optional<std::uint32_t> VectorWorkspace::searches_before_shadow(
     const CorpusView& corpus, const DeviceSearch& search) const {
   const Filter filter = filter_for(corpus, search);
   if (filter == Filter::none) return std::nullopt;
-  return filter == Filter::few && filter_ != FilterUse::always ? FilterChoice::few_searches : 0;
+  return filter == Filter::few && filter_.use != FilterUse::always ? FilterChoice::few_searches : 0;
 }
 
 std::uint64_t VectorWorkspace::bytes_min(std::uint32_t dimension) {
@@ -294,7 +294,7 @@ void VectorWorkspace::filter_async(const CorpusView& corpus, const DeviceSearch&
     few.lists.slots = few.lists.bounds + search.count;
     few_filter_scan_async(few, is_dot, stream);
   } else {
-    filter_scan_async(filter, is_dot, stream);
+    filter_scan_async(filter, is_dot, filter_.may_multiply_in_groups, stream);
   }
   // Queries that the filter leaves undecided go through the direct scan.
   scan.gate = filter.undecided;

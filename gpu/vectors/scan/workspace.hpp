@@ -27,7 +27,7 @@ class VectorWorkspace {
   static std::uint64_t bytes_min(std::uint32_t dimension);
 
   VectorWorkspace(DeviceMemory& memory, std::uint64_t bytes_max,
-                  FilterUse filter = FilterUse::where_faster)
+                  FilterOptions filter = FilterOptions())
       : memory_(memory),
         bytes_max_(bytes_max),
         filter_(filter),
@@ -77,7 +77,7 @@ class VectorWorkspace {
 
   DeviceMemory& memory_;
   std::uint64_t bytes_max_;
-  FilterUse filter_;
+  FilterOptions filter_;
   DeviceBuffer<float4> queries_;        ///< packed
   DeviceBuffer<std::uint64_t> keys_;    ///< CandidateLists::keys
   DeviceBuffer<std::uint32_t> words_;   ///< counts, bounds, slots, undecided tiles

@@ -257,7 +257,7 @@ TEST_F(CudaVectors, ACorpusOfMoreThanAGibibyteInOne) {
   for (std::size_t i = 0; i < c.rows.size(); ++i) c.rows[i] = some[i * 7 % some.size()];
   c.queries = uniform(random, std::size_t{40} * c.dimension);
   for (const FilterUse filter : {FilterUse::never, FilterUse::where_faster})
-    expect_exact(c, std::uint64_t{1} << 30, 3, filter);
+    expect_exact(c, std::uint64_t{1} << 30, 3, {filter});
 }
 
 TEST_F(CudaVectors, NoRowsAndNoQueries) {

@@ -109,7 +109,7 @@ TEST_F(SplitVectors, SharesGoByTheFilterToo) {
   c.queries.assign(c.rows.begin() + 20'000 * 64, c.rows.begin() + 21'000 * 64);
   c.first_self = 20'000;
   std::vector<VectorSearcherOptions> devices = shares(3);
-  for (VectorSearcherOptions& device : devices) device.filter = FilterUse::where_faster;
+  for (VectorSearcherOptions& device : devices) device.filter.use = FilterUse::where_faster;
   const auto searcher = make_vector_searcher(devices, {.placement = RowPlacement::shares});
   searcher->set_corpus(c.metric, c.rows_view());
   expect_lists(c, lists_of(*searcher, c), 40);

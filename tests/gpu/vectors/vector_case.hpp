@@ -138,7 +138,7 @@ class CudaVectorCase : public testing::Test {
 
   /// Searches with a new searcher and calls expect_lists on the result.
   static void expect_exact(const Case& c, std::uint64_t memory_bytes_max = ~std::uint64_t{0},
-                           std::uint32_t checked = 40, FilterUse filter = FilterUse::never) {
+                           std::uint32_t checked = 40, FilterOptions filter = {FilterUse::never}) {
     VectorSearcherOptions options;
     options.filter = filter;
     options.memory_bytes_max = memory_bytes_max;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "starling/gpu/device/launch_trace.hpp"
+#include "starling/gpu/vectors/scan/filter_launch.hpp"
 #include "tests/gpu/vectors/vector_case.hpp"
 
 namespace starling::gpu {
@@ -21,7 +22,9 @@ class VectorFilter : public CudaVectorCase {
  protected:
   /// Also searches with a few of the queries.
   static void expect_exact_by_filter(const Case& c, std::uint32_t checked = 8) {
-    expect_exact_by(c, checked, FilterUse::where_faster, "vector_filter_kernel");
+    if (has_group_products())
+      expect_exact_by(c, checked, {FilterUse::where_faster}, "GroupProduct");
+    expect_exact_by(c, checked, {FilterUse::where_faster, false}, "WarpProduct");
     for (const std::uint32_t count : {1u, 8u, 13u, 32u}) {
       if (HasFatalFailure()) return;
       const bool is_too_long = c.dimension == dimension_max && count > 8;
@@ -31,10 +34,10 @@ class VectorFilter : public CudaVectorCase {
 
   static void expect_exact_by_few(Case c, std::uint32_t count) {
     c.queries.resize(std::size_t{count} * c.dimension);
-    expect_exact_by(c, 2, FilterUse::always, "few_filter_kernel");
+    expect_exact_by(c, 2, {FilterUse::always}, "few_filter_kernel");
   }
 
-  static void expect_exact_by(const Case& c, std::uint32_t checked, FilterUse use,
+  static void expect_exact_by(const Case& c, std::uint32_t checked, FilterOptions use,
                               std::string_view kernel) {
     const LaunchTrace trace;
     expect_exact(c, ~std::uint64_t{0}, checked, use);

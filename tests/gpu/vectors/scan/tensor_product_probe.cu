@@ -33,12 +33,51 @@ __global__ void tensor_products_kernel(const std::uint16_t* rows, const std::uin
   to[(row + 8) * 8 + column + 1] = sums[3];
 }
 
+/// Does the same by the products of four warps. A block is four warps, and its 64 rows and 128
+/// queries are those of one tile, padded with zeros.
+__global__ void group_products_kernel(const std::uint16_t* rows, const std::uint16_t* queries,
+                                      std::uint32_t length, float* products) {
+  constexpr unsigned slice = 32;
+  __shared__ __align__(512) std::uint16_t a[64 * slice];
+  __shared__ __align__(512) std::uint16_t b[128 * slice];
+  const auto fill = [&](std::uint16_t* to, unsigned room, const std::uint16_t* from, unsigned count,
+                        std::uint32_t begin) {
+    for (unsigned i = threadIdx.x; i < room * slice; i += blockDim.x) {
+      const unsigned row = i / slice;
+      const unsigned at = i % slice;
+      to[gpu::tensor_offset(row, at / 8) / 2 + at % 8] =
+          row < count ? from[(std::size_t{blockIdx.x} * count + row) * length + begin + at] : 0;
+    }
+  };
+  float sums[4][4][4] = {};
+  for (std::uint32_t begin = 0; begin < length; begin += slice) {
+    fill(a, 64, rows, 16, begin);
+    fill(b, 128, queries, 8, begin);
+    gpu::show_copies_to_group_products();
+    __syncthreads();
+    gpu::begin_group_products();
+    for (unsigned half = 0; half < 2; ++half)
+      gpu::group_multiply_async(sums, gpu::tile_descriptor(gpu::shared_address(a) + half * 32),
+                                gpu::tile_descriptor(gpu::shared_address(b) + half * 32));
+    gpu::commit_group_products();
+    gpu::wait_for_sums(sums);
+    __syncthreads();
+  }
+  if (threadIdx.x >= 32) return;
+  float* to = products + std::size_t{blockIdx.x} * 128;
+  for (unsigned i = 0; i < 4; ++i)
+    to[(threadIdx.x / 4 + i / 2 * 8) * 8 + threadIdx.x % 4 * 2 + i % 2] = sums[0][0][i];
+}
+
 }  // namespace
 
 void tensor_products_async(const std::uint16_t* rows, const std::uint16_t* queries,
                            std::uint32_t tiles, std::uint32_t length, float* products,
-                           const gpu::CudaStream& stream) {
-  tensor_products_kernel<<<tiles, 32, 0, stream.get()>>>(rows, queries, length, products);
+                           bool in_groups, const gpu::CudaStream& stream) {
+  if (in_groups)
+    group_products_kernel<<<tiles, 128, 0, stream.get()>>>(rows, queries, length, products);
+  else
+    tensor_products_kernel<<<tiles, 32, 0, stream.get()>>>(rows, queries, length, products);
   gpu::check_launch();
 }
 

@@ -16,6 +16,6 @@ namespace starling::test {
 /// is a multiple of 16.
 void tensor_products_async(const std::uint16_t* rows, const std::uint16_t* queries,
                            std::uint32_t tiles, std::uint32_t length, float* products,
-                           const gpu::CudaStream& stream);
+                           bool in_groups, const gpu::CudaStream& stream);
 
 }  // namespace starling::test

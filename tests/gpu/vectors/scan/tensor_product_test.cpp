@@ -11,6 +11,7 @@
 #include "starling/gpu/device/devices.hpp"
 #include "starling/gpu/device/memory.hpp"
 #include "starling/gpu/vectors/corpus/filter_limits.hpp"
+#include "starling/gpu/vectors/scan/filter_launch.hpp"
 #include "tests/gpu/vectors/scan/tensor_product_probe.hpp"
 #include "tests/support/random.hpp"
 
@@ -66,9 +67,13 @@ std::uint16_t component(test::Random& random, Data data, std::uint32_t at, std::
   return 0;
 }
 
-TEST(TensorProduct, SumsStayWithinTheModel) {
+/// The parameter is true for products of four warps together.
+class TensorProduct : public testing::TestWithParam<bool> {};
+
+TEST_P(TensorProduct, SumsStayWithinTheModel) {
   std::string why_none;
   if (find_devices(why_none).empty()) GTEST_SKIP() << why_none;
+  if (GetParam() && !has_group_products()) GTEST_SKIP() << "not the code of a Hopper GPU";
   constexpr std::uint32_t tiles = 8;
   CudaStream stream;
   DeviceMemory memory(~std::uint64_t{0});
@@ -92,7 +97,7 @@ TEST(TensorProduct, SumsStayWithinTheModel) {
         copy_to_device_async(std::span<const std::uint16_t>(rows), device_rows, stream);
         copy_to_device_async(std::span<const std::uint16_t>(queries), device_queries, stream);
         test::tensor_products_async(device_rows.data(), device_queries.data(), tiles, length,
-                                    device_products.data(), stream);
+                                    device_products.data(), GetParam(), stream);
         copy_to_host_async(static_cast<const float*>(device_products.data()), std::span(products),
                            stream);
         stream.wait();
@@ -121,6 +126,10 @@ TEST(TensorProduct, SumsStayWithinTheModel) {
     std::printf("largest share of the allowance: %.3f\n", largest_share);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Products, TensorProduct, testing::Bool(), [](const auto& of) {
+  return std::string(of.param ? "OfFourWarps" : "OfOneWarp");
+});
 
 }  // namespace
 }  // namespace starling::gpu
