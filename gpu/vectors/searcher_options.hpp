@@ -16,7 +16,7 @@ struct VectorSearcherOptions {
   /// The most device memory that the searcher may take. A corpus that does not fit is searched in
   /// parts, one after the other. Every search needs at least about 32 MiB.
   std::uint64_t memory_bytes_max = std::numeric_limits<std::uint64_t>::max();
-  FilterOptions filter;
+  FilterOptions filter = {};
 };
 
 /// Says which rows of a corpus each device has if several devices answer together.
