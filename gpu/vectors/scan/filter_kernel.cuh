@@ -15,6 +15,7 @@ namespace starling::gpu {
 /// blocks run on a multiprocessor: one block multiplies while the other picks candidates.
 struct FilterShape {
   static constexpr unsigned threads = 256;
+  static constexpr unsigned blocks_each = 2;  ///< of a multiprocessor
   static constexpr unsigned warps = threads / warp_lanes;
   static constexpr unsigned rows = shadow_tile_rows;
   static constexpr unsigned queries = filter_queries;
@@ -77,15 +78,26 @@ constexpr std::size_t filter_shared_bytes(std::uint32_t stride) {
   return tiles * FilterShape::tile_bytes + sizeof(FilterShared);
 }
 
-/// Copies a slice of a tile of 128 rows to shared memory. `halves` are those of the tile. Called by
-/// the whole block.
-__device__ __forceinline__ void copy_slice_async(unsigned to, const std::uint16_t* halves,
-                                                 std::uint32_t slice) {
-  const std::uint16_t* from = halves + std::size_t{slice} * shadow_slice * shadow_tile_rows;
-#pragma unroll
-  for (unsigned i = threadIdx.x; i < 128 * 4; i += FilterShape::threads)
-    copy_piece_async(to + tensor_offset(i / 4, i % 4), from + i * 8);
-}
+/// Copies slices of tiles of 128 rows to shared memory, one after another. Each thread copies two
+/// pieces of a slice. Addresses are computed once for each tile, because an address takes as long
+/// as many products.
+struct SliceCopies {
+  static_assert(FilterShape::tile_bytes == 2 * FilterShape::threads * 16);
+  static constexpr unsigned half_bytes = FilterShape::tile_bytes / 2;
+  const unsigned char* from = nullptr;  ///< this thread's first piece of the next slice
+  unsigned place = tensor_offset(threadIdx.x / 4, threadIdx.x % 4);  ///< of that piece in a tile
+
+  /// Continues with slice 0 of a tile that begins at `halves`.
+  __device__ void begin_tile(const std::uint16_t* halves) {
+    from = reinterpret_cast<const unsigned char*>(halves) + threadIdx.x * 16;
+  }
+  /// Copies the next slice to the tile at address `to`. Called by the whole block.
+  __device__ __forceinline__ void copy_next_async(unsigned to) {
+    copy_piece_async(to + place, from);
+    copy_piece_async(to + place + half_bytes, from + half_bytes);
+    from += FilterShape::tile_bytes;
+  }
+};
 
 /// Adds the products of a slice to a warp's sums. `rows` and `queries` are the addresses in shared
 /// memory of the warp's first row and first query.
@@ -109,15 +121,16 @@ __device__ __forceinline__ void multiply_slice(unsigned rows, unsigned queries, 
   }
 }
 
-/// Does the same for 64 rows and 128 queries by four warps. `rows` and `queries` are the addresses
-/// of the first row and query of all four. Returns while the products are still computed.
-__device__ __forceinline__ void multiply_slice_async(unsigned rows, unsigned queries,
+/// Does the same for 64 rows and 128 queries by four warps. `rows` and `queries` are the
+/// descriptors of the first row and query of all four. Returns while the products are still
+/// computed.
+__device__ __forceinline__ void multiply_slice_async(std::uint64_t rows, std::uint64_t queries,
                                                      FilterSums& sums) {
   begin_group_products();
 #pragma unroll
   for (unsigned half = 0; half < 2; ++half)
-    group_multiply_async(sums, tile_descriptor(rows + half * 32),
-                         tile_descriptor(queries + half * 32));
+    group_multiply_async(sums, descriptor_after(rows, half * 32),
+                         descriptor_after(queries, half * 32));
   commit_group_products();
 }
 
@@ -259,7 +272,7 @@ __device__ __forceinline__ void take_all(const FilterScan& scan, const FilterSha
 /// candidates of one tile are picked, the slices of the next tile are being copied. Shared bytes:
 /// filter_shared_bytes().
 template <class Product, bool is_dot, bool is_first, bool is_resident>
-__global__ void __launch_bounds__(FilterShape::threads, 2)
+__global__ void __launch_bounds__(FilterShape::threads, FilterShape::blocks_each)
     vector_filter_kernel(const FilterScan scan, std::uint32_t query_tiles, std::uint32_t splits) {
   extern __shared__ __align__(1024) unsigned char shared_bytes[];
   static_assert(sizeof(FilterShared) % 512 == 0, "tiles begin at multiples of 512 bytes");
@@ -281,39 +294,56 @@ __global__ void __launch_bounds__(FilterShape::threads, 2)
   const unsigned warp = threadIdx.x / warp_lanes;
   const unsigned warp_rows = Product::first_row(warp);
   const unsigned warp_queries = Product::first_query(warp);
+  const unsigned query_slices = is_resident ? resident : stages + Shape::tile_bytes;
+  const std::uint64_t row_descriptor = tile_descriptor(stages + warp / 4 * 64 * tensor_row_bytes);
+  const std::uint64_t query_descriptor = tile_descriptor(query_slices);
   const std::uint32_t tiles = (scan.phase_end - scan.phase_begin - 1 - split) / splits + 1;
   const auto position_of = [&](std::uint32_t number) {  // position of the block's tile `number`
     return scan.phase_begin + split + number * splits;
   };
-  const auto tile_of = [&](std::uint32_t number) {
-    return static_cast<std::uint32_t>(std::uint64_t{position_of(number)} * scan.step %
-                                      scan.tile_count);
+  // A division takes longer than to add the difference of two positions.
+  const auto modulo_tiles = [&](std::uint64_t tile) {
+    return static_cast<std::uint32_t>(tile % scan.tile_count);
   };
+  const std::uint32_t tile_step = modulo_tiles(std::uint64_t{splits} * scan.step);
+  const auto tile_after = [&](std::uint32_t tile) {
+    tile += tile_step;
+    return tile < scan.tile_count ? tile : tile - scan.tile_count;
+  };
+  std::uint32_t tile = modulo_tiles(std::uint64_t{position_of(0)} * scan.step);
+  ShadowTile bounds = scan.corpus.tiles[tile];
 
   std::uint32_t copy_tile = 0;
   std::uint32_t copy_slice = 0;
-  std::uint32_t copied = tile_of(0);
+  std::uint32_t copied = tile;
+  SliceCopies row_copies;
+  SliceCopies query_copies;
+  query_copies.begin_tile(query_halves);
   const auto copy_next_async = [&](unsigned into) {
     if (copy_tile < tiles) {
-      const std::size_t row = std::size_t{copied} * Shape::rows;
+      if (copy_slice == 0) {
+        const std::size_t row = std::size_t{copied} * Shape::rows;
+        row_copies.begin_tile(scan.corpus.halves + row * scan.corpus.stride);
+        if constexpr (!is_resident) query_copies.begin_tile(query_halves);
+        if (threadIdx.x < Shape::rows * sizeof(ShadowNorms) / 16)
+          copy_piece_async(
+              shared_address(shared.norms[copy_tile % Shape::norm_slots]) + threadIdx.x * 16,
+              reinterpret_cast<const unsigned char*>(scan.corpus.norms + row) + threadIdx.x * 16);
+      }
       const unsigned stage = stages + into * stage_bytes;
-      copy_slice_async(stage, scan.corpus.halves + row * scan.corpus.stride, copy_slice);
-      if constexpr (!is_resident)
-        copy_slice_async(stage + Shape::tile_bytes, query_halves, copy_slice);
-      if (copy_slice == 0 && threadIdx.x < Shape::rows * sizeof(ShadowNorms) / 16)
-        copy_piece_async(
-            shared_address(shared.norms[copy_tile % Shape::norm_slots]) + threadIdx.x * 16,
-            reinterpret_cast<const unsigned char*>(scan.corpus.norms + row) + threadIdx.x * 16);
+      row_copies.copy_next_async(stage);
+      if constexpr (!is_resident) query_copies.copy_next_async(stage + Shape::tile_bytes);
       if (++copy_slice == slices) {
         copy_slice = 0;
-        if (++copy_tile < tiles) copied = tile_of(copy_tile);
+        ++copy_tile;
+        copied = tile_after(copied);
       }
     }
     commit_copies();  // also empty groups, because the wait below counts groups
   };
   if constexpr (is_resident)
     for (std::uint32_t slice = 0; slice < slices; ++slice)
-      copy_slice_async(resident + slice * Shape::tile_bytes, query_halves, slice);
+      query_copies.copy_next_async(resident + slice * Shape::tile_bytes);
 #pragma unroll
   for (unsigned i = 0; i < copies_ahead; ++i) copy_next_async(i);
   if (threadIdx.x < Shape::queries)
@@ -321,17 +351,16 @@ __global__ void __launch_bounds__(FilterShape::threads, 2)
 
   HeldCandidates held = {shared.held_pairs[warp], shared.held_queries[warp], 0};
   unsigned at = 0;
-  for (std::uint32_t number = 0; number < tiles; ++number) {
-    const std::uint32_t tile = tile_of(number);
+  for (std::uint32_t number = 0; number < tiles; ++number, tile = tile_after(tile)) {
     float* least = shared.least[number % 2];
     if (!is_first && threadIdx.x < Shape::queries) {
-      const ShadowTile bounds = scan.corpus.tiles[tile];
       // No barrier: this thread itself wrote shared.queries[threadIdx.x].
       least[threadIdx.x] =
           first_query + threadIdx.x < scan.query_count
               ? least_product<is_dot>(scan.limits, shared.queries[threadIdx.x], bounds.error_max,
                                       norm_above(bounds.half_norm_max))
               : CUDART_INF_F;
+      bounds = scan.corpus.tiles[tile_after(tile)];  // read ahead: here the block would wait
     }
     FilterSums sums = {};
 #pragma unroll 1
@@ -344,14 +373,14 @@ __global__ void __launch_bounds__(FilterShape::threads, 2)
       // This slice is there, and no thread reads the stage that is filled next.
       __syncthreads();
       copy_next_async((at + copies_ahead) % Shape::stages);
-      const unsigned stage = stages + at * stage_bytes;
-      const unsigned query_slice =
-          is_resident ? resident + slice * Shape::tile_bytes : stage + Shape::tile_bytes;
+      const unsigned stage = at * stage_bytes;
+      const unsigned query_slice = is_resident ? slice * Shape::tile_bytes : stage;
       if constexpr (Product::is_of_group)
-        multiply_slice_async(stage + warp / 4 * 64 * tensor_row_bytes, query_slice, sums);
+        multiply_slice_async(descriptor_after(row_descriptor, stage),
+                             descriptor_after(query_descriptor, query_slice), sums);
       else
-        multiply_slice(stage + warp_rows * tensor_row_bytes,
-                       query_slice + warp_queries * tensor_row_bytes, sums);
+        multiply_slice(stages + stage + warp_rows * tensor_row_bytes,
+                       query_slices + query_slice + warp_queries * tensor_row_bytes, sums);
       at = (at + 1) % Shape::stages;
     }
     if constexpr (Product::is_of_group) wait_for_sums(sums);

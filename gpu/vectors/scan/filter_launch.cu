@@ -26,6 +26,12 @@ struct FilterTuning {
   static constexpr std::uint32_t queries_few = 1024;
   static constexpr unsigned rescore_threads = 128;
   static constexpr unsigned narrow_threads = 128;
+  /// Up to narrow_warp_k a warp holds the scores of a list in registers, and from
+  /// narrow_warp_queries queries on there are enough warps; for fewer queries a block each is
+  /// faster. Up to narrow_k a block of narrow_threads threads holds them, else twice as many.
+  static constexpr std::uint32_t narrow_warp_k = 128;
+  static constexpr std::uint32_t narrow_warp_queries = 2048;
+  static constexpr std::uint32_t narrow_k = 256;
 };
 
 /// Never launched: the size of its shared memory says whether the code that the device runs has
@@ -65,18 +71,23 @@ void launch_filter(const FilterScan& scan, bool in_groups, const CudaStream& str
     launch_filter<WarpProduct, is_dot, is_first>(scan, stream);
 }
 
+template <bool is_dot, class Team, unsigned held_each, unsigned threads>
+void launch_narrow(const FilterScan& scan, std::uint32_t appended, const CudaStream& stream) {
+  const unsigned blocks = blocks_for(std::uint64_t{scan.query_count} * Team::threads, threads);
+  traced_launch(vector_narrow_kernel<is_dot, Team, held_each, threads>, {blocks, threads}, stream,
+                scan, appended);
+}
+
 template <bool is_dot>
 void launch_narrow(const FilterScan& scan, std::uint32_t appended, const CudaStream& stream) {
-  constexpr std::uint32_t room_small = 2048;
-  constexpr std::uint32_t room_large = 10240;
-  constexpr std::uint32_t k_small = 256;
-  constexpr unsigned threads = FilterTuning::narrow_threads;
-  if (scan.k <= k_small)
-    traced_launch(vector_narrow_kernel<is_dot, room_small, threads>, {scan.query_count, threads},
-                  stream, scan, appended);
+  using Tuning = FilterTuning;
+  constexpr unsigned threads = Tuning::narrow_threads;
+  if (scan.k <= Tuning::narrow_warp_k && scan.query_count >= Tuning::narrow_warp_queries)
+    launch_narrow<is_dot, WarpTeam, 32, threads>(scan, appended, stream);
+  else if (scan.k <= Tuning::narrow_k)
+    launch_narrow<is_dot, BlockTeam<threads>, 16, threads>(scan, appended, stream);
   else
-    traced_launch(vector_narrow_kernel<is_dot, room_large, 2 * threads>,
-                  {scan.query_count, 2 * threads}, stream, scan, appended);
+    launch_narrow<is_dot, BlockTeam<2 * threads>, 40, 2 * threads>(scan, appended, stream);
 }
 
 template <bool is_dot>
@@ -117,6 +128,12 @@ bool has_group_products() {
 
 std::uint32_t filter_first_rows(std::uint32_t k) {
   return std::max(FilterTuning::first_rows_min, FilterTuning::first_rows_k * k);
+}
+
+std::uint32_t filter_batch_tiles(std::uint32_t tiles_max) {
+  const std::uint32_t blocks = FilterShape::blocks_each * multiprocessor_count();
+  if (tiles_max >= blocks) return tiles_max / blocks * blocks;
+  return blocks / ((blocks - 1) / tiles_max + 1);
 }
 
 void filter_scan_async(FilterScan scan, bool is_dot, bool may_multiply_in_groups,

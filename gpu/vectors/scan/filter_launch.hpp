@@ -14,6 +14,11 @@ std::uint32_t filter_first_rows(std::uint32_t k);
 /// Returns true if the current device runs code that multiplies with four warps together.
 bool has_group_products();
 
+/// Returns how many tiles of queries a batch should have, at most `tiles_max`, if there are more
+/// queries. Each tile has the same number of blocks, and the device runs all blocks at once; with
+/// this number of tiles hardly a multiprocessor has fewer blocks than the others.
+std::uint32_t filter_batch_tiles(std::uint32_t tiles_max);
+
 /// Enqueued only. Before the call the lists must be empty. Afterwards the list of each query holds
 /// candidates, among them the k nearest rows, and the keys hold the recipe's scores. Only the lists
 /// of queries in undecided tiles are empty. The caller sets every member of `scan` except `limits`

@@ -11,89 +11,136 @@
 
 namespace starling::gpu {
 
-/// Sums numbers over all threads of a block, with one barrier for each sum. Called by the whole
-/// block; all threads get the sum.
-struct BlockSums {
-  std::uint32_t* sums;  ///< [3] in shared memory, all 0 at first
+/// The threads that narrow the list of one query: a whole block. Every function is called by all
+/// threads, and all get the result.
+template <unsigned count>
+struct BlockTeam {
+  static constexpr unsigned threads = count;
+
+  struct Shared {
+    std::uint32_t values[3];
+    std::uint32_t kept;
+  };
+  Shared& shared;
   unsigned turn = 0;
 
-  __device__ std::uint32_t of(std::uint32_t value) {
-    value = __reduce_add_sync(all_lanes, value);
-    if (threadIdx.x % warp_lanes == 0) atomicAdd(sums + turn, value);
-    if (threadIdx.x == 0) sums[(turn + 1) % 3] = 0;  // last read before the previous barrier
+  __device__ explicit BlockTeam(Shared& all) : shared(all) {
+    if (threadIdx.x < 3) shared.values[threadIdx.x] = 0;
+    if (threadIdx.x == 0) shared.kept = 0;
     __syncthreads();
-    const std::uint32_t sum = sums[turn];
+  }
+  __device__ unsigned rank() const { return threadIdx.x; }
+  __device__ bool any(bool value) const { return __syncthreads_or(static_cast<int>(value)) != 0; }
+  __device__ std::uint32_t sum(std::uint32_t value) {
+    value = __reduce_add_sync(all_lanes, value);
+    if (threadIdx.x % warp_lanes == 0) atomicAdd(shared.values + turn, value);
+    return next();
+  }
+  __device__ std::uint32_t max(std::uint32_t value) {
+    value = __reduce_max_sync(all_lanes, value);
+    if (threadIdx.x % warp_lanes == 0) atomicMax(shared.values + turn, value);
+    return next();
+  }
+  /// Returns a number for each thread with `is_kept`: 0, 1, 2, ..., also from call to call.
+  __device__ std::uint32_t number(bool is_kept) {
+    return is_kept ? atomicAdd(&shared.kept, 1u) : 0;
+  }
+  __device__ void sync() const { __syncthreads(); }
+  __device__ std::uint32_t kept() const {
+    __syncthreads();
+    return shared.kept;
+  }
+
+ private:
+  __device__ std::uint32_t next() {
+    if (threadIdx.x == 0) shared.values[(turn + 1) % 3] = 0;  // last read before the last barrier
+    __syncthreads();
+    const std::uint32_t value = shared.values[turn];
     turn = (turn + 1) % 3;
-    return sum;
+    return value;
   }
 };
 
-/// Lowers the bound of each query and drops the candidates that are certainly beyond it. Grid: one
-/// block for each query. The new bound is the k-th least score_above() of the candidates, or a
-/// little more. Up to `room` scores are held in shared memory (4 * room bytes). If there are more,
-/// all scores are read again for each count. The first phase does not write `counts`; after it
+/// The same for one warp.
+struct WarpTeam {
+  static constexpr unsigned threads = warp_lanes;
+  struct Shared {};
+  std::uint32_t kept_so_far = 0;
+
+  __device__ explicit WarpTeam(Shared&) {}
+  __device__ unsigned rank() const { return threadIdx.x % warp_lanes; }
+  __device__ bool any(bool value) const { return any_in_warp(value); }
+  __device__ std::uint32_t sum(std::uint32_t value) { return __reduce_add_sync(all_lanes, value); }
+  __device__ std::uint32_t max(std::uint32_t value) { return max_in_warp(value); }
+  __device__ std::uint32_t number(bool is_kept) {
+    const unsigned lanes = __ballot_sync(all_lanes, is_kept);
+    const std::uint32_t at =
+        kept_so_far + static_cast<std::uint32_t>(__popc(lanes & ((1u << rank()) - 1)));
+    kept_so_far += static_cast<std::uint32_t>(__popc(lanes));
+    return at;
+  }
+  __device__ void sync() const { __syncwarp(); }
+  __device__ std::uint32_t kept() const { return kept_so_far; }
+};
+
+/// Lowers the bound of each query and drops the candidates that are certainly beyond it. Grid: a
+/// team for each query. The new bound is the k-th least score_above() of the candidates, or a
+/// little more. Each thread holds up to `held_each` scores in registers. If there are more, all
+/// scores are read again for each count. The first phase does not write `counts`; after it
 /// `appended` is the length of all lists. After the other phases `appended` is 0. Writes keys,
 /// counts and the queries' reach. Sets `undecided` if more than kept_max candidates remain.
-template <bool is_dot, std::uint32_t room, unsigned threads>
-__global__ void __launch_bounds__(threads)
+template <bool is_dot, class Team, unsigned held_each, unsigned block_size>
+__global__ void __launch_bounds__(block_size)
     vector_narrow_kernel(const FilterScan scan, std::uint32_t appended) {
   constexpr std::uint32_t slack_share = 32;  // a bound may admit k + k / 32 candidates
-  __shared__ std::uint32_t held[room];
-  __shared__ std::uint32_t sums[3];
-  __shared__ std::uint32_t lowest;
-  __shared__ std::uint32_t highest;
-  __shared__ std::uint32_t kept;
-  const std::uint32_t query = blockIdx.x;
-  // Other blocks may set `undecided` right now, but all threads of this block must see one value.
-  if (__syncthreads_or(static_cast<int>(scan.undecided[query / filter_queries])) != 0) return;
+  constexpr unsigned threads = Team::threads;
+  __shared__ typename Team::Shared shared;
+  const std::uint32_t query = (blockIdx.x * block_size + threadIdx.x) / threads;
+  if (query >= scan.query_count) return;
+  Team team(shared);
+  // Other teams may set `undecided` right now, but all threads of a team must see one value.
+  if (team.any(scan.undecided[query / filter_queries] != 0)) return;
   const std::uint32_t count = appended > 0 ? appended : scan.counts[query];
   std::uint64_t* keys = scan.keys + query * scan.room;
-  if (threadIdx.x < 3) sums[threadIdx.x] = 0;
-  if (threadIdx.x == 0) {
-    lowest = ~std::uint32_t{0};
-    highest = 0;
-    kept = 0;
+  const auto score_at = [&](std::uint32_t i) { return static_cast<std::uint32_t>(keys[i] >> 32); };
+  const bool is_held = count <= held_each * threads;
+  std::uint32_t held[held_each];
+#pragma unroll
+  for (unsigned i = 0; i < held_each; ++i) {
+    const std::uint32_t at = i * threads + team.rank();
+    held[i] = is_held && at < count ? score_at(at) : ~std::uint32_t{0};
   }
-  __syncthreads();
-  BlockSums block = {sums};
-  const bool is_held = count <= room;
+  const auto for_each = [&](const auto& take) {
+    if (is_held) {
+#pragma unroll
+      for (unsigned i = 0; i < held_each; ++i) take(held[i]);
+    } else {
+#pragma unroll 4
+      for (std::uint32_t i = team.rank(); i < count; i += threads) take(score_at(i));
+    }
+  };
   std::uint32_t low = ~std::uint32_t{0};
   std::uint32_t high = 0;
   std::uint32_t finite = 0;
-#pragma unroll 4
-  for (std::uint32_t i = threadIdx.x; i < count; i += threads) {
-    const auto value = static_cast<std::uint32_t>(keys[i] >> 32);
-    if (is_held) held[i] = value;
+  for_each([&](std::uint32_t value) {
     low = min(low, value);
     high = value < ordered_infinity ? max(high, value) : high;
     finite += value < ordered_infinity ? 1 : 0;
-  }
-  low = __reduce_min_sync(all_lanes, low);
-  high = __reduce_max_sync(all_lanes, high);
-  if (threadIdx.x % warp_lanes == 0) {
-    atomicMin(&lowest, low);
-    atomicMax(&highest, high);
-  }
-  std::uint32_t within = block.of(finite);
-  low = lowest > 0 ? lowest - 1 : 0;
-  high = highest;
-  const auto count_within = [&](std::uint32_t bound) {
-    std::uint32_t sum = 0;
-    if (is_held)
-      for (std::uint32_t i = threadIdx.x; i < count; i += threads) sum += held[i] <= bound ? 1 : 0;
-    else
-      for (std::uint32_t i = threadIdx.x; i < count; i += threads)
-        sum += static_cast<std::uint32_t>(keys[i] >> 32) <= bound ? 1 : 0;
-    return block.of(sum);
-  };
+  });
+  low = ~team.max(~low);
+  high = team.max(high);
+  std::uint32_t within = team.sum(finite);
+  if (low > 0) --low;
   float bound = CUDART_INF_F;
   if (within >= scan.k) {
     while (within > scan.k + scan.k / slack_share && high - low > 1) {
       const std::uint32_t middle = low + (high - low) / 2;
-      const std::uint32_t sum = count_within(middle);
-      if (sum >= scan.k) {
+      std::uint32_t found = 0;
+      for_each([&](std::uint32_t value) { found += value <= middle ? 1 : 0; });
+      found = team.sum(found);
+      if (found >= scan.k) {
         high = middle;
-        within = sum;
+        within = found;
       } else {
         low = middle;
       }
@@ -110,16 +157,19 @@ __global__ void __launch_bounds__(threads)
     std::uint64_t read[in_flight];
 #pragma unroll
     for (unsigned i = 0; i < in_flight; ++i) {
-      const std::uint32_t at = begin + i * threads + threadIdx.x;
+      const std::uint32_t at = begin + i * threads + team.rank();
       read[i] = at < count ? keys[at] : ~std::uint64_t{0};
     }
-    __syncthreads();  // the writes below go in front of all keys not read yet
+    team.sync();  // the writes below go in front of all keys not read yet
 #pragma unroll
-    for (unsigned i = 0; i < in_flight; ++i)
-      if (static_cast<std::uint32_t>(read[i] >> 32) <= last) keys[atomicAdd(&kept, 1u)] = read[i];
+    for (unsigned i = 0; i < in_flight; ++i) {
+      const bool is_kept = static_cast<std::uint32_t>(read[i] >> 32) <= last;
+      const std::uint32_t at = team.number(is_kept);
+      if (is_kept) keys[at] = read[i];
+    }
   }
-  __syncthreads();
-  if (threadIdx.x > 0) return;
+  const std::uint32_t kept = team.kept();
+  if (team.rank() > 0) return;
   scan.counts[query] = kept;
   scan.queries[query].reach = shadow.reach;
   if (kept > scan.kept_max) scan.undecided[query / filter_queries] = 1;

@@ -159,15 +159,17 @@ VectorWorkspace::Plan VectorWorkspace::plan(const CorpusView& corpus,
   while (queries_with(plan.rows) < queries_wanted && plan.rows > segment_rows_min)
     plan.rows = std::max(rounded_down(plan.rows / 2, panel_rows), segment_rows_min);
   plan.queries = static_cast<std::uint32_t>(std::max<std::uint64_t>(queries_with(plan.rows), 1));
-  if (plan.queries < search.count && plan.queries > queries_full) {
+  // The filter needs room for all rows at once.
+  if (plan.rows < corpus.rows) plan.filter = Filter::none;
+  if (plan.queries < search.count && plan.queries > queries_full && plan.filter == Filter::many) {
+    plan.queries = filter_batch_tiles(plan.queries / filter_queries) * filter_queries;
+  } else if (plan.queries < search.count && plan.queries > queries_full) {
     // Makes batches of about equal size, because a small last batch would leave the device idle.
     const std::uint32_t most = rounded_down(plan.queries, queries_full);
     const std::uint32_t batches = (search.count - 1) / most + 1;
     const std::uint32_t even = (search.count - 1) / batches + 1;
     plan.queries = std::min(most, rounded_down(even + queries_full - 1, queries_full));
   }
-  // The filter needs room for all rows at once.
-  if (plan.rows < corpus.rows) plan.filter = Filter::none;
   return plan;
 }
 

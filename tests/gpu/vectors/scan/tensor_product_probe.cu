@@ -57,8 +57,9 @@ __global__ void group_products_kernel(const std::uint16_t* rows, const std::uint
     __syncthreads();
     gpu::begin_group_products();
     for (unsigned half = 0; half < 2; ++half)
-      gpu::group_multiply_async(sums, gpu::tile_descriptor(gpu::shared_address(a) + half * 32),
-                                gpu::tile_descriptor(gpu::shared_address(b) + half * 32));
+      gpu::group_multiply_async(
+          sums, gpu::descriptor_after(gpu::tile_descriptor(gpu::shared_address(a)), half * 32),
+          gpu::descriptor_after(gpu::tile_descriptor(gpu::shared_address(b)), half * 32));
     gpu::commit_group_products();
     gpu::wait_for_sums(sums);
     __syncthreads();
