@@ -11,6 +11,7 @@
 
 #include "starling/gpu/vectors/corpus/lists_launch.hpp"
 #include "starling/gpu/vectors/corpus/pack_launch.hpp"
+#include "starling/gpu/vectors/exchange/host_merge.hpp"
 #include "starling/gpu/vectors/rates_launch.hpp"
 #include "starling/knn/base/assert.hpp"
 
@@ -57,15 +58,6 @@ std::uint64_t bytes_limit(const VectorSearcherOptions& options) {
   std::size_t total = 0;
   check(cudaMemGetInfo(&free, &total));
   return std::min<std::uint64_t>(wanted, free > bytes_spared ? free - bytes_spared : free / 2);
-}
-
-/// Writes the nearest entries of both lists to `list`, which keeps its length. Both lists are
-/// sorted. `merged` is scratch memory.
-void merge(std::span<VectorNeighbor> list, std::span<const VectorNeighbor> other,
-           std::vector<VectorNeighbor>& merged) {
-  merged.resize(list.size() + other.size());
-  std::merge(list.begin(), list.end(), other.begin(), other.end(), merged.begin());
-  std::copy_n(merged.begin(), list.size(), list.begin());
 }
 
 }  // namespace
@@ -297,6 +289,38 @@ void DeviceSearcher::find_graph(std::uint32_t k, const GraphShare& share, Shared
       [&] { method_->method->search_graph_async(method_rows(0), on_device, share, stream_); });
 }
 
+bool DeviceSearcher::may_search_share(const VectorSearch& search) const {
+  return search.method == SearchMethod::automatic && resident_.has_value() &&
+         search.queries.rows() * transfer_bytes(dimension_, search.k) <= transfer_bytes_;
+}
+
+void DeviceSearcher::search_share_async(const VectorSearch& search, const DeviceShare& share) {
+  check(cudaSetDevice(device_));
+  device_ms_ = 0;
+  prepare(search.method);
+  const std::uint32_t count = search.queries.rows();
+  const std::size_t entries = std::size_t{count} * search.k;
+  make_transfer_room(std::size_t{count} * dimension_, entries, 0);
+  const DeviceSearch on_device = copy_queries_async(search, 0, count);
+  started_.record(stream_);
+  if (share.count == 0)
+    fill_lists_async(found_.data(), entries, stream_);
+  else
+    workspace_->search_async(
+        resident_view_for_async(on_device).part(static_cast<VectorRow>(share.begin),
+                                                static_cast<std::uint32_t>(share.count)),
+        on_device, stream_);
+  finished_.record(stream_);
+}
+
+void DeviceSearcher::end_share(std::span<VectorNeighbor> lists) {
+  check(cudaSetDevice(device_));
+  const DrainAtEnd drain(stream_);
+  copy_to_host_async(static_cast<const VectorNeighbor*>(found_.data()), lists, stream_);
+  stream_.wait();
+  device_ms_ = finished_.ms_since(started_);
+}
+
 void DeviceSearcher::merge_async(SharedLists& lists, std::uint32_t share, std::uint32_t k,
                                  std::uint32_t devices) {
   check(cudaSetDevice(device_));
@@ -482,12 +506,18 @@ void DeviceSearcher::for_each_part(const Work& work) {
 }
 
 void DeviceSearcher::search_resident_async(const DeviceSearch& search) {
+  workspace_->search_async(resident_view_for_async(search), search, stream_);
+}
+
+/// Returns the resident corpus. First enqueues the making of its shadow, if enough searches have
+/// wanted one.
+CorpusView DeviceSearcher::resident_view_for_async(const DeviceSearch& search) {
   const auto before = workspace_->searches_before_shadow(resident_->view(), search);
   if (before && *before <= searches_for_shadow_)
     resident_->make_shadow_async(shadow_, stream_);
   else if (before)
     ++searches_for_shadow_;
-  workspace_->search_async(resident_->view(), search, stream_);
+  return resident_->view();
 }
 
 template <class Enqueue>
@@ -542,7 +572,6 @@ void DeviceSearcher::search_part(const SearchAsync& search_async, const VectorSe
       std::clamp<std::uint64_t>(transfer_bytes_ / query_bytes, 1, count));
   make_transfer_room(std::size_t{piece} * dimension_, std::size_t{piece} * search.k, 0);
   std::vector<VectorNeighbor> other;
-  std::vector<VectorNeighbor> merged;
   if (is_merged) other.resize(std::size_t{piece} * search.k);
   const DrainAtEnd drain(stream_);
   for (std::uint32_t begin = 0; begin < count; begin += piece) {
@@ -557,9 +586,7 @@ void DeviceSearcher::search_part(const SearchAsync& search_async, const VectorSe
     copy_to_host_async(static_cast<const VectorNeighbor*>(found_.data()), into, stream_);
     stream_.wait();
     device_ms_ += finished_.ms_since(started_);
-    if (is_merged)
-      for (std::size_t at = 0; at < to.size(); at += search.k)
-        merge(to.subspan(at, search.k), into.subspan(at, search.k), merged);
+    if (is_merged) merge_lists(to, into, search.k);
     if (search.on_progress) {
       const std::uint64_t done = begin + std::uint64_t{on_device.count};
       search.on_progress((std::uint64_t{count} * part.number + done) / part.count);

@@ -13,6 +13,7 @@
 #include "starling/gpu/device/memory.hpp"
 #include "starling/gpu/vectors/corpus/device_vectors.hpp"
 #include "starling/gpu/vectors/corpus/row_upload.hpp"
+#include "starling/gpu/vectors/exchange/device_share.hpp"
 #include "starling/gpu/vectors/exchange/shared_lists.hpp"
 #include "starling/gpu/vectors/methods/method.hpp"
 #include "starling/gpu/vectors/scan/workspace.hpp"
@@ -62,6 +63,15 @@ class DeviceSearcher final : public VectorSearcher {
   /// Finds a list for every row, among the pairs of rows that are this device's share of the graph.
   void find_graph(std::uint32_t k, const GraphShare& share, SharedLists& lists);
 
+  /// Returns true if search_share_async() can take this search: an automatic one, whose queries and
+  /// lists fit at once, of a corpus that is on this device as a whole.
+  bool may_search_share(const VectorSearch& search) const;
+  /// Enqueues a search of rows [share.begin, share.begin + share.count) of the corpus, which this
+  /// device holds as a whole. `share.begin` is a multiple of shadow_tile_rows.
+  void search_share_async(const VectorSearch& search, const DeviceShare& share);
+  /// Waits for the search that was enqueued last and copies its lists to `lists`.
+  void end_share(std::span<VectorNeighbor> lists);
+
   /// Device time includes the exchange. To measure the exchange, call begin_exchange(), enqueue the
   /// exchange, and then call merge_async().
   void begin_exchange() { started_.record(stream_); }
@@ -104,6 +114,7 @@ class DeviceSearcher final : public VectorSearcher {
     return [this, &vectors] { return vectors.pack_next_async(upload_, stream_); };
   }
   void search_resident_async(const DeviceSearch& search);
+  CorpusView resident_view_for_async(const DeviceSearch& search);
   void search_arriving_async(const DeviceSearch& search);
   void search_arriving_by_method_async(DeviceSearch search);
   DeviceSearch copy_queries_async(const VectorSearch& search, std::uint32_t begin,

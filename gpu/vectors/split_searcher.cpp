@@ -12,12 +12,23 @@
 #include <utility>
 #include <vector>
 
+#include "starling/gpu/vectors/corpus/shadow.hpp"
 #include "starling/gpu/vectors/device_searcher.hpp"
 #include "starling/gpu/vectors/exchange/device_share.hpp"
+#include "starling/gpu/vectors/exchange/host_merge.hpp"
 #include "starling/gpu/vectors/exchange/list_exchange.hpp"
 
 namespace starling::gpu {
 namespace {
+
+/// Says which searches devices divide by rows although each device holds all rows. One tile of the
+/// filter has 128 queries, and it takes as long with fewer. The host merges 8,192 entries in some
+/// 30 us. Smaller corpora take so little time that the start of a search is most of it.
+struct SplitTuning {
+  static constexpr std::uint64_t few_queries = 128;
+  static constexpr std::uint64_t few_entries = 8192;
+  static constexpr std::uint64_t few_components_min = std::uint64_t{1} << 24;
+};
 
 /// Returns a search of `count` queries of `search`, from query `begin` on, without progress
 /// reports.
@@ -79,6 +90,7 @@ class SplitSearcher final : public VectorSearcher {
   void search(const VectorSearch& search, std::span<VectorNeighbor> lists) override {
     check_search(search, search.queries.dimension, lists.size());
     if (is_sharded_) return search_rows_in_shares(search, lists);
+    if (is_for_rows_of_each(search)) return search_rows_of_each(search, lists);
     if (const std::uint32_t side = prepare_graph(search)) return search_graph(search, side, lists);
     search_queries_in_shares(search, lists);
   }
@@ -103,6 +115,44 @@ class SplitSearcher final : public VectorSearcher {
         };
       devices_[i]->search(part, lists.subspan(share.begin * search.k, share.count * search.k));
     });
+  }
+
+  /// Returns true if each device should search a share of the rows although it holds all rows. A
+  /// search of few queries takes as long as it takes to read the rows, so it does not get faster
+  /// with fewer queries.
+  bool is_for_rows_of_each(const VectorSearch& search) const {
+    const std::uint64_t queries = search.queries.rows();
+    const std::uint64_t components = std::uint64_t{rows_} * search.queries.dimension;
+    return devices_.size() > 1 && queries > 0 && queries <= SplitTuning::few_queries &&
+           queries * search.k <= SplitTuning::few_entries &&
+           components >= SplitTuning::few_components_min &&
+           std::ranges::all_of(
+               devices_, [&](const auto& device) { return device->may_search_share(search); });
+  }
+
+  /// One thread enqueues the work of all devices, and the host merges: to wake threads and to pass
+  /// lists between devices would take as long as such a search.
+  void search_rows_of_each(const VectorSearch& search, std::span<VectorNeighbor> lists) {
+    const std::uint64_t tiles = shadow_tiles(rows_);
+    try {
+      for (std::size_t i = 0; i < devices_.size(); ++i) {
+        const DeviceShare share = share_of(tiles, i, devices_.size());
+        const std::uint64_t begin = share.begin * shadow_tile_rows;
+        const std::uint64_t end = (share.begin + share.count) * shadow_tile_rows;
+        devices_[i]->search_share_async(search,
+                                        {begin, std::min<std::uint64_t>(end, rows_) - begin});
+      }
+      devices_.front()->end_share(lists);
+      std::vector<VectorNeighbor> others(lists.size());
+      for (std::size_t i = 1; i < devices_.size(); ++i) {
+        devices_[i]->end_share(others);
+        merge_lists(lists, others, search.k);
+      }
+    } catch (...) {
+      for (const auto& device : devices_) device->drain();
+      throw;
+    }
+    if (search.on_progress) search.on_progress(search.queries.rows());
   }
 
   void search_rows_in_shares(const VectorSearch& search, std::span<VectorNeighbor> lists) {

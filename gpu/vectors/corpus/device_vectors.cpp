@@ -5,6 +5,7 @@
 
 #include "starling/gpu/vectors/corpus/pack_launch.hpp"
 #include "starling/gpu/vectors/corpus/shadow_launch.hpp"
+#include "starling/knn/base/assert.hpp"
 
 namespace starling::gpu {
 
@@ -76,6 +77,22 @@ void DeviceVectors::make_shadow_async(Shadow shadow, const CudaStream& stream) {
 ShadowView DeviceVectors::shadow_view() const {
   return {halves_.data(), norms_.data(), tiles_.data(),
           center_.data(), frame_.data(), shadow_stride(dimension_)};
+}
+
+CorpusView CorpusView::part(std::uint32_t begin, std::uint32_t count) const {
+  check_invariant(begin % shadow_tile_rows == 0 && begin + count <= rows,
+                  "a part begins with a tile and ends in the corpus");
+  CorpusView part = *this;
+  part.rows = count;
+  part.first_row += begin;
+  // The rows of a tile are contiguous in all arrays, whatever the width of their panels.
+  part.panels.groups += std::size_t{begin} * panels.group_count;
+  part.single_rows.groups += std::size_t{begin} * single_rows.group_count;
+  if (!has_shadow()) return part;
+  part.shadow.halves += std::size_t{begin} * shadow.stride;
+  part.shadow.norms += begin;
+  part.shadow.tiles += begin / shadow_tile_rows;
+  return part;
 }
 
 CorpusView DeviceVectors::view() const {

@@ -37,6 +37,9 @@ struct CorpusView {
   ShadowView shadow;       ///< shadow.halves is null if there is no shadow
 
   bool has_shadow() const { return shadow.halves != nullptr; }
+  /// Returns a view of `count` rows from row `begin` of this view on. `begin` must be a multiple of
+  /// shadow_tile_rows.
+  CorpusView part(std::uint32_t begin, std::uint32_t count) const;
 };
 
 /// Owns rows [first_row, first_row + rows) of a corpus, in panels.

@@ -100,6 +100,31 @@ TEST_F(SplitVectors, RowsAreSharedOutWhereOneDeviceHasNoRoomForAll) {
   }
 }
 
+TEST_F(SplitVectors, FewQueriesAreSharedOutByRowsThoughEachDeviceHasAll) {
+  test::Random random(7);
+  Case c;
+  c.dimension = 96;
+  c.k = 40;
+  c.rows = integers(random, std::size_t{200'001} * c.dimension, 3);  // many ties
+  c.first_self = 133'000;
+  for (const std::uint32_t count : {1u, 20u, 128u, 129u}) {
+    c.queries.assign(c.rows.begin() + 133'000 * 96, c.rows.begin() + (133'000 + count) * 96);
+    for (const FilterUse use : {FilterUse::never, FilterUse::always}) {
+      std::vector<VectorSearcherOptions> devices = shares(3);
+      for (VectorSearcherOptions& device : devices) device.filter.use = use;
+      const auto searcher = make_vector_searcher(devices);
+      searcher->set_corpus(c.metric, c.rows_view());
+      const LaunchTrace trace;
+      expect_lists(c, lists_of(*searcher, c), 10);
+      if (HasFatalFailure()) return;
+      // If a single query were divided among the devices, only one of them would search.
+      if (count == 1 && use == FilterUse::never) {
+        EXPECT_EQ(count_of(trace, "vector_finish_kernel"), devices.size());
+      }
+    }
+  }
+}
+
 TEST_F(SplitVectors, SharesGoByTheFilterToo) {
   test::Random random(4);
   Case c;

@@ -12,7 +12,7 @@
 namespace starling::gpu {
 
 /// What selects from a row: a warp or a block. The paper has both: warps for many rows, blocks for
-/// few.
+/// few. A warp selects at most 512; if k is larger, a block does.
 enum class SelectedBy : std::uint8_t { whoever_is_faster, warp, block };
 
 struct RowSelection {

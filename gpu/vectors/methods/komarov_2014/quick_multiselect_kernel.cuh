@@ -7,6 +7,7 @@
 
 #include "starling/gpu/vectors/methods/komarov_2014/quick_multiselect.hpp"
 #include "starling/gpu/vectors/methods/row_values.cuh"
+#include "starling/gpu/vectors/methods/warp_sort.cuh"
 #include "starling/gpu/vectors/scan/finish_kernel.cuh"
 
 namespace starling::gpu {
@@ -15,7 +16,7 @@ namespace starling::gpu {
 struct PartitionRoom {
   std::uint64_t* keys = nullptr;
   std::uint32_t room = 0;
-  /// The most keys that are sorted at once: a power of two, at least 3/2 k.
+  /// The most keys that are sorted: at least 3/2 k, and a power of two.
   std::uint32_t sort_room = 0;
 };
 
@@ -135,7 +136,9 @@ __device__ __forceinline__ float largest_value_of(std::uint64_t pivot) {
 
 /// Partitions a row of the matrix: counts the keys in [low, pivot] in shared.left, and writes the
 /// first `room` of them to `to`. The keys right of the pivot stay in the row and are read again if
-/// needed, which is rare with the pivots of pivot_of(). Called by the whole block.
+/// needed, which is rare with the pivots of pivot_of(). Columns are below 2^31, as row numbers are:
+/// with 64-bit indices the loop runs out of registers and takes an eighth longer. Called by the
+/// whole block.
 template <unsigned threads>
 __device__ void partition_row(const float* row, std::uint32_t columns, std::uint64_t low,
                               std::uint64_t pivot, std::uint64_t* to, std::uint32_t room,
@@ -143,7 +146,7 @@ __device__ void partition_row(const float* row, std::uint32_t columns, std::uint
   constexpr unsigned quads = 4;
   constexpr unsigned in_flight = 4 * quads;
   const float pivot_value = largest_value_of(pivot);
-  for (std::uint64_t begin = 0; begin < columns; begin += in_flight * threads) {
+  for (std::uint32_t begin = 0; begin < columns; begin += in_flight * threads) {
     const auto column_of = [&](unsigned i) {
       return begin + (i / 4 * threads + threadIdx.x) * 4 + i % 4;
     };
@@ -203,12 +206,15 @@ __device__ void partition_keys(const std::uint64_t* from, std::uint32_t count, s
 /// Keys are pairs (value, column) and all differ, so ties need no special case.
 ///
 /// Grid: any number of blocks. A block has 32 threads (one warp for each row) or more. Blocks take
-/// every gridDim.x-th row. 1024 threads on a multiprocessor keep enough reads in flight. Shared
-/// bytes: 8 * sort_room and SelectShared. Valid for any columns and k <= sort_room. Writes lists
-/// [row][k] or kth [row].
-template <unsigned threads>
+/// every gridDim.x-th row. 1024 threads on a multiprocessor keep enough reads in flight. Valid for
+/// any columns and k <= sort_room. A warp sorts in registers: keys_each is warp_sort_each(k),
+/// sort_room is 64 * keys_each, and the shared bytes are those of SelectShared and 256 * keys_each.
+/// A block sorts in shared memory: keys_each is 0, and the shared bytes are those of SelectShared
+/// and 8 * sort_room. Writes lists [row][k] or kth [row].
+template <unsigned threads, unsigned keys_each>
 __global__ void __launch_bounds__(threads, 1024 / threads)
     quick_multiselect_kernel(const RowSelection selection, const PartitionRoom partitions) {
+  static_assert(keys_each == 0 || threads == warp_lanes, "only a warp sorts in registers");
   extern __shared__ std::uint64_t sorted[];
   __shared__ SelectShared shared;
   const std::uint32_t k = selection.k;
@@ -236,7 +242,7 @@ __global__ void __launch_bounds__(threads, 1024 / threads)
     PivotBracket bracket;
     bracket.count = columns;
     bracket.wanted = k;
-    if (columns <= partitions.sort_room) {
+    if (columns <= (keys_each > 0 ? keys_each * warp_lanes : partitions.sort_room)) {
       for (std::uint32_t i = threadIdx.x; i < columns; i += threads)
         sorted[i] = key_of(values[i], i);
       kept = columns;
@@ -282,26 +288,39 @@ __global__ void __launch_bounds__(threads, 1024 / threads)
         from = to;
       }
     }
-    keep(from, bracket.count, kept);
-    kept += bracket.count;
-
-    std::uint32_t size = 2;
-    while (size < kept) size *= 2;
-    for (std::uint32_t i = kept + threadIdx.x; i < size; i += threads)
-      sorted[i] = ~std::uint64_t{0};
     __syncthreads();
-    sort_keys(sorted, size);
+    if constexpr (keys_each > 0) {
+      sort_least_of_warp<keys_each>(sorted, kept, from, kept + bracket.count);
+      kept += bracket.count;
+    } else {
+      keep(from, bracket.count, kept);
+      kept += bracket.count;
+      std::uint32_t size = 2;
+      while (size < kept) size *= 2;
+      for (std::uint32_t i = kept + threadIdx.x; i < size; i += threads)
+        sorted[i] = ~std::uint64_t{0};
+      __syncthreads();
+      sort_keys(sorted, size);
+    }
     const std::uint32_t found = min(kept, k);
-    const auto value_of = [&](std::uint32_t i) {
-      return score_of_ordered(static_cast<std::uint32_t>(sorted[i] >> 32));
+    const auto key_at = [&](std::uint32_t i) {
+      if constexpr (keys_each > 0)
+        return sorted[place_of_sorted<keys_each>(i)];
+      else
+        return sorted[i];
+    };
+    const auto value_of = [](std::uint64_t key) {
+      return score_of_ordered(static_cast<std::uint32_t>(key >> 32));
     };
     if (selection.lists == nullptr) {
-      if (threadIdx.x == 0) selection.kth[row] = found == k ? value_of(k - 1) : CUDART_INF_F;
+      if (threadIdx.x == 0)
+        selection.kth[row] = found == k ? value_of(key_at(k - 1)) : CUDART_INF_F;
     } else {
       for (std::uint32_t i = threadIdx.x; i < k; i += threads) {
         VectorNeighbor entry = {CUDART_INF_F, no_row};
         if (i < found)
-          entry = {value_of(i), selection.first_row + static_cast<std::uint32_t>(sorted[i])};
+          entry = {value_of(key_at(i)),
+                   selection.first_row + static_cast<std::uint32_t>(key_at(i))};
         selection.lists[std::size_t{row} * k + i] = entry;
       }
     }

@@ -92,7 +92,7 @@ TEST_F(CudaMultiselect, SelectsExactlyWhateverTheRowsAre) {
     for (const Values values : {Values::uniform, Values::ascending, Values::descending,
                                 Values::equal, Values::few, Values::ends_in_infinity})
       for (const std::uint32_t columns : {1u, 63u, 65u, 1025u, 5'000u, 70'001u})
-        for (const std::uint32_t k : {2u, 43u, 64u, 512u, 1024u, 2048u})
+        for (const std::uint32_t k : {2u, 43u, 64u, 100u, 200u, 512u, 1024u, 2048u})
           ASSERT_NO_FATAL_FAILURE(expect_selected(3, columns, k, values, by));
 }
 
