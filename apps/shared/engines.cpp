@@ -26,12 +26,13 @@ namespace {
 constexpr int device_number_max = 1023;
 constexpr const char* asked_for_cpu = "chosen by --engine cpu";
 
-constexpr std::array<std::pair<std::string_view, SearchMethod>, 7> methods{{
+constexpr std::array<std::pair<std::string_view, SearchMethod>, 8> methods{{
     {"auto", SearchMethod::automatic},
     {"kato", SearchMethod::kato},
     {"cuknn", SearchMethod::cuknn},
     {"iterative", SearchMethod::iterative},
     {"insertion", SearchMethod::insertion},
+    {"threshold", SearchMethod::threshold},
     {"multiselect", SearchMethod::multiselect},
     {"sbq", SearchMethod::sbq},
 }};

@@ -77,11 +77,11 @@ PaperTable polimi() {
   };
   PaperTable table{
       "polimi",
-      "Russica & Tisato 2023: cosine; iterative selection, partial insertion sort",
+      "Russica & Tisato 2023: cosine; iterative selection, partial insertion sort, threshold",
       "Russica & Tisato 2023, sect. 5: a GPU (abstract: Tesla T4) and a CPU of Colab; times of "
       "163840 rows are the authors' estimates",
       {"selection", "part. sort", "CPU"},
-      {SearchMethod::iterative, SearchMethod::insertion},
+      {SearchMethod::iterative, SearchMethod::insertion, SearchMethod::threshold},
       {row({4'096, 64, 1'024, 16, Metric::cosine}, 0.1939, 0.05845, 4.7857),
        row({16'384, 128, 4'096, 100, Metric::cosine}, 4.23653, 1.2350, 101.10642),
        row({163'840, 128, 40'960, 16, Metric::cosine}, 217.6, 119, 17920.13),
@@ -252,6 +252,8 @@ std::string_view name_of(SearchMethod method) {
       return "iterative";
     case SearchMethod::insertion:
       return "insertion";
+    case SearchMethod::threshold:
+      return "threshold";
     case SearchMethod::multiselect:
       return "multiselect";
     case SearchMethod::sbq:

@@ -49,7 +49,7 @@ const PaperTable* find_paper_table(std::string_view name);
 /// Multiplies rows and queries by `scale`; each stays at least 1.
 KnnShape scaled(KnnShape shape, double scale);
 
-/// Returns "auto", "kato", "cuknn", "iterative", "insertion", "multiselect" or "sbq".
+/// Returns "auto", "kato", "cuknn", "iterative", "insertion", "threshold", "multiselect" or "sbq".
 std::string_view name_of(SearchMethod method);
 
 }  // namespace starling::bench

@@ -42,6 +42,7 @@ constexpr NamedMethod named_methods[] = {
     {SearchMethod::cuknn, &make_cuknn},
     {SearchMethod::iterative, &make_iterative},
     {SearchMethod::insertion, &make_insertion},
+    {SearchMethod::threshold, &make_threshold},
     {SearchMethod::multiselect, &make_multiselect},
     {SearchMethod::sbq, &make_sbq},
 };

@@ -23,6 +23,7 @@ enum class SearchMethod : std::uint8_t {
   cuknn,        ///< Liang et al. 2010
   iterative,    ///< Russica & Tisato 2023, iterative selection
   insertion,    ///< Russica & Tisato 2023, partial insertion sort
+  threshold,    ///< Russica & Tisato 2023, a cutoff and stream compaction
   multiselect,  ///< Komarov et al. 2014
   sbq,          ///< Cordeiro 2023
 };

@@ -91,7 +91,8 @@ std::vector<SearchMethod> supported_methods(const VectorSearcher& searcher) {
   std::vector<SearchMethod> methods;
   for (const SearchMethod method :
        {SearchMethod::automatic, SearchMethod::kato, SearchMethod::cuknn, SearchMethod::iterative,
-        SearchMethod::insertion, SearchMethod::multiselect, SearchMethod::sbq})
+        SearchMethod::insertion, SearchMethod::threshold, SearchMethod::multiselect,
+        SearchMethod::sbq})
     if (searcher.supports(method)) methods.push_back(method);
   return methods;
 }

@@ -70,6 +70,7 @@ std::unique_ptr<VectorMethod> make_cuknn(DeviceMemory& memory, std::uint64_t byt
 std::unique_ptr<VectorMethod> make_sbq(DeviceMemory& memory, std::uint64_t bytes_max);
 std::unique_ptr<VectorMethod> make_iterative(DeviceMemory& memory, std::uint64_t bytes_max);
 std::unique_ptr<VectorMethod> make_insertion(DeviceMemory& memory, std::uint64_t bytes_max);
+std::unique_ptr<VectorMethod> make_threshold(DeviceMemory& memory, std::uint64_t bytes_max);
 std::unique_ptr<VectorMethod> make_multiselect(DeviceMemory& memory, std::uint64_t bytes_max);
 
 }  // namespace starling::gpu

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two methods of Russica & Tisato 2023. Both write a matrix of scores (section 2). The method
+// The three methods of Russica & Tisato 2023. All write a matrix of scores (section 2). The method
 // "iterative" selects each query's k least scores in rounds (section 3.1); the method "insertion"
-// sorts them by insertion (section 3.2). Queries are processed in batches as in section 4. In the
-// paper k is at most 100. Here any k works: the number of rounds has no limit, and insertion keeps
-// the sorted scores in the matrix, as in the paper.
+// sorts them by insertion (section 3.2); the method "threshold" drops the scores beyond a cutoff
+// and sorts the others (section 3.3). Queries are processed in batches as in section 4. In the
+// paper k is at most 100. Here any k works: the number of rounds has no limit, insertion keeps the
+// sorted scores in the matrix, as in the paper, and threshold sorts in shared memory, which has
+// room for vector_k_max keys and more.
 #include <algorithm>
 
 #include "starling/gpu/device/launch_grid.cuh"
@@ -14,6 +16,8 @@
 #include "starling/gpu/vectors/methods/method.hpp"
 #include "starling/gpu/vectors/methods/russica_2023/insertion_kernel.cuh"
 #include "starling/gpu/vectors/methods/russica_2023/iterative_kernel.cuh"
+#include "starling/gpu/vectors/methods/russica_2023/threshold_kernel.cuh"
+#include "starling/gpu/vectors/methods/russica_2023/threshold_sample.hpp"
 
 namespace starling::gpu {
 namespace {
@@ -93,6 +97,59 @@ struct InsertionSort {
   }
 };
 
+/// Section 3.3, which the authors had no time to build: drops the scores beyond a cutoff, and
+/// selects from the few that are left.
+struct CutoffSelection {
+  static constexpr bool has_query_rows = true;
+  /// What the memory beside the matrix holds: cutoffs, then kept keys, then their counts.
+  using Beside = std::uint64_t;
+
+  static MatrixBatch plan(std::uint32_t rows, const DeviceSearch& search, std::uint64_t bytes_max) {
+    MatrixBatch batch;
+    batch.rows = rows;
+    // Parts with fewer rows have fewer keys, so the second round has room for more queries.
+    for (int round = 0; round < 2; ++round)
+      batch = matrix_batch(batch.rows, search.count, bytes_max, sizeof(float),
+                           (kept_room(batch.rows, search.k) + std::uint64_t{2}) * sizeof(Beside) +
+                               part_list_bytes(search.k));
+    return batch;
+  }
+
+  static std::uint64_t beside_room(const MatrixBatch& batch, std::uint32_t k) {
+    return (kept_room(batch.rows, k) + std::uint64_t{2}) * batch.queries;
+  }
+
+  static void select_async(const PairMatrix& matrix, const DeviceSearch& search,
+                           std::uint64_t* beside, const CudaStream& stream) {
+    const std::uint32_t queries = matrix.a.count;
+    ThresholdView view;
+    view.matrix = matrix.scores;
+    view.stride = matrix.stride;
+    view.columns = matrix.b.count;
+    view.first_row = matrix.b.first;
+    view.sample = sample_of(view.columns, search.k);
+    view.room = kept_room(view.columns, search.k);
+    view.cutoffs = beside;
+    view.kept = beside + queries;
+    view.counts = reinterpret_cast<std::uint32_t*>(view.kept + std::uint64_t{queries} * view.room);
+    view.subsets = blocks_for(view.columns, ThresholdTuning::compact_subset);
+    view.sort_room = sorted_size_of(search.k + ThresholdTuning::select_chunk);
+    view.lists = search.lists;
+    view.k = search.k;
+    // At least 4 k groups: then the cutoff is hardly larger than that of single scores.
+    const unsigned cutoff_threads =
+        std::clamp(sorted_size_of(4 * search.k) / ThresholdTuning::groups,
+                   ThresholdTuning::cutoff_threads_min, ThresholdTuning::cutoff_threads_max);
+    traced_launch(threshold_cutoff_kernel, {queries, cutoff_threads}, stream, view);
+    traced_launch(threshold_compact_kernel,
+                  {queries * view.subsets, ThresholdTuning::compact_threads}, stream, view);
+    traced_launch(
+        threshold_select_kernel,
+        {queries, ThresholdTuning::select_threads, view.sort_room * sizeof(std::uint64_t)}, stream,
+        view);
+  }
+};
+
 template <class Selection>
 class RussicaMethod final : public VectorMethod {
  public:
@@ -149,6 +206,10 @@ std::unique_ptr<VectorMethod> make_iterative(DeviceMemory& memory, std::uint64_t
 
 std::unique_ptr<VectorMethod> make_insertion(DeviceMemory& memory, std::uint64_t bytes_max) {
   return std::make_unique<RussicaMethod<InsertionSort>>(memory, bytes_max);
+}
+
+std::unique_ptr<VectorMethod> make_threshold(DeviceMemory& memory, std::uint64_t bytes_max) {
+  return std::make_unique<RussicaMethod<CutoffSelection>>(memory, bytes_max);
 }
 
 }  // namespace starling::gpu
