@@ -143,8 +143,44 @@ void DeviceSearcher::search(const VectorSearch& search, std::span<VectorNeighbor
               VectorNeighbor{std::numeric_limits<float>::infinity(), no_row});
     return;
   }
+  const bool is_graph = search.first_self == first_row_ && search.queries.rows() == rows_;
+  if (const std::uint32_t side = is_graph ? graph_side(search.k, 1) : 0)
+    return search_grids(side, GraphTiles(search, lists));
   for_each_part([&](const auto& search_async, const Part& part) {
     search_part(search_async, search, lists, part);
+  });
+}
+
+void DeviceSearcher::search_graph(const GraphSearch& graph, const TakeLists& take) {
+  check(cudaSetDevice(device_));
+  device_ms_ = 0;
+  check_graph(graph, dimension_);
+  check_invariant(graph.rows.rows() == rows_, "the rows of a graph are those of the corpus");
+  prepare(graph.method);
+  if (const std::uint32_t side = graph_side(graph.k, 1))
+    return search_grids(side, GraphTiles(graph, take));
+  double all_ms = 0;
+  VectorSearcher::search_graph(graph, [&](VectorRow first, std::span<const VectorNeighbor> lists) {
+    all_ms += device_ms_;
+    take(first, lists);
+  });
+  device_ms_ = all_ms;
+}
+
+/// The corpus on the device is the queries, and the method keeps what it finds. So one tile of
+/// lists is all that the graph takes in addition.
+void DeviceSearcher::search_grids(std::uint32_t side, const GraphTiles& tiles) {
+  const std::uint64_t list_bytes = std::uint64_t{tiles.k()} * sizeof(VectorNeighbor);
+  const std::uint32_t tile_rows =
+      tiles.tile_rows(static_cast<std::uint32_t>(transfer_bytes_ / list_bytes));
+  make_transfer_room(0, std::size_t{tile_rows} * tiles.k(), 0);
+  find_graph(tiles.k(), {0, 1, side});
+  tiles.for_each(tile_rows, [&](std::uint32_t first, std::uint32_t count,
+                                std::span<VectorNeighbor> lists) {
+    run_timed([&] { method_->method->write_graph_async(first, count, found_.data(), stream_); });
+    const DrainAtEnd drain(stream_);
+    copy_to_host_async(static_cast<const VectorNeighbor*>(found_.data()), lists, stream_);
+    stream_.wait();
   });
 }
 
@@ -234,12 +270,19 @@ void DeviceSearcher::prepare_shared(SearchMethod method) {
 }
 
 std::uint32_t DeviceSearcher::shared_queries_max(std::uint32_t k, std::uint32_t devices) const {
-  const auto bytes_of = [&](std::uint32_t queries) {
-    return SharedLists::bytes_for({queries, k, devices, dimension_});
-  };
-  const std::uint64_t none = bytes_of(0);
-  const std::uint64_t queries =
-      transfer_bytes_ > none ? (transfer_bytes_ - none) / (bytes_of(1) - none) : 0;
+  return shared_lists_max({0, k, devices, dimension_});
+}
+
+std::uint32_t DeviceSearcher::shared_rows_max(std::uint32_t k, std::uint32_t devices) const {
+  return shared_lists_max({0, k, devices, 0});
+}
+
+/// Returns the number of queries for which SharedLists of this shape take at most transfer_bytes_.
+std::uint32_t DeviceSearcher::shared_lists_max(SharedLists::Shape shape) const {
+  const std::uint64_t none = SharedLists::bytes_for(shape);
+  shape.queries = 1;
+  const std::uint64_t of_each = SharedLists::bytes_for(shape) - none;
+  const std::uint64_t queries = transfer_bytes_ > none ? (transfer_bytes_ - none) / of_each : 0;
   return static_cast<std::uint32_t>(
       std::clamp<std::uint64_t>(queries, 1, std::numeric_limits<std::int32_t>::max()));
 }
@@ -247,7 +290,6 @@ std::uint32_t DeviceSearcher::shared_queries_max(std::uint32_t k, std::uint32_t 
 std::uint32_t DeviceSearcher::graph_side(std::uint32_t k, std::uint32_t devices) const {
   if (!method_ || !resident_ || rows_ == 0 || method_->part_rows < rows_) return 0;
   if (!is_symmetric(recipe_of(metric_))) return 0;
-  if (SharedLists::bytes_for({rows_, k, devices, 0}) > method_->bytes_left) return 0;
   return method_->method->graph_side(rows_, k, devices);
 }
 
@@ -278,16 +320,15 @@ void DeviceSearcher::find_lists(const VectorSearch& search, SharedLists& lists) 
   });
 }
 
-void DeviceSearcher::find_graph(std::uint32_t k, const GraphShare& share, SharedLists& lists) {
+void DeviceSearcher::find_graph(std::uint32_t k, const GraphShare& share) {
   check(cudaSetDevice(device_));
-  DeviceSearch on_device;
-  on_device.count = rows_;
-  on_device.k = k;
-  on_device.first_self = first_row_;
-  on_device.lists = lists.found();
   read_rows_async(0, rows_);
-  run_timed(
-      [&] { method_->method->search_graph_async(method_rows(0), on_device, share, stream_); });
+  run_timed([&] { method_->method->find_graph_async(method_rows(0), k, share, stream_); });
+}
+
+void DeviceSearcher::write_graph(std::uint32_t first, std::uint32_t count, SharedLists& lists) {
+  check(cudaSetDevice(device_));
+  run_timed([&] { method_->method->write_graph_async(first, count, lists.found(), stream_); });
 }
 
 bool DeviceSearcher::may_search_share(const VectorSearch& search) const {
@@ -428,7 +469,6 @@ void DeviceSearcher::take_method(SearchMethod name) {
   taken.components.reserve(std::size_t{taken.part_rows} * dimension_);
   const std::uint64_t method_bytes =
       std::min(bytes - taken.part_rows * row_bytes, method_bytes_max);
-  taken.bytes_left = bytes_max_ - memory_.bytes_used() - method_bytes;
   taken.method = find_method(name)->make(memory_, method_bytes);
   method_.emplace(std::move(taken));
 }
@@ -537,7 +577,7 @@ void DeviceSearcher::make_transfer_room(std::size_t floats, std::size_t entries,
                                         std::size_t others) {
   if (queries_.room() >= floats && found_.room() >= entries && others_.room() >= others) return;
   free_transfer_room();
-  queries_ = DeviceBuffer<float>(memory_, floats);
+  if (floats > 0) queries_ = DeviceBuffer<float>(memory_, floats);
   found_ = DeviceBuffer<VectorNeighbor>(memory_, entries);
   if (others > 0) others_ = DeviceBuffer<VectorNeighbor>(memory_, others);
 }

@@ -15,6 +15,7 @@
 #include "starling/gpu/vectors/corpus/row_upload.hpp"
 #include "starling/gpu/vectors/exchange/device_share.hpp"
 #include "starling/gpu/vectors/exchange/shared_lists.hpp"
+#include "starling/gpu/vectors/graph_tiles.hpp"
 #include "starling/gpu/vectors/methods/method.hpp"
 #include "starling/gpu/vectors/scan/workspace.hpp"
 #include "starling/gpu/vectors/searcher_options.hpp"
@@ -30,6 +31,7 @@ class DeviceSearcher final : public VectorSearcher {
   bool supports(SearchMethod method) const override;
   void set_corpus(Metric metric, VectorsView corpus) override { set_rows(metric, corpus, 0); }
   void search(const VectorSearch& search, std::span<VectorNeighbor> lists) override;
+  void search_graph(const GraphSearch& graph, const TakeLists& take) override;
   void set_corpus_and_search(Metric metric, VectorsView corpus, const VectorSearch& search,
                              std::span<VectorNeighbor> lists) override;
   std::pmr::memory_resource& host_memory() override { return pinned_memory(); }
@@ -44,15 +46,19 @@ class DeviceSearcher final : public VectorSearcher {
   void set_rows(Metric metric, VectorsView rows, VectorRow first_row);
 
   // The functions below are the steps of a search by several devices: prepare_shared(),
-  // make_room(), find_lists() or find_graph(), and the exchange. Different devices may take a step
-  // at the same time, each on a thread of its own. When find_lists() or find_graph() returns, the
-  // found lists are on the device. Each function throws the same errors as set_corpus.
+  // make_room(), find_lists() or find_graph() and write_graph(), and the exchange. Different
+  // devices may take a step at the same time, each on a thread of its own. When find_lists() or
+  // write_graph() returns, the found lists are on the device. Each function throws the same errors
+  // as set_corpus.
 
   /// The first step: prepares a search by `method`.
   void prepare_shared(SearchMethod method);
   /// Returns the number of queries whose vectors and lists fit this device at once; at least 1.
   /// `devices` is the number of devices that share the search.
   std::uint32_t shared_queries_max(std::uint32_t k, std::uint32_t devices) const;
+  /// Returns the number of rows of a graph whose lists fit this device at once, in addition to what
+  /// find_graph() keeps; at least 1.
+  std::uint32_t shared_rows_max(std::uint32_t k, std::uint32_t devices) const;
   /// Returns the side of the grids with which the prepared method can compute this device's share
   /// of the graph of the whole corpus. Returns 0 if the method cannot do that, if this device does
   /// not hold the whole corpus, or if the metric is not symmetric.
@@ -61,7 +67,11 @@ class DeviceSearcher final : public VectorSearcher {
   /// Finds the lists of search.queries among the rows of this device.
   void find_lists(const VectorSearch& search, SharedLists& lists);
   /// Finds a list for every row, among the pairs of rows that are this device's share of the graph.
-  void find_graph(std::uint32_t k, const GraphShare& share, SharedLists& lists);
+  /// The method keeps them. Call it only if graph_side() is not 0.
+  void find_graph(std::uint32_t k, const GraphShare& share);
+  /// Writes the lists of rows [first, first + count) to `lists`. Call it after find_graph(), as
+  /// often as needed.
+  void write_graph(std::uint32_t first, std::uint32_t count, SharedLists& lists);
 
   /// Returns true if search_share_async() can take this search: an automatic one, whose queries and
   /// lists fit at once, of a corpus that is on this device as a whole.
@@ -99,13 +109,13 @@ class DeviceSearcher final : public VectorSearcher {
     std::unique_ptr<VectorMethod> method;
     DeviceBuffer<float> components;  ///< room for part_rows rows
     std::uint32_t part_rows = 0;
-    std::uint64_t bytes_left = 0;  ///< what neither `components` nor the method takes
-    bool holds_all = false;        ///< whether `components` holds all rows
+    bool holds_all = false;  ///< whether `components` holds all rows
   };
 
   static std::uint64_t transfer_bytes(std::uint32_t dimension, std::uint32_t k);
   static std::uint64_t transfer_bytes_min();
   static std::uint64_t bytes_beside_rows(std::uint32_t dimension);
+  std::uint32_t shared_lists_max(SharedLists::Shape shape) const;
   void plan_memory(Metric metric, VectorsView corpus);
   void begin_rows(Metric metric, VectorsView rows, VectorRow first_row);
   void upload_rows();
@@ -135,6 +145,8 @@ class DeviceSearcher final : public VectorSearcher {
   template <class SearchAsync>
   void search_part(const SearchAsync& search_async, const VectorSearch& search,
                    std::span<VectorNeighbor> lists, const Part& part);
+  /// Finds the graph with the prepared method, in grids of this side, and hands its lists over.
+  void search_grids(std::uint32_t side, const GraphTiles& tiles);
   template <class Enqueue>
   void run_timed(const Enqueue& enqueue);
 
@@ -154,12 +166,12 @@ class DeviceSearcher final : public VectorSearcher {
   std::uint32_t searches_for_shadow_ = 0;  ///< searches so far that a shadow would have served
   std::uint32_t part_rows_ = 0;            ///< rows of the corpus that are on the device at once
   std::uint64_t workspace_bytes_ = 0;
-  std::uint64_t transfer_bytes_ = 0;
+  std::uint64_t transfer_bytes_ = 0;  ///< of one piece or tile: queries and lists
   bool has_corpus_ = false;
   std::vector<float> kept_;  ///< all rows, if the device has no room for all at once
   RowUpload upload_;
   DeviceBuffer<float> queries_;          ///< of one piece
-  DeviceBuffer<VectorNeighbor> found_;   ///< of one piece
+  DeviceBuffer<VectorNeighbor> found_;   ///< of one piece, or of one tile of a graph
   DeviceBuffer<VectorNeighbor> others_;  ///< of one piece; to be merged with found_
   std::optional<DeviceVectors> resident_;
   std::optional<VectorWorkspace> workspace_;

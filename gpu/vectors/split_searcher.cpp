@@ -17,6 +17,8 @@
 #include "starling/gpu/vectors/exchange/device_share.hpp"
 #include "starling/gpu/vectors/exchange/host_merge.hpp"
 #include "starling/gpu/vectors/exchange/list_exchange.hpp"
+#include "starling/gpu/vectors/graph_tiles.hpp"
+#include "starling/knn/base/assert.hpp"
 
 namespace starling::gpu {
 namespace {
@@ -52,11 +54,7 @@ class SplitSearcher final : public VectorSearcher {
   std::string_view name() const override { return devices_.front()->name(); }
   bool supports(SearchMethod method) const override { return devices_.front()->supports(method); }
 
-  double device_ms() const override {
-    double longest_ms = 0;
-    for (const auto& device : devices_) longest_ms = std::max(longest_ms, device->device_ms());
-    return longest_ms;
-  }
+  double device_ms() const override { return device_ms_; }
 
   /// Returns the sums of the rates of all devices.
   DeviceRates rates() override {
@@ -89,10 +87,33 @@ class SplitSearcher final : public VectorSearcher {
 
   void search(const VectorSearch& search, std::span<VectorNeighbor> lists) override {
     check_search(search, search.queries.dimension, lists.size());
-    if (is_sharded_) return search_rows_in_shares(search, lists);
-    if (is_for_rows_of_each(search)) return search_rows_of_each(search, lists);
-    if (const std::uint32_t side = prepare_graph(search)) return search_graph(search, side, lists);
-    search_queries_in_shares(search, lists);
+    const bool is_graph = search.first_self == 0 && search.queries.rows() == rows_;
+    if (is_sharded_)
+      search_rows_in_shares(search, lists);
+    else if (is_for_rows_of_each(search))
+      search_rows_of_each(search, lists);
+    else if (const std::uint32_t side = is_graph ? prepare_graph(search.k, search.method) : 0)
+      search_grids(side, GraphTiles(search, lists));
+    else
+      search_queries_in_shares(search, lists);
+    device_ms_ = longest_ms();
+  }
+
+  void search_graph(const GraphSearch& graph, const TakeLists& take) override {
+    check_graph(graph, graph.rows.dimension);
+    check_invariant(graph.rows.rows() == rows_, "the rows of a graph are those of the corpus");
+    if (const std::uint32_t side = prepare_graph(graph.k, graph.method)) {
+      search_grids(side, GraphTiles(graph, take));
+      device_ms_ = longest_ms();
+      return;
+    }
+    double all_ms = 0;
+    VectorSearcher::search_graph(graph,
+                                 [&](VectorRow first, std::span<const VectorNeighbor> lists) {
+                                   all_ms += device_ms_;
+                                   take(first, lists);
+                                 });
+    device_ms_ = all_ms;
   }
 
  private:
@@ -101,6 +122,13 @@ class SplitSearcher final : public VectorSearcher {
   using AllLists = std::vector<std::optional<SharedLists>>;
 
   std::uint32_t device_count() const { return static_cast<std::uint32_t>(devices_.size()); }
+
+  /// Returns the longest of the times that the devices worked since the last search began.
+  double longest_ms() const {
+    double longest_ms = 0;
+    for (const auto& device : devices_) longest_ms = std::max(longest_ms, device->device_ms());
+    return longest_ms;
+  }
 
   void search_queries_in_shares(const VectorSearch& search, std::span<VectorNeighbor> lists) {
     const std::uint64_t count = search.queries.rows();
@@ -175,32 +203,37 @@ class SplitSearcher final : public VectorSearcher {
     }
   }
 
-  /// Returns the side of the grids into which the devices divide this search. Returns 0 if the
-  /// search is not the graph of the whole corpus, if its method does not divide graphs, if there is
-  /// only one device, or if a device has too little memory.
-  std::uint32_t prepare_graph(const VectorSearch& search) {
-    const bool is_graph = search.first_self == 0 && search.queries.rows() == rows_ && rows_ > 0;
-    if (!is_graph || search.method != SearchMethod::kato || devices_.size() == 1) return 0;
-    on_each([&](std::size_t i) { devices_[i]->prepare_shared(search.method); });
+  /// Returns the side of the grids into which the devices divide the graph of the whole corpus.
+  /// Returns 0 if the method does not divide graphs, or if a device does not hold the whole corpus
+  /// or has too little memory.
+  std::uint32_t prepare_graph(std::uint32_t k, SearchMethod method) {
+    if (is_sharded_ || method != SearchMethod::kato) return 0;
+    on_each([&](std::size_t i) { devices_[i]->prepare_shared(method); });
     std::uint32_t side = std::numeric_limits<std::uint32_t>::max();
     for (const auto& device : devices_)
-      side = std::min(side, device->graph_side(search.k, device_count()));
+      side = std::min(side, device->graph_side(k, device_count()));
     return side;
   }
 
   /// Divides a graph as in section IV of Kato & Hosino: each device finds lists of all rows from
-  /// its rows of grids, and the lists are merged.
-  void search_graph(const VectorSearch& search, std::uint32_t side,
-                    std::span<VectorNeighbor> lists) {
+  /// its rows of grids, and the lists are merged tile by tile.
+  void search_grids(std::uint32_t side, const GraphTiles& tiles) {
     make_exchange();
+    SharedLists::Shape shape{0, tiles.k(), device_count(), 0};
+    std::uint32_t rows_max = std::numeric_limits<std::uint32_t>::max();
+    for (const auto& device : devices_)
+      rows_max = std::min(rows_max, device->shared_rows_max(tiles.k(), device_count()));
+    shape.queries = tiles.tile_rows(rows_max);
     AllLists all(devices_.size());
     on_each([&](std::size_t i) {
-      devices_[i]->make_room(all[i], {rows_, search.k, device_count(), 0});
-      devices_[i]->find_graph(search.k, {static_cast<std::uint32_t>(i), device_count(), side},
-                              *all[i]);
+      devices_[i]->make_room(all[i], shape);
+      devices_[i]->find_graph(tiles.k(), {static_cast<std::uint32_t>(i), device_count(), side});
     });
-    merge(all, rows_, search.k, lists);
-    if (search.on_progress) search.on_progress(rows_);
+    tiles.for_each(shape.queries, [&](std::uint32_t first, std::uint32_t count,
+                                      std::span<VectorNeighbor> lists) {
+      on_each([&](std::size_t i) { devices_[i]->write_graph(first, count, *all[i]); });
+      merge(all, count, tiles.k(), lists);
+    });
   }
 
   void make_exchange() {
@@ -280,6 +313,7 @@ class SplitSearcher final : public VectorSearcher {
   std::unique_ptr<ListExchange> exchange_;  ///< null: not needed so far, or abandoned
   bool is_sharded_ = false;
   std::uint32_t rows_ = 0;
+  double device_ms_ = 0;  ///< of the last search
 };
 
 }  // namespace

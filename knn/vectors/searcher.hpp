@@ -44,6 +44,26 @@ struct VectorSearch {
 /// `list_entries` is k times the number of queries. Every searcher calls check_search first.
 void check_search(const VectorSearch& search, std::uint32_t dimension, std::size_t list_entries);
 
+/// A k-NN graph: for every row of the corpus, its k nearest among the other rows.
+struct GraphSearch {
+  VectorsView rows;     ///< the rows of the corpus, as set_corpus got them
+  std::uint32_t k = 1;  ///< 1 to vector_k_max
+  SearchMethod method = SearchMethod::automatic;
+  /// A tile has the lists of at most this many rows; at least 1.
+  std::uint32_t tile_rows_max = std::uint32_t{1} << 14;
+  /// Called now and then with the number of rows whose lists are found, on the thread that called
+  /// search_graph.
+  std::function<void(std::uint64_t)> on_progress{};
+};
+
+/// Takes a tile of a graph: the lists of consecutive rows from `first_row` on, k entries for each.
+/// The lists are valid until the function returns.
+using TakeLists = std::function<void(VectorRow first_row, std::span<const VectorNeighbor> lists)>;
+
+/// Asserts that k is in its range, that the rows have the dimension of the corpus, and that a tile
+/// may have a row. Every searcher calls check_graph first.
+void check_graph(const GraphSearch& graph, std::uint32_t dimension);
+
 /// The highest rates that were measured on the hardware; 0 if unknown. These rates give a lower
 /// bound for the time of a search.
 struct DeviceRates {
@@ -75,6 +95,15 @@ class VectorSearcher {
   /// same errors as set_corpus. After an error the content of `lists` is unspecified.
   virtual void search(const VectorSearch& search, std::span<VectorNeighbor> lists) = 0;
 
+  /// Finds the lists that search finds if its queries are all rows and first_self is 0. Passes them
+  /// to `take` tile by tile, in the order of the rows, on the thread that called search_graph. So
+  /// host memory holds one tile at a time, whatever the size of the graph. SearchMethod::kato
+  /// computes each pair of rows once here, if the metric is symmetric and the device has room
+  /// (docs/vector-methods.md); in search, only if one call asks for the whole graph. A corpus
+  /// without rows has no tiles. Throws the same errors as search, and what `take` throws; the
+  /// searcher keeps its corpus. `take` must not call the searcher.
+  virtual void search_graph(const GraphSearch& graph, const TakeLists& take);
+
   /// Does the same as set_corpus and then search. A GPU searches the first rows while others are on
   /// their way to it. Throws what both throw; after an error the searcher has no corpus.
   virtual void set_corpus_and_search(Metric metric, VectorsView corpus, const VectorSearch& search,
@@ -87,9 +116,10 @@ class VectorSearcher {
   /// memory for a GPU, ordinary memory without a device. It lives as long as the program.
   virtual std::pmr::memory_resource& host_memory() { return *std::pmr::new_delete_resource(); }
 
-  /// Returns how long the device worked on the last search, by its own clock; 0 without a device.
-  /// Copies of queries and lists are not included. Growth of device memory, and what a corpus is
-  /// prepared with for a kind of search, are included in the first search that needs them.
+  /// Returns how long the device worked on the last search or graph, by its own clock; 0 without a
+  /// device. Copies of queries and lists are not included. Growth of device memory, and what a
+  /// corpus is prepared with for a kind of search, are included in the first search that needs
+  /// them.
   virtual double device_ms() const { return 0; }
 
   /// Measures the rates of the hardware. During the measurement it uses at most 512 MiB of host

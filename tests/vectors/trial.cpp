@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <limits>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -85,6 +86,29 @@ std::vector<VectorNeighbor> set_and_search_all(VectorSearcher& searcher, const Q
   searcher.set_corpus_and_search(question.metric, question.corpus_view(),
                                  search_of(question, method), lists);
   return lists;
+}
+
+std::vector<VectorNeighbor> graph_in_tiles(VectorSearcher& searcher, const Question& question,
+                                           std::uint32_t tile_rows_max, SearchMethod method) {
+  const auto caller = std::this_thread::get_id();
+  const std::uint32_t rows = question.corpus_view().rows();
+  GraphSearch graph{question.corpus_view(), question.k, method, tile_rows_max, {}};
+  std::uint64_t last_done = 0;
+  graph.on_progress = [&](std::uint64_t done) {
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+    EXPECT_TRUE(done >= last_done && done <= rows) << done << " after " << last_done;
+    last_done = done;
+  };
+  std::vector<VectorNeighbor> joined;
+  searcher.search_graph(graph, [&](VectorRow first, std::span<const VectorNeighbor> lists) {
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+    EXPECT_EQ(std::size_t{first} * question.k, joined.size());
+    EXPECT_EQ(lists.size() % question.k, 0u);
+    EXPECT_TRUE(!lists.empty() && lists.size() / question.k <= tile_rows_max);
+    joined.insert(joined.end(), lists.begin(), lists.end());
+  });
+  EXPECT_EQ(last_done, rows);
+  return joined;
 }
 
 std::vector<SearchMethod> supported_methods(const VectorSearcher& searcher) {

@@ -50,6 +50,13 @@ std::vector<VectorNeighbor> search_all(VectorSearcher& searcher, const Question&
 std::vector<VectorNeighbor> set_and_search_all(VectorSearcher& searcher, const Question& question,
                                                SearchMethod method = SearchMethod::automatic);
 
+/// Returns the lists that search_graph finds in tiles of at most `tile_rows_max` rows. The
+/// question's queries are all rows of its corpus, which the searcher must already have. Checks that
+/// the tiles follow each other, are not larger, and come on the calling thread, and that progress
+/// comes on that thread, too, and never goes back.
+std::vector<VectorNeighbor> graph_in_tiles(VectorSearcher& searcher, const Question& question,
+                                           std::uint32_t tile_rows_max, SearchMethod method);
+
 std::vector<SearchMethod> supported_methods(const VectorSearcher& searcher);
 
 /// The test fails at the first entry whose score or row is not equal, bit for bit.

@@ -61,6 +61,34 @@ TEST_F(SplitVectors, TheGraphByKatoIsSharedOutByGridsAndMerged) {
   }
 }
 
+TEST_F(SplitVectors, TheListsOfAGraphByKatoAreMergedTileByTile) {
+  test::Random random(7);
+  Case c;
+  c.dimension = 9;
+  c.k = 200;
+  c.rows = uniform(random, std::size_t{17'001} * 9);
+  c.queries = c.rows;
+  c.first_self = 0;
+  // With 100 MiB, not all lists of a device fit beside its heaps.
+  for (const std::uint64_t bytes_max : {~std::uint64_t{0}, 100 * mebibyte})
+    for (const std::size_t count : {2u, 3u}) {
+      const auto searcher = make_vector_searcher(shares(count, bytes_max));
+      searcher->set_corpus(c.metric, c.rows_view());
+      for (const std::uint32_t tile_rows : {1u << 20, 4001u}) {
+        const LaunchTrace trace;
+        const auto lists = graph_of(*searcher, c, tile_rows, SearchMethod::kato);
+        expect_lists(c, lists, 12);
+        if (HasFatalFailure()) return;
+        // This thread launches the kernels of the first share and all merges.
+        const std::size_t tiles = count_of(trace, "kato_finish_kernel");
+        EXPECT_GE(tiles, tile_rows == 4001 ? 5u : bytes_max == 100 * mebibyte ? 2u : 1u);
+        EXPECT_GE(count_of(trace, "matrix_merge_kernel"), tiles);
+        EXPECT_GT(searcher->device_ms(), 0);
+        EXPECT_EQ(lists, lists_of(*searcher, c, SearchMethod::kato));
+      }
+    }
+}
+
 TEST_F(SplitVectors, WhatIsNoWholeGraphIsAnsweredInSharesOfQueries) {
   test::Random random(2);
   Case c;

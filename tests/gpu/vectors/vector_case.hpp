@@ -101,6 +101,20 @@ inline std::vector<VectorNeighbor> lists_of(VectorSearcher& searcher, const Case
   return lists;
 }
 
+/// Returns the lists that search_graph finds in tiles of at most `tile_rows_max` rows. The queries
+/// of the case are its rows.
+inline std::vector<VectorNeighbor> graph_of(VectorSearcher& searcher, const Case& c,
+                                            std::uint32_t tile_rows_max, SearchMethod method) {
+  std::vector<VectorNeighbor> joined;
+  searcher.search_graph({c.rows_view(), c.k, method, tile_rows_max, {}},
+                        [&](VectorRow first, std::span<const VectorNeighbor> lists) {
+                          EXPECT_EQ(joined.size(), std::size_t{first} * c.k);
+                          EXPECT_LE(lists.size(), std::size_t{tile_rows_max} * c.k);
+                          joined.insert(joined.end(), lists.begin(), lists.end());
+                        });
+  return joined;
+}
+
 using MakeMethod = std::unique_ptr<VectorMethod> (*)(DeviceMemory& memory, std::uint64_t bytes_max);
 
 /// Returns the lists that a method finds without a searcher. Checks that the method takes at most

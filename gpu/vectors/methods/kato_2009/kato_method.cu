@@ -41,10 +41,9 @@ class Kato final : public VectorMethod {
     const bool is_graph = is_symmetric(corpus.recipe) && search.first_self == corpus.first_row &&
                           search.count == corpus.count;
     const std::uint32_t side = is_graph ? graph_side(search.count, search.k, 1) : 0;
-    if (side > 0)
-      search_graph_async(corpus, search, {0, 1, side}, stream);
-    else
-      search_queries_async(corpus, search, stream);
+    if (side == 0) return search_queries_async(corpus, search, stream);
+    find_graph_async(corpus, search.k, {0, 1, side}, stream);
+    write_graph_async(0, search.count, search.lists, stream);
   }
 
   /// The paper's GSIZE "depends on n so that the problem can be divided effectively". Here all
@@ -62,17 +61,18 @@ class Kato final : public VectorMethod {
 
   /// Section IV, fig. 5: computes only the grids on the diagonal of the distance matrix and to the
   /// right of it. Pushes the distances of a grid to the heaps of the grid's rows and, mirrored, to
-  /// the heaps of the grid's columns. Query i is row i, as in a VectorSearch of a graph. Each
-  /// device computes its own rows of grids and has heaps of all rows.
-  void search_graph_async(const RowMajorView& corpus, const DeviceSearch& search,
-                          const GraphShare& share, const CudaStream& stream) override {
+  /// the heaps of the grid's columns. Each device computes its own rows of grids and has heaps of
+  /// all rows. The heaps stay in workspace_ for write_graph_async().
+  void find_graph_async(const RowMajorView& corpus, std::uint32_t k, const GraphShare& share,
+                        const CudaStream& stream) override {
     const std::uint32_t side = share.side;
-    workspace_.begin(graph_bytes(search.count, search.k, side));
-    auto* heaps = workspace_.cut<std::uint64_t>(std::uint64_t{search.count} * search.k);
+    graph_ = {};
+    workspace_.begin(graph_bytes(corpus.count, k, side));
+    auto* heaps = workspace_.cut<std::uint64_t>(std::uint64_t{corpus.count} * k);
     auto* distances = workspace_.cut<float>(std::uint64_t{side} * side);
     auto* mirrored = workspace_.cut<float>(std::uint64_t{side} * side);
-    clear(heaps, search.count, search.k, stream);
-    const std::uint32_t grids = (search.count - 1) / side + 1;
+    clear(heaps, corpus.count, k, stream);
+    const std::uint32_t grids = (corpus.count - 1) / side + 1;
     for (std::uint32_t y = 0; y < grids; ++y) {
       if (kato_device_of(y, share.devices) != share.device) continue;
       for (std::uint32_t x = y; x < grids; ++x) {
@@ -81,8 +81,8 @@ class Kato final : public VectorMethod {
         const std::uint32_t column = x * side;
         grid.rows = corpus.components + std::size_t{row} * corpus.dimension;
         grid.columns = corpus.components + std::size_t{column} * corpus.dimension;
-        grid.row_count = std::min(side, search.count - row);
-        grid.column_count = std::min(side, search.count - column);
+        grid.row_count = std::min(side, corpus.count - row);
+        grid.column_count = std::min(side, corpus.count - column);
         grid.dimension = corpus.dimension;
         grid.distances = distances;
         grid.stride = side;
@@ -97,19 +97,34 @@ class Kato final : public VectorMethod {
           rows.stride = side;
           rows.column_count = of_count;
           rows.first_column = corpus.first_row + of;
-          rows.first_self = search.first_self + to;
-          rows.heaps = heaps + std::size_t{to} * search.k;
-          rows.k = search.k;
+          rows.first_self = corpus.first_row + to;
+          rows.heaps = heaps + std::size_t{to} * k;
+          rows.k = k;
           select_async(rows, count, stream);
         };
         push(distances, row, grid.row_count, column, grid.column_count);
         if (x != y) push(mirrored, column, grid.column_count, row, grid.row_count);
       }
     }
-    finish_async(heaps, search.count, search.k, search.lists, stream);
+    graph_ = {heaps, corpus.count, k};
+  }
+
+  void write_graph_async(std::uint32_t first, std::uint32_t count, VectorNeighbor* lists,
+                         const CudaStream& stream) override {
+    check_invariant(graph_.heaps != nullptr && count <= graph_.rows && first <= graph_.rows - count,
+                    "the lists of a graph are those of rows whose heaps are there");
+    if (count == 0) return;
+    finish_async(graph_.heaps + std::size_t{first} * graph_.k, count, graph_.k, lists, stream);
   }
 
  private:
+  /// The graph that find_graph_async() found last, until the next search.
+  struct FoundGraph {
+    const std::uint64_t* heaps = nullptr;  ///< [rows][k], in workspace_; null: there is no graph
+    std::uint32_t rows = 0;
+    std::uint32_t k = 0;
+  };
+
   static std::uint64_t graph_bytes(std::uint64_t rows, std::uint32_t k, std::uint64_t side) {
     return Bytes::bytes_for<std::uint64_t>(rows * k) + 2 * Bytes::bytes_for<float>(side * side);
   }
@@ -119,6 +134,7 @@ class Kato final : public VectorMethod {
   void search_queries_async(const RowMajorView& corpus, const DeviceSearch& search,
                             const CudaStream& stream) {
     const auto [rows_max, columns] = rectangle(search, corpus.count);
+    graph_ = {};
     workspace_.begin(rectangle_bytes(rows_max, columns, search.k));
     auto* heaps = workspace_.cut<std::uint64_t>(std::uint64_t{rows_max} * search.k);
     auto* distances = workspace_.cut<float>(std::uint64_t{rows_max} * columns);
@@ -206,6 +222,7 @@ class Kato final : public VectorMethod {
   }
 
   MethodWorkspace workspace_;
+  FoundGraph graph_;
 };
 
 }  // namespace

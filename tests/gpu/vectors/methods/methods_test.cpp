@@ -2,6 +2,8 @@
 // Tests the published methods. Their lists are exact for all shapes and data, their memory stays
 // within its limit, and they run their own kernels.
 #include <algorithm>
+#include <cmath>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -287,7 +289,42 @@ TEST_P(VectorMethods, AllItsStagesRunAndNoOtherKernels) {
     EXPECT_FALSE(is_one_of(kernel, GetParam().stages)) << kernel;
 }
 
-class KatoGraph : public VectorMethods {};
+class KatoGraph : public VectorMethods {
+ protected:
+  static Case graph(std::uint32_t rows, std::uint32_t k, Metric metric = Metric::l2) {
+    test::Random random(12);
+    Case c;
+    c.metric = metric;
+    c.dimension = 6;
+    c.k = k;
+    c.rows = uniform(random, std::size_t{rows} * c.dimension);
+    if (!allows_negatives(metric))
+      for (float& component : c.rows) component = std::abs(component);
+    EXPECT_FALSE(prepare_vectors(metric, c.rows_view(), c.rows).has_value());
+    c.queries = c.rows;
+    c.first_self = 0;
+    return c;
+  }
+
+  static std::unique_ptr<VectorSearcher> searcher_of(const Case& c, std::uint64_t bytes_max) {
+    VectorSearcherOptions options;
+    options.memory_bytes_max = bytes_max;
+    auto searcher = make_vector_searcher(options);
+    searcher->set_corpus(c.metric, c.rows_view());
+    return searcher;
+  }
+
+  /// Each grid on the diagonal is pushed once, and each grid to the right of it twice.
+  static void expect_each_pair_once(const LaunchTrace& trace) {
+    const std::ptrdiff_t computed = launches_of("kato_distances_kernel", trace);
+    const std::ptrdiff_t pushed = launches_of("kato_select_kernel", trace);
+    std::ptrdiff_t grids = 1;
+    while (grids * grids < pushed) ++grids;
+    EXPECT_GT(grids, 1);
+    EXPECT_EQ(pushed, grids * grids);
+    EXPECT_EQ(computed, grids * (grids + 1) / 2);
+  }
+};
 
 // Section IV of Kato & Hosino: with g grids on a side, the grids on the diagonal and to its right
 // are computed, and each other grid is their mirror image.
@@ -304,6 +341,66 @@ TEST_P(KatoGraph, ComputesEachPairOfRowsOnce) {
   constexpr std::ptrdiff_t grids = 3;  // of at most 8,192 rows
   EXPECT_EQ(launches_of("kato_distances_kernel", trace), grids * (grids + 1) / 2);
   EXPECT_EQ(launches_of("kato_select_kernel", trace), grids * grids);
+}
+
+TEST_P(KatoGraph, ComputesEachPairOfRowsOnceInAnyTiles) {
+  const Case c = graph(17'000, 10);
+  const auto searcher = searcher_of(c, ~std::uint64_t{0});
+  for (const std::uint32_t tile_rows : {1001u, 8192u, 17'000u, 100'000u}) {
+    const LaunchTrace trace;
+    expect_lists(c, graph_of(*searcher, c, tile_rows, SearchMethod::kato), 12);
+    expect_each_pair_once(trace);
+    const std::uint32_t rows = std::min(tile_rows, 17'000u);
+    EXPECT_EQ(launches_of("kato_finish_kernel", trace), (17'000 - 1) / rows + 1);
+    EXPECT_GT(searcher->device_ms(), 0);
+  }
+}
+
+// The lists take 27 MB, more than the searcher has for the lists of one tile.
+TEST_P(KatoGraph, ComputesEachPairOfRowsOnceThoughTheListsDoNotFitAtOnce) {
+  const Case c = graph(17'000, 200);
+  const auto searcher = searcher_of(c, 100 * mebibyte);
+  for (const bool is_whole : {true, false}) {
+    const LaunchTrace trace;
+    expect_lists(c,
+                 is_whole ? lists_of(*searcher, c, SearchMethod::kato)
+                          : graph_of(*searcher, c, 17'000, SearchMethod::kato),
+                 12);
+    expect_each_pair_once(trace);
+    EXPECT_GT(launches_of("kato_finish_kernel", trace), 1);
+  }
+}
+
+TEST_P(KatoGraph, IsSearchedAsQueriesWhereItsHeapsDoNotFit) {
+  const Case c = graph(20'000, 300);  // 48 MB of heaps
+  const auto searcher = searcher_of(c, 40 * mebibyte);
+  const LaunchTrace trace;
+  const auto lists = lists_of(*searcher, c, SearchMethod::kato);
+  expect_lists(c, lists, 12);
+  EXPECT_EQ(lists, graph_of(*searcher, c, 3001, SearchMethod::kato));
+  EXPECT_EQ(launches_of("kato_distances_kernel", trace), launches_of("kato_select_kernel", trace));
+}
+
+TEST_P(KatoGraph, IsSearchedAsQueriesWhereTheMetricIsNotSymmetric) {
+  const Case c = graph(9000, 20, Metric::kullback_leibler);
+  const auto searcher = searcher_of(c, ~std::uint64_t{0});
+  const LaunchTrace trace;
+  expect_lists(c, graph_of(*searcher, c, 2000, SearchMethod::kato), 12);
+  EXPECT_EQ(launches_of("kato_distances_kernel", trace), launches_of("kato_select_kernel", trace));
+}
+
+TEST_P(KatoGraph, OtherSearchesFollowAGraph) {
+  const Case c = graph(3000, 12);
+  const auto searcher = searcher_of(c, ~std::uint64_t{0});
+  Case part = c;
+  part.first_self = 7;
+  part.queries.assign(c.rows.begin() + 7 * c.dimension, c.rows.begin() + 900 * c.dimension);
+  for (const SearchMethod method : {SearchMethod::kato, SearchMethod::automatic}) {
+    expect_lists(c, graph_of(*searcher, c, 700, SearchMethod::kato), 12);
+    expect_lists(part, lists_of(*searcher, part, method), 12);
+  }
+  searcher->set_corpus(c.metric, c.rows_view());
+  expect_lists(c, graph_of(*searcher, c, 700, SearchMethod::kato), 12);
 }
 
 INSTANTIATE_TEST_SUITE_P(OneGpu, KatoGraph, testing::Values(methods().front()),
