@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and answers the queries in batches, so that memory holds all points but never more than one
-// batch of queries and lists: see knn_run.hpp.
+// Reads and answers the queries in batches, and takes a graph in tiles, so that memory holds all
+// points but never more than one batch of queries and lists: see knn_run.hpp.
 #include "starling/apps/knn/knn_run.hpp"
 
 #include <algorithm>
@@ -29,8 +29,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t batch_components_max = std::size_t{1} << 23;  // 32 MiB
 constexpr std::size_t batch_neighbors_max = std::size_t{1} << 22;   // 32 MiB
 constexpr std::uint32_t batch_rows_max = 1 << 16;
-// The limit for a graph that is searched as one batch. This batch is not a copy of the points.
-constexpr std::size_t graph_neighbors_max = std::size_t{1} << 26;  // 512 MiB
 
 std::uint32_t batch_rows(std::size_t per_row, std::size_t limit) {
   return static_cast<std::uint32_t>(std::clamp<std::size_t>(limit / per_row, 1, batch_rows_max));
@@ -147,14 +145,13 @@ class KnnRun {
   }
 
   /// Gives the points to the searcher together with the first queries: a GPU searches the first
-  /// rows while others are on their way.
+  /// rows while others are on their way. Frees the points here.
   void search_first(const VectorSearch& search) {
     try {
       choice_.searcher->set_corpus_and_search(plan_.metric, corpus_, search, lists_);
     } catch (const std::bad_alloc&) {
       throw_points_too_large();
     }
-    if (!queries_) return;
     corpus_ = {};
     prepared_ = {};
     points_.reset();
@@ -183,6 +180,7 @@ class KnnRun {
     return *in_place;
   }
 
+  /// Returns the most rows of a batch of queries, or of a tile of a graph.
   std::uint32_t query_batch_rows() const {
     return std::min(batch_rows(dimension_, batch_components_max),
                     batch_rows(plan_.k, batch_neighbors_max));
@@ -196,27 +194,29 @@ class KnnRun {
       if (raw.components.empty()) return;
       prepared.resize(raw.components.size());
       prepare(*queries_, plan_.metric, raw, prepared);
-      answer({prepared, dimension_}, no_row, total);
+      answer({prepared, dimension_}, total);
     }
   }
 
   void answer_points() {
-    // SearchMethod::kato computes only half of the distances if the whole graph is one search.
-    const bool is_whole = choice_.method == SearchMethod::kato &&
-                          std::size_t{point_count_} * plan_.k <= graph_neighbors_max;
-    const std::uint32_t rows_max = is_whole ? point_count_ : query_batch_rows();
-    for (VectorRow first = 0; first < point_count_; first += rows_max) {
-      const std::uint32_t rows = std::min(rows_max, point_count_ - first);
-      answer({corpus_.components.subspan(std::size_t{first} * dimension_,
-                                         std::size_t{rows} * dimension_),
-              dimension_},
-             first, point_count_);
+    try {
+      choice_.searcher->set_corpus(plan_.metric, corpus_);
+    } catch (const std::bad_alloc&) {
+      throw_points_too_large();
     }
+    GraphSearch graph{corpus_, plan_.k, choice_.method, query_batch_rows(), {}};
+    graph.on_progress = [&](std::uint64_t done) {
+      progress_.show("searching", done, point_count_);
+    };
+    choice_.searcher->search_graph(
+        graph, [&](VectorRow /*first_row*/, std::span<const VectorNeighbor> lists) {
+          write(lists, point_count_);
+        });
   }
 
-  void answer(VectorsView queries, VectorRow first_self, std::uint64_t total) {
+  void answer(VectorsView queries, std::uint64_t total) {
     lists_.resize(std::size_t{queries.rows()} * plan_.k);
-    VectorSearch search{queries, plan_.k, first_self, choice_.method, {}};
+    VectorSearch search{queries, plan_.k, no_row, choice_.method, {}};
     search.on_progress = [&](std::uint64_t done) {
       progress_.show("searching", queries_done_ + done, total);
     };
@@ -224,8 +224,12 @@ class KnnRun {
       search_first(search);
     else
       choice_.searcher->search(search, lists_);
-    for (const auto& output : outputs_) output->write(lists_);
-    queries_done_ += queries.rows();
+    write(lists_, total);
+  }
+
+  void write(std::span<const VectorNeighbor> lists, std::uint64_t total) {
+    for (const auto& output : outputs_) output->write(lists);
+    queries_done_ += lists.size() / plan_.k;
     progress_.show("searching", queries_done_, total);
   }
 

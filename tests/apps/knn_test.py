@@ -247,6 +247,21 @@ class FilesTest(KnnTest):
         numpy.testing.assert_array_equal(ids[2500, :4], [2499, 2501, 2498, 2502])
         self.assertFalse((ids == points).any())
 
+    def test_every_method_finds_the_same_graph_in_several_tiles(self):
+        points = self.integers(3000, 2)
+        ids, distances = self.folder / "ids.npy", self.folder / "distances.npy"
+        flags = ["--points", self.save("p.npy", points), "--graph", "-k", 2000, "--out-ids", ids,
+                 "--out-distances", distances]
+        expected_ids, expected_squares = brute_force(points, points, 2000, range(len(points)))
+        done = self.knn(*flags)
+        methods = ["kato", "cuknn", "iterative", "insertion", "multiselect", "sbq"]
+        for method in ["auto"] + (methods if "answered by cuda" in done.stderr else []):
+            with self.subTest(method):
+                self.knn(*flags, "--method", method)
+                numpy.testing.assert_array_equal(numpy.load(ids), expected_ids)
+                numpy.testing.assert_array_equal(numpy.load(distances),
+                                                 numpy.sqrt(expected_squares))
+
     def test_results_are_compressed_as_their_name_says(self):
         points = self.save("p.npy", self.integers(20, 2))
         text = self.knn("--points", points, "--graph", "--out", "-").stdout
