@@ -30,8 +30,9 @@ std::unique_ptr<VectorSearcher> make_searcher() {
   return cpu::make_vector_searcher(threads);
 }
 
+/// The time of a graph grows with the square of its rows, so graphs are scaled down further.
 KnnTableOptions small(const std::string& table) {
-  return {.table = table, .engine_name = "cpu", .scale = 0.01, .runs = 1};
+  return {.table = table, .engine_name = "cpu", .scale = table == "kato" ? 0.001 : 0.01, .runs = 1};
 }
 
 std::string output_of(const KnnTableOptions& options) {
@@ -102,7 +103,7 @@ TEST_P(PaperTables, ShapesAreWellFormed) {
 TEST_P(PaperTables, ASmallOnePrintsItsRows) {
   const PaperTable* table = find_paper_table(GetParam());
   const std::string text = output_of(small(GetParam()));
-  EXPECT_THAT(text, AllOf(StartsWith("engine cpu; "), HasSubstr("scaled by 0.01")));
+  EXPECT_THAT(text, AllOf(StartsWith("engine cpu; "), HasSubstr("scaled by 0.0")));
   for (const std::string& head : table->published) EXPECT_THAT(text, HasSubstr(head));
   const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
   EXPECT_EQ(lines, table->rows.size() + 5);
@@ -148,7 +149,7 @@ TEST(KnnTable, PublishedFiguresStandBesideTheFullSize) {
 TEST(KnnTable, WhatThereIsNotIsNamed) {
   EXPECT_THROW(output_of(small("nonsense")), std::invalid_argument);
   KnnTableOptions options = small("kato");
-  options.shapes = {5};
+  options.shapes = {6};
   EXPECT_THROW(output_of(options), std::invalid_argument);
 }
 
