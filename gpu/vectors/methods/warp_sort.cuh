@@ -5,7 +5,10 @@
 
 #include <cstdint>
 
+#include <math_constants.h>
+
 #include "starling/gpu/device/lane_group.cuh"
+#include "starling/gpu/vectors/corpus/score.cuh"
 
 namespace starling::gpu {
 
@@ -27,17 +30,18 @@ __device__ __forceinline__ unsigned place_of_sorted(unsigned i) {
   return i % each * warp_lanes + (i / each + i % each) % warp_lanes;
 }
 
-__device__ __forceinline__ void order_pair(std::uint64_t& a, std::uint64_t& b, bool is_ascending) {
+template <class Key>
+__device__ __forceinline__ void order_pair(Key& a, Key& b, bool is_ascending) {
   const bool is_swapped = (a > b) == is_ascending;
-  const std::uint64_t first = is_swapped ? b : a;
+  const Key first = is_swapped ? b : a;
   b = is_swapped ? a : b;
   a = first;
 }
 
 /// Merges runs of `run` keys of a bitonic sort, from `run` / 2 keys on. Lane l holds keys l * each
 /// to l * each + each - 1. Called by a whole warp.
-template <unsigned each, unsigned run>
-__device__ __forceinline__ void merge_in_warp(std::uint64_t (&keys)[each]) {
+template <unsigned each, unsigned run, class Key>
+__device__ __forceinline__ void merge_in_warp(Key (&keys)[each]) {
   const unsigned lane = threadIdx.x % warp_lanes;
   if constexpr (run > each) {
     const bool is_ascending = (lane & run / each) == 0;
@@ -46,7 +50,7 @@ __device__ __forceinline__ void merge_in_warp(std::uint64_t (&keys)[each]) {
       const bool keeps_least = ((lane & stride) == 0) == is_ascending;
 #pragma unroll
       for (unsigned i = 0; i < each; ++i) {
-        const std::uint64_t other = __shfl_xor_sync(all_lanes, keys[i], stride);
+        const Key other = __shfl_xor_sync(all_lanes, keys[i], stride);
         keys[i] = (other < keys[i]) == keeps_least ? other : keys[i];
       }
     }
@@ -62,10 +66,104 @@ __device__ __forceinline__ void merge_in_warp(std::uint64_t (&keys)[each]) {
   }
 }
 
-template <unsigned each, unsigned run = 2>
-__device__ __forceinline__ void sort_in_warp(std::uint64_t (&keys)[each]) {
+template <unsigned each, unsigned run = 2, class Key>
+__device__ __forceinline__ void sort_in_warp(Key (&keys)[each]) {
   merge_in_warp<each, run>(keys);
   if constexpr (run < each * warp_lanes) sort_in_warp<each, 2 * run>(keys);
+}
+
+/// Moves the least keys of a warp's two sorted halves to `keys`, sorted. `keys` holds the second
+/// half; first_at(i) returns key i of the first. Returns the least of the keys that this lane
+/// dropped. Called by a whole warp.
+template <unsigned each, class Key, class FirstAt>
+__device__ __forceinline__ Key merge_halves(Key (&keys)[each], const FirstAt& first_at) {
+  constexpr unsigned size = each * warp_lanes;
+  const unsigned lane = threadIdx.x % warp_lanes;
+  Key dropped = ~Key{0};
+  // Key i of one half with key i of the other half from its end on: the least of each pair are a
+  // bitonic sequence, so one merge sorts them.
+#pragma unroll
+  for (unsigned i = 0; i < each; ++i) {
+    const Key other = first_at(size - 1 - (lane * each + i));
+    dropped = min(dropped, max(keys[i], other));
+    keys[i] = min(keys[i], other);
+  }
+  merge_in_warp<each, size>(keys);
+  return dropped;
+}
+
+/// Sorts like sort_least_of_warp() by numbers of 32 bits: the upper 22 bits grow with the score,
+/// and the lower 10 bits are the key's place. That is a third of the work. Returns false, and
+/// leaves `sorted` undefined, if the upper bits do not decide about the order. All keys are in
+/// `others`.
+template <unsigned each>
+__device__ __forceinline__ bool sort_least_by_numbers(std::uint64_t* sorted,
+                                                      const std::uint64_t* others,
+                                                      std::uint32_t count) {
+  constexpr unsigned size = each * warp_lanes;
+  constexpr unsigned place_bits = 10;
+  constexpr std::uint32_t place_mask = (1u << place_bits) - 1;
+  constexpr std::uint32_t steps_max = ~0u >> place_bits;
+  static_assert(2 * size <= place_mask + 1);
+  const unsigned lane = threadIdx.x % warp_lanes;
+  const auto score_at = [&](std::uint32_t i) {
+    return static_cast<std::uint32_t>(others[i] >> 32);
+  };
+  std::uint32_t least = ~0u;
+  std::uint32_t most = 0;
+  for (std::uint32_t i = lane; i < count; i += warp_lanes) {
+    least = min(least, score_at(i));
+    most = max(most, score_at(i));
+  }
+  const float low = score_of_ordered(__reduce_min_sync(all_lanes, least));
+  const float range = score_of_ordered(__reduce_max_sync(all_lanes, most)) - low;
+  const float scale = static_cast<float>(steps_max) / range;
+  if (!(scale > 0 && scale < CUDART_INF_F)) return false;  // infinite scores, or all alike
+  const auto number_at = [&](std::uint32_t i) {
+    if (i >= count) return ~0u;
+    const float steps = (score_of_ordered(score_at(i)) - low) * scale;
+    return min(static_cast<std::uint32_t>(steps), steps_max) << place_bits | i;
+  };
+  std::uint32_t numbers[each];
+  const auto read = [&](std::uint32_t begin) {
+#pragma unroll
+    for (unsigned i = 0; i < each; ++i) numbers[i] = number_at(begin + i * warp_lanes + lane);
+    sort_in_warp(numbers);
+  };
+  read(0);
+  bool is_sorted = true;
+  if (count > size) {
+    auto* first = reinterpret_cast<std::uint32_t*>(sorted);
+#pragma unroll
+    for (unsigned i = 0; i < each; ++i) first[place_of_sorted<each>(lane * each + i)] = numbers[i];
+    __syncwarp();
+    read(size);
+    const std::uint32_t dropped =
+        merge_halves<each>(numbers, [&](unsigned i) { return first[place_of_sorted<each>(i)]; });
+    const std::uint32_t last = __shfl_sync(all_lanes, numbers[each - 1], warp_lanes - 1);
+    is_sorted = __reduce_min_sync(all_lanes, dropped) >> place_bits > last >> place_bits;
+    __syncwarp();  // all lanes have read `first`
+  }
+  std::uint64_t keys[each];
+#pragma unroll
+  for (unsigned i = 0; i < each; ++i)
+    keys[i] = numbers[i] == ~0u ? ~std::uint64_t{0} : others[numbers[i] & place_mask];
+    // Two neighbours with the same upper bits may have the wrong order; this orders most of them.
+#pragma unroll
+  for (unsigned i = 0; i + 1 < each; i += 2) order_pair(keys[i], keys[i + 1], true);
+#pragma unroll
+  for (unsigned i = 1; i + 1 < each; i += 2) order_pair(keys[i], keys[i + 1], true);
+  const std::uint64_t before = __shfl_up_sync(all_lanes, keys[each - 1], 1);
+  const std::uint64_t after = __shfl_down_sync(all_lanes, keys[0], 1);
+  if (lane > 0) keys[0] = max(keys[0], before);
+  if (lane + 1 < warp_lanes) keys[each - 1] = min(keys[each - 1], after);
+#pragma unroll
+  for (unsigned i = 0; i + 1 < each; ++i) is_sorted = is_sorted && keys[i] <= keys[i + 1];
+  const std::uint64_t last_before = __shfl_up_sync(all_lanes, keys[each - 1], 1);
+  is_sorted = is_sorted && (lane == 0 || last_before <= keys[0]);
+#pragma unroll
+  for (unsigned i = 0; i < each; ++i) sorted[place_of_sorted<each>(lane * each + i)] = keys[i];
+  return __all_sync(all_lanes, is_sorted) != 0;
 }
 
 /// Sorts the least each * 32 of `count` keys; `count` is at most each * 64. The first `kept` of
@@ -77,6 +175,9 @@ template <unsigned each>
 __device__ __noinline__ void sort_least_of_warp(std::uint64_t* sorted, std::uint32_t kept,
                                                 const std::uint64_t* others, std::uint32_t count) {
   constexpr unsigned size = each * warp_lanes;
+  // Fewer keys take so little time that it does not matter.
+  if constexpr (each >= 8)
+    if (kept == 0 && sort_least_by_numbers<each>(sorted, others, count)) return __syncwarp();
   const unsigned lane = threadIdx.x % warp_lanes;
   std::uint64_t keys[each];
   const auto read = [&](std::uint32_t begin) {
@@ -98,12 +199,7 @@ __device__ __noinline__ void sort_least_of_warp(std::uint64_t* sorted, std::uint
   if (count <= size) return;
   read(size);
   sort_in_warp(keys);
-  // The least of both: key i of one with key i of the other from its end on. That is a bitonic
-  // sequence, so one merge sorts it.
-#pragma unroll
-  for (unsigned i = 0; i < each; ++i)
-    keys[i] = min(keys[i], sorted[place_of_sorted<each>(size - 1 - (lane * each + i))]);
-  merge_in_warp<each, size>(keys);
+  merge_halves<each>(keys, [&](unsigned i) { return sorted[place_of_sorted<each>(i)]; });
   write();
 }
 

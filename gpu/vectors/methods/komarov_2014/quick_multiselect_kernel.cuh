@@ -163,7 +163,7 @@ __device__ void partition_row(const float* row, std::uint32_t columns, std::uint
     std::uint32_t count = 0;
 #pragma unroll
     for (unsigned i = 0; i < in_flight; ++i) {
-      const std::uint64_t key = key_of(values[i], static_cast<std::uint32_t>(column_of(i)));
+      const std::uint64_t key = key_of(values[i], column_of(i));
       lanes[i] = __ballot_sync(all_lanes, values[i] <= pivot_value && column_of(i) < columns &&
                                               key >= low && key <= pivot);
       count += static_cast<std::uint32_t>(__popc(lanes[i]));
@@ -174,7 +174,7 @@ __device__ void partition_row(const float* row, std::uint32_t columns, std::uint
     for (unsigned i = 0; i < in_flight; ++i) {
       const std::uint32_t own = place + lanes_before(lanes[i]);
       if ((lanes[i] >> threadIdx.x % warp_lanes & 1) != 0 && own < room)
-        to[own] = key_of(values[i], static_cast<std::uint32_t>(column_of(i)));
+        to[own] = key_of(values[i], column_of(i));
       place += static_cast<std::uint32_t>(__popc(lanes[i]));
     }
   }
