@@ -92,10 +92,10 @@ __device__ __forceinline__ Key merge_halves(Key (&keys)[each], const FirstAt& fi
   return dropped;
 }
 
-/// Sorts like sort_least_of_warp() by numbers of 32 bits: the upper 22 bits grow with the score,
-/// and the lower 10 bits are the key's place. That is a third of the work. Returns false, and
-/// leaves `sorted` undefined, if the upper bits do not decide about the order. All keys are in
-/// `others`.
+/// Does what sort_least_of_warp() does, for keys that are all in `others`, in a third of the
+/// instructions: it sorts numbers of 32 bits. The upper 22 bits of a number grow with the score,
+/// and the lower 10 bits are the index of the key. Returns false, with `sorted` undefined, if many
+/// scores have the same upper bits, or if a score is infinite. Called by a whole warp.
 template <unsigned each>
 __device__ __forceinline__ bool sort_least_by_numbers(std::uint64_t* sorted,
                                                       const std::uint64_t* others,
