@@ -64,8 +64,8 @@ class ObjectRegistry {
     const std::size_t cells = cells_.size();  // 2^b or 1.5 * 2^b
     if ((count_ + 1) * 5 > cells * 4)
       rebuild(std::has_single_bit(cells) ? cells / 2 * 3 : cells / 3 * 4, slot_mask_, records);
-    if (slot > slot_mask_)
-      rebuild(cells_.size(), static_cast<Slot>(std::bit_ceil(std::uint64_t{slot} + 1) - 1),
+    if (slot >= slot_mask_)
+      rebuild(cells_.size(), static_cast<Slot>(std::bit_ceil(std::uint64_t{slot} + 2) - 1),
               records);
     ++count_;
     place(hash(id), slot);
@@ -135,7 +135,7 @@ class ObjectRegistry {
   std::uint64_t factor_;
   std::size_t count_ = 0;  ///< of ids
   std::vector<std::uint32_t> cells_;
-  Slot slot_mask_ = cells_min - 1;  ///< the bits of a cell that hold the slot
+  Slot slot_mask_ = cells_min - 1;  ///< the bits of a cell that hold the slot; above every slot
 };
 
 }  // namespace starling

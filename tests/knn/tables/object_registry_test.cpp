@@ -126,6 +126,18 @@ TEST(ObjectRegistry, ASlotFarBeyondTheNumberOfIdsIsKeptWhole) {
   EXPECT_EQ(registry.find(ObjectId{8}, records), 2u);
 }
 
+// With seed 0 the hash of this id has all bits set, so the bits of its cell are those of its slot.
+TEST(ObjectRegistry, FindsAnIdWhoseHashHasAllBitsSetInEverySlot) {
+  const ObjectId last{~std::uint64_t{0}};
+  ASSERT_EQ(ObjectRegistry<Records>(0).hash(last), ~std::uint64_t{0});
+  for (Slot slot = 0; slot < 300; ++slot) {
+    Fleet fleet(0);
+    for (Slot id = 0; id < slot; ++id) fleet.insert(ObjectId{id});
+    fleet.insert(last);
+    ASSERT_EQ(fleet.find(last), slot);
+  }
+}
+
 TEST(ObjectRegistry, NearlyAlwaysGuessesTheSlotOfAKnownIdFromItsHash) {
   constexpr std::uint64_t count = 100'000;
   Records records(count);
