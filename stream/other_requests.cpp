@@ -42,7 +42,8 @@ std::vector<QueryReport> to_reports(const Answers& answers) {
     reports.push_back({.query = QueryId{list.query},
                        .neighbors = std::span(answers.neighbors).subspan(list.first, list.count),
                        .states = {},
-                       .vote = list.vote});
+                       .vote = list.prediction.vote,
+                       .mean = list.prediction.mean});
   return reports;
 }
 

@@ -48,7 +48,8 @@ RowSet<QueryDefinition> convert(const protocol::PutQueries& batch, const ServedS
                                .anchor = {query.anchor, {}, query.object},
                                .filter = space.to_filter(query),
                                .subject = query.subject,
-                               .vote = query.vote};
+                               .vote = query.vote,
+                               .regress = query.regress};
     if (query.anchor == AnchorKind::fixed)
       if (const auto fault =
               space.place(query, definition.anchor.position, definition.components)) {
@@ -83,7 +84,8 @@ std::optional<protocol::Problem> convert_questions(const protocol::GetNeighbors&
                           .anchor = asked.anchor,
                           .position = {},
                           .filter = space.to_filter(asked),
-                          .vote = asked.vote};
+                          .vote = asked.vote,
+                          .regress = asked.regress};
     if (asked.anchor == AnchorKind::fixed)
       if (const auto fault = space.place(asked, question.position, question.components))
         return protocol::Problem{

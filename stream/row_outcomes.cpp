@@ -24,6 +24,8 @@ RowReason to_reason(UpdateStatus status) {
       return RowReason::unknown_object;
     case UpdateStatus::too_many_objects:
       return RowReason::too_many_objects;
+    case UpdateStatus::value_infinite:
+      return RowReason::value_infinite;
   }
   assertion_failed("every update status has a reason");
 }
@@ -46,9 +48,11 @@ RowReason to_reason(QueryStatus status) {
     case QueryStatus::k_too_large:
     case QueryStatus::wrong_dimension:
     case QueryStatus::no_labels:
+    case QueryStatus::no_values:
+    case QueryStatus::no_weights:
       break;
   }
-  assertion_failed("decoding has checked k, components and votes");
+  assertion_failed("decoding has checked k, components, votes and means");
 }
 
 bool all_accepted(std::span<const UpdateStatus> statuses) {

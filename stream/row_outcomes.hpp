@@ -14,7 +14,7 @@
 namespace starling::stream {
 
 protocol::RowReason to_reason(UpdateStatus status);
-/// Asserts that the status is not about k, votes or dimensions: decoding has checked these.
+/// Asserts that the status is not about k, votes, means or dimensions: decoding has checked these.
 protocol::RowReason to_reason(QueryStatus status);
 
 /// Sets the reason of each row that was passed to the tables. These are the rows whose reason is

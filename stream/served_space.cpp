@@ -99,9 +99,11 @@ VectorRowSet place_vectors(const protocol::UpdateBatch& batch, const SpaceOption
     set.rows.push_back({.id = ObjectId{batch.ids[row]},
                         .time_us = batch.times_us[row],
                         .label = batch.labels.empty() ? no_label : batch.labels[row],
+                        .value = batch.values.empty() ? no_value : batch.values[row],
                         .tags = batch.tags.empty() ? 0 : batch.tags[row],
                         .has_tags = !batch.tags.empty(),
-                        .has_label = !batch.labels.empty()});
+                        .has_label = !batch.labels.empty(),
+                        .has_value = !batch.values.empty()});
   }
   set.components.resize(set.rows.size() * space.dimension);
   return set;

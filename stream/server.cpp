@@ -114,7 +114,8 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   options.processor.threads = options.update_threads;
   if (options.encode_threads == 0) options.encode_threads = half_of_cores();
   if (options.tick_period_us && !options.future_max_us) options.future_max_us = wall_future_max_us;
-  constexpr std::size_t row_bytes_besides = 1024;  // the request, and a row's id, time, tags, label
+  // The request, and a row's id, time, tags, label and value.
+  constexpr std::size_t row_bytes_besides = 1024;
   const std::size_t frame_bytes_least = row_bytes_besides + space.vector_bytes();
   const protocol::Limits& limits = options.limits;
   if (limits.frame_bytes_max < frame_bytes_least)

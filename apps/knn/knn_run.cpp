@@ -126,7 +126,7 @@ class KnnRun {
          [&](const std::string& path) { return sim::make_value_file(path, shape, regression()); });
   }
 
-  sim::Regression regression() const { return {values_, *plan_.regression}; }
+  sim::Regression regression() const { return {values_, plan_.regression}; }
 
   void take_points() {
     try {

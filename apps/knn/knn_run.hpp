@@ -4,12 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "starling/apps/shared/engines.hpp"
-#include "starling/knn/vectors/regression.hpp"
 #include "starling/knn/words/metric.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling::apps {
 
@@ -22,7 +21,7 @@ struct KnnPlan {
   Metric metric = Metric::l2;
   SearcherFlags searcher;
   std::string values;
-  std::optional<RegressionWeights> regression;  ///< set: the means of values are wanted
+  RegressionWeights regression = RegressionWeights::none;
   std::string out;  ///< the file of lists; of votes or values if one of the next two is set
   bool out_holds_votes = false;
   bool out_holds_values = false;

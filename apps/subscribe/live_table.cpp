@@ -27,6 +27,7 @@ std::string format(const char* pattern, Values... values) {
 
 constexpr std::size_t id_columns = 20;  // longer names are cut; every number fits
 constexpr std::size_t vote_columns = 20;
+constexpr std::size_t mean_columns = 13;  // "-1.23457e-308"
 
 bool continues_character(char octet) {
   return (static_cast<unsigned char>(octet) & 0xC0) == 0x80;
@@ -55,6 +56,10 @@ std::string padded(std::string_view text, std::size_t columns) {
 
 std::string vote_text(Label vote) {
   return vote == no_label ? "-" : std::to_string(vote);
+}
+
+std::string mean_text(const std::optional<double>& mean) {
+  return mean ? format("%.6g", *mean) : "-";
 }
 
 std::string_view name_of(std::uint64_t id, const sim::NameTable& names,
@@ -152,11 +157,12 @@ std::string render_table(const TableStatus& status, const protocol::ListStore& l
       size.columns);
   append_line(text, "", size.columns);
   const std::string vote_head = status.has_votes ? padded("vote", vote_columns) : "";
+  const std::string mean_head = status.has_means ? padded("value", mean_columns) : "";
   const bool has_subjects =
       std::ranges::any_of(lists, [](const auto& entry) { return entry.first.has_subject; });
   const std::string subject_head = has_subjects ? padded("subject", id_columns) : "";
   append_line(text,
-              padded("query", id_columns) + subject_head + vote_head +
+              padded("query", id_columns) + subject_head + vote_head + mean_head +
                   (status.is_vector ? "nearest first (distance)" : "nearest first (metres)"),
               size.columns);
   const std::size_t rows = size.rows > head_rows ? size.rows - head_rows : 0;
@@ -169,6 +175,7 @@ std::string render_table(const TableStatus& status, const protocol::ListStore& l
       whose += padded(key.has_subject ? name_of(to_number(key.subject), names, number) : "-",
                       id_columns);
     if (status.has_votes) whose += padded(vote_text(entry->second.vote), vote_columns);
+    if (status.has_means) whose += padded(mean_text(entry->second.mean), mean_columns);
     const std::size_t columns = size.columns - std::min(size.columns, columns_of(whose));
     append_line(text, whose + neighbors_text(entry->second, columns, pattern, names), size.columns);
   }

@@ -28,6 +28,7 @@ struct TableStatus {
   std::string obstacle;    ///< why no tick comes; empty if ticks come
   bool is_vector = false;  ///< true: a vector space, whose distances are not in metres
   bool has_votes = false;  ///< true: the table has a column for votes
+  bool has_means = false;  ///< true: the table has a column for means
 };
 
 struct TableSize {

@@ -156,14 +156,14 @@ class Subscription {
 
   /// Returns all lists that the subscription holds. Called when a snapshot has been received.
   ShownTick whole(const protocol::TickHeader& header) const {
-    ShownTick tick{header, true, {}, state().has_votes()};
+    ShownTick tick{header, true, {}, state().has_votes(), state().has_means()};
     for (const auto& [key, list] : state().lists())
       tick.lists.push_back({key, ListEvent::updated, &list});
     return tick;
   }
 
   ShownTick reported(const protocol::DecodedTick& tick) const {
-    ShownTick result{tick.header, false, {}, state().has_votes()};
+    ShownTick result{tick.header, false, {}, state().has_votes(), state().has_means()};
     for (const protocol::ListChunk& chunk : tick.chunks)
       for (std::size_t i = 0; i < chunk.list_count(); ++i) add_reported(chunk, i, result);
     return result;
@@ -195,6 +195,7 @@ class Subscription {
         .obstacle = subscriber_->obstacle(),
         .is_vector = subscriber_->server().space.space == Space::vector,
         .has_votes = state().has_votes(),
+        .has_means = state().has_means(),
     };
     const protocol::ListStore& lists = state().lists();
     names_.with_names(ids_in_table(lists, table_->size()),
@@ -256,8 +257,8 @@ std::function<int()> add_subscribe(CLI::App& program) {
       .add_option(
           "--format", options->format,
           "The format of the standard output. csv: "
-          "tick,time_us,query_id,rank,object_id,distance_m, and columns vote and subject if the "
-          "lists have them. A list that becomes empty or is removed has one more row, with an "
+          "tick,time_us,query_id,rank,object_id,distance_m, and columns vote, value and subject if "
+          "the lists have them. A list that becomes empty or is removed has one more row, with an "
           "empty rank")
       ->check(CLI::IsMember({"table", "csv", "ndjson"}))
       ->capture_default_str();

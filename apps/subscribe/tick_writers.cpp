@@ -4,6 +4,7 @@
 #include "starling/apps/subscribe/tick_writers.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -30,11 +31,20 @@ class CsvWriter final : public TickWriter {
     if (lists_.empty() && !csv_) return;
     const bool subjects =
         std::ranges::any_of(lists_, [](const auto& entry) { return entry.first.has_subject; });
-    if (!csv_) open({tick.header.space == Space::vector, tick.has_votes, subjects, true});
+    if (!csv_)
+      open({.is_vector = tick.header.space == Space::vector,
+            .votes = tick.has_votes,
+            .means = tick.has_means,
+            .subjects = subjects,
+            .empty_lists = true});
     if (tick.has_votes && !columns_.votes)
       throw std::runtime_error(
           "a query of this stream votes now, but the first line of the CSV has no column for "
           "votes; start subscribe again");
+    if (tick.has_means && !columns_.means)
+      throw std::runtime_error(
+          "a query of this stream asks for a mean now, but the first line of the CSV has no column "
+          "for values; start subscribe again");
     if (subjects && !columns_.subjects)
       throw std::runtime_error(
           "a query of this stream now keeps a list for every object, but the first line of the CSV "
@@ -147,6 +157,7 @@ class NdjsonWriter final : public TickWriter {
       append_id("subject", "subject_name", to_number(shown.key.subject));
     }
     if (shown.list != nullptr && tick.has_votes) append_vote(shown.list->vote);
+    if (shown.list != nullptr && tick.has_means) append_mean(shown.list->mean);
     if (shown.list != nullptr) append_neighbors(tick.header.with, *shown.list);
     append("}\n");
   }
@@ -157,6 +168,12 @@ class NdjsonWriter final : public TickWriter {
     append("\"");
     sim::append_number(line_, vote);
     append("\"");
+  }
+
+  void append_mean(const std::optional<double>& mean) {
+    append(",\"value\":");
+    if (!mean || !std::isfinite(*mean)) return append("null");
+    sim::append_number(line_, *mean);
   }
 
   void append_neighbors(const ReportWith& with, const protocol::HeldList& list) {

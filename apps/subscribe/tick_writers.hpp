@@ -30,6 +30,7 @@ struct ShownTick {
   bool is_whole = false;         ///< true: all lists held after a snapshot; false: reported lists
   std::vector<ShownList> lists;  ///< sorted by key
   bool has_votes = false;        ///< at least one query of the stream votes
+  bool has_means = false;        ///< at least one query of the stream asks for a mean
 };
 
 class TickWriter {
@@ -46,13 +47,14 @@ class TickWriter {
 /// a snapshot, the writer writes one row for this list, without rank, object and distance. If
 /// `names` has a name for an id, the writer writes the name. `names` must outlive the writer. The
 /// first line is written with the first lists, because they decide whether there are columns for
-/// votes and subjects. If no lists come, end() writes the first line.
+/// votes, means and subjects. If no lists come, end() writes the first line.
 std::unique_ptr<TickWriter> make_csv_writer(const sim::NameTable& names);
 
 /// Writes NDJSON, one line per list. Ids are strings, because numbers in JSON are exact only up to
 /// 2^53. If a tick is whole, its first line has the event "whole", and every earlier list that does
 /// not come again in this tick is gone. If the stream votes, each list has a `vote`: a string, as
-/// ids are, or null. If `names` has a name for an id, the name follows the id. `out` and `names`
+/// ids are, or null. If the stream has means, each list has a `value`: a finite number, or null. If
+/// `names` has a name for an id, the name follows the id. `out` and `names`
 /// must outlive the writer.
 std::unique_ptr<TickWriter> make_ndjson_writer(std::ostream& out, const sim::NameTable& names);
 

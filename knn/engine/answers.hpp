@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +23,7 @@ struct OneShotQuery {
   Filter filter;
   std::vector<float> components{};  ///< for a fixed anchor in a vector space: one prepared row
   bool vote = false;                ///< in a vector space: the answer carries a vote
+  RegressionWeights regress = RegressionWeights::none;  ///< in a vector space: it carries a mean
 };
 
 /// The answers to one-shot queries, or copies of current lists, all from one finished tick.
@@ -35,7 +35,7 @@ struct Answers {
     std::uint32_t count = 0;
     std::uint64_t first = 0;                             ///< index into neighbors
     std::uint64_t first_state = ReportedList::no_state;  ///< index into states, or no_state
-    std::optional<Label> vote{};                         ///< as in TickResult::votes
+    Prediction prediction{};
   };
   Tick tick{};
   std::int64_t tau_us = 0;

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "starling/knn/engine/staging.hpp"
+#include "starling/knn/words/report.hpp"
 #include "starling/knn/words/types.hpp"
 
 namespace starling {
@@ -23,7 +23,7 @@ struct EngineState {
 
   // Only vector spaces fill these three arrays, as in Staging.
   std::vector<float> object_components;
-  std::vector<Label> object_labels;
+  std::vector<Targets> object_targets;
   std::vector<float> query_components;
 
   /// A query of the tick. A query without lists is stored too, because its removal must be reported
@@ -43,7 +43,7 @@ struct EngineState {
     bool with_state = false;
     std::uint32_t count = 0;
     std::uint64_t first = 0;  ///< index into neighbors and slots
-    std::optional<Label> vote{};
+    Prediction prediction{};
   };
   std::vector<List> lists;
   std::vector<Neighbor> neighbors;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replaces the kept row of a slot by the newer row of the same slot, in place. Rows are sorted by
-// slot first, unless their vectors and labels are in parallel arrays. See kept_rows.hpp.
+// slot first, unless their vectors and targets are in parallel arrays. See kept_rows.hpp.
 #include "starling/knn/engine/kept_rows.hpp"
 
 #include <algorithm>
@@ -28,11 +28,11 @@ void keep_newest(StagedVector<Row>& newer, StagedVector<Row>& kept) {
   }
 }
 
-/// An array parallel to the rows, with the same number of values for each row.
-template <class Number>
+/// An array parallel to the rows, with the same number of elements for each row.
+template <class Element>
 struct Column {
-  StagedVector<Number>& newer;
-  StagedVector<Number>& kept;
+  StagedVector<Element>& newer;
+  StagedVector<Element>& kept;
 
   void keep(std::size_t newer_row, std::size_t newer_rows, std::size_t kept_row) {
     const std::size_t width = newer.size() / newer_rows;
@@ -51,8 +51,8 @@ void remove_older(StagedVector<ObjectRow>& rows) {
 }
 
 /// Does the same for rows with parallel arrays, and leaves the rows in their order.
-template <class... Numbers>
-void remove_older(StagedVector<ObjectRow>& rows, StagedVector<Numbers>&... columns) {
+template <class... Elements>
+void remove_older(StagedVector<ObjectRow>& rows, StagedVector<Elements>&... columns) {
   std::vector<std::pair<Slot, std::size_t>> places;
   places.reserve(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) places.emplace_back(rows[i].slot, i);
@@ -77,8 +77,8 @@ void remove_older(StagedVector<ObjectRow>& rows, StagedVector<Numbers>&... colum
 
 // Rows with parallel arrays are not sorted. The array `places`, by which rows are found, is small
 // compared with the parallel arrays.
-template <class Row, class... Numbers>
-void keep_newest(StagedVector<Row>& newer, StagedVector<Row>& kept, Column<Numbers>... columns) {
+template <class Row, class... Elements>
+void keep_newest(StagedVector<Row>& newer, StagedVector<Row>& kept, Column<Elements>... columns) {
   if (kept.empty()) {
     kept.swap(newer);
     (columns.kept.swap(columns.newer), ...);
@@ -110,10 +110,10 @@ void keep_rows(Staging& newer, Staging& kept) noexcept {
   };
   if (has_vectors(newer) || has_vectors(kept)) {
     if (!newer.part_ends.empty())
-      remove_older(newer.objects, newer.object_components, newer.object_labels);
+      remove_older(newer.objects, newer.object_components, newer.object_targets);
     keep_newest(newer.objects, kept.objects,
                 Column<float>{newer.object_components, kept.object_components},
-                Column<Label>{newer.object_labels, kept.object_labels});
+                Column<Targets>{newer.object_targets, kept.object_targets});
     keep_newest(newer.queries, kept.queries,
                 Column<float>{newer.query_components, kept.query_components});
   } else {

@@ -60,13 +60,15 @@ struct QueryRow {
   std::uint32_t k = 0;
   AnchorKind anchor = AnchorKind::fixed;
   ReportOn on = ReportOn::order;
-  bool with_state = false;  ///< reports carry NeighborState
-  bool vote = false;        ///< reports carry the label that the neighbours vote for
-  LatticePoint position;    ///< for a fixed anchor
+  bool with_state : 1 = false;  ///< reports carry NeighborState
+  bool vote : 1 = false;        ///< reports carry the label that the neighbours vote for
+  RegressionWeights regress = RegressionWeights::none;  ///< reports carry the neighbours' mean
+  LatticePoint position;                                ///< for a fixed anchor
   Slot object = no_slot;  ///< follow: the object's slot, which stays the same while the query lives
   Filter filter;
   TagFilter subject;
 };
+static_assert(sizeof(QueryRow) == 64);
 
 /// One of two halves: the tables write one half while the engine computes from the other half. The
 /// engine chooses the memory resource (pinned host memory for a GPU).
@@ -76,7 +78,7 @@ struct Staging {
         objects(memory),
         queries(memory),
         object_components(memory),
-        object_labels(memory),
+        object_targets(memory),
         query_components(memory) {}
 
   StagedVector<ObjectBirth> births;
@@ -87,7 +89,7 @@ struct Staging {
   // the space, prepared for its metric. The components of dead rows, and of queries without a fixed
   // anchor, are unspecified.
   StagedVector<float> object_components;  ///< of all rows of `objects`, row after row
-  StagedVector<Label> object_labels;      ///< one for each row of `objects`
+  StagedVector<Targets> object_targets;   ///< one for each row of `objects`
   StagedVector<float> query_components;   ///< of all rows of `queries`, row after row
 
   /// The engine may take rows of `objects` in parts, before the tick begins. Part i ends before row
@@ -110,7 +112,7 @@ struct Staging {
     taken_rows = 0;
     queries.clear();
     object_components.clear();
-    object_labels.clear();
+    object_targets.clear();
     query_components.clear();
   }
 };

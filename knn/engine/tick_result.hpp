@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -59,9 +58,8 @@ struct TickResult {
   std::span<const ReportedList> lists;  ///< ordered by query slot; removals before updates
   std::span<const Neighbor> neighbors;  ///< entries that are in no list are unspecified
   std::span<const NeighborState> states;
-  /// Empty, or one vote for each list. A vote is std::nullopt if the query does not ask for a vote
-  /// or if the list is removed. It is no_label if no object of the list has a label.
-  std::span<const std::optional<Label>> votes;
+  /// Empty, or one prediction for each list, which is empty if the list is removed.
+  std::span<const Prediction> predictions;
   /// Owns the memory of the four spans. The engine uses this memory again after the last owner is
   /// gone.
   std::shared_ptr<const void> owner;

@@ -32,7 +32,7 @@ constexpr unsigned partition_of(ObjectId id) {
   return static_cast<unsigned>((hash ^ hash >> 32) % partition_count);
 }
 
-/// All that the table knows of an object, but for its own tag bits, its vector and its label.
+/// All that the table knows of an object, but for its own tag bits, its vector and its targets.
 struct ObjectRecord {
   /// A value of staged_row: the object will get a row in the staging half in this update.
   static constexpr std::uint32_t staged_soon = ~std::uint32_t{0};

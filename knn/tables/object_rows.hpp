@@ -28,15 +28,17 @@ struct ObjectUpdate {
 };
 
 /// An update of an object in a vector space, like ObjectUpdate. The components are passed
-/// separately. `label` is used only if `has_label` is true. The label no_label removes the object's
-/// label.
+/// separately. `label` is used only if `has_label` is true, and `value` only if `has_value` is
+/// true. The label no_label removes the object's label, and any NaN removes its value.
 struct VectorUpdate {
   ObjectId id{};
   std::int64_t time_us = 0;
   Label label = no_label;
+  double value = no_value;
   std::uint32_t tags = 0;
   bool has_tags = false;
   bool has_label = false;
+  bool has_value = false;
 };
 
 /// Sets and clears tag bits. A bit that is in both `set` and `clear` is set. Afterwards the tags in
@@ -60,6 +62,7 @@ enum class UpdateStatus : std::uint8_t {
   time_out_of_range,  ///< beyond +-2^61 us
   unknown_object,     ///< tags for an object that was never seen or is forgotten
   too_many_objects,   ///< the table is at its limit
+  value_infinite,     ///< a vector's value is infinite
 };
 
 std::string_view to_string(UpdateStatus status);
@@ -126,9 +129,9 @@ struct ObjectTableState {
   std::vector<Slot> leavers;
   std::optional<std::int64_t> newest_time_us;
 
-  // In a vector space, one row and one label for each of `records`; otherwise empty.
+  // In a vector space, one row and one entry for each of `records`; otherwise empty.
   std::vector<float> components;
-  std::vector<Label> labels;
+  std::vector<Targets> targets;
 };
 
 }  // namespace starling

@@ -72,6 +72,8 @@ std::string_view to_string(UpdateStatus status) {
       return "unknown object";
     case UpdateStatus::too_many_objects:
       return "too many objects";
+    case UpdateStatus::value_infinite:
+      return "value infinite";
   }
   return "unknown";
 }
@@ -183,8 +185,7 @@ UpdateStatus ObjectTable::update_vector_one(const VectorUpdate& row,
 template <class Row>
 UpdateStatus ObjectTable::find_or_add(const Row& row, Slot likely, std::int64_t time_us_max,
                                       Staging& staging, Slot& slot) {
-  if (const UpdateStatus status = judge_time(row.time_us, time_us_max);
-      status != UpdateStatus::accepted)
+  if (const UpdateStatus status = judge(row, time_us_max); status != UpdateStatus::accepted)
     return status;
   slot = likely;
   if (slot == no_slot || records_[slot].id != row.id) slot = find(row.id);
@@ -224,7 +225,7 @@ UpdateStatus ObjectTable::remove_one(const ObjectRemoval& row, std::int64_t time
   if (row.time_us < record.time_us) return UpdateStatus::late;
   record.time_us = row.time_us;
   record.tags = 0;
-  if (options_.dimension > 0) labels_[slot] = no_label;
+  if (options_.dimension > 0) targets_[slot] = {};
   TagClock& clock = tag_clock(slot);
   clock = {0, std::max(clock.time_us, row.time_us)};
   if (is_alive(slot)) {
@@ -280,7 +281,7 @@ std::uint64_t ObjectTable::bytes_used() const {
     registry_bytes += partition.registry.bytes_used();
   return records_.capacity() * sizeof(ObjectRecord) + registry_bytes +
          tag_clocks_.capacity() * sizeof(TagClock) + components_.capacity() * sizeof(float) +
-         labels_.capacity() * sizeof(Label);
+         targets_.capacity() * sizeof(Targets);
 }
 
 Slot ObjectTable::add(ObjectId id, Staging& staging) {
@@ -296,7 +297,7 @@ Slot ObjectTable::add(ObjectId id, Staging& staging) {
       const std::size_t slots = records_.size() + 1;
       // Grows by a quarter, because it would be slow to copy this large array often.
       resize_with_headroom<4>(components_, slots * options_.dimension);
-      resize_with_headroom(labels_, slots, no_label);
+      resize_with_headroom(targets_, slots);
     }
     records_.emplace_back();
   }
@@ -307,7 +308,7 @@ Slot ObjectTable::add(ObjectId id, Staging& staging) {
             .tags = 0,
             .generation = record.generation,
             .staged_row = record.staged_row};
-  if (options_.dimension > 0) labels_[slot] = no_label;
+  if (options_.dimension > 0) targets_[slot] = {};
   partition_at(slot).registry.insert(id, slot, records_);
   staging.births.push_back({slot, id});
   return slot;
@@ -340,10 +341,10 @@ void ObjectTable::stage(Slot slot, Staging& staging) {
   write_staged(slot, staging);
 }
 
-// Makes the vectors and labels as many as the rows. The new ones have no content yet.
+// Makes the vectors and targets as many as the rows. The new ones have no content yet.
 void ObjectTable::resize_columns(Staging& staging) const {
   staging.object_components.resize(staging.objects.size() * options_.dimension);
-  staging.object_labels.resize(staging.objects.size());
+  staging.object_targets.resize(staging.objects.size());
 }
 
 void ObjectTable::forget(Slot slot) {
@@ -351,7 +352,7 @@ void ObjectTable::forget(Slot slot) {
   record.generation += 2;
   record.time_us = never_seen_us;
   record.tags = 0;
-  if (options_.dimension > 0) labels_[slot] = no_label;
+  if (options_.dimension > 0) targets_[slot] = {};
   if (slot < tag_clocks_.size()) tag_clocks_[slot] = {};
   if (followers_.contains(slot)) return;  // a followed object keeps only its slot
   partition_at(slot).registry.erase(record.id, records_);

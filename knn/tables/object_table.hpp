@@ -152,7 +152,7 @@ class ObjectTable {
   std::vector<ObjectPartition> partitions_;  ///< partition_count
   std::vector<TagClock> tag_clocks_;         ///< by slot; may be shorter than records_
   std::vector<float> components_;  ///< by slot, `dimension` numbers each; empty on a lattice
-  std::vector<Label> labels_;      ///< by slot; empty on a lattice
+  std::vector<Targets> targets_;   ///< by slot; empty on a lattice
   std::unordered_map<Slot, std::uint32_t> followers_;
   std::vector<Slot> free_slots_;
   Totals totals_;

@@ -112,7 +112,7 @@ void ObjectTable::lay_out(std::span<const Batch> batches, std::size_t rows, Stag
   reserve(staging.objects, staged);
   if (options_.dimension > 0) {
     reserve(staging.object_components, staged * options_.dimension);
-    reserve(staging.object_labels, staged);
+    reserve(staging.object_targets, staged);
   }
 }
 
@@ -206,7 +206,7 @@ template <class Batch>
 UpdateStatus ObjectTable::take_known(const Batch& batch, std::size_t row, Slot slot,
                                      Totals& totals) {
   const auto& update = batch.rows[row];
-  UpdateStatus status = judge_time(update.time_us, batch.time_us_max);
+  UpdateStatus status = judge(update, batch.time_us_max);
   if (status == UpdateStatus::accepted) status = take(update, slot, totals);
   if constexpr (std::same_as<Batch, VectorBatch>)
     if (status == UpdateStatus::accepted)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +24,14 @@ constexpr UpdateStatus judge_time(std::int64_t time_us, std::int64_t time_us_max
   return time_us > time_us_max ? UpdateStatus::future : UpdateStatus::accepted;
 }
 
+/// Returns `accepted`, or why an update is rejected whatever the table has.
+template <class Row>
+UpdateStatus judge(const Row& row, std::int64_t time_us_max) {
+  if constexpr (std::same_as<Row, VectorUpdate>)
+    if (row.has_value && std::isinf(row.value)) return UpdateStatus::value_infinite;
+  return judge_time(row.time_us, time_us_max);
+}
+
 // Applies a row to the object's record, if the row is not late. The caller copies the components of
 // a vector, and stages the slot.
 template <class Row>
@@ -31,7 +40,8 @@ UpdateStatus ObjectTable::take(const Row& row, Slot slot, Totals& totals) {
   if (row.time_us < record.time_us) return UpdateStatus::late;
   record.time_us = row.time_us;
   if constexpr (std::same_as<Row, VectorUpdate>) {
-    if (row.has_label) labels_[slot] = row.label;
+    if (row.has_label) targets_[slot].label = row.label;
+    if (row.has_value) targets_[slot].value = std::isnan(row.value) ? no_value : row.value;
   } else {
     record.position = row.position;
   }
@@ -92,7 +102,7 @@ inline void ObjectTable::write_staged(Slot slot, Staging& staging) const {
   if (options_.dimension == 0) return;
   std::ranges::copy(components_of(slot),
                     staging.object_components.data() + row * options_.dimension);
-  staging.object_labels[row] = labels_[slot];
+  staging.object_targets[row] = targets_[slot];
 }
 
 // Writes all but the slot.

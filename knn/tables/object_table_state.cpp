@@ -25,7 +25,7 @@ ObjectTableState ObjectTable::export_state() const {
     if (options_.dimension > 0) {
       const auto from = components_.begin() + std::ptrdiff_t{slot} * options_.dimension;
       state.components.insert(state.components.end(), from, from + options_.dimension);
-      state.labels.push_back(labels_[slot]);
+      state.targets.push_back(targets_[slot]);
     }
     if (slot < tag_clocks_.size()) {
       copy.tags_owned = tag_clocks_[slot].owned;
@@ -43,7 +43,7 @@ void ObjectTable::import_state(const ObjectTableState& state, Staging& staging) 
   records_.resize(state.records.size() + state.free_slots.size());
   if (options_.dimension > 0) {
     components_.resize(records_.size() * options_.dimension);
-    labels_.resize(records_.size(), no_label);
+    targets_.resize(records_.size());
   }
   for (const auto& [slot, generation] : state.free_slots) {
     records_[slot].generation = generation;
@@ -57,7 +57,7 @@ void ObjectTable::import_state(const ObjectTableState& state, Staging& staging) 
     partition_at(row.slot).registry.insert(copy.id, row.slot, records_);
     if (options_.dimension > 0) {
       std::ranges::copy(components.row(static_cast<VectorRow>(i)), components_of(row.slot).begin());
-      labels_[row.slot] = state.labels[i];
+      targets_[row.slot] = state.targets[i];
     }
     if (copy.tags_time_us != TagClock{}.time_us)
       tag_clock(row.slot) = {copy.tags_owned, copy.tags_time_us};

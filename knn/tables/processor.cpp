@@ -28,6 +28,7 @@ ProcessorOptions checked(ProcessorOptions options) {
                                 std::to_string(dimension_max));
   if (options.threads == 0) throw std::invalid_argument("a processor needs at least one thread");
   options.objects.dimension = options.queries.dimension = space.is_vector() ? space.dimension : 0;
+  options.queries.metric = space.metric;
   return options;
 }
 
@@ -246,7 +247,10 @@ QueryReport Processor::report_of(const TickResult& result, std::size_t index) co
                      .states = {}};
   if (list.first_state != ReportedList::no_state)
     report.states = result.states.subspan(list.first_state, list.count);
-  if (!result.votes.empty()) report.vote = result.votes[index];
+  if (!result.predictions.empty()) {
+    report.vote = result.predictions[index].vote;
+    report.mean = result.predictions[index].mean;
+  }
   return report;
 }
 

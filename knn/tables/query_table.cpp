@@ -45,6 +45,10 @@ std::string_view to_string(QueryStatus status) {
       return "wrong number of components";
     case QueryStatus::no_labels:
       return "votes are for vector spaces";
+    case QueryStatus::no_values:
+      return "means are for vector spaces";
+    case QueryStatus::no_weights:
+      return "an inner product may be negative, so it is no weight";
   }
   return "unknown";
 }
@@ -75,6 +79,10 @@ QueryStatus QueryTable::check(const QueryDefinition& definition) const {
   if (definition.k == 0) return QueryStatus::k_zero;
   if (definition.k > options_.k_max) return QueryStatus::k_too_large;
   if (definition.vote && options_.dimension == 0) return QueryStatus::no_labels;
+  if (definition.regress != RegressionWeights::none && options_.dimension == 0)
+    return QueryStatus::no_values;
+  if (definition.regress == RegressionWeights::distance && options_.metric == Metric::inner_product)
+    return QueryStatus::no_weights;
   if (definition.anchor.kind == AnchorKind::fixed &&
       definition.components.size() != options_.dimension)
     return QueryStatus::wrong_dimension;
@@ -266,6 +274,7 @@ void QueryTable::stage(Slot slot, Staging& staging) {
                      .on = stream.on,
                      .with_state = stream.with.position || stream.with.tags,
                      .vote = definition.vote,
+                     .regress = definition.regress,
                      .position = definition.anchor.position,
                      .object = entry.object,
                      .filter = definition.filter,

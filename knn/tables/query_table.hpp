@@ -17,6 +17,7 @@
 
 #include "starling/knn/engine/staging.hpp"
 #include "starling/knn/tables/object_table.hpp"
+#include "starling/knn/words/metric.hpp"
 #include "starling/knn/words/query.hpp"
 #include "starling/knn/words/types.hpp"
 
@@ -33,6 +34,7 @@ struct QueryTableOptions {
   /// tags may change.
   std::uint64_t neighbors_max = std::uint64_t{1} << 27;
   std::uint32_t dimension = 0;  ///< of a vector space, else 0; Processor sets it
+  Metric metric = Metric::l2;   ///< of a vector space; Processor sets it
 };
 
 enum class StreamStatus : std::uint8_t {
@@ -52,6 +54,8 @@ enum class QueryStatus : std::uint8_t {
   too_many_neighbors,  ///< all lists together would exceed neighbors_max
   wrong_dimension,     ///< a fixed anchor has another number of components than the space
   no_labels,           ///< a vote is asked for outside a vector space
+  no_values,           ///< a mean is asked for outside a vector space
+  no_weights,          ///< a mean is to be weighted by inner products, which may be negative
 };
 
 std::string_view to_string(StreamStatus status);

@@ -2,32 +2,45 @@
 // Adds up weights and weighted values: see regression.hpp.
 #include "starling/knn/vectors/regression.hpp"
 
-#include <limits>
+#include <cmath>
+#include <vector>
 
 #include "starling/knn/base/assert.hpp"
 
 namespace starling {
 
-double regress(Metric metric, std::span<const VectorNeighbor> list, std::span<const double> values,
-               RegressionWeights weights) {
+double regress(std::span<const Sample> samples, RegressionWeights weights) {
+  check_invariant(weights != RegressionWeights::none, "a mean has weights");
   const bool by_distance = weights == RegressionWeights::distance;
-  check_invariant(!by_distance || metric != Metric::inner_product,
-                  "an inner product is not a distance to weight by");
   double weight_sum = 0;
   double value_sum = 0;
-  bool has_same = false;  // a neighbour at distance 0
+  bool has_same = false;  // a sample at distance 0
+  for (const Sample& sample : samples) {
+    if (std::isnan(sample.value)) continue;
+    check_invariant(!by_distance || sample.distance >= 0, "a weight is not negative");
+    has_same = has_same || sample.distance == 0;
+    if (by_distance && has_same && sample.distance > 0) break;
+    const double weight = by_distance && !has_same ? 1 / sample.distance : 1;
+    weight_sum += weight;
+    value_sum += weight * sample.value;
+  }
+  if (weight_sum == 0) return no_value;
+  const double mean = value_sum / weight_sum;
+  return std::isnan(mean) ? no_value : mean;
+}
+
+double regress(Metric metric, std::span<const VectorNeighbor> list, std::span<const double> values,
+               RegressionWeights weights) {
+  check_invariant(weights != RegressionWeights::distance || metric != Metric::inner_product,
+                  "an inner product is not a distance to weight by");
+  std::vector<Sample> samples;
+  samples.reserve(list.size());
   for (const VectorNeighbor& neighbor : list) {
     if (neighbor.row == no_row) break;
     check_invariant(neighbor.row < values.size(), "there is one value for each row of the corpus");
-    const double distance = distance_of(metric, neighbor.score);
-    has_same = has_same || distance == 0;
-    if (by_distance && has_same && distance > 0) break;
-    const double weight = by_distance && !has_same ? 1 / distance : 1;
-    weight_sum += weight;
-    value_sum += weight * values[neighbor.row];
+    samples.push_back({values[neighbor.row], distance_of(metric, neighbor.score)});
   }
-  if (weight_sum == 0) return std::numeric_limits<double>::quiet_NaN();
-  return value_sum / weight_sum;
+  return regress(samples, weights);
 }
 
 }  // namespace starling

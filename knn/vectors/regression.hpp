@@ -1,25 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regression by k nearest neighbours: a query's value is the mean of its nearest rows' values.
-// `starling knn --regress` calls it.
+// Regression by k nearest neighbours: a query's value is the mean of its nearest rows' values. The
+// vector engine and `starling knn` call it.
 #pragma once
 
-#include <cstdint>
 #include <span>
 
 #include "starling/knn/words/metric.hpp"
+#include "starling/knn/words/types.hpp"
 
 namespace starling {
 
-/// How much each neighbour counts. The names are scikit-learn's.
-enum class RegressionWeights : std::uint8_t {
-  uniform,   ///< all count the same
-  distance,  ///< each counts by 1 / its distance; those at distance 0, if any, count alone
+/// A neighbour's value and its distance.
+struct Sample {
+  double value = no_value;
+  double distance = 0;
 };
 
-/// Returns the weighted mean of the values of a list of rows; NaN if the list is empty. The list
-/// ends at its first `no_row`, if it has one. `values` has one finite number for each row of the
-/// corpus. Sums are in float64, from the nearest neighbour on. For `distance`, the metric must not
-/// be inner_product, whose distances may be negative.
+/// Returns the weighted mean of the values. The samples must be ordered from the nearest on.
+/// Samples of no_value do not count; if there are no others, returns no_value. Sums are in float64,
+/// from the nearest neighbour on. A sum beyond float64 is infinite, and the mean is then infinite
+/// or no_value. `weights` must not be none. For `distance`, the distances must not be negative.
+///
+/// In a tick, set QueryDefinition::regress instead. Example: examples/vector_ticks.cpp
+///
+///     query.regress = starling::RegressionWeights::uniform;
+double regress(std::span<const Sample> samples, RegressionWeights weights);
+
+/// Returns the mean of a list of rows. The list ends at its first `no_row`, if it has one. `values`
+/// has one number for each row of the corpus. For `distance`, the metric must not be inner_product.
 double regress(Metric metric, std::span<const VectorNeighbor> list, std::span<const double> values,
                RegressionWeights weights);
 

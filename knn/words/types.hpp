@@ -77,6 +77,24 @@ using Label = std::int64_t;
 /// no object has a label. All other labels are larger.
 inline constexpr Label no_label = std::numeric_limits<Label>::min();
 
+/// Stands for "no value": the value of an object without a value, and the mean of a list in which
+/// no object has a value. It is NaN, so it equals nothing; every NaN of an answer has these bits.
+inline constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
+
+/// What an object of a vector space is known to be, and what queries predict from their neighbours.
+struct Targets {
+  Label label = no_label;
+  double value = no_value;  ///< not infinite
+};
+
+/// How much each neighbour counts in the mean of the neighbours' values. The names are
+/// scikit-learn's.
+enum class RegressionWeights : std::uint8_t {
+  none,      ///< no mean is asked for
+  uniform,   ///< all count the same
+  distance,  ///< each counts by 1 / its distance; those at distance 0, if any, count alone
+};
+
 /// The state of a neighbour in the snapshot of the tick. A stream may report it with the neighbour.
 struct NeighborState {
   LatticePoint position;  ///< zeros in a vector space

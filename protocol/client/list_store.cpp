@@ -2,6 +2,7 @@
 // Copies the lists of a chunk out of its arrays: see list_store.hpp.
 #include "starling/protocol/client/list_store.hpp"
 
+#include <cmath>
 #include <functional>
 #include <unordered_set>
 
@@ -27,6 +28,7 @@ ListKey key_of(const ListChunk& chunk, std::size_t list) {
 HeldList list_of(const ListChunk& chunk, std::size_t list) {
   HeldList held;
   held.vote = chunk.vote_of(list);
+  if (const double mean = chunk.mean_of(list); !std::isnan(mean)) held.mean = mean;
   const std::size_t count = chunk.neighbor_count(list);
   const bool has_states = !chunk.positions.empty() || !chunk.tags.empty();
   held.neighbors.resize(count);

@@ -6,6 +6,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -46,6 +47,9 @@ struct HeldList {
   /// The label for which the neighbours vote; no_label if the query does not vote or no neighbour
   /// has a label.
   Label vote = no_label;
+  /// The mean of the neighbours' values; std::nullopt if the query asks for no mean or no neighbour
+  /// has a value.
+  std::optional<double> mean{};
   bool operator==(const HeldList&) const = default;
 };
 

@@ -127,7 +127,7 @@ void SubscriptionState::on_page(const SnapshotPage& page) {
   for (std::size_t list = 0; list < page.lists.list_count(); ++list)
     incoming_->lists.insert_or_assign(key_of(page.lists, list), list_of(page.lists, list));
   incoming_->next_page = head.next_page;
-  incoming_->has_votes |= !page.lists.votes.empty();
+  incoming_->predictions.note(page.lists);
   if (head.next_page != 0) return;
   if (incoming_->lists.size() == head.list_count) finish_snapshot();
   incoming_.reset();
@@ -135,7 +135,7 @@ void SubscriptionState::on_page(const SnapshotPage& page) {
 
 void SubscriptionState::finish_snapshot() {
   lists_ = std::move(incoming_->lists);
-  has_votes_ = incoming_->has_votes;
+  predictions_ = incoming_->predictions;
   held_at_ = incoming_->at;
   needs_snapshot_ = false;
   received_sequence_ = std::max(received_sequence_.value_or(0), held_at_->sequence);
@@ -161,7 +161,7 @@ void SubscriptionState::apply_buffered() {
 void SubscriptionState::apply(const DecodedTick& tick) {
   apply_lists(
       tick, [this](std::uint64_t query_id) { return is_wanted(query_id); }, lists_);
-  for (const ListChunk& chunk : tick.chunks) has_votes_ |= !chunk.votes.empty();
+  for (const ListChunk& chunk : tick.chunks) predictions_.note(chunk);
   held_at_->sequence = tick.header.sequence;
   held_at_->with = tick.header.with;
   if (!tick.header.failed) {

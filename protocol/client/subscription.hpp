@@ -95,7 +95,9 @@ class SubscriptionState {
   bool is_live() const { return held_at_.has_value() && !needs_snapshot_; }
   const ListStore& lists() const { return lists_; }
   /// Returns true if the snapshot or a later tick carried votes, even if every vote was no_label.
-  bool has_votes() const { return has_votes_; }
+  bool has_votes() const { return predictions_.votes; }
+  /// The same of means.
+  bool has_means() const { return predictions_.means; }
   /// Returns the tick whose lists are held; std::nullopt before the first snapshot.
   const std::optional<HeldAt>& held_at() const { return held_at_; }
   /// Returns the report to send to the server. It has the newest sequence number of the current
@@ -106,11 +108,20 @@ class SubscriptionState {
   std::size_t buffered_bytes() const { return buffered_bytes_; }
 
  private:
+  /// Whether lists carried votes and means.
+  struct Predictions {
+    bool votes = false;
+    bool means = false;
+    void note(const ListChunk& chunk) {
+      votes |= !chunk.votes.empty();
+      means |= !chunk.means.empty();
+    }
+  };
   struct Incoming {
     HeldAt at;
     ListStore lists;
     std::uint64_t next_page = 0;
-    bool has_votes = false;
+    Predictions predictions{};
   };
 
   void enter_epoch(std::uint64_t epoch);
@@ -131,7 +142,7 @@ class SubscriptionState {
   std::uint64_t lost_in_epoch_ = 0;
 
   ListStore lists_;
-  bool has_votes_ = false;
+  Predictions predictions_;
   std::optional<HeldAt> held_at_;
   bool needs_snapshot_ = true;
   std::optional<Incoming> incoming_;  ///< the snapshot pages received so far

@@ -91,6 +91,10 @@ std::optional<Problem> check_query(const QuerySpec& query, const Limits& limits)
   if (!may_be_negative && !(query.distance_max_m >= 0))
     return bad_value(
         "distance_max_m is negative or not a number; leave the field out for no limit.");
+  if (may_be_negative && query.regress == RegressionWeights::distance)
+    return bad_value(
+        "regress is distance, but an inner product may be negative, so it is no weight; use "
+        "uniform.");
   if (query.age_max_us < 0)
     return bad_value("age_max_us is " + std::to_string(query.age_max_us) +
                      ", which is negative; leave the field out for no limit.");

@@ -19,6 +19,8 @@ static_assert(static_cast<int>(wire::Metric::MAX) == static_cast<int>(all_metric
 static_assert(static_cast<int>(wire::ReportOn::MAX) == static_cast<int>(ReportOn::distance));
 static_assert(static_cast<int>(wire::AnchorKind::MAX) ==
               static_cast<int>(AnchorKind::every_object));
+static_assert(static_cast<int>(wire::RegressionWeights::MAX) ==
+              static_cast<int>(RegressionWeights::distance));
 static_assert(static_cast<int>(wire::ListEvent::MAX) == static_cast<int>(ListEvent::removed));
 static_assert(static_cast<int>(wire::ErrorCode::MAX) == static_cast<int>(last_error_code));
 static_assert(static_cast<int>(wire::RowReason::MAX) == static_cast<int>(last_row_reason));
@@ -59,9 +61,12 @@ Refusal check_no_vectors(const UpdateBatch& batch, Space space) {
     return bad_value("The batch has rows of dimension " + std::to_string(batch.dimension) +
                      ", which only a server of vectors takes; this server's space is " +
                      std::string(to_string(space)) + ".");
-  if (!batch.labels.empty())
-    return bad_value("The batch has labels, which only vectors have; this server's space is " +
-                     std::string(to_string(space)) + ".");
+  for (const auto& [name, size] :
+       {std::pair("labels", batch.labels.size()), std::pair("values", batch.values.size())})
+    if (size > 0)
+      return bad_value("The batch has " + std::string(name) +
+                       ", which only vectors have; this server's space is " +
+                       std::string(to_string(space)) + ".");
   return std::nullopt;
 }
 
@@ -106,8 +111,8 @@ Refusal read(const wire::Hello& table, const Limits& limits, Hello& hello) {
 }
 
 Refusal read(const wire::UpdateBatch& table, const Limits& limits, UpdateBatch& batch) {
-  if (auto refusal =
-          check_alignment(table.ids(), table.times_us(), table.coordinates(), table.labels()))
+  if (auto refusal = check_alignment(table.ids(), table.times_us(), table.coordinates(),
+                                     table.labels(), table.values()))
     return refusal;
   batch = {.ids = to_span(table.ids()),
            .times_us = to_span(table.times_us()),
@@ -116,14 +121,16 @@ Refusal read(const wire::UpdateBatch& table, const Limits& limits, UpdateBatch& 
            .coordinates_f32 = to_span(table.coordinates_f32()),
            .tags = to_span(table.tags()),
            .dimension = table.dimension(),
-           .labels = to_span(table.labels())};
+           .labels = to_span(table.labels()),
+           .values = to_span(table.values())};
   const std::size_t rows = batch.ids.size();
   if (auto refusal = check_row_count("ids", rows, rows_max(limits))) return refusal;
   if (auto refusal = check_same_length("times_us", batch.times_us.size(), rows)) return refusal;
   if (auto refusal = check_components(batch, limits)) return refusal;
   if (auto refusal = check_coordinates(batch)) return refusal;
   if (auto refusal = check_none_or_same_length("tags", batch.tags.size(), rows)) return refusal;
-  return check_none_or_same_length("labels", batch.labels.size(), rows);
+  if (auto refusal = check_none_or_same_length("labels", batch.labels.size(), rows)) return refusal;
+  return check_none_or_same_length("values", batch.values.size(), rows);
 }
 
 Refusal read(const wire::UpdateTags& table, const Limits& limits, UpdateTags& batch) {
@@ -177,7 +184,8 @@ Refusal read(const wire::PutStream& table, const Limits& limits, PutStream& stre
 }
 
 /// Checks that a fixed anchor has a vector of the server's dimension in a vector space, and a
-/// position in any other space. Refuses vectors and votes in a space that is not a vector space.
+/// position in any other space. Refuses vectors, votes and means in a space that is not a vector
+/// space.
 Refusal check_place(const wire::Query& table, const Limits& limits) {
   const bool is_fixed = table.anchor() == wire::AnchorKind::fixed;
   const std::size_t components = to_span(table.vector()).size();
@@ -192,6 +200,8 @@ Refusal check_place(const wire::Query& table, const Limits& limits) {
       "; this server's space is " + std::string(to_string(limits.space)) + ".";
   if (components > 0) return bad_value("only a server of vectors takes a vector" + elsewhere);
   if (table.vote()) return bad_value("only a server of vectors has labels that vote" + elsewhere);
+  if (table.regress() != wire::RegressionWeights::none)
+    return bad_value("only a server of vectors has values to take the mean of" + elsewhere);
   if (is_fixed && table.position() == nullptr) return bad_value("a fixed anchor needs a position.");
   return std::nullopt;
 }
@@ -199,6 +209,8 @@ Refusal check_place(const wire::Query& table, const Limits& limits) {
 Refusal read(const wire::Query& table, const Limits& limits, QuerySpec& query) {
   if (table.anchor() > wire::AnchorKind::MAX)
     return bad_value("anchor is neither fixed (0), follow (1) nor every_object (2).");
+  if (table.regress() > wire::RegressionWeights::MAX)
+    return bad_value("regress is neither none (0), uniform (1) nor distance (2).");
   if (auto refusal = check_place(table, limits)) return refusal;
   query = {.id = QueryId{table.id()},
            .k = table.k(),
@@ -209,7 +221,8 @@ Refusal read(const wire::Query& table, const Limits& limits, QuerySpec& query) {
            .age_max_us = table.age_max_us(),
            .subject = {table.subject_tags_required(), table.subject_tags_forbidden()},
            .lease_ms = table.lease_ms(),
-           .vote = table.vote()};
+           .vote = table.vote(),
+           .regress = static_cast<RegressionWeights>(table.regress())};
   if (const wire::Vec3* position = table.position(); position && limits.space != Space::vector)
     query.position = {position->x(), position->y(), position->z()};
   if (const auto vector = to_span(table.vector()); query.anchor == AnchorKind::fixed)

@@ -27,8 +27,9 @@ Offset<wire::UpdateBatch> add(FlatBufferBuilder& builder, const UpdateBatch& bat
   const auto coordinates_f32 = add_array(builder, batch.coordinates_f32);
   const auto tags = add_array(builder, batch.tags);
   const auto labels = add_array(builder, batch.labels);
+  const auto values = add_array(builder, batch.values);
   return wire::CreateUpdateBatch(builder, ids, times, batch.components, coordinates,
-                                 coordinates_f32, tags, batch.dimension, labels);
+                                 coordinates_f32, tags, batch.dimension, labels, values);
 }
 
 Offset<wire::UpdateTags> add(FlatBufferBuilder& builder, const UpdateTags& batch) {
@@ -72,7 +73,8 @@ Offset<flatbuffers::Vector<Offset<wire::Query>>> add(FlatBufferBuilder& builder,
         builder, to_number(query.id), query.k, static_cast<wire::AnchorKind>(query.anchor),
         has_position ? &position : nullptr, to_number(query.object), query.tags.required,
         query.tags.forbidden, query.distance_max_m, query.age_max_us, query.subject.required,
-        query.subject.forbidden, query.lease_ms, vector, query.vote));
+        query.subject.forbidden, query.lease_ms, vector, query.vote,
+        static_cast<wire::RegressionWeights>(query.regress)));
   }
   return builder.CreateVector(tables);
 }

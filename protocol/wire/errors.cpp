@@ -56,7 +56,8 @@ constexpr std::array reason_names = std::to_array<std::string_view>({"none",
                                                                      "too_many_name_bytes",
                                                                      "component_not_finite",
                                                                      "component_too_large",
-                                                                     "component_negative"});
+                                                                     "component_negative",
+                                                                     "value_infinite"});
 static_assert(reason_names.size() == static_cast<std::size_t>(last_row_reason) + 1);
 
 }  // namespace

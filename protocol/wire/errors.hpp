@@ -63,8 +63,9 @@ enum class RowReason : std::uint8_t {
   component_not_finite,  ///< a component of a vector is NaN or infinite
   component_too_large,   ///< a component of a vector is beyond +-2^56
   component_negative,    ///< a component is negative, which the metric does not allow
+  value_infinite,        ///< the value of an object is infinite
 };
-inline constexpr auto last_row_reason = RowReason::component_negative;
+inline constexpr auto last_row_reason = RowReason::value_infinite;
 
 std::string_view to_string(ErrorCode code);
 std::string_view to_string(RowReason reason);

@@ -11,9 +11,10 @@
 namespace starling::protocol {
 namespace {
 
-// An upper bound of the bytes of the table, its vtable, and the lengths and padding of ten arrays.
+// An upper bound of the bytes of the table, its vtable, and the lengths and padding of eleven
+// arrays.
 constexpr std::size_t chunk_overhead_bytes = 512;
-constexpr std::size_t list_bytes = 8 + 8 + 1 + 1 + 4 + 8;
+constexpr std::size_t list_bytes = 8 + 8 + 1 + 1 + 4 + 8 + 8;
 
 std::size_t neighbor_bytes(const ReportWith& with) {
   return 8u + (with.distance ? 8u : 0u) + (with.position ? 24u : 0u) + (with.tags ? 4u : 0u);
@@ -52,8 +53,9 @@ std::optional<Problem> check_lengths(const ListChunk& lists) {
                      " offsets; it needs one more than lists.");
   if (!is_one_per(lists.subject_ids.size(), list_count) ||
       lists.has_subject.size() != lists.subject_ids.size() ||
-      !is_one_per(lists.events.size(), list_count) || !is_one_per(lists.votes.size(), list_count))
-    return malformed("A chunk does not have one subject, event or vote for each list.");
+      !is_one_per(lists.events.size(), list_count) || !is_one_per(lists.votes.size(), list_count) ||
+      !is_one_per(lists.means.size(), list_count))
+    return malformed("A chunk does not have one subject, event, vote or mean for each list.");
   if (!is_one_per(lists.distances_m.size(), neighbor_count) ||
       !is_one_per(lists.tags.size(), neighbor_count) ||
       !is_one_per(lists.positions.size(), 3 * neighbor_count))
@@ -105,11 +107,13 @@ flatbuffers::Offset<wire::ListChunk> add_lists(flatbuffers::FlatBufferBuilder& b
   bool any_subject = false;
   bool any_removed = false;
   bool any_vote = false;
+  bool any_mean = false;
   for (const QueryReport& report : reports) {
     neighbors += report.neighbors.size();
     any_subject |= report.has_subject;
     any_removed |= report.event == ListEvent::removed;
     any_vote |= report.vote.has_value();
+    any_mean |= report.mean.has_value();
   }
   const ReportWith with = carried_columns(source);
 
@@ -165,14 +169,20 @@ flatbuffers::Offset<wire::ListChunk> add_lists(flatbuffers::FlatBufferBuilder& b
     votes = fill_array<std::int64_t>(builder, reports.size(), [&](auto* next) {
       for (const QueryReport& report : reports) *next++ = report.vote.value_or(no_label);
     });
+  flatbuffers::Offset<flatbuffers::Vector<double>> means;
+  if (any_mean)
+    means = fill_array<double>(builder, reports.size(), [&](auto* next) {
+      for (const QueryReport& report : reports) *next++ = report.mean.value_or(no_value);
+    });
   return wire::CreateListChunk(builder, query_ids, has_subject, subject_ids, events, offsets,
-                               object_ids, distances_m, positions, tags, votes);
+                               object_ids, distances_m, positions, tags, votes, means);
 }
 
 std::optional<Problem> read_lists(const wire::ListChunk* table, ListChunk& lists) {
   if (table == nullptr) return malformed("A message that must carry lists has no ListChunk.");
-  if (auto refusal = check_alignment(table->query_ids(), table->subject_ids(), table->object_ids(),
-                                     table->distances_m(), table->positions(), table->votes()))
+  if (auto refusal =
+          check_alignment(table->query_ids(), table->subject_ids(), table->object_ids(),
+                          table->distances_m(), table->positions(), table->votes(), table->means()))
     return refusal;
   lists = {.query_ids = to_span(table->query_ids()),
            .has_subject = to_span(table->has_subject()),
@@ -183,7 +193,8 @@ std::optional<Problem> read_lists(const wire::ListChunk* table, ListChunk& lists
            .distances_m = to_span(table->distances_m()),
            .positions = to_span(table->positions()),
            .tags = to_span(table->tags()),
-           .votes = to_span(table->votes())};
+           .votes = to_span(table->votes()),
+           .means = to_span(table->means())};
   return check_lengths(lists);
 }
 

@@ -30,6 +30,7 @@ struct ListChunk {
   std::span<const double> positions{};          ///< three numbers per neighbour, or empty
   std::span<const std::uint32_t> tags{};        ///< one per neighbour, or empty
   std::span<const Label> votes{};               ///< one per list; empty: no list has a vote
+  std::span<const double> means{};              ///< one per list; empty: no list has a mean
 
   std::size_t list_count() const { return query_ids.size(); }
   bool subject_of(std::size_t list) const { return !has_subject.empty() && has_subject[list] != 0; }
@@ -37,6 +38,7 @@ struct ListChunk {
     return !events.empty() && events[list] != 0 ? ListEvent::removed : ListEvent::updated;
   }
   Label vote_of(std::size_t list) const { return votes.empty() ? no_label : votes[list]; }
+  double mean_of(std::size_t list) const { return means.empty() ? no_value : means[list]; }
   std::size_t neighbor_count(std::size_t list) const { return offsets[list + 1] - offsets[list]; }
 };
 

@@ -55,7 +55,7 @@ std::size_t array_bytes(const RequestBody& body) {
         if constexpr (requires { each.times_us; }) bytes += bytes_of(each.times_us);
         if constexpr (requires { each.coordinates_f32; })
           bytes += bytes_of(each.coordinates) + bytes_of(each.coordinates_f32) +
-                   bytes_of(each.tags) + bytes_of(each.labels);
+                   bytes_of(each.tags) + bytes_of(each.labels) + bytes_of(each.values);
         if constexpr (requires { each.queries; }) bytes += bytes_of(each.queries);
         if constexpr (requires { each.questions; }) bytes += bytes_of(each.questions);
         return bytes;

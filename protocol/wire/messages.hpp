@@ -45,7 +45,8 @@ struct UpdateBatch {
   std::span<const float> coordinates_f32{};
   std::span<const std::uint32_t> tags{};  ///< empty: this batch says nothing about tags
   std::uint32_t dimension = 0;            ///< in a vector space: numbers in each row; else 0
-  std::span<const Label> labels{};  ///< empty: labels stay as they are; no_label removes a label
+  std::span<const Label> labels{};   ///< empty: labels stay as they are; no_label removes a label
+  std::span<const double> values{};  ///< empty: values stay as they are; NaN removes a value
 
   std::size_t components_a_row() const { return dimension != 0 ? dimension : components; }
 };
@@ -89,6 +90,8 @@ struct QuerySpec {
   TagFilter subject{};         ///< of an every_object anchor: which objects get a list
   std::uint64_t lease_ms = 0;  ///< 0: the query stays until it is removed
   bool vote = false;  ///< in a vector space: report each list's vote (see knn/vectors/vote.hpp)
+  /// In a vector space: report each list's mean (see knn/vectors/regression.hpp).
+  RegressionWeights regress = RegressionWeights::none;
   bool operator==(const QuerySpec&) const = default;
 };
 
@@ -141,8 +144,8 @@ using RequestBody = std::variant<Hello, UpdateBatch, UpdateTags, RemoveObjects, 
 bool is_sequenced(const RequestBody& body);
 
 /// Returns a lower bound of the encoded request's length, without encoding it. The bound is the
-/// bytes of these arrays: ids, times_us, coordinates, labels, the tags of an UpdateBatch, and the
-/// vectors of queries. In a long UpdateBatch, these arrays have nearly all bytes.
+/// bytes of these arrays: ids, times_us, coordinates, labels, values, the tags of an UpdateBatch,
+/// and the vectors of queries. In a long UpdateBatch, these arrays have nearly all bytes.
 std::size_t array_bytes(const RequestBody& body);
 
 /// Returns the rows of credit that the request uses until it is answered: for a batch its number of

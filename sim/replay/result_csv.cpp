@@ -25,6 +25,7 @@ ResultCsv::ResultCsv(const std::string& path, const NameTable& query_names,
       output_(path, TextOutput::Appears::at_once) {
   buffer_ = header;
   if (columns_.votes) buffer_ += ",vote";
+  if (columns_.means) buffer_ += ",value";
   if (columns_.subjects) buffer_ += ",subject";
   buffer_ += '\n';
 }
@@ -68,6 +69,8 @@ void ResultCsv::write_list(std::string_view tick_prefix, const Entry& entry) {
   row_suffix_.clear();
   if (columns_.votes) row_suffix_ += ',';
   if (columns_.votes && list.vote != no_label) append_number(row_suffix_, list.vote);
+  if (columns_.means) row_suffix_ += ',';
+  if (columns_.means && list.mean) append_number(row_suffix_, *list.mean);
   if (columns_.subjects) row_suffix_ += ',';
   if (columns_.subjects && key.has_subject)
     append_id(row_suffix_, entry.subject.number, object_names_);

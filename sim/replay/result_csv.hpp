@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes results as CSV with the columns tick,time_us,query_id,rank,object_id,distance_m. Rows are
-// sorted by tick, query and rank. Columns for votes and subjects are optional. `starling replay`
-// and `starling subscribe` use ResultCsv.
+// sorted by tick, query and rank. Columns for votes, means and subjects are optional. `starling
+// replay` and `starling subscribe` use ResultCsv.
 #pragma once
 
 #include <compare>
@@ -22,6 +22,7 @@ struct ResultCsvColumns {
   /// True: distances as the shortest exact text. False: distances with three decimals.
   bool is_vector = false;
   bool votes = false;  ///< true: adds the column `vote`, empty if the list has no vote
+  bool means = false;  ///< true: adds the column `value`, empty if the list has no mean
   /// True: adds the column `subject`, which is empty for a list without a subject, and query_id is
   /// always the query's id. False: query_id is the subject's id if the list has a subject.
   bool subjects = false;

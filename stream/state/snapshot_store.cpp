@@ -38,7 +38,8 @@ Snapshot::Snapshot(std::string stream_name, ReportWith report_with, std::uint64_
                        .event = ListEvent::updated,
                        .neighbors = neighbors,
                        .states = states,
-                       .vote = list.vote});
+                       .vote = list.prediction.vote,
+                       .mean = list.prediction.mean});
   }
   page_starts.push_back(0);
   do {

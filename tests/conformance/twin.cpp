@@ -4,8 +4,11 @@
 #include "tests/conformance/twin.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <future>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -57,6 +60,21 @@ template <class T>
 void expect_equal(std::span<const T> actual, const std::vector<T>& expected) {
   if (std::equal(actual.begin(), actual.end(), expected.begin(), expected.end())) return;
   EXPECT_THAT(std::vector<T>(actual.begin(), actual.end()), ElementsAreArray(expected));
+}
+
+/// Compares the bits, so that NaN equals itself.
+void expect_same_mean(const std::optional<double>& actual, const std::optional<double>& expected) {
+  const auto bits = [](const std::optional<double>& mean) {
+    return mean ? std::optional(std::bit_cast<std::uint64_t>(*mean)) : std::nullopt;
+  };
+  EXPECT_EQ(bits(actual), bits(expected))
+      << actual.value_or(-1) << " instead of " << expected.value_or(-1);
+}
+
+template <class Number>
+std::optional<Number> entry_of(const std::map<ListKey, Number>& entries, const ListKey& key) {
+  const auto found = entries.find(key);
+  return found == entries.end() ? std::nullopt : std::optional<Number>(found->second);
 }
 
 void expect_as_promised(ReportOn on, const List& held, const List& list) {
@@ -252,6 +270,7 @@ void Twin::compare_reports(const TickReport& report, const OracleTick& expected)
       expect_equal(actual.neighbors, wanted.mapped().neighbors);
       expect_equal(actual.states, wanted.mapped().states);
       EXPECT_EQ(actual.vote, wanted.mapped().vote);
+      expect_same_mean(actual.mean, wanted.mapped().mean);
     }
   }
   for (const auto& [key, wanted] : missing) ADD_FAILURE() << "not reported: " << name_of(key);
@@ -287,9 +306,11 @@ void Twin::record(const TickResult& result) {
       add(to_number(neighbor.object));
     }
   }
-  for (const std::optional<Label>& vote : result.votes) {
-    add(vote ? 1 : 0);
-    add(static_cast<std::uint64_t>(vote.value_or(0)));
+  for (const Prediction& prediction : result.predictions) {
+    add(prediction.vote ? 1 : 0);
+    add(static_cast<std::uint64_t>(prediction.vote.value_or(0)));
+    add(prediction.mean ? 1 : 0);
+    add(std::bit_cast<std::uint64_t>(prediction.mean.value_or(0)));
   }
   for (const NeighborState& state : result.states) {
     add(static_cast<std::uint32_t>(state.position.x));
@@ -322,9 +343,8 @@ void Twin::compare_current_lists() {
     }
     expect_equal(std::span<const Neighbor>(answers.neighbors).subspan(list.first, list.count),
                  expected.mapped());
-    const auto vote = oracle_.votes().find(expected.key());
-    EXPECT_EQ(list.vote,
-              vote == oracle_.votes().end() ? std::nullopt : std::optional<Label>(vote->second));
+    EXPECT_EQ(list.prediction.vote, entry_of(oracle_.votes(), expected.key()));
+    expect_same_mean(list.prediction.mean, entry_of(oracle_.means(), expected.key()));
     const ReportWith& with = processor_->queries().stream(StreamId{key.stream}).with;
     EXPECT_EQ(list.first_state != ReportedList::no_state, with.position || with.tags);
     if (list.first_state != ReportedList::no_state)
@@ -345,6 +365,9 @@ void Twin::compare_answer(std::uint32_t k, const Anchor& anchor, const Filter& f
   question.filter = filter;
   question.components = components;
   question.vote = options_.space.is_vector();
+  if (options_.space.is_vector())
+    question.regress = options_.space.metric == Metric::inner_product ? RegressionWeights::uniform
+                                                                      : RegressionWeights::distance;
   if (anchor.kind == AnchorKind::follow) question.object = processor_->find_object(anchor.object);
   const Answers answers = ask(processor_->engine(), {question});
   EXPECT_EQ(answers.error, "");
@@ -356,7 +379,10 @@ void Twin::compare_answer(std::uint32_t k, const Anchor& anchor, const Filter& f
   expect_equal<Neighbor>(answers.neighbors, expected);
   const std::optional<Label> vote =
       question.vote ? std::optional(oracle_.vote_of(expected)) : std::nullopt;
-  EXPECT_EQ(answers.lists[0].vote, vote);
+  EXPECT_EQ(answers.lists[0].prediction.vote, vote);
+  const std::optional<double> mean =
+      question.vote ? std::optional(oracle_.mean_of(expected, question.regress)) : std::nullopt;
+  expect_same_mean(answers.lists[0].prediction.mean, mean);
   EXPECT_TRUE(answers.states.empty());
 }
 

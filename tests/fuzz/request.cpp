@@ -23,6 +23,7 @@ void touch_arrays(const RequestBody& body) {
         if constexpr (requires { request.times_us; }) touch(request.times_us);
         if constexpr (requires { request.coordinates; }) touch(request.coordinates);
         if constexpr (requires { request.labels; }) touch(request.labels);
+        if constexpr (requires { request.values; }) touch(request.values);
         if constexpr (requires { request.query_ids; }) touch(request.query_ids);
         if constexpr (requires { request.object_ids; }) touch(request.object_ids);
       },

@@ -5,6 +5,7 @@ code that `flatc --python` generates from the schema. Lists are held as
 """
 
 import importlib
+import math
 
 import flatbuffers
 import zmq
@@ -183,6 +184,16 @@ def votes_of(chunk):
     return result
 
 
+def means_of(chunk):
+    """Returns {key: mean, or None for no mean} of the lists of a ListChunk that are not removed."""
+    result = {}
+    for at, (key, removed, _) in enumerate(lists_of(chunk)):
+        mean = chunk.Means(at) if chunk.MeansLength() > 0 else math.nan
+        if not removed:
+            result[key] = None if math.isnan(mean) else mean
+    return result
+
+
 class Subscription:
     """Follows a stream as the README's section "How to subscribe" says."""
 
@@ -191,6 +202,7 @@ class Subscription:
         self.stream = stream
         self.lists = {}
         self.votes = {}
+        self.means = {}
         self.epoch = None
         self.sequence = 0
         self.tick = None
@@ -243,6 +255,7 @@ class Subscription:
                 self.lists[key] = neighbors
         for chunk in chunks:
             self.votes.update(votes_of(chunk))
+            self.means.update(means_of(chunk))
         self.sequence = header.Sequence()
         if not header.Failed():
             self.tick = header.Tick()
@@ -252,20 +265,21 @@ class Subscription:
         gone = [key for key in self.lists
                 if key == (query, subject) or (subject is None and key[0] == query)]
         for key in gone:
-            del self.lists[key], self.votes[key]
+            del self.lists[key], self.votes[key], self.means[key]
 
     def take_snapshot(self):
-        lists, votes, page = {}, {}, 0
+        lists, votes, means, page = {}, {}, {}, 0
         while True:
             reply = self.client.call("GetSnapshot", stream=self.stream, page=page)
             for key, _, neighbors in lists_of(reply.Lists()):
                 lists[key] = neighbors
             votes.update(votes_of(reply.Lists()))
+            means.update(means_of(reply.Lists()))
             page = reply.NextPage()
             if page == 0:
                 break
         assert reply.ListCount() == len(lists)
-        self.lists, self.votes = lists, votes
+        self.lists, self.votes, self.means = lists, votes, means
         self.epoch, self.sequence = reply.Epoch(), reply.Sequence()
         self.tick = reply.Tick()
         self.live = True

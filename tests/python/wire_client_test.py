@@ -17,13 +17,14 @@ import unittest
 
 import zmq
 
-from wire_client import (NO_LABEL, Client, Refused, Subscription, lists_of, position, queries,
-                         vector, vector_of, votes_of)
+from wire_client import (NO_LABEL, Client, Refused, Subscription, lists_of, means_of, position,
+                         queries, vector, vector_of, votes_of)
 
 STARLING, FLATC, SCHEMA, GENERATED = sys.argv[1:5]
 RESOLUTION_M = 0.01
 EVERY_OBJECT, FOLLOW = 2, 1
 DISTANCE = 2  # ReportOn
+BY_NONE, BY_UNIFORM, BY_DISTANCE = 0, 1, 2  # RegressionWeights
 START_US = 1_700_000_000_000_000
 OCCUPIED = 1
 
@@ -287,7 +288,14 @@ class VectorWorld:
     def __init__(self, seed, count):
         self.random = random.Random(seed)
         self.vectors = {number: self.vector() for number in range(count)}
-        self.labels = {number: self.random.choice([None, 1, 2, -3]) for number in range(count)}
+        self.labels = {number: self.label() for number in range(count)}
+        self.values = {number: self.value() for number in range(count)}
+
+    def label(self):
+        return self.random.choice([None, 1, 2, -3])
+
+    def value(self):
+        return self.random.choice([None, self.random.gauss(0, 1), 0.25])
 
     def vector(self):
         return [self.random.randrange(-9, 10) for _ in range(self.DIMENSION)]
@@ -306,11 +314,33 @@ class VectorWorld:
                    key=lambda label: (-len(ballots[label]), sum(ballots[label]), label))
 
 
+    def mean(self, neighbors, weights):
+        known = [(self.values[number], distance) for number, distance in neighbors
+                 if self.values[number] is not None]
+        if weights == BY_DISTANCE:
+            same = [each for each in known if each[1] == 0]
+            known = [(value, 1.0 if same else 1 / distance) for value, distance in same or known]
+        else:
+            known = [(value, 1.0) for value, _ in known]
+        if weights == BY_NONE or not known:
+            return None
+        # From Python 3.12 on, sum() of floats rounds only once.
+        total = count = 0.0
+        for value, weight in known:
+            total += weight * value
+            count += weight
+        return total / count
+
+
 class VectorWireTest(ServerTest):
     SPACE = f"vector:{VectorWorld.DIMENSION}"
 
-    def update(self, world, numbers, with_labels=True):
+    def update(self, world, numbers, with_labels=True, with_values=True):
         fields = {}
+        if with_values:
+            values = [world.values[number] for number in numbers]
+            fields["values"] = vector("Float64", [math.nan if value is None else value
+                                                  for value in values])
         if with_labels:
             labels = [world.labels[number] for number in numbers]
             fields["labels"] = vector("Int64", [NO_LABEL if label is None else label
@@ -328,11 +358,13 @@ class VectorWireTest(ServerTest):
         self.assertEqual((hello.Space(), hello.Dimension(), hello.Metric()),
                          (Space.vector, VectorWorld.DIMENSION, Metric.l2))
 
-    def test_lists_and_votes_are_the_brute_forces_at_every_tick(self):
+    def test_lists_votes_and_means_are_the_brute_forces_at_every_tick(self):
         world = VectorWorld(seed=5, count=60)
         anchor = [1, 2, 3, -4, -5]
-        at_anchor = dict(id=1, k=7, vector=vector("Float32", anchor), vote=True)
-        following = dict(id=2, k=4, anchor=FOLLOW, object=3, vote=True)
+        at_anchor = dict(id=1, k=7, vector=vector("Float32", anchor), vote=True,
+                         regress=BY_DISTANCE)
+        following = dict(id=2, k=4, anchor=FOLLOW, object=3, vote=True, regress=BY_UNIFORM)
+        weights = {1: BY_DISTANCE, 2: BY_UNIFORM, 3: BY_NONE}
         self.put_stream()
         self.client.change("PutQueries", stream="riders", queries=queries([
             at_anchor, following, dict(id=3, k=1, anchor=EVERY_OBJECT, vote=True)]))
@@ -350,29 +382,37 @@ class VectorWireTest(ServerTest):
             self.assertEqual(subscription.lists, expected, f"tick {tick}")
             votes = {key: world.vote(neighbors) for key, neighbors in expected.items()}
             self.assertEqual(subscription.votes, votes, f"tick {tick}")
+            means = {key: world.mean(neighbors, weights[key[0]])
+                     for key, neighbors in expected.items()}
+            self.assertEqual(subscription.means, means, f"tick {tick}")
             reply = self.client.call("GetNeighbors", questions=queries([at_anchor, following]))
             self.assertEqual([neighbors for _, _, neighbors in lists_of(reply.Lists())],
                              [expected[(1, None)], expected[(2, None)]])
             self.assertEqual(list(votes_of(reply.Lists()).values()),
                              [votes[(1, None)], votes[(2, None)]])
+            self.assertEqual(list(means_of(reply.Lists()).values()),
+                             [means[(1, None)], means[(2, None)]])
             moved = world.random.sample(sorted(world.vectors), 20)
-            with_labels = tick % 2 == 0
+            with_labels, with_values = tick % 2 == 0, tick % 3 == 0
             for number in moved:
                 world.vectors[number] = world.vector()
                 if with_labels:
-                    world.labels[number] = world.random.choice([None, 1, 2, -3])
-            self.assertEqual(self.update(world, moved, with_labels).Accepted(), 20)
+                    world.labels[number] = world.label()
+                if with_values:
+                    world.values[number] = world.value()
+            self.assertEqual(self.update(world, moved, with_labels, with_values).Accepted(), 20)
 
-    def test_subscribe_shows_distances_and_votes(self):
+    def test_subscribe_shows_distances_votes_and_means(self):
         world = VectorWorld(seed=7, count=9)
         anchor = [0, 0, 0, 0, 1]
         self.put_stream()
         self.client.change("PutQueries", stream="riders", queries=queries([
-            dict(id=1, k=3, vector=vector("Float32", anchor), vote=True)]))
+            dict(id=1, k=3, vector=vector("Float32", anchor), vote=True, regress=BY_UNIFORM)]))
         self.update(world, list(world.vectors))
         self.advance()
         neighbors = world.nearest(anchor, 3)
         vote = world.vote(neighbors)
+        mean = world.mean(neighbors, BY_UNIFORM)
 
         def shown(*flags):
             return subprocess.run(
@@ -381,17 +421,20 @@ class VectorWireTest(ServerTest):
                 check=True, timeout=60, capture_output=True, text=True).stdout.splitlines()
 
         head, *rows = shown("--format", "csv")
-        self.assertEqual(head, "tick,time_us,query_id,rank,object_id,distance_m,vote")
-        self.assertEqual([row.split(",")[4:] for row in rows],
+        self.assertEqual(head, "tick,time_us,query_id,rank,object_id,distance_m,vote,value")
+        self.assertEqual([row.split(",")[4:7] for row in rows],
                          [[str(number), repr(distance).removesuffix(".0"),
                            "" if vote is None else str(vote)] for number, distance in neighbors])
+        self.assertEqual([float(row.split(",")[7] or "nan") for row in rows], [mean] * 3)
         line = json.loads(shown("--format", "ndjson")[1])
         self.assertEqual(line["vote"], None if vote is None else str(vote))
+        self.assertEqual(line["value"], mean)
         self.assertEqual([(each["object"], each["distance_m"]) for each in line["neighbors"]],
                          [(str(number), distance) for number, distance in neighbors])
         table = shown()
-        self.assertEqual(table[3].split()[:3], ["query", "vote", "nearest"])
-        self.assertEqual(table[4].split()[:2], ["1", "-" if vote is None else str(vote)])
+        self.assertEqual(table[3].split()[:4], ["query", "vote", "value", "nearest"])
+        self.assertEqual(table[4].split()[:3],
+                         ["1", "-" if vote is None else str(vote), f"{mean:.6g}"])
 
     def test_bad_vectors_are_refused(self):
         from starling.wire.RowReason import RowReason
@@ -401,11 +444,18 @@ class VectorWireTest(ServerTest):
         self.assertEqual((reply.Accepted(), reply.Rejected()), (2, 1))
         self.assertEqual((reply.FirstRejected(0).Index(), reply.FirstRejected(0).Reason(),
                           reply.RejectedColumns(0)), (1, RowReason.component_not_finite, 3))
+        world.values[2] = -math.inf
+        reply = self.update(world, [2, 0])
+        self.assertEqual((reply.Accepted(), reply.FirstRejected(0).Reason()),
+                         (1, RowReason.value_infinite))
         world.DIMENSION = 4
         refused = self.assert_refused("bad_value", lambda: self.update(world, [0]))
         self.assertIn("dimension 4; this server's vectors are of dimension 5", str(refused))
         self.assert_refused("array_mismatch", lambda: self.client.call(
             "GetNeighbors", questions=queries([dict(k=1, vector=vector("Float32", [1.0]))])))
+        self.assert_refused("bad_value", lambda: self.client.call(
+            "GetNeighbors", questions=queries([
+                dict(k=1, vector=vector("Float32", [1.0] * 5), regress=3)])))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests a running server of vectors. Subscribers, snapshots and answers must show the same lists
-// and votes as the model at the same tick. Also tests the reasons for which rows and requests are
-// refused.
+// Tests a running server of vectors. Subscribers, snapshots and answers must show the same lists,
+// votes and means as the model at the same tick. Also tests the reasons for which rows and requests
+// are refused.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -45,7 +45,8 @@ VectorLists members_of(VectorLists lists) {
 std::string text_of(const VectorLists& lists, const protocol::ListKey& key) {
   const auto found = lists.find(key);
   if (found == lists.end()) return "no list";
-  std::string text = "vote " + std::to_string(found->second.vote) + ":";
+  std::string text = "vote " + std::to_string(found->second.vote) + ", mean " +
+                     (found->second.mean ? std::to_string(*found->second.mean) : "none") + ":";
   for (const auto& neighbor : found->second.neighbors)
     text.append(" ").append(std::to_string(to_number(neighbor.object)) + " (" +
                             std::to_string(neighbor.distance_m) + ")");
@@ -255,6 +256,53 @@ TEST_F(VectorServer, AListWhoseVoteAloneChangesIsReported) {
   EXPECT_EQ(tick_with({4, 4}), 0u);
   EXPECT_EQ(tick_with({no_label, no_label}), 1u);
   EXPECT_EQ(vote(), no_label);
+}
+
+TEST_F(VectorServer, AListWhoseMeanAloneChangesIsReported) {
+  ASSERT_TRUE(client.put_stream({.name = "s", .on = ReportOn::membership}));
+  ASSERT_TRUE(client.put_queries(
+      {"s", {{.k = 3, .vector = {1, 1}, .regress = RegressionWeights::uniform}}}));
+  const auto tick_with = [&](std::vector<double> values) {
+    const std::uint64_t ids[] = {1, 2};
+    const std::vector<std::int64_t> times_us(2, ++time_us);
+    const float components[] = {1, 1, 2, 2};
+    EXPECT_TRUE(client.update({.ids = ids,
+                               .times_us = times_us,
+                               .coordinates_f32 = components,
+                               .dimension = 2,
+                               .values = values}));
+    return client.advance_tick(time_us).value().list_count;
+  };
+  const auto mean = [&] { return snapshot_of(client, "s").begin()->second.mean; };
+  EXPECT_EQ(tick_with({}), 1u);
+  EXPECT_EQ(mean(), std::nullopt);
+  EXPECT_EQ(tick_with({no_value, 5}), 1u);
+  EXPECT_EQ(mean(), 5);
+  EXPECT_EQ(tick_with({}), 0u);
+  EXPECT_EQ(tick_with({4, 5}), 1u);
+  EXPECT_EQ(mean(), 4.5);
+  EXPECT_EQ(tick_with({5, 4}), 0u);
+  EXPECT_EQ(tick_with({no_value, no_value}), 1u);
+  EXPECT_EQ(mean(), std::nullopt);
+}
+
+TEST_F(VectorServer, AnInfiniteValueRejectsItsRowAndNoOther) {
+  const std::uint64_t ids[] = {1, 2, 3};
+  const std::int64_t times_us[] = {1, 1, 1};
+  const float components[] = {1, 1, 2, 2, 3, 3};
+  const double values[] = {0.5, std::numeric_limits<double>::infinity(), no_value};
+  const auto reply = client
+                         .update({.ids = ids,
+                                  .times_us = times_us,
+                                  .coordinates_f32 = components,
+                                  .dimension = 2,
+                                  .values = values})
+                         .value();
+  EXPECT_EQ(reply.accepted, 2u);
+  EXPECT_EQ(reply.first_rejected,
+            (std::vector<protocol::RejectedRow>{{1, RowReason::value_infinite}}));
+  EXPECT_EQ(server.stat("starling_rows_total{outcome=\"value_infinite\"}"), 1);
+  EXPECT_EQ(client.advance_tick(1).value().object_count, 2u);
 }
 
 TEST_F(VectorServer, ABatchBeyondTheCreditInBytesIsToldSo) {

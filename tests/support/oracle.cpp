@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <tuple>
 
 #include "tests/support/vector_oracle.hpp"
@@ -89,6 +90,16 @@ bool changed(ReportOn on, const List& before, const List& now) {
   return false;
 }
 
+/// Returns whether two ticks have other bits for a list, or only one of them has any.
+template <class Number>
+bool differ(const std::map<ListKey, Number>& a, const std::map<ListKey, Number>& b,
+            const ListKey& key) {
+  const auto in_a = a.find(key);
+  const auto in_b = b.find(key);
+  if (in_a == a.end() || in_b == b.end()) return (in_a == a.end()) != (in_b == b.end());
+  return std::memcmp(&in_a->second, &in_b->second, sizeof(Number)) != 0;
+}
+
 }  // namespace
 
 UpdateStatus Oracle::update(const ObjectUpdate& row, std::int64_t time_us_max) {
@@ -109,11 +120,18 @@ UpdateStatus Oracle::update(const ObjectUpdate& row, std::int64_t time_us_max) {
 
 UpdateStatus Oracle::update_vector(const VectorUpdate& row, const std::vector<float>& components,
                                    std::int64_t time_us_max) {
+  constexpr double largest = std::numeric_limits<double>::max();
+  if (row.has_value && (row.value > largest || row.value < -largest))
+    return UpdateStatus::value_infinite;
   const ObjectUpdate plain{row.id, row.time_us, {}, row.tags, row.has_tags};
   const UpdateStatus status = update(plain, time_us_max);
   if (status != UpdateStatus::accepted) return status;
   objects_[row.id].place.components = components;
   if (row.has_label) objects_[row.id].label = row.label;
+  if (row.has_value) {
+    objects_[row.id].value.reset();
+    if (row.value == row.value) objects_[row.id].value = row.value;
+  }
   return status;
 }
 
@@ -141,6 +159,7 @@ UpdateStatus Oracle::remove(const ObjectRemoval& row, std::int64_t time_us_max) 
   object.left_at_tau_us.reset();
   object.tags = 0;
   object.label = no_label;
+  object.value.reset();
   object.tags_owned = 0;
   object.tags_time_us = std::max(object.tags_time_us.value_or(row.time_us), row.time_us);
   return UpdateStatus::accepted;
@@ -192,7 +211,8 @@ void Oracle::take_snapshot(std::int64_t tau_us) {
   snapshot_.clear();
   for (const auto& [id, object] : objects_)
     if (object.alive)
-      snapshot_.push_back({id, object.place, object.label, object.tags, object.time_us});
+      snapshot_.push_back(
+          {id, object.place, object.label, object.value, object.tags, object.time_us});
 }
 
 const Oracle::Candidate* Oracle::find_in_snapshot(ObjectId id) const {
@@ -232,6 +252,31 @@ List Oracle::answer(std::uint32_t k, const Anchor& anchor, const Filter& filter,
   const Candidate* followed = find_in_snapshot(anchor.object);
   if (followed == nullptr) return {};
   return nearest(followed->place, followed->id, k, filter);
+}
+
+// First leaves the neighbours that count, then adds up their weights, and last their values.
+double Oracle::mean_of(const List& list, RegressionWeights weights) const {
+  struct Part {
+    double distance = 0;
+    double value = 0;
+  };
+  std::vector<Part> parts;
+  for (const Neighbor& neighbor : list)
+    if (const auto value = find_in_snapshot(neighbor.object)->value)
+      parts.push_back({user_distance(options_.metric, to_number(neighbor.key)), *value});
+  const auto is_at_zero = [](const Part& part) { return part.distance == 0; };
+  bool is_weighted = weights == RegressionWeights::distance;
+  if (is_weighted && std::any_of(parts.begin(), parts.end(), is_at_zero)) {
+    std::erase_if(parts, [&](const Part& part) { return !is_at_zero(part); });
+    is_weighted = false;
+  }
+  const auto weight = [&](const Part& part) { return is_weighted ? 1.0 / part.distance : 1.0; };
+  double divisor = 0;
+  for (const Part& part : parts) divisor += weight(part);
+  double sum = 0;
+  for (const Part& part : parts) sum += weight(part) * part.value;
+  const double mean = sum / divisor;
+  return mean == mean ? mean : no_value;
 }
 
 // For each label, scans the whole list again to count the votes for it.
@@ -323,23 +368,24 @@ OracleTick Oracle::tick(std::int64_t tau_us) {
   for (const auto& [key, list] : lists_)
     if (!now.contains(key)) result.reports[key].event = ListEvent::removed;
   Votes votes;
+  Means means;
   for (const auto& [key, list] : now) {
-    const auto before = votes_.find(key);
-    bool is_other_vote = before != votes_.end();  // stays so if the query asks for no vote
-    if (queries_.at({key.stream, key.query}).vote) {
-      votes[key] = vote_of(list);
-      is_other_vote = before == votes_.end() || before->second != votes[key];
-    }
+    const QueryDefinition& query = queries_.at({key.stream, key.query});
+    if (query.vote) votes[key] = vote_of(list);
+    if (query.regress != RegressionWeights::none) means[key] = mean_of(list, query.regress);
+    const bool is_other_prediction = differ(votes, votes_, key) || differ(means, means_, key);
     const bool is_first = put_again.contains({key.stream, key.query});
-    if (!is_first && !is_other_vote && !must_report(key, list)) continue;
+    if (!is_first && !is_other_prediction && !must_report(key, list)) continue;
     const ReportWith& with = streams_[key.stream].with;
-    OracleReport report{ListEvent::updated, list, {}, std::nullopt};
+    OracleReport report{ListEvent::updated, list, {}, std::nullopt, std::nullopt};
     if (votes.contains(key)) report.vote = votes[key];
+    if (means.contains(key)) report.mean = means[key];
     if (with.position || with.tags) report.states = states_of(list);
     result.reports[key] = std::move(report);
   }
   lists_ = std::move(now);
   votes_ = std::move(votes);
+  means_ = std::move(means);
   return result;
 }
 

@@ -41,12 +41,14 @@ struct ListKey {
 using List = std::vector<Neighbor>;
 using Lists = std::map<ListKey, List>;
 using Votes = std::map<ListKey, Label>;
+using Means = std::map<ListKey, double>;
 
 struct OracleReport {
   ListEvent event = ListEvent::updated;
   List neighbors;
   std::vector<NeighborState> states;  ///< empty unless the stream reports position or tags
   std::optional<Label> vote;          ///< present if the query asks for a vote
+  std::optional<double> mean;         ///< present if the query asks for a mean
 };
 
 struct OracleTick {
@@ -78,11 +80,13 @@ class Oracle {
   /// Returns all lists of the last tick, whether or not they were reported.
   const Lists& lists() const { return lists_; }
   const Votes& votes() const { return votes_; }
+  const Means& means() const { return means_; }
   /// Returns the answer to a one-shot query about the last tick's snapshot. The anchor must not be
   /// `every_object`.
   List answer(std::uint32_t k, const Anchor& anchor, const Filter& filter,
               const std::vector<float>& components = {}) const;
   Label vote_of(const List& list) const;
+  double mean_of(const List& list, RegressionWeights weights) const;
   std::vector<NeighborState> states_of(const List& list) const;
 
  private:
@@ -96,6 +100,7 @@ class Oracle {
     bool alive = false;
     Place place;
     Label label = no_label;
+    std::optional<double> value;
     std::uint32_t tags = 0;
     std::uint32_t tags_owned = 0;
     std::optional<std::int64_t> tags_time_us;
@@ -105,6 +110,7 @@ class Oracle {
     ObjectId id{};
     Place place;
     Label label = no_label;
+    std::optional<double> value;
     std::uint32_t tags = 0;
     std::int64_t time_us = 0;
   };
@@ -132,6 +138,7 @@ class Oracle {
   std::vector<QueryKey> removed_;  ///< queries removed since the last tick
   Lists lists_;
   Votes votes_;                      ///< one for each list whose query asks for a vote
+  Means means_;                      ///< one for each list whose query asks for a mean
   std::vector<Candidate> snapshot_;  ///< sorted by id
   std::int64_t snapshot_tau_us_ = 0;
 };

@@ -3,6 +3,10 @@
 // models.
 #include "tests/support/oracle.hpp"
 
+#include <cmath>
+#include <limits>
+#include <optional>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -247,6 +251,60 @@ TEST(OracleReports, EndALeaseAtTheFirstTickBeyondIt) {
   oracle.tick(10);
   EXPECT_EQ(oracle.lists().size(), 1);
   EXPECT_EQ(oracle.tick(11).reports.at(key(7)).event, ListEvent::removed);
+}
+
+class OracleMeans : public ::testing::Test {
+ protected:
+  static constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+  void put(std::uint64_t id, float place, std::optional<double> value) {
+    VectorUpdate row{.id = ObjectId{id}, .time_us = ++time_us_};
+    row.has_value = value.has_value();
+    row.value = value.value_or(0);
+    EXPECT_EQ(oracle_.update_vector(row, {place}), UpdateStatus::accepted);
+  }
+  double mean(RegressionWeights weights) {
+    oracle_.tick(++time_us_);
+    return oracle_.mean_of(oracle_.answer(9, {}, {}, {0.0f}), weights);
+  }
+
+  Oracle oracle_{{.dimension = 1, .metric = Metric::l2}};
+  std::int64_t time_us_ = 0;
+};
+
+TEST_F(OracleMeans, LeaveOutObjectsWithoutAValue) {
+  EXPECT_TRUE(std::isnan(mean(RegressionWeights::uniform)));
+  put(1, 1, 10);
+  put(2, 2, 40);
+  put(3, 3, std::nullopt);
+  EXPECT_EQ(mean(RegressionWeights::uniform), 25);
+  put(1, 1, std::nullopt);
+  EXPECT_EQ(mean(RegressionWeights::uniform), 25) << "the value stays";
+  put(1, 1, nan);
+  EXPECT_EQ(mean(RegressionWeights::uniform), 40);
+  oracle_.remove({ObjectId{2}, ++time_us_});
+  put(2, 2, std::nullopt);
+  EXPECT_TRUE(std::isnan(mean(RegressionWeights::uniform)));
+}
+
+TEST_F(OracleMeans, WeightByDistanceUnlessItIsZero) {
+  put(1, 1, 10);
+  put(2, 2, 40);
+  EXPECT_EQ(mean(RegressionWeights::distance), 20);
+  put(3, 0, std::nullopt);
+  EXPECT_EQ(mean(RegressionWeights::distance), 20);
+  put(3, 0, 7);
+  EXPECT_EQ(mean(RegressionWeights::distance), 7);
+  EXPECT_EQ(mean(RegressionWeights::uniform), 19);
+}
+
+TEST_F(OracleMeans, RefuseInfiniteValues) {
+  VectorUpdate row{.id = ann, .time_us = 1};
+  row.value = -std::numeric_limits<double>::infinity();
+  row.has_value = true;
+  EXPECT_EQ(oracle_.update_vector(row, {1.0f}), UpdateStatus::value_infinite);
+  row.has_value = false;
+  EXPECT_EQ(oracle_.update_vector(row, {1.0f}), UpdateStatus::accepted);
 }
 
 }  // namespace

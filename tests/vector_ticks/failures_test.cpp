@@ -43,8 +43,9 @@ TEST_P(VectorTicks, WhatFailedTicksTookIsInTheNextThatFinishes) {
     row.remove(2);
     row.remove_query(0, QueryId{1});
     row.label(3, 2.5, 7);
+    row.value(6, 2.5, 0.7);
     row.fail(At::after_apply);
-    row.put_query(0, Line::voting(Line::at_place(3, 3, 0)));
+    row.put_query(0, Line::voting(Line::regressing(Line::at_place(3, 3, 0))));
     row.next_tick();
     row.move(5, 100);
     row.next_tick();
@@ -82,10 +83,13 @@ TEST_P(VectorTicks, AfterAFailedTickQuestionsAreToldToComeBackAndTheOldListsStan
 
 Transcript transcript_of(const EngineChoice& engine, StoreFaults& faults, At at, bool is_moved) {
   Row row(engine, faults);
-  row.put_query(0, Line::voting(query(3, 2, every_object())));
+  row.put_query(0, Line::voting(Line::regressing(query(3, 2, every_object()))));
   row.label(1, 1, 3);
+  row.value(1, 1, 0.3);
+  row.value(3, 3, 0.4);
   row.next_tick();
   row.label(2, 2.25, 4);
+  row.value(2, 2.25, 0.5);
   row.remove_query(0, QueryId{1});
   if (at != At::none) row.fail(at);
   if (is_moved) row.move_to_new_engine(1);

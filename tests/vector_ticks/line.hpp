@@ -16,13 +16,19 @@ class Line : public Twin {
   explicit Line(const EngineChoice& engine, Metric metric = Metric::l2)
       : Twin(engine, options(metric)) {}
 
-  /// Each call of move, label, tag or remove has a later event time than the call before.
+  /// Each call of move, label, value, tag or remove has a later event time than the call before.
   void move(std::uint64_t id, float place) { move(id, place, {}); }
   void label(std::uint64_t id, float place, Label label) {
     VectorUpdate row;
     row.label = label;
     row.has_label = true;
     move(id, place, row);
+  }
+  UpdateStatus value(std::uint64_t id, float place, double value) {
+    VectorUpdate row;
+    row.value = value;
+    row.has_value = true;
+    return move(id, place, row);
   }
   void tag(std::uint64_t id, float place, std::uint32_t tags) {
     VectorUpdate row;
@@ -44,6 +50,11 @@ class Line : public Twin {
     definition.vote = true;
     return definition;
   }
+  static QueryDefinition regressing(QueryDefinition definition,
+                                    RegressionWeights weights = RegressionWeights::uniform) {
+    definition.regress = weights;
+    return definition;
+  }
 
  private:
   static TwinOptions options(Metric metric) {
@@ -53,10 +64,10 @@ class Line : public Twin {
     twin.oracle.metric = metric;
     return twin;
   }
-  void move(std::uint64_t id, float place, VectorUpdate row) {
+  UpdateStatus move(std::uint64_t id, float place, VectorUpdate row) {
     row.id = ObjectId{id};
     row.time_us = ++time_us_;
-    update_vector(row, {place});
+    return update_vector(row, {place});
   }
 
   std::int64_t time_us_ = 0;

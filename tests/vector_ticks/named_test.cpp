@@ -174,6 +174,97 @@ TEST_P(VectorTicks, AVoteIsReportedWheneverItChangesEvenIfTheListIsTheSame) {
   line.compare_current_lists();
 }
 
+TEST_P(VectorTicks, AMeanIsReportedWheneverItsBitsChangeEvenIfTheListIsTheSame) {
+  Line line(engine());
+  line.put_stream(stream("s", ReportOn::membership));
+  line.put_query(0, Line::regressing(Line::at_place(1, 3, 0)));
+  line.put_query(0, Line::at_place(2, 3, 0));
+  const ListKey key{0, QueryId{1}, std::nullopt};
+  const auto mean = [&] { return line.next_tick().reports.at(key).mean.value(); };
+  EXPECT_TRUE(std::isnan(mean())) << "the list is empty";
+  line.move(1, 1);
+  EXPECT_TRUE(std::isnan(mean())) << "no object has a value";
+  line.value(1, 1, 0.0);
+  OracleTick tick = line.next_tick();
+  EXPECT_EQ(tick.reports.size(), 1u) << "the other query has the same list and asks for no mean";
+  EXPECT_EQ(tick.reports.at(key).mean, 0.0);
+  line.value(1, 1, -0.0);
+  EXPECT_THAT(line.next_tick().reports, IsEmpty()) << "a sum begins at +0, so it is +0";
+  line.move(2, 2);
+  EXPECT_EQ(mean(), 0) << "an object without a value does not count";
+  line.value(2, 2, 5);
+  EXPECT_EQ(mean(), 2.5);
+  line.move(2, 2);
+  line.label(1, 1, 7);
+  EXPECT_THAT(line.next_tick().reports, IsEmpty()) << "updates without a value";
+  line.value(1, 1, std::nextafter(0.0, 1.0));
+  EXPECT_THAT(line.next_tick().reports, IsEmpty()) << "the change is lost in the sum";
+  line.value(1, 1, 5);
+  EXPECT_EQ(mean(), 5);
+  line.value(2, 2, std::numeric_limits<double>::quiet_NaN());
+  EXPECT_THAT(line.next_tick().reports, IsEmpty()) << "one value is left, with the same mean";
+  line.remove(1);
+  EXPECT_TRUE(std::isnan(mean()));
+  line.move(1, 1);
+  EXPECT_TRUE(std::isnan(mean())) << "the removal took the value away";
+  line.put_query(0, Line::at_place(1, 3, 0));
+  EXPECT_EQ(line.next_tick().reports.at(key).mean, std::nullopt)
+      << "the query does not ask for a mean any more";
+  EXPECT_THAT(line.next_tick().reports, IsEmpty());
+  line.compare_current_lists();
+}
+
+TEST_P(VectorTicks, WeightsAreOneByDistanceAndObjectsAtDistanceZeroCountAlone) {
+  Line line(engine());
+  line.put_stream(stream("s"));
+  line.put_query(
+      0, Line::voting(Line::regressing(Line::at_place(1, 3, 0), RegressionWeights::distance)));
+  const ListKey key{0, QueryId{1}, std::nullopt};
+  line.value(1, 1, 10);
+  line.value(2, -2, 40);
+  OracleTick tick = line.next_tick();
+  EXPECT_EQ(tick.reports.at(key).mean, 20) << "(10 / 1 + 40 / 2) / (1 + 1 / 2)";
+  EXPECT_EQ(tick.reports.at(key).vote, no_label) << "a query may ask for both";
+  line.move(3, 0);
+  EXPECT_EQ(line.next_tick().reports.at(key).mean, 20) << "at distance 0, but without a value";
+  line.value(3, 0, 7);
+  EXPECT_EQ(line.next_tick().reports.at(key).mean, 7);
+}
+
+TEST_P(VectorTicks, ASumBeyondFloat64GivesAnInfiniteMeanOrNoneAndIsNotReportedAgain) {
+  Line line(engine());
+  line.put_stream(stream("s"));
+  line.put_query(0, Line::regressing(Line::at_place(1, 4, 0)));
+  line.put_query(0, Line::regressing(Line::at_place(2, 4, 0), RegressionWeights::distance));
+  const ListKey uniform{0, QueryId{1}, std::nullopt};
+  const ListKey by_distance{0, QueryId{2}, std::nullopt};
+  constexpr double most = std::numeric_limits<double>::max();
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  line.value(1, 0.5, most);
+  OracleTick tick = line.next_tick();
+  EXPECT_EQ(tick.reports.at(uniform).mean, most);
+  EXPECT_EQ(tick.reports.at(by_distance).mean, infinity) << "the weight is 2";
+  line.value(2, -0.5, -most);
+  tick = line.next_tick();
+  EXPECT_EQ(tick.reports.at(uniform).mean, 0);
+  EXPECT_TRUE(std::isnan(tick.reports.at(by_distance).mean.value())) << "infinity - infinity";
+  line.move(1, 0.5);
+  EXPECT_THAT(line.next_tick().reports, IsEmpty());
+}
+
+TEST_P(VectorTicks, AnInfiniteValueRejectsItsUpdate) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  Line line(engine());
+  line.put_stream(stream("s"));
+  line.put_query(0, Line::regressing(Line::at_place(1, 3, 0)));
+  EXPECT_EQ(line.value(1, 1, 3), UpdateStatus::accepted);
+  EXPECT_EQ(line.value(1, 2, infinity), UpdateStatus::value_infinite);
+  EXPECT_EQ(line.value(2, 2, -infinity), UpdateStatus::value_infinite);
+  line.next_tick();
+  EXPECT_THAT(ids(line.list(0, 1)), ElementsAre(1));
+  EXPECT_EQ(line.oracle().means().at({0, QueryId{1}, std::nullopt}), 3);
+}
+
 TEST_P(VectorTicks, AQueryThatIsPutAgainUnchangedIsNotSearchedForAnew) {
   Line line(engine());
   line.put_stream(stream("s"));
@@ -181,6 +272,8 @@ TEST_P(VectorTicks, AQueryThatIsPutAgainUnchangedIsNotSearchedForAnew) {
   for (std::uint64_t id = 0; id < 100; ++id) line.move(id, static_cast<float>(id));
   line.next_tick();
   line.put_query(0, Line::voting(Line::at_place(1, 3, 0)));
+  line.next_tick();
+  line.put_query(0, Line::regressing(Line::at_place(1, 3, 0)));
   line.next_tick();
   EXPECT_EQ(faults().nearest_queries, 1u);
   line.put_query(0, Line::at_place(1, 3, 50));
@@ -204,11 +297,27 @@ TEST_P(VectorTicks, QueriesOfTheWrongShapeAreRefused) {
   EXPECT_EQ(put(Line::at_place(1, 1, 0)), QueryStatus::accepted);
 }
 
-TEST_P(VectorTicks, QuestionsAreAnsweredWithTheirVote) {
+TEST_P(VectorTicks, AMeanIsNotWeightedByInnerProducts) {
+  Line line(engine(), Metric::inner_product);
+  Processor& processor = line.processor();
+  processor.put_stream(stream("s"));
+  const auto put = [&](RegressionWeights weights) {
+    const QueryDefinition definition = Line::regressing(Line::at_place(1, 1, 0), weights);
+    QueryStatus status{};
+    processor.put_queries(StreamId{0}, {&definition, 1}, {&status, 1});
+    return status;
+  };
+  EXPECT_EQ(put(RegressionWeights::distance), QueryStatus::no_weights);
+  EXPECT_EQ(put(RegressionWeights::uniform), QueryStatus::accepted);
+}
+
+TEST_P(VectorTicks, QuestionsAreAnsweredWithTheirVoteAndTheirMean) {
   Line line(engine());
   line.put_stream(stream("s"));
   line.compare_answer(3, {}, {}, {0.0f});
   line.label(1, 1, 8);
+  line.value(1, 1, 0.1);
+  line.value(4, 4, 1e300);
   line.tag(2, 2, 1);
   line.label(3, 3, 9);
   line.next_tick();

@@ -137,9 +137,25 @@ class Script {
     row.tags = draw_tags();
     row.has_label = random_.chance(0.7);
     row.label = random_.chance(0.1) ? no_label : random_.between(-1, 2);
-    // In some updates the vector stays the same, and only tags, label and time change.
+    row.has_value = random_.chance(0.7);
+    row.value = draw_value();
+    // In some updates the vector stays the same, and only tags, label, value and time change.
     if (!random_.chance(0.1)) last_components_ = draw_components();
     twin_.update_vector(row, last_components_);
+  }
+
+  double draw_value() {
+    if (random_.chance(0.1)) return -std::numeric_limits<double>::quiet_NaN();
+    if (random_.chance(0.02)) return std::numeric_limits<double>::infinity();
+    if (random_.chance(0.02)) return std::numeric_limits<double>::lowest();  // sums overflow
+    if (random_.chance(0.5)) return static_cast<double>(random_.between(-1, 1));
+    return std::ldexp(random_.normal(), static_cast<int>(random_.between(-40, 40)));
+  }
+
+  RegressionWeights draw_weights() {
+    if (random_.chance(0.6)) return RegressionWeights::none;
+    if (metric_ == Metric::inner_product || random_.chance(0.5)) return RegressionWeights::uniform;
+    return RegressionWeights::distance;
   }
 
   void change_queries(std::uint64_t changes) {
@@ -232,6 +248,7 @@ class Script {
     if (anchor.kind == AnchorKind::fixed) definition.components = draw_components();
     definition.subject = draw_tag_filter();
     definition.vote = random_.chance(0.4);
+    definition.regress = draw_weights();
     if (options_.faults == nullptr && random_.chance(0.2))
       definition.lease_end_us = tau_us_ + random_.between(-100, 3000) * ms;
     return definition;

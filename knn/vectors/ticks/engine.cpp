@@ -202,7 +202,7 @@ void VectorEngine::apply(const Staging& staged, unsigned half) {
               .half = half,
               .copied = staged.taken_rows};
   store_->apply(applied_);
-  objects_.apply(staged.objects, staged.object_labels);
+  objects_.apply(staged.objects, staged.object_targets);
   queries_.apply(staged.queries, staged.query_components);
 }
 
@@ -255,7 +255,7 @@ void VectorEngine::compute(std::int64_t tau_us, TickResult& result) {
   const VectorDeviceTimes device = store_->take_device_times();
   result.times.copy_in_ms = device.apply_ms;
   if (device.search_ms > 0) result.times.search_ms = device.search_ms;
-  now->count_votes(options_.metric, queries_, objects_);
+  now->predict(options_.metric, queries_, objects_);
   collect_changes(*lists_, now, matched, objects_, result);
   lists_ = now;
   result.times.diff_ms = watch.lap_ms();
@@ -284,9 +284,9 @@ Answers VectorEngine::answer(const std::vector<OneShotQuery>& questions) {
       slots.push_back(entry.slot);
     }
     list.count = static_cast<std::uint32_t>(slots.size());
-    if (questions[i].vote)
-      list.vote = vote_of_list(options_.metric, std::span(answers.neighbors).subspan(list.first),
-                               slots, objects_);
+    list.prediction = predict(
+        questions[i].vote, questions[i].regress,
+        {options_.metric, std::span(answers.neighbors).subspan(list.first), slots, objects_});
   }
   return answers;
 }
@@ -305,7 +305,7 @@ Answers VectorEngine::copy_lists(const std::vector<Slot>& queries) const {
       list.subject = known.subject_id;
       list.count = lists.counts[known.search];
       list.first = answers.neighbors.size();
-      list.vote = lists.vote_of(known.search);
+      list.prediction = lists.prediction_of(known.search);
       const auto neighbors = lists.of(known.search);
       answers.neighbors.insert(answers.neighbors.end(), neighbors.begin(), neighbors.end());
       if (!known.with_state) continue;
@@ -330,7 +330,7 @@ EngineState VectorEngine::copy_state() {
     if (!objects_.is_alive(slot)) continue;
     living.push_back(slot);
     state.objects.push_back({slot, 1, objects_.tags(slot), {}, objects_.time_us(slot)});
-    state.object_labels.push_back(objects_.label(slot));
+    state.object_targets.push_back({objects_.label(slot), objects_.value(slot)});
   }
   state.object_components.resize(living.size() * options_.dimension);
   store_->read(living, state.object_components);
@@ -340,7 +340,7 @@ EngineState VectorEngine::copy_state() {
       *lists_->plan, [&](std::uint32_t search) { return lists_->counts[search]; },
       [&](std::uint32_t search) { return lists_->plan->searches[search].first; }, state);
   for (std::size_t i = 0; i < state.lists.size(); ++i)
-    state.lists[i].vote = lists_->vote_of(lists_->plan->lists[i].search);
+    state.lists[i].prediction = lists_->prediction_of(lists_->plan->lists[i].search);
   state.neighbors = lists_->neighbors;
   state.slots = lists_->slots;
   return state;
@@ -352,7 +352,7 @@ void VectorEngine::take_state(const EngineState& state) {
   rows.births.assign(state.births.begin(), state.births.end());
   rows.objects.assign(state.objects.begin(), state.objects.end());
   rows.object_components.assign(state.object_components.begin(), state.object_components.end());
-  rows.object_labels.assign(state.object_labels.begin(), state.object_labels.end());
+  rows.object_targets.assign(state.object_targets.begin(), state.object_targets.end());
   for (const QueryRow& row : state.queries) {
     if (row.slot == no_slot) continue;
     const std::size_t first = std::size_t{row.slot} * options_.dimension;
@@ -376,7 +376,7 @@ void VectorEngine::import_lists(const EngineState& state) {
   for (const EngineState::List& list : state.lists) {
     plan->searches.push_back({list.query, no_slot, list.first, ReportOn::order});
     lists.counts.push_back(list.count);
-    lists.votes.push_back(list.vote);
+    lists.predictions.push_back(list.prediction);
   }
   lists.plan = std::move(plan);
   lists.neighbors = state.neighbors;

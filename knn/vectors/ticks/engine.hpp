@@ -25,8 +25,8 @@ struct VectorEngineOptions {
 /// gpu::make_engine call it. Throws std::invalid_argument if the dimension is out of range.
 ///
 /// One-shot queries are always answered between ticks. Memory: the memory of the store; for each
-/// object, 32 bytes for the id, tags, time and label; for each list, 24 bytes for each of about
-/// 1.5 k neighbours.
+/// object, 40 bytes for the id, tags, time, label and value; for each list, 24 bytes for each of
+/// about 1.5 k neighbours.
 std::unique_ptr<Engine> make_vector_engine(const VectorEngineOptions& options,
                                            std::unique_ptr<VectorStore> store);
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lays out the lists of a plan, counts their votes, and collects the changed lists in the order of
-// the queries: see lists.hpp.
+// Lays out the lists of a plan, makes their predictions, and collects the changed lists in the
+// order of the queries: see lists.hpp.
 #include "starling/knn/vectors/ticks/lists.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "starling/knn/engine/list_change.hpp"
+#include "starling/knn/vectors/regression.hpp"
 #include "starling/knn/vectors/vote.hpp"
 
 namespace starling {
@@ -28,8 +29,18 @@ void report(const ListDirectory::List& list, const VectorObjects& objects, Vecto
 bool is_reported(const VectorLists& last, const VectorLists& now, std::uint32_t before,
                  std::uint32_t search) {
   if (before == ListMatching::none) return true;
-  if (now.vote_of(search) != last.vote_of(before)) return true;
+  if (now.prediction_of(search) != last.prediction_of(before)) return true;
   return has_changed(last.of(before), now.of(search), now.plan->searches[search].on);
+}
+
+/// Returns make(slot, distance) of each object of the list, from the nearest on.
+template <class Each, class Make>
+std::vector<Each> from_each(const PredictionBasis& basis, const Make& make) {
+  std::vector<Each> all;
+  all.reserve(basis.list.size());
+  for (std::size_t i = 0; i < basis.list.size(); ++i)
+    all.push_back(make(basis.slots[i], distance_of(basis.metric, score_of(basis.list[i].key))));
+  return all;
 }
 
 }  // namespace
@@ -59,25 +70,33 @@ void VectorLists::write(std::uint32_t search, std::span<const KeptNearest::Entry
   }
 }
 
-void VectorLists::count_votes(Metric metric, const VectorQueries& queries,
-                              const VectorObjects& objects) {
-  votes.clear();
+void VectorLists::predict(Metric metric, const VectorQueries& queries,
+                          const VectorObjects& objects) {
+  predictions.clear();
   for (std::uint32_t search = 0; search < counts.size(); ++search) {
-    if (!queries.row(plan->searches[search].query).vote) continue;
-    votes.resize(counts.size());
-    votes[search] = vote_of_list(metric, of(search), slots_of(search), objects);
+    const QueryRow& query = queries.row(plan->searches[search].query);
+    if (!query.vote && query.regress == RegressionWeights::none) continue;
+    predictions.resize(counts.size());
+    predictions[search] = starling::predict(query.vote, query.regress,
+                                            {metric, of(search), slots_of(search), objects});
   }
 }
 
-Label vote_of_list(Metric metric, std::span<const Neighbor> list, std::span<const Slot> slots,
-                   const VectorObjects& objects) {
-  std::vector<Ballot> ballots;
-  ballots.reserve(list.size());
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const auto ordered = static_cast<std::uint32_t>(to_number(list[i].key));
-    ballots.push_back({objects.label(slots[i]), distance_of(metric, score_of_ordered(ordered))});
+Prediction predict(bool vote, RegressionWeights regress, const PredictionBasis& basis) {
+  Prediction prediction;
+  if (vote) {
+    auto ballots = from_each<Ballot>(basis, [&](Slot slot, double distance) {
+      return Ballot{basis.objects.label(slot), distance};
+    });
+    prediction.vote = starling::vote(ballots);
   }
-  return vote(ballots);
+  if (regress != RegressionWeights::none) {
+    const auto samples = from_each<Sample>(basis, [&](Slot slot, double distance) {
+      return Sample{basis.objects.value(slot), distance};
+    });
+    prediction.mean = starling::regress(samples, regress);
+  }
+  return prediction;
 }
 
 void collect_changes(const VectorLists& last, const std::shared_ptr<VectorLists>& now,
@@ -85,28 +104,29 @@ void collect_changes(const VectorLists& last, const std::shared_ptr<VectorLists>
                      TickResult& result) {
   now->reported.clear();
   now->states.clear();
-  now->reported_votes.clear();
-  std::vector<std::optional<Label>> votes;
+  now->reported_predictions.clear();
+  std::vector<Prediction> predictions;
   for (const ListDirectory::List& list : now->plan->lists) {
     const std::uint32_t before =
         matching == nullptr ? list.search : matching->last_search[list.search];
     if (!is_reported(last, *now, before, list.search)) continue;
     report(list, objects, *now);
-    if (!now->votes.empty()) votes.push_back(now->votes[list.search]);
+    if (!now->predictions.empty()) predictions.push_back(now->predictions[list.search]);
   }
   if (matching != nullptr) {
     now->reported.resize(now->reported.size() + matching->removals.size());
     merge_removals(matching->removals, now->reported);
   }
-  if (!now->votes.empty()) {
-    auto vote = votes.begin();
+  if (!now->predictions.empty()) {
+    auto prediction = predictions.begin();
     for (const ReportedList& list : now->reported)
-      now->reported_votes.push_back(list.event == ListEvent::updated ? *vote++ : std::nullopt);
+      now->reported_predictions.push_back(list.event == ListEvent::updated ? *prediction++
+                                                                           : Prediction{});
   }
   result.lists = now->reported;
   result.neighbors = now->neighbors;
   result.states = now->states;
-  result.votes = now->reported_votes;
+  result.predictions = now->reported_predictions;
   result.owner = now;
 }
 

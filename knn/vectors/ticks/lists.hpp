@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The neighbour lists of one tick in a vector space, their votes, and the changes between two
+// The neighbour lists of one tick in a vector space, their predictions, and the changes between two
 // ticks. VectorEngine has the lists of the last tick and of the tick under way.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -39,19 +38,19 @@ struct VectorLists {
   std::shared_ptr<const VectorPlan> plan = std::make_shared<VectorPlan>();
   std::vector<std::uint32_t> counts;  ///< by search
   std::vector<Neighbor> neighbors;
-  std::vector<Slot> slots;                  ///< the slots of `neighbors`, in the same order
-  std::vector<std::optional<Label>> votes;  ///< by search; empty if no query of the plan votes
+  std::vector<Slot> slots;              ///< the slots of `neighbors`, in the same order
+  std::vector<Prediction> predictions;  ///< by search; empty if no query of the plan asks for one
 
   /// The spans of TickResult refer to these three arrays.
   std::vector<ReportedList> reported;
   std::vector<NeighborState> states;
-  std::vector<std::optional<Label>> reported_votes;
+  std::vector<Prediction> reported_predictions;
 
   /// Makes room for all lists of the plan.
   void lay_out(std::shared_ptr<const VectorPlan> next);
   void write(std::uint32_t search, std::span<const KeptNearest::Entry> list);
-  /// Counts the votes of the lists whose queries ask for a vote.
-  void count_votes(Metric metric, const VectorQueries& queries, const VectorObjects& objects);
+  /// Makes the predictions of the lists whose queries ask for a vote or a mean.
+  void predict(Metric metric, const VectorQueries& queries, const VectorObjects& objects);
 
   std::span<const Neighbor> of(std::uint32_t search) const {
     return std::span(neighbors).subspan(plan->searches[search].first, counts[search]);
@@ -59,14 +58,21 @@ struct VectorLists {
   std::span<const Slot> slots_of(std::uint32_t search) const {
     return std::span(slots).subspan(plan->searches[search].first, counts[search]);
   }
-  std::optional<Label> vote_of(std::uint32_t search) const {
-    return votes.empty() ? std::nullopt : votes[search];
+  Prediction prediction_of(std::uint32_t search) const {
+    return predictions.empty() ? Prediction{} : predictions[search];
   }
 };
 
-/// Returns the label that the objects of a list vote for.
-Label vote_of_list(Metric metric, std::span<const Neighbor> list, std::span<const Slot> slots,
-                   const VectorObjects& objects);
+/// A list, and all that its prediction is made from.
+struct PredictionBasis {
+  Metric metric = Metric::l2;
+  std::span<const Neighbor> list;
+  std::span<const Slot> slots;  ///< of each entry of `list`, in the same order
+  const VectorObjects& objects;
+};
+
+/// Returns the prediction of a list whose query asks for `vote` and `regress`.
+Prediction predict(bool vote, RegressionWeights regress, const PredictionBasis& basis);
 
 /// Compares the lists with those of the last tick and collects the reports for their streams.
 /// `matching` is nullptr if both ticks have the same plan. `result` refers to the memory of `now`,

@@ -26,13 +26,19 @@ void VectorObjects::add(std::span<const ObjectBirth> births) {
   for (const ObjectBirth& birth : births) slots = std::max<std::size_t>(slots, birth.slot + 1);
   resize_with_headroom(alive_, (slots + 63) / 64, std::uint64_t{0});
   resize_with_headroom(touched_, (slots + 63) / 64, std::uint64_t{0});
+  resize_with_headroom(values_, slots, no_value);
   resize_with_headroom(objects_, slots);
   for (const ObjectBirth& birth : births) objects_[birth.slot].id = birth.id;
 }
 
-void VectorObjects::apply(std::span<const ObjectRow> rows, std::span<const Label> labels) noexcept {
+void VectorObjects::apply(std::span<const ObjectRow> rows,
+                          std::span<const Targets> targets) noexcept {
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i + prefetch_rows < rows.size()) prefetch_to_write(&objects_[rows[i + prefetch_rows].slot]);
+    if (i + prefetch_rows < rows.size()) {
+      const Slot ahead = rows[i + prefetch_rows].slot;
+      prefetch_to_write(&objects_[ahead]);
+      prefetch_to_write(&values_[ahead]);
+    }
     const ObjectRow& row = rows[i];
     const bool alive = starling::is_alive(row.generation);
     const bool was_alive = is_alive(row.slot);
@@ -44,7 +50,8 @@ void VectorObjects::apply(std::span<const ObjectRow> rows, std::span<const Label
     }
     object.time_us = row.time_us;
     object.tags = row.tags;
-    object.label = labels[i];
+    object.label = targets[i].label;
+    values_[row.slot] = targets[i].value;
     touched_[row.slot / 64] |= std::uint64_t{1} << row.slot % 64;
   }
 }
@@ -63,7 +70,7 @@ void VectorObjects::append_mask(const TagFilter& filter, std::int64_t time_us_mi
 }
 
 std::uint64_t VectorObjects::bytes_used() const {
-  return objects_.capacity() * sizeof(Object) +
+  return objects_.capacity() * sizeof(Object) + values_.capacity() * sizeof(double) +
          (alive_.capacity() + touched_.capacity()) * sizeof(std::uint64_t);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects of a vector space at a tick, by slot: the data that filters, reports and votes read.
+// The objects of a vector space at a tick, by slot: the data that filters, reports and predictions
+// read.
 // The VectorStore holds the components of the objects. VectorEngine owns a VectorObjects.
 #pragma once
 
@@ -21,9 +22,9 @@ class VectorObjects {
   void begin_changes();
   /// Makes room for new slots and stores their ids. May throw; apply does not.
   void add(std::span<const ObjectBirth> births);
-  /// Each slot occurs at most once in `rows` and was added before. `labels` has one label for each
+  /// Each slot occurs at most once in `rows` and was added before. `targets` has one entry for each
   /// row.
-  void apply(std::span<const ObjectRow> rows, std::span<const Label> labels) noexcept;
+  void apply(std::span<const ObjectRow> rows, std::span<const Targets> targets) noexcept;
 
   std::size_t slot_count() const { return objects_.size(); }
   std::uint64_t alive_count() const { return alive_count_; }
@@ -37,6 +38,7 @@ class VectorObjects {
   std::uint32_t tags(Slot slot) const { return objects_[slot].tags; }
   std::int64_t time_us(Slot slot) const { return objects_[slot].time_us; }
   Label label(Slot slot) const { return objects_[slot].label; }
+  double value(Slot slot) const { return values_[slot]; }
 
   /// Returns true if the object passes `filter` and its time is not before `time_us_min`. Call only
   /// for a living object.
@@ -60,6 +62,7 @@ class VectorObjects {
   };
 
   std::vector<Object> objects_;
+  std::vector<double> values_;          ///< apart, so that an Object is half a cache line
   std::vector<std::uint64_t> alive_;    ///< one bit for each slot
   std::vector<std::uint64_t> touched_;  ///< one bit for each slot
   std::uint64_t alive_count_ = 0;

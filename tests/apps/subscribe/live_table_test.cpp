@@ -63,6 +63,21 @@ TEST(LiveTable, ShowsVotesAndDistancesWithoutAUnitOfVectors) {
   EXPECT_EQ(lines[5], "5                     -                     -");
 }
 
+TEST(LiveTable, ShowsMeansBesideVotes) {
+  ListStore lists;
+  lists[{.query = QueryId{4}}] = {.neighbors = {{ObjectId{17}, 1}}, .states = {}, .mean = 0.1};
+  lists[{.query = QueryId{5}}] = {.neighbors = {}, .states = {}, .mean = -1.2345678e-308};
+  lists[{.query = QueryId{6}}] = {};
+  TableStatus status = status_of("prices");
+  status.is_vector = status.has_votes = status.has_means = true;
+  const auto lines = lines_of(render_table(status, lists, {}));
+  EXPECT_EQ(lines[3],
+            "query                 vote                  value          nearest first (distan");
+  EXPECT_EQ(lines[4], "4                     -                     0.1            17 (1)  ");
+  EXPECT_EQ(lines[5], "5                     -                     -1.23457e-308  -");
+  EXPECT_EQ(lines[6], "6                     -                     -              -");
+}
+
 TEST(LiveTable, ShowsTheSubjectsOfEveryObjectQueriesBesideTheirQueries) {
   ListStore lists;
   lists[{.query = QueryId{1}}] = {};

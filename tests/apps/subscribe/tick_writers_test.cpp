@@ -85,6 +85,28 @@ TEST_F(NdjsonWriter, SaysVotesWhereAStreamHasAny) {
             "{\"tick\":3,\"time_us\":2000000,\"event\":\"removed\",\"query\":\"3\"}\n");
 }
 
+TEST_F(NdjsonWriter, SaysMeansAsNumbersWhereAStreamHasAny) {
+  const protocol::HeldList none{.neighbors = {}, .states = {}};
+  const protocol::HeldList third{.neighbors = {}, .states = {}, .vote = 2, .mean = 1.0 / 3};
+  const protocol::HeldList infinite{
+      .neighbors = {}, .states = {}, .mean = std::numeric_limits<double>::infinity()};
+  ShownTick tick{header_of({}),
+                 false,
+                 {{{.query = QueryId{1}}, ListEvent::updated, &third},
+                  {{.query = QueryId{2}}, ListEvent::updated, &none},
+                  {{.query = QueryId{3}}, ListEvent::updated, &infinite},
+                  {{.query = QueryId{4}}, ListEvent::removed, nullptr}}};
+  tick.has_means = true;
+  EXPECT_EQ(written(tick),
+            "{\"tick\":3,\"time_us\":2000000,\"event\":\"updated\",\"query\":\"1\","
+            "\"value\":0.3333333333333333,\"neighbors\":[]}\n"
+            "{\"tick\":3,\"time_us\":2000000,\"event\":\"updated\",\"query\":\"2\",\"value\":null,"
+            "\"neighbors\":[]}\n"
+            "{\"tick\":3,\"time_us\":2000000,\"event\":\"updated\",\"query\":\"3\",\"value\":null,"
+            "\"neighbors\":[]}\n"
+            "{\"tick\":3,\"time_us\":2000000,\"event\":\"removed\",\"query\":\"4\"}\n");
+}
+
 TEST(ShownIds, AreThoseOfQueriesSubjectsAndNeighbours) {
   const protocol::HeldList list{.neighbors = {{ObjectId{9}, 1.5}, {ObjectId{2}, 3}}, .states = {}};
   EXPECT_EQ(ids_in({{{QueryId{1}, true, ObjectId{5}}, ListEvent::updated, &list},
@@ -133,6 +155,31 @@ TEST_F(VectorCsv, AddsAColumnWhereAStreamVotes) {
   EXPECT_EQ(testing::internal::GetCapturedStdout(),
             "tick,time_us,query_id,rank,object_id,distance_m,vote\n"
             "3,2000000,9,1,2,0.1,\n3,2000000,9,2,3,-1.5e+300,\n3,2000000,9,1,2,0.1,12\n");
+}
+
+TEST_F(VectorCsv, AddsAColumnOfValuesWhereAStreamHasMeans) {
+  const auto writer = make_csv_writer(names_);
+  testing::internal::CaptureStdout();
+  ShownTick shown = tick(true);
+  shown.has_means = true;
+  writer->write(shown);
+  list_.vote = 12;
+  list_.mean = 0.1;
+  list_.neighbors.pop_back();
+  writer->write(shown);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(),
+            "tick,time_us,query_id,rank,object_id,distance_m,vote,value\n"
+            "3,2000000,9,1,2,0.1,,\n3,2000000,9,2,3,-1.5e+300,,\n3,2000000,9,1,2,0.1,12,0.1\n");
+}
+
+TEST_F(VectorCsv, EndsWhereAMeanComesTooLateForAColumn) {
+  const auto writer = make_csv_writer(names_);
+  testing::internal::CaptureStdout();
+  ShownTick shown = tick(true);
+  writer->write(shown);
+  shown.has_means = true;
+  EXPECT_THROW(writer->write(shown), std::runtime_error);
+  testing::internal::GetCapturedStdout();
 }
 
 TEST_F(VectorCsv, WaitsForTheFirstListsBeforeItSaysItsColumns) {

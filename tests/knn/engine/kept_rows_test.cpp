@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests keep_rows. If failed ticks leave several rows of a slot, keep_rows keeps only the newest
-// row, with its components and its label.
+// row, with its components and its targets.
 #include "starling/knn/engine/kept_rows.hpp"
 
 #include <map>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,12 +27,22 @@ Staging half_of(std::initializer_list<Slot> slots, std::uint32_t mark) {
       components->push_back(static_cast<float>(slot));
       components->push_back(static_cast<float>(mark));
     }
-    half.object_labels.push_back(mark);
+    half.object_targets.push_back({mark, mark + 0.5});
   }
   return half;
 }
 
-TEST(KeptRows, OfASlotTheNewestStaysWithItsComponentsAndItsLabel) {
+/// Returns the marks that the targets were made from.
+std::vector<Label> marks_of(const StagedVector<Targets>& targets) {
+  std::vector<Label> marks;
+  for (const auto& [label, value] : targets) {
+    marks.push_back(label);
+    EXPECT_EQ(value, static_cast<double>(label) + 0.5);
+  }
+  return marks;
+}
+
+TEST(KeptRows, OfASlotTheNewestStaysWithItsComponentsAndItsTargets) {
   Staging kept;
   Staging first = half_of({5, 1, 3}, 10);
   keep_rows(first, kept);
@@ -42,7 +53,7 @@ TEST(KeptRows, OfASlotTheNewestStaysWithItsComponentsAndItsLabel) {
   ASSERT_EQ(kept.objects.size(), 4u);
   EXPECT_THAT(kept.object_components, ElementsAre(5, 20, 1, 10, 3, 20, 7, 20));
   EXPECT_THAT(kept.query_components, ElementsAre(5, 20, 1, 10, 3, 20, 7, 20));
-  EXPECT_THAT(kept.object_labels, ElementsAre(20, 10, 20, 20));
+  EXPECT_THAT(marks_of(kept.object_targets), ElementsAre(20, 10, 20, 20));
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(static_cast<float>(kept.objects[i].slot), kept.object_components[2 * i]);
     EXPECT_EQ(static_cast<float>(kept.objects[i].tags), kept.object_components[2 * i + 1]);
@@ -76,7 +87,7 @@ TEST(KeptRows, OfTheRowsOfASlotInSeveralPartsTheLastStaysWithItsComponents) {
     Staging later = half_of({7, 2, 5}, 20);
     for (std::size_t i = 0; i < later.objects.size(); ++i) {
       half.objects.push_back(later.objects[i]);
-      half.object_labels.push_back(later.object_labels[i]);
+      half.object_targets.push_back(later.object_targets[i]);
       for (const std::size_t component : {2 * i, 2 * i + 1})
         half.object_components.push_back(later.object_components[component]);
     }
@@ -86,12 +97,12 @@ TEST(KeptRows, OfTheRowsOfASlotInSeveralPartsTheLastStaysWithItsComponents) {
   Staging kept;
   keep_rows(half, kept);
   EXPECT_THAT(kept.object_components, ElementsAre(1, 10, 7, 20, 2, 20, 5, 20));
-  EXPECT_THAT(kept.object_labels, ElementsAre(10, 20, 20, 20));
+  EXPECT_THAT(marks_of(kept.object_targets), ElementsAre(10, 20, 20, 20));
   Staging kept_before = half_of({2, 3}, 5);
   half = half_with_parts();
   keep_rows(half, kept_before);
   EXPECT_THAT(kept_before.object_components, ElementsAre(2, 20, 3, 5, 1, 10, 7, 20, 5, 20));
-  EXPECT_THAT(kept_before.object_labels, ElementsAre(20, 5, 10, 20, 20));
+  EXPECT_THAT(marks_of(kept_before.object_targets), ElementsAre(20, 5, 10, 20, 20));
 }
 
 TEST(KeptRows, RowsWithoutComponentsJoinThoseThatHaveThem) {

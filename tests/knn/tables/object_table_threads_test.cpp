@@ -2,6 +2,9 @@
 // Updates objects by the same random batches on 1, 2 and 16 threads. The statuses, the staged rows
 // and the exported state must not show how many threads took part.
 #include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -73,7 +76,7 @@ class ThreadedTable {
 struct StagedRow {
   ObjectRow row;
   std::vector<float> components;
-  Label label = no_label;
+  Targets targets;
 };
 
 std::vector<StagedRow> sorted_rows(const Staging& half) {
@@ -81,8 +84,8 @@ std::vector<StagedRow> sorted_rows(const Staging& half) {
   for (std::size_t i = 0; i < half.objects.size(); ++i) {
     StagedRow& row = rows.emplace_back();
     row.row = half.objects[i];
-    if (half.object_labels.empty()) continue;
-    row.label = half.object_labels[i];
+    if (half.object_targets.empty()) continue;
+    row.targets = half.object_targets[i];
     const auto first = half.object_components.begin() + static_cast<std::ptrdiff_t>(i * dimension);
     row.components.assign(first, first + dimension);
   }
@@ -109,7 +112,9 @@ void expect_equal(const Staging& half, const Staging& expected) {
   ASSERT_EQ(rows.size(), expected_rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     expect_equal(rows[i].row, expected_rows[i].row);
-    ASSERT_EQ(rows[i].label, expected_rows[i].label);
+    ASSERT_EQ(rows[i].targets.label, expected_rows[i].targets.label);
+    ASSERT_EQ(std::bit_cast<std::uint64_t>(rows[i].targets.value),
+              std::bit_cast<std::uint64_t>(expected_rows[i].targets.value));
     ASSERT_EQ(rows[i].components, expected_rows[i].components);
   }
 }
@@ -130,7 +135,7 @@ void expect_equal(const ObjectTableState& state, const ObjectTableState& expecte
 }
 
 /// Draws batches whose rows name objects in order, at random, again and again, and for the first
-/// time; some rows are late, in the future, or of an impossible time.
+/// time; some rows are late, in the future, of an impossible time, or have an infinite value.
 class ScriptSource {
  public:
   ScriptSource(std::uint64_t seed, std::uint64_t universe) : random_(seed), universe_(universe) {}
@@ -168,12 +173,20 @@ class ScriptSource {
       vector_rows.push_back({.id = row.id,
                              .time_us = row.time_us,
                              .label = static_cast<Label>(random_.below(4)),
+                             .value = draw_value(),
                              .tags = row.tags,
                              .has_tags = row.has_tags,
-                             .has_label = random_.below(2) == 0});
+                             .has_label = random_.below(2) == 0,
+                             .has_value = random_.below(2) == 0});
       for (std::uint32_t j = 0; j < dimension; ++j)
         components.push_back(static_cast<float>(random_.below(1'000)));
     }
+  }
+
+  double draw_value() {
+    if (random_.below(1'000) == 0) return std::numeric_limits<double>::infinity();
+    if (random_.below(10) == 0) return no_value;
+    return static_cast<double>(random_.below(1'000)) / 8;
   }
 
   test::Random random_;

@@ -155,6 +155,24 @@ TEST_F(QueryTableTest, RefusesAFollowQueryWhoseObjectCannotBeRemembered) {
   EXPECT_EQ(table_->query_count(), 1u);
 }
 
+TEST_F(QueryTableTest, OnlyVectorSpacesTakeVotesAndMeans) {
+  QueryDefinition voting = query(1, 1, follow(ObjectId{7}));
+  voting.vote = true;
+  QueryDefinition regressing = query(2, 1, follow(ObjectId{7}));
+  regressing.regress = RegressionWeights::distance;
+  EXPECT_EQ(put(voting), QueryStatus::no_labels);
+  EXPECT_EQ(put(regressing), QueryStatus::no_values);
+  start({.dimension = 3}, {.dimension = 3});
+  EXPECT_EQ(put(voting), QueryStatus::accepted);
+  EXPECT_EQ(put(regressing), QueryStatus::accepted);
+  const Staging taken = tick(0);
+  ASSERT_THAT(taken.queries, SizeIs(2));
+  EXPECT_TRUE(taken.queries[0].vote);
+  EXPECT_EQ(taken.queries[1].regress, RegressionWeights::distance);
+  start({.dimension = 3, .metric = Metric::inner_product}, {.dimension = 3});
+  EXPECT_EQ(put(regressing), QueryStatus::no_weights);
+}
+
 TEST_F(QueryTableTest, StagesADefinitionOnceAndInFull) {
   table_->put_stream(stream("s", ReportOn::distance, {.position = true}), half_);
   put(query(7, 1, fixed_at(5)));

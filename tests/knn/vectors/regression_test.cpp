@@ -2,7 +2,9 @@
 // Compares regressions with means computed by hand, and with sums in long double.
 #include "starling/knn/vectors/regression.hpp"
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -59,6 +61,27 @@ TEST(Regression, OfAListThatIsShortOrEmpty) {
         std::isnan(regress(Metric::l2, std::vector<VectorNeighbor>{no_neighbor}, values, weights)));
     EXPECT_TRUE(std::isnan(regress(Metric::l2, std::vector<VectorNeighbor>{}, values, weights)));
   }
+}
+
+TEST(Regression, SamplesWithoutAValueDoNotCount) {
+  const double nan = -std::numeric_limits<double>::quiet_NaN();
+  for (const RegressionWeights weights : {uniform, by_distance}) {
+    EXPECT_EQ(regress(std::vector<Sample>{{nan, 0}, {6, 2}, {no_value, 2}}, weights), 6)
+        << "not even at distance 0";
+    EXPECT_TRUE(std::isnan(regress(std::vector<Sample>{{nan, 1}}, weights)));
+  }
+  EXPECT_EQ(regress(std::vector<Sample>{{4, 1}, {nan, 1}, {8, 3}}, by_distance), 5);
+}
+
+TEST(Regression, EveryNanHasTheBitsOfNoValue) {
+  constexpr double most = std::numeric_limits<double>::max();
+  const auto bits = [](const std::vector<Sample>& samples) {
+    return std::bit_cast<std::uint64_t>(regress(samples, by_distance));
+  };
+  const auto expected = std::bit_cast<std::uint64_t>(no_value);
+  EXPECT_EQ(bits({}), expected);
+  EXPECT_EQ(bits({{-no_value, 1}}), expected);
+  EXPECT_EQ(bits({{most, 0.5}, {-most, 0.5}}), expected) << "infinity - infinity";
 }
 
 // The nearest float64 to the sums in long double, but for the last bits.

@@ -3,6 +3,7 @@
 #include "tests/protocol/client/fake_stream.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "tests/protocol/wire/samples.hpp"
@@ -55,6 +56,8 @@ void FakeStream::change_one(std::map<ListKey, ListEvent>& changed) {
   std::ranges::sort(list.neighbors);
   if (to_number(key.query) % 2 == 1)
     list.vote = random_.chance(0.2) ? no_label : static_cast<Label>(random_.below(5));
+  if (to_number(key.query) % 3 == 1)
+    list.mean = random_.chance(0.2) ? no_value : static_cast<double>(random_.below(1000)) / 8;
   lists_[key] = std::move(list);
   changed[key] = ListEvent::updated;
 }
@@ -87,6 +90,7 @@ TickFrames FakeStream::tick(bool failed) {
     report.neighbors = lists_[key].neighbors;
     report.states = lists_[key].states;
     report.vote = lists_[key].vote;
+    report.mean = lists_[key].mean;
   }
   const TickHeader header{.epoch = epoch_,
                           .tick = tick_,
@@ -107,7 +111,7 @@ std::vector<QueryReport> FakeStream::current_lists(
     if (!query_ids.empty() && std::ranges::find(query_ids, to_number(key.query)) == query_ids.end())
       continue;
     reports.push_back({key.query, key.has_subject, key.subject, ListEvent::updated, list.neighbors,
-                       list.states, list.vote});
+                       list.states, list.vote, list.mean});
   }
   return reports;
 }
@@ -149,6 +153,7 @@ ListStore FakeStream::to_store() const {
   for (const auto& [key, list] : lists_) {
     HeldList& held = store[key];
     held.vote = list.vote.value_or(no_label);
+    if (list.mean && !std::isnan(*list.mean)) held.mean = list.mean;
     for (const Neighbor& neighbor : list.neighbors)
       held.neighbors.push_back({neighbor.object, lattice_.to_metres(neighbor.key)});
     for (const NeighborState& state : list.states)

@@ -51,6 +51,7 @@ class FakeStream {
     std::vector<Neighbor> neighbors;
     std::vector<NeighborState> states;
     std::optional<Label> vote;
+    std::optional<double> mean;
   };
   using Lists = std::map<ListKey, List>;
 

@@ -43,11 +43,13 @@ TEST_F(SubscriptionTest, ItFirstWantsASnapshot) {
   EXPECT_FALSE(state.held_at());
 }
 
-TEST_F(SubscriptionTest, ItKnowsWhetherTheStreamVotes) {
+TEST_F(SubscriptionTest, ItKnowsWhetherTheStreamHasVotesAndMeans) {
   EXPECT_FALSE(state.has_votes());
+  EXPECT_FALSE(state.has_means());
   run(stream, 20);
   take_snapshot(stream);
   EXPECT_TRUE(state.has_votes());
+  EXPECT_TRUE(state.has_means());
 }
 
 TEST_F(SubscriptionTest, AQueryThatIsRemovedTakesAllItsListsAndOnlyThose) {

@@ -165,14 +165,21 @@ TEST(ReplyCodec, ASnapshotPageCarriesItsTickAndLists) {
   EXPECT_EQ(list_of(page.lists, 1), HeldList{});
 }
 
-TEST(ReplyCodec, ListsOfVectorsCarryTheMetricsDistancesAndVotes) {
+TEST(ReplyCodec, ListsOfVectorsCarryTheMetricsDistancesVotesAndMeans) {
   const test::SampleVectorLists lists;
   const Decoded decoded(encode_neighbors(head, {1, Tick{2}, 3}, lists.source()));
   const auto& answer = decoded.as<Neighbors>();
-  const HeldList expected{{{ObjectId{100}, 0.25}, {ObjectId{101}, 1.0}}, {{{}, 1}, {{}, 2}}, -7};
+  const HeldList expected{
+      {{ObjectId{100}, 0.25}, {ObjectId{101}, 1.0}}, {{{}, 1}, {{}, 2}}, -7, -0.5};
   EXPECT_EQ(list_of(answer.lists, 0), expected);
   EXPECT_EQ(list_of(answer.lists, 1).vote, no_label);
   EXPECT_EQ(answer.lists.votes.size(), 4u);
+  EXPECT_EQ(answer.lists.means.size(), 4u);
+  for (const std::size_t list : {1u, 2u, 3u}) {
+    EXPECT_EQ(std::bit_cast<std::uint64_t>(answer.lists.mean_of(list)),
+              std::bit_cast<std::uint64_t>(no_value));
+    EXPECT_EQ(list_of(answer.lists, list).mean, std::nullopt);
+  }
 }
 
 TEST(ReplyCodec, WhereNoQueryVotesThereAreNoVotes) {
@@ -181,6 +188,15 @@ TEST(ReplyCodec, WhereNoQueryVotesThereAreNoVotes) {
   const Decoded decoded(encode_neighbors(head, {1, Tick{2}, 3}, lists.source()));
   EXPECT_TRUE(decoded.as<Neighbors>().lists.votes.empty());
   EXPECT_EQ(list_of(decoded.as<Neighbors>().lists, 0).vote, no_label);
+}
+
+TEST(ReplyCodec, WhereNoQueryAsksForAMeanThereAreNoMeans) {
+  test::SampleVectorLists lists;
+  for (QueryReport& report : lists.reports) report.mean.reset();
+  const Decoded decoded(encode_neighbors(head, {1, Tick{2}, 3}, lists.source()));
+  EXPECT_TRUE(decoded.as<Neighbors>().lists.means.empty());
+  EXPECT_EQ(list_of(decoded.as<Neighbors>().lists, 0).mean, std::nullopt);
+  EXPECT_EQ(list_of(decoded.as<Neighbors>().lists, 0).vote, -7);
 }
 
 TEST(ReplyCodec, NamesComeInTheOrderAskedAndEmptyWhereThereIsNone) {

@@ -21,6 +21,7 @@ constexpr std::uint32_t no_tags[] = {0, 3, 4};
 constexpr double vectors[] = {1.5, -2.25, 3, 4, 5e8, 6, 7, 8, 9};
 constexpr float vectors_f32[] = {1.5f, -2.25f, 3, 4, 5, 6, 7, 8, 9};
 constexpr std::int64_t labels[] = {-3, no_label, 9'223'372'036'854'775'807};
+constexpr double values[] = {-0.25, no_value, 1e300};
 
 QuerySpec full_query() {
   return {.id = QueryId{11},
@@ -37,9 +38,17 @@ QuerySpec full_query() {
 std::vector<NamedRequest> sample_vector_requests() {
   const RequestHead control{41, 42, 0};
   const RequestHead sequenced{51, 52, 53};
-  const QuerySpec fixed{.id = QueryId{1}, .k = 1024, .vector = {1, 2, 3}, .vote = true};
-  const QuerySpec follow{
-      .id = QueryId{2}, .k = 1, .anchor = AnchorKind::follow, .object = ObjectId{9}, .vote = true};
+  const QuerySpec fixed{.id = QueryId{1},
+                        .k = 1024,
+                        .vector = {1, 2, 3},
+                        .vote = true,
+                        .regress = RegressionWeights::distance};
+  const QuerySpec follow{.id = QueryId{2},
+                         .k = 1,
+                         .anchor = AnchorKind::follow,
+                         .object = ObjectId{9},
+                         .vote = true,
+                         .regress = RegressionWeights::uniform};
   const Limits limits = vector_limits();
   return {
       {"UpdateBatch of vectors", sequenced,
@@ -48,7 +57,8 @@ std::vector<NamedRequest> sample_vector_requests() {
                    .coordinates = vectors,
                    .tags = tags,
                    .dimension = 3,
-                   .labels = labels},
+                   .labels = labels,
+                   .values = values},
        limits},
       {"UpdateBatch of float32 vectors", sequenced,
        UpdateBatch{
@@ -58,7 +68,9 @@ std::vector<NamedRequest> sample_vector_requests() {
        limits},
       {"GetNeighbors with vectors", control, GetNeighbors{{fixed, follow}}, limits},
       {"PutQueries of an inner product", sequenced,
-       PutQueries{"riders", {{.vector = {1, 2, 3}, .distance_max_m = -2.5}}},
+       PutQueries{
+           "riders",
+           {{.vector = {1, 2, 3}, .distance_max_m = -2.5, .regress = RegressionWeights::uniform}}},
        vector_limits(Metric::inner_product)},
   };
 }
@@ -124,7 +136,7 @@ std::vector<NamedFrame> sample_reply_frames() {
                                 {{3, RowReason::component_negative, 2}, {4, RowReason::future}}}));
   add("HelloReply of vectors",
       encode_hello_reply(head, {.session = 3, .server = "starling 0", .limits = vector_limits()}));
-  add("SnapshotPage with votes",
+  add("SnapshotPage with votes and means",
       encode_snapshot_page(head, {.stream = "riders", .epoch = 1, .sequence = 4},
                            vector_lists.source()));
   add("Done", encode_done(head));
@@ -159,8 +171,10 @@ SampleVectorLists::SampleVectorLists() {
   reports[0].neighbors = neighbors;
   reports[0].states = states;
   reports[0].vote = -7;
+  reports[0].mean = -0.5;
   reports[1].query = QueryId{2};
   reports[1].vote = no_label;
+  reports[1].mean = no_value;
   reports[2].query = QueryId{3};
   reports[2].event = ListEvent::removed;
   reports[3].query = QueryId{4};

@@ -53,8 +53,9 @@ struct SampleLists {
   std::vector<QueryReport> reports;
 };
 
-/// Four lists of vectors with the metric cosine. The first list has a vote for a label, the second
-/// list has the vote no_label, the third list is removed, and the fourth list has no vote.
+/// Four lists of vectors with the metric cosine. The first list has a vote for a label and a mean,
+/// the second list has the vote no_label and the mean no_value, the third list is removed, and the
+/// fourth list has neither vote nor mean.
 struct SampleVectorLists {
   SampleVectorLists();
   ListSource source() const { return {reports, {.tags = true}, nullptr, Metric::cosine}; }

@@ -3,6 +3,8 @@
 // server refuses. Each refusal names what was sent and what is allowed.
 #include <array>
 #include <limits>
+#include <variant>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,6 +23,7 @@ constexpr std::array<std::uint64_t, 2> ids{1, 2};
 constexpr std::array<std::int64_t, 2> times_us{1, 2};
 constexpr std::array<float, 6> components{1, 2, 3, 4, 5, 6};
 constexpr std::array<std::int64_t, 2> labels{1, 2};
+constexpr std::array<double, 3> values{0.5, no_value, std::numeric_limits<double>::infinity()};
 
 UpdateBatch batch() {
   return {.ids = ids, .times_us = times_us, .coordinates_f32 = components, .dimension = 3};
@@ -70,7 +73,89 @@ TEST(VectorRequests, LabelsAreOneARowOrNone) {
   EXPECT_FALSE(refusal_of(labelled, vector_limits()));
 }
 
-TEST(VectorRequests, OtherSpacesTakeNoVectorsNoLabelsAndNoVotes) {
+TEST(VectorRequests, ValuesAreOneARowOrNone) {
+  UpdateBatch valued = batch();
+  valued.values = values;
+  expect_refused(valued, vector_limits(), ErrorCode::array_mismatch,
+                 "The request has 2 ids but 3 values; each id needs one.");
+  valued.values = std::span(values).last(2);
+  EXPECT_FALSE(refusal_of(valued, vector_limits())) << "an infinite value refuses only its row";
+}
+
+/// Encodes as a client does whose schema ends before `values`, `regress` and `means`.
+std::vector<std::byte> frame_without_later_fields(const PutQueries& queries) {
+  flatbuffers::FlatBufferBuilder builder;
+  std::vector<flatbuffers::Offset<wire::Query>> tables;
+  for (const QuerySpec& spec : queries.queries) {
+    const auto vector = builder.CreateVector(spec.vector);
+    wire::QueryBuilder table(builder);
+    table.add_id(to_number(spec.id));
+    table.add_k(spec.k);
+    table.add_vector(vector);
+    table.add_vote(spec.vote);
+    tables.push_back(table.Finish());
+  }
+  const auto body = wire::CreatePutQueriesDirect(builder, "riders", &tables);
+  builder.Finish(
+      wire::CreateRequest(builder, 1, 1, 1, 1, wire::RequestBody::PutQueries, body.Union()),
+      "STRQ");
+  const auto* first = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());
+  return {first, first + builder.GetSize()};
+}
+
+TEST(VectorRequests, OfAnOlderClientAskForNoMeanAndKeepValues) {
+  const PutQueries queries{"riders", {{.id = QueryId{1}, .vector = {1, 2, 3}, .vote = true}}};
+  const auto frame = frame_without_later_fields(queries);
+  const AlignedBytes bytes(frame);
+  const DecodedRequest decoded = decode_request(bytes, vector_limits());
+  ASSERT_FALSE(decoded.problem);
+  EXPECT_EQ(std::get<PutQueries>(decoded.body).queries, queries.queries);
+  EXPECT_EQ(std::get<PutQueries>(decoded.body).queries[0].regress, RegressionWeights::none);
+  UpdateBatch labelled = batch();
+  labelled.labels = labels;
+  const Frame written = encode_request({1, 2, 3}, labelled);
+  const AlignedBytes aligned(written.bytes());
+  const DecodedRequest updated = decode_request(aligned, vector_limits());
+  ASSERT_FALSE(updated.problem);
+  EXPECT_TRUE(std::get<UpdateBatch>(updated.body).values.empty());
+}
+
+TEST(VectorRequests, WeightsAreThoseOfTheSchema) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto vector = builder.CreateVector(std::vector<float>(3, 1.0f));
+  wire::QueryBuilder query(builder);
+  query.add_k(1);
+  query.add_vector(vector);
+  query.add_regress(static_cast<wire::RegressionWeights>(3));
+  const std::vector<flatbuffers::Offset<wire::Query>> queries(1, query.Finish());
+  const auto body = wire::CreatePutQueriesDirect(builder, "riders", &queries);
+  builder.Finish(
+      wire::CreateRequest(builder, 1, 1, 1, 1, wire::RequestBody::PutQueries, body.Union()),
+      "STRQ");
+  const std::span bytes(reinterpret_cast<const std::byte*>(builder.GetBufferPointer()),
+                        builder.GetSize());
+  const auto problem = decode_request(AlignedBytes(bytes), vector_limits()).problem;
+  ASSERT_TRUE(problem);
+  EXPECT_EQ(problem->sentence,
+            "Query 0: regress is neither none (0), uniform (1) nor distance (2).");
+}
+
+TEST(VectorRequests, InnerProductsAreNoWeights) {
+  const PutQueries by_distance{"riders",
+                               {{.vector = {1, 2, 3}, .regress = RegressionWeights::distance}}};
+  for (const Metric metric : all_metrics)
+    EXPECT_EQ(refusal_of(by_distance, vector_limits(metric)).has_value(),
+              metric == Metric::inner_product);
+  expect_refused(by_distance, vector_limits(Metric::inner_product), ErrorCode::bad_value,
+                 "Query 0: regress is distance, but an inner product may be negative, so it is no "
+                 "weight; use uniform.");
+  expect_refused(GetNeighbors{by_distance.queries}, vector_limits(Metric::inner_product),
+                 ErrorCode::bad_value,
+                 "Question 0: regress is distance, but an inner product may be negative, so it is "
+                 "no weight; use uniform.");
+}
+
+TEST(VectorRequests, OtherSpacesTakeNoVectorsNoTargetsAndNoPredictions) {
   const Limits planar3{.space = Space::planar3};
   expect_refused(batch(), planar3, ErrorCode::bad_value,
                  "The batch has rows of dimension 3, which only a server of vectors takes; this "
@@ -81,6 +166,14 @@ TEST(VectorRequests, OtherSpacesTakeNoVectorsNoLabelsAndNoVotes) {
   labelled.labels = labels;
   expect_refused(labelled, planar3, ErrorCode::bad_value,
                  "The batch has labels, which only vectors have; this server's space is planar3.");
+  labelled.labels = {};
+  labelled.values = std::span(values).first(2);
+  expect_refused(labelled, planar3, ErrorCode::bad_value,
+                 "The batch has values, which only vectors have; this server's space is planar3.");
+  expect_refused(PutQueries{"riders", {{.regress = RegressionWeights::uniform}}}, planar3,
+                 ErrorCode::bad_value,
+                 "Query 0: only a server of vectors has values to take the mean of; this server's "
+                 "space is planar3.");
   expect_refused(PutQueries{"riders", {{.vector = {1, 2, 3}}}}, planar3, ErrorCode::bad_value,
                  "Query 0: only a server of vectors takes a vector; this server's space is "
                  "planar3.");

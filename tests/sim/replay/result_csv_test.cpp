@@ -96,13 +96,14 @@ TEST(ResultCsv, EmptyListsHaveARowWhereTheyAreAskedFor) {
   const TemporaryDirectory directory;
   const std::string path = directory.path("results.csv");
   NameTable names;
-  ResultCsv csv(path, names, names, {.votes = true, .subjects = true, .empty_lists = true});
+  ResultCsv csv(path, names, names,
+                {.votes = true, .means = true, .subjects = true, .empty_lists = true});
   csv.write_tick(Tick{1}, 5, lists_of({{of_query(9), {}}, {{QueryId{3}, true, ObjectId{1}}, {}}}));
   csv.close();
   EXPECT_EQ(TemporaryDirectory::read(path),
-            "tick,time_us,query_id,rank,object_id,distance_m,vote,subject\n"
-            "1,5,3,,,,,1\n"
-            "1,5,9,,,,,\n");
+            "tick,time_us,query_id,rank,object_id,distance_m,vote,value,subject\n"
+            "1,5,3,,,,,,1\n"
+            "1,5,9,,,,,,\n");
 }
 
 TEST(ResultCsv, CompressesByTheFilesName) {

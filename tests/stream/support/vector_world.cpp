@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -46,18 +47,41 @@ Label winner(const std::vector<std::pair<Label, double>>& ballots) {
   return best;
 }
 
+/// Takes the weights from a function of the distance.
+std::optional<double> weighted_mean(const std::vector<std::pair<double, double>>& values,
+                                    const std::function<double(double)>& weight_of) {
+  double sum = 0;
+  double weights = 0;
+  for (const auto& [value, distance] : values) {
+    if (std::isnan(value)) continue;
+    weights += weight_of(distance);
+    sum += weight_of(distance) * value;
+  }
+  return weights > 0 ? std::optional(sum / weights) : std::nullopt;
+}
+
+/// `values` has the value and the distance of each neighbour.
+std::optional<double> mean_of(const std::vector<std::pair<double, double>>& values,
+                              RegressionWeights weights) {
+  const auto all = [](double) { return 1.0; };
+  if (weights == RegressionWeights::uniform) return weighted_mean(values, all);
+  const auto only_same = [](double distance) { return distance == 0 ? 1.0 : 0.0; };
+  if (const auto mean = weighted_mean(values, only_same)) return mean;
+  return weighted_mean(values, [](double distance) { return distance == 0 ? 0 : 1 / distance; });
+}
+
 }  // namespace
 
-void VectorModel::update(std::uint64_t id, std::int64_t time_us, const std::vector<float>& vector,
-                         std::uint32_t tags, std::optional<Label> label) {
-  const auto known = objects_.find(id);
-  if (known != objects_.end() && time_us < known->second.time_us) return;
-  Object& object = objects_[id];
-  object.time_us = time_us;
+void VectorModel::update(const Row& row) {
+  const auto known = objects_.find(row.id);
+  if (known != objects_.end() && row.time_us < known->second.time_us) return;
+  Object& object = objects_[row.id];
+  object.time_us = row.time_us;
   object.alive = true;
-  object.prepared = prepared(vector);
-  object.tags = tags;
-  if (label) object.label = *label;
+  object.prepared = prepared(row.vector);
+  object.tags = row.tags;
+  if (row.label) object.label = *row.label;
+  if (row.value) object.value = *row.value;
 }
 
 void VectorModel::remove(std::uint64_t id, std::int64_t time_us) {
@@ -115,12 +139,15 @@ protocol::HeldList VectorModel::list(const protocol::QuerySpec& query,
   if (candidates.size() > query.k) candidates.resize(query.k);
   protocol::HeldList list;
   std::vector<std::pair<Label, double>> ballots;
+  std::vector<std::pair<double, double>> values;
   for (const Candidate& each : candidates) {
     const Object& object = snapshot_.at(each.id);
     list.neighbors.push_back({ObjectId{each.id}, distance(from, object.prepared)});
     ballots.emplace_back(object.label, list.neighbors.back().distance_m);
+    values.emplace_back(object.value, list.neighbors.back().distance_m);
   }
   if (query.vote) list.vote = winner(ballots);
+  if (query.regress != RegressionWeights::none) list.mean = mean_of(values, query.regress);
   return list;
 }
 
@@ -190,6 +217,8 @@ protocol::QuerySpec VectorWorld::random_query(std::uint64_t id) {
                             .k = static_cast<std::uint32_t>(1 + random_.below(7)),
                             .anchor = static_cast<AnchorKind>(random_.below(3)),
                             .vote = random_.chance(0.6)};
+  const bool has_weights = space_.metric != Metric::inner_product;
+  query.regress = static_cast<RegressionWeights>(random_.below(has_weights ? 3 : 2));
   if (query.anchor == AnchorKind::fixed) query.vector = random_vector();
   if (query.anchor == AnchorKind::follow)
     query.object = ObjectId{random_.below(objects_a_producer)};
@@ -221,7 +250,9 @@ void VectorWorld::send_batch(protocol::Client& producer, std::uint64_t first_id)
   std::vector<float> components;
   std::vector<std::uint32_t> tags;
   std::vector<Label> labels;
+  std::vector<double> values;
   const bool has_labels = random_.chance(0.5);
+  const bool has_values = random_.chance(0.5);
   for (std::uint64_t count = random_.below(objects_a_producer); count > 0; --count) {
     ids.push_back(first_id + random_.below(objects_a_producer));
     times_us.push_back(tau_us_ - static_cast<std::int64_t>(random_.below(3)));
@@ -230,8 +261,13 @@ void VectorWorld::send_batch(protocol::Client& producer, std::uint64_t first_id)
     components.insert(components.end(), vector.begin(), vector.end());
     if (has_labels)
       labels.push_back(random_.chance(0.2) ? no_label : static_cast<Label>(random_.below(4)) - 1);
-    model_.update(ids.back(), times_us.back(), vector, tags.back(),
-                  has_labels ? std::optional(labels.back()) : std::nullopt);
+    if (has_values) values.push_back(random_.chance(0.2) ? no_value : random_.normal());
+    model_.update({.id = ids.back(),
+                   .time_us = times_us.back(),
+                   .vector = vector,
+                   .tags = tags.back(),
+                   .label = has_labels ? std::optional(labels.back()) : std::nullopt,
+                   .value = has_values ? std::optional(values.back()) : std::nullopt});
   }
   const std::vector<double> wide(components.begin(), components.end());
   const bool is_wide = random_.chance(0.5);
@@ -239,7 +275,8 @@ void VectorWorld::send_batch(protocol::Client& producer, std::uint64_t first_id)
                               .times_us = times_us,
                               .tags = tags,
                               .dimension = space_.dimension,
-                              .labels = labels};
+                              .labels = labels,
+                              .values = values};
   if (is_wide)
     batch.coordinates = wide;
   else

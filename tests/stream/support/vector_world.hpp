@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // VectorWorld is a server of vectors with random producers. VectorModel says what the server must
-// answer. The model knows objects, removals, expiry, labels, filters and votes. It makes each list
-// by scoring and sorting all objects. It uses declarations of the product, but none of its code.
-// vectors_test.cpp uses both classes.
+// answer. The model knows objects, removals, expiry, labels, values, filters, votes and means. It
+// makes each list by scoring and sorting all objects. It uses declarations of the product, but none
+// of its code. vectors_test.cpp uses both classes.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,17 @@ class VectorModel {
   VectorModel(Metric metric, std::int64_t object_ttl_us)
       : metric_(metric), object_ttl_us_(object_ttl_us) {}
 
-  /// If `label` is std::nullopt, the object keeps its label.
-  void update(std::uint64_t id, std::int64_t time_us, const std::vector<float>& vector,
-              std::uint32_t tags, std::optional<Label> label);
+  /// An object of an update. If `label` or `value` is std::nullopt, the object keeps what it has.
+  struct Row {
+    std::uint64_t id = 0;
+    std::int64_t time_us = 0;
+    std::vector<float> vector;
+    std::uint32_t tags = 0;
+    std::optional<Label> label;
+    std::optional<double> value;
+  };
+
+  void update(const Row& row);
   void remove(std::uint64_t id, std::int64_t time_us);
   void put(const protocol::QuerySpec& query) { queries_[to_number(query.id)] = query; }
   void remove_query(std::uint64_t id) { queries_.erase(id); }
@@ -44,6 +52,7 @@ class VectorModel {
     std::vector<float> prepared;
     std::uint32_t tags = 0;
     Label label = no_label;
+    double value = no_value;
   };
   using Objects = std::map<std::uint64_t, Object>;
 
@@ -74,7 +83,7 @@ class VectorWorld {
   std::int64_t now_us() const { return tau_us_; }
   const VectorLists& lists_at(std::int64_t tau_us) const { return history_.at(tau_us); }
   /// Returns random one-shot queries. Each has a vector or an object as its anchor. Some ask for a
-  /// vote.
+  /// vote or a mean.
   std::vector<protocol::QuerySpec> questions();
 
  private:
