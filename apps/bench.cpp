@@ -225,8 +225,8 @@ std::function<int()> add_knn(CLI::App& command, const std::string& name) {
       {"page-locked", bench::CorpusMemory::page_locked},
       {"mapped", bench::CorpusMemory::mapped}};
   knn->add_option("--memory", table.memory,
-                  "Where the rows are before their upload: ordinary memory, page-locked memory (as "
-                  "GPUs like it), or a mapped file [ordinary]")
+                  "Where the rows are before their upload: ordinary memory, page-locked memory, "
+                  "which a GPU copies fastest, or a mapped file [ordinary]")
       ->transform(CLI::CheckedTransformer(memories).description("KIND"));
   knn->add_option("--seed", table.seed, "The seed of the random rows")->capture_default_str();
   knn->add_flag("--json", table.json, "Print one JSON object");

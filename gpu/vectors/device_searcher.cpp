@@ -115,7 +115,7 @@ void DeviceSearcher::begin_rows(Metric metric, VectorsView rows, VectorRow first
   else
     kept_.assign(rows.components.begin(), rows.components.end());
   if (!workspace_) workspace_.emplace(memory_, workspace_bytes_, filter_);
-  // Takes the memory of the slots before a method takes what is left.
+  // Allocates the slots of the upload. It must run before take_method(), which takes what is left.
   upload_.start(resident_ ? rows : kept_rows(0, rows_));
 }
 
@@ -348,10 +348,7 @@ void DeviceSearcher::search_share_async(const VectorSearch& search, const Device
   if (share.count == 0)
     fill_lists_async(found_.data(), entries, stream_);
   else
-    workspace_->search_async(
-        resident_view_for_async(on_device).part(static_cast<VectorRow>(share.begin),
-                                                static_cast<std::uint32_t>(share.count)),
-        on_device, stream_);
+    search_resident_async(on_device, share);
   finished_.record(stream_);
 }
 
@@ -525,8 +522,11 @@ void DeviceSearcher::for_each_part(const Work& work) {
       continue;
     }
     if (resident_) {
-      work([&](const DeviceSearch& on_device) { search_resident_async(on_device); },
-           Part{part, parts});
+      work(
+          [&](const DeviceSearch& on_device) {
+            search_resident_async(on_device, {0, rows_});
+          },
+          Part{part, parts});
       continue;
     }
     if (from_host && from_host->has_room_for(count, dimension_))
@@ -546,19 +546,19 @@ void DeviceSearcher::for_each_part(const Work& work) {
   }
 }
 
-void DeviceSearcher::search_resident_async(const DeviceSearch& search) {
-  workspace_->search_async(resident_view_for_async(search), search, stream_);
-}
-
-/// Returns the resident corpus. First enqueues the making of its shadow, if enough searches have
-/// wanted one.
-CorpusView DeviceSearcher::resident_view_for_async(const DeviceSearch& search) {
-  const auto before = workspace_->searches_before_shadow(resident_->view(), search);
+/// Searches a share of the resident corpus. First enqueues the making of the shadow, if enough
+/// searches have wanted one.
+void DeviceSearcher::search_resident_async(const DeviceSearch& search, const DeviceShare& share) {
+  const auto view = [&] {
+    return resident_->view().part(static_cast<VectorRow>(share.begin),
+                                  static_cast<std::uint32_t>(share.count));
+  };
+  const auto before = workspace_->searches_before_shadow(view(), search);
   if (before && *before <= searches_for_shadow_)
     resident_->make_shadow_async(shadow_, stream_);
   else if (before)
     ++searches_for_shadow_;
-  return resident_->view();
+  workspace_->search_async(view(), search, stream_);
 }
 
 template <class Enqueue>

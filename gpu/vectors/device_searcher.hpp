@@ -123,8 +123,7 @@ class DeviceSearcher final : public VectorSearcher {
   auto arrival_in(DeviceVectors& vectors) {
     return [this, &vectors] { return vectors.pack_next_async(upload_, stream_); };
   }
-  void search_resident_async(const DeviceSearch& search);
-  CorpusView resident_view_for_async(const DeviceSearch& search);
+  void search_resident_async(const DeviceSearch& search, const DeviceShare& share);
   void search_arriving_async(const DeviceSearch& search);
   void search_arriving_by_method_async(DeviceSearch search);
   DeviceSearch copy_queries_async(const VectorSearch& search, std::uint32_t begin,
@@ -138,8 +137,8 @@ class DeviceSearcher final : public VectorSearcher {
   RowMajorView method_rows(std::uint32_t part) const;
   VectorsView kept_rows(VectorRow begin, std::uint32_t count) const;
   /// Calls work(search_async, part) for one part of the rows after another. search_async enqueues a
-  /// search of that part by the prepared method. `work` must wait for the CUDA stream before it
-  /// returns.
+  /// search of that part by the prepared method. If the corpus is not resident, `work` must wait
+  /// for the CUDA stream before it returns.
   template <class Work>
   void for_each_part(const Work& work);
   template <class SearchAsync>

@@ -7,6 +7,7 @@
 #include <exception>
 #include <functional>
 #include <limits>
+#include <memory_resource>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -51,6 +52,7 @@ class SplitSearcher final : public VectorSearcher {
       devices_.push_back(std::make_unique<DeviceSearcher>(device));
   }
 
+  std::pmr::memory_resource& host_memory() override { return devices_.front()->host_memory(); }
   std::string_view name() const override { return devices_.front()->name(); }
   bool supports(SearchMethod method) const override { return devices_.front()->supports(method); }
 
@@ -73,6 +75,7 @@ class SplitSearcher final : public VectorSearcher {
         options_.placement == RowPlacement::shares ||
         !std::ranges::all_of(devices_, [&](const auto& device) { return device->fits(corpus); });
     rows_ = corpus.rows();
+    dimension_ = corpus.dimension;
     // The exchange needs device memory, and must be made before the rows take it all.
     if (is_sharded_) make_exchange();
     on_each([&](std::size_t i) {
@@ -86,7 +89,7 @@ class SplitSearcher final : public VectorSearcher {
   }
 
   void search(const VectorSearch& search, std::span<VectorNeighbor> lists) override {
-    check_search(search, search.queries.dimension, lists.size());
+    check_search(search, dimension_, lists.size());
     const bool is_graph = search.first_self == 0 && search.queries.rows() == rows_;
     if (is_sharded_)
       search_rows_in_shares(search, lists);
@@ -100,7 +103,7 @@ class SplitSearcher final : public VectorSearcher {
   }
 
   void search_graph(const GraphSearch& graph, const TakeLists& take) override {
-    check_graph(graph, graph.rows.dimension);
+    check_graph(graph, dimension_);
     check_invariant(graph.rows.rows() == rows_, "the rows of a graph are those of the corpus");
     if (const std::uint32_t side = prepare_graph(graph.k, graph.method)) {
       search_grids(side, GraphTiles(graph, take));
@@ -150,7 +153,7 @@ class SplitSearcher final : public VectorSearcher {
   /// with fewer queries.
   bool is_for_rows_of_each(const VectorSearch& search) const {
     const std::uint64_t queries = search.queries.rows();
-    const std::uint64_t components = std::uint64_t{rows_} * search.queries.dimension;
+    const std::uint64_t components = std::uint64_t{rows_} * dimension_;
     return devices_.size() > 1 && queries > 0 && queries <= SplitTuning::few_queries &&
            queries * search.k <= SplitTuning::few_entries &&
            components >= SplitTuning::few_components_min &&
@@ -313,6 +316,7 @@ class SplitSearcher final : public VectorSearcher {
   std::unique_ptr<ListExchange> exchange_;  ///< null: not needed so far, or abandoned
   bool is_sharded_ = false;
   std::uint32_t rows_ = 0;
+  std::uint32_t dimension_ = 1;
   double device_ms_ = 0;  ///< of the last search
 };
 

@@ -23,7 +23,8 @@ struct OneShotQuery {
   Filter filter;
   std::vector<float> components{};  ///< for a fixed anchor in a vector space: one prepared row
   bool vote = false;                ///< in a vector space: the answer carries a vote
-  RegressionWeights regress = RegressionWeights::none;  ///< in a vector space: it carries a mean
+  /// In a vector space: the answer carries a mean. Not `distance` with the metric inner_product.
+  RegressionWeights regress = RegressionWeights::none;
 };
 
 /// The answers to one-shot queries, or copies of current lists, all from one finished tick.

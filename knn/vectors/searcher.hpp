@@ -105,7 +105,7 @@ class VectorSearcher {
   virtual void search_graph(const GraphSearch& graph, const TakeLists& take);
 
   /// Does the same as set_corpus and then search. A GPU searches the first rows while others are on
-  /// their way to it. Throws what both throw; after an error the searcher has no corpus.
+  /// their way to it. Throws what both throw; after an error, set a corpus before the next search.
   virtual void set_corpus_and_search(Metric metric, VectorsView corpus, const VectorSearch& search,
                                      std::span<VectorNeighbor> lists) {
     set_corpus(metric, corpus);

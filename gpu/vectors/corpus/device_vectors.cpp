@@ -3,6 +3,8 @@
 // device_vectors.hpp.
 #include "starling/gpu/vectors/corpus/device_vectors.hpp"
 
+#include <utility>
+
 #include "starling/gpu/vectors/corpus/pack_launch.hpp"
 #include "starling/gpu/vectors/corpus/shadow_launch.hpp"
 #include "starling/knn/base/assert.hpp"
@@ -59,13 +61,21 @@ void DeviceVectors::make_shadow_async(Shadow shadow, const CudaStream& stream) {
   const std::uint32_t stride = shadow_stride(dimension_);
   const std::size_t tiles = shadow_tiles(rows_);
   if (halves_.room() == 0) {
-    halves_ = DeviceBuffer<std::uint16_t>(memory_, tiles * shadow_tile_rows * stride);
-    norms_ = DeviceBuffer<ShadowNorms>(memory_, tiles * shadow_tile_rows);
-    tiles_ = DeviceBuffer<ShadowTile>(memory_, tiles);
-    center_ = DeviceBuffer<float4>(memory_, stride / 4);
-    frame_ = DeviceBuffer<ShadowFrame>(memory_, 1);
+    // All buffers or none: if one does not fit, a later search must not use the others.
+    DeviceBuffer<std::uint16_t> halves(memory_, tiles * shadow_tile_rows * stride);
+    DeviceBuffer<ShadowNorms> norms(memory_, tiles * shadow_tile_rows);
+    DeviceBuffer<ShadowTile> bounds(memory_, tiles);
+    DeviceBuffer<float4> center(memory_, stride / 4);
+    DeviceBuffer<ShadowFrame> frame(memory_, 1);
+    DeviceBuffer<float4> rows_groups(memory_);
     if (shadow == Shadow::halves_and_rows)
-      rows_groups_ = DeviceBuffer<float4>(memory_, packed_groups(rows_, 1, dimension_));
+      rows_groups = DeviceBuffer<float4>(memory_, packed_groups(rows_, 1, dimension_));
+    halves_ = std::move(halves);
+    norms_ = std::move(norms);
+    tiles_ = std::move(bounds);
+    center_ = std::move(center);
+    frame_ = std::move(frame);
+    rows_groups_ = std::move(rows_groups);
   }
   if (rows_groups_.room() > 0)
     unpack_async(panels(), 0, rows_, group_count_of(dimension_) * 4,

@@ -55,8 +55,11 @@ void RowUpload::start(VectorsView rows) {
       std::clamp(all.size_bytes() / pieces_min, piece_bytes_min, piece_bytes_max);
   piece_rows_ = std::min(rows_of_piece(bytes, rows.dimension), rows.rows());
   const std::size_t floats = std::size_t{piece_rows_} * rows.dimension;
+  // Slots of an earlier corpus are kept unless they are larger than what bytes_for() promises.
+  const std::size_t floats_max =
+      std::min<std::size_t>(2 * floats, bytes_for(rows.dimension) / slot_count / sizeof(float));
   for (Slot& slot : slots_) {
-    if (slot.on_device.room() >= floats && slot.on_device.room() <= 2 * floats) continue;
+    if (slot.on_device.room() >= floats && slot.on_device.room() <= floats_max) continue;
     slot.on_device = DeviceBuffer<float>(memory_);
     slot.on_device = DeviceBuffer<float>(memory_, floats);
   }

@@ -92,8 +92,8 @@ __device__ __forceinline__ Key merge_halves(Key (&keys)[each], const FirstAt& fi
   return dropped;
 }
 
-/// Does what sort_least_of_warp() does, for keys that are all in `others`, in a third of the
-/// instructions: it sorts numbers of 32 bits. The upper 22 bits of a number grow with the score,
+/// A faster sort_least_of_warp() for keys that are all in `others`: it sorts numbers of 32 bits, in
+/// a third of the instructions. The upper 22 bits of a number grow with the score,
 /// and the lower 10 bits are the index of the key. Returns false, with `sorted` undefined, if many
 /// scores have the same upper bits, or if a score is infinite. Called by a whole warp.
 template <unsigned each>

@@ -168,8 +168,9 @@ __device__ __forceinline__ void append_panel(const FewFilterScan& scan,
   __syncwarp();
 }
 
-/// Computes the bounds of all queries from the slots, in every block. No warp may write slots at
-/// the same time. Called by the whole block. `bounds` is shared memory.
+/// Computes the bounds of all queries from the slots, in every block. Meanwhile no other block may
+/// lower a slot: in one launch they only write again what they recorded before the barrier. Called
+/// by the whole block. `bounds` is shared memory.
 __device__ inline void bounds_of_all(const FewFilterScan& scan, std::uint32_t* bounds) {
   for (std::uint32_t query = threadIdx.x / warp_lanes; query < scan.filter.query_count;
        query += FewFilterShape::warps) {

@@ -41,7 +41,7 @@ struct BlockTeam {
     if (threadIdx.x % warp_lanes == 0) atomicMax(shared.values + turn, value);
     return next();
   }
-  /// Returns a number for each thread with `is_kept`: 0, 1, 2, ..., also from call to call.
+  /// Numbers the threads with `is_kept`: 0, 1, 2, ... Numbers continue across calls.
   __device__ std::uint32_t number(bool is_kept) {
     return is_kept ? atomicAdd(&shared.kept, 1u) : 0;
   }

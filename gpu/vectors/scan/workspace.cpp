@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Divides queries into batches that fit the memory, and chooses the scan: for short rows, for few
-// queries, or for many queries. In the last case the filter runs first if that is faster. See
+// queries, or for many queries. In the last two cases a filter runs first if that is faster. See
 // workspace.hpp.
 #include "starling/gpu/vectors/scan/workspace.hpp"
 

@@ -67,6 +67,10 @@ class VectorEngine final : public Engine {
   }
 
   void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) override {
+    for (const OneShotQuery& query : queries)
+      check_invariant(
+          query.regress != RegressionWeights::distance || options_.metric != Metric::inner_product,
+          "inner products, which may be negative, are no weights");
     engine_thread_.post([this, queries = std::move(queries), handler = std::move(handler)] {
       handler(answers_or_error([&] { return answer(queries); }));
     });

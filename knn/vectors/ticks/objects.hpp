@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The objects of a vector space at a tick, by slot: the data that filters, reports and predictions
-// read.
-// The VectorStore holds the components of the objects. VectorEngine owns a VectorObjects.
+// read. The VectorStore holds the components of the objects. VectorEngine owns a VectorObjects.
 #pragma once
 
 #include <cstddef>

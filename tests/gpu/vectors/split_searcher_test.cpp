@@ -145,6 +145,9 @@ TEST_F(SplitVectors, FewQueriesAreSharedOutByRowsThoughEachDeviceHasAll) {
       const LaunchTrace trace;
       expect_lists(c, lists_of(*searcher, c), 10);
       if (HasFatalFailure()) return;
+      if (count <= 32 && use == FilterUse::always) {
+        EXPECT_GT(count_of(trace, "few_filter"), 0u);
+      }
       // If a single query were divided among the devices, only one of them would search.
       if (count == 1 && use == FilterUse::never) {
         EXPECT_EQ(count_of(trace, "vector_finish_kernel"), devices.size());

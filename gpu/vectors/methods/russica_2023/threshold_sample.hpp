@@ -10,9 +10,10 @@
 
 namespace starling::gpu {
 
-/// The tuning numbers of the method. They come from a model and have not been measured yet: the
-/// sample and the kept keys should both be short compared with a row of the matrix. A sample of s
-/// scores of n lets about k n / s keys pass. With s = 4 sqrt(n k) about sqrt(n k) / 4 keys pass.
+/// The tuning numbers of the method. They come from a model: the sample and the kept keys should
+/// both be short compared with a row of the matrix. A sample of s scores of n lets about k n / s
+/// keys pass. With s = 4 sqrt(n k) about sqrt(n k) / 4 keys pass. The method was measured with
+/// these numbers (docs/vector-methods.md); others were not tried.
 struct ThresholdTuning {
   static constexpr std::uint32_t quad = 4;  ///< neighbouring columns, which one load reads
   static constexpr unsigned quads_in_flight = 4;
