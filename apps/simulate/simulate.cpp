@@ -83,9 +83,14 @@ void add_dispatch_flags(CLI::App& command, SimulateFlags& flags) {
   command
       .add_option("--policy", flags.policy,
                   "nearest: riders in order of arrival, each gets the nearest free driver. batch: "
-                  "the smallest sum of distances. batch-time: the smallest sum of pick-up times")
-      ->check(CLI::IsMember({"nearest", "batch", "batch-time"}))
+                  "the smallest sum of distances. batch-time: the smallest sum of pick-up times. "
+                  "command: a program of yours, see --policy-command")
+      ->check(CLI::IsMember({"nearest", "batch", "batch-time", "command"}))
       ->capture_default_str();
+  command.add_option("--policy-command", flags.policy_command,
+                     "With --policy command: the program that decides, such as 'python3 mine.py'. "
+                     "It runs in a shell, and answers each line of JSON with a line of JSON "
+                     "(docs/simulate.md)");
   command.add_option("--period", flags.period, "The time from dispatch to dispatch")
       ->capture_default_str();
   command.add_option("-k,--k", flags.k, "The number of drivers in a rider's first list")

@@ -60,6 +60,11 @@ void refuse_contradictions(const SimulateFlags& flags) {
     throw sim::UsageError("--k-max: lists cannot be widened to fewer drivers than --k");
   if (flags.largest_part && (flags.world == "straight" || flags.world == "grid"))
     throw sim::UsageError("--largest-part is a flag for --world FILE.net.xml");
+  if (flags.policy == "command" && flags.policy_command.empty())
+    throw sim::UsageError(
+        "--policy command: add --policy-command 'PROGRAM', the program that decides");
+  if (flags.policy != "command" && !flags.policy_command.empty())
+    throw sim::UsageError("--policy-command is a flag for --policy command");
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ struct SimulateFlags {
   std::uint32_t drivers = 500;
   std::string idle = "cruise";
   std::string policy = "batch";
+  std::string policy_command;
   std::string period = "2s";
   std::uint32_t k = 16;
   std::uint32_t k_max = starling::k_max;

@@ -219,6 +219,8 @@ class SimulateRun {
       policy_ = city::make_nearest_policy();
     } else if (flags_.policy == "batch") {
       policy_ = city::make_batch_policy();
+    } else if (flags_.policy == "command") {
+      policy_ = city::make_command_policy(flags_.policy_command);
     } else {
       policy_ = city::make_batch_time_policy(
           [this](city::RideIndex ride, std::span<const city::Candidate> list,

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -68,5 +69,10 @@ std::unique_ptr<DispatchPolicy> make_batch_policy();
 /// speed: no driver reaches a rider faster than in a straight line at this speed.
 std::unique_ptr<DispatchPolicy> make_batch_time_policy(PickupTimes pickup_times,
                                                        double speed_max_mps);
+
+/// Lets a program of the user's decide: `command` runs in a shell, and reads and writes one line of
+/// JSON for each decision (docs/simulate.md). Throws InputError if the program ends early, does not
+/// answer for a minute, or answers what is not allowed; std::runtime_error if it cannot be started.
+std::unique_ptr<DispatchPolicy> make_command_policy(const std::string& command);
 
 }  // namespace starling::sim::city

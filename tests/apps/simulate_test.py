@@ -78,6 +78,47 @@ class SimulateTest(FolderCase):
         self.assertNotEqual(self.texts(self.run_into("other", "--policy", policy, "--seed", 2)),
                             first)
 
+    def write_policy(self, text):
+        policy = self.folder / "policy.py"
+        policy.write_text(text)
+        return ["--policy", "command", "--policy-command", f"'{sys.executable}' '{policy}'"]
+
+    def test_the_policy_of_the_documentation_decides_like_nearest(self):
+        page = pathlib.Path(__file__).parents[2] / "docs" / "simulate.md"
+        code = re.search(r"```python\n(.*?)```", page.read_text(), re.DOTALL).group(1)
+        few = ["--k", "2", "--k-max", "16"]  # so that lists are widened
+        own = self.texts(self.run_into("own", *few, *self.write_policy(code)))
+        nearest = self.texts(self.run_into("nearest", *few, "--policy", "nearest"))
+        for name in ["rides.csv", "periods.csv"]:
+            self.assertEqual(own[name], nearest[name])
+        widened = nearest["periods.csv"].splitlines()[0].split(",").index("lists_widened")
+        self.assertGreater(
+            sum(int(row.split(",")[widened]) for row in nearest["periods.csv"].splitlines()[1:]), 0)
+
+    def test_a_policy_that_errs_ends_the_run_with_a_sentence(self):
+        for answer, sentence in [
+                ("pass", "the program ended before"),
+                ("print('hello')", "is no JSON object: hello"),
+                ("print('{\"offers\":[[999999,0]]}')", "ride 999999 does not wait"),
+                ("print('{\"offers\":[3]}')", r"an offer must be \[RIDE, DRIVER\]"),
+                ("print('{\"offers\":7}')", '"offers" must be an array'),
+                ("print('{\"uncertain\":[-1]}')", "no whole number"),
+                ("r = q['riders'][0]['ride']; print(json.dumps({'offers': [[r, 1000000]]}))",
+                 "not among the rider's candidates")]:
+            with self.subTest(answer):
+                flags = self.write_policy("import json\nimport sys\nwhile line := sys.stdin.readline():\n"
+                                          "    q = json.loads(line)\n"
+                                          f"    {answer}\n    sys.stdout.flush()\n" if answer != "pass"
+                                          else "pass\n")
+                done = self.simulate("--out", self.folder / "wrong", *SMALL, *flags, status=1)
+                self.assertRegex(done.stderr, rf"starling: --policy-command: .*{sentence}")
+
+    def test_a_policy_command_needs_its_policy(self):
+        for flags, sentence in [(["--policy", "command"], "add --policy-command"),
+                                (["--policy-command", "cat"], "is a flag for --policy command")]:
+            done = self.simulate("--out", self.folder / "wrong", *SMALL, *flags, status=2)
+            self.assertIn(sentence, done.stderr)
+
     def test_a_server_of_others_is_refused(self):
         connect = self.serve()
         self.run_into("first", *connect)
