@@ -42,6 +42,7 @@ struct Options {
   std::string results = "tcp://127.0.0.1:7412";
   std::string format = "table";
   std::vector<std::string> queries;
+  std::vector<std::string> subjects;
   std::uint64_t ticks_max = 0;
   std::string refresh;
 };
@@ -64,6 +65,8 @@ protocol::SubscriberOptions subscriber_options(const Options& options) {
   result.subscription.stream = options.stream;
   for (const std::string& text : options.queries)
     result.subscription.query_ids.push_back(to_number(protocol::id_of_text(text)));
+  for (const std::string& text : options.subjects)
+    result.subscription.subject_ids.push_back(to_number(protocol::id_of_text(text)));
   return result;
 }
 
@@ -170,17 +173,11 @@ class Subscription {
   }
 
   void add_reported(const protocol::ListChunk& chunk, std::size_t index, ShownTick& tick) const {
-    if (!is_wanted(chunk.query_ids[index])) return;
     const protocol::ListKey key = protocol::key_of(chunk, index);
+    if (!state().is_wanted(key)) return;
     const auto held = state().lists().find(key);
     const bool is_held = held != state().lists().end();
     tick.lists.push_back({key, chunk.event_of(index), is_held ? &held->second : nullptr});
-  }
-
-  bool is_wanted(std::uint64_t query_id) const {
-    return options_.queries.empty() || std::ranges::any_of(options_.queries, [&](const auto& text) {
-             return to_number(protocol::id_of_text(text)) == query_id;
-           });
   }
 
   void draw_table() {
@@ -265,6 +262,11 @@ std::function<int()> add_subscribe(CLI::App& program) {
   command
       .add_option("--query", options->queries,
                   "Show only these queries of the stream. Without this flag, all")
+      ->type_name("ID");
+  command
+      .add_option("--subject", options->subjects,
+                  "Of queries that keep a list for every object, show only the lists of these "
+                  "objects. Without this flag, all")
       ->type_name("ID");
   command
       .add_option(

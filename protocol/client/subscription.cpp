@@ -21,12 +21,12 @@ ReceivedTick receive_tick(std::vector<AlignedBytes> frames, std::shared_ptr<cons
   return received;
 }
 
-void apply_lists(const DecodedTick& tick, const std::function<bool(std::uint64_t)>& is_wanted,
+void apply_lists(const DecodedTick& tick, const std::function<bool(const ListKey&)>& is_wanted,
                  ListStore& lists) {
   const auto for_each = [&](ListEvent event, const auto& take) {
     for (const ListChunk& chunk : tick.chunks)
       for (std::size_t list = 0; list < chunk.list_count(); ++list)
-        if (chunk.event_of(list) == event && is_wanted(chunk.query_ids[list])) take(chunk, list);
+        if (chunk.event_of(list) == event && is_wanted(key_of(chunk, list))) take(chunk, list);
   };
   if (tick.header.removal_count > 0) {
     std::vector<ListKey> removed;
@@ -43,6 +43,7 @@ void apply_lists(const DecodedTick& tick, const std::function<bool(std::uint64_t
 SubscriptionState::SubscriptionState(SubscriptionOptions options, SubscriptionHandlers handlers)
     : options_(std::move(options)), handlers_(std::move(handlers)) {
   std::ranges::sort(options_.query_ids);
+  std::ranges::sort(options_.subject_ids);
 }
 
 void SubscriptionState::on_tick(ReceivedTick received) {
@@ -135,6 +136,7 @@ void SubscriptionState::on_page(const SnapshotPage& page) {
 
 void SubscriptionState::finish_snapshot() {
   lists_ = std::move(incoming_->lists);
+  std::erase_if(lists_, [&](const auto& entry) { return !is_wanted(entry.first); });
   predictions_ = incoming_->predictions;
   held_at_ = incoming_->at;
   needs_snapshot_ = false;
@@ -160,7 +162,7 @@ void SubscriptionState::apply_buffered() {
 
 void SubscriptionState::apply(const DecodedTick& tick) {
   apply_lists(
-      tick, [this](std::uint64_t query_id) { return is_wanted(query_id); }, lists_);
+      tick, [this](const ListKey& key) { return is_wanted(key); }, lists_);
   for (const ListChunk& chunk : tick.chunks) predictions_.note(chunk);
   held_at_->sequence = tick.header.sequence;
   held_at_->with = tick.header.with;
@@ -172,8 +174,12 @@ void SubscriptionState::apply(const DecodedTick& tick) {
   if (handlers_.applied) handlers_.applied(tick);
 }
 
-bool SubscriptionState::is_wanted(std::uint64_t query_id) const {
-  return options_.query_ids.empty() || std::ranges::binary_search(options_.query_ids, query_id);
+bool SubscriptionState::is_wanted(const ListKey& key) const {
+  const auto has = [](const std::vector<std::uint64_t>& ids, std::uint64_t id) {
+    return ids.empty() || std::ranges::binary_search(ids, id);
+  };
+  return has(options_.query_ids, to_number(key.query)) &&
+         (!key.has_subject || has(options_.subject_ids, to_number(key.subject)));
 }
 
 std::optional<ReportReceived> SubscriptionState::report() const {

@@ -23,6 +23,9 @@ namespace starling::protocol {
 struct SubscriptionOptions {
   std::string stream{};
   std::vector<std::uint64_t> query_ids{};  ///< empty: all queries of the stream
+  /// Of queries that keep a list for every object, only the lists of these objects are held. Empty:
+  /// the lists of all objects.
+  std::vector<std::uint64_t> subject_ids{};
   /// The most bytes of ticks that wait while a snapshot is fetched. Beyond this limit, the oldest
   /// waiting ticks are dropped.
   std::size_t buffer_bytes_max = std::size_t{256} << 20;
@@ -48,10 +51,10 @@ struct HeldAt {
   bool operator==(const HeldAt&) const = default;
 };
 
-/// Applies a tick to `lists`: first its removals, then its updates. Skips the lists of queries for
-/// which `is_wanted` returns false.
-void apply_lists(const DecodedTick& tick,
-                 const std::function<bool(std::uint64_t query_id)>& is_wanted, ListStore& lists);
+/// Applies a tick to `lists`: first its removals, then its updates. Skips the lists for whose keys
+/// `is_wanted` returns false.
+void apply_lists(const DecodedTick& tick, const std::function<bool(const ListKey&)>& is_wanted,
+                 ListStore& lists);
 
 /// Each handler is optional and must not call back into the subscription.
 struct SubscriptionHandlers {
@@ -92,6 +95,10 @@ class SubscriptionState {
   void on_tick_missed() { needs_snapshot_ = true; }
 
   /// Returns true if lists are held and no tick is known to be missing.
+  /// Returns true if the lists of this key are held. A key without a subject is also that of the
+  /// removal of a query that keeps a list for every object.
+  bool is_wanted(const ListKey& key) const;
+
   bool is_live() const { return held_at_.has_value() && !needs_snapshot_; }
   const ListStore& lists() const { return lists_; }
   /// Returns true if the snapshot or a later tick carried votes, even if every vote was no_label.
@@ -130,9 +137,7 @@ class SubscriptionState {
   void finish_snapshot();
   void apply_buffered();
   void apply(const DecodedTick& tick);
-  bool is_wanted(std::uint64_t query_id) const;
-
-  SubscriptionOptions options_;  ///< query_ids is sorted
+  SubscriptionOptions options_;  ///< both vectors of ids are sorted
   SubscriptionHandlers handlers_;
   SubscriptionCounters counters_;
 

@@ -122,6 +122,17 @@ class SubscribeTest(unittest.TestCase):
         self.assertEqual(one["neighbors"][0]["distance_m"], 100 + one["time_us"] / 1_000_000)
         self.assertEqual(self.end(subscriber, signal.SIGTERM), 0)
 
+    def test_the_lists_of_a_chosen_subject_alone_are_shown(self):
+        self.serve()
+        subscriber, lines, _ = self.subscribe("--format", "ndjson", "--subject", "2")
+        first = json.loads(self.replay_until(lines, "", 100))
+        self.assertEqual(first["event"], "whole")
+        for _ in range(5):
+            self.replay(100)
+        for _ in range(5):
+            self.assertIn('"subject":"2"', self.line_with(lines, '"neighbors":[{'))
+        self.assertEqual(self.end(subscriber, signal.SIGTERM), 0)
+
     def test_csv_has_the_one_format_and_ticks_ends_it(self):
         self.serve()
         subscriber, lines, _ = self.subscribe("--format", "csv", "--ticks", "5")

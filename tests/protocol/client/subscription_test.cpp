@@ -235,6 +235,23 @@ TEST_F(SubscriptionTest, ChosenQueriesAloneAreHeld) {
   EXPECT_EQ(some.lists(), expected);
 }
 
+TEST_F(SubscriptionTest, OfQueriesForEveryObjectTheListsOfChosenObjectsAloneAreHeld) {
+  SubscriptionState some({.stream = "riders", .subject_ids = {2, 0}});
+  std::size_t dropped = 0;
+  run(stream, 20);
+  for (const auto& page : stream.snapshot(2)) some.on_page(PageReply(page).page());
+  for (int tick = 0; tick < 50; ++tick) {
+    some.on_tick(receive(stream.tick()));
+    ListStore expected = stream.truth(stream.now().tick);
+    dropped += std::erase_if(expected, [](const auto& each) {
+      return each.first.has_subject && each.first.subject == ObjectId{1};
+    });
+    EXPECT_TRUE(some.is_live());
+    EXPECT_EQ(some.lists(), expected);
+  }
+  EXPECT_GT(dropped, 0u) << "the stream has no list that is not wanted";
+}
+
 TEST_F(SubscriptionTest, ItsReportTellsTheNewestTickAndTheLosses) {
   EXPECT_FALSE(state.report());
   run(stream, 20);
