@@ -55,6 +55,15 @@ struct ObjectRemoval {
   std::int64_t time_us = 0;
 };
 
+/// An object that is alive, as the table has it: with all updates that were applied so far, also
+/// those that no tick has taken yet.
+struct LiveObject {
+  ObjectId id{};
+  std::int64_t time_us = 0;
+  LatticePoint position{};  ///< not in a vector space
+  std::uint32_t tags = 0;
+};
+
 enum class UpdateStatus : std::uint8_t {
   accepted,
   late,               ///< older than the stored time; dropped

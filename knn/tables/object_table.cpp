@@ -94,6 +94,15 @@ bool ObjectTable::is_alive(Slot slot) const {
   return starling::is_alive(records_[slot].generation);
 }
 
+LiveObject ObjectTable::object_at(Slot slot) const {
+  const ObjectRecord& record = records_[slot];
+  return {record.id, record.time_us, record.position, record.tags};
+}
+
+Slot ObjectTable::slot_end() const {
+  return static_cast<Slot>(records_.size());
+}
+
 std::uint64_t ObjectTable::known_count() const {
   return records_.size() - free_slots_.size();
 }

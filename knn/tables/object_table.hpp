@@ -69,6 +69,11 @@ class ObjectTable {
   /// Returns the slot of an id, or no_slot.
   Slot find(ObjectId id) const;
   bool is_alive(Slot slot) const;
+  /// Returns the object in a slot whose object is alive. An object has the same slot while it is
+  /// alive.
+  LiveObject object_at(Slot slot) const;
+  /// Every slot is less than this number.
+  Slot slot_end() const;
   std::uint64_t alive_count() const { return totals_.alive_count; }
   /// Returns the number that objects_max limits: objects alive, tombstones and followed ids.
   std::uint64_t known_count() const;

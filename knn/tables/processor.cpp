@@ -113,6 +113,10 @@ StreamStatus Processor::put_stream(const StreamDefinition& definition) {
   return queries_.put_stream(definition, engine_->staging());
 }
 
+void Processor::remove_stream(StreamId stream) {
+  queries_.remove_stream(stream, objects_, engine_->staging());
+}
+
 void Processor::put_queries(StreamId stream, std::span<const QueryDefinition> queries,
                             std::span<QueryStatus> statuses) {
   check_invariant(statuses.size() == queries.size(), "there is one status for each query");
@@ -185,8 +189,15 @@ TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
   report.warning = std::move(begun.warning);
   report.stream_reports = stream_reports_.take_owned();
   std::vector<StreamReport>& streams = *report.stream_reports;
-  streams.resize(queries_.stream_count());
-  for (std::size_t i = 0; i < streams.size(); ++i) streams[i].stream = static_cast<StreamId>(i);
+  streams.resize(queries_.stream_id_end());
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    streams[i].stream = static_cast<StreamId>(i);
+    streams[i].is_gone = !queries_.is_reported(streams[i].stream);
+    streams[i].is_last = false;
+  }
+  if (report.error.empty())
+    for (const StreamId id : queries_.leaving_streams())
+      streams[static_cast<std::size_t>(id)].is_last = true;
   sort_by_stream(*result, streams);
   report.streams = streams;
   // After a failed tick, the engine takes its rows into the next tick, which reports the removals.

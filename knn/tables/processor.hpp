@@ -36,6 +36,8 @@ struct ProcessorOptions {
 
 struct StreamReport {
   StreamId stream{};
+  bool is_gone = false;  ///< no stream has this number: there is nothing to report
+  bool is_last = false;  ///< the stream was removed, and this is its last report
   std::vector<QueryReport> queries;
 };
 
@@ -49,7 +51,7 @@ struct TickReport {
   StageTimes times;
   std::string error;    ///< empty, or why the tick failed; the old lists then stay valid
   std::string warning;  ///< empty, or why queries were removed because of a limit
-  std::span<const StreamReport> streams;  ///< indexed by StreamId; has an entry for every stream
+  std::span<const StreamReport> streams;  ///< indexed by StreamId, with an entry for each
 
   // These two members own the memory of the spans.
   ReturnPool<std::vector<StreamReport>>::Owned stream_reports;
@@ -103,6 +105,9 @@ class Processor {
 
   /// Adds a stream, or changes what an existing stream reports; see QueryTable.
   StreamStatus put_stream(const StreamDefinition& definition);
+  /// Removes a live stream and all its queries; see QueryTable. The stream's last report has the
+  /// removals.
+  void remove_stream(StreamId stream);
   /// Adds queries to a stream, or replaces the queries that have the same ids. After a replacement,
   /// the next tick still compares the query's new list with its last list. `statuses` has one entry
   /// for each query.

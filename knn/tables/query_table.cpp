@@ -57,21 +57,59 @@ StreamStatus QueryTable::put_stream(const StreamDefinition& definition, Staging&
   const std::string& name = definition.name;
   if (name.empty() || name.size() > stream_name_bytes_max || name.find('\0') != std::string::npos)
     return StreamStatus::bad_name;
-  if (const auto it = streams_by_name_.find(name); it != streams_by_name_.end()) {
-    Stream& stream = streams_[static_cast<std::size_t>(it->second)];
-    stream.definition = definition;
-    for (const Slot slot : slots_of(it->second)) stage(slot, staging);
+  const auto known = streams_by_name_.find(name);
+  const bool is_new = known == streams_by_name_.end() || !is_live(known->second);
+  if (is_new && stream_count_ >= options_.streams_max) return StreamStatus::too_many_streams;
+  if (known != streams_by_name_.end()) {
+    put_known_stream(known->second, definition, staging);
     return StreamStatus::accepted;
   }
-  if (streams_.size() >= options_.streams_max) return StreamStatus::too_many_streams;
-  streams_by_name_.emplace(name, static_cast<StreamId>(streams_.size()));
-  streams_.push_back({definition, {}});
+  if (!free_streams_.empty()) {
+    const StreamId id = free_streams_.back();
+    free_streams_.pop_back();
+    stream_at(id) = {definition, StreamState::live, {}};
+    streams_by_name_.emplace(name, id);
+  } else {
+    // The number of a removed stream is not free until a tick has reported the removal. There may
+    // therefore be more numbers than live streams.
+    if (streams_.size() >= std::uint64_t{2} * options_.streams_max)
+      return StreamStatus::too_many_streams;
+    streams_by_name_.emplace(name, static_cast<StreamId>(streams_.size()));
+    streams_.push_back({definition, StreamState::live, {}});
+  }
+  ++stream_count_;
   return StreamStatus::accepted;
+}
+
+/// Changes a live stream, or takes back the removal of a stream that no tick has reported yet.
+void QueryTable::put_known_stream(StreamId id, const StreamDefinition& definition,
+                                  Staging& staging) {
+  Stream& stream = stream_at(id);
+  if (stream.state == StreamState::live) {
+    const std::uint64_t owner = stream.definition.owner;
+    stream.definition = definition;
+    stream.definition.owner = owner;
+    for (const Slot slot : slots_of(id)) stage(slot, staging);
+    return;
+  }
+  std::erase(removed_staged_.streams, id);
+  for (Removals& begun : removed_begun_) std::erase(begun.streams, id);
+  stream.definition = definition;
+  stream.state = StreamState::live;
+  ++stream_count_;
+}
+
+void QueryTable::remove_stream(StreamId id, ObjectTable& objects, Staging& staging) {
+  check_invariant(is_live(id), "only a live stream is removed");
+  for (const Slot slot : slots_of(id)) drop(slot, objects, staging);
+  stream_at(id).state = StreamState::leaving;
+  removed_staged_.streams.push_back(id);
+  --stream_count_;
 }
 
 std::optional<StreamId> QueryTable::find_stream(std::string_view name) const {
   const auto it = streams_by_name_.find(std::string(name));
-  if (it == streams_by_name_.end()) return std::nullopt;
+  if (it == streams_by_name_.end() || !is_live(it->second)) return std::nullopt;
   return it->second;
 }
 
@@ -187,15 +225,24 @@ void QueryTable::tick_begun() {
 }
 
 void QueryTable::tick_finished() {
-  for (const auto& [owner, slot] : removed_begun_.front()) free_slots_.push_back(slot);
+  const Removals& removals = removed_begun_.front();
+  for (const auto& [owner, slot] : removals.queries) free_slots_.push_back(slot);
+  for (const StreamId id : removals.streams) {
+    Stream& stream = stream_at(id);
+    stream.state = StreamState::gone;
+    streams_by_name_.erase(stream.definition.name);
+    free_streams_.push_back(id);
+  }
   removed_begun_.pop_front();
 }
 
 void QueryTable::tick_failed() {
-  RemovedSlots failed = std::move(removed_begun_.front());
+  Removals failed = std::move(removed_begun_.front());
   removed_begun_.pop_front();
-  (removed_begun_.empty() ? removed_staged_ : removed_begun_.front()).merge(failed);
-  check_invariant(failed.empty(), "a query keeps one slot until its removal is reported");
+  Removals& next = removed_begun_.empty() ? removed_staged_ : removed_begun_.front();
+  next.queries.merge(failed.queries);
+  check_invariant(failed.queries.empty(), "a query keeps one slot until its removal is reported");
+  next.streams.insert(next.streams.end(), failed.streams.begin(), failed.streams.end());
 }
 
 Slot QueryTable::find(StreamId stream, QueryId id) const {
@@ -219,9 +266,9 @@ std::vector<Slot> QueryTable::slots_of(StreamId stream) const {
 
 // Returns the slot that a query had whose removal is not reported yet, or no_slot.
 Slot QueryTable::take_removed(StreamId stream, QueryId id) {
-  if (const auto staged = removed_staged_.extract({stream, id})) return staged.mapped();
-  for (RemovedSlots& begun : removed_begun_)
-    if (const auto removed = begun.extract({stream, id})) return removed.mapped();
+  if (const auto staged = removed_staged_.queries.extract({stream, id})) return staged.mapped();
+  for (Removals& begun : removed_begun_)
+    if (const auto removed = begun.queries.extract({stream, id})) return removed.mapped();
   return no_slot;
 }
 
@@ -259,7 +306,7 @@ void QueryTable::drop(Slot slot, ObjectTable& objects, Staging& staging) {
   entry.object = no_slot;
   ++entry.generation;
   --count_;
-  removed_staged_.emplace(std::pair(entry.stream, entry.definition.id), slot);
+  removed_staged_.queries.emplace(std::pair(entry.stream, entry.definition.id), slot);
   stage(slot, staging);
 }
 
@@ -298,18 +345,26 @@ QueryTableState QueryTable::export_state() const {
   check_invariant(removed_begun_.empty(), "a state is exported only between ticks");
   QueryTableState state;
   for (const Stream& stream : streams_) state.streams.push_back(stream.definition);
+  state.free_streams = free_streams_;
+  state.removed_streams = removed_staged_.streams;
   for (const Entry& entry : entries_) state.entries.push_back(entry);
   state.free_slots = free_slots_;
-  for (const auto& [owner, slot] : removed_staged_) state.removed.push_back(slot);
+  for (const auto& [owner, slot] : removed_staged_.queries) state.removed.push_back(slot);
   return state;
 }
 
 void QueryTable::import_state(const QueryTableState& state, Staging& staging) {
   check_invariant(streams_.empty(), "a state is imported only into an empty table");
-  for (const StreamDefinition& definition : state.streams) {
-    streams_by_name_.emplace(definition.name, static_cast<StreamId>(streams_.size()));
-    streams_.push_back({definition, {}});
-  }
+  for (const StreamDefinition& definition : state.streams)
+    streams_.push_back({definition, StreamState::live, {}});
+  for (const StreamId id : state.free_streams) stream_at(id).state = StreamState::gone;
+  for (const StreamId id : state.removed_streams) stream_at(id).state = StreamState::leaving;
+  free_streams_ = state.free_streams;
+  removed_staged_.streams = state.removed_streams;
+  stream_count_ = streams_.size() - free_streams_.size() - state.removed_streams.size();
+  for (std::size_t number = 0; number < streams_.size(); ++number)
+    if (is_reported(static_cast<StreamId>(number)))
+      streams_by_name_.emplace(streams_[number].definition.name, static_cast<StreamId>(number));
   free_slots_ = state.free_slots;
   for (Slot slot = 0; slot < state.entries.size(); ++slot) {
     const QueryTableState::Entry& entry = state.entries[slot];
@@ -323,7 +378,7 @@ void QueryTable::import_state(const QueryTableState& state, Staging& staging) {
     }
   }
   for (const Slot slot : state.removed) {
-    removed_staged_.emplace(std::pair(stream_of(slot), id_of(slot)), slot);
+    removed_staged_.queries.emplace(std::pair(stream_of(slot), id_of(slot)), slot);
     stage(slot, staging);
   }
 }

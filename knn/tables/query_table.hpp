@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -70,7 +71,9 @@ struct QueryTableState {
     std::uint32_t generation = 0;  ///< even: removed or free
   };
   std::vector<StreamDefinition> streams;
-  std::vector<Entry> entries;  ///< by slot
+  std::vector<StreamId> free_streams;     ///< numbers of streams that are gone
+  std::vector<StreamId> removed_streams;  ///< streams whose removal no tick has taken yet
+  std::vector<Entry> entries;             ///< by slot
   std::vector<Slot> free_slots;
   std::vector<Slot> removed;  ///< slots of queries whose removal no tick has taken yet
 };
@@ -85,11 +88,31 @@ class QueryTable {
   explicit QueryTable(const QueryTableOptions& options) : options_(options) {}
 
   StreamStatus put_stream(const StreamDefinition& definition, Staging& staging);
+  /// Removes the stream and all its queries. find_stream does not find it any more. The next tick
+  /// that finishes without an error reports the removals, and frees the stream's number. If a
+  /// stream of the same name is put before that, it gets the same number.
+  void remove_stream(StreamId id, ObjectTable& objects, Staging& staging);
   std::optional<StreamId> find_stream(std::string_view name) const;
+  /// Returns the definition of a stream. It is valid until a new stream gets the stream's number.
   const StreamDefinition& stream(StreamId id) const {
     return streams_[static_cast<std::size_t>(id)].definition;
   }
-  std::size_t stream_count() const { return streams_.size(); }
+  std::size_t stream_count() const { return stream_count_; }
+  /// Every StreamId is less than this number.
+  std::size_t stream_id_end() const { return streams_.size(); }
+  bool is_live(StreamId id) const {
+    return streams_[static_cast<std::size_t>(id)].state == StreamState::live;
+  }
+  /// Returns whether a tick that finishes now reports the stream: it is live, or no tick has
+  /// reported its removal yet.
+  bool is_reported(StreamId id) const {
+    return streams_[static_cast<std::size_t>(id)].state != StreamState::gone;
+  }
+  std::uint64_t query_count(StreamId id) const {
+    return streams_[static_cast<std::size_t>(id)].slots.size();
+  }
+  /// Returns the streams whose removal the oldest tick under way has taken.
+  std::span<const StreamId> leaving_streams() const { return removed_begun_.front().streams; }
 
   QueryStatus put(StreamId stream, const QueryDefinition& definition, ObjectTable& objects,
                   Staging& staging);
@@ -120,6 +143,9 @@ class QueryTable {
   StreamId stream_of(Slot slot) const { return entries_[slot].stream; }
   QueryId id_of(Slot slot) const { return entries_[slot].definition.id; }
   const QueryDefinition& definition_of(Slot slot) const { return entries_[slot].definition; }
+  /// Every slot of a query is less than this number.
+  Slot slot_end() const { return static_cast<Slot>(entries_.size()); }
+  bool is_live(Slot slot) const { return is_alive(entries_[slot].generation); }
   /// Prefetches what stream_of and id_of read.
   void prefetch(Slot slot) const;
 
@@ -135,8 +161,14 @@ class QueryTable {
   void import_state(const QueryTableState& state, Staging& staging);
 
  private:
+  enum class StreamState : std::uint8_t {
+    live,
+    leaving,  ///< removed, but no tick has reported it yet
+    gone,     ///< its number is free
+  };
   struct Stream {
     StreamDefinition definition;
+    StreamState state = StreamState::live;
     std::unordered_map<std::uint64_t, Slot> slots;  ///< by query id
   };
   struct Entry : QueryTableState::Entry {
@@ -145,6 +177,10 @@ class QueryTable {
   /// The slots of removed queries, by stream and id. A query that is put again before its removal
   /// is reported gets the same slot.
   using RemovedSlots = std::map<std::pair<StreamId, QueryId>, Slot>;
+  struct Removals {
+    RemovedSlots queries;
+    std::vector<StreamId> streams;
+  };
   /// The number of neighbours that the lists of live queries may hold.
   struct Room {
     std::uint64_t neighbors = 0;             ///< of fixed and following queries
@@ -161,6 +197,7 @@ class QueryTable {
   void enter(Slot slot);
   void leave(Slot slot);
   Stream& stream_at(StreamId id) { return streams_[static_cast<std::size_t>(id)]; }
+  void put_known_stream(StreamId id, const StreamDefinition& definition, Staging& staging);
   Slot allocate(StreamId stream, QueryId id);
   Slot take_removed(StreamId stream, QueryId id);
   void drop(Slot slot, ObjectTable& objects, Staging& staging);
@@ -168,11 +205,13 @@ class QueryTable {
 
   QueryTableOptions options_;
   std::vector<Stream> streams_;
-  std::unordered_map<std::string, StreamId> streams_by_name_;
+  std::unordered_map<std::string, StreamId> streams_by_name_;  ///< live and leaving
+  std::vector<StreamId> free_streams_;
+  std::size_t stream_count_ = 0;  ///< live
   std::vector<Entry> entries_;
   std::vector<Slot> free_slots_;
-  RemovedSlots removed_staged_;             ///< removals staged in the half that is written now
-  std::deque<RemovedSlots> removed_begun_;  ///< removals that each tick under way has taken
+  Removals removed_staged_;             ///< staged in the half that is written now
+  std::deque<Removals> removed_begun_;  ///< what each tick under way has taken
   std::uint64_t count_ = 0;
   Room room_;
   std::unordered_map<std::uint64_t, std::uint64_t>

@@ -33,13 +33,16 @@ struct ReportWith {
 /// The largest number of bytes in a stream's name.
 inline constexpr std::size_t stream_name_bytes_max = 255;
 
-/// Streams are numbered from 0 in the order in which they were first put. They are never removed.
+/// Streams are numbered from 0 in the order in which they were first put. A new stream may get the
+/// number of a removed stream.
 enum class StreamId : std::uint32_t {};
 
 struct StreamDefinition {
   std::string name;
   ReportOn on = ReportOn::order;
   ReportWith with{};
+  /// A number for the client that put the stream first. Putting a stream again does not change it.
+  std::uint64_t owner = 0;
 };
 
 enum class AnchorKind : std::uint8_t {

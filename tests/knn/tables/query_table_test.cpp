@@ -72,6 +72,97 @@ TEST_F(QueryTableTest, NumbersStreamsInTheOrderOfTheirFirstPut) {
   EXPECT_EQ(table_->stream(StreamId{0}).on, ReportOn::membership);
 }
 
+TEST_F(QueryTableTest, ARemovedStreamTakesItsQueriesWithIt) {
+  add_objects(7, 8);
+  put(query(1, 3, fixed_at(0)));
+  put(query(2, 3, follow(ObjectId{7})));
+  put(query(3, 2, every_object()));
+  tick(0);
+  table_->remove_stream(first_stream, *objects_, half_);
+  EXPECT_EQ(table_->find_stream("s"), std::nullopt);
+  EXPECT_EQ(table_->stream_count(), 0u);
+  EXPECT_EQ(table_->query_count(), 0u);
+  EXPECT_EQ(table_->neighbor_count(*objects_), 0u);
+  EXPECT_THAT(half_.queries, SizeIs(3));
+  for (const QueryRow& row : half_.queries) EXPECT_FALSE(is_alive(row.generation));
+}
+
+TEST_F(QueryTableTest, ANumberOfAStreamIsFreeWhenATickHasReportedTheRemoval) {
+  table_->put_stream(stream("t"), half_);
+  table_->remove_stream(first_stream, *objects_, half_);
+  EXPECT_TRUE(table_->is_reported(first_stream));
+  EXPECT_EQ(table_->stream(first_stream).name, "s");
+  table_->put_stream(stream("u"), half_);
+  EXPECT_EQ(table_->find_stream("u"), StreamId{2});
+  tick(0);
+  EXPECT_FALSE(table_->is_reported(first_stream));
+  table_->put_stream(stream("v"), half_);
+  EXPECT_EQ(table_->find_stream("v"), first_stream);
+  EXPECT_EQ(table_->stream_count(), 3u);
+  EXPECT_EQ(table_->stream_id_end(), 3u);
+}
+
+TEST_F(QueryTableTest, AStreamThatIsPutAgainBeforeTheTickKeepsItsNumber) {
+  put(query(1, 3, fixed_at(0)));
+  tick(0);
+  table_->remove_stream(first_stream, *objects_, half_);
+  EXPECT_EQ(table_->put_stream(stream("s", ReportOn::distance), half_), StreamStatus::accepted);
+  EXPECT_EQ(table_->find_stream("s"), first_stream);
+  tick(1);
+  EXPECT_EQ(table_->find_stream("s"), first_stream);
+  EXPECT_EQ(table_->query_count(first_stream), 0u);
+  EXPECT_EQ(table_->stream(first_stream).on, ReportOn::distance);
+}
+
+TEST_F(QueryTableTest, AFailedTickLeavesTheRemovalOfAStreamToTheNext) {
+  table_->remove_stream(first_stream, *objects_, half_);
+  table_->tick_begun();
+  EXPECT_THAT(table_->leaving_streams(), ElementsAre(first_stream));
+  table_->tick_failed();
+  EXPECT_TRUE(table_->is_reported(first_stream));
+  table_->tick_begun();
+  EXPECT_THAT(table_->leaving_streams(), ElementsAre(first_stream));
+  table_->tick_finished();
+  EXPECT_FALSE(table_->is_reported(first_stream));
+}
+
+TEST_F(QueryTableTest, RemovedStreamsThatNoTickHasReportedTakeABoundedNumberOfPlaces) {
+  start({.streams_max = 2});
+  std::size_t accepted = 0;
+  for (int round = 0; round < 10; ++round) {
+    const std::string name = "round " + std::to_string(round);
+    if (table_->put_stream(stream(name), half_) != StreamStatus::accepted) continue;
+    ++accepted;
+    table_->remove_stream(*table_->find_stream(name), *objects_, half_);
+  }
+  EXPECT_EQ(accepted, 3u);
+  EXPECT_EQ(table_->stream_id_end(), 4u);
+  tick(0);
+  EXPECT_EQ(table_->put_stream(stream("after"), half_), StreamStatus::accepted);
+}
+
+TEST_F(QueryTableTest, AnImportedTableKnowsWhichStreamsAreGone) {
+  table_->put_stream(stream("t"), half_);
+  table_->put_stream(stream("u"), half_);
+  table_->remove_stream(*table_->find_stream("t"), *objects_, half_);
+  tick(0);
+  table_->remove_stream(*table_->find_stream("u"), *objects_, half_);
+  QueryTable other{QueryTableOptions{}};
+  Staging half;
+  other.import_state(table_->export_state(), half);
+  EXPECT_EQ(other.stream_count(), 1u);
+  EXPECT_EQ(other.find_stream("s"), StreamId{0});
+  EXPECT_FALSE(other.is_reported(StreamId{1}));
+  EXPECT_TRUE(other.is_reported(StreamId{2}));
+  EXPECT_EQ(other.find_stream("u"), std::nullopt);
+}
+
+TEST_F(QueryTableTest, PuttingAStreamAgainKeepsItsOwner) {
+  table_->put_stream({.name = "t", .owner = 5}, half_);
+  table_->put_stream({.name = "t", .owner = 6}, half_);
+  EXPECT_EQ(table_->stream(StreamId{1}).owner, 5u);
+}
+
 TEST_F(QueryTableTest, RefusesNamesThatATopicCannotCarry) {
   const auto put_named = [&](std::string name) {
     return table_->put_stream(stream(std::move(name)), half_);
