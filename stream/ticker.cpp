@@ -18,10 +18,10 @@
 
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/clocks.hpp"
-#include "starling/stream/overrun_log.hpp"
 #include "starling/stream/pools/encode_helpers.hpp"
 #include "starling/stream/pools/ordered_pool.hpp"
-#include "starling/stream/tick_clock.hpp"
+#include "starling/stream/state/overrun_log.hpp"
+#include "starling/stream/state/tick_clock.hpp"
 
 namespace starling::stream {
 

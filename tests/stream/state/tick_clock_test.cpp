@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests at which times TickClock begins ticks. Its wall clock is a virtual clock in these tests.
-#include "starling/stream/tick_clock.hpp"
+#include "starling/stream/state/tick_clock.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ticks are due by the steady clock, and tau follows the wall clock: see tick_clock.hpp.
-#include "starling/stream/tick_clock.hpp"
+#include "starling/stream/state/tick_clock.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests what the log says about skipped ticks, and how often it says so.
-#include "starling/stream/overrun_log.hpp"
+#include "starling/stream/state/overrun_log.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Remembers the slowest tick and its slowest stage: see overrun_log.hpp.
-#include "starling/stream/overrun_log.hpp"
+#include "starling/stream/state/overrun_log.hpp"
 
 #include <algorithm>
 #include <initializer_list>
