@@ -63,6 +63,12 @@ constexpr auto table = std::to_array<Limit>({
      .bounds = "Names that one request asks for",
      .reached = "Error too_many_rows",
      .field = field([](auto& options) -> auto& { return options.limits.names_asked_max; })},
+    {.name = "page-rows-max",
+     .of = LimitOf::request,
+     .bounds =
+         "Rows in one page of streams, queries or objects, and objects that one request names",
+     .reached = "Error too_many_rows",
+     .field = field([](auto& options) -> auto& { return options.limits.page_rows_max; })},
     {.name = "k-max",
      .of = LimitOf::request,
      .bounds = "Neighbours that a query asks for (its k)",
@@ -136,6 +142,14 @@ constexpr auto table = std::to_array<Limit>({
      .reached = "Error busy",
      .field = field(
          [](auto& options) -> auto& { return options.snapshots.burst; }, 1'000'000'000)},
+
+    {.name = "session-pages-burst",
+     .of = LimitOf::session,
+     .bounds = "Pages of streams, queries and objects that a session may ask for at once; after "
+               "that, one every 2 ms",
+     .reached = "Error busy",
+     .field = field(
+         [](auto& options) -> auto& { return options.pages.burst; }, 1'000'000'000)},
 
     // One subscriber
     {.name = "subscriber-bytes-max",

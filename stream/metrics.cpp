@@ -122,6 +122,14 @@ struct Metrics::State {
       counter(registry, "starling_apply_seconds_total",
               "Time that the loop took to apply batches of rows to the tables.");
 
+  prometheus::Counter& page_rows =
+      counter(registry, "starling_page_rows_total",
+              "Rows of the tables that the loop looked at to answer ListStreams, ListQueries and "
+              "GetObjects.");
+  prometheus::Counter& page_time =
+      counter(registry, "starling_page_seconds_total",
+              "Time that the loop took to answer ListStreams, ListQueries and GetObjects.");
+
   prometheus::Family<prometheus::Histogram>& stages =
       prometheus::BuildHistogram()
           .Name("starling_tick_stage_seconds")
@@ -212,6 +220,11 @@ void Metrics::decoded(double ms) {
 
 void Metrics::applied(double ms) {
   state_->apply_time.Increment(ms / 1e3);
+}
+
+void Metrics::page_read(std::uint64_t rows, double ms) {
+  state_->page_rows.Increment(static_cast<double>(rows));
+  state_->page_time.Increment(ms / 1e3);
 }
 
 void Metrics::tick_finished(const StageTimes& times, double report_ms, double total_ms) {

@@ -70,6 +70,9 @@ class Metrics {
   void decoded(double ms);
   /// Adds the time that the loop took to apply a batch of rows to the tables.
   void applied(double ms);
+  /// Counts a page of streams, queries or objects: the rows that the loop looked at for it, and the
+  /// time that this took.
+  void page_read(std::uint64_t rows, double ms);
   /// `total_ms` is the time from the tick's begin to its reports. `report_ms` is its last part, in
   /// which the engine's result is turned into the streams' reports.
   void tick_finished(const StageTimes& times, double report_ms, double total_ms);

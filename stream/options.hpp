@@ -13,6 +13,7 @@
 #include "starling/knn/tables/processor.hpp"
 #include "starling/protocol/wire/limits.hpp"
 #include "starling/stream/state/name_table.hpp"
+#include "starling/stream/state/page_rate.hpp"
 #include "starling/stream/state/session_table.hpp"
 #include "starling/stream/state/snapshot_store.hpp"
 
@@ -35,6 +36,7 @@ struct ServerOptions {
   protocol::Limits limits;  ///< the server takes space, dimension and metric from `processor`
   SessionLimits sessions;   ///< the server sets replies_max to limits.unanswered_max
   SnapshotLimits snapshots;
+  PageRateLimits pages;
   NameLimits names;
   std::size_t searches_max = 64;       ///< GetNeighbors requests that the engine answers at a time
   std::size_t connections_max = 4096;  ///< to the commands endpoint

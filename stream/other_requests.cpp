@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of RequestHandler for requests without a sequence number. These requests change no
-// object, query or stream, and begin no tick.
+// object, query or stream, and begin no tick. read_requests.cpp has those that read a table page by
+// page.
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -58,6 +59,9 @@ void RequestHandler::handle_other(const Caller& caller, PreparedRequest& request
                  },
                  [&](const protocol::GetNames& body) { get_names(caller, body); },
                  [&](const protocol::GetStats&) { get_stats(caller); },
+                 [&](const protocol::ListStreams& body) { list_streams(caller, body); },
+                 [&](const protocol::ListQueries& body) { list_queries(caller, body); },
+                 [&](const protocol::GetObjects& body) { get_objects(caller, body); },
                  [&](const protocol::ReportReceived& body) { report_received(caller, body); },
                  [](const auto&) {
                    assertion_failed("a request without a sequence number is one of the above");
@@ -143,11 +147,19 @@ void RequestHandler::copy_snapshot(const Caller& caller, const protocol::GetSnap
 
   settled().engine().read_lists(
       std::move(slots),
-      [this, &loop = parts_.loop, caller, stream = *stream, ids = std::move(ids)](Answers answers) {
-        asio::post(loop, [this, caller, stream, ids, answers = std::move(answers)]() mutable {
+      [this, &loop = parts_.loop, caller, stream = *stream, name = std::string(request.stream),
+       opening = parts_.publisher.opening(*stream), ids = std::move(ids)](Answers answers) {
+        asio::post(loop, [this, caller, stream, name, opening, ids,
+                          answers = std::move(answers)]() mutable {
           if (!answers.error.empty()) {
             snapshots_.cancel(caller.head.session);
             return refuse_unanswered(caller, answers);
+          }
+          // The stream may be removed meanwhile, and another stream may have its number.
+          if (settled().queries().find_stream(name) != stream ||
+              parts_.publisher.opening(stream) != opening) {
+            snapshots_.cancel(caller.head.session);
+            return refuse(caller, unknown_stream(name).problem);
           }
           const StreamDefinition& definition = settled().queries().stream(stream);
           const std::uint64_t sequence = parts_.publisher.sequence(stream, answers.tick);
@@ -250,7 +262,7 @@ void RequestHandler::report_received(const Caller& caller,
   if (request.epoch == parts_.publisher.epoch())
     parts_.metrics.lost_by_subscribers(
         losses_.report(caller.head.session, *stream, request.lost,
-                       parts_.publisher.sequence(*stream, settled().last_tick())));
+                       parts_.publisher.message_count(*stream, settled().last_tick())));
   parts_.send(caller.peer, protocol::encode_done(caller.reply_head()));
 }
 

@@ -2,37 +2,62 @@
 // Chooses each message's sequence number, and encodes header and chunks: see publisher.hpp.
 #include "starling/stream/publisher.hpp"
 
+#include <algorithm>
+
 namespace starling::stream {
+
+void Publisher::open(StreamId stream) {
+  const auto index = static_cast<std::size_t>(stream);
+  if (index >= numbers_.size()) numbers_.resize(index + 1);
+  if (numbers_[index].opening != 0) return;
+  numbers_[index] = {.opening = ++last_opening_, .before = last_removed_};
+}
 
 std::vector<StreamPlan> Publisher::plan(const TickReport& report, const QueryTable& queries) {
   std::vector<StreamPlan> plans;
   plans.reserve(report.streams.size());
-  for (const StreamReport& stream : report.streams) {
-    // StreamIds count up from 0. A stream that is in one report is in every later report, so a
-    // number beyond the end of first_ticks_ belongs to a new stream.
-    const auto number = static_cast<std::size_t>(stream.stream);
-    if (number >= first_ticks_.size()) first_ticks_.resize(number + 1, to_number(report.tick));
+  for (std::size_t index = 0; index < report.streams.size(); ++index) {
+    const StreamReport& stream = report.streams[index];
+    if (stream.is_gone) continue;
+    open(stream.stream);
+    Numbers& numbers = numbers_[static_cast<std::size_t>(stream.stream)];
+    if (numbers.first_tick == 0) numbers.first_tick = to_number(report.tick);
+    const std::uint64_t number = sequence(stream.stream, report.tick);
+    if (stream.is_last) {
+      last_removed_ = std::max(last_removed_, number);
+      numbers = {};
+    }
     const StreamDefinition& definition = queries.stream(stream.stream);
     plans.push_back(
         {.stream = definition.name,
+         .report = index,
          .header = {.epoch = epoch_,
                     .tick = report.tick,
                     .tau_us = report.tau_us,
                     .newest_time_us = report.newest_time_us.value_or(protocol::TickHeader::no_time),
-                    .sequence = sequence(stream.stream, report.tick),
+                    .sequence = number,
                     .failed = !report.error.empty(),
                     .object_count = report.objects,
                     .space = space_,
                     .on = definition.on,
-                    .with = definition.with}});
+                    .with = definition.with,
+                    .stream_removed = stream.is_last}});
   }
   return plans;
 }
 
 std::uint64_t Publisher::sequence(StreamId stream, Tick tick) const {
-  const auto number = static_cast<std::size_t>(stream);
-  if (number >= first_ticks_.size() || to_number(tick) < first_ticks_[number]) return 0;
-  return to_number(tick) - first_ticks_[number] + 1;
+  return numbers(stream).before + message_count(stream, tick);
+}
+
+std::uint64_t Publisher::message_count(StreamId stream, Tick tick) const {
+  const std::uint64_t first_tick = numbers(stream).first_tick;
+  return first_tick == 0 || to_number(tick) < first_tick ? 0 : to_number(tick) - first_tick + 1;
+}
+
+Publisher::Numbers Publisher::numbers(StreamId stream) const {
+  const auto index = static_cast<std::size_t>(stream);
+  return index < numbers_.size() ? numbers_[index] : Numbers{};
 }
 
 std::vector<protocol::TickMessage> encode_report(const std::vector<StreamPlan>& plans,
@@ -48,7 +73,7 @@ std::vector<protocol::TickMessage> encode_report(const std::vector<StreamPlan>& 
   for (std::size_t stream = 0; stream < plans.size(); ++stream) {
     const StreamPlan& plan = plans[stream];
     encodings.emplace_back(plan.stream, plan.header,
-                           space.source_of(report.streams[stream].queries, plan.header.with));
+                           space.source_of(report.streams[plan.report].queries, plan.header.with));
     for (std::size_t part = 0; part < encodings.back().part_count(); ++part)
       pieces.push_back({stream, part});
   }

@@ -5,6 +5,7 @@
 // request. No function here uses a socket.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ namespace starling::stream {
 /// The name and header of one stream's message of a tick.
 struct StreamPlan {
   std::string stream;
+  std::size_t report = 0;  ///< the index of the stream's report in TickReport::streams
   protocol::TickHeader header;
 };
 
@@ -30,17 +32,37 @@ class Publisher {
 
   std::uint64_t epoch() const { return epoch_; }
 
-  /// Returns one plan for each stream of the report. Call plan() once for each tick, in order.
+  /// Call open() when a new stream is put. A stream that is put again keeps its numbers, if no tick
+  /// has reported its removal. The numbers of any other stream begin after the last number of every
+  /// stream that was removed before, so that the numbers of one name never fall.
+  void open(StreamId stream);
+
+  /// Returns one plan for each stream that the report has. Call plan() once for each tick, in
+  /// order.
   std::vector<StreamPlan> plan(const TickReport& report, const QueryTable& queries);
 
-  /// Returns the sequence number of the stream's message of tick `tick`. Returns 0 if the stream's
-  /// first message came later, or has not come yet.
+  /// Returns the sequence number of the stream's message of tick `tick`. If the stream's first
+  /// message came later, or has not come yet, returns the number before that of the first message.
   std::uint64_t sequence(StreamId stream, Tick tick) const;
+  /// Returns how many messages the stream has had up to tick `tick`.
+  std::uint64_t message_count(StreamId stream, Tick tick) const;
+  /// Returns a number that differs from the one of an earlier stream with the same StreamId.
+  std::uint64_t opening(StreamId stream) const { return numbers(stream).opening; }
 
  private:
+  struct Numbers {
+    std::uint64_t opening = 0;     ///< 0: no stream has this StreamId
+    std::uint64_t before = 0;      ///< the number before that of the first message
+    std::uint64_t first_tick = 0;  ///< the tick of the first message; 0: it has not come
+  };
+
+  Numbers numbers(StreamId stream) const;
+
   std::uint64_t epoch_;
   Space space_;
-  std::vector<std::uint64_t> first_ticks_;  ///< for each StreamId: the tick of sequence number 1
+  std::vector<Numbers> numbers_;  ///< by StreamId
+  std::uint64_t last_opening_ = 0;
+  std::uint64_t last_removed_ = 0;  ///< the greatest number of any removed stream
 };
 
 /// Returns the encoded messages, one for each plan. Any thread may call this function.

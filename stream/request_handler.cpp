@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The common functions of RequestHandler. They pass each request to object_updates.cpp,
-// sequenced_requests.cpp or other_requests.cpp, refuse a request that neither can handle, and
-// forget idle sessions and snapshots.
+// sequenced_requests.cpp, other_requests.cpp or read_requests.cpp, refuse a request that none of
+// these can handle, and forget idle sessions and snapshots.
 #include "starling/stream/request_handler.hpp"
 
 #include <utility>
@@ -21,6 +21,7 @@ RequestHandler::RequestHandler(const ServerOptions& options, Parts parts)
       parts_(std::move(parts)),
       sessions_(options.sessions, parts_.publisher.epoch()),
       snapshots_(options.snapshots),
+      pages_(options.pages),
       names_(options.names) {}
 
 RequestHandler::~RequestHandler() = default;
@@ -70,6 +71,7 @@ void RequestHandler::expire(std::int64_t now_us) {
 void RequestHandler::forget_session(std::uint64_t session) {
   parts_.credit.close(session);
   snapshots_.drop_session(session);
+  pages_.drop_session(session);
   losses_.drop_session(session);
 }
 

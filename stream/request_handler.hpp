@@ -27,6 +27,7 @@
 #include "starling/stream/sockets/command_socket.hpp"
 #include "starling/stream/state/credit_ledger.hpp"
 #include "starling/stream/state/name_table.hpp"
+#include "starling/stream/state/page_rate.hpp"
 #include "starling/stream/state/session_table.hpp"
 #include "starling/stream/state/snapshot_store.hpp"
 #include "starling/stream/state/subscriber_losses.hpp"
@@ -55,6 +56,8 @@ class RequestHandler {
     TickTrace* trace;  ///< or null
     Send send;
     std::function<Gauges()> gauges;
+    /// Returns the number of subscriptions to a topic.
+    std::function<std::uint64_t(std::string_view topic)> subscription_count;
     std::function<void()> has_room_again;  ///< called when has_room() may have become true
   };
 
@@ -133,6 +136,7 @@ class RequestHandler {
   template <class Row, class Apply>
   protocol::BatchReply apply_rows(RowSet<Row>& set, Apply apply);
   SequencedReply put_stream(std::uint64_t session, const protocol::PutStream& request);
+  SequencedReply remove_stream(const protocol::RemoveStream& request);
   SequencedReply put_queries(std::uint64_t session, const protocol::PutQueries& request,
                              RowSet<QueryDefinition>& set);
   SequencedReply remove_queries(const protocol::RemoveQueries& request);
@@ -156,6 +160,12 @@ class RequestHandler {
   void get_stats(const Caller& caller);
   void report_received(const Caller& caller, const protocol::ReportReceived& request);
 
+  // Requests that are answered in pages (read_requests.cpp)
+  std::size_t page_rows(const Caller& caller, std::uint32_t rows_max);
+  void list_streams(const Caller& caller, const protocol::ListStreams& request);
+  void list_queries(const Caller& caller, const protocol::ListQueries& request);
+  void get_objects(const Caller& caller, const protocol::GetObjects& request);
+
   /// Drops the session's credit, snapshots and losses. Call after SessionTable has forgotten the
   /// session.
   void forget_session(std::uint64_t session);
@@ -167,6 +177,7 @@ class RequestHandler {
   Parts parts_;
   SessionTable sessions_;
   SnapshotStore snapshots_;
+  PageRate pages_;
   NameTable names_;
   SubscriberLosses losses_;
   std::size_t searches_ = 0;

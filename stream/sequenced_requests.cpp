@@ -122,6 +122,7 @@ SequencedReply RequestHandler::apply(PreparedRequest& request) {
           [&](const protocol::PutStream& body, std::monostate) {
             return put_stream(session, body);
           },
+          [&](const protocol::RemoveStream& body, std::monostate) { return remove_stream(body); },
           [](const auto&, const auto&) -> SequencedReply {
             assertion_failed("a sequenced request and its rows are one of the pairs above");
           },
@@ -146,18 +147,24 @@ SequencedReply RequestHandler::put_stream(std::uint64_t session,
   const bool is_new = !settled().queries().find_stream(request.name);
   const auto too_many = [](protocol::ReachedLimit limit) {
     std::string sentence = "There are as many streams as " + to_string(limit) +
-                           " allows; streams are never removed, so put the queries into one that "
-                           "exists, or start the server with a larger --" +
+                           " allows; put the queries into one that exists, remove one with "
+                           "RemoveStream (its place is free after the next tick at the latest), or "
+                           "start the server with a larger --" +
                            limit.name + ".";
     return error_reply(ErrorCode::too_many_streams, std::move(sentence), std::move(limit));
   };
   if (is_new && taken >= options_.sessions.streams_max)
     return too_many(reached("session-streams-max", options_));
-  const StreamStatus status = settled().put_stream(
-      {.name = std::string(request.name), .on = request.on, .with = request.with});
+  const StreamStatus status = settled().put_stream({.name = std::string(request.name),
+                                                    .on = request.on,
+                                                    .with = request.with,
+                                                    .owner = session});
   switch (status) {
     case StreamStatus::accepted:
-      if (is_new) ++taken;
+      if (is_new) {
+        ++taken;
+        parts_.publisher.open(*settled().queries().find_stream(request.name));
+      }
       return protocol::Done{};
     case StreamStatus::bad_name:
       return error_reply(ErrorCode::bad_text, "A stream's name has 1 to 255 bytes and no NUL.");
@@ -165,6 +172,24 @@ SequencedReply RequestHandler::put_stream(std::uint64_t session,
       return too_many(reached("streams-max", options_));
   }
   assertion_failed("every stream status is answered");
+}
+
+SequencedReply RequestHandler::remove_stream(const protocol::RemoveStream& request) {
+  const QueryTable& queries = settled().queries();
+  const auto stream = queries.find_stream(request.name);
+  if (!stream) return unknown_stream(request.name);
+  if (const std::uint64_t count = queries.query_count(*stream); count > options_.limits.rows_max) {
+    auto limit = reached("rows-max", options_);
+    return error_reply(ErrorCode::too_many_rows,
+                       "The stream has " + std::to_string(count) +
+                           " queries, and one request removes at most " + to_string(limit) +
+                           "; remove some with RemoveQueries first.",
+                       std::move(limit));
+  }
+  sessions_.give_back_stream(queries.stream(*stream).owner);
+  losses_.drop_stream(*stream);
+  settled().remove_stream(*stream);
+  return protocol::Done{};
 }
 
 SequencedReply RequestHandler::put_queries(std::uint64_t session,

@@ -156,6 +156,48 @@ std::optional<PlaceFault> ServedSpace::place(const protocol::QuerySpec& query,
                                 std::string(sentence_of(fault->reason))};
 }
 
+protocol::QuerySpec ServedSpace::spec_of(const QueryDefinition& query) const {
+  protocol::QuerySpec spec{.id = query.id,
+                           .k = query.k,
+                           .anchor = query.anchor.kind,
+                           .object = query.anchor.object,
+                           .tags = query.filter.tags,
+                           .age_max_us = query.filter.age_us_max,
+                           .subject = query.subject,
+                           .vote = query.vote,
+                           .regress = query.regress};
+  if (query.filter.key_max != Filter::any_distance) spec.distance_max_m = to_distance(query.filter);
+  if (query.anchor.kind != AnchorKind::fixed) return spec;
+  spec.position = position_of(query.anchor.position).value_or(Position{});
+  spec.vector = query.components;
+  return spec;
+}
+
+/// Returns the greatest distance that passes the filter. No inner product may be below every score,
+/// and then this is minus infinity.
+double ServedSpace::to_distance(const Filter& filter) const {
+  if (!is_vector()) return lattice_->to_metres(filter.key_max);
+  const double distance = distance_of(options_.metric, score_of(filter.key_max));
+  return std::isnan(distance) ? -std::numeric_limits<double>::infinity() : distance;
+}
+
+std::optional<Position> ServedSpace::position_of(const LatticePoint& point) const {
+  if (is_vector()) return std::nullopt;
+  return lattice_->to_position(point);
+}
+
+LatticeRectangle ServedSpace::on_lattice(const Rectangle& rectangle) const {
+  check_invariant(lattice_.has_value(), "a vector space has no rectangles");
+  return {*lattice_, rectangle};
+}
+
+std::size_t ServedSpace::objects_walked_max() const {
+  // The latitude of an earth-centred position is found by iteration.
+  constexpr std::size_t planar = 16'384;
+  constexpr std::size_t geodetic = 1024;
+  return options_.space == Space::wgs84 ? geodetic : planar;
+}
+
 protocol::ListSource ServedSpace::source_of(std::span<const QueryReport> reports,
                                             const ReportWith& with) const {
   return {.reports = reports,

@@ -5,6 +5,7 @@
 // the loop share one ServedSpace, which never changes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -15,6 +16,7 @@
 #include "starling/knn/words/lattice.hpp"
 #include "starling/knn/words/metric.hpp"
 #include "starling/knn/words/query.hpp"
+#include "starling/knn/words/rectangle.hpp"
 #include "starling/knn/words/report.hpp"
 #include "starling/knn/words/space.hpp"
 #include "starling/knn/words/types.hpp"
@@ -61,6 +63,17 @@ class ServedSpace {
   std::optional<PlaceFault> place(const protocol::QuerySpec& query, LatticePoint& position,
                                   std::vector<float>& components) const;
 
+  /// Returns the query as clients read it, without its lease: with the position or vector that the
+  /// server uses.
+  protocol::QuerySpec spec_of(const QueryDefinition& query) const;
+
+  /// Returns the position of a lattice point as lists carry it; std::nullopt in a vector space.
+  std::optional<Position> position_of(const LatticePoint& point) const;
+  /// Do not call in a vector space. The result refers to this ServedSpace.
+  LatticeRectangle on_lattice(const Rectangle& rectangle) const;
+  /// Returns how many objects may be compared with a rectangle in one go: in about 0.3 ms.
+  std::size_t objects_walked_max() const;
+
   /// Returns a view of the lists in `reports`, for encoding. `reports` and this ServedSpace must
   /// outlive the view.
   protocol::ListSource source_of(std::span<const QueryReport> reports,
@@ -68,6 +81,7 @@ class ServedSpace {
 
  private:
   bool is_vector() const { return options_.is_vector(); }
+  double to_distance(const Filter& filter) const;
 
   SpaceOptions options_;
   std::optional<Lattice> lattice_;

@@ -82,6 +82,18 @@ void check_names_asked(const protocol::Limits& limits) {
            limits.names_asked_max);
 }
 
+void check_page_rows(const protocol::Limits& limits) {
+  constexpr std::size_t row_bytes_besides = 256;  // the numbers of a stream, a query or an object
+  const std::size_t row_bytes =
+      std::max<std::size_t>(limits.text_bytes_max, stream_name_bytes_max) + row_bytes_besides;
+  constexpr std::size_t rows_bytes = protocol::chunk_bytes_max / 2;  // the rest is for vectors
+  if (limits.page_rows_max * row_bytes > rows_bytes)
+    refuse("page-rows-max",
+           "a page, with names of text-bytes-max, must fit in " + std::to_string(rows_bytes) +
+               " bytes, so at most " + std::to_string(rows_bytes / row_bytes) + " rows",
+           limits.page_rows_max);
+}
+
 ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   const ServedSpace space(options.processor.space);
   options.limits.space = space.options().space;
@@ -133,6 +145,7 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
         "a session's credit must cover a request of rows-max" + at_least(limits.rows_max, "rows"),
         limits.credit_rows);
   check_names_asked(limits);
+  check_page_rows(limits);
   return options;
 }
 
@@ -260,6 +273,8 @@ struct Server::State {
             .trace = trace.get(),
             .send = [this](const Peer& peer, const protocol::Frame& frame) { send(peer, frame); },
             .gauges = [this] { return gauges(); },
+            .subscription_count =
+                [this](std::string_view topic) { return results->subscriber_count(topic); },
             .has_room_again = [this] { decoder.go_on(); }};
   }
 

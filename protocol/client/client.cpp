@@ -2,6 +2,7 @@
 // The client's calls. Each call sends one request and interprets the reply: see client.hpp.
 #include "starling/protocol/client/client.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -18,6 +19,16 @@ Result<Body> body_of(const Result<ReceivedReply>& reply) {
   if (const auto* body = std::get_if<Body>(&reply->decoded.body)) return *body;
   return Problem{ErrorCode::malformed,
                  "The server's reply does not have the type that the request asks for."};
+}
+
+FoundObject object_of(const Objects& page, std::size_t row) {
+  FoundObject object{
+      .id = ObjectId{page.ids[row]}, .time_us = page.times_us[row], .tags = page.tags[row]};
+  if (!page.positions.empty())
+    object.position = {page.positions[3 * row], page.positions[3 * row + 1],
+                       page.positions[3 * row + 2]};
+  if (!page.names.empty()) object.name = page.names[row];
+  return object;
 }
 
 }  // namespace
@@ -120,6 +131,73 @@ Result<StatValues> Client::get_stats() {
   for (const Counter& counter : body->counters)
     values.emplace_back(std::string(counter.name), counter.value);
   return values;
+}
+
+Result<Done> Client::remove_stream(std::string_view name) {
+  return body_of<Done>(connection_->call(RemoveStream{name}));
+}
+
+Result<std::vector<ListedStream>> Client::streams() {
+  std::vector<ListedStream> streams;
+  ListStreams request;
+  do {
+    const auto reply = connection_->call(request);
+    const auto page = body_of<Streams>(reply);
+    if (!page) return page.problem();
+    for (const StreamInfo& stream : page->streams)
+      streams.push_back({std::string(stream.name), stream.on, stream.with, stream.query_count,
+                         stream.subscription_count, stream.sequence});
+    request.page = page->next_page;
+  } while (request.page != 0);
+  return streams;
+}
+
+Result<std::vector<QuerySpec>> Client::queries(std::string_view stream) {
+  std::vector<QuerySpec> queries;
+  ListQueries request{.stream = stream};
+  do {
+    const auto reply = connection_->call(request);
+    const auto page = body_of<Queries>(reply);
+    if (!page) return page.problem();
+    queries.insert(queries.end(), page->queries.begin(), page->queries.end());
+    request.page = page->next_page;
+  } while (request.page != 0);
+  return queries;
+}
+
+Result<ObjectAnswers> Client::objects(std::span<const std::uint64_t> object_ids) {
+  // A server that is older than GetObjects says 0, and refuses the request.
+  const std::size_t ids_max = std::max<std::size_t>(server().limits.page_rows_max, 1);
+  ObjectAnswers answers;
+  do {
+    const auto some = object_ids.first(std::min(ids_max, object_ids.size()));
+    const auto fetched = get_objects_page({.object_ids = some}, answers);
+    if (!fetched) return fetched.problem();
+    object_ids = object_ids.subspan(some.size());
+  } while (!object_ids.empty());
+  return answers;
+}
+
+Result<ObjectAnswers> Client::objects_in(const Rectangle& rectangle) {
+  ObjectAnswers answers;
+  GetObjects request{.rectangle = rectangle};
+  do {
+    const auto next_page = get_objects_page(request, answers);
+    if (!next_page) return next_page.problem();
+    request.page = *next_page;
+  } while (request.page != 0);
+  return answers;
+}
+
+Result<std::uint64_t> Client::get_objects_page(const GetObjects& request, ObjectAnswers& answers) {
+  const auto reply = connection_->call(request);
+  const auto page = body_of<Objects>(reply);
+  if (!page) return page.problem();
+  answers.epoch = page->epoch;
+  for (std::size_t row = 0; row < page->ids.size(); ++row)
+    answers.objects.push_back(object_of(*page, row));
+  for (const std::uint64_t id : page->missing_ids) answers.missing.push_back(ObjectId{id});
+  return page->next_page;
 }
 
 Result<std::uint64_t> Client::get_snapshot_page(const GetSnapshot& request,

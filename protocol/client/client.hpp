@@ -12,8 +12,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -77,6 +79,31 @@ struct NameAnswers {
   std::vector<std::string> texts{};  ///< an empty text: no name
 };
 
+/// A stream of the server. See StreamInfo in messages.hpp.
+struct ListedStream {
+  std::string name;
+  ReportOn on = ReportOn::order;
+  ReportWith with{};
+  std::uint64_t query_count = 0;
+  std::uint64_t subscription_count = 0;
+  std::uint64_t sequence = 0;
+};
+
+/// An object as the server has it now.
+struct FoundObject {
+  ObjectId id{};
+  std::int64_t time_us = 0;
+  Position position{};  ///< as lists carry it; zeros in a vector space
+  std::uint32_t tags = 0;
+  std::string name{};  ///< empty: no name
+};
+
+struct ObjectAnswers {
+  std::uint64_t epoch = 0;  ///< of the last page
+  std::vector<FoundObject> objects{};
+  std::vector<ObjectId> missing{};  ///< the requested ids that are not alive
+};
+
 using StatValues = std::vector<std::pair<std::string, double>>;
 
 /// A session with one server. examples/client.cpp is a complete program. A short example:
@@ -127,6 +154,19 @@ class Client {
   /// Accepts at most server().limits.names_asked_max ids.
   Result<NameAnswers> get_names(std::span<const std::uint64_t> object_ids);
   Result<StatValues> get_stats();
+
+  Result<Done> remove_stream(std::string_view name);
+  // The next four calls fetch all pages, one after another. The pages are of different instants: a
+  // stream, query or object that is there all the time is in the result once. One that leaves and
+  // comes back meanwhile may be there twice.
+  Result<std::vector<ListedStream>> streams();
+  /// Returns the queries of the stream, in no particular order.
+  Result<std::vector<QuerySpec>> queries(std::string_view stream);
+  /// Returns the objects in the order of the ids, without the missing ones.
+  Result<ObjectAnswers> objects(std::span<const std::uint64_t> object_ids);
+  /// Returns the objects in the rectangle, in no particular order. The server refuses a rectangle
+  /// in a vector space.
+  Result<ObjectAnswers> objects_in(const Rectangle& rectangle);
   Result<Done> report_received(const ReportReceived& report);
 
   using PageHandler = std::function<void(const SnapshotPage&)>;
@@ -135,6 +175,9 @@ class Client {
   Result<std::uint64_t> get_snapshot_page(const GetSnapshot& request, const PageHandler& handler);
   /// Fetches all pages, one after another.
   Result<Done> get_snapshot(GetSnapshot request, const PageHandler& handler);
+
+  /// Fetches one page of objects and appends it to `answers`. Returns the page's next_page.
+  Result<std::uint64_t> get_objects_page(const GetObjects& request, ObjectAnswers& answers);
 
  private:
   class Connection;

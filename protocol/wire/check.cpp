@@ -101,6 +101,28 @@ std::optional<Problem> check_query(const QuerySpec& query, const Limits& limits)
   return std::nullopt;
 }
 
+std::optional<Problem> check_rectangle(const Rectangle& rectangle, Space space) {
+  if (space == Space::vector)
+    return bad_value(
+        "A space of vectors has no rectangles; ask for objects by their ids, or for the nearest to "
+        "a vector with GetNeighbors.");
+  const auto& [x_min, y_min, x_max, y_max] = rectangle;
+  if (std::isnan(x_min) || std::isnan(y_min) || std::isnan(x_max) || std::isnan(y_max))
+    return bad_value("An edge of the rectangle is not a number.");
+  if (y_min > y_max) return bad_value("The rectangle's y_min is greater than its y_max.");
+  if (space != Space::wgs84) {
+    if (x_min > x_max) return bad_value("The rectangle's x_min is greater than its x_max.");
+    return std::nullopt;
+  }
+  if (std::abs(x_min) > 180 || std::abs(x_max) > 180)
+    return bad_value(
+        "The rectangle's x_min and x_max are longitudes, which are -180 to 180 degrees; a "
+        "rectangle over the antimeridian has an x_min that is greater than its x_max.");
+  if (std::abs(y_min) > 90 || std::abs(y_max) > 90)
+    return bad_value("The rectangle's y_min and y_max are latitudes, which are -90 to 90 degrees.");
+  return std::nullopt;
+}
+
 std::optional<Problem> in_row(std::string_view what, std::size_t row,
                               std::optional<Problem> refusal) {
   if (refusal)

@@ -28,6 +28,10 @@ std::optional<Problem> check_stream_name(std::string_view name);
 /// Returns a Problem if the query's k, distance_max_m or age_max_us is not allowed.
 std::optional<Problem> check_query(const QuerySpec& query, const Limits& limits);
 
+/// Returns a Problem if a rectangle is not allowed in the space. No rectangle is allowed in a
+/// vector space.
+std::optional<Problem> check_rectangle(const Rectangle& rectangle, Space space);
+
 /// Returns `refusal` with `what` and `row` before its sentence, for example "Query 3: ...". Returns
 /// std::nullopt if there is no refusal.
 std::optional<Problem> in_row(std::string_view what, std::size_t row,

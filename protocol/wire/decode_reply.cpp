@@ -4,6 +4,7 @@
 #include <string>
 
 #include "starling/protocol/wire/check.hpp"
+#include "starling/protocol/wire/query_codec.hpp"
 #include "starling/protocol/wire/reply_codec.hpp"
 #include "starling/protocol/wire/wire.hpp"
 
@@ -12,7 +13,8 @@ namespace {
 
 using Refusal = std::optional<Problem>;
 
-// The most tables in a reply. Only Stats and the reasons of a BatchReply have many tables.
+// The most tables in a reply. Stats, Streams, Queries and the reasons of a BatchReply have many
+// tables.
 constexpr std::size_t tables_max = 65'536;
 
 template <class Table>
@@ -57,7 +59,8 @@ Refusal read(const wire::HelloReply& table, HelloReply& reply) {
                       .k_max = table.k_max(),
                       .questions_max = table.questions_max(),
                       .text_bytes_max = table.text_bytes_max(),
-                      .names_asked_max = table.names_asked_max()},
+                      .names_asked_max = table.names_asked_max(),
+                      .page_rows_max = table.page_rows_max()},
            .session_idle_ms = table.session_idle_ms()};
   if (const wire::Vec3* origin = table.origin())
     reply.space.origin = {origin->x(), origin->y(), origin->z()};
@@ -126,17 +129,88 @@ Refusal read(const wire::TickDone& table, TickDone& reply) {
   return std::nullopt;
 }
 
-Refusal read(const wire::Names& table, Names& reply) {
-  reply.epoch = table.epoch();
-  reply.name_count = table.name_count();
-  if (table.texts() == nullptr) return std::nullopt;
-  reply.texts.reserve(table.texts()->size());
-  for (const flatbuffers::String* each : *table.texts()) {
+Refusal read_names(const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* table,
+                   std::vector<std::string_view>& names) {
+  if (table == nullptr) return std::nullopt;
+  names.reserve(table->size());
+  for (const flatbuffers::String* each : *table) {
     const std::string_view text = to_view(each);
     if (!is_utf8(text) || text.find('\0') != std::string_view::npos)
       return malformed("A name from the server is not UTF-8 without NUL.");
-    reply.texts.push_back(text);
+    names.push_back(text);
   }
+  return std::nullopt;
+}
+
+Refusal read(const wire::Names& table, Names& reply) {
+  reply.epoch = table.epoch();
+  reply.name_count = table.name_count();
+  return read_names(table.texts(), reply.texts);
+}
+
+Refusal read(const wire::Streams& table, Streams& reply) {
+  reply = {.epoch = table.epoch(),
+           .next_page = table.next_page(),
+           .stream_count = table.stream_count(),
+           .streams = {}};
+  if (table.streams() == nullptr) return std::nullopt;
+  for (const wire::StreamInfo* each : *table.streams()) {
+    if (each->on() > wire::ReportOn::MAX)
+      return malformed("A stream's `on` is not one of protocol version 1.");
+    if (check_stream_name(to_view(each->name())))
+      return malformed("The name of a stream is not 1 to 255 bytes of UTF-8 without NUL.");
+    reply.streams.push_back({.name = to_view(each->name()),
+                             .on = static_cast<ReportOn>(each->on()),
+                             .with = {.distance = each->with_distance(),
+                                      .position = each->with_position(),
+                                      .tags = each->with_tags()},
+                             .query_count = each->query_count(),
+                             .subscription_count = each->subscription_count(),
+                             .sequence = each->sequence()});
+  }
+  return std::nullopt;
+}
+
+Refusal read(const wire::Queries& table, Queries& reply) {
+  reply = {.epoch = table.epoch(),
+           .next_page = table.next_page(),
+           .query_count = table.query_count(),
+           .queries = {}};
+  if (table.queries() == nullptr) return std::nullopt;
+  // Several tables may share one vector, and each decoded query gets a copy.
+  std::size_t components = 0;
+  for (const wire::Query* each : *table.queries()) {
+    if (each->anchor() > wire::AnchorKind::MAX || each->regress() > wire::RegressionWeights::MAX)
+      return malformed("A query's anchor or regress is not one of protocol version 1.");
+    components += to_span(each->vector()).size();
+    if (components > server_frame_bytes_max / sizeof(float))
+      return malformed("The vectors of a page of queries are longer than a frame may be.");
+    reply.queries.push_back(query_of(*each));
+  }
+  return std::nullopt;
+}
+
+Refusal read(const wire::Objects& table, Objects& reply) {
+  if (auto refusal =
+          check_alignment(table.ids(), table.times_us(), table.positions(), table.missing_ids()))
+    return refusal;
+  reply = {.epoch = table.epoch(),
+           .next_page = table.next_page(),
+           .object_count = table.object_count(),
+           .ids = to_span(table.ids()),
+           .times_us = to_span(table.times_us()),
+           .positions = to_span(table.positions()),
+           .tags = to_span(table.tags()),
+           .names = {},
+           .missing_ids = to_span(table.missing_ids())};
+  if (auto refusal = read_names(table.names(), reply.names)) return refusal;
+  const std::size_t rows = reply.ids.size();
+  const auto fits = [](std::size_t size, std::size_t wanted) {
+    return size == 0 || size == wanted;
+  };
+  if (reply.times_us.size() != rows || reply.tags.size() != rows ||
+      !fits(reply.positions.size(), 3 * rows) || !fits(reply.names.size(), rows))
+    return malformed("The arrays of a page of objects do not have one element for each id.");
   return std::nullopt;
 }
 
@@ -166,6 +240,12 @@ Refusal read_body(const wire::Reply& root, ReplyBody& body) {
       return read_as<TickDone>(root.body_as_TickDone(), body);
     case wire::ReplyBody::Names:
       return read_as<Names>(root.body_as_Names(), body);
+    case wire::ReplyBody::Streams:
+      return read_as<Streams>(root.body_as_Streams(), body);
+    case wire::ReplyBody::Queries:
+      return read_as<Queries>(root.body_as_Queries(), body);
+    case wire::ReplyBody::Objects:
+      return read_as<Objects>(root.body_as_Objects(), body);
     case wire::ReplyBody::NONE:
       break;
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "starling/protocol/wire/check.hpp"
+#include "starling/protocol/wire/query_codec.hpp"
 #include "starling/protocol/wire/request_codec.hpp"
 #include "starling/protocol/wire/wire.hpp"
 
@@ -212,21 +213,8 @@ Refusal read(const wire::Query& table, const Limits& limits, QuerySpec& query) {
   if (table.regress() > wire::RegressionWeights::MAX)
     return bad_value("regress is neither none (0), uniform (1) nor distance (2).");
   if (auto refusal = check_place(table, limits)) return refusal;
-  query = {.id = QueryId{table.id()},
-           .k = table.k(),
-           .anchor = static_cast<AnchorKind>(table.anchor()),
-           .object = ObjectId{table.object()},
-           .tags = {table.tags_required(), table.tags_forbidden()},
-           .distance_max_m = table.distance_max_m(),
-           .age_max_us = table.age_max_us(),
-           .subject = {table.subject_tags_required(), table.subject_tags_forbidden()},
-           .lease_ms = table.lease_ms(),
-           .vote = table.vote(),
-           .regress = static_cast<RegressionWeights>(table.regress())};
-  if (const wire::Vec3* position = table.position(); position && limits.space != Space::vector)
-    query.position = {position->x(), position->y(), position->z()};
-  if (const auto vector = to_span(table.vector()); query.anchor == AnchorKind::fixed)
-    query.vector.assign(vector.begin(), vector.end());
+  query = query_of(table);
+  if (limits.space == Space::vector) query.position = {};
   return check_query(query, limits);
 }
 
@@ -310,6 +298,50 @@ Refusal read(const wire::GetNames& table, const Limits& limits, GetNames& reques
                          {"names-asked-max", limits.names_asked_max});
 }
 
+Refusal check_page_rows(std::uint32_t rows, const Limits& limits) {
+  const ReachedLimit limit{"page-rows-max", limits.page_rows_max};
+  if (rows <= limit.value) return std::nullopt;
+  return Problem{ErrorCode::too_many_rows,
+                 "rows_max is " + std::to_string(rows) + "; a page has at most " +
+                     to_string(limit) + " rows, so ask for fewer, and for the next page.",
+                 limit};
+}
+
+Refusal read(const wire::ListStreams& table, const Limits& limits, ListStreams& request) {
+  request = {.page = table.page(), .rows_max = table.rows_max()};
+  return check_page_rows(request.rows_max, limits);
+}
+
+Refusal read(const wire::ListQueries& table, const Limits& limits, ListQueries& request) {
+  request = {.stream = to_view(table.stream()), .page = table.page(), .rows_max = table.rows_max()};
+  if (auto refusal = check_stream_name(request.stream)) return refusal;
+  return check_page_rows(request.rows_max, limits);
+}
+
+Refusal read(const wire::RemoveStream& table, const Limits&, RemoveStream& request) {
+  request.name = to_view(table.name());
+  return check_stream_name(request.name);
+}
+
+Refusal read(const wire::GetObjects& table, const Limits& limits, GetObjects& request) {
+  if (auto refusal = check_alignment(table.object_ids())) return refusal;
+  request = {.object_ids = to_span(table.object_ids()),
+             .rectangle = {},
+             .page = table.page(),
+             .rows_max = table.rows_max()};
+  if (const wire::Rectangle* edges = table.rectangle())
+    request.rectangle = {edges->x_min(), edges->y_min(), edges->x_max(), edges->y_max()};
+  if (auto refusal = check_page_rows(request.rows_max, limits)) return refusal;
+  if (request.rectangle && !request.object_ids.empty())
+    return bad_value("The request has object_ids and a rectangle; send one of them.");
+  if (request.rectangle) return check_rectangle(*request.rectangle, limits.space);
+  if (request.page != 0)
+    return bad_value("page is " + std::to_string(request.page) +
+                     ", but objects by their ids have one page; leave page out.");
+  return check_row_count("object_ids", request.object_ids.size(),
+                         {"page-rows-max", limits.page_rows_max});
+}
+
 template <class Body, class Table>
 Refusal read_as(const Table* table, const Limits& limits, DecodedRequest& request) {
   if (table == nullptr) return malformed("The request has a body type but no body.");
@@ -348,6 +380,14 @@ Refusal read_body(const wire::Request& root, const Limits& limits, DecodedReques
       return read_as<ReportReceived>(root.body_as_ReportReceived(), limits, request);
     case wire::RequestBody::GetNames:
       return read_as<GetNames>(root.body_as_GetNames(), limits, request);
+    case wire::RequestBody::ListStreams:
+      return read_as<ListStreams>(root.body_as_ListStreams(), limits, request);
+    case wire::RequestBody::ListQueries:
+      return read_as<ListQueries>(root.body_as_ListQueries(), limits, request);
+    case wire::RequestBody::RemoveStream:
+      return read_as<RemoveStream>(root.body_as_RemoveStream(), limits, request);
+    case wire::RequestBody::GetObjects:
+      return read_as<GetObjects>(root.body_as_GetObjects(), limits, request);
     case wire::RequestBody::NONE:
       break;
   }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "starling/knn/base/assert.hpp"
+#include "starling/protocol/wire/query_codec.hpp"
 #include "starling/protocol/wire/reply_codec.hpp"
 #include "starling/protocol/wire/wire.hpp"
 
@@ -22,6 +23,16 @@ Frame finish(FlatBufferBuilder& builder, const ReplyHead& head, Offset<Table> bo
                                    wire::ReplyBodyTraits<Table>::enum_value, body.Union()),
                  reply_identifier);
   return Frame(builder.Release());
+}
+
+Offset<flatbuffers::Vector<Offset<flatbuffers::String>>> add_texts(
+    FlatBufferBuilder& builder, const std::vector<std::string_view>& texts) {
+  std::vector<Offset<flatbuffers::String>> offsets;
+  offsets.reserve(texts.size());
+  const auto no_name = builder.CreateString("");  // shared by all ids without a name
+  for (const std::string_view text : texts)
+    offsets.push_back(text.empty() ? no_name : builder.CreateString(text.data(), text.size()));
+  return builder.CreateVector(offsets);
 }
 
 }  // namespace
@@ -50,7 +61,7 @@ Frame encode_hello_reply(const ReplyHead& head, const HelloReply& reply) {
           reply.manual_ticks, limits.frame_bytes_max, limits.rows_max, limits.credit_rows,
           limits.credit_bytes, limits.k_max, limits.questions_max, limits.text_bytes_max,
           reply.session_idle_ms, limits.unanswered_max, limits.names_asked_max, limits.dimension,
-          static_cast<wire::Metric>(limits.metric)));
+          static_cast<wire::Metric>(limits.metric), limits.page_rows_max));
 }
 
 Frame encode_batch_reply(const ReplyHead& head, const BatchReply& reply) {
@@ -106,13 +117,46 @@ Frame encode_tick_done(const ReplyHead& head, const TickDone& reply) {
 
 Frame encode_names(const ReplyHead& head, const Names& reply) {
   FlatBufferBuilder builder;
-  std::vector<Offset<flatbuffers::String>> texts;
-  texts.reserve(reply.texts.size());
-  const auto no_name = builder.CreateString("");  // shared by all ids without a name
-  for (const std::string_view text : reply.texts)
-    texts.push_back(text.empty() ? no_name : builder.CreateString(text.data(), text.size()));
-  const auto texts_at = builder.CreateVector(texts);
+  const auto texts_at = add_texts(builder, reply.texts);
   return finish(builder, head, wire::CreateNames(builder, reply.epoch, reply.name_count, texts_at));
+}
+
+Frame encode_streams(const ReplyHead& head, const Streams& reply) {
+  FlatBufferBuilder builder;
+  std::vector<Offset<wire::StreamInfo>> streams;
+  streams.reserve(reply.streams.size());
+  for (const StreamInfo& stream : reply.streams) {
+    const auto name = add_text(builder, stream.name);
+    streams.push_back(wire::CreateStreamInfo(builder, name, static_cast<wire::ReportOn>(stream.on),
+                                             stream.with.distance, stream.with.position,
+                                             stream.with.tags, stream.query_count,
+                                             stream.subscription_count, stream.sequence));
+  }
+  const auto streams_at = builder.CreateVector(streams);
+  return finish(
+      builder, head,
+      wire::CreateStreams(builder, reply.epoch, reply.next_page, reply.stream_count, streams_at));
+}
+
+Frame encode_queries(const ReplyHead& head, const Queries& reply) {
+  FlatBufferBuilder builder;
+  const auto queries = add_queries(builder, reply.queries);
+  return finish(
+      builder, head,
+      wire::CreateQueries(builder, reply.epoch, reply.next_page, reply.query_count, queries));
+}
+
+Frame encode_objects(const ReplyHead& head, const Objects& reply) {
+  FlatBufferBuilder builder;
+  const auto ids = add_array(builder, reply.ids);
+  const auto times_us = add_array(builder, reply.times_us);
+  const auto positions = add_array(builder, reply.positions);
+  const auto tags = add_array(builder, reply.tags);
+  const auto names = reply.names.empty() ? 0 : add_texts(builder, reply.names);
+  const auto missing_ids = add_array(builder, reply.missing_ids);
+  return finish(builder, head,
+                wire::CreateObjects(builder, reply.epoch, reply.next_page, reply.object_count, ids,
+                                    times_us, positions, tags, names, missing_ids));
 }
 
 Frame encode_snapshot_page(const ReplyHead& head, const SnapshotHead& page,

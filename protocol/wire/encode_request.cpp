@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "starling/knn/base/assert.hpp"
+#include "starling/protocol/wire/query_codec.hpp"
 #include "starling/protocol/wire/request_codec.hpp"
 #include "starling/protocol/wire/wire.hpp"
 
@@ -61,27 +62,9 @@ Offset<wire::PutStream> add(FlatBufferBuilder& builder, const PutStream& stream)
                                stream.with.distance, stream.with.position, stream.with.tags);
 }
 
-Offset<flatbuffers::Vector<Offset<wire::Query>>> add(FlatBufferBuilder& builder,
-                                                     const std::vector<QuerySpec>& queries) {
-  std::vector<Offset<wire::Query>> tables;
-  tables.reserve(queries.size());
-  for (const QuerySpec& query : queries) {
-    const wire::Vec3 position(query.position[0], query.position[1], query.position[2]);
-    const bool has_position = query.anchor == AnchorKind::fixed && query.vector.empty();
-    const auto vector = add_array(builder, std::span(query.vector));
-    tables.push_back(wire::CreateQuery(
-        builder, to_number(query.id), query.k, static_cast<wire::AnchorKind>(query.anchor),
-        has_position ? &position : nullptr, to_number(query.object), query.tags.required,
-        query.tags.forbidden, query.distance_max_m, query.age_max_us, query.subject.required,
-        query.subject.forbidden, query.lease_ms, vector, query.vote,
-        static_cast<wire::RegressionWeights>(query.regress)));
-  }
-  return builder.CreateVector(tables);
-}
-
 Offset<wire::PutQueries> add(FlatBufferBuilder& builder, const PutQueries& batch) {
   const auto stream = add_text(builder, batch.stream);
-  return wire::CreatePutQueries(builder, stream, add(builder, batch.queries));
+  return wire::CreatePutQueries(builder, stream, add_queries(builder, batch.queries));
 }
 
 Offset<wire::RemoveQueries> add(FlatBufferBuilder& builder, const RemoveQueries& batch) {
@@ -96,7 +79,7 @@ Offset<wire::GetSnapshot> add(FlatBufferBuilder& builder, const GetSnapshot& req
 }
 
 Offset<wire::GetNeighbors> add(FlatBufferBuilder& builder, const GetNeighbors& request) {
-  return wire::CreateGetNeighbors(builder, add(builder, request.questions));
+  return wire::CreateGetNeighbors(builder, add_queries(builder, request.questions));
 }
 
 Offset<wire::GetStats> add(FlatBufferBuilder& builder, const GetStats&) {
@@ -114,6 +97,27 @@ Offset<wire::ReportReceived> add(FlatBufferBuilder& builder, const ReportReceive
 
 Offset<wire::GetNames> add(FlatBufferBuilder& builder, const GetNames& request) {
   return wire::CreateGetNames(builder, add_array(builder, request.object_ids));
+}
+
+Offset<wire::ListStreams> add(FlatBufferBuilder& builder, const ListStreams& request) {
+  return wire::CreateListStreams(builder, request.page, request.rows_max);
+}
+
+Offset<wire::ListQueries> add(FlatBufferBuilder& builder, const ListQueries& request) {
+  const auto stream = add_text(builder, request.stream);
+  return wire::CreateListQueries(builder, stream, request.page, request.rows_max);
+}
+
+Offset<wire::RemoveStream> add(FlatBufferBuilder& builder, const RemoveStream& request) {
+  return wire::CreateRemoveStream(builder, add_text(builder, request.name));
+}
+
+Offset<wire::GetObjects> add(FlatBufferBuilder& builder, const GetObjects& request) {
+  const auto ids = add_array(builder, request.object_ids);
+  const auto& [x_min, y_min, x_max, y_max] = request.rectangle.value_or(Rectangle{});
+  const wire::Rectangle rectangle(x_min, y_min, x_max, y_max);
+  return wire::CreateGetObjects(builder, ids, request.rectangle ? &rectangle : nullptr,
+                                request.page, request.rows_max);
 }
 
 /// Returns the initial size of the builder's buffer. For an UpdateBatch, the buffer is then large

@@ -39,6 +39,9 @@ struct Limits {
   std::uint32_t questions_max = 1024;    ///< questions in one GetNeighbors
   std::uint32_t text_bytes_max = 255;    ///< bytes of a client's name, an object's name or a key
   std::uint32_t names_asked_max = 4096;  ///< ids in one GetNames; 0: GetNames is not supported
+  /// Rows in one page of streams, queries or objects, and ids in one GetObjects. 0: ListStreams,
+  /// ListQueries, RemoveStream and GetObjects are not supported.
+  std::uint32_t page_rows_max = 1024;
 
   bool operator==(const Limits&) const = default;
 };

@@ -44,7 +44,7 @@ bool is_batch(const RequestBody& body) {
 
 bool is_sequenced(const RequestBody& body) {
   return is_batch(body) || std::holds_alternative<PutStream>(body) ||
-         std::holds_alternative<AdvanceTick>(body);
+         std::holds_alternative<RemoveStream>(body) || std::holds_alternative<AdvanceTick>(body);
 }
 
 std::size_t array_bytes(const RequestBody& body) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <variant>
@@ -13,6 +14,7 @@
 
 #include "starling/knn/words/filter.hpp"
 #include "starling/knn/words/query.hpp"
+#include "starling/knn/words/rectangle.hpp"
 #include "starling/knn/words/space.hpp"
 #include "starling/knn/words/types.hpp"
 #include "starling/protocol/wire/errors.hpp"
@@ -135,12 +137,40 @@ struct GetNames {
   std::span<const std::uint64_t> object_ids{};
 };
 
-using RequestBody = std::variant<Hello, UpdateBatch, UpdateTags, RemoveObjects, PutNames, PutStream,
-                                 PutQueries, RemoveQueries, GetSnapshot, GetNeighbors, GetStats,
-                                 AdvanceTick, ReportReceived, GetNames>;
+/// The next requests are answered in pages. `page` is 0 for the first page, or next_page of the
+/// page before. `rows_max` limits the rows of the page; 0: as many as the server allows.
+struct ListStreams {
+  std::uint64_t page = 0;
+  std::uint32_t rows_max = 0;
+};
+
+/// Asks for the standing queries of a stream.
+struct ListQueries {
+  std::string_view stream{};
+  std::uint64_t page = 0;
+  std::uint32_t rows_max = 0;
+};
+
+/// Removes a stream and all its queries.
+struct RemoveStream {
+  std::string_view name{};
+};
+
+/// Asks for objects by their ids, which takes one page, or in a rectangle.
+struct GetObjects {
+  std::span<const std::uint64_t> object_ids{};
+  std::optional<Rectangle> rectangle{};  ///< std::nullopt: by ids
+  std::uint64_t page = 0;
+  std::uint32_t rows_max = 0;
+};
+
+using RequestBody =
+    std::variant<Hello, UpdateBatch, UpdateTags, RemoveObjects, PutNames, PutStream, PutQueries,
+                 RemoveQueries, GetSnapshot, GetNeighbors, GetStats, AdvanceTick, ReportReceived,
+                 GetNames, ListStreams, ListQueries, RemoveStream, GetObjects>;
 
 /// Returns true if the request changes the server's state and therefore carries a sequence number.
-/// These requests are the batches, PutStream and AdvanceTick.
+/// These requests are the batches, PutStream, RemoveStream and AdvanceTick.
 bool is_sequenced(const RequestBody& body);
 
 /// Returns a lower bound of the encoded request's length, without encoding it. The bound is the
@@ -203,7 +233,7 @@ struct BatchReply {
   bool operator==(const BatchReply&) const = default;
 };
 
-/// The reply to PutStream and ReportReceived.
+/// The reply to PutStream, RemoveStream and ReportReceived.
 struct Done {};
 
 /// A page of a snapshot, without the page's lists. All pages of a snapshot are of the same tick.
@@ -265,7 +295,47 @@ struct Names {
   std::vector<std::string_view> texts{};  ///< one per id, in the order asked; empty: no name
 };
 
+struct StreamInfo {
+  std::string_view name{};
+  ReportOn on = ReportOn::order;
+  ReportWith with{};
+  std::uint64_t query_count = 0;
+  std::uint64_t subscription_count = 0;
+  std::uint64_t sequence = 0;  ///< of its last message; see SnapshotHead::sequence
+  bool operator==(const StreamInfo&) const = default;
+};
+
+/// A page of the reply to ListStreams.
+struct Streams {
+  std::uint64_t epoch = 0;
+  std::uint64_t next_page = 0;     ///< 0: this is the last page
+  std::uint64_t stream_count = 0;  ///< all streams of the server
+  std::vector<StreamInfo> streams{};
+};
+
+/// A page of the reply to ListQueries. The queries have the values that the server uses: a position
+/// rounded to the lattice, a vector prepared for the metric. `lease_ms` is the rest of the lease.
+struct Queries {
+  std::uint64_t epoch = 0;
+  std::uint64_t next_page = 0;
+  std::uint64_t query_count = 0;  ///< all queries of the stream
+  std::vector<QuerySpec> queries{};
+};
+
+/// A page of the reply to GetObjects: one element of each array for each object.
+struct Objects {
+  std::uint64_t epoch = 0;
+  std::uint64_t next_page = 0;
+  std::uint64_t object_count = 0;  ///< all objects of the server that are alive
+  std::span<const std::uint64_t> ids{};
+  std::span<const std::int64_t> times_us{};
+  std::span<const double> positions{};  ///< three numbers for each object; none in a vector space
+  std::span<const std::uint32_t> tags{};
+  std::vector<std::string_view> names{};         ///< or none at all; an empty text: no name
+  std::span<const std::uint64_t> missing_ids{};  ///< the requested ids that are not alive
+};
+
 using ReplyBody = std::variant<ErrorReply, HelloReply, BatchReply, Done, SnapshotPage, Neighbors,
-                               Stats, TickDone, Names>;
+                               Stats, TickDone, Names, Streams, Queries, Objects>;
 
 }  // namespace starling::protocol

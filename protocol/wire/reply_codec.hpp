@@ -17,6 +17,9 @@ Frame encode_done(const ReplyHead& head);
 Frame encode_stats(const ReplyHead& head, const Stats& reply);
 Frame encode_tick_done(const ReplyHead& head, const TickDone& reply);
 Frame encode_names(const ReplyHead& head, const Names& reply);
+Frame encode_streams(const ReplyHead& head, const Streams& reply);
+Frame encode_queries(const ReplyHead& head, const Queries& reply);
+Frame encode_objects(const ReplyHead& head, const Objects& reply);
 
 /// In the next two functions, `lists` must fit in one ListChunk (see lists_that_fit).
 Frame encode_snapshot_page(const ReplyHead& head, const SnapshotHead& page,

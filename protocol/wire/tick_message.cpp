@@ -18,13 +18,14 @@ constexpr std::size_t lists_per_part = 4096;
 
 Frame encode_header(const TickHeader& header) {
   flatbuffers::FlatBufferBuilder builder(256);
-  builder.Finish(wire::CreateTickHeader(
-                     builder, protocol_version, header.epoch, to_number(header.tick), header.tau_us,
-                     header.newest_time_us, header.sequence, header.failed, header.object_count,
-                     header.chunk_count, header.list_count, header.removal_count,
-                     static_cast<wire::Space>(header.space), static_cast<wire::ReportOn>(header.on),
-                     header.with.distance, header.with.position, header.with.tags),
-                 tick_header_identifier);
+  builder.Finish(
+      wire::CreateTickHeader(builder, protocol_version, header.epoch, to_number(header.tick),
+                             header.tau_us, header.newest_time_us, header.sequence, header.failed,
+                             header.object_count, header.chunk_count, header.list_count,
+                             header.removal_count, static_cast<wire::Space>(header.space),
+                             static_cast<wire::ReportOn>(header.on), header.with.distance,
+                             header.with.position, header.with.tags, header.stream_removed),
+      tick_header_identifier);
   return Frame(builder.Release());
 }
 
@@ -60,7 +61,8 @@ std::optional<Problem> read_header(const AlignedBytes& frame, TickHeader& header
             .on = static_cast<ReportOn>(table->on()),
             .with = {.distance = table->with_distance(),
                      .position = table->with_position(),
-                     .tags = table->with_tags()}};
+                     .tags = table->with_tags()},
+            .stream_removed = table->stream_removed()};
   return std::nullopt;
 }
 

@@ -39,6 +39,7 @@ struct TickHeader {
   Space space = Space::planar2;
   ReportOn on = ReportOn::order;
   ReportWith with{};
+  bool stream_removed = false;  ///< true: the stream is gone, and this is its last message
   bool operator==(const TickHeader&) const = default;
 };
 

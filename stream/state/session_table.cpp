@@ -99,6 +99,11 @@ void SessionTable::answered(std::uint64_t session_id, std::uint64_t sequence,
   session.replies[session.replies.size() - 1 - age] = std::move(reply);
 }
 
+void SessionTable::give_back_stream(std::uint64_t session) {
+  const auto found = sessions_.find(session);
+  if (found != sessions_.end() && found->second.taken.streams > 0) --found->second.taken.streams;
+}
+
 SessionTaken SessionTable::most_taken() const {
   SessionTaken most;
   for (const auto& [id, session] : sessions_) {

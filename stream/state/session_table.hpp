@@ -27,7 +27,7 @@ struct SessionLimits {
   std::uint64_t names_max = 1u << 20;
 };
 
-/// The numbers of streams and names that a session has created. Streams and names are never
+/// The numbers of streams and names that a session has created and that exist. Names are never
 /// removed.
 struct SessionTaken {
   std::uint64_t streams = 0;
@@ -93,6 +93,9 @@ class SessionTable {
   /// Returns the numbers of streams and names that the session has created so far. The caller
   /// increments them. The session must be in the table.
   SessionTaken& taken(std::uint64_t session) { return sessions_.at(session).taken; }
+  /// Call it when a stream is removed that the session has created. Does nothing if the session has
+  /// ended.
+  void give_back_stream(std::uint64_t session);
   /// Returns the most streams of any session, and the most names. The two numbers may belong to
   /// different sessions.
   SessionTaken most_taken() const;

@@ -3,6 +3,8 @@
 #include "starling/stream/state/subscriber_losses.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <type_traits>
 
 namespace starling::stream {
 
@@ -22,6 +24,15 @@ void SubscriberLosses::drop_session(std::uint64_t session) {
   auto last = first;
   while (last != lost_.end() && last->first.first == session) ++last;
   lost_.erase(first, last);
+}
+
+void SubscriberLosses::drop_stream(StreamId stream) {
+  constexpr StreamId last{std::numeric_limits<std::underlying_type_t<StreamId>>::max()};
+  for (auto entry = lost_.begin(); entry != lost_.end();) {
+    const std::uint64_t session = entry->first.first;
+    lost_.erase({session, stream});
+    entry = lost_.upper_bound({session, last});
+  }
 }
 
 }  // namespace starling::stream

@@ -22,6 +22,8 @@ class SubscriberLosses {
                        std::uint64_t published);
 
   void drop_session(std::uint64_t session);
+  /// Call it when a stream is removed, because a new stream may get its number.
+  void drop_stream(StreamId stream);
 
  private:
   struct Lost {

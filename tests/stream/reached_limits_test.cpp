@@ -125,6 +125,8 @@ std::vector<Case> cases() {
               [](Producer& p) { return p.ask_neighbors(3, 1); }),
       refused("names-asked-max", 2, ErrorCode::too_many_rows,
               [](Producer& p) { return p.ask(protocol::GetNames{three_ids}); }),
+      refused("page-rows-max", 2, ErrorCode::too_many_rows,
+              [](Producer& p) { return p.ask(protocol::GetObjects{.object_ids = three_ids}); }),
       refused("k-max", 4, ErrorCode::k_out_of_range, [](Producer& p) { return p.put_query(1, 5); }),
       refused("text-bytes-max", 5, ErrorCode::bad_text,
               [](Producer& p) { return p.put_name("tram 7"); }),
@@ -213,6 +215,7 @@ const std::set<std::string_view> tested_elsewhere{
     "credit-rows",              // limits_test.cpp: several unanswered batches
     "credit-bytes",             // limits_test.cpp
     "session-snapshots-burst",  // limits_test.cpp: depends on the time
+    "session-pages-burst",      // read_requests_test.cpp: depends on the time
     "subscriber-bytes-max",     // results_socket_test.cpp, slow_subscriber_test.cpp
     "subscriber-ticks-max",     // results_socket_test.cpp, slow_subscriber_test.cpp
     "vector-bytes-max",         // vectors_test.cpp: in a space of vectors

@@ -37,6 +37,9 @@ std::optional<Problem> decode_as_reply(const Bytes& bytes) {
   if (const auto* page = std::get_if<SnapshotPage>(&decoded.body)) lists = &page->lists;
   if (const auto* answer = std::get_if<Neighbors>(&decoded.body)) lists = &answer->lists;
   if (const auto* names = std::get_if<Names>(&decoded.body)) encode_names(decoded.head, *names);
+  if (const auto* page = std::get_if<Streams>(&decoded.body)) encode_streams(decoded.head, *page);
+  if (const auto* page = std::get_if<Queries>(&decoded.body)) encode_queries(decoded.head, *page);
+  if (const auto* page = std::get_if<Objects>(&decoded.body)) encode_objects(decoded.head, *page);
   if (!decoded.problem && lists != nullptr)
     for (std::size_t list = 0; list < lists->list_count(); ++list) list_of(*lists, list);
   return decoded.problem;

@@ -2,6 +2,7 @@
 // Tests that replies decode to the values that were encoded, including their lists.
 #include "starling/protocol/wire/reply_codec.hpp"
 
+#include <algorithm>
 #include <variant>
 
 #include <gtest/gtest.h>
@@ -217,6 +218,89 @@ TEST(ReplyCodec, ANameThatIsNotUtf8OrHasANulIsRefused) {
     ASSERT_TRUE(decoded.reply.problem);
     EXPECT_EQ(decoded.reply.problem->code, ErrorCode::malformed);
   }
+}
+
+TEST(ReplyCodec, PagesOfStreamsAndQueriesKeepEveryField) {
+  const Streams streams{1,
+                        2,
+                        3,
+                        {{"riders", ReportOn::distance, {false, true, true}, 4, 5, 6},
+                         {"drivers", ReportOn::membership, {}, 0, 0, 0}}};
+  const Decoded decoded(encode_streams(head, streams));
+  const auto& reply = decoded.as<Streams>();
+  EXPECT_EQ(reply.epoch, 1u);
+  EXPECT_EQ(reply.next_page, 2u);
+  EXPECT_EQ(reply.stream_count, 3u);
+  EXPECT_EQ(reply.streams, streams.streams);
+
+  const Queries queries{7,
+                        8,
+                        9,
+                        {{.id = QueryId{1},
+                          .k = 3,
+                          .position = {1, 2, 3},
+                          .tags = {4, 5},
+                          .distance_max_m = 6.5,
+                          .age_max_us = 7,
+                          .lease_ms = 8},
+                         {.id = QueryId{2},
+                          .anchor = AnchorKind::every_object,
+                          .subject = {1, 2},
+                          .vote = true,
+                          .regress = RegressionWeights::uniform},
+                         {.id = QueryId{3}, .vector = {1, 2.5f}},
+                         {.id = QueryId{4}, .anchor = AnchorKind::follow, .object = ObjectId{5}}}};
+  const Decoded decoded_queries(encode_queries(head, queries));
+  const auto& listed = decoded_queries.as<Queries>();
+  EXPECT_EQ(listed.epoch, 7u);
+  EXPECT_EQ(listed.next_page, 8u);
+  EXPECT_EQ(listed.query_count, 9u);
+  EXPECT_EQ(listed.queries, queries.queries);
+}
+
+TEST(ReplyCodec, APageOfObjectsHasOneElementOfEachArrayForEachObject) {
+  const std::uint64_t ids[] = {1, 2};
+  const std::int64_t times_us[] = {3, 4};
+  const double positions[] = {1, 2, 3, 4, 5, 6};
+  const std::uint32_t tags[] = {7, 8};
+  const Objects sent{.epoch = 1,
+                     .next_page = 2,
+                     .object_count = 3,
+                     .ids = ids,
+                     .times_us = times_us,
+                     .positions = positions,
+                     .tags = tags,
+                     .names = {"bus 7", ""},
+                     .missing_ids = ids};
+  const Decoded decoded(encode_objects(head, sent));
+  const auto& reply = decoded.as<Objects>();
+  EXPECT_EQ(reply.epoch, 1u);
+  EXPECT_EQ(reply.next_page, 2u);
+  EXPECT_EQ(reply.object_count, 3u);
+  EXPECT_TRUE(std::ranges::equal(reply.ids, ids));
+  EXPECT_TRUE(std::ranges::equal(reply.times_us, times_us));
+  EXPECT_TRUE(std::ranges::equal(reply.positions, positions));
+  EXPECT_TRUE(std::ranges::equal(reply.tags, tags));
+  EXPECT_EQ(reply.names, sent.names);
+  EXPECT_TRUE(std::ranges::equal(reply.missing_ids, ids));
+
+  const auto expect_refused = [&](Objects wrong) {
+    const Decoded refused(encode_objects(head, wrong));
+    ASSERT_TRUE(refused.reply.problem);
+    EXPECT_EQ(refused.reply.problem->code, ErrorCode::malformed);
+  };
+  Objects wrong = sent;
+  wrong.times_us = wrong.times_us.first(1);
+  expect_refused(wrong);
+  wrong = sent;
+  wrong.positions = wrong.positions.first(5);
+  expect_refused(wrong);
+  wrong = sent;
+  wrong.tags = {};
+  expect_refused(wrong);
+  wrong = sent;
+  wrong.names.pop_back();
+  expect_refused(wrong);
 }
 
 TEST(ReplyCodec, ARequestIsNoReply) {

@@ -107,6 +107,77 @@ TEST(RequestCodec, AnEmptyBatchIsAllowed) {
   EXPECT_FALSE(refusal_of(PutQueries{"riders", {}}));
 }
 
+TEST(RequestCodec, ARectangleIsHeldToItsSpace) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double unbounded = std::numeric_limits<double>::infinity();
+  const auto refused = [](const Rectangle& rectangle, Space space) {
+    return refusal_of(GetObjects{.rectangle = rectangle}, {.space = space});
+  };
+  for (const Space space : {Space::planar2, Space::planar3}) {
+    EXPECT_FALSE(refused({-1e9, 0, 1e9, 0}, space));
+    EXPECT_FALSE(refused({-unbounded, -unbounded, unbounded, unbounded}, space));
+    EXPECT_EQ(code_of(refused({1, 0, -1, 0}, space)), ErrorCode::bad_value);
+    EXPECT_EQ(code_of(refused({0, 1, 0, -1}, space)), ErrorCode::bad_value);
+    EXPECT_EQ(code_of(refused({0, 0, nan, 0}, space)), ErrorCode::bad_value);
+  }
+  EXPECT_FALSE(refused({-180, -90, 180, 90}, Space::wgs84));
+  EXPECT_FALSE(refused({170, -1, -170, 1}, Space::wgs84));
+  for (const Rectangle& wrong :
+       {Rectangle{-181, 0, 0, 0}, Rectangle{0, 0, 180.5, 0}, Rectangle{0, -91, 0, 0},
+        Rectangle{0, 0, 0, 90.5}, Rectangle{0, 2, 1, 1}, Rectangle{nan, 0, 0, 0},
+        Rectangle{0, 0, unbounded, 0}})
+    EXPECT_EQ(code_of(refused(wrong, Space::wgs84)), ErrorCode::bad_value);
+  const auto of_vectors =
+      refusal_of(GetObjects{.rectangle = Rectangle{0, 0, 1, 1}}, test::vector_limits());
+  ASSERT_TRUE(of_vectors);
+  EXPECT_EQ(of_vectors->code, ErrorCode::bad_value);
+  EXPECT_THAT(of_vectors->sentence, HasSubstr("ask for objects by their ids"));
+}
+
+TEST(RequestCodec, ObjectsAreAskedForByIdsOrByARectangle) {
+  const std::uint64_t ids[] = {1, 2, 3};
+  const Rectangle rectangle{0, 0, 1, 1};
+  EXPECT_FALSE(refusal_of(GetObjects{}));
+  EXPECT_FALSE(refusal_of(GetObjects{.object_ids = ids}, test::vector_limits()));
+  EXPECT_EQ(code_of(refusal_of(GetObjects{.object_ids = ids, .rectangle = rectangle})),
+            ErrorCode::bad_value);
+  EXPECT_EQ(code_of(refusal_of(GetObjects{.object_ids = ids, .page = 1})), ErrorCode::bad_value);
+  const auto too_many = refusal_of(GetObjects{.object_ids = ids}, {.page_rows_max = 2});
+  ASSERT_TRUE(too_many);
+  EXPECT_EQ(too_many->code, ErrorCode::too_many_rows);
+  EXPECT_EQ(too_many->limit, (ReachedLimit{"page-rows-max", 2}));
+}
+
+TEST(RequestCodec, APageWithMoreRowsThanTheServerAllowsIsRefused) {
+  const Limits limits{.page_rows_max = 5};
+  const auto expect_limited = [&](auto request) {
+    request.rows_max = 5;
+    EXPECT_FALSE(refusal_of(request, limits));
+    request.rows_max = 6;
+    const auto problem = refusal_of(request, limits);
+    ASSERT_TRUE(problem);
+    EXPECT_EQ(problem->code, ErrorCode::too_many_rows);
+    EXPECT_EQ(problem->limit, (ReachedLimit{"page-rows-max", 5}));
+  };
+  expect_limited(ListStreams{});
+  expect_limited(ListQueries{.stream = "riders"});
+  expect_limited(GetObjects{.rectangle = Rectangle{0, 0, 1, 1}});
+}
+
+TEST(RequestCodec, RemoveStreamIsSequencedAndCostsNoCredit) {
+  EXPECT_TRUE(is_sequenced(RemoveStream{"riders"}));
+  EXPECT_FALSE(is_batch(RemoveStream{"riders"}));
+  EXPECT_EQ(code_of(refusal_of(RemoveStream{""})), ErrorCode::bad_text);
+  EXPECT_EQ(code_of(refusal_of(ListQueries{.stream = ""})), ErrorCode::bad_text);
+  const std::uint64_t ids[] = {1, 2, 3};
+  for (const RequestBody& body : {RequestBody(ListStreams{}), RequestBody(ListQueries{"riders"}),
+                                  RequestBody(GetObjects{.object_ids = ids})}) {
+    EXPECT_FALSE(is_sequenced(body));
+    EXPECT_FALSE(is_batch(body));
+    EXPECT_EQ(credit_rows(body), 0u);
+  }
+}
+
 TEST(RequestCodec, ComponentsFollowTheServersSpace) {
   const std::uint64_t ids[] = {1};
   const std::int64_t times[] = {1};

@@ -103,6 +103,12 @@ std::vector<NamedRequest> sample_requests() {
       {"AdvanceTick", sequenced, AdvanceTick{-1'000'000}},
       {"ReportReceived", control, ReportReceived{"riders", 78, 79, 80}},
       {"GetNames", control, GetNames{ids}},
+      {"ListStreams", control, ListStreams{81, 82}},
+      {"ListQueries", control, ListQueries{"riders", 83, 84}},
+      {"RemoveStream", sequenced, RemoveStream{"riders"}},
+      {"GetObjects by ids", control, GetObjects{.object_ids = ids, .rows_max = 85}},
+      {"GetObjects in a rectangle", control,
+       GetObjects{.rectangle = Rectangle{-1.5, -2, 3, 4}, .page = 86, .rows_max = 87}},
   };
   std::ranges::move(sample_vector_requests(), std::back_inserter(samples));
   return samples;
@@ -146,6 +152,17 @@ std::vector<NamedFrame> sample_reply_frames() {
   add("Stats", encode_stats(head, {{{"ticks_total", 17.0}}}));
   add("TickDone", encode_tick_done(head, {.tick = Tick{4}, .tau_us = 5}));
   add("Names", encode_names(head, {6, 7, {"bus 7", "", "stra\u00dfe"}}));
+  add("Streams", encode_streams(head, {6, 7, 8, {{"riders", ReportOn::distance, {}, 9, 10, 11}}}));
+  add("Queries", encode_queries(head, {6, 7, 8, {full_query(), {.vector = {1, 2, 3}}}}));
+  add("Objects", encode_objects(head, {.epoch = 6,
+                                       .next_page = 7,
+                                       .object_count = 8,
+                                       .ids = ids,
+                                       .times_us = times_us,
+                                       .positions = vectors,
+                                       .tags = tags,
+                                       .names = {"bus 7", "", "stra\u00dfe"},
+                                       .missing_ids = ids}));
   return frames;
 }
 

@@ -35,7 +35,8 @@ TEST(TickMessage, TheHeaderSurvivesAndCountsTheLists) {
                         .failed = true,
                         .object_count = 6,
                         .space = Space::wgs84,
-                        .on = ReportOn::distance};
+                        .on = ReportOn::distance,
+                        .stream_removed = true};
   const TickMessage message = encode_tick("riders", sent, lists.source());
   EXPECT_EQ(message.topic, topic_of("riders"));
   const auto frames = frames_of(message);
