@@ -77,6 +77,14 @@ def position(x, y, z=0.0):
     return add
 
 
+def rectangle(x_min, y_min, x_max, y_max):
+    def add(builder):
+        return generated("Rectangle").CreateRectangle(builder, x_min, y_min, x_max, y_max)
+
+    add.inline = True
+    return add
+
+
 def queries(rows):
     return vector_of(lambda builder: [add_table(builder, "Query", row) for row in rows])
 
@@ -161,6 +169,60 @@ class Client:
         return result
 
 
+    def pages(self, body_type, **fields):
+        """Yields each page of the answer."""
+        page = 0
+        while True:
+            reply = self.call(body_type, page=page, **fields)
+            yield reply
+            page = reply.NextPage()
+            if page == 0:
+                return
+
+    def streams(self, **fields):
+        """Returns {name: StreamInfo}."""
+        rows = [page.Streams(at) for page in self.pages("ListStreams", **fields)
+                for at in range(page.StreamsLength())]
+        return {row.Name().decode(): row for row in rows}
+
+    def queries(self, stream, **fields):
+        """Returns {id: Query}."""
+        rows = [page.Queries(at) for page in self.pages("ListQueries", stream=stream, **fields)
+                for at in range(page.QueriesLength())]
+        assert len({row.Id() for row in rows}) == len(rows)
+        return {row.Id(): row for row in rows}
+
+    def remove_stream(self, name):
+        self.change("RemoveStream", name=name)
+
+    def objects(self, ids):
+        """Returns [object] in the order of the ids, and the missing ids. Asks for as many at a time as
+        the server allows."""
+        found, missing = [], []
+        for first in range(0, len(ids), self.hello.PageRowsMax()):
+            asked = ids[first:first + self.hello.PageRowsMax()]
+            page = self.call("GetObjects", object_ids=vector("Uint64", asked))
+            found += objects_of(page)
+            missing += [page.MissingIds(at) for at in range(page.MissingIdsLength())]
+        return found, missing
+
+    def objects_in(self, *edges, **fields):
+        return [each for page in self.pages("GetObjects", rectangle=rectangle(*edges), **fields)
+                for each in objects_of(page)]
+
+
+def objects_of(page):
+    """Returns [(id, time_us, position or None, tags, name or None)] of a page of objects."""
+    rows = page.IdsLength()
+    assert page.TimesUsLength() == page.TagsLength() == rows
+    assert page.PositionsLength() in (0, 3 * rows) and page.NamesLength() in (0, rows)
+    return [(page.Ids(at), page.TimesUs(at),
+             tuple(page.Positions(3 * at + i) for i in range(3)) if page.PositionsLength() else None,
+             page.Tags(at),
+             page.Names(at).decode() or None if page.NamesLength() else None)
+            for at in range(rows)]
+
+
 def lists_of(chunk):
     """Returns [(key, removed, neighbours)] of a ListChunk."""
     result = []
@@ -207,6 +269,7 @@ class Subscription:
         self.sequence = 0
         self.tick = None
         self.live = False
+        self.removed = False  # the stream is gone, until it is put again
         self.lost = 0
         self.messages_read = 0
         self.buffered = []
@@ -257,6 +320,7 @@ class Subscription:
             self.votes.update(votes_of(chunk))
             self.means.update(means_of(chunk))
         self.sequence = header.Sequence()
+        self.removed = header.StreamRemoved()
         if not header.Failed():
             self.tick = header.Tick()
 
@@ -283,6 +347,7 @@ class Subscription:
         self.epoch, self.sequence = reply.Epoch(), reply.Sequence()
         self.tick = reply.Tick()
         self.live = True
+        self.removed = False
         waiting, self.buffered = self.buffered, []
         for header, chunks in waiting:
             if header.Epoch() == self.epoch and header.Sequence() > self.sequence:

@@ -253,6 +253,86 @@ class WireClientTest(ServerTest):
         self.assertEqual((none.TextsLength(), none.NameCount()), (0, 1))
         self.assertEqual(none.Epoch(), self.client.hello.Epoch())
 
+    def test_objects_are_read_before_any_tick(self):
+        world = World(seed=8, count=1500)
+        self.update(world, list(world.objects))
+        abc = 0x44BC2CF5AD770999
+        world.objects[abc] = [12_345, -678, 9]
+        self.update(world, [abc])
+        self.client.change("PutNames", ids=vector("Uint64", [abc]),
+                           texts=vector_of(lambda builder: [builder.CreateString("abc")]))
+
+        def row(number):
+            x, y, tags = world.objects[number]
+            return (number, self.tau_us, (x * RESOLUTION_M, y * RESOLUTION_M, 0.0), tags,
+                    "abc" if number == abc else None)
+
+        numbers = [abc, 5] + list(world.objects) + [6]
+        found, missing = self.client.objects(numbers)
+        self.assertEqual(found, [row(number) for number in numbers if number not in (5, 6)])
+        self.assertEqual(missing, [5, 6])
+        self.client.change("RemoveObjects", ids=vector("Uint64", [1000]),
+                           times_us=vector("Int64", [self.tau_us]))
+        del world.objects[1000]
+        inside = [row(number) for number, (x, y, _) in world.objects.items()
+                  if -20_000 <= x <= 12_345 and -678 <= y <= 50_000]
+        for fields in ({}, dict(rows_max=7)):
+            self.assertEqual(sorted(self.client.objects_in(-200, -6.78, 123.45, math.inf, **fields)),
+                             sorted(inside))
+        self.assert_refused("bad_value", lambda: self.client.objects_in(1, 0, 0, 1))
+        self.assert_refused("too_many_rows", lambda: self.client.objects_in(
+            0, 0, 1, 1, rows_max=self.client.hello.PageRowsMax() + 1))
+
+    def test_streams_and_their_queries_are_listed(self):
+        self.put_stream()
+        self.put_stream("drivers")
+        self.put_queries()
+        subscription = self.subscribe("riders")
+        self.advance()
+        subscription.take_snapshot()
+        self.advance()
+        self.read_or_ask(subscription, 2)
+        streams = self.client.streams(rows_max=1)
+        self.assertEqual(sorted(streams), ["drivers", "riders"])
+        riders = streams["riders"]
+        self.assertEqual((riders.QueryCount(), riders.Sequence(), riders.On()), (4, 2, DISTANCE))
+        self.assertEqual(streams["drivers"].QueryCount(), 0)
+        listed = self.client.queries("riders", rows_max=3)
+        self.assertEqual(sorted(listed), [1, 2, 3, 4])
+        place = listed[3].Position()
+        self.assertEqual((listed[3].K(), place.X(), place.Y(), listed[3].TagsForbidden(),
+                          listed[3].DistanceMaxM()), (8, 100.0, 0.0, OCCUPIED, 200.0))
+        self.assertEqual((listed[2].Anchor(), listed[2].Object()), (FOLLOW, 1001))
+        self.assertEqual((listed[4].Anchor(), listed[4].SubjectTagsRequired()),
+                         (EVERY_OBJECT, OCCUPIED))
+        self.assert_refused("unknown_stream", lambda: self.client.queries("nobody"))
+
+    def test_a_subscriber_sees_that_its_stream_is_removed_and_put_again(self):
+        world = World(seed=9, count=40)
+        self.update(world, list(world.objects))
+        self.put_stream()
+        self.put_queries()
+        subscription = self.subscribe("riders")
+        self.advance()
+        subscription.take_snapshot()
+        self.read_or_ask(subscription, 1)
+        while subscription.messages_read == 0:  # until the subscription has reached the server
+            self.read_or_ask(subscription, self.advance().Tick())
+        self.client.remove_stream("riders")
+        self.assert_refused("unknown_stream", lambda: self.client.remove_stream("riders"))
+        self.read_or_ask(subscription, self.advance().Tick())
+        self.assertTrue(subscription.removed)
+        self.assertEqual(subscription.lists, {})
+        last = subscription.sequence
+        self.advance()
+        self.assertFalse(subscription.read(0))
+        self.put_stream()
+        self.put_queries()
+        self.read_or_ask(subscription, self.advance().Tick())
+        self.assertEqual(subscription.lists, world.lists())
+        self.assertGreater(subscription.sequence, last)
+        self.assertFalse(subscription.removed)
+
     def test_bad_requests_get_their_error_and_the_server_lives_on(self):
         self.put_stream()
         for k in (0, 1025):
@@ -278,6 +358,27 @@ class WireClientTest(ServerTest):
     def test_a_terminated_server_exits_with_0(self):
         self.server.send_signal(signal.SIGTERM)
         self.assertEqual(self.server.wait(timeout=20), 0)
+
+
+class EarthTest(ServerTest):
+    SPACE = "wgs84"
+
+    def test_a_rectangle_goes_over_the_antimeridian(self):
+        places = {1: (179.5, -17.0), 2: (-179.5, -17.0), 3: (180.0, -17.0), 4: (0.0, -17.0),
+                  5: (12.0, 90.0)}
+        self.client.change(
+            "UpdateBatch", ids=vector("Uint64", list(places)),
+            times_us=vector("Int64", [self.tau_us] * len(places)),
+            coordinates=vector("Float64", [each for place in places.values() for each in place]))
+
+        def ids_in(*edges):
+            return sorted(row[0] for row in self.client.objects_in(*edges))
+
+        self.assertEqual(ids_in(179, -20, -179, -10), [1, 2, 3])
+        self.assertEqual(ids_in(-180, -20, -179, -10), [2, 3])
+        self.assertEqual(ids_in(-179, -20, 179, -10), [4])
+        self.assertEqual(ids_in(-70, 80, -60, 90), [5])
+        self.assert_refused("bad_value", lambda: self.client.objects_in(181, 0, 0, 1))
 
 
 class VectorWorld:
@@ -435,6 +536,15 @@ class VectorWireTest(ServerTest):
         self.assertEqual(table[3].split()[:4], ["query", "vote", "value", "nearest"])
         self.assertEqual(table[4].split()[:3],
                          ["1", "-" if vote is None else str(vote), f"{mean:.6g}"])
+
+    def test_vectors_are_read_by_their_ids(self):
+        world = VectorWorld(seed=8, count=3)
+        self.update(world, list(world.vectors))
+        found, missing = self.client.objects([2, 9, 0])
+        self.assertEqual(found, [(2, self.tau_us, None, 0, None), (0, self.tau_us, None, 0, None)])
+        self.assertEqual(missing, [9])
+        refused = self.assert_refused("bad_value", lambda: self.client.objects_in(0, 0, 1, 1))
+        self.assertIn("by their ids", str(refused))
 
     def test_bad_vectors_are_refused(self):
         from starling.wire.RowReason import RowReason
