@@ -112,6 +112,10 @@ void add_time_limit_flags(CLI::App& app, ServeFlags& flags) {
                "Reject an update whose event time is further than this ahead of the server's time. "
                "Without this flag, 10s; with --tick manual, no limit",
                "", [&server](std::int64_t us) { server.future_max_us = us; });
+  add_duration(app, "--tau-step-max",
+               "With --tick manual, refuse a request that moves the server's time forward by more "
+               "than this. 0s: no limit",
+               "3650d", [&server](std::int64_t us) { server.tau_step_max_us = us; });
   add_duration(app, "--tombstone-ttl",
                "Remember an object for this long after it has left, so that older updates are "
                "dropped as late",

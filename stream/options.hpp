@@ -32,6 +32,9 @@ struct ServerOptions {
   /// How far an event time may be ahead of Ticker::base_time_us(). std::nullopt means 10 s with
   /// wall-clock ticks, and no limit with manual ticks.
   std::optional<std::int64_t> future_max_us;
+  /// How far one AdvanceTick may move tau forward; 0: no limit. The first step counts from the wall
+  /// clock. The default, ten years of 365 days, is longer than the gaps of recorded traces.
+  std::int64_t tau_step_max_us = 3650 * std::int64_t{86'400'000'000};
 
   protocol::Limits limits;  ///< the server takes space, dimension and metric from `processor`
   SessionLimits sessions;   ///< the server sets replies_max to limits.unanswered_max

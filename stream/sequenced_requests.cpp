@@ -10,6 +10,7 @@
 
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/clocks.hpp"
+#include "starling/knn/base/times.hpp"
 #include "starling/protocol/wire/reply_codec.hpp"
 #include "starling/stream/limit_table.hpp"
 #include "starling/stream/overloaded.hpp"
@@ -33,7 +34,7 @@ constexpr std::int64_t us_per_ms = 1000;
 std::int64_t lease_end_us(std::int64_t base_us, std::uint64_t lease_ms) {
   constexpr auto limit_ms = static_cast<std::uint64_t>(QueryDefinition::no_lease / us_per_ms / 2);
   if (lease_ms >= limit_ms) return QueryDefinition::no_lease;
-  return base_us + static_cast<std::int64_t>(lease_ms) * us_per_ms;
+  return saturating_add(base_us, static_cast<std::int64_t>(lease_ms) * us_per_ms);
 }
 
 /// Returns the time as text, for example "1467331199250000 us (2016-06-30T23:59:59Z)".
@@ -271,6 +272,19 @@ void RequestHandler::advance_tick(const Caller& caller, std::int64_t tau_us) {
                       "This server has already ticked at " + time_text(*settled().last_tau_us()) +
                           ", and its ticks never go back. Advance it to that time or "
                           "later, or start the server again to begin earlier."));
+    case Ticker::Begun::tau_too_late: {
+      protocol::ReachedLimit limit{"tau-step-max",
+                                   static_cast<std::uint64_t>(options_.tau_step_max_us)};
+      std::string sentence =
+          "tau_us is " + time_text(tau_us) + ", and the server's time is " +
+          time_text(parts_.ticker.step_base_us()) + "; one request moves it by at most " +
+          to_string(limit) +
+          " microseconds. Check that tau_us is in microseconds, advance in several steps, or start "
+          "the server with a longer --tau-step-max.";
+      use_up();
+      return answer(caller,
+                    error_reply(ErrorCode::bad_value, std::move(sentence), std::move(limit)));
+    }
   }
 }
 

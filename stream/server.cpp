@@ -205,6 +205,7 @@ struct Server::State {
         ticker(loop,
                {.period_us = options.tick_period_us,
                 .future_max_us = options.future_max_us,
+                .tau_step_max_us = options.tau_step_max_us,
                 .wall_now_us = options.wall_now_us,
                 .encode_threads = options.encode_threads,
                 .settle = [this] { handler.settled(); }},

@@ -18,6 +18,7 @@
 
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/clocks.hpp"
+#include "starling/knn/base/times.hpp"
 #include "starling/stream/pools/encode_helpers.hpp"
 #include "starling/stream/pools/ordered_pool.hpp"
 #include "starling/stream/state/overrun_log.hpp"
@@ -223,6 +224,9 @@ Ticker::Begun Ticker::advance(std::int64_t tau_us, Finished finished) {
   if (state_->is_busy() || state_->stopping) return Begun::busy;
   const auto last_us = state_->processor.last_tau_us();
   if (last_us && tau_us < *last_us) return Begun::tau_too_early;
+  const std::int64_t step_max_us = state_->options.tau_step_max_us;
+  if (step_max_us > 0 && saturating_sub(tau_us, step_base_us()) > step_max_us)
+    return Begun::tau_too_late;
   state_->begin(tau_us, std::move(finished));
   return Begun::begun;
 }
@@ -234,13 +238,16 @@ std::optional<std::int64_t> Ticker::base_time_us() const {
   return std::max(now_us, last_us.value_or(now_us));
 }
 
+std::int64_t Ticker::step_base_us() const {
+  const auto last_us = state_->processor.last_tau_us();
+  return last_us ? *last_us : state_->options.wall_now_us();
+}
+
 std::int64_t Ticker::event_time_max_us() const {
   constexpr auto no_limit = std::numeric_limits<std::int64_t>::max();
   const auto base_us = base_time_us();
   if (!state_->options.future_max_us || !base_us) return no_limit;
-  return *base_us > no_limit - *state_->options.future_max_us
-             ? no_limit
-             : *base_us + *state_->options.future_max_us;
+  return saturating_add(*base_us, *state_->options.future_max_us);
 }
 
 std::size_t Ticker::publishing_count() const {

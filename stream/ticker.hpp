@@ -28,6 +28,7 @@ namespace starling::stream {
 struct TickerOptions {
   std::optional<std::int64_t> period_us;      ///< std::nullopt: ticks only on request
   std::optional<std::int64_t> future_max_us;  ///< see ServerOptions; std::nullopt: no limit
+  std::int64_t tau_step_max_us = 0;           ///< see ServerOptions; 0: no limit
   std::function<std::int64_t()> wall_now_us;  ///< called on the loop
   unsigned encode_threads = 1;                ///< at least 1
   /// Called before the ticker changes the processor. Returns when nothing else uses it.
@@ -55,7 +56,7 @@ class Ticker {
 
   /// A function that is called after the tick's messages were passed to the results socket.
   using Finished = std::function<void(const TickOutcome&)>;
-  enum class Begun : std::uint8_t { begun, busy, tau_too_early };
+  enum class Begun : std::uint8_t { begun, busy, tau_too_early, tau_too_late };
   /// Begins a tick at `tau_us`, on request. `finished` is called only if the tick begins, and in
   /// the order of ticks.
   Begun advance(std::int64_t tau_us, Finished finished);
@@ -64,6 +65,9 @@ class Ticker {
   /// wall clock's time, but not less than tau of the last tick. With manual ticks, this is tau of
   /// the last tick, or std::nullopt before the first tick.
   std::optional<std::int64_t> base_time_us() const;
+  /// Returns the time from which the step of the next requested tick counts: tau of the last tick,
+  /// or before the first tick the wall clock's time.
+  std::int64_t step_base_us() const;
   /// Returns the latest event time that a row may have now.
   std::int64_t event_time_max_us() const;
 

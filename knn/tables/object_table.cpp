@@ -11,6 +11,7 @@
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/headroom.hpp"
 #include "starling/knn/base/prefetch.hpp"
+#include "starling/knn/base/times.hpp"
 #include "starling/knn/tables/object_partition.hpp"
 #include "starling/knn/tables/object_table_group.hpp"
 #include "starling/knn/tables/object_table_rules.hpp"
@@ -19,11 +20,6 @@ namespace starling {
 namespace {
 
 constexpr std::int64_t never_seen_us = std::numeric_limits<std::int64_t>::min();
-
-std::int64_t saturating_add(std::int64_t time_us, std::int64_t duration_us) {
-  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  return time_us > most - duration_us ? most : time_us + duration_us;
-}
 
 template <class Row, class Take>
 UpdateCounts for_each_row(std::span<const Row> rows, std::span<UpdateStatus> statuses, Take take) {

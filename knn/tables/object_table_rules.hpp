@@ -12,6 +12,7 @@
 #include <span>
 
 #include "starling/knn/base/prefetch.hpp"
+#include "starling/knn/base/times.hpp"
 #include "starling/knn/tables/object_partition.hpp"
 #include "starling/knn/tables/object_table.hpp"
 
@@ -19,8 +20,7 @@ namespace starling {
 
 /// Returns `accepted`, or why a row with the event time `time_us` is rejected.
 constexpr UpdateStatus judge_time(std::int64_t time_us, std::int64_t time_us_max) {
-  constexpr std::int64_t limit_us = std::int64_t{1} << 61;
-  if (time_us < -limit_us || time_us > limit_us) return UpdateStatus::time_out_of_range;
+  if (!is_time(time_us)) return UpdateStatus::time_out_of_range;
   return time_us > time_us_max ? UpdateStatus::future : UpdateStatus::accepted;
 }
 

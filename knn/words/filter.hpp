@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "starling/knn/base/times.hpp"
 #include "starling/knn/words/types.hpp"
 
 namespace starling {
@@ -39,9 +40,8 @@ struct Filter {
 /// Returns the oldest event time that passes an age limit at `tau_us`. Returns the lowest
 /// std::int64_t if there is no age limit, or if the subtraction would overflow.
 constexpr std::int64_t oldest_time_us(std::int64_t tau_us, std::int64_t age_us_max) {
-  constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
-  if (age_us_max == Filter::any_age || tau_us < lowest + age_us_max) return lowest;
-  return tau_us - age_us_max;
+  if (age_us_max == Filter::any_age) return std::numeric_limits<std::int64_t>::min();
+  return saturating_sub(tau_us, age_us_max);
 }
 
 }  // namespace starling

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "starling/knn/base/times.hpp"
 #include "starling/knn/words/metric.hpp"
 #include "starling/knn/words/query.hpp"
 #include "starling/knn/words/space.hpp"
@@ -121,6 +122,12 @@ std::optional<Problem> check_rectangle(const Rectangle& rectangle, Space space) 
   if (std::abs(y_min) > 90 || std::abs(y_max) > 90)
     return bad_value("The rectangle's y_min and y_max are latitudes, which are -90 to 90 degrees.");
   return std::nullopt;
+}
+
+std::optional<Problem> check_tau(std::int64_t tau_us) {
+  if (is_time(tau_us)) return std::nullopt;
+  return bad_value("tau_us is " + std::to_string(tau_us) +
+                   "; it must lie between -2^61 and 2^61 microseconds.");
 }
 
 std::optional<Problem> in_row(std::string_view what, std::size_t row,

@@ -32,6 +32,9 @@ std::optional<Problem> check_query(const QuerySpec& query, const Limits& limits)
 /// vector space.
 std::optional<Problem> check_rectangle(const Rectangle& rectangle, Space space);
 
+/// Returns a Problem if the time of an AdvanceTick is beyond +-2^61 us.
+std::optional<Problem> check_tau(std::int64_t tau_us);
+
 /// Returns `refusal` with `what` and `row` before its sentence, for example "Query 3: ...". Returns
 /// std::nullopt if there is no refusal.
 std::optional<Problem> in_row(std::string_view what, std::size_t row,

@@ -280,7 +280,7 @@ Refusal read(const wire::GetStats&, const Limits&, GetStats&) {
 
 Refusal read(const wire::AdvanceTick& table, const Limits&, AdvanceTick& request) {
   request.tau_us = table.tau_us();
-  return std::nullopt;
+  return check_tau(request.tau_us);
 }
 
 Refusal read(const wire::ReportReceived& table, const Limits&, ReportReceived& report) {

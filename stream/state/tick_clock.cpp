@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/times.hpp"
 
 namespace starling::stream {
 
@@ -23,7 +24,8 @@ TickClock::Decision TickClock::poll(std::int64_t now_us, std::int64_t wall_us, b
     ++decision.overruns;
     return decision;
   }
-  last_tau_us_ = std::max(wall_us, last_tau_us_.value_or(wall_us));
+  const std::int64_t tau_us = std::clamp(wall_us, -time_us_limit, time_us_limit);
+  last_tau_us_ = std::max(tau_us, last_tau_us_.value_or(tau_us));
   decision.begin_tau_us = last_tau_us_;
   return decision;
 }

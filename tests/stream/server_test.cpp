@@ -143,6 +143,52 @@ TEST_F(ServerTest, ATickBeforeTheLastOnesTimeIsRefused) {
   EXPECT_EQ(to_number(client.advance_tick(1000).value().tick), 2u);
 }
 
+TEST_F(ServerTest, ATickBeyondTheRangeOfTimesIsRefusedAndTheNextOneBegins) {
+  for (const std::int64_t tau_us :
+       {time_us_limit + 1, -time_us_limit - 1, std::numeric_limits<std::int64_t>::max(),
+        std::numeric_limits<std::int64_t>::min()}) {
+    const auto refused = client.advance_tick(tau_us);
+    ASSERT_FALSE(refused) << tau_us;
+    EXPECT_EQ(refused.problem().code, ErrorCode::bad_value);
+    EXPECT_EQ(refused.problem().sentence, "tau_us is " + std::to_string(tau_us) +
+                                              "; it must lie between -2^61 and 2^61 microseconds.");
+  }
+  EXPECT_EQ(to_number(client.advance_tick(1000).value().tick), 1u);
+}
+
+TEST_F(ServerTest, OneRequestMovesTimeNoFurtherThanTheLimit) {
+  const std::int64_t step_max_us = ServerOptions().tau_step_max_us;
+  const auto first = client.advance_tick(time_us_limit);
+  ASSERT_FALSE(first) << "the first step counts from the wall clock";
+  EXPECT_EQ(first.problem().code, ErrorCode::bad_value);
+  EXPECT_TRUE(client.advance_tick(1000)) << "a first tick may lie in the past";
+  const auto refused = client.advance_tick(1000 + step_max_us + 1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.problem().limit,
+            (protocol::ReachedLimit{"tau-step-max", static_cast<std::uint64_t>(step_max_us)}));
+  EXPECT_NE(refused.problem().sentence.find("--tau-step-max"), std::string::npos);
+  EXPECT_TRUE(client.advance_tick(1000 + step_max_us));
+  EXPECT_TRUE(client.advance_tick(1001 + step_max_us));
+}
+
+TEST(ServerTime, WithoutALimitOnStepsTheLongestLeaseAtTheLatestTickIsKept) {
+  ServerOptions options = manual_options();
+  options.tau_step_max_us = 0;
+  options.future_max_us = std::numeric_limits<std::int64_t>::max();
+  options.processor.objects.object_ttl_us = std::numeric_limits<std::int64_t>::max() - 1;
+  RunningServer server(options);
+  auto client = server.client();
+  ASSERT_TRUE(client.put_stream({.name = "riders", .on = ReportOn::distance, .with = {}}));
+  ASSERT_TRUE(client.advance_tick(time_us_limit));
+  protocol::QuerySpec leased = nearest_to(1, 1, 0, 0);
+  for (const std::uint64_t lease_ms : {std::numeric_limits<std::uint64_t>::max(),
+                                       std::uint64_t{1} << 62, std::uint64_t{1} << 52}) {
+    leased.lease_ms = lease_ms;
+    EXPECT_EQ(client.put_queries({"riders", {leased}}).value().accepted, 1u);
+    EXPECT_EQ(client.advance_tick(time_us_limit).value().removal_count, 0u) << lease_ms;
+  }
+}
+
 TEST_F(ServerTest, UnknownStreamsAreNamedInTheRefusal) {
   const auto refused = client.put_queries({"ghosts", {nearest_to(1, 1, 0, 0)}});
   ASSERT_FALSE(refused);

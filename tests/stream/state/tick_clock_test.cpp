@@ -2,7 +2,11 @@
 // Tests at which times TickClock begins ticks. Its wall clock is a virtual clock in these tests.
 #include "starling/stream/state/tick_clock.hpp"
 
+#include <limits>
+
 #include <gtest/gtest.h>
+
+#include "starling/knn/base/times.hpp"
 
 namespace starling::stream {
 namespace {
@@ -46,6 +50,14 @@ TEST(TickClock, TauNeverDecreasesWhenTheWallClockIsSetBack) {
   EXPECT_EQ(clock.poll(1100, 5000, false).begin_tau_us, 5000);
   EXPECT_EQ(clock.poll(1200, 1234, false).begin_tau_us, 5000);
   EXPECT_EQ(clock.poll(1300, 5001, false).begin_tau_us, 5001);
+}
+
+TEST(TickClock, TauStaysInTheRangeOfTimes) {
+  TickClock clock(period_us, 1000);
+  EXPECT_EQ(clock.poll(1100, std::numeric_limits<std::int64_t>::min(), false).begin_tau_us,
+            -time_us_limit);
+  EXPECT_EQ(clock.poll(1200, std::numeric_limits<std::int64_t>::max(), false).begin_tau_us,
+            time_us_limit);
 }
 
 }  // namespace
