@@ -78,6 +78,9 @@ void add_endpoint_flags(CLI::App& app, ServeFlags& flags) {
          "The address of the HTTP server with /healthz and /metrics")
       ->type_name("HOST:PORT")
       ->default_str(server.http_host + ":" + std::to_string(server.http_port));
+  app.add_flag("--insecure", server.insecure,
+               "Listen also on addresses that other machines can reach. There is no authentication "
+               "and no encryption: whoever reaches an endpoint can read and change everything");
   app.add_option(
          "--endpoints-file", flags.endpoints_file,
          "When the server is ready, write its endpoints to this file, as JSON. It holds the "

@@ -24,6 +24,9 @@ struct ServerOptions {
   std::string results_endpoint = "tcp://127.0.0.1:7412";
   std::string http_host = "127.0.0.1";
   std::uint16_t http_port = 7413;  ///< 0 means any free port
+  /// Whether endpoints may be reached by other machines. The log then warns again and again.
+  bool insecure = false;
+  std::int64_t insecure_warning_us = 60'000'000;  ///< between two such warnings
 
   /// The server replaces objects.hash_seed, queries.k_max, queries.owner_queries_max and threads.
   ProcessorOptions processor;

@@ -28,6 +28,7 @@
 #include "starling/stream/served_space.hpp"
 #include "starling/stream/sockets/command_socket.hpp"
 #include "starling/stream/sockets/http_server.hpp"
+#include "starling/stream/sockets/reach.hpp"
 #include "starling/stream/sockets/results_socket.hpp"
 #include "starling/stream/state/credit_ledger.hpp"
 #include "starling/stream/ticker.hpp"
@@ -198,6 +199,7 @@ struct Server::State {
         http(bound<HttpServer>(options.http_host + ":" + std::to_string(options.http_port), loop,
                                HttpOptions{.host = options.http_host,
                                            .port = options.http_port,
+                                           .reach_allowed = reach_allowed(),
                                            .connections_max = options.http_connections_max},
                                [this](std::string_view target) { return answer_http(target); })),
         endpoints{commands->endpoint(), results->endpoint(), http->endpoint()},
@@ -216,6 +218,7 @@ struct Server::State {
                  .takes_more = [this] { return handler.takes_more_updates(); },
                  .end = [this] { handler.apply_updates(); }}),
         expiry(loop),
+        insecure_warning(loop),
         signals(loop) {
     if (options.stop_on_signals) wait_for_signal();
   }
@@ -231,8 +234,10 @@ struct Server::State {
     const std::uint64_t all = ~std::uint64_t{0} >> (64 - options.io_threads);
     return options.io_threads == 1 ? all : all & ~results_threads();
   }
+  Reach reach_allowed() const { return options.insecure ? Reach::network : Reach::machine; }
   CommandSocketOptions command_options() const {
     return {.endpoint = options.commands_endpoint,
+            .reach_allowed = reach_allowed(),
             .message_bytes_max = options.limits.frame_bytes_max,
             .send_hwm = replies_waiting_max(options.limits),
             .receive_hwm = requests_waiting_max(options),
@@ -256,6 +261,7 @@ struct Server::State {
   }
   ResultsSocketOptions results_options() const {
     return {.endpoint = options.results_endpoint,
+            .reach_allowed = reach_allowed(),
             .subscriber_bytes_max = options.subscriber_bytes_max,
             .send_hwm = options.subscriber_ticks_max,
             .linger_ms = options.linger_ms,
@@ -393,6 +399,27 @@ struct Server::State {
     });
   }
 
+  /// Warns now and from time to time, if other machines can reach an endpoint.
+  void warn_if_insecure() {
+    std::string reached;
+    const auto add = [&](const char* name, const std::string& endpoint, const std::string& text) {
+      if (reach_of(endpoint) == Reach::machine) return;
+      reached += (reached.empty() ? "" : ", ") + std::string(name) + " " + text;
+    };
+    add("commands", endpoints.commands, endpoints.commands);
+    add("results", endpoints.results, endpoints.results);
+    add("http", "tcp://" + endpoints.http, endpoints.http);
+    if (reached.empty()) return;
+    spdlog::warn(
+        "insecure: other machines can reach {}. There is no authentication and no encryption: "
+        "whoever reaches them can read and change everything",
+        reached);
+    insecure_warning.expires_after(std::chrono::microseconds(options.insecure_warning_us));
+    insecure_warning.async_wait([this](const boost::system::error_code& error) {
+      if (!error) warn_if_insecure();
+    });
+  }
+
   void wait_for_signal() {
     signals.add(SIGTERM);
     signals.add(SIGINT);
@@ -404,6 +431,7 @@ struct Server::State {
   void run() {
     ticker.start();
     expire_later();
+    warn_if_insecure();
     while (!loop.stopped()) {
       if (loop.poll() > 0) continue;
       if (steady_now_us() - handler.last_question_us() < options.question_spin_us)
@@ -453,6 +481,7 @@ struct Server::State {
   std::size_t decoding_bytes = 0;
   bool reading_paused = false;
   asio::steady_timer expiry;
+  asio::steady_timer insecure_warning;
   asio::signal_set signals;
   bool stopping = false;
   bool ticks_done = false;

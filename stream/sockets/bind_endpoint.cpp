@@ -27,7 +27,9 @@ bool is_about_text(int error) {
 
 }  // namespace
 
-std::string bind_endpoint(zmq::socket_t& socket, const std::string& endpoint) {
+// ZeroMQ resolves the host itself, so the endpoint that it has bound is checked too.
+std::string bind_endpoint(zmq::socket_t& socket, const std::string& endpoint, Reach allowed) {
+  if (const auto reach = reach_of(endpoint)) check_reach(*reach, allowed);
   try {
     socket.bind(with_numeric_host(endpoint));
   } catch (const zmq::error_t& error) {
@@ -36,7 +38,9 @@ std::string bind_endpoint(zmq::socket_t& socket, const std::string& endpoint) {
         "write tcp://HOST:PORT, where HOST is a numeric address (127.0.0.1), localhost or * (every "
         "address of this machine), and PORT is a number or * (any free port)");
   }
-  return socket.get(zmq::sockopt::last_endpoint);
+  const std::string bound = socket.get(zmq::sockopt::last_endpoint);
+  check_reach(reach_of(bound).value_or(Reach::network), allowed);
+  return bound;
 }
 
 }  // namespace starling::stream

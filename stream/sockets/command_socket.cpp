@@ -38,7 +38,7 @@ struct CommandSocket::State {
     socket.set(zmq::sockopt::linger, options.linger_ms);
     connections = std::make_unique<ConnectionLimit>(loop, context, socket, "commands",
                                                     options.connections_max);
-    endpoint = bind_endpoint(socket, options.endpoint);
+    endpoint = bind_endpoint(socket, options.endpoint, options.reach_allowed);
     watch = std::make_unique<ZmqWatch>(loop, socket, [this] { return drain(); });
   }
 

@@ -13,6 +13,8 @@
 #include <span>
 #include <string>
 
+#include "starling/stream/sockets/reach.hpp"
+
 namespace boost::asio {
 class io_context;
 }
@@ -24,6 +26,7 @@ namespace starling::stream {
 
 struct CommandSocketOptions {
   std::string endpoint;
+  Reach reach_allowed = Reach::machine;
   std::size_t message_bytes_max = 0;  ///< ZeroMQ disconnects the sender of a longer frame
   int send_hwm = 1000;                ///< the most replies that may wait for one peer
   int receive_hwm = 1000;             ///< the most requests of one peer that may wait

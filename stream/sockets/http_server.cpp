@@ -48,6 +48,7 @@ asio::ip::address address_of(const std::string& host) {
 
 Tcp::acceptor listen_on(asio::io_context& loop, const HttpOptions& options) {
   const Tcp::endpoint endpoint(address_of(options.host), options.port);
+  check_reach(reach_of(*endpoint.data()), options.reach_allowed);
   try {
     return Tcp::acceptor(loop, endpoint);
   } catch (const boost::system::system_error& error) {

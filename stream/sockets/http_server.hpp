@@ -12,6 +12,8 @@
 #include <string>
 #include <string_view>
 
+#include "starling/stream/sockets/reach.hpp"
+
 namespace boost::asio {
 class io_context;
 }
@@ -21,7 +23,8 @@ namespace starling::stream {
 struct HttpOptions {
   std::string host = "127.0.0.1";  ///< a numeric address or localhost
   std::uint16_t port = 0;          ///< 0: any free port
-  unsigned connections_max = 64;   ///< further connections are closed at once
+  Reach reach_allowed = Reach::machine;
+  unsigned connections_max = 64;  ///< further connections are closed at once
   std::uint32_t header_bytes_max = 8192;
   std::chrono::milliseconds timeout{5000};  ///< for reading a request, and again for its answer
 };
@@ -38,7 +41,8 @@ class HttpServer {
   using Handler = std::function<HttpAnswer(std::string_view target)>;
 
   /// Binds the endpoint. Throws std::runtime_error if the endpoint cannot be bound. The exception's
-  /// text is the end of a sentence: what the host may be, or the system's message.
+  /// text is the end of a sentence: what the host may be, what to do about its reach, or the
+  /// system's message.
   HttpServer(boost::asio::io_context& loop, const HttpOptions& options, Handler handler);
   ~HttpServer();
 

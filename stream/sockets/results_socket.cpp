@@ -108,7 +108,7 @@ struct ResultsSocket::State {
     socket.set(zmq::sockopt::maxmsgsize, std::int64_t{4096});
     connections = std::make_unique<ConnectionLimit>(loop, context, socket, "results",
                                                     options.connections_max);
-    endpoint = bind_endpoint(socket, options.endpoint);
+    endpoint = bind_endpoint(socket, options.endpoint, options.reach_allowed);
     watch = std::make_unique<ZmqWatch>(loop, socket, [this] { return drain(); });
   }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "starling/protocol/wire/tick_message.hpp"
+#include "starling/stream/sockets/reach.hpp"
 
 namespace boost::asio {
 class io_context;
@@ -26,6 +27,7 @@ namespace starling::stream {
 
 struct ResultsSocketOptions {
   std::string endpoint;
+  Reach reach_allowed = Reach::machine;
   /// The most bytes that may wait for one subscriber, estimated from the sizes of recent messages.
   std::size_t subscriber_bytes_max = 0;
   /// The high-water mark, in messages. 0 means that HighWaterMark derives it from

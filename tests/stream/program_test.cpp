@@ -172,6 +172,43 @@ TEST_F(ProgramTest, AReplayIntoAServerOfVectorsIsRefused) {
   unlink(trace.c_str());
 }
 
+TEST_F(ProgramTest, ListeningBeyondLoopbackNeedsInsecureWhereverTheEndpointIsSet) {
+  const std::string config = temporary_path("starling.toml");
+  std::ofstream(config) << "[serve]\ncommands = \"tcp://*:*\"\n";
+  const auto expect_refused = [](const std::vector<std::string>& arguments,
+                                 const std::vector<std::string>& environment) {
+    Program program(arguments, environment);
+    EXPECT_EQ(program.exit_status(), 1);
+    EXPECT_TRUE(program.says("other machines could reach it")) << program.said();
+    EXPECT_TRUE(program.says("--insecure")) << program.said();
+  };
+  auto by_flag = serve({});
+  by_flag[6] = "0.0.0.0:0";  // the value of --http
+  expect_refused(by_flag, {});
+  auto without_commands = serve({"--tick", "manual"});
+  without_commands.erase(without_commands.begin() + 1, without_commands.begin() + 3);
+  auto by_config = without_commands;
+  by_config.insert(by_config.end(), {"--config", config});
+  expect_refused(by_config, {});
+  expect_refused(without_commands, {"STARLING_SERVE_COMMANDS=tcp://0.0.0.0:*"});
+
+  const auto expect_warning = [&](const std::string& file,
+                                  const std::vector<std::string>& environment) {
+    std::ofstream(config) << "[serve]\ncommands = \"tcp://*:*\"\n" << file;
+    Program program(by_config, environment);
+    EXPECT_TRUE(program.says("insecure: other machines can reach commands tcp://0.0.0.0:"));
+    program.send_signal(SIGTERM);
+    EXPECT_TRUE(program.says("stopped")) << program.said();
+    EXPECT_EQ(program.exit_status(), 0);
+    const std::size_t warning = program.said().find("insecure: ");
+    EXPECT_EQ(program.said().find("results tcp", warning), std::string::npos)
+        << "results are on loopback: " << program.said();
+  };
+  expect_warning("insecure = true\n", {});
+  expect_warning("", {"STARLING_SERVE_INSECURE=true"});
+  unlink(config.c_str());
+}
+
 TEST_F(ProgramTest, WhatCannotBeServedExitsOneAndSaysWhy) {
   RunningServer other;
   auto arguments = serve({});

@@ -16,6 +16,11 @@ constexpr const char* http_host_form =
     "machine) "
     "or localhost";
 
+constexpr const char* beyond_loopback =
+    ": other machines could reach it, and a server has neither authentication nor encryption; use "
+    "127.0.0.1, and a tunnel such as SSH's for other machines, or add --insecure if you trust "
+    "everybody on the network";
+
 template <class Error>
 void expect_refused(const ServerOptions& options, const std::string& sentence) {
   EXPECT_THAT([&] { Server(options, make_engine()); }, testing::ThrowsMessage<Error>(sentence));
@@ -45,6 +50,24 @@ TEST(ServerOptions, AHostOfHttpIsANumberOrLocalhost) {
   options.http_host = "example.com";
   expect_refused<std::runtime_error>(
       options, std::string("cannot listen on example.com:0") + http_host_form);
+}
+
+TEST(ServerOptions, AnEndpointThatOtherMachinesReachIsRefused) {
+  for (const std::string endpoint :
+       {"tcp://*:*", "tcp://0.0.0.0:*", "tcp://0:*", "tcp://[::]:*", "tcp://192.0.2.1:*"}) {
+    ServerOptions options = manual_options();
+    options.commands_endpoint = endpoint;
+    expect_refused<std::runtime_error>(options, "cannot listen on " + endpoint + beyond_loopback);
+    options = manual_options();
+    options.results_endpoint = endpoint;
+    expect_refused<std::runtime_error>(options, "cannot listen on " + endpoint + beyond_loopback);
+  }
+  for (const std::string host : {"0.0.0.0", "::", "192.0.2.1"}) {
+    ServerOptions options = manual_options();
+    options.http_host = host;
+    expect_refused<std::runtime_error>(options,
+                                       "cannot listen on " + host + ":0" + beyond_loopback);
+  }
 }
 
 TEST(ServerOptions, LocalhostIsAHostOfEveryEndpoint) {
